@@ -1,0 +1,92 @@
+"""The command `cgru`: options in, one clear line out where something is wrong."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from . import __version__
+from .errors import CgruError, UsageError
+from .options import ConvertOptions, Flag, spread, statements
+
+
+class Command(click.Command):
+    """A command whose options are stated by a dataclass, which its callback is given."""
+
+    def __init__(self, *args: Any, options: type, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.options = options
+        self.params += [_parameter(name, *s) for name, s in statements(options).items()]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, spread(args, self.options))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        names = statements(self.options)
+        values = {name: ctx.params.pop(name) for name in names}
+        return ctx.invoke(self.callback, options=self.options(**values), **ctx.params)
+
+
+def _parameter(name: str, flag: Flag, default: Any) -> click.Option:
+    settings: dict[str, Any] = {
+        "default": default,
+        "help": flag.help + (f" ({flag.unit})" if flag.unit else ""),
+        "show_default": default not in (None, (), False, ""),
+    }
+    if flag.is_switch:
+        settings["is_flag"] = True
+    else:
+        settings["type"] = click.Choice(flag.choices) if flag.choices else flag.kind
+        settings["metavar"] = flag.metavar or None
+        settings["multiple"] = flag.many and flag.implied is None
+    shown = click.Option([*flag.flags, *flag.aliases, name], **settings)
+    # Aliases are understood, not listed: the help shows each option under this package's names.
+    shown.get_help_record = lambda ctx, o=shown: _help_record(o, ctx, flag)  # type: ignore[method-assign]
+    return shown
+
+
+def _help_record(option: click.Option, ctx: click.Context, flag: Flag) -> tuple[str, str] | None:
+    record = click.Option.get_help_record(option, ctx)
+    if record is None:
+        return None
+    metavar = f" {flag.metavar}" if flag.metavar else ("" if flag.is_switch else " VALUE")
+    if flag.implied is not None:
+        metavar = f" [{flag.metavar}]"
+    return ", ".join(flag.flags) + metavar, record[1]
+
+
+class Group(click.Group):
+    """Errors become messages and exit codes here and nowhere else."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except CgruError as error:
+            click.echo(f"cgru: {error}", err=True)
+            ctx.exit(2 if isinstance(error, UsageError) else 1)
+
+
+@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="cgru")
+def main() -> None:
+    """Recurrent neural machine translation: run, convert and train conditional GRU models."""
+
+
+@main.command(cls=Command, options=ConvertOptions)
+@click.argument("model", metavar="IN")
+@click.argument("output", metavar="OUT", required=False)
+def convert(model: str, output: str | None, options: ConvertOptions) -> None:
+    """Convert a model between dialects, or describe it (--info).
+
+    IN is a model of any dialect: .npz of DL4MT, Nematus, Marian or nmtpy, .h5, or a Nematus-TF
+    checkpoint (model-N). Every array is carried over bit for bit.
+    """
+    from .convert import run
+
+    run(model, output, options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,211 @@
+"""What a model is made of: sizes, depths and the conventions its program computed with.
+
+A `Structure` is all that has to be known, beside the arrays themselves, to compute a model.
+It names nothing: the arrays' names and shapes follow from it in `names.py`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Bias(StrEnum):
+    """Where a deep model's cells add their bias."""
+
+    THEANO = "theano"  # Nematus-Theano, DL4MT, Marian, Nematus-TF with theano_compat
+    NEMATUS_TF = "nematus-tf"  # Nematus-TF's own; differs in deep models only
+
+
+class Normalization(StrEnum):
+    """How the pre-activations are normalised."""
+
+    NONE = "none"
+    NEMATUS = "nematus"  # layer norm, gain and bias per product, eps 1e-5
+    RMS = "rms"  # Nematus-TF's RMS norm, gain per product, eps 1e-5
+    MARIAN = "marian"  # layer norm over [gates | proposal] at once, gain only, eps 1e-9
+
+
+class Activation(StrEnum):
+    """Non-linearity of the readout t_j."""
+
+    TANH = "tanh"
+    RELU = "relu"
+    PRELU = "prelu"
+    LINEAR = "linear"
+
+
+class Dropout(NamedTuple):
+    """Dropout probabilities that a program made up for at inference, not in training.
+
+    Nematus-Theano before model_version 0.1 (readout equals hidden) and DL4MT (readout only).
+    """
+
+    embedding: float = 0.0
+    hidden: float = 0.0
+    source: float = 0.0
+    target: float = 0.0
+    readout: float = 0.0
+
+
+class BiasPlace(StrEnum):
+    """The product that a cell's bias belongs to (before its normalisation)."""
+
+    INPUT = "input"  # (h U) r + (x W + b): encoder, first decoder cell, high levels
+    STATE = "state"  # (s U + b) r + c W: every decoder cell behind the attention
+    AFTER = "after"  # transition cell of the first form: no input, so b is added last
+    NONE = "none"  # Nematus-TF's own encoder transitions have no bias at all
+
+
+class Cell(NamedTuple):
+    """One gated recurrent unit of the network.
+
+    level counts from 1, transition from 0; direction is "forward" or "backward" in the encoder
+    and "" in the decoder; input is the letter of its input's width, None for a transition.
+    """
+
+    part: str
+    direction: str
+    level: int
+    transition: int
+    input: str | None
+    bias: BiasPlace
+
+    @property
+    def path(self) -> str:
+        """Where the cell stands in the model, e.g. `encoder/forward/level1/cell1`."""
+        steps = [self.part, self.direction, f"level{self.level}", f"cell{self.transition + 1}"]
+        return "/".join(step for step in steps if step)
+
+
+DIRECTIONS = ("forward", "backward")
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Sizes (numbers of rows, columns, cells) and conventions of a conditional GRU model."""
+
+    source_vocabularies: tuple[int, ...]
+    source_embeddings: tuple[int, ...]
+    target_vocabulary: int
+    target_embedding: int
+    state: int
+    encoder_depth: int = 1
+    encoder_transition: int = 1
+    decoder_depth: int = 1
+    decoder_base_transition: int = 2
+    decoder_high_transition: int = 1
+    deep_context: bool = False
+    alternating: bool = True
+    residual: bool = True
+    bias: Bias = Bias.THEANO
+    normalization: Normalization = Normalization.NONE
+    weight_normalization: bool = False
+    tied_output: bool = False
+    shared_embeddings: bool = False
+    readout_activation: Activation = Activation.TANH
+    mixture: int = 1
+    lexical: bool = False
+    old_dropout: Dropout | None = None
+
+    @property
+    def context(self) -> int:
+        """Width of an annotation [forward ; backward]."""
+        return 2 * self.state
+
+    def sizes(self) -> dict[str, int]:
+        """The letters that shapes are written in, bound to this model's numbers."""
+        sizes = {
+            "1": 1,
+            "D": self.state,
+            "2D": 2 * self.state,
+            "3D": 3 * self.state,
+            "C": self.context,
+            "A": self.context,
+            "D+C": self.state + self.context,
+            "E": self.target_embedding,
+            "Es": sum(self.source_embeddings),
+            "V": self.target_vocabulary,
+            "M": self.mixture,
+        }
+        for factor, (rows, width) in enumerate(
+            zip(self.source_vocabularies, self.source_embeddings, strict=True)
+        ):
+            sizes[f"Vs{factor}"] = rows
+            sizes[f"Es{factor}"] = width
+        return sizes
+
+    def encoder_cells(self, direction: str, level: int) -> list[Cell]:
+        """The first cell of an encoder level and its transitions, in order of computation."""
+        transition_bias = BiasPlace.NONE if self.bias is Bias.NEMATUS_TF else BiasPlace.AFTER
+        return [
+            Cell(
+                "encoder",
+                direction,
+                level,
+                transition,
+                None if transition else ("Es" if level == 1 else "D"),
+                transition_bias if transition else BiasPlace.INPUT,
+            )
+            for transition in range(self.encoder_transition)
+        ]
+
+    def base_cells(self) -> list[Cell]:
+        """The decoder's conditional cell: one GRU before the attention, the others behind it."""
+        inputs = ["E", "C"]
+        return [
+            Cell(
+                "decoder",
+                "",
+                1,
+                transition,
+                inputs[transition] if transition < 2 else None,
+                BiasPlace.STATE if transition else BiasPlace.INPUT,
+            )
+            for transition in range(self.decoder_base_transition)
+        ]
+
+    def high_cells(self, level: int) -> list[Cell]:
+        """The cells of decoder level 2 or above."""
+        native = self.bias is Bias.NEMATUS_TF
+        return [
+            Cell(
+                "decoder",
+                "",
+                level,
+                transition,
+                None if transition else ("D+C" if self.deep_context else "D"),
+                BiasPlace.STATE if native else (BiasPlace.AFTER if transition else BiasPlace.INPUT),
+            )
+            for transition in range(self.decoder_high_transition)
+        ]
+
+    def high_levels(self) -> range:
+        """Numbers of the decoder levels above the conditional cell."""
+        return range(2, self.decoder_depth + 1)
+
+    def encoder_levels(self) -> range:
+        """Numbers of the encoder levels."""
+        return range(1, self.encoder_depth + 1)
+
+    def as_dict(self) -> dict:
+        """Plain values for JSON; `from_dict` reads them back."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict) -> Structure:
+        """Inverse of `as_dict`.
+
+        Raises ValueError or TypeError where the values are no structure.
+        """
+        values = dict(values)
+        for name in ("source_vocabularies", "source_embeddings"):
+            values[name] = tuple(int(size) for size in values[name])
+        values["bias"] = Bias(values["bias"])
+        values["normalization"] = Normalization(values["normalization"])
+        values["readout_activation"] = Activation(values["readout_activation"])
+        if values["old_dropout"] is not None:
+            values["old_dropout"] = Dropout(*values["old_dropout"])
+        return cls(**values)

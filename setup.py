@@ -1,0 +1,24 @@
+from pathlib import Path
+
+from setuptools import setup
+
+ROOT = Path(__file__).parent
+VERSION = (ROOT / "cgru_cli/__init__.py").read_text().split('__version__ = "')[1].split('"')[0]
+
+setup(
+    name="cgru",
+    version=VERSION,
+    description="Recurrent neural machine translation with the conditional GRU",
+    long_description=(ROOT / "README.md").read_text(),
+    long_description_content_type="text/markdown",
+    packages=["cgru_cli"],
+    python_requires=">=3.11,<3.14",
+    install_requires=(ROOT / "requirements.txt").read_text().split(),
+    extras_require={
+        "gpu": ["tensorflow[and-cuda]"],
+        "plot": ["matplotlib"],
+        "tensorboard": ["tensorboard"],
+        "test": ["pytest", "pytest-xdist", "hypothesis", "ruff", "subword-nmt"],
+    },
+    entry_points={"console_scripts": ["cgru = cgru_cli.cli:main"]},
+)
