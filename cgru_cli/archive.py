@@ -112,6 +112,9 @@ def read_hdf5(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
 
     def visit(name: str, item: object) -> None:
         if isinstance(item, h5py.Dataset):
+            # deflate shrinks a thousandfold at most; a forged size would allocate any memory
+            if item.nbytes > 1100 * item.id.get_storage_size():
+                raise ValueError(f"dataset {name} claims {item.nbytes} bytes, which are not there")
             arrays[name] = item[()]
 
     try:
@@ -121,7 +124,7 @@ def read_hdf5(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
                 key: value.decode() if isinstance(value, bytes) else str(value)
                 for key, value in file.attrs.items()
             }
-    except (OSError, RuntimeError, ValueError, KeyError, TypeError) as error:
+    except (OSError, RuntimeError, ValueError, KeyError, TypeError, MemoryError) as error:
         raise CgruError(f"{path}: not a complete HDF5 file ({_first_line(error)})") from None
     return arrays, attributes
 

@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from . import __version__
 from .errors import CgruError, UsageError
-from .options import ConvertOptions, Flag, spread, statements
+from .options import (
+    REFUSED_BY_TRANSLATE,
+    ConvertOptions,
+    Flag,
+    TranslateOptions,
+    spread,
+    statements,
+)
 
 
 class Command(click.Command):
     """A command whose options are stated by a dataclass, which its callback is given."""
 
-    def __init__(self, *args: Any, options: type, **kwargs: Any):
+    def __init__(
+        self, *args: Any, options: type, refused: Mapping[str, str] | None = None, **kwargs: Any
+    ):
         super().__init__(*args, **kwargs)
         self.options = options
+        self.refused = refused or {}
         self.params += [_parameter(name, *s) for name, s in statements(options).items()]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        for argument in args:
+            if (flag := argument.partition("=")[0]) in self.refused:
+                raise click.UsageError(f"{flag} cannot be honoured: {self.refused[flag]}", ctx)
         return super().parse_args(ctx, spread(args, self.options))
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -86,6 +100,27 @@ def convert(model: str, output: str | None, options: ConvertOptions) -> None:
     from .convert import run
 
     run(model, output, options)
+
+
+@main.command(cls=Command, options=TranslateOptions, refused=REFUSED_BY_TRANSLATE)
+def translate(options: TranslateOptions) -> None:
+    """Translate lines of text: a filter from standard input to standard output.
+
+    \b
+    cat src.txt | cgru translate -m model.npz > trg.txt
+
+    The model's dialect, configuration and vocabularies are found by themselves, and decide the
+    defaults. Long options of Nematus and Marian are understood.
+    """
+    from .lines import OutputClosed
+    from .signals import stop_cleanly
+    from .translate import run
+
+    try:
+        with stop_cleanly():
+            run(options)
+    except OutputClosed:  # nobody reads on, as behind `| head`
+        return
 
 
 if __name__ == "__main__":

@@ -33,7 +33,9 @@ class Model:
 
     arrays: float32, C order, by DL4MT/Nematus name; inert: arrays that the computation is blind
     to; program: the program whose conventions hold (dl4mt, nematus, nematus-tf, marian-amun,
-    marian-nematus, marian-s2s, nmtpy); container: the kind of file it came from.
+    marian-nematus, marian-s2s, nmtpy); container: the kind of file it came from; origin: what of
+    Marian's own form is needed to write the same file again (plain values: dialect, yaml and its
+    length in bytes, names of the arrays that were transposed).
     """
 
     path: Path
@@ -43,7 +45,7 @@ class Model:
     container: str = ""
     inert: dict[str, np.ndarray] = field(default_factory=dict)
     settings: Settings = field(default_factory=Settings)
-    skipped: list[str] = field(default_factory=list)
+    origin: dict = field(default_factory=dict)
 
     def parameters(self) -> tuple[Parameter, ...]:
         """The table's rows for this model."""
@@ -63,7 +65,7 @@ def read(path: str | Path) -> Model:
     that cannot be computed.
     """
     path = Path(path)
-    checkpoint = _checkpoint_prefix(path)
+    checkpoint = checkpoint_prefix(path)
     if checkpoint:
         from .checkpoint import read_checkpoint
 
@@ -78,16 +80,30 @@ def read(path: str | Path) -> Model:
         raise CgruError(f"{path}: not a model file (.npz, .h5 and TensorFlow checkpoints are read)")
     stored = archive.read_npz(path, skip=is_training_array)
     settings = _nematus_settings(path)
+    origin = {}
     if MARIAN_YAML in stored:
-        content = stored.pop(MARIAN_YAML).tobytes().split(b"\0")[0]
+        whole = stored.pop(MARIAN_YAML)
+        content = whole.tobytes().split(b"\0")[0]
+        origin = _marian_origin(whole, content)
         embedded = from_marian(parse_yaml(content, f"{path}: {MARIAN_YAML}"), MARIAN_YAML)
         embedded.values = {MARIAN_YAML: content.decode("utf-8", "replace")}
         embedded.update(settings)
         settings = embedded
-    return _interpret(path, stored, settings, "npz")
+    return _interpret(path, stored, settings, "npz", origin)
 
 
-def _checkpoint_prefix(path: Path) -> Path | None:
+def _marian_origin(whole: np.ndarray, content: bytes) -> dict:
+    """Marian's own configuration and its length, where it has the form that Marian reads."""
+    raw = whole.tobytes()
+    if whole.dtype != np.int8 or whole.ndim != 1 or raw != content.ljust(len(raw), b"\0"):
+        return {}
+    try:
+        return {"yaml": content.decode("utf-8"), "bytes": len(raw)} if raw != content else {}
+    except UnicodeDecodeError:
+        return {}
+
+
+def checkpoint_prefix(path: Path) -> Path | None:
     """`model-N` of a TensorFlow checkpoint triple, if that is what the path names."""
     for suffix in (".index", ".meta", ".data-00000-of-00001"):
         if path.name.endswith(suffix):
@@ -127,19 +143,23 @@ def _nematus_settings(path: Path) -> Settings:
 
 
 def _interpret(
-    path: Path, stored: dict[str, np.ndarray], settings: Settings, container: str
+    path: Path,
+    stored: dict[str, np.ndarray],
+    settings: Settings,
+    container: str,
+    origin: dict | None = None,
 ) -> Model:
     """Make a Model of arrays as a legacy file names them."""
     stored = {name: a for name, a in stored.items() if not is_training_array(name)}
-    own = settings.values.get("cgru") if isinstance(settings.values, dict) else None
+    own = Own.of(settings.values.get("cgru"), settings.source)
     refuse_uncomputable(path, stored, settings)
     dialect = recognise(path, stored, settings)
+    if own and container == "npz":
+        dialect = Dialect.NEMATUS  # cgru's own .npz, which may hold arrays that Nematus has not
     stored = _smoothed(stored, settings, dialect)
     inert = {}
     if INERT.get(dialect) in stored:
         inert[INERT[Dialect.NEMATUS]] = stored.pop(INERT[dialect])
-    if own and "inert" in own:
-        inert |= {name: _from_json(value) for name, value in own["inert"].items()}
 
     marian = dialect in MARIAN
     declared = settings.structure
@@ -153,7 +173,7 @@ def _interpret(
     transposed = {p.transposed[dialect]: p for p in candidates if dialect in p.transposed}
     arrays: dict[str, np.ndarray] = {}
     found: dict[str, Parameter] = {}
-    unknown = []
+    unknown, turned = [], []
     for name, array in stored.items():
         parameter = by_name.get(name) or transposed.get(name)
         if parameter is None:
@@ -167,32 +187,93 @@ def _interpret(
             array = array[0]  # Marian's rows
         arrays[parameter.name] = array
         found[parameter.name] = parameter
+        if name in transposed and name not in by_name:
+            turned.append(parameter.name)
     if unknown:
         raise CgruError(
             f"{path}: {_listed('array', unknown)} unknown to {_dialect_text(dialect)}; "
             "refusing to compute a model without knowing all of it"
         )
     if own:
-        try:
-            structure = Structure.from_dict(own["structure"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise CgruError(f"{settings.source}: no structure of a model ({error})") from None
+        structure, inert, origin = own.structure, inert | own.inert, own.origin
+        own.complete(settings)
     else:
         structure = _structure(path, arrays, found, settings, layout, dialect)
+        if marian:
+            origin = {"dialect": dialect.value, "transposed": turned} | (origin or {})
+    if dialect is Dialect.NMTPY and structure.tied_output:
+        _add_missing_bias(arrays, found, structure)
     model = Model(
         path=path,
         structure=structure,
         arrays=_checked(path, arrays, structure, dialect),
-        program=(own or {}).get("program") or _program(dialect, settings),
+        program=own.program if own else _program(dialect, settings),
         container=container,
         inert=inert,
         settings=settings,
+        origin=origin or {},
     )
     for name, array in model.arrays.items():
-        model.arrays[name] = _convention(found[name], dialect, structure, array)
+        model.arrays[name] = convention(found[name], dialect, structure, array)
     if not own:
         _compare(structure, settings)
     return model
+
+
+def _add_missing_bias(arrays: dict, found: dict, structure: Structure) -> None:
+    """nmtpy's tied output layer has no bias: one of zeros computes the same."""
+    for parameter in parameters(structure):
+        if parameter.name not in arrays and Dialect.NMTPY not in parameter.names:
+            arrays[parameter.name] = np.zeros(parameter.size(structure), dtype=np.float32)
+            found[parameter.name] = parameter
+
+
+@dataclass
+class Own:
+    """What cgru itself wrote of a model, in a file's `cgru` object or attribute."""
+
+    structure: Structure
+    program: str
+    inert: dict[str, np.ndarray]
+    origin: dict
+    decoding: dict
+
+    @classmethod
+    def of(cls, values: object, source: str) -> Own | None:
+        """Read it, where it is there. Raises CgruError where it is damaged."""
+        if values is None:
+            return None
+        try:
+            structure = Structure.from_dict(values["structure"])
+            counts = [
+                getattr(structure, name)
+                for name in ("encoder_depth", "encoder_transition", "decoder_depth",
+                             "decoder_base_transition", "decoder_high_transition", "mixture")
+            ]  # fmt: skip
+            if not all(type(count) is int and 1 <= count <= 64 for count in counts):
+                raise ValueError("a depth is not between 1 and 64")
+            sizes = [
+                *structure.source_vocabularies, *structure.source_embeddings, structure.state,
+                structure.target_vocabulary, structure.target_embedding,
+            ]  # fmt: skip
+            if not all(type(size) is int and size > 0 for size in sizes):
+                raise ValueError("a size is not a positive number")
+            if len(structure.source_vocabularies) != len(structure.source_embeddings):
+                raise ValueError("source factors are counted differently")
+            inert = {str(n): _from_json(v) for n, v in dict(values.get("inert", {})).items()}
+            origin, decoding = dict(values.get("origin", {})), dict(values.get("decoding", {}))
+            return cls(structure, str(values.get("program", "nematus")), inert, origin, decoding)
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            raise CgruError(f"{source}: no structure of a model ({error})") from None
+
+    def complete(self, settings: Settings) -> None:
+        """Add how the model was meant to be decoded."""
+        for name in ("beam_size", "normalize", "word_penalty"):
+            if getattr(settings, name) is None and isinstance(
+                self.decoding.get(name), (int, float)
+            ):
+                setattr(settings, name, self.decoding[name])
+        settings.right_left |= bool(self.decoding.get("right_left"))
 
 
 def _program(dialect: Dialect, settings: Settings) -> str:
@@ -387,7 +468,9 @@ def _structure(
         old_dropout=declared.get("old_dropout"),
     )
     if structure.encoder_depth == 1 and structure.decoder_depth == 1:
-        structure = dataclasses.replace(structure, alternating=True, residual=True)
+        structure = dataclasses.replace(structure, residual=True)
+    if structure.encoder_depth == 1:
+        structure = dataclasses.replace(structure, alternating=True)
     return dataclasses.replace(structure, bias=_bias(path, structure, found, settings, dialect))
 
 
@@ -464,7 +547,7 @@ def _checked(
     return checked
 
 
-def _convention(
+def convention(
     parameter: Parameter, dialect: Dialect, structure: Structure, array: np.ndarray
 ) -> np.ndarray:
     """Between a dialect's convention and ours; every case is its own inverse and exact.
@@ -532,18 +615,20 @@ def _dialect_text(dialect: Dialect) -> str:
 
 def _read_hdf5(path: Path) -> Model:
     stored, attributes = archive.read_hdf5(path)
+    source = f"{path}: attribute {HDF5_ATTRIBUTE}"
     try:
-        own = json.loads(attributes[HDF5_ATTRIBUTE])
-        structure = Structure.from_dict(own["structure"])
-        configuration = own["configuration"]
+        values = json.loads(attributes[HDF5_ATTRIBUTE])
+        configuration = values["configuration"]
     except KeyError:
         raise CgruError(
             f"{path}: an HDF5 file, but not one of cgru's (no attribute {HDF5_ATTRIBUTE!r})"
         ) from None
-    except (TypeError, ValueError) as error:
-        raise CgruError(f"{path}: attribute {HDF5_ATTRIBUTE!r}: {error}") from None
-    settings = from_nematus(configuration, f"{path}: attribute {HDF5_ATTRIBUTE}")
-    names = {p.path: p.name for p in parameters(structure)}
+    except (TypeError, ValueError, RecursionError) as error:
+        raise CgruError(f"{source}: {error}") from None
+    own = Own.of(values, source)
+    settings = from_nematus(configuration, source)
+    own.complete(settings)
+    names = {p.path: p.name for p in parameters(own.structure)}
     arrays, inert, unknown = {}, {}, []
     for name, array in stored.items():
         if name in names:
@@ -554,8 +639,8 @@ def _read_hdf5(path: Path) -> Model:
             unknown.append(name)
     if unknown:
         raise CgruError(f"{path}: {_listed('array', unknown)} unknown")
-    arrays = _checked(path, arrays, structure, Dialect.NEMATUS)
-    return Model(path, structure, arrays, own.get("program", "nematus"), "h5", inert, settings)
+    arrays = _checked(path, arrays, own.structure, Dialect.NEMATUS)
+    return Model(path, own.structure, arrays, own.program, "h5", inert, settings, origin=own.origin)
 
 
 def _from_json(value: dict) -> np.ndarray:

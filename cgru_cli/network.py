@@ -41,7 +41,7 @@ class Recurrence(NamedTuple):
     top: tf.Tensor  # (R,D) output of the highest level
     context: tf.Tensor  # (R,C) c_j
     alignment: tf.Tensor  # (R,S) alpha_j
-    lexical: tf.Tensor | None  # (R,Es) weighted source embedding, where there is a lexical model
+    lexical: tuple[tf.Tensor, ...]  # (R,Es) weighted source embedding, of a lexical model only
 
 
 class Product:
@@ -283,10 +283,10 @@ class Network:
             h = _transit(cells, h, x)
             high.append(h)
             top = top + h if self.structure.residual else h
-        lexical = None
+        lexical = ()
         if self.lexical:
             rows = tf.gather(memory.embeddings, state.sentence)
-            lexical = tf.tanh(tf.linalg.matvec(rows, alignment, transpose_a=True))
+            lexical = (tf.tanh(tf.linalg.matvec(rows, alignment, transpose_a=True)),)
         new = state._replace(base=s, high=tuple(high))
         return Recurrence(top, readout_of_context, alignment, lexical), new
 
@@ -327,7 +327,7 @@ class Network:
         logits = self._logits(t)
         if self.lexical:
             (product, bias, norm), output, output_bias = self.lexical
-            l = recurrence.lexical
+            (l,) = recurrence.lexical
             (hidden,) = product(l)
             l = tf.tanh(_affine_norm(hidden, bias, norm)) + l
             logits += output(l)[0] + output_bias

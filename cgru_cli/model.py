@@ -1,0 +1,95 @@
+"""The conditional GRU as a Keras model; its computation is a `Network`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from .forced import force_decode
+from .names import parameters
+from .network import Memory, Network, State
+from .structure import Structure
+
+# Nematus' own: orthogonal recurrent matrices (each gate on its own), N(0, 0.01) elsewhere.
+_INITIALIZERS = {
+    "normal": lambda: keras.initializers.RandomNormal(stddev=0.01),
+    "orthogonal": lambda: OrthogonalBlocks(),
+    "zeros": keras.initializers.Zeros,
+    "ones": keras.initializers.Ones,
+}
+
+
+class OrthogonalBlocks(keras.initializers.Initializer):
+    """Square orthogonal matrices side by side, as the gates of a recurrent cell are stored."""
+
+    def __call__(self, shape: tuple[int, int], dtype: str | None = None) -> tf.Tensor:
+        rows, columns = shape
+        orthogonal = keras.initializers.Orthogonal()
+        blocks = [orthogonal((rows, rows), dtype) for _ in range(columns // rows)]
+        return tf.concat(blocks, axis=1)
+
+
+class ConditionalGRU(keras.Model):
+    """Variables from the name table, one a row; called with (source, source mask, target).
+
+    Keras' optimizers, `summary()` and precision policies work on it: products are computed in the
+    policy's compute dtype, states and softmax in float32.
+    """
+
+    def __init__(self, structure: Structure, arrays: Mapping | None = None, **kwargs):
+        super().__init__(autocast=False, **kwargs)
+        self.structure = structure
+        self.parameters = {}
+        groups: dict[str, keras.layers.Layer] = {}  # what `summary()` lists
+        for row in parameters(structure):
+            path = row.path.rpartition("/")[0].replace("/", ".")
+            if path not in groups:
+                groups[path] = keras.layers.Layer(name=path, dtype="float32")
+                groups[path].built = True
+            self.parameters[row.name] = groups[path].add_weight(
+                name=row.name,
+                shape=row.size(structure),
+                initializer=_INITIALIZERS[row.initializer](),
+                dtype="float32",
+                autocast=False,
+            )
+        self.groups = list(groups.values())
+        if arrays is not None:
+            self.assign(arrays)
+        self.built = True
+
+    def assign(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Set every variable from arrays by their DL4MT/Nematus names."""
+        for name, variable in self.parameters.items():
+            variable.assign(arrays[name])
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The variables' values by their DL4MT/Nematus names."""
+        return {
+            name: keras.ops.convert_to_numpy(value) for name, value in self.parameters.items()
+        }
+
+    def network(self) -> Network:
+        """The computation on the variables as they stand; gradients flow back through it."""
+        return Network(self.structure, self.parameters, self.compute_dtype)
+
+    def call(self, inputs: tuple[tf.Tensor, tf.Tensor, tf.Tensor]) -> tf.Tensor:
+        """(B,S[,F]) source, (B,S) mask, (B,T) target -> logits (B,T,V), forced decoding."""
+        return force_decode(self.network(), *inputs).logits
+
+    def encode(self, source: tf.Tensor, mask: tf.Tensor) -> Memory:
+        """See `Network.encode`."""
+        return self.network().encode(source, mask)
+
+    def start(self, memory: Memory) -> State:
+        """See `Network.start`."""
+        return self.network().start(memory)
+
+    def step(
+        self, state: State, previous: tf.Tensor, memory: Memory
+    ) -> tuple[tf.Tensor, State, tf.Tensor]:
+        """See `Network.step`."""
+        return self.network().step(state, previous, memory)

@@ -1,0 +1,67 @@
+"""The order in which Nematus-TF sorts a maxi-batch by length.
+
+It is that of `numpy.argsort` of its day: an introsort, whose order among equal lengths decides
+which lines share a mini-batch, and so (see `search.nematus_tf_beam`) the tail of n-best lists.
+Newer NumPy sorts by vector instructions, and orders ties differently from machine to machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+SMALL = 16  # shorter partitions are sorted by insertion
+
+
+def argsort(values: Sequence[int]) -> list[int]:
+    """Indices that sort the values, ties in the order of NumPy 1.x's quicksort.
+
+    Median of three, larger partition later. The fallback to heapsort at great depth is left out:
+    lengths of lines do not reach it.
+    """
+    order = list(range(len(values)))
+
+    def swap(i: int, j: int) -> None:
+        order[i], order[j] = order[j], order[i]
+
+    def value(i: int) -> int:
+        return values[order[i]]
+
+    partitions = [(0, len(values) - 1)]
+    while partitions:
+        left, right = partitions.pop()
+        while right - left > SMALL:
+            middle = left + (right - left) // 2
+            if value(middle) < value(left):
+                swap(middle, left)
+            if value(right) < value(middle):
+                swap(right, middle)
+            if value(middle) < value(left):
+                swap(middle, left)
+            pivot = value(middle)
+            i, j = left, right - 1
+            swap(middle, j)
+            while True:
+                i += 1
+                while value(i) < pivot:
+                    i += 1
+                j -= 1
+                while pivot < value(j):
+                    j -= 1
+                if i >= j:
+                    break
+                swap(i, j)
+            swap(i, right - 1)
+            if i - left < right - i:
+                partitions.append((i + 1, right))
+                right = i - 1
+            else:
+                partitions.append((left, i - 1))
+                left = i + 1
+        for i in range(left + 1, right + 1):
+            moved = order[i]
+            j = i
+            while j > left and values[moved] < values[order[j - 1]]:
+                order[j] = order[j - 1]
+                j -= 1
+            order[j] = moved
+    return order

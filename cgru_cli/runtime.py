@@ -1,0 +1,96 @@
+"""TensorFlow started quietly, on the device and with the threads that are asked for."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+from collections.abc import Iterator
+
+from .errors import CgruError, UsageError
+
+
+class Start:
+    """TensorFlow imported in the background, while the model's files are read.
+
+    `finish` waits for it and sets it up; nothing else may touch TensorFlow before.
+    """
+
+    def __init__(self) -> None:
+        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+        os.environ["KERAS_BACKEND"] = "tensorflow"
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._import, daemon=True)
+        self._thread.start()
+
+    def _import(self) -> None:
+        try:
+            with _silent_descriptor():
+                import tensorflow  # noqa: F401
+        except BaseException as error:  # raised where it is waited for
+            self._error = error
+
+    def finish(self, device: str | None, threads: int | None) -> None:
+        """Wait for the import, then choose the device (cpu, gpu, gpu:N) and number of threads.
+
+        Raises CgruError where TensorFlow cannot be loaded or the device is not there.
+        """
+        self._thread.join()
+        if self._error is not None:
+            raise CgruError(f"TensorFlow cannot be loaded: {self._error}") from None
+        import keras
+        import tensorflow as tf
+
+        keras.config.set_floatx("float32")  # a user's ~/.keras/keras.json may say otherwise
+        with _silent_descriptor():
+            _choose(tf, device)
+            if threads is not None:
+                if threads < 1:
+                    raise UsageError(f"--cpu-threads {threads}: at least one is needed")
+                tf.config.threading.set_intra_op_parallelism_threads(threads)
+                tf.config.threading.set_inter_op_parallelism_threads(1)
+
+
+def _choose(tf, device: str | None) -> None:
+    kind, _, number = (device or "").partition(":")
+    if kind not in ("", "cpu", "gpu") or (number and not number.isdigit()):
+        raise UsageError(f"--device {device}: cpu, gpu or gpu:N is expected")
+    gpus = tf.config.list_physical_devices("GPU")
+    if kind == "cpu":
+        tf.config.set_visible_devices([], "GPU")
+    elif kind == "gpu":
+        index = int(number or 0)
+        if index >= len(gpus):
+            raise CgruError(
+                f"--device {device}: TensorFlow sees {len(gpus)} GPUs here "
+                "(is the extra cgru[gpu] installed?)"
+            )
+        tf.config.set_visible_devices(gpus[index], "GPU")
+    for gpu in tf.config.get_visible_devices("GPU"):
+        tf.config.experimental.set_memory_growth(gpu, True)
+
+
+@contextlib.contextmanager
+def _silent_descriptor() -> Iterator[None]:
+    """Send what C++ writes to descriptor 2 nowhere; Python's own stderr goes on.
+
+    TensorFlow greets on stderr before any log level is looked at.
+    """
+    try:
+        saved = os.dup(2)
+    except OSError:  # closed at the start
+        yield
+        return
+    python = sys.stderr
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    sys.stderr = os.fdopen(os.dup(saved), "w", buffering=1, errors="backslashreplace")
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+        os.close(nowhere)
+        temporary, sys.stderr = sys.stderr, python
+        temporary.close()
