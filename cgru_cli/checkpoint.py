@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from .errors import CgruError
+from .runtime import silent_descriptor
 
 INDEX = ".index"
 DATA = ".data-00000-of-00001"
@@ -44,7 +45,10 @@ def read_checkpoint(
             if size > stored:  # a forged index would have gigabytes allocated
                 raise CgruError(f"{prefix}: array {name} is larger than the files that hold it")
             arrays[name] = np.asarray(reader.get_tensor(name))
-    except (tensorflow.errors.OpError, RuntimeError, ValueError, TypeError, OSError) as error:
+    except (
+        tensorflow.errors.OpError, ArithmeticError, LookupError, MemoryError, OSError,
+        RuntimeError, TypeError, ValueError,
+    ) as error:  # fmt: skip
         reason = str(getattr(error, "message", error)).splitlines() or [type(error).__name__]
         where = f": array {name}" if name else ""
         raise CgruError(
@@ -86,8 +90,8 @@ def write_checkpoint(prefix: Path, arrays: Mapping[str, np.ndarray], updates: in
 
 
 def _tensorflow():
-    # Its start is told to a log that nobody asked for.
+    """Import TensorFlow, whose greetings are of no use here."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    import tensorflow
-
+    with silent_descriptor():
+        import tensorflow
     return tensorflow

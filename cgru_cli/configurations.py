@@ -26,6 +26,8 @@ _OLD_NAMES = (
     "encoder", "decoder", "decoder_deep", "enc_depth_bidirectional", "cgru",
 )  # fmt: skip
 
+_NO_DATASETS = ["source", "target"]  # Nematus-TF reads no configuration without any
+
 
 def own(model: Model, program: str) -> dict:
     """What cgru adds to a Nematus configuration, under the key `cgru`.
@@ -131,7 +133,7 @@ def nematus_tf(model: Model, dictionaries: Sequence[str]) -> dict:
         added["target_embedding_size"] = s.target_embedding
     if theano and is_deep(s):
         values = _sizes(s) | added | {"use_dropout": False, "lexical_model": s.lexical}
-        values["dim_word"] = sum(s.source_embeddings)
+        values |= {"dim_word": sum(s.source_embeddings), "datasets": _NO_DATASETS}
         return _with_dictionaries(values, dictionaries)
     kept = _same_program(model, ("nematus-tf",))
     if "embedding_size" not in kept:
@@ -156,6 +158,8 @@ def nematus_tf(model: Model, dictionaries: Sequence[str]) -> dict:
         "tie_encoder_decoder_embeddings": s.shared_embeddings,
     }
     values.setdefault("rnn_use_dropout", False)
+    if not values.get("source_dataset"):
+        values.setdefault("datasets", _NO_DATASETS)
     values = _with_dictionaries(values, dictionaries)
     if dictionaries:
         values["source_dicts"] = list(dictionaries[:-1])

@@ -48,9 +48,7 @@ def force_decode(
     )
     recurrence = tf.nest.map_structure(lambda array: array.stack(), outputs)
     logits = network.read_out(recurrence, readout_of_previous)
-    return Forced(
-        tf.transpose(logits, [1, 0, 2]), tf.transpose(recurrence.alignment, [1, 0, 2])
-    )
+    return Forced(tf.transpose(logits, [1, 0, 2]), tf.transpose(recurrence.alignment, [1, 0, 2]))
 
 
 def log_probabilities(forced: Forced, target: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:

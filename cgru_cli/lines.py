@@ -344,11 +344,11 @@ def windows(
 ) -> Iterator[list[str]]:
     """All lines in windows of up to mini_batch * maxi_batch lines.
 
-    The first ones are smaller (a quarter mini-batch, then four times more each) so that the first
-    translation comes early.
+    The first is one line, each next one four times larger, so that the first translation comes
+    early.
     """
     largest = max(1, mini_batch * maxi_batch)
-    size = max(1, mini_batch // 4)
+    size = 1
     while lines := reader.window(min(size, largest), token_limit):
         yield lines
         size = min(4 * size, largest)

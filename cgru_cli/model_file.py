@@ -8,6 +8,7 @@ what is said in `names.py` alone.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import json
 import re
@@ -19,6 +20,7 @@ import numpy as np
 
 from . import archive, legacy_pickle
 from .errors import CgruError, warn
+from .metadata import Own
 from .names import INERT, MARIAN, Dialect, Parameter, is_training_array, parameters
 from .settings import Settings, from_marian, from_nematus, parse_yaml, read_json
 from .structure import Activation, Bias, Normalization, Structure
@@ -228,54 +230,6 @@ def _add_missing_bias(arrays: dict, found: dict, structure: Structure) -> None:
             found[parameter.name] = parameter
 
 
-@dataclass
-class Own:
-    """What cgru itself wrote of a model, in a file's `cgru` object or attribute."""
-
-    structure: Structure
-    program: str
-    inert: dict[str, np.ndarray]
-    origin: dict
-    decoding: dict
-
-    @classmethod
-    def of(cls, values: object, source: str) -> Own | None:
-        """Read it, where it is there. Raises CgruError where it is damaged."""
-        if values is None:
-            return None
-        try:
-            structure = Structure.from_dict(values["structure"])
-            counts = [
-                getattr(structure, name)
-                for name in ("encoder_depth", "encoder_transition", "decoder_depth",
-                             "decoder_base_transition", "decoder_high_transition", "mixture")
-            ]  # fmt: skip
-            if not all(type(count) is int and 1 <= count <= 64 for count in counts):
-                raise ValueError("a depth is not between 1 and 64")
-            sizes = [
-                *structure.source_vocabularies, *structure.source_embeddings, structure.state,
-                structure.target_vocabulary, structure.target_embedding,
-            ]  # fmt: skip
-            if not all(type(size) is int and size > 0 for size in sizes):
-                raise ValueError("a size is not a positive number")
-            if len(structure.source_vocabularies) != len(structure.source_embeddings):
-                raise ValueError("source factors are counted differently")
-            inert = {str(n): _from_json(v) for n, v in dict(values.get("inert", {})).items()}
-            origin, decoding = dict(values.get("origin", {})), dict(values.get("decoding", {}))
-            return cls(structure, str(values.get("program", "nematus")), inert, origin, decoding)
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise CgruError(f"{source}: no structure of a model ({error})") from None
-
-    def complete(self, settings: Settings) -> None:
-        """Add how the model was meant to be decoded."""
-        for name in ("beam_size", "normalize", "word_penalty"):
-            if getattr(settings, name) is None and isinstance(
-                self.decoding.get(name), (int, float)
-            ):
-                setattr(settings, name, self.decoding[name])
-        settings.right_left |= bool(self.decoding.get("right_left"))
-
-
 def _program(dialect: Dialect, settings: Settings) -> str:
     if dialect is Dialect.NEMATUS:
         return settings.program if settings.program in ("dl4mt", "nematus") else "nematus"
@@ -352,9 +306,9 @@ def refuse_uncomputable(path: Path, stored: Mapping, settings: Settings) -> None
         if test(names):
             raise CgruError(f"{path}: {kind}")
     u, ux = stored.get("decoder_U"), stored.get("decoder_Ux")
-    if u is not None and ux is not None and u.ndim == ux.ndim == 2:
-        if u.shape[1] == 3 * ux.shape[1]:
-            raise CgruError(f"{path}: a Nematus LSTM; only GRU cells are computed by this version")
+    two = u is not None and ux is not None and u.ndim == ux.ndim == 2
+    if two and u.shape[1] == 3 * ux.shape[1]:
+        raise CgruError(f"{path}: a Nematus LSTM; only GRU cells are computed by this version")
     if settings.unsupported:
         raise CgruError(f"{path}: {settings.unsupported[0]} (says {settings.source}); not computed")
 
@@ -376,7 +330,11 @@ def _candidates(stored: Iterable[str], layout: dict) -> list[Parameter]:
         for name in stored
         for n in re.findall(r"(?:cell|l|level|gru|Wemb|_)(\d{1,2})(?!\d)", name)
     ]
-    depth = min(max(numbers, default=0) + 2, 24)
+    return list(_rows_up_to(min(max(numbers, default=0) + 2, 24), **layout))
+
+
+@functools.cache
+def _rows_up_to(depth: int, **layout: bool) -> tuple[Parameter, ...]:
     rows: dict[str, Parameter] = {}
     for normalization, tied in itertools.product(Normalization, (False, True)):
         structure = Structure(
@@ -400,7 +358,7 @@ def _candidates(stored: Iterable[str], layout: dict) -> list[Parameter]:
         )
         for parameter in parameters(structure):
             rows.setdefault(f"{parameter.name} {sorted(parameter.names.items())}", parameter)
-    return list(rows.values())
+    return tuple(rows.values())
 
 
 def _structure(
@@ -641,7 +599,3 @@ def _read_hdf5(path: Path) -> Model:
         raise CgruError(f"{path}: {_listed('array', unknown)} unknown")
     arrays = _checked(path, arrays, own.structure, Dialect.NEMATUS)
     return Model(path, own.structure, arrays, own.program, "h5", inert, settings, origin=own.origin)
-
-
-def _from_json(value: dict) -> np.ndarray:
-    return np.array(value["data"], dtype=value["dtype"]).reshape(value["shape"])

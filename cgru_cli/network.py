@@ -45,15 +45,16 @@ class Recurrence(NamedTuple):
 
 
 class Product:
-    """x [W1|W2|..] for matrices that share an input, and the parts again."""
+    """x [W1|W2|..] for matrices that share an input, given and returned in groups."""
 
-    def __init__(self, matrices: list[tf.Tensor], dtype: tf.DType):
-        self.widths = [int(matrix.shape[-1]) for matrix in matrices]
+    def __init__(self, groups: list[list[tf.Tensor]], dtype: tf.DType):
+        self.widths = [sum(int(matrix.shape[-1]) for matrix in group) for group in groups]
+        matrices = [matrix for group in groups for matrix in group]
         joined = matrices[0] if len(matrices) == 1 else tf.concat(matrices, axis=1)
         self.matrix = tf.cast(joined, dtype)
 
     def __call__(self, x: tf.Tensor) -> list[tf.Tensor]:
-        """x: (..., N) -> one float32 (..., width) a matrix."""
+        """x: (..., N) -> one float32 (..., width) a group."""
         matrix = self.matrix
         shape = tf.shape(x)
         flat = tf.reshape(x, [-1, x.shape[-1]]) if x.shape.rank > 2 else x
@@ -81,8 +82,9 @@ class Network:
 
     # -- made ready ----------------------------------------------------------------------------
 
-    def _product(self, *paths: str) -> Product:
-        return Product([self._w[path] for path in paths], self.dtype)
+    def _product(self, *groups: tuple[str, ...]) -> Product:
+        """The product with all matrices at the groups' paths."""
+        return Product([[self._w[path] for path in group] for group in groups], self.dtype)
 
     def _prepare_encoder(self) -> None:
         s, w = self.structure, self._w
@@ -94,12 +96,12 @@ class Network:
             directions = []
             for direction in DIRECTIONS:
                 cells = s.encoder_cells(direction, level)
-                inputs = self._product(f"{cells[0].path}/W", f"{cells[0].path}/Wx")
+                inputs = self._product(_inputs(cells[0]))
                 directions.append((inputs, [self._recurrent(cell) for cell in cells]))
             self.encoder.append(directions)
 
     def _recurrent(self, cell: Cell) -> tuple[Product, eq.GRU]:
-        return self._product(f"{cell.path}/U", f"{cell.path}/Ux"), self._w.gru(cell)
+        return self._product(_recurrent(cell)), self._w.gru(cell)
 
     def _prepare_decoder(self) -> None:
         s, w = self.structure, self._w
@@ -107,25 +109,19 @@ class Network:
         self.target_embedding = w["encoder/embedding" if shared else "decoder/embedding"]
         first, second, *transitions = s.base_cells()
         # Products are joined by their input: y_{j-1}; s_{j-1}; s'_j; c_j
-        self.of_embedding = self._product(
-            f"{first.path}/W", f"{first.path}/Wx", "decoder/readout/prev/W"
-        )
-        self.of_state = self._product(f"{first.path}/U", f"{first.path}/Ux")
-        self.of_intermediate = self._product(
-            "decoder/attention/W_comb_att", f"{second.path}/U", f"{second.path}/Ux"
-        )
-        self.of_context = self._product(
-            f"{second.path}/W", f"{second.path}/Wx", "decoder/readout/ctx/W"
-        )
+        self.of_embedding = self._product(_inputs(first), ("decoder/readout/prev/W",))
+        self.of_state = self._product(_recurrent(first))
+        self.of_intermediate = self._product(("decoder/attention/W_comb_att",), _recurrent(second))
+        self.of_context = self._product(_inputs(second), ("decoder/readout/ctx/W",))
         self.first, self.second = w.gru(first), w.gru(second)
         self.transitions = [self._recurrent(cell) for cell in transitions]
         self.high = []
         for level in s.high_levels():
             cells = s.high_cells(level)
-            inputs = self._product(f"{cells[0].path}/W", f"{cells[0].path}/Wx")
+            inputs = self._product(_inputs(cells[0]))
             self.high.append((inputs, [self._recurrent(cell) for cell in cells]))
         attention = "decoder/attention"
-        self.of_annotation = self._product(f"{attention}/Wc_att")
+        self.of_annotation = self._product((f"{attention}/Wc_att",))
         self.attention_bias = w[f"{attention}/b_att"]
         self.attention_v = tf.cast(w[f"{attention}/U_att"], self.dtype)
         self.annotation_norm = w.norm(f"{attention}/Wc_att", f"{attention}/gamma1")
@@ -134,14 +130,14 @@ class Network:
 
     def _feed_forward(self, path: str) -> tuple[Product, tf.Tensor, eq.Norm | None]:
         return (
-            self._product(f"{path}/W"),
+            self._product((f"{path}/W",)),
             self._w[f"{path}/b"],
             self._w.norm(f"{path}/W", f"{path}/gamma"),
         )
 
     def _prepare_readout(self) -> None:
         s, w = self.structure, self._w
-        self.of_top = self._product("decoder/readout/lstm/W")
+        self.of_top = self._product(("decoder/readout/lstm/W",))
         self.readout_parts = [
             (w[f"decoder/readout/{part}/b"],
              w.norm(f"decoder/readout/{part}/W", f"decoder/readout/{part}/gamma"))
@@ -149,12 +145,12 @@ class Network:
         ]  # fmt: skip
         prelu = s.readout_activation is Activation.PRELU
         self.prelu_slope = w["decoder/readout/prelu_slope"] if prelu else None
-        self.output = Product([w.output()], self.dtype)
+        self.output = Product([[w.output()]], self.dtype)
         self.output_bias = w["decoder/output/b"]
         self.mixture = None
         if s.mixture > 1:
             self.mixture = (
-                self._product("decoder/mixture/pi/W"),
+                self._product(("decoder/mixture/pi/W",)),
                 w["decoder/mixture/pi/b"],
                 [self._feed_forward(f"decoder/mixture/hidden{k}") for k in range(s.mixture)],
             )
@@ -162,7 +158,7 @@ class Network:
         if s.lexical:
             self.lexical = (
                 self._feed_forward("decoder/lexical/hidden"),
-                self._product("decoder/lexical/output/W"),
+                self._product(("decoder/lexical/output/W",)),
                 w["decoder/lexical/output/b"],
             )
 
@@ -211,7 +207,8 @@ class Network:
         """Both readers of one level over (S,B,N) inputs -> two (S,B,D), by source position."""
         inputs = []
         for (product, cells), x in zip(directions, below, strict=True):
-            inputs.append(cells[0][1].of_input(tf.concat(product(x), axis=-1)))
+            (xW,) = product(x)
+            inputs.append(cells[0][1].of_input(xW))
         length, batch = tf.shape(mask)[0], tf.shape(mask)[1]
         zeros = tf.zeros([batch, self.structure.state])
         arrays = [tf.TensorArray(tf.float32, length, element_shape=zeros.shape) for _ in DIRECTIONS]
@@ -261,26 +258,25 @@ class Network:
         """E[y_{j-1}] times all that it is multiplied with: (...,3D) for REC1, (...,E) to read out."""
         known = tf.cast(previous >= 0, tf.float32)[..., None]
         embedding = tf.gather(self.target_embedding, tf.maximum(previous, 0)) * known
-        gates, proposal, readout = self.of_embedding(embedding)
-        return self.first.of_input(tf.concat([gates, proposal], axis=-1)), readout
+        xW, readout = self.of_embedding(embedding)
+        return self.first.of_input(xW), readout
 
     def recur(self, state: State, x: tf.Tensor, memory: Memory) -> tuple[Recurrence, State]:
         """REC1, ATT, REC2 (eq. 1-12), then the levels above."""
         s_prev = state.base
-        s1 = self.first.step(s_prev, tf.concat(self.of_state(s_prev), axis=-1), x)
-        query, *s1U = self.of_intermediate(s1)
+        (sU,) = self.of_state(s_prev)
+        s1 = self.first.step(s_prev, sU, x)
+        query, s1U = self.of_intermediate(s1)
         query = eq.normalize(query, self.query_norm)
         alignment, c = self._attend(query, state, memory)
-        *cW, readout_of_context = self.of_context(c)
-        s = self.second.step(
-            s1, tf.concat(s1U, axis=-1), self.second.of_input(tf.concat(cW, axis=-1))
-        )
+        cW, readout_of_context = self.of_context(c)
+        s = self.second.step(s1, s1U, self.second.of_input(cW))
         s = _transit(self.transitions, s, None) if self.transitions else s
         top, high = s, []
         for (product, cells), h in zip(self.high, state.high, strict=True):
             read = tf.concat([top, c], axis=-1) if self.structure.deep_context else top
-            x = cells[0][1].of_input(tf.concat(product(read), axis=-1))
-            h = _transit(cells, h, x)
+            (xW,) = product(read)
+            h = _transit(cells, h, cells[0][1].of_input(xW))
             high.append(h)
             top = top + h if self.structure.residual else h
         lexical = ()
@@ -337,6 +333,16 @@ class Network:
         return tf.nn.bias_add(self.output(t)[0], self.output_bias)
 
 
+def _inputs(cell: Cell) -> tuple[str, ...]:
+    """Paths of what multiplies a cell's input."""
+    return f"{cell.path}/W", f"{cell.path}/Wx"
+
+
+def _recurrent(cell: Cell) -> tuple[str, ...]:
+    """Paths of what multiplies a cell's state."""
+    return f"{cell.path}/U", f"{cell.path}/Ux"
+
+
 def _affine_norm(xW: tf.Tensor, bias: tf.Tensor, norm: eq.Norm | None) -> tf.Tensor:
     """Nematus: LN(x W + b); Marian: LN(x W) + b."""
     if norm is not None and norm.kind is Normalization.MARIAN:
@@ -347,7 +353,8 @@ def _affine_norm(xW: tf.Tensor, bias: tf.Tensor, norm: eq.Norm | None) -> tf.Ten
 def _transit(cells: list[tuple[Product, eq.GRU]], h: tf.Tensor, x: tf.Tensor | None) -> tf.Tensor:
     """A cell and its transitions, each on the state the one before left; x enters the first."""
     for product, gru in cells:
-        h = gru.step(h, tf.concat(product(h), axis=-1), gru.of_input(None) if x is None else x)
+        (hU,) = product(h)
+        h = gru.step(h, hU, gru.of_input(None) if x is None else x)
         x = None
     return h
 

@@ -244,9 +244,7 @@ class TranslateOptions:
         "--lexicon", metavar="FILE",
     )  # fmt: skip
     join_bpe: bool = option(False, "join sub-words (`@@ `)", "--join-bpe", kind=bool)
-    no_spm_decode: bool = option(
-        False, "print SentencePiece pieces", "--no-spm-decode", kind=bool
-    )
+    no_spm_decode: bool = option(False, "print SentencePiece pieces", "--no-spm-decode", kind=bool)
     no_spm_encode: bool = option(
         False, "the input is SentencePiece pieces already", "--no-spm-encode", kind=bool
     )

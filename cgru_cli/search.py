@@ -313,9 +313,7 @@ def sample(
             ranks = np.argsort(np.argsort(-weights, axis=1, kind="stable"), axis=1)
             weights = np.where(ranks < sampling.top, weights, -np.inf)
         cumulative = np.cumsum(np.exp(weights - weights.max(axis=1, keepdims=True)), axis=1)
-        uniform = np.array(
-            [draws[i][k].random() for i, k in zip(sentences, numbers, strict=True)]
-        )
+        uniform = np.array([draws[i][k].random() for i, k in zip(sentences, numbers, strict=True)])
         places = (cumulative <= uniform[:, None] * cumulative[:, -1:]).sum(axis=1)
         words, _ = history.add(continued, expansion, np.arange(len(sentences)), places)
         done = (words == EOS) | (step + 1 >= limits[sentences])

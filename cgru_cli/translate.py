@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -452,7 +452,7 @@ def _filter(
             apart.write(alignments_in_order.put(number, texts[1]))
 
     start = 0
-    for window in windows(reader, plan.mini_batch, plan.maxi_batch):
+    for window in _windows(reader, plan):
         lines = [translator.words(line, start + i) for i, line in enumerate(window)]
         filled = []
         for i, words in enumerate(lines):
@@ -470,6 +470,13 @@ def _filter(
             progress.add(len(rows))
         start += len(window)
     progress.close()
+
+
+def _windows(reader: LineReader, plan: _Plan) -> Iterator[list[str]]:
+    """Lines to be sorted and batched together: growing windows, or Nematus-TF's maxi-batches."""
+    if plan.search == "nematus-tf":  # whose batches are cut from whole maxi-batches
+        return iter(lambda: reader.window(plan.mini_batch * plan.maxi_batch), [])
+    return windows(reader, plan.mini_batch, plan.maxi_batch)
 
 
 def _batches(

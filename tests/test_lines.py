@@ -187,11 +187,11 @@ def test_token_limit_counts_tokens_but_lets_a_long_line_through(tmp_path):
     assert given_over == [["a b", "c", ""], ["d e f g h"], ["i"], []]
 
 
-def test_windows_grow_from_a_quarter_mini_batch(tmp_path):
-    (tmp_path / "x").write_text("x\n" * 200)
+def test_windows_grow_from_one_line(tmp_path):
+    (tmp_path / "x").write_bytes(b"a\n" * 120)
     sizes = [len(window) for window in windows(LineReader(tmp_path / "x"), 8, 10)]
-    assert sizes == [2, 8, 32, 80, 78]
-    (tmp_path / "y").write_text("x\n" * 3)
+    assert sizes == [1, 4, 16, 64, 35]
+    (tmp_path / "y").write_bytes(b"a\n" * 3)
     assert [len(window) for window in windows(LineReader(tmp_path / "y"), 1, 1)] == [1, 1, 1]
 
 

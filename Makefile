@@ -1,0 +1,51 @@
+# The handful of commands that people use. `make` alone lists them.
+
+PYTHON ?= python3
+VENV ?= .venv
+JOBS ?= 2
+MODEL ?=
+SRC ?=
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help install test lint demo docs format clean
+
+help: ## list these commands
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1|/' | column -t -s '|'
+	@echo '  PYTHON=python3.12 chooses the interpreter (3.11 to 3.13) that makes $(VENV)'
+
+install: $(INSTALLED) ## make the environment .venv with cgru and its tools in it
+
+$(INSTALLED): requirements.txt setup.py
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
+		{ echo 'Python 3.11, 3.12 or 3.13 is needed: make PYTHON=python3.12 ...' >&2; exit 1; }
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet -e '.[test]'
+	@touch $@
+
+test: $(INSTALLED) lint ## run all tests, lint and the format check
+	$(BIN)/python -m pytest -q -n $(JOBS) tests
+
+lint: $(INSTALLED) ## lint and format check alone
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+demo: $(INSTALLED) ## show the main job; MODEL=model.npz SRC=src.txt for a model of your own
+ifeq ($(strip $(MODEL)),)
+	$(BIN)/python recipes/demo.py demo
+else
+	$(BIN)/cgru convert '$(MODEL)' --info
+	$(BIN)/cgru translate -m '$(MODEL)' $(if $(strip $(SRC)),-i '$(SRC)')
+endif
+
+docs: $(INSTALLED) ## write docs/options.md and docs/names.md from the code
+	$(BIN)/python docs/generate.py
+
+format: $(INSTALLED) ## format the code, and mend what lint can mend
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean: ## remove the environment and everything made
+	rm -rf $(VENV) build dist demo *.egg-info .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,50 @@
+"""A small trained model zero-padded to a big one: real sentences at full cost.
+
+New states, embeddings and words are zeros and stay zeros; the new words' output bias is -30, so
+that they are never produced. Plain cGRU models only (layer norm would see the zeros).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from cgru_cli.model_file import Model
+from cgru_cli.names import parameters
+from cgru_cli.structure import Normalization
+
+NEVER = -30.0
+# Letters whose axis is made of blocks, each padded on its own: gates [r | z], annotations [f ; b].
+BLOCKS = {"2D": 2, "C": 2, "A": 2}
+
+
+def pad(model: Model, embedding: int, state: int, vocabulary: int) -> Model:
+    """The same model with wider arrays; it translates as before."""
+    s = model.structure
+    if s.normalization is not Normalization.NONE or len(s.source_embeddings) > 1:
+        raise SystemExit("only plain models without layer norm and factors can be padded")
+    big = dataclasses.replace(
+        s,
+        source_vocabularies=(vocabulary,),
+        source_embeddings=(embedding,),
+        target_vocabulary=vocabulary,
+        target_embedding=embedding,
+        state=state,
+    )
+    arrays = {}
+    for small, large in zip(parameters(s), parameters(big), strict=True):
+        array = model.arrays[small.name]
+        for axis, letter in enumerate(small.shape):
+            wanted = large.size(big)[axis]
+            blocks = BLOCKS.get(letter, 1)
+            parts = np.split(array, blocks, axis=axis)
+            missing = wanted // blocks - parts[0].shape[axis]
+            widths = [(0, 0)] * array.ndim
+            widths[axis] = (0, missing)
+            fill = NEVER if small.path == "decoder/output/b" else 0.0
+            array = np.concatenate(
+                [np.pad(part, widths, constant_values=fill) for part in parts], axis=axis
+            )
+        arrays[small.name] = np.ascontiguousarray(array)
+    return dataclasses.replace(model, structure=big, arrays=arrays)

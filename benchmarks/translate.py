@@ -1,0 +1,298 @@
+"""How near translation comes to the arithmetic it needs, and how it compares with Marian.
+
+    python benchmarks/translate.py --model MODEL --source FILE [--peer marian]
+
+MODEL is a small plain model that translates FILE (tokenised and split into sub-words as it was
+trained); it is zero-padded to 512/1024/30000, so that sentences are real and costs are those of
+a big model. All ratios are within one run; the parts take turns, and the median turn is printed.
+
+- floor: the step's plain products (float32, one TensorFlow product a matrix, no biases, no
+  attention, no softmax, no search) for exactly the rows that the search expanded, against the
+  time that the search took.
+- peer: whole processes, start-up included, by CPU seconds (user + system) of the child.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from padding import pad
+
+from cgru_cli import archive, model_file, model_vocabularies, model_writer, runtime
+from cgru_cli.vocabulary import write_vocabulary
+
+SIZES = (512, 1024, 30000)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--model", required=True)
+    parser.add_argument("--vocabs", nargs="*", default=())
+    parser.add_argument("--source", required=True, type=Path)
+    parser.add_argument("--lines", type=int, nargs="*", default=[200])
+    parser.add_argument("--beam", type=int, nargs="*", default=[5, 12])
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--peer", choices=["marian"])
+    parser.add_argument("--peer-int8", action="store_true", help="Marian's packed int8 too")
+    parser.add_argument("--precision", nargs="*", default=["float32"])
+    parser.add_argument("--parts", nargs="*", default=["floor", "process", "first", "memory"])
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(arguments, Path(folder))
+        for part in arguments.parts:
+            getattr(bench, part)()
+
+
+def cpu_seconds(who: int = resource.RUSAGE_SELF) -> float:
+    usage = resource.getrusage(who)
+    return usage.ru_utime + usage.ru_stime
+
+
+@dataclasses.dataclass
+class Run:
+    """One process: seconds, and peak memory in MiB."""
+
+    wall: float
+    cpu: float
+    peak: float
+
+
+def process(command: list[str], stdout=subprocess.DEVNULL) -> Run:
+    start = time.perf_counter()
+    child = subprocess.Popen(command, stdout=stdout, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(child.pid, 0)
+    wall = time.perf_counter() - start
+    if status:
+        raise SystemExit(f"failed: {' '.join(command)}")
+    return Run(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+
+
+class Bench:
+    def __init__(self, arguments: argparse.Namespace, folder: Path):
+        self.a, self.folder = arguments, folder
+        starting = runtime.Start()
+        small = model_file.read(arguments.model)
+        *sources, target = model_vocabularies.find(small, arguments.vocabs)
+        self.source, self.target = sources[0], target
+        self.lines = arguments.source.read_text("utf-8").split("\n")[:-1]
+        self.big = pad(small, *SIZES)
+        write_vocabulary(self.source, folder / "src.json")
+        write_vocabulary(self.target, folder / "trg.json")
+        self.path = folder / "model.npz"
+        archive.write_npz(self.path, self.big.arrays)
+        names = {"dictionaries": ["src.json", "trg.json"], "model_version": 0.1}
+        (folder / "model.npz.json").write_text(json.dumps(names))
+        starting.finish("cpu", arguments.threads)
+        embedding, state, vocabulary = SIZES
+        print(f"model {embedding}/{state}/{vocabulary}, {arguments.threads} threads")
+
+    def text(self, count: int) -> Path:
+        path = self.folder / f"source.{count}"
+        lines = self.lines * (count // len(self.lines) + 1)
+        path.write_text("".join(f"{line}\n" for line in lines[:count]), "utf-8")
+        return path
+
+    # -- the arithmetic floor ------------------------------------------------------------------
+
+    def floor(self) -> None:
+        """Time of the plain products over the time of the search, in process."""
+        from cgru_cli.decoder import Decoder
+        from cgru_cli.network import Network
+
+        floor = Floor(self.big.structure)
+        for precision in self.a.precision:
+            network = Network(self.big.structure, self.big.arrays, precision)
+            decoder = Decoder([network], [1.0])
+            for beam in self.a.beam:
+                turns = [self.turn(decoder, floor, beam) for _ in range(self.a.turns + 1)][1:]
+                wall = statistics.median(t.floor_wall / t.wall for t in turns)
+                cpu = statistics.median(t.floor_cpu / t.cpu for t in turns)
+                speed = statistics.median(t.words / t.wall for t in turns)
+                print(
+                    f"{precision} beam {beam}: {100 * wall:.0f} % of the floor by wall clock, "
+                    f"{100 * cpu:.0f} % by CPU; {speed:.0f} target words/s; "
+                    f"encoding took {100 * statistics.median(t.encode for t in turns):.0f} % more"
+                )
+
+    def turn(self, decoder, floor: Floor, beam: int) -> Turn:
+        from cgru_cli import search
+        from cgru_cli.translate import _padded
+
+        lines = self.lines[: self.a.lines[0]]
+        ids = [[(i,) for i in self.source.encode(line.split(" "))] for line in lines]
+        order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
+        settings = search.SearchSettings(beam, normalize=1.0, best_only=True)
+        turn, rows = Turn(), []
+        for start in range(0, len(order), 64):
+            batch = [ids[i] for i in order[start : start + 64]]
+            lengths = [len(line) + 1 for line in batch]
+            begin = time.perf_counter()
+            lattice = decoder.begin([_padded(batch)])
+            turn.encode += time.perf_counter() - begin
+            expand = lattice.expand
+
+            def counted(sentences, *rest, expand=expand):
+                rows.append(len(sentences))
+                return expand(sentences, *rest)
+
+            lattice.expand = counted
+            begin, cpu = time.perf_counter(), cpu_seconds()
+            found = search.shrinking_beam(lattice, lengths, [200] * len(lengths), settings)
+            turn.wall += time.perf_counter() - begin
+            turn.cpu += cpu_seconds() - cpu
+            turn.words += sum(len(best[0].words) for best in found)
+        turn.encode /= turn.wall
+        begin, cpu = time.perf_counter(), cpu_seconds()
+        for count in rows:
+            floor(count)
+        turn.floor_wall, turn.floor_cpu = time.perf_counter() - begin, cpu_seconds() - cpu
+        return turn
+
+    # -- whole processes -----------------------------------------------------------------------
+
+    def cgru(self, count: int, precision: str, beam: int = 5) -> list[str]:
+        return [
+            sys.executable, "-m", "cgru_cli", "translate", "-m", str(self.path),
+            "-v", str(self.folder / "src.json"), str(self.folder / "trg.json"),
+            "-i", str(self.text(count)), "-o", str(self.folder / "out.cgru"),
+            "-k", str(beam), "-n", "--allow-unk", "--cpu-threads", str(self.a.threads),
+            "--precision", precision, "--max-length-factor", "3", "--device", "cpu",
+        ]  # fmt: skip
+
+    def marian(self, count: int, int8: bool, beam: int = 5) -> list[str]:
+        folder = self.folder / "marian"
+        if not folder.exists():
+            folder.mkdir()
+            model_writer.write(self.big, folder / "model.npz", "marian-amun")
+            for name in ("src.json", "trg.json"):
+                shutil.copy(self.folder / name, folder)
+        extra = ["--gemm-type", "packed8", "--optimize"] if int8 else []
+        return [
+            sys.executable, "-m", "pymarian", "decode", "-m", str(folder / "model.npz"),
+            "-v", str(folder / "src.json"), str(folder / "trg.json"),
+            "-i", str(self.text(count)), "-o", str(self.folder / "out.marian"),
+            "-b", str(beam), "-n", "--allow-unk", "--cpu-threads", str(self.a.threads),
+            "--mini-batch", "64", "--maxi-batch", "100", "--maxi-batch-sort", "src",
+            "-w", "2500", "--quiet", "--quiet-translation", *extra,
+        ]  # fmt: skip
+
+    def process(self) -> None:
+        """Whole translations: CPU seconds, words/s, peak memory, and Marian's over ours."""
+        for count in self.a.lines:
+            commands = {f"cgru {p}": self.cgru(count, p) for p in self.a.precision}
+            if self.a.peer == "marian":
+                commands["marian float32"] = self.marian(count, int8=False)
+                if self.a.peer_int8:
+                    commands["marian packed8"] = self.marian(count, int8=True)
+            runs: dict[str, list[Run]] = {name: [] for name in commands}
+            for _ in range(self.a.turns):
+                for name, command in commands.items():
+                    runs[name].append(process(command))
+            words = len((self.folder / "out.cgru").read_text("utf-8").split())
+            for name, turns in runs.items():
+                cpu = statistics.median(run.cpu for run in turns)
+                wall = statistics.median(run.wall for run in turns)
+                peak = max(run.peak for run in turns)
+                line = (
+                    f"{count} lines, beam 5, {name}: {cpu:.1f} CPU s, {wall:.1f} s, "
+                    f"{words / wall:.0f} words/s, {peak:.0f} MiB"
+                )
+                if name.startswith("marian"):
+                    for ours in (n for n in runs if n.startswith("cgru")):
+                        ratio = statistics.median(
+                            theirs.cpu / mine.cpu
+                            for theirs, mine in zip(turns, runs[ours], strict=True)
+                        )
+                        line += f"; {ratio:.2f} x the CPU of {ours}"
+                print(line)
+            if self.a.peer:
+                theirs = (self.folder / "out.marian").read_text("utf-8").split("\n")
+                mine = (self.folder / "out.cgru").read_text("utf-8").split("\n")
+                same = sum(a == b for a, b in zip(mine, theirs, strict=True))
+                print(f"{count} lines: the same translation in {same - 1} of {count}")
+
+    def first(self) -> None:
+        """Seconds from the start of the process to the first translation on a pipe."""
+        command = self.cgru(200, self.a.precision[0])
+        del command[command.index("-o") : command.index("-o") + 2]
+        times = []
+        for _ in range(self.a.turns):
+            start = time.perf_counter()
+            child = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            )
+            child.stdout.readline()
+            times.append(time.perf_counter() - start)
+            child.kill()
+            child.communicate()
+        imports = process([sys.executable, "-c", "import tensorflow"]).wall
+        print(
+            f"first translation after {statistics.median(times):.1f} s "
+            f"(importing TensorFlow alone takes {imports:.1f} s here)"
+        )
+
+    def memory(self) -> None:
+        """Peak memory of the small model over more and more lines."""
+        small = self.a.model
+        for count in (10_000, 100_000):
+            command = [
+                sys.executable, "-m", "cgru_cli", "translate", "-m", small, "-k", "1",
+                "-i", str(self.text(count)), "-o", str(self.folder / "out"), "--device", "cpu",
+            ]  # fmt: skip
+            if self.a.vocabs:
+                command += ["-v", *self.a.vocabs]
+            print(f"{count} lines, small model, greedy: peak {process(command).peak:.0f} MiB")
+
+
+@dataclasses.dataclass
+class Turn:
+    wall: float = 0.0
+    cpu: float = 0.0
+    encode: float = 0.0
+    words: int = 0
+    floor_wall: float = 0.0
+    floor_cpu: float = 0.0
+
+
+class Floor:
+    """The plain products of one step for R rows."""
+
+    def __init__(self, structure) -> None:
+        import tensorflow as tf
+
+        d, e, c, v = (
+            structure.state, structure.target_embedding, structure.context,
+            structure.target_vocabulary,
+        )  # fmt: skip
+        shapes = [(e, 3 * d), (d, 3 * d), (d, c), (d, 3 * d), (c, 3 * d)]
+        shapes += [(e, e), (d, e), (c, e), (e, v)]
+        matrices = [tf.random.normal(shape) for shape in shapes]
+
+        @tf.function(input_signature=[tf.TensorSpec([None, n]) for n in (e, d, c)])
+        def products(*inputs):
+            by_width = {x.shape[-1]: x for x in inputs}
+            results = [tf.matmul(by_width[m.shape[0]], m) for m in matrices]
+            return [result[:1, :1] for result in results]
+
+        self._products = products
+        self._inputs = lambda rows: [tf.ones([rows, n]) for n in (e, d, c)]
+
+    def __call__(self, rows: int) -> None:
+        for result in self._products(*self._inputs(rows)):
+            result.numpy()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,148 @@
+"""Write docs/options.md and docs/names.md from the code: `python docs/generate.py`.
+
+What the tables say stands in `cgru_cli/options.py` and `cgru_cli/names.py` and nowhere else;
+a test compares the files with what is generated here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from cgru_cli.names import Dialect, Parameter, parameters
+from cgru_cli.options import (
+    REFUSED_BY_TRANSLATE,
+    ConvertOptions,
+    TranslateOptions,
+    statements,
+)
+from cgru_cli.structure import Activation, Normalization, Structure
+
+FOLDER = Path(__file__).parent
+COMMANDS = {"convert": ConvertOptions, "translate": TranslateOptions}
+NOTICE = "<!-- Made by docs/generate.py; `make docs` makes it again. -->\n"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    escaped = ([cell.replace("|", "\\|") for cell in line] for line in lines)
+    return "".join(f"| {' | '.join(line)} |\n" for line in escaped)
+
+
+def code(*words: str) -> str:
+    """Words as Markdown code, a comma between them."""
+    return ", ".join(f"`{word}`" for word in words if word)
+
+
+def options_page() -> str:
+    """docs/options.md."""
+    parts = [NOTICE, "# Options\n"]
+    parts.append(
+        "Generated from `cgru_cli/options.py`. Aliases are the names that Nematus and Marian give "
+        "the same option. Where no default is shown, the model's program or its configuration "
+        "decides, or nothing is done. Options whose value ends in `...` take several values after "
+        "one flag, or are repeated.\n"
+    )
+    for command, options in COMMANDS.items():
+        parts.append(f"## cgru {command}\n")
+        rows = []
+        for flag, default in statements(options).values():
+            value = "" if flag.is_switch else flag.metavar or "|".join(flag.choices) or "VALUE"
+            if flag.implied is not None:
+                value = f"[{value}]"
+            shown = "" if default in (None, (), False, "") else f"`{default}`"
+            help = flag.help + (f" ({flag.unit})" if flag.unit else "")
+            if flag.implied is not None:
+                help += f"; without a value `{flag.implied}`"
+            if flag.metavar and flag.choices:
+                help += f": {', '.join(flag.choices)}"
+            rows.append((code(*flag.flags), code(value), code(*flag.aliases), shown, help))
+        parts.append(table(("option", "value", "aliases", "default", "what it does"), rows))
+    parts.append("## Known and refused by cgru translate\n")
+    parts.append(
+        "Options of Nematus' and Marian's translators that cannot be honoured. They are errors "
+        "(exit code 2), never ignored.\n"
+    )
+    rows = [(code(flag), reason) for flag, reason in REFUSED_BY_TRANSLATE.items()]
+    parts.append(table(("option", "why, or what to do instead"), rows))
+    return "\n".join(parts)
+
+
+SHALLOW = Structure((0,), (0,), 0, 0, 0)  # the table needs no numbers
+# Structures beyond the shallow one, and what to say of them.
+FEATURES = {
+    "Tied": ("One embedding for source, target and output layer.",
+             {"tied_output": True, "shared_embeddings": True}),
+    "Deep": ("Encoder depth 2 and transition 2; decoder base transition 3, depth 2, high "
+             "transition 2. More depth is more numbers in the same places.",
+             {"encoder_depth": 2, "encoder_transition": 2, "decoder_base_transition": 3,
+              "decoder_depth": 2, "decoder_high_transition": 2}),
+    "Layer normalisation of Nematus": ("Gain and bias of every product, eps 1e-5.",
+                                       {"normalization": Normalization.NEMATUS}),
+    "Layer normalisation of Marian": ("One gain for gates and proposal at once, eps 1e-9.",
+                                      {"normalization": Normalization.MARIAN}),
+    "Weight normalisation": ("", {"weight_normalization": True}),
+    "Source factors": ("Two factors.",
+                       {"source_vocabularies": (0, 0), "source_embeddings": (0, 0)}),
+    "Mixture of two softmaxes": ("", {"mixture": 2}),
+    "Lexical model": ("", {"lexical": True}),
+    "PReLU readout": ("", {"readout_activation": Activation.PRELU}),
+}  # fmt: skip
+
+
+def names_page() -> str:
+    """docs/names.md."""
+    parts = [NOTICE, "# Names\n"]
+    parts.append(
+        "Generated from `cgru_cli/names.py`, the one table of parameters. Symbols are those of the "
+        "DL4MT cGRU note; primes mark the first cell of the decoder. Shapes are letters: D state, "
+        "C context (2D), A the attention's hidden layer (as wide as C), E target and Es source "
+        "embedding, V target and Vs0, Vs1 source vocabularies, M softmaxes. Gates are stored "
+        "[reset | update]. The path names the Keras variable and the dataset in `.h5`. The name "
+        "of DL4MT and Nematus (Theano) is also the name in cgru's own `.npz`. T marks an array "
+        "that is stored transposed, - one that the dialect has no name for.\n"
+    )
+    parts.append("## Shallow\n")
+    parts.append(_names(parameters(SHALLOW)))
+    shallow = {(p.name, p.shape): p.names for p in parameters(SHALLOW)}
+    for title, (text, values) in FEATURES.items():
+        rows = parameters(dataclasses.replace(SHALLOW, **values))
+        added = [p for p in rows if shallow.get((p.name, p.shape)) != p.names]
+        gone = [name for name, _ in shallow if name not in {p.name for p in rows}]
+        parts.append(f"## {title}\n")
+        sentences = [text, f"Without {code(*gone)}." if gone else ""]
+        sentences.append("Added or named differently:" if added else "No array is added.")
+        parts.append(" ".join(filter(None, sentences)) + "\n")
+        if added:
+            parts.append(_names(added))
+    return "\n".join(parts)
+
+
+def _names(rows: Iterable[Parameter]) -> str:
+    head = ("symbol", "path", "shape", *(d.value for d in Dialect))
+    return table(head, (_row(p) for p in rows))
+
+
+def _row(p: Parameter) -> list[str]:
+    cells = [p.symbol, code(p.path), " x ".join(p.shape)]
+    for dialect in Dialect:
+        names = [code(p.names[dialect])] if dialect in p.names else []
+        if dialect in p.transposed:
+            names.append(f"{code(p.transposed[dialect])} (T)")
+        cells.append(" or ".join(names) or "-")
+    return cells
+
+
+PAGES = {"options.md": options_page, "names.md": names_page}
+
+
+def main() -> None:
+    """Write both pages."""
+    for name, page in PAGES.items():
+        (FOLDER / name).write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

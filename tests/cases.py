@@ -1,0 +1,48 @@
+"""Reference cases by name, and small models of random numbers for what no reference case has."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import SHARED
+
+from cgru_cli.names import parameters
+from cgru_cli.structure import Structure
+
+FIXTURES = SHARED / "fixtures"
+
+
+def need(path: Path) -> Path:
+    """A reference file or folder; the test is skipped, or fails, where it is absent."""
+    if not path.exists():
+        if os.environ.get("CGRU_REQUIRE_SHARED") == "1":
+            pytest.fail(f"{path} is missing and CGRU_REQUIRE_SHARED=1")
+        pytest.skip(f"{path} is missing")
+    return path
+
+
+def fixture_path(name: str) -> Path:
+    """A file of the reference cases, as `a-shallow/model.npz`."""
+    return need(FIXTURES / name)
+
+
+def random_arrays(structure: Structure, seed: int = 0) -> dict[str, np.ndarray]:
+    """An array for every row of the name table."""
+    generator = np.random.default_rng(seed)
+    return {
+        p.name: generator.normal(0, 0.3, p.size(structure)).astype(np.float32)
+        for p in parameters(structure)
+    }
+
+
+def small_structure(**changes) -> Structure:
+    """A structure of a few numbers, to be varied."""
+    sizes = {
+        "source_vocabularies": (11,),
+        "source_embeddings": (6,),
+        "target_vocabulary": 13,
+        "target_embedding": 6,
+        "state": 4,
+    }
+    return Structure(**(sizes | changes))

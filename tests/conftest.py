@@ -1,0 +1,34 @@
+"""Where the reference cases are; how TensorFlow and hypothesis run under test."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+SHARED = Path(os.environ.get("CGRU_SHARED") or Path(__file__).resolve().parents[2] / "shared")
+
+# Tests run side by side (pytest -n): one thread each, also in the processes that they start.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
+os.environ.setdefault("TF_NUM_INTEROP_THREADS", "1")
+
+settings.register_profile("cgru", deadline=None, derandomize=True)
+settings.load_profile("cgru")
+
+
+@pytest.fixture
+def shared() -> Callable[[str], Path]:
+    """A file or folder below `shared`; without it the test is skipped, where that is allowed."""
+
+    def find(name: str) -> Path:
+        path = SHARED / name
+        if not path.exists():
+            message = f"no {name}: set CGRU_SHARED to the folder that holds fixtures/"
+            if os.environ.get("CGRU_REQUIRE_SHARED") == "1":
+                pytest.fail(message)
+            pytest.skip(message)
+        return path
+
+    return find

@@ -1,0 +1,188 @@
+"""Models for tests: random ones of any structure, and the reference cases with their texts."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import tensorflow as tf
+from hypothesis import strategies as st
+from reference import ReferenceModel
+
+from cgru_cli import model_file, model_vocabularies
+from cgru_cli.forced import force_decode, log_probabilities
+from cgru_cli.names import parameters
+from cgru_cli.network import Network
+from cgru_cli.structure import Activation, Bias, Dropout, Normalization, Structure
+
+EOS = 0
+
+
+def tiny(**changes) -> Structure:
+    """The plain conditional GRU, small."""
+    sizes = {
+        "source_vocabularies": (7,),
+        "source_embeddings": (4,),
+        "target_vocabulary": 6,
+        "target_embedding": 5,
+        "state": 4,
+    }
+    return Structure(**(sizes | changes))
+
+
+def random_arrays(structure: Structure, seed: int = 0, scale: float = 1.0) -> dict[str, np.ndarray]:
+    """Every array of the table, float32, large enough to be far from linear."""
+    generator = np.random.default_rng(seed)
+    arrays = {}
+    for parameter in parameters(structure):
+        size = parameter.size(structure)
+        if parameter.initializer == "ones":
+            array = generator.uniform(0.6, 1.4, size)
+        elif len(size) == 1 or "embedding" in parameter.path:
+            array = generator.normal(0, 0.5, size)
+        else:
+            array = generator.normal(0, scale / np.sqrt(size[0]), size)
+        arrays[parameter.name] = array.astype(np.float32)
+    return arrays
+
+
+@st.composite
+def structures(draw) -> Structure:
+    """Structures in which every pair of features that can go together does."""
+    normalization = draw(st.sampled_from(Normalization))
+    marian = normalization is Normalization.MARIAN
+    mixture = 1 if marian else draw(st.sampled_from((1, 1, 1, 2, 3)))
+    lexical = not marian and draw(st.booleans())
+    factors = draw(st.integers(1, 3))
+    embeddings = [draw(st.integers(2, 5)) for _ in range(factors)]
+    rows = [draw(st.integers(3, 9)) for _ in range(factors)]
+    target, width = draw(st.integers(3, 9)), draw(st.integers(3, 6))
+    shared = draw(st.booleans())
+    if shared:
+        rows[0], embeddings[0] = target, width
+    probability = st.sampled_from((0.0, 0.1, 0.2, 0.5))
+    old = None
+    if mixture == 1 and not lexical and not marian and draw(st.booleans()):
+        old = Dropout(*(draw(probability) for _ in Dropout._fields))
+    depth = st.sampled_from((1, 1, 2, 3))
+    return Structure(
+        source_vocabularies=tuple(rows),
+        source_embeddings=tuple(embeddings),
+        target_vocabulary=target,
+        target_embedding=width,
+        state=draw(st.integers(3, 6)),
+        encoder_depth=draw(depth),
+        encoder_transition=draw(depth),
+        decoder_depth=draw(depth),
+        decoder_base_transition=draw(st.integers(2, 4)),
+        decoder_high_transition=draw(depth),
+        deep_context=draw(st.booleans()),
+        alternating=draw(st.booleans()),
+        residual=draw(st.booleans()),
+        bias=Bias.THEANO if marian else draw(st.sampled_from(Bias)),
+        normalization=normalization,
+        weight_normalization=not marian and draw(st.booleans()),
+        tied_output=draw(st.booleans()),
+        shared_embeddings=shared,
+        readout_activation=draw(st.sampled_from(Activation)),
+        mixture=mixture,
+        lexical=lexical,
+        old_dropout=old,
+    )
+
+
+def reference(structure: Structure, arrays: dict[str, np.ndarray]) -> ReferenceModel:
+    """The float64 oracle of the same model."""
+    s, arrays = structure, dict(arrays)
+    drop = s.old_dropout
+    if drop is not None and drop.readout != drop.hidden:
+        # The oracle drops before the output layer what it drops elsewhere.
+        table = arrays["Wemb" if s.shared_embeddings else "Wemb_dec"]
+        W = table.T if s.tied_output else arrays["ff_logit_W"]
+        arrays["ff_logit_W"] = W.astype(np.float64) * (1 - drop.readout) / (1 - drop.hidden)
+    return ReferenceModel(
+        arrays,
+        bias="nematus_tf" if s.bias is Bias.NEMATUS_TF else "theano",
+        normalization=s.normalization.value,
+        weight_normalization=s.weight_normalization,
+        old_dropout=None if drop is None else drop._asdict(),
+        readout_activation=s.readout_activation.value,
+        mixture=s.mixture,
+        lexical=s.lexical,
+        deep_context=s.deep_context,
+        residual=s.residual,
+        alternating=s.alternating,
+        encoder_depth=s.encoder_depth,
+        encoder_transition=s.encoder_transition,
+        decoder_depth=s.decoder_depth,
+        decoder_base_transition=s.decoder_base_transition,
+        decoder_high_transition=s.decoder_high_transition,
+    )
+
+
+def pad_source(
+    sentences: Sequence[Sequence[tuple[int, ...]]], filler: int = EOS, longer: int = 0
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Ids (B,S,F) and mask (B,S) of sentences without EOS, which is appended."""
+    length = max(map(len, sentences)) + 1 + longer
+    factors = max((len(word) for words in sentences for word in words), default=1)
+    ids = np.full((len(sentences), length, factors), filler, np.int32)
+    mask = np.zeros((len(sentences), length), np.float32)
+    for row, words in enumerate(sentences):
+        if words:
+            ids[row, : len(words)] = words
+        ids[row, len(words)] = EOS
+        mask[row, : len(words) + 1] = 1
+    return tf.constant(ids), tf.constant(mask)
+
+
+def pad_target(
+    sentences: Sequence[Sequence[int]], filler: int = EOS, longer: int = 0
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Ids (B,T) and mask (B,T) of sentences without EOS, which is appended."""
+    ids, mask = pad_source([[(i,) for i in words] for words in sentences], filler, longer)
+    return ids[..., 0], mask
+
+
+def forced_scores(network: Network, sources, targets) -> np.ndarray:
+    """log p(y | x) of each pair, EOS counted: (B,), nats."""
+    ids, mask = pad_target(targets)
+    forced = force_decode(network, *pad_source(sources), ids)
+    return log_probabilities(forced, ids, mask).numpy().sum(axis=1)
+
+
+class Case:
+    """A reference model and how it reads text."""
+
+    def __init__(self, path: Path, vocabularies: Sequence[Path] = ()):
+        self.model = model_file.read(path)
+        given = [str(path) for path in vocabularies]
+        *self.sources, self.target = model_vocabularies.find(self.model, given)
+        self.network = Network(self.model.structure, self.model.arrays)
+
+    def source_ids(self, path: Path) -> list[list[tuple[int, ...]]]:
+        """Every line's word ids, one of each factor, without EOS."""
+        lines = []
+        for line in text_lines(path):
+            factored = [word.rsplit("|", len(self.sources) - 1) for word in line.split(" ")]
+            columns = zip(*factored, strict=True)
+            ids = [v.encode(column) for v, column in zip(self.sources, columns, strict=True)]
+            lines.append(list(zip(*ids, strict=True)))
+        return lines
+
+    def target_ids(self, path: Path) -> list[list[int]]:
+        """Every line's word ids, without EOS."""
+        return [self.target.encode(line.split(" ")) for line in text_lines(path)]
+
+
+@functools.lru_cache(maxsize=4)
+def case(path: Path, vocabularies: tuple[Path, ...] = ()) -> Case:
+    """A `Case`, kept for the tests that follow."""
+    return Case(path, vocabularies)
+
+
+def text_lines(path: Path) -> list[str]:
+    """Lines as the programs read them: ended by a newline and nothing else."""
+    return path.read_bytes().decode("utf-8").removesuffix("\n").split("\n")
