@@ -14,9 +14,10 @@ import numpy as np
 
 from . import archive, configurations, model_vocabularies
 from .capabilities import DIALECT, cannot_hold
+from .dialects import convention
 from .errors import CgruError, UsageError
 from .files import atomic_write
-from .model_file import HDF5_ATTRIBUTE, MARIAN_YAML, Model, checkpoint_prefix, convention
+from .model_file import HDF5_ATTRIBUTE, MARIAN_YAML, Model, checkpoint_prefix
 from .names import INERT, MARIAN, Dialect
 from .vocabulary import Vocabulary
 

@@ -293,7 +293,7 @@ def sample(
     results: list[list[Found]] = [[] for _ in lengths]
     draws = [
         [
-            np.random.Generator(np.random.Philox(key=[sampling.seed, line], counter=k))
+            np.random.Generator(np.random.Philox(key=[sampling.seed, line], counter=[0, 0, 0, k]))
             for k in range(beam)
         ]
         for line in lines

@@ -21,7 +21,7 @@ class Settings:
     """A configuration in neutral terms; what it does not say is absent.
 
     structure holds only declared fields of `Structure`, by their names there, and two that are
-    judged against the arrays: normalized, tied_output.
+    judged against the arrays: normalized, rms.
     """
 
     source: str = ""  # the file that says so
@@ -104,6 +104,10 @@ def from_nematus(values: Mapping, source: str) -> Settings:
     if not theano:
         # absent before the switch existed: then the model was computed in TensorFlow's way
         declared["bias"] = Bias.THEANO if values.get("theano_compat") else Bias.NEMATUS_TF
+    if values.get("rnn_layer_normalization") and (
+        values.get("layer_normalization_type") == "rmsnorm"
+    ):
+        declared["rms"] = True
     if "output_hidden_activation" in values:
         try:
             declared["readout_activation"] = Activation(values["output_hidden_activation"])
