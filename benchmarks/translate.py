@@ -128,7 +128,7 @@ class Bench:
 
     def turn(self, decoder, floor: Floor, beam: int) -> Turn:
         from cgru_cli import search
-        from cgru_cli.translate import _padded
+        from cgru_cli.translator import padded
 
         lines = self.lines[: self.a.lines[0]]
         ids = [[(i,) for i in self.source.encode(line.split(" "))] for line in lines]
@@ -139,7 +139,7 @@ class Bench:
             batch = [ids[i] for i in order[start : start + 64]]
             lengths = [len(line) + 1 for line in batch]
             begin = time.perf_counter()
-            lattice = decoder.begin([_padded(batch)])
+            lattice = decoder.begin([padded(batch)])
             turn.encode += time.perf_counter() - begin
             expand = lattice.expand
 

@@ -255,7 +255,7 @@ class Network:
         return self.read_out(recurrence, readout_of_previous), state, recurrence.alignment
 
     def embed(self, previous: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """E[y_{j-1}] times all that it is multiplied with: (...,3D) for REC1, (...,E) to read out."""
+        """E[y_{j-1}] times what it is multiplied with: (...,3D) for REC1, (...,E) to read out."""
         known = tf.cast(previous >= 0, tf.float32)[..., None]
         embedding = tf.gather(self.target_embedding, tf.maximum(previous, 0)) * known
         xW, readout = self.of_embedding(embedding)

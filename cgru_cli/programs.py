@@ -1,4 +1,4 @@
-"""The programs whose models, scripts and outputs are stood in for, and what each one does by default.
+"""The programs whose models, scripts and outputs are stood in for, and what each does by default.
 
 `cgru translate` searches as the model's program did; `--compat` also takes on its output layout,
 signs, and (Nematus-TF) its other beam search.

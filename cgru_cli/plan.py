@@ -1,0 +1,215 @@
+"""How to search: what options, a model's program, and configurations decide together."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from . import programs
+from .errors import CgruError, UsageError
+from .model_file import Model
+from .options import TranslateOptions
+from .output import Layout
+from .programs import PROGRAMS, Program, marian_limit
+from .settings import Settings, from_marian, parse_yaml
+
+if TYPE_CHECKING:
+    from .search import Sampling
+
+
+def with_configuration(options: TranslateOptions) -> tuple[TranslateOptions, Settings]:
+    """Take models, vocabularies and search from a Marian or amun `.yml`, where not given."""
+    if options.config is None:
+        return options, Settings()
+    path = Path(options.config)
+    try:
+        values = parse_yaml(path.read_bytes(), str(path))
+    except OSError as error:
+        raise CgruError(f"{path}: {error.strerror}") from None
+    settings = from_marian(values, str(path))
+    models = [str(name) for name in values.get("models") or [values.get("model")] if name]
+    scorers = values.get("scorers")
+    if isinstance(scorers, dict):  # amun's
+        models += [str(scorer["path"]) for scorer in scorers.values() if "path" in scorer]
+    folder = path.parent if values.get("relative-paths") else Path()
+    weights = values.get("weights")
+    return (
+        dataclasses.replace(
+            options,
+            model=options.model or tuple(str(folder / name) for name in models),
+            vocabularies=options.vocabularies
+            or tuple(str(folder / name) for name in settings.vocabularies),
+            weights=options.weights
+            or (tuple(map(float, weights.values())) if isinstance(weights, dict) else ()),
+        ),
+        settings,
+    )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything about the search that defaults, options and configurations decide together."""
+
+    program: Program
+    beam_size: int
+    normalize: float
+    word_penalty: float
+    suppress_unk: bool
+    weights: tuple[float, ...]
+    mini_batch: int
+    maxi_batch: int
+    right_left: bool
+    layout: Layout
+    unk_replace: bool
+    options: TranslateOptions
+
+    @classmethod
+    def of(cls, options: TranslateOptions, models: list[Model], configured: Settings) -> Plan:
+        compat = options.compat
+        program = PROGRAMS[compat] if compat else programs.of_model(models[0].program)
+        beside = Settings() if compat else models[0].settings
+        sampled = options.output_sampling or options.translation_strategy == "sampling"
+
+        def first(*values, default):
+            return next((value for value in values if value is not None), default)
+
+        beam_size = first(
+            options.beam_size, configured.beam_size, 1 if sampled else beside.beam_size,
+            default=program.beam_size,
+        )  # fmt: skip
+        normalize = first(
+            options.normalize, configured.normalize, beside.normalize, default=program.normalize
+        )
+        penalty = first(
+            options.word_penalty, configured.word_penalty, beside.word_penalty, default=0.0
+        )
+        mini_batch = first(options.mini_batch, default=program.mini_batch)
+        maxi_batch = first(options.maxi_batch, default=program.maxi_batch)
+        counts = {
+            "beam size": beam_size,
+            "mini-batch": mini_batch,
+            "maxi-batch": maxi_batch,
+            "max-length": options.max_length,
+            "workspace": options.workspace,
+        }
+        for name, value in counts.items():
+            if value < 1:
+                raise UsageError(f"{name} {value}: at least 1 is needed")
+        if options.allow_unk and options.suppress_unk:
+            raise UsageError("--allow-unk and --suppress-unk contradict each other")
+        right_left = models[0].settings.right_left
+        return cls(
+            program=program,
+            beam_size=beam_size,
+            normalize=normalize,
+            word_penalty=penalty,
+            suppress_unk=options.suppress_unk or not (program.allow_unk or options.allow_unk),
+            weights=_weights(options, len(models), sums=bool(compat) and program.sums),
+            mini_batch=mini_batch,
+            maxi_batch=maxi_batch,
+            right_left=right_left,
+            layout=_layout(options, program, beam_size, normalize, right_left),
+            unk_replace=options.unk_replace,
+            options=options,
+        )
+
+    def limit(self, length: int) -> int:
+        """The most words of a translation of a source of this length (both with EOS)."""
+        if self.options.translation_maxlen is not None:
+            return max(1, self.options.translation_maxlen)
+        if self.options.max_length_factor is not None:
+            return marian_limit(length, self.options.max_length_factor)
+        return self.program.limit(length)
+
+    @property
+    def with_alignment(self) -> bool:
+        """Whether the attention is needed at all."""
+        return self.layout.alignment is not None or self.unk_replace
+
+    @property
+    def search(self) -> str:
+        """Nematus-TF's search is done only where its output is asked for."""
+        return self.program.search if self.options.compat else "shrinking"
+
+
+def _weights(options: TranslateOptions, count: int, sums: bool) -> tuple[float, ...]:
+    weights = options.weights or (1.0,) * count
+    if len(weights) != count:
+        raise UsageError(f"--weights: {len(weights)} given for {count} models")
+    if sums or options.weights:
+        return weights
+    return tuple(weight / count for weight in weights)
+
+
+def _layout(
+    options: TranslateOptions, program: Program, beam: int, normalize: float, right_left: bool
+) -> Layout:
+    alignment: str | float | None = options.alignment
+    if alignment not in (None, "hard", "soft"):
+        try:
+            alignment = float(alignment)
+        except ValueError:
+            raise UsageError(
+                f"--alignment {alignment}: hard, soft or a number from 0 to 1 is expected"
+            ) from None
+    kind = "json" if options.json_alignment else options.alignment_format
+    if alignment is None and (kind or options.output_alignment):
+        alignment = "soft"
+    if options.output_alignment and kind is None:
+        kind = "nematus"
+    if options.output_alignment and kind not in ("nematus", "json"):
+        raise UsageError("--output-alignment writes the formats nematus and json only")
+    if options.lexicon and not options.unk_replace:
+        raise UsageError("--lexicon needs --unk-replace")
+    return Layout(
+        program=program.layout if options.compat else "cgru",
+        n_best=options.n_best,
+        word_scores=options.word_scores,
+        alignment=alignment,
+        alignment_format=kind,
+        right_left=right_left,
+        beam_size=beam,
+        normalize=normalize != 0,
+    )
+
+
+def sampling_of(options: TranslateOptions) -> Sampling | None:
+    from .search import Sampling
+
+    words = (options.output_sampling or "").split()
+    if not words and options.translation_strategy == "sampling":
+        words = ["full", str(options.sampling_temperature or 1.0)]
+    if not words:
+        return None
+    try:
+        kind, *rest = words
+        top = None
+        if kind == "topk":
+            top = int(rest.pop(0))
+        temperature = float(rest.pop(0)) if rest else 1.0
+        if kind not in ("full", "topk") or rest or temperature <= 0 or (top or 1) < 1:
+            raise ValueError
+    except (ValueError, IndexError):
+        raise UsageError(
+            f"--output-sampling {' '.join(words)}: `full [T]` or `topk K [T]` is expected"
+        ) from None
+    return Sampling(temperature, top, options.seed)
+
+
+def max_tokens_of(workspace: int, plan: Plan, models: Sequence[Model]) -> int:
+    """Padded source words that a batch may have to stay within the workspace.
+
+    A source word takes annotations and their projection, and the attention's hidden layer once a
+    hypothesis; a hypothesis takes the vocabulary's logits (twice, for the softmax) and its states.
+    Sentences are counted as if they were at least ten words long.
+    """
+    per_token = 0.0
+    for model in models:
+        s = model.structure
+        attention = 4 * s.context * (2 + 2 * plan.beam_size)
+        row = 4 * (3 * s.target_vocabulary + 12 * s.state + 4 * s.context)
+        per_token += attention + plan.beam_size * row / 10
+    return max(1, int(workspace * 2**20 / per_token))
