@@ -13,6 +13,8 @@ from .names import parameters
 from .network import Memory, Network, State
 from .structure import Structure
 
+keras.config.set_floatx("float32")  # a user's ~/.keras/keras.json may say otherwise
+
 # Nematus' own: orthogonal recurrent matrices (each gate on its own), N(0, 0.01) elsewhere.
 _INITIALIZERS = {
     "normal": lambda: keras.initializers.RandomNormal(stddev=0.01),

@@ -43,10 +43,8 @@ class Start:
         self._thread.join()
         if self._error is not None:
             raise CgruError(f"TensorFlow cannot be loaded: {self._error}") from None
-        import keras
         import tensorflow as tf
 
-        keras.config.set_floatx("float32")  # a user's ~/.keras/keras.json may say otherwise
         with silent_descriptor():
             _choose(tf, device)
             if threads is not None:

@@ -223,7 +223,7 @@ def nematus_tf_beam(
     beam = settings.beam_size
     history = _History(settings, lengths)
     batch = len(lengths)
-    limit = max(limits) - 1  # the program counts its start symbol
+    limit = max(1, max(limits) - 1)  # the program counts its start symbol
     alive: list[list[int]] = [[row] for row in range(batch)]  # rows of the step before
     finished: list[list[tuple[float, int, int]]] = [[] for _ in range(batch)]  # score, step, row
     scores = np.zeros(batch, np.float32)
@@ -248,11 +248,12 @@ def nematus_tf_beam(
             finished[sentence] += [(float(totals[row]), step, row) for row in ended]
             finished[sentence] = sorted(finished[sentence], key=lambda f: -f[0])[:beam]
             keep += alive[sentence]
-            best_alive = max((totals[row] for row in alive[sentence]), default=-np.inf)
+            # where all have finished at once, the program takes them for alive one step longer
+            best_alive = max(totals[row] for row in alive[sentence] or ended)
             worst = finished[sentence][-1][0] if finished[sentence] else -np.inf
-            going |= bool(alive[sentence]) and not worst > best_alive
+            going |= not worst > best_alive
         continued = np.array(keep, np.int32)
-        if not going:
+        if not going or not keep:
             break
         parents, sentences = rows[continued].astype(np.int32), sentences[continued]
         previous, scores = words[continued], totals[continued]
@@ -261,6 +262,8 @@ def nematus_tf_beam(
     for sentence in range(batch):
         ends = finished[sentence] or [(0.0, last, row) for row in alive[sentence]]
         found = [history.found(sentence, step, row) for _, step, row in ends]
+        if not finished[sentence]:  # the program counts an EOS that is not there
+            found = [f._replace(total=settings.total(f.score, len(f.words) + 1)) for f in found]
         results.append(sorted(found, key=lambda f: -f.total))
     return results
 

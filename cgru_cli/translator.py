@@ -37,6 +37,12 @@ class SourceReader:
     def of(cls, path: str, options: TranslateOptions) -> SourceReader:
         model = model_file.read(path)
         *sources, target = model_vocabularies.find(model, options.vocabularies)
+        for vocabulary in (*sources, target):
+            if vocabulary.eos_id != EOS:
+                raise CgruError(
+                    f"{vocabulary.path}: ends sentences by id {vocabulary.eos_id}, the model by "
+                    f"id {EOS}; it is not the vocabulary the model was trained with"
+                )
         return cls(model, sources, target)
 
     def tokens(self, line: str, encode: bool) -> list[str]:
