@@ -344,14 +344,14 @@ def windows(
 ) -> Iterator[list[str]]:
     """All lines in windows of up to mini_batch * maxi_batch lines.
 
-    The first is one line, each next one four times larger, so that the first translation comes
-    early.
+    The first is one line, each next one sixteen times larger, so that the first translation comes
+    early and few batches are small.
     """
     largest = max(1, mini_batch * maxi_batch)
     size = 1
     while lines := reader.window(min(size, largest), token_limit):
         yield lines
-        size = min(4 * size, largest)
+        size = min(16 * size, largest)
 
 
 def batches(lengths: Sequence[int], mini_batch: int, max_tokens: int) -> list[list[int]]:

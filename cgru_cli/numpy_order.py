@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-SMALL = 16  # shorter partitions are sorted by insertion
+SMALL = 15  # partitions of up to one more are sorted by insertion
 
 
 def argsort(values: Sequence[int]) -> list[int]:

@@ -1,0 +1,43 @@
+"""TensorFlow started quietly."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from cgru_cli import runtime
+from cgru_cli.errors import CgruError, UsageError
+
+
+def test_a_descriptor_is_silent_and_python_is_not(capfd):
+    with runtime.silent_descriptor():
+        os.write(2, b"from C\n")
+        sys.stderr.write("from Python\n")
+    os.write(2, b"after\n")
+    err = capfd.readouterr().err
+    assert "from C" not in err and "after" in err
+
+
+def test_devices_and_threads_that_cannot_be():
+    for device in ("tpu", "gpu:x", "cuda"):
+        with pytest.raises(UsageError, match="cpu, gpu or gpu:N"):
+            runtime.Start().finish(device, None)
+    with pytest.raises(CgruError, match="sees 0 GPUs"):
+        runtime.Start().finish("gpu:99", None)
+    with pytest.raises(UsageError, match="at least one"):
+        runtime.Start().finish("cpu", 0)
+
+
+def test_start_is_quiet():
+    """In a process of its own, where stderr shows what is written."""
+    program = (
+        "from cgru_cli import runtime; runtime.Start().finish('cpu', 1)\n"
+        "import tensorflow as tf; print(tf.config.threading.get_intra_op_parallelism_threads())\n"
+        "print(float(tf.reduce_sum(tf.matmul(tf.ones([9, 9]), tf.ones([9, 9])))))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["1", "729.0"]
+    assert done.stderr == ""

@@ -1,0 +1,74 @@
+"""Structures: JSON and back, the cells they consist of, the letters they bind."""
+
+import json
+
+import pytest
+from hypothesis import given
+from models import structures, tiny
+
+from cgru_cli.structure import Bias, BiasPlace, Dropout, Structure
+
+
+@given(structures())
+def test_json_and_back(structure):
+    stored = json.loads(json.dumps(structure.as_dict()))
+    assert Structure.from_dict(stored) == structure
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"bias": "other"},
+        {"normalization": 3},
+        {"source_embeddings": None},
+        {"old_dropout": [0.1] * 9},
+        {"unheard_of": 1},
+    ],
+)
+def test_what_is_no_structure_is_told(change):
+    with pytest.raises((ValueError, TypeError)):
+        Structure.from_dict(tiny().as_dict() | change)
+
+
+@given(structures())
+def test_cells_have_places_of_their_own(structure):
+    s = structure
+    cells = [
+        *s.base_cells(),
+        *(c for level in s.high_levels() for c in s.high_cells(level)),
+        *(c for level in s.encoder_levels() for d in ("forward", "backward")
+          for c in s.encoder_cells(d, level)),
+    ]  # fmt: skip
+    assert len({cell.path for cell in cells}) == len(cells)
+    assert len(cells) == (
+        s.decoder_base_transition
+        + (s.decoder_depth - 1) * s.decoder_high_transition
+        + 2 * s.encoder_depth * s.encoder_transition
+    )
+    sizes = s.sizes()
+    assert all(cell.input is None or cell.input in sizes for cell in cells)
+    # only the first cell of a level reads an input; the second one of the base reads the context
+    assert all(
+        (cell.input is None) == (cell.transition > 0) for cell in cells[len(s.base_cells()) :]
+    )
+    assert [cell.input for cell in s.base_cells()][:2] == ["E", "C"]
+
+
+def test_biases_stand_where_the_programs_have_them():
+    deep = {"encoder_transition": 2, "decoder_depth": 2, "decoder_high_transition": 2}
+    theano, native = tiny(**deep), tiny(**deep, bias=Bias.NEMATUS_TF)
+    place = BiasPlace
+    assert [c.bias for c in theano.encoder_cells("forward", 1)] == [place.INPUT, place.AFTER]
+    assert [c.bias for c in native.encoder_cells("forward", 1)] == [place.INPUT, place.NONE]
+    assert [c.bias for c in theano.high_cells(2)] == [place.INPUT, place.AFTER]
+    assert [c.bias for c in native.high_cells(2)] == [place.STATE, place.STATE]
+    for structure in (theano, native):
+        assert [c.bias for c in structure.base_cells()] == [place.INPUT, place.STATE]
+
+
+def test_letters_of_factors():
+    structure = tiny(source_vocabularies=(7, 3), source_embeddings=(4, 2), mixture=3)
+    sizes = structure.sizes()
+    assert (sizes["Es"], sizes["Vs0"], sizes["Vs1"], sizes["Es1"]) == (6, 7, 3, 2)
+    assert (sizes["C"], sizes["D+C"], sizes["M"]) == (8, 12, 3)
+    assert Dropout() == (0, 0, 0, 0, 0)
