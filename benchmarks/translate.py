@@ -182,7 +182,7 @@ class Bench:
         return [
             sys.executable, "-m", "pymarian", "decode", "-m", str(folder / "model.npz"),
             "-v", str(folder / "src.json"), str(folder / "trg.json"),
-            "-i", str(self.text(count)), "-o", str(self.folder / "out.marian"),
+            "-i", str(self.text(count)), "-o", str(self.folder / ("out.packed8" if int8 else "out.marian")),
             "-b", str(beam), "-n", "--allow-unk", "--cpu-threads", str(self.a.threads),
             "--mini-batch", "64", "--maxi-batch", "100", "--maxi-batch-sort", "src",
             "-w", "2500", "--quiet", "--quiet-translation", *extra,

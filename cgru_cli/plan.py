@@ -188,15 +188,15 @@ def sampling_of(options: TranslateOptions) -> Sampling | None:
         kind, *rest = words
         top = None
         if kind == "topk":
-            top = int(rest.pop(0))
+            top = max(0, int(rest.pop(0)))
         temperature = float(rest.pop(0)) if rest else 1.0
-        if kind not in ("full", "topk") or rest or temperature <= 0 or (top or 1) < 1:
+        if kind not in ("full", "topk") or rest or temperature <= 0 or top == 0:
             raise ValueError
     except (ValueError, IndexError):
         raise UsageError(
             f"--output-sampling {' '.join(words)}: `full [T]` or `topk K [T]` is expected"
         ) from None
-    return Sampling(temperature, top, options.seed)
+    return Sampling(temperature, top, options.seed % 2**63)
 
 
 def max_tokens_of(workspace: int, plan: Plan, models: Sequence[Model]) -> int:

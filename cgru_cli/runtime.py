@@ -115,5 +115,4 @@ def _redirected() -> Iterator[None]:
         os.dup2(saved, 2)
         os.close(saved)
         os.close(nowhere)
-        temporary, sys.stderr = sys.stderr, python
-        temporary.close()
+        sys.stderr = python  # the other is not closed: another thread may be writing to it

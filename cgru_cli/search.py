@@ -198,7 +198,7 @@ def _decided(
     the limit. Dropping whole sentences, never single rows, leaves the search as it is.
     """
     decided = np.zeros(len(sentences), bool)
-    if settings.word_penalty < 0:
+    if settings.word_penalty < 0 or settings.normalize < 0:
         return decided
     bound = scores / limits[sentences].astype(np.float64) ** settings.normalize
     for sentence in np.unique(sentences):

@@ -1,5 +1,6 @@
 """`cgru translate` from the command line: options, streams, files, signals, layouts."""
 
+import contextlib
 import gzip
 import json
 import math
@@ -18,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from models import random_arrays, text_lines, tiny
 
+from cgru_cli import runtime
 from cgru_cli.cli import main
 
 SOURCE = ["eos", "UNK", "a", "b", "c", "d", "e@@", "f"]
@@ -30,7 +32,7 @@ def vocabulary(path, words):
     return str(path)
 
 
-def write_model(folder, seed=0, name="model.npz", source=SOURCE, target=TARGET, **changes):
+def write_model(folder, seed=5, name="model.npz", source=SOURCE, target=TARGET, **changes):
     """A random model in DL4MT's and Nematus' names, its configuration and vocabularies beside."""
     folder.mkdir(exist_ok=True)
     sizes = {
@@ -38,7 +40,7 @@ def write_model(folder, seed=0, name="model.npz", source=SOURCE, target=TARGET, 
     }  # fmt: skip
     structure = tiny(**(sizes | changes))
     arrays = random_arrays(structure, seed, scale=2.0)
-    arrays["ff_logit_b"][0] += 0.5  # translations that end
+    arrays["ff_logit_b"][:2] -= (1, 2)  # longer translations, with fewer unknown words
     np.savez(folder / name, **arrays)
     names = ["src.json", "trg.json"]
     (folder / f"{name}.json").write_text(json.dumps({"dictionaries": names}))
@@ -53,11 +55,14 @@ def model(tmp_path_factory):
 
 
 @pytest.fixture
-def translate(tmp_path):
+def translate(tmp_path, monkeypatch):
     """Run the command in this process, on files: (exit code, output, messages)."""
+    # which in the background would take stderr from the test
+    monkeypatch.setattr(runtime, "silent_descriptor", contextlib.nullcontext)
 
     def run(*arguments, text=None, output=None):
         target = output or tmp_path / "out.txt"
+        target.unlink(missing_ok=True)
         given = [str(a) for a in arguments]
         if text is not None:
             source = tmp_path / "in.txt"
@@ -149,7 +154,7 @@ def test_lists_have_marians_columns(model, lines):
     for _, text, score, total in fields:
         name, value = score.split(" ")
         assert name == "F0="
-        count = len([w for w in text.split(" ") if w]) + 1
+        count = min(200, len([w for w in text.split(" ") if w]) + 1)  # 200: cut, without EOS
         if float(value):
             assert float(total) == pytest.approx(float(value) / count, rel=1e-4)
     assert "1 |||  ||| F0= 0 ||| 0" in written
@@ -213,7 +218,7 @@ def test_a_long_line_is_cut_where_the_option_says(model, translate):
 line_texts = st.text(st.sampled_from("abcdf \t\r\u2028\x00é|"), max_size=12)
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(line_texts, min_size=1, max_size=8), st.integers(1, 5), st.integers(1, 3))
 def test_translations_do_not_depend_on_batches(model, lines, texts, mini, maxi):
     text = "\n".join(texts) + "\n"
@@ -263,9 +268,9 @@ def test_a_lone_line_is_answered_while_the_pipe_stays_open(model, tmp_path):
             ready, _, _ = select.select([started.stdout], [], [], LIMIT)
             assert ready
             assert os.read(started.stdout.fileno(), 9999).endswith(b"\n")
-        started.stdin.write(b"a b c d\n" * 20000)  # read ahead or not: it has enough to do
+        started.stdin.write(b"a b c d\n" * 150)
         started.stdin.flush()
-        time.sleep(0.3)
+        time.sleep(0.2)
         started.send_signal(signal.SIGTERM)
         before = time.monotonic()
         out, err = started.communicate(timeout=LIMIT)
@@ -372,9 +377,9 @@ def test_vocabularies_may_be_given_and_are_looked_for(tmp_path, translate, lines
     (tmp_path / "m/model.npz.json").unlink()
     one_line(translate("-m", path, text="a\n"), 1, "-v SRC TRG")
     source, target = tmp_path / "m/src.json", tmp_path / "m/trg.json"
-    for given in (["-v", source, target], ["-v", source, "-v", target],
-                  ["--dictionaries", source, target], ["--vocabs", source, target]):  # fmt: skip
-        assert lines("-m", path, *given, text="a b\n") == expected
+    for pair in (["-v", source, target], ["-v", source, "-v", target],
+                 ["--dictionaries", source, target], ["--vocabs", source, target]):  # fmt: skip
+        assert lines("-m", path, *pair, text="a b\n") == expected
     one_line(translate("-m", path, "-v", source, text="a\n"), 1, "2 vocabularies expected")
     one_line(translate("-m", path, "-v", source, tmp_path / "no", text="a\n"), 1, "no")
 
@@ -457,7 +462,7 @@ def test_extremes_run(model, translate, arguments):
 
 def test_normalisation_may_stand_anywhere(model, lines):
     def best(*arguments):
-        return lines(*arguments, text="a b c\nd d d d\nf\n")
+        return lines(*arguments, "--translation-maxlen", 9, text="a b c\nd d d d\nf\n")
 
     expected = best("-m", model, "-n", 1, "-k", 4)
     assert best("-m", model, "-k", 4, "-n") == expected
@@ -466,7 +471,7 @@ def test_normalisation_may_stand_anywhere(model, lines):
     assert best("-m", model, "--normalize=1", "-k", 4) == expected
     half = best("-m", model, "-n", 0.6, "-k", 4)
     assert best("-m", model, "--normalize=0.6", "-k", 4) == half
-    lists = lines("-m", model, "-k", 4, "-n", 0.6, "--n-best", text="a b c\nd d d d\nf\n")
+    lists = best("-m", model, "-k", 4, "-n", 0.6, "--n-best")
     firsts = {}
     for line in lists:
         number, text, *_ = line.split(" ||| ")
@@ -509,10 +514,10 @@ def test_unknown_words_are_replaced(tmp_path, lines):
 
 
 def test_subwords_are_joined(tmp_path, lines):
-    path = write_model(tmp_path / "m", seed=4)
+    path = write_model(tmp_path / "m", seed=2)
     with np.load(path) as file:
         arrays = dict(file)
-    arrays["ff_logit_b"][5] += 2  # D@@
+    arrays["ff_logit_b"][5] -= 1  # D@@
     np.savez(path, **arrays)
     base = ["-m", path, "--translation-maxlen", 9]
     text = "a b c\nd\nf f\n"
@@ -527,11 +532,17 @@ def test_sentencepiece_reads_and_writes_raw_text(tmp_path, lines):
     corpus.write_text("the cat sat on the mat\nthe dog ran to the cat\n" * 20)
     sentencepiece.SentencePieceTrainer.train(
         input=str(corpus), model_prefix=str(tmp_path / "spm"), vocab_size=30, eos_id=0, unk_id=1,
-        bos_id=-1, pad_id=-1, minloglevel=2,
+        bos_id=-1, pad_id=-1, hard_vocab_limit=False, minloglevel=2,
     )  # fmt: skip
     spm = tmp_path / "spm.model"
     size = sentencepiece.SentencePieceProcessor(model_file=str(spm)).get_piece_size()
     path = write_model(tmp_path / "m", source=["x"] * size, target=["x"] * size)
+    with np.load(path) as file:
+        arrays = dict(file)
+    encoder = sentencepiece.SentencePieceProcessor(model_file=str(spm))
+    starts = [encoder.id_to_piece(i).startswith("\u2581") for i in range(size)]
+    arrays["ff_logit_b"] += 2 * np.array(starts, np.float32)
+    np.savez(path, **arrays)
     base = ["-m", path, "-v", spm, spm, "--translation-maxlen", 12]
     text = "the cat ran\n\nthe  mat\n"
     raw = lines(*base, text=text)
@@ -542,7 +553,6 @@ def test_sentencepiece_reads_and_writes_raw_text(tmp_path, lines):
     assert [line.replace(" ", "").replace("\u2581", " ").strip() for line in pieces] == [
         line.strip() for line in raw
     ]
-    encoder = sentencepiece.SentencePieceProcessor(model_file=str(spm))
     encoded = "\n".join(" ".join(encoder.encode(line, out_type=str)) for line in text.split("\n"))
     assert lines(*base, "--no-spm-encode", text=encoded) == raw
 
@@ -565,7 +575,7 @@ def as_marian(path, yaml):
 def test_a_right_to_left_model_is_turned_round(tmp_path, lines):
     forward = as_marian(write_model(tmp_path / "a"), "type: amun\n")
     backward = as_marian(write_model(tmp_path / "b"), "type: amun\nright-left: true\n")
-    text = "a b c\nd f\n"
+    text = "f f\na b c\n"
     arguments = ["-k", 3, "--allow-unk", "--translation-maxlen", 8]
     plain = lines("-m", forward, *arguments, text=text)
     turned = lines("-m", backward, *arguments, text=text)
@@ -608,25 +618,25 @@ def test_configurations_are_read(tmp_path, lines, monkeypatch):
 
 
 def test_ensembles_weigh_their_models(tmp_path, lines, translate):
-    one, two = write_model(tmp_path / "a", 0), write_model(tmp_path / "b", 1, encoder_depth=2)
+    one, two = write_model(tmp_path / "a"), write_model(tmp_path / "b", 3, encoder_depth=2)
     text = "a b c\nd\n"
 
     def best(*arguments):
-        return lines(*arguments, "-k", 3, text=text)
+        return lines(*arguments, "-k", 3, "--translation-maxlen", 9, text=text)
 
     assert best("-m", one, two, "--weights", 1, 0) == best("-m", one)
     assert best("-m", one, "-m", two, "--weights", 0, 1) == best("-m", two)
-    listed = lines("-m", one, two, "--weights", 0.3, 0.7, "--n-best", "-k", 3, text=text)
-    for line in listed:
+    for line in best("-m", one, two, "--weights", 0.3, 0.7, "--n-best"):
         _, _, features, total = line.split(" ||| ")
         first, second = features.split(" ")[1::2]
         assert 0.3 * float(first) + 0.7 * float(second) == pytest.approx(float(total), rel=1e-4)
-    mean = lines("-m", one, two, "--n-best", "-k", 3, text=text)
-    assert mean == lines("-m", one, two, "--weights", 0.5, 0.5, "--n-best", "-k", 3, text=text)
-    summed = lines("-m", one, two, "--n-best", "-k", 3, "--compat", "marian", "--allow-unk",
-                   "--translation-maxlen", 200, text=text)  # fmt: skip
-    texts = [line.split(" ||| ")[:3] for line in mean if line.startswith("0")]
-    assert [line.split(" ||| ")[:3] for line in summed if line.startswith("0")] == texts
+    mean = best("-m", one, two, "--n-best")
+    assert mean == best("-m", one, two, "--weights", 0.5, 0.5, "--n-best")
+    summed = best("-m", one, two, "--n-best", "--compat", "marian", "--allow-unk")
+    assert [line.split(" ||| ")[:3] for line in summed] == [
+        line.split(" ||| ")[:3] for line in mean
+    ]
+    assert summed != mean
     other = write_model(tmp_path / "c", target=[*TARGET[:-1], "G"])
     one_line(translate("-m", one, other, text="a\n"), 1, "another target vocabulary")
 
