@@ -178,11 +178,12 @@ class Bench:
             model_writer.write(self.big, folder / "model.npz", "marian-amun")
             for name in ("src.json", "trg.json"):
                 shutil.copy(self.folder / name, folder)
+        output = self.folder / ("out.packed8" if int8 else "out.marian")
         extra = ["--gemm-type", "packed8", "--optimize"] if int8 else []
         return [
             sys.executable, "-m", "pymarian", "decode", "-m", str(folder / "model.npz"),
             "-v", str(folder / "src.json"), str(folder / "trg.json"),
-            "-i", str(self.text(count)), "-o", str(self.folder / ("out.packed8" if int8 else "out.marian")),
+            "-i", str(self.text(count)), "-o", str(output),
             "-b", str(beam), "-n", "--allow-unk", "--cpu-threads", str(self.a.threads),
             "--mini-batch", "64", "--maxi-batch", "100", "--maxi-batch-sort", "src",
             "-w", "2500", "--quiet", "--quiet-translation", *extra,
