@@ -107,7 +107,7 @@ class Translator:
             normalize=plan.normalize,
             word_penalty=plan.word_penalty,
             unk=self.target.unk_id if plan.suppress_unk else None,
-            best_only=not options.n_best,
+            best_only=not options.n_best and min(plan.weights) >= 0,
             with_alignment=plan.with_alignment,
         )
         self.sampling = sampling_of(options)
