@@ -85,15 +85,16 @@ class Decoder:
         begun = [f(*source) for f, source in zip(self._begin, sources, strict=True)]
         return Lattice(self, [state for state, _ in begun], [memory for _, memory in begun])
 
-    def _step(self, states, memories, parents, sentences, slots, previous):
-        """One step of every model on the chosen rows."""
+    def _step(self, states, memories, parents, previous):
+        """One step of every model on the chosen rows.
+
+        A state's fields still have the last call's rows, its sentence and slot are the new rows'.
+        """
         logits, new_states, alignments = [], [], []
         for network, state, memory in zip(self.networks, states, memories, strict=True):
-            state = State(
-                tf.gather(state.base, parents),
-                tuple(tf.gather(level, parents) for level in state.high),
-                sentences,
-                slots,
+            state = state._replace(
+                base=tf.gather(state.base, parents),
+                high=tuple(tf.gather(level, parents) for level in state.high),
             )
             model_logits, state, alignment = network.step(state, previous, memory)
             logits.append(model_logits)
@@ -102,10 +103,7 @@ class Decoder:
         return logits, new_states, alignments
 
     def _advance_best(self, states, memories, parents, previous, count):
-        sentences, slots = states[0].sentence, states[0].slot
-        logits, states, alignments = self._step(
-            states, memories, parents, sentences, slots, previous
-        )
+        logits, states, alignments = self._step(states, memories, parents, previous)
         if len(logits) == 1:  # the maximum is known: the log-softmax needs no pass of its own
             values, words = best(logits[0], count)
             largest = values[:, :1]
@@ -119,10 +117,7 @@ class Decoder:
         return words, log_probs, own, states, alignments
 
     def _advance_all(self, states, memories, parents, previous):
-        sentences, slots = states[0].sentence, states[0].slot
-        logits, states, alignments = self._step(
-            states, memories, parents, sentences, slots, previous
-        )
+        logits, states, alignments = self._step(states, memories, parents, previous)
         own = [tf.nn.log_softmax(part) for part in logits]
         return self._weighted(own), tf.stack(own, axis=-1), states, alignments
 
