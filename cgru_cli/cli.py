@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -43,6 +44,16 @@ class Command(click.Command):
         return ctx.invoke(self.callback, options=self.options(**values), **ctx.params)
 
 
+class Finite(click.types.FloatParamType):
+    """A number; nan and inf, which Python reads as numbers, are none to compute with."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a finite number.", param, ctx)
+        return number
+
+
 def _parameter(name: str, flag: Flag, default: Any) -> click.Option:
     settings: dict[str, Any] = {
         "default": default,
@@ -52,7 +63,8 @@ def _parameter(name: str, flag: Flag, default: Any) -> click.Option:
     if flag.is_switch:
         settings["is_flag"] = True
     else:
-        settings["type"] = click.Choice(flag.choices) if flag.choices else flag.kind
+        kind = Finite() if flag.kind is float else flag.kind
+        settings["type"] = click.Choice(flag.choices) if flag.choices else kind
         settings["metavar"] = flag.metavar or None
         settings["multiple"] = flag.many and flag.implied is None
     shown = click.Option([*flag.flags, *flag.aliases, name], **settings)

@@ -182,6 +182,10 @@ class TranslateOptions:
         1000, "cut longer source lines, with a warning", "--max-length", kind=int, metavar="N",
         unit="words",
     )  # fmt: skip
+    max_length_crop: bool = option(
+        False, "Marian's name for what --max-length does here in any case", "--max-length-crop",
+        kind=bool,
+    )  # fmt: skip
     max_length_factor: float | None = option(
         None, "longest translation, relative to the source with EOS", "--max-length-factor",
         kind=float, metavar="F", aliases=("--max-ratio", "-mr"),

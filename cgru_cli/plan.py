@@ -94,10 +94,13 @@ class Plan:
             "maxi-batch": maxi_batch,
             "max-length": options.max_length,
             "workspace": options.workspace,
+            "translation-maxlen": first(options.translation_maxlen, default=1),
         }
         for name, value in counts.items():
             if value < 1:
                 raise UsageError(f"{name} {value}: at least 1 is needed")
+        if options.max_length_factor is not None and options.max_length_factor <= 0:
+            raise UsageError(f"max-length-factor {options.max_length_factor}: must be above 0")
         if options.allow_unk and options.suppress_unk:
             raise UsageError("--allow-unk and --suppress-unk contradict each other")
         right_left = models[0].settings.right_left
@@ -119,7 +122,7 @@ class Plan:
     def limit(self, length: int) -> int:
         """The most words of a translation of a source of this length (both with EOS)."""
         if self.options.translation_maxlen is not None:
-            return max(1, self.options.translation_maxlen)
+            return self.options.translation_maxlen
         if self.options.max_length_factor is not None:
             return marian_limit(length, self.options.max_length_factor)
         return self.program.limit(length)

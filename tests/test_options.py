@@ -4,6 +4,7 @@ import dataclasses
 from dataclasses import dataclass
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -112,3 +113,10 @@ def test_a_dataclass_field_is_an_option():
 
 def test_usage_errors_are_errors_of_the_command_line():
     assert UsageError("x").args == ("x",)
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
+def test_numbers_are_finite(value):
+    result = CliRunner().invoke(main, ["translate", "-m", "x.npz", "-n", value])
+    assert result.exit_code == 2
+    assert "not a finite number" in result.output
