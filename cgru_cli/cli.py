@@ -77,7 +77,8 @@ def _help_record(option: click.Option, ctx: click.Context, flag: Flag) -> tuple[
     record = click.Option.get_help_record(option, ctx)
     if record is None:
         return None
-    metavar = f" {flag.metavar}" if flag.metavar else ("" if flag.is_switch else " VALUE")
+    shown = flag.metavar or "|".join(flag.choices) or "VALUE"
+    metavar = "" if flag.is_switch else f" {shown}"
     if flag.implied is not None:
         metavar = f" [{flag.metavar}]"
     return ", ".join(flag.flags) + metavar, record[1]

@@ -1,6 +1,7 @@
 """Files written whole or not at all."""
 
 import contextlib
+import contextvars
 import os
 import secrets
 from collections.abc import Iterator
@@ -8,6 +9,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from .errors import CgruError
+
+# Written and waiting for the others: (temporary file, its place).
+_pending: contextvars.ContextVar[list[tuple[Path, Path]] | None] = contextvars.ContextVar(
+    "pending", default=None
+)
 
 
 @contextlib.contextmanager
@@ -26,7 +32,10 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, target)
+        if _pending.get() is None:
+            os.replace(temporary, target)
+        else:
+            _pending.get().append((temporary, target))
     except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
@@ -34,6 +43,30 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             raise CgruError(f"{path}: cannot be written: {error.strerror or error}") from error
         raise
     _sync_folder(target.parent)
+
+
+@contextlib.contextmanager
+def all_or_nothing() -> Iterator[None]:
+    """Files written by `atomic_write` inside take their places together, when the block ends well.
+
+    After an error none has: what was there before is untouched, temporary files are gone.
+    """
+    pending: list[tuple[Path, Path]] = []
+    token = _pending.set(pending)
+    try:
+        yield
+        while pending:
+            temporary, target = pending[0]
+            os.replace(temporary, target)
+            pending.pop(0)
+            _sync_folder(target.parent)
+    except OSError as error:
+        raise CgruError(f"cannot be written: {error.strerror or error}") from error
+    finally:
+        _pending.reset(token)
+        for temporary, _ in pending:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -65,6 +65,8 @@ def read(path: str | Path) -> Model:
     that cannot be computed.
     """
     path = Path(path)
+    if not path.name:
+        raise CgruError(f"{path}: names no model file")
     checkpoint = checkpoint_prefix(path)
     if checkpoint:
         from .checkpoint import read_checkpoint
@@ -217,6 +219,12 @@ def _interpret(
         model.arrays[name] = convention(found[name], dialect, structure, array)
     if not own:
         compare(structure, settings)
+        stacked = structure.encoder_depth > 1 or structure.decoder_depth > 1
+        if marian and stacked and "alternating" not in declared:
+            warn(
+                f"{path}: no Marian configuration says how its levels are stacked; taken for "
+                "Marian's defaults (enc-type bidirectional, no skip), which the arrays cannot tell"
+            )
     return model
 
 

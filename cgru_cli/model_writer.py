@@ -16,7 +16,7 @@ from . import archive, configurations, model_vocabularies
 from .capabilities import DIALECT, cannot_hold
 from .dialects import convention
 from .errors import CgruError, UsageError
-from .files import atomic_write
+from .files import all_or_nothing, atomic_write
 from .model_file import HDF5_ATTRIBUTE, MARIAN_YAML, Model, checkpoint_prefix
 from .names import INERT, MARIAN, Dialect
 from .vocabulary import Vocabulary
@@ -52,14 +52,15 @@ def write(
     names = names or [Path(name).name for name in model.settings.vocabularies]
     contents = _configuration_files(model, path, to, names)
     stale = _check_overwriting(path, to, contents, force)
-    for placement in placements:
-        model_vocabularies.place(placement)
-    for file, content in contents.items():
-        with atomic_write(file) as stream:
-            stream.write(content)
+    with all_or_nothing():  # a failure half-way leaves the old model, or none, never a mixture
+        for placement in placements:
+            model_vocabularies.place(placement)
+        for file, content in contents.items():
+            with atomic_write(file) as stream:
+                stream.write(content)
+        _write_arrays(model, path, to, names)
     for file in stale:
         file.unlink(missing_ok=True)
-    _write_arrays(model, path, to, names)
 
 
 def output_path(path: str | Path, to: str) -> Path:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .errors import UsageError
 from .programs import COMPAT
 
 
@@ -71,11 +72,18 @@ def spread(arguments: Sequence[str], options: type) -> list[str]:
         by_flag |= dict.fromkeys((*flag.flags, *flag.aliases), flag)
     spread_out: list[str] = []
     pending = list(arguments)
+    used: dict[Flag, tuple[str, str]] = {}
     while pending:
         argument = pending.pop(0)
         if argument == "--":
             return [*spread_out, argument, *pending]
         flag = by_flag.get(argument)
+        if flag is not None and not flag.many and not flag.is_switch and pending:
+            first, value = used.setdefault(flag, (argument, pending[0]))
+            if first != argument and value != pending[0]:  # Nematus' -k 5 -b 80, for one
+                raise UsageError(
+                    f"{first} {value} and {argument} {pending[0]} are the same option: {flag.help}"
+                )
         if flag is None or not (flag.many or flag.implied is not None):
             spread_out.append(argument)
             continue

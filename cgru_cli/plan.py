@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +31,10 @@ def with_configuration(options: TranslateOptions) -> tuple[TranslateOptions, Set
     except OSError as error:
         raise CgruError(f"{path}: {error.strerror}") from None
     settings = from_marian(values, str(path))
-    models = [str(name) for name in values.get("models") or [values.get("model")] if name]
+    named = values.get("models") or [values.get("model")]
+    if not isinstance(named, list):
+        raise CgruError(f"{path}: models is {named!r}, where a list is expected")
+    models = [str(name) for name in named if name]
     scorers = values.get("scorers")
     if isinstance(scorers, dict):  # amun's
         models += [str(scorer["path"]) for scorer in scorers.values() if "path" in scorer]
@@ -99,8 +103,8 @@ class Plan:
         for name, value in counts.items():
             if value < 1:
                 raise UsageError(f"{name} {value}: at least 1 is needed")
-        if options.max_length_factor is not None and options.max_length_factor <= 0:
-            raise UsageError(f"max-length-factor {options.max_length_factor}: must be above 0")
+        if (options.max_length_factor or 0) < 0:
+            raise UsageError(f"max-length-factor {options.max_length_factor}: is negative")
         if options.allow_unk and options.suppress_unk:
             raise UsageError("--allow-unk and --suppress-unk contradict each other")
         right_left = models[0].settings.right_left
@@ -123,7 +127,7 @@ class Plan:
         """The most words of a translation of a source of this length (both with EOS)."""
         if self.options.translation_maxlen is not None:
             return self.options.translation_maxlen
-        if self.options.max_length_factor is not None:
+        if self.options.max_length_factor:  # 0 is Nematus' word for its own limit
             return marian_limit(length, self.options.max_length_factor)
         return self.program.limit(length)
 
@@ -140,6 +144,8 @@ class Plan:
 
 def _weights(options: TranslateOptions, count: int, sums: bool) -> tuple[float, ...]:
     weights = options.weights or (1.0,) * count
+    if not any(weights):
+        raise UsageError("--weights: all are zero")
     if len(weights) != count:
         raise UsageError(f"--weights: {len(weights)} given for {count} models")
     if sums or options.weights:
@@ -193,7 +199,13 @@ def sampling_of(options: TranslateOptions) -> Sampling | None:
         if kind == "topk":
             top = max(0, int(rest.pop(0)))
         temperature = float(rest.pop(0)) if rest else 1.0
-        if kind not in ("full", "topk") or rest or temperature <= 0 or top == 0:
+        if (
+            not math.isfinite(temperature)
+            or kind not in ("full", "topk")
+            or rest
+            or temperature <= 0
+            or top == 0
+        ):
             raise ValueError
     except (ValueError, IndexError):
         raise UsageError(

@@ -8,6 +8,7 @@ compares, and believes the arrays.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -214,12 +215,21 @@ def from_marian(values: Mapping, source: str) -> Settings:
             settings.vocabularies.append(str(values[name]))
     if values.get("vocabs"):
         settings.vocabularies = [str(name) for name in values["vocabs"]]
-    if "beam-size" in values:
-        settings.beam_size = int(values["beam-size"])
-    if "normalize" in values:
-        settings.normalize = float(values["normalize"] or 0)
-    if values.get("word-penalty"):
-        settings.word_penalty = float(values["word-penalty"])
+    for name, key, kind in (
+        ("beam_size", "beam-size", int),
+        ("normalize", "normalize", float),
+        ("word_penalty", "word-penalty", float),
+    ):
+        if key in values:
+            try:
+                number = kind(values[key] or 0)
+                if not math.isfinite(number):
+                    raise ValueError
+            except (TypeError, ValueError, OverflowError):
+                raise CgruError(
+                    f"{source}: {key} is {values[key]!r}, where a number is expected"
+                ) from None
+            setattr(settings, name, number)
     return settings
 
 

@@ -27,7 +27,13 @@ def run(options: TranslateOptions) -> None:
     options, configured = with_configuration(options)
     if not options.model:
         raise UsageError("name a model: cgru translate -m MODEL")
-    check_distinct(options.input, options.output)
+    for output in filter(None, (options.output, options.output_alignment)):
+        files = (options.config, options.lexicon, *options.model, *options.vocabularies)
+        check_distinct((*options.input, *filter(None, files)), output)
+    if not options.input:
+        check_distinct((None,), options.output)
+    if options.output_alignment and options.output_alignment == options.output:
+        raise UsageError("--output and --output-alignment name one file")
     starting = runtime.Start()
     with LineReader(*options.input) as reader:
         models = [SourceReader.of(path, options) for path in options.model]

@@ -120,3 +120,14 @@ def test_numbers_are_finite(value):
     result = CliRunner().invoke(main, ["translate", "-m", "x.npz", "-n", value])
     assert result.exit_code == 2
     assert "not a finite number" in result.output
+
+
+def test_two_names_of_one_option_with_two_values():
+    result = CliRunner().invoke(main, ["translate", "-m", "x.npz", "-k", "5", "-b", "80"])
+    assert result.exit_code == 2
+    assert "-k 5 and -b 80 are the same option" in result.output
+
+
+def test_the_help_shows_the_choices():
+    result = CliRunner().invoke(main, ["translate", "--help"], terminal_width=200)
+    assert "nematus|nematus-tf|dl4mt|marian|amun" in result.output
