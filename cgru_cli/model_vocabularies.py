@@ -52,14 +52,15 @@ def _located(model: Model, name: str) -> Path:
     folder = model.path.parent
     as_given, beside = Path(name), folder / Path(name).name
     candidates = list(dict.fromkeys((as_given, folder / name, beside)))
+    if model.container == "h5" or "cgru" in model.settings.values:
+        candidates.reverse()  # cgru laid them beside the model, and says only how they are called
     found = [path for path in candidates if path.is_file()]
     if not found:
-        tried = " nor ".join(str(path) for path in candidates)
+        tried = " or ".join(str(path) for path in candidates)
         raise CgruError(
-            f"{model.path}: its vocabulary is neither {tried}; name the vocabularies with "
-            "-v SRC TRG"
+            f"{model.path}: no vocabulary at {tried}; name the vocabularies with -v SRC TRG"
         )
-    if found[0] == as_given and not _same_content(as_given, found[-1]):
+    if found[0] == as_given != found[-1] and not _same_content(as_given, found[-1]):
         warn(f"{found[0]}: taken as {model.path} names it; {found[-1]} is another one")
     return found[0]
 

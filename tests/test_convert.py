@@ -105,11 +105,18 @@ def test_vocabularies_larger_and_smaller_than_the_matrix(model, capsys):
 
 
 def test_vocabularies_as_the_configuration_gives_them(model, tmp_path, monkeypatch, capsys):
-    """First from the working directory, then from the model's folder."""
+    """First from the working directory, then from the model's folder; cgru's own from there."""
     monkeypatch.chdir(tmp_path)
     found = model_vocabularies.find(read(model))
     assert found[0].path == str(model.parent / "src.json")
     vocabulary(tmp_path / "src.json", 10)
+    found = model_vocabularies.find(read(model))
+    assert found[0].path == str(model.parent / "src.json")
+    assert not capsys.readouterr().err
+    configuration = model.with_name(model.name + ".json")
+    values = json.loads(configuration.read_text())
+    del values["cgru"]  # as the legacy program would have written it
+    configuration.write_text(json.dumps(values))
     found = model_vocabularies.find(read(model))
     assert found[0].path == "src.json" and "is another one" in capsys.readouterr().err
     monkeypatch.chdir(model.parent)
