@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,13 +12,43 @@ from typing import TYPE_CHECKING
 from . import programs
 from .errors import CgruError, UsageError
 from .model_file import Model
-from .options import TranslateOptions
+from .options import REFUSED_BY_TRANSLATE, TranslateOptions
 from .output import Layout
 from .programs import PROGRAMS, Program, marian_limit
 from .settings import Settings, from_marian, parse_yaml
 
 if TYPE_CHECKING:
     from .search import Sampling
+
+
+# What else of a Marian decoder's configuration is an option here: key, field, kind.
+_CONFIGURED = (
+    ("n-best", "n_best", bool),
+    ("allow-unk", "allow_unk", bool),
+    ("word-scores", "word_scores", bool),
+    ("alignment", "alignment", str),
+    ("max-length-factor", "max_length_factor", float),
+)
+
+
+def _configured(values: Mapping, options: TranslateOptions, path: Path) -> dict:
+    """Options that a configuration sets and the command line does not.
+
+    Raises CgruError for a value of the wrong kind, UsageError for what cannot be honoured.
+    """
+    for key in ("shortlist", "force-decode", "skip-cost"):
+        if values.get(key):
+            raise UsageError(
+                f"{path}: {key} cannot be honoured: {REFUSED_BY_TRANSLATE[f'--{key}']}"
+            )
+    taken = {}
+    for key, name, kind in _CONFIGURED:
+        if values.get(key) and getattr(options, name) in (None, False):
+            try:
+                taken[name] = kind(values[key])
+            except (TypeError, ValueError):
+                raise CgruError(f"{path}: {key} is {values[key]!r}") from None
+    return taken
 
 
 def with_configuration(options: TranslateOptions) -> tuple[TranslateOptions, Settings]:
@@ -43,6 +73,7 @@ def with_configuration(options: TranslateOptions) -> tuple[TranslateOptions, Set
     return (
         dataclasses.replace(
             options,
+            **_configured(values, options, path),
             model=options.model or tuple(str(folder / name) for name in models),
             vocabularies=options.vocabularies
             or tuple(str(folder / name) for name in settings.vocabularies),
