@@ -96,9 +96,7 @@ class Plan:
     weights: tuple[float, ...]
     mini_batch: int
     maxi_batch: int
-    right_left: bool
     layout: Layout
-    unk_replace: bool
     options: TranslateOptions
 
     @classmethod
@@ -148,9 +146,7 @@ class Plan:
             weights=_weights(options, len(models), sums=bool(compat) and program.sums),
             mini_batch=mini_batch,
             maxi_batch=maxi_batch,
-            right_left=right_left,
             layout=_layout(options, program, beam_size, normalize, right_left),
-            unk_replace=options.unk_replace,
             options=options,
         )
 
@@ -165,7 +161,7 @@ class Plan:
     @property
     def with_alignment(self) -> bool:
         """Whether the attention is needed at all."""
-        return self.layout.alignment is not None or self.unk_replace
+        return self.layout.alignment is not None or self.options.unk_replace
 
     @property
     def search(self) -> str:

@@ -167,8 +167,9 @@ class Translator:
         self, number: int, source: Sequence[str], results: Sequence[Found]
     ) -> tuple[str, str]:
         """The text of one line."""
-        hypotheses = [self._hypothesis(found, source) for found in results]
-        surface = [word.split("|")[0] for word in source] if self._has_factors else source
+        has_factors = len(self.models[0].sources) > 1
+        surface = [word.split("|")[0] for word in source] if has_factors else source
+        hypotheses = [self._hypothesis(found, surface) for found in results]
         if self.plan.options.output_alignment:
             return self.layout.render_apart(number, surface, hypotheses)
         return self.layout.render(number, surface, hypotheses), ""
@@ -181,17 +182,12 @@ class Translator:
         bare = dataclasses.replace(self.layout, alignment=None, word_scores=False)
         return bare.render(number, [], [hypothesis]), ""
 
-    @property
-    def _has_factors(self) -> bool:
-        return len(self.models[0].sources) > 1
-
     def _hypothesis(self, found: Found, source: Sequence[str]) -> Hypothesis:
         ids = found.words[:-1] if found.finished else found.words
         words = self.target.decode(int(i) for i in ids)
-        if self.plan.unk_replace and found.alignment is not None:
-            surface = [word.split("|")[0] for word in source] if self._has_factors else source
+        if self.plan.options.unk_replace and found.alignment is not None:
             words = postprocess.replace_unknown(
-                words, found.alignment, surface, {self.target.unk}, self.lexicon
+                words, found.alignment, source, {self.target.unk}, self.lexicon
             )
         return Hypothesis(
             words,
