@@ -80,16 +80,15 @@ class GRU(NamedTuple):
                 hU = normalize_gates(hU + self.bias, self.state_norms)
         else:
             hU = normalize_gates(hU, self.state_norms)
-        width = h.shape[-1]
-        gates = hU[..., : 2 * width]
-        proposal = hU[..., 2 * width :]
-        if x is not None:
-            gates += x[..., : 2 * width]
-        gates = tf.sigmoid(gates)
-        r, z = gates[..., :width], gates[..., width:]
-        proposal *= r
-        if x is not None:
-            proposal += x[..., 2 * width :]
+        parts = [2 * h.shape[-1], h.shape[-1]]
+        gates, proposal = tf.split(hU, parts, axis=-1)
+        if x is None:
+            r, z = tf.split(tf.sigmoid(gates), 2, axis=-1)
+            proposal *= r
+        else:
+            xW_gates, xW = tf.split(x, parts, axis=-1)
+            r, z = tf.split(tf.sigmoid(gates + xW_gates), 2, axis=-1)
+            proposal = r * proposal + xW
         p = tf.tanh(proposal)
         return p + z * (h - p)
 

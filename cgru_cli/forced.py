@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from .network import Network, Recurrence, State
+from .cells import Recurrence
+from .network import Network
+from .scan import scan
 
 
 class Forced(NamedTuple):
@@ -16,42 +18,86 @@ class Forced(NamedTuple):
     alignment: tf.Tensor  # (B,T,S) float32
 
 
-def force_decode(
-    network: Network, source: tf.Tensor, source_mask: tf.Tensor, target: tf.Tensor
-) -> Forced:
-    """Logits and alignment at every target position, each given the words before it.
+class Unrolled(NamedTuple):
+    """The recurrent part at every target position, time first: what the readout reads."""
+
+    recurrence: Recurrence  # (T,B,..) each
+    of_previous: tf.Tensor  # (T,B,E) E[y_{j-1}] V_o
+    words: tf.Tensor | None  # (T,B,Es) sum_i alpha_ij E_x[x_i], of a lexical model
+
+    def rows(self, index: tf.Tensor, inverse: tf.Tensor) -> Unrolled:
+        """Only some positions, side by side: (N,..) each; see `select`."""
+        return tf.nest.map_structure(lambda x: x if x is None else select(x, index, inverse), self)
+
+
+def unroll(
+    network: Network,
+    source: tf.Tensor,
+    source_mask: tf.Tensor,
+    target: tf.Tensor,
+    *,
+    differentiable: bool = False,
+) -> Unrolled:
+    """Run encoder and decoder over a batch, each position given the words before it.
 
     source: (B,S[,F]) int32; source_mask: (B,S) float32; target: (B,T) int32, ended by EOS.
     Only the recurrence runs step by step: embeddings before it and the readout behind it are one
     product over all positions.
     """
-    memory = network.encode(source, source_mask)
-    state = network.start(memory)
+    memory = network.encode(source, source_mask, differentiable=differentiable)
+    start = network.start(memory)
     target = tf.transpose(target)  # (T,B)
-    length = tf.shape(target)[0]
     previous = tf.concat([tf.fill(tf.shape(target[:1]), -1), target[:-1]], axis=0)
-    x, readout_of_previous = network.embed(previous)
-    first, _ = network.recur(state, x[0], memory)
-    arrays = tf.nest.map_structure(
-        lambda part: tf.TensorArray(tf.float32, length, element_shape=part.shape), first
+    kept = network.masks.get("target")
+    x, of_previous = network.embed(previous, kept if kept is None else tf.transpose(kept))
+    recurrence, _ = scan(
+        network.conditional(memory),
+        (start.base, *start.high),
+        x,
+        differentiable=differentiable,
     )
+    words = None
+    if network.lexical:
+        weights = tf.transpose(recurrence.alignment, [1, 0, 2])
+        words = tf.transpose(tf.matmul(weights, memory.embeddings), [1, 0, 2])
+    return Unrolled(recurrence, of_previous, words)
 
-    def body(t: tf.Tensor, state: State, outputs: Recurrence) -> tuple:
-        recurrence, state = network.recur(state, x[t], memory)
-        written = tf.nest.map_structure(
-            lambda array, part: array.write(t, part), outputs, recurrence
-        )
-        return t + 1, state, written
 
-    _, _, outputs = tf.while_loop(
-        lambda t, *_: t < length, body, (tf.constant(0), state, arrays), maximum_iterations=length
-    )
-    recurrence = tf.nest.map_structure(lambda array: array.stack(), outputs)
-    logits = network.read_out(recurrence, readout_of_previous)
-    return Forced(tf.transpose(logits, [1, 0, 2]), tf.transpose(recurrence.alignment, [1, 0, 2]))
+def force_decode(
+    network: Network,
+    source: tf.Tensor,
+    source_mask: tf.Tensor,
+    target: tf.Tensor,
+    *,
+    differentiable: bool = False,
+) -> Forced:
+    """Logits and alignment at every target position; arguments as of `unroll`."""
+    unrolled = unroll(network, source, source_mask, target, differentiable=differentiable)
+    logits = network.read_out(*unrolled)
+    alignment = unrolled.recurrence.alignment
+    return Forced(tf.transpose(logits, [1, 0, 2]), tf.transpose(alignment, [1, 0, 2]))
 
 
 def log_probabilities(forced: Forced, target: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
     """log p(y_j | y_<j, x) of each target word, 0 at padding: (B,T) float32, nats."""
     costs = tf.nn.sparse_softmax_cross_entropy_with_logits(target, forced.logits)
     return -costs * mask
+
+
+def select(x: tf.Tensor, index: tf.Tensor, inverse: tf.Tensor) -> tf.Tensor:
+    """Rows of (T,B,..) at the flat positions `index` (N,), as (N,..).
+
+    inverse: (T*B,) where each position went, N where nowhere. The gradient is a selection too,
+    where that of a gather would be a slow addition into place.
+    """
+    shape = tf.shape(x)
+
+    @tf.custom_gradient
+    def taken(flat: tf.Tensor) -> tuple:
+        def gradient(dy: tf.Tensor) -> tf.Tensor:
+            padded = tf.concat([dy, tf.zeros_like(dy[:1])], axis=0)
+            return tf.gather(padded, inverse)
+
+        return tf.gather(flat, index), gradient
+
+    return taken(tf.reshape(x, tf.concat([[shape[0] * shape[1]], shape[2:]], axis=0)))

@@ -78,7 +78,7 @@ class ConditionalGRU(keras.Model):
 
     def call(self, inputs: tuple[tf.Tensor, tf.Tensor, tf.Tensor]) -> tf.Tensor:
         """(B,S[,F]) source, (B,S) mask, (B,T) target -> logits (B,T,V), forced decoding."""
-        return force_decode(self.network(), *inputs).logits
+        return force_decode(self.network(), *inputs, differentiable=True).logits
 
     def encode(self, source: tf.Tensor, mask: tf.Tensor) -> Memory:
         """See `Network.encode`."""

@@ -13,8 +13,11 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from . import equations as eq
-from .names import parameters
+from .cells import Attention, Conditional, Place, Readers, Recurrence, Transition
+from .product import Fixed, Product, Products
+from .scan import scan
 from .structure import DIRECTIONS, Activation, Cell, Normalization, Structure
+from .weights import Weights
 
 
 class Memory(NamedTuple):
@@ -27,7 +30,7 @@ class Memory(NamedTuple):
 
 
 class State(NamedTuple):
-    """The decoder's state; R rows are hypotheses, each of one sentence of the memory."""
+    """The decoder's state in a search; R rows are hypotheses, each of one sentence."""
 
     base: tf.Tensor  # (R,D) float32: s_j of the conditional cell
     high: tuple[tf.Tensor, ...]  # (R,D) float32 each: levels above
@@ -35,46 +38,25 @@ class State(NamedTuple):
     slot: tf.Tensor  # (R,) int32: number of the hypothesis within its sentence
 
 
-class Recurrence(NamedTuple):
-    """What a step's recurrent part hands to the readout."""
-
-    top: tf.Tensor  # (R,D) output of the highest level
-    context: tf.Tensor  # (R,C) c_j
-    alignment: tf.Tensor  # (R,S) alpha_j
-    lexical: tuple[tf.Tensor, ...]  # (R,Es) weighted source embedding, of a lexical model only
-
-
-class Product:
-    """x [W1|W2|..] for matrices that share an input, given and returned in groups."""
-
-    def __init__(self, groups: list[list[tf.Tensor]], dtype: tf.DType):
-        self.widths = [sum(int(matrix.shape[-1]) for matrix in group) for group in groups]
-        matrices = [matrix for group in groups for matrix in group]
-        joined = matrices[0] if len(matrices) == 1 else tf.concat(matrices, axis=1)
-        self.matrix = tf.cast(joined, dtype)
-
-    def __call__(self, x: tf.Tensor) -> list[tf.Tensor]:
-        """x: (..., N) -> one float32 (..., width) a group."""
-        matrix = self.matrix
-        shape = tf.shape(x)
-        flat = tf.reshape(x, [-1, x.shape[-1]]) if x.shape.rank > 2 else x
-        y = tf.cast(tf.matmul(tf.cast(flat, matrix.dtype), matrix), tf.float32)
-        if x.shape.rank > 2:
-            y = tf.reshape(y, tf.concat([shape[:-1], [matrix.shape[-1]]], axis=0))
-        return tf.split(y, self.widths, axis=-1) if len(self.widths) > 1 else [y]
-
-
 class Network:
     """The computation of one model.
 
     arrays: every parameter by its DL4MT/Nematus name; variables or plain arrays. dtype: that of
-    the products; states, alignments and softmax stay float32.
+    the products; states, alignments and softmax stay float32. masks: dropout of training, by the
+    names of `dropout.py`, each (B,N) for a batch of B sentences.
     """
 
-    def __init__(self, structure: Structure, arrays: Mapping, dtype: str = "float32"):
+    def __init__(
+        self,
+        structure: Structure,
+        arrays: Mapping,
+        dtype: str = "float32",
+        masks: Mapping[str, tf.Tensor] | None = None,
+    ):
         self.structure = structure
         self.dtype = tf.as_dtype(dtype)
-        self._w = _Weights(structure, arrays)
+        self.masks = masks or {}
+        self._w = Weights(structure, arrays)
         self._prepare_encoder()
         self._prepare_decoder()
         self._prepare_readout()
@@ -82,9 +64,11 @@ class Network:
 
     # -- made ready ----------------------------------------------------------------------------
 
-    def _product(self, *groups: tuple[str, ...]) -> Product:
+    def _product(self, *groups: tuple[str, ...]) -> Products:
         """The product with all matrices at the groups' paths."""
-        return Product([[self._w[path] for path in group] for group in groups], self.dtype)
+        matrices = [[self._w[path] for path in group] for group in groups]
+        masks = [self.masks.get(path) for group in groups for path in group]
+        return Products.of(matrices, self.dtype, masks)
 
     def _prepare_encoder(self) -> None:
         s, w = self.structure, self._w
@@ -100,7 +84,7 @@ class Network:
                 directions.append((inputs, [self._recurrent(cell) for cell in cells]))
             self.encoder.append(directions)
 
-    def _recurrent(self, cell: Cell) -> tuple[Product, eq.GRU]:
+    def _recurrent(self, cell: Cell) -> Transition:
         return self._product(_recurrent(cell)), self._w.gru(cell)
 
     def _prepare_decoder(self) -> None:
@@ -128,7 +112,7 @@ class Network:
         self.query_norm = w.norm(f"{attention}/W_comb_att", f"{attention}/gamma2")
         self.start_layer = self._feed_forward("decoder/start")
 
-    def _feed_forward(self, path: str) -> tuple[Product, tf.Tensor, eq.Norm | None]:
+    def _feed_forward(self, path: str) -> tuple[Products, tf.Tensor, eq.Norm | None]:
         return (
             self._product((f"{path}/W",)),
             self._w[f"{path}/b"],
@@ -145,7 +129,7 @@ class Network:
         ]  # fmt: skip
         prelu = s.readout_activation is Activation.PRELU
         self.prelu_slope = w["decoder/readout/prelu_slope"] if prelu else None
-        self.output = Product([[w.output()]], self.dtype)
+        self.output = Products.of([[w.output()]], self.dtype, [self.masks.get("decoder/output/W")])
         self.output_bias = w["decoder/output/b"]
         self.mixture = None
         if s.mixture > 1:
@@ -164,7 +148,7 @@ class Network:
 
     # -- the seam ------------------------------------------------------------------------------
 
-    def encode(self, source: tf.Tensor, mask: tf.Tensor) -> Memory:
+    def encode(self, source: tf.Tensor, mask: tf.Tensor, *, differentiable: bool = False) -> Memory:
         """Annotations of the source.
 
         source: (B,S) int32, or (B,S,F) with F factors, each sentence ended by EOS;
@@ -180,58 +164,52 @@ class Network:
             ],
             axis=-1,
         )
+        if "source" in self.masks:  # whole words
+            embeddings *= tf.transpose(self.masks["source"])[..., None]
         steps = tf.transpose(mask)[..., None]  # (S,B,1)
         below = [embeddings, embeddings]  # what the forward and the backward cell read
         for level, directions in enumerate(self.encoder, start=1):
-            states = self._encode_level(directions, below, steps)
+            states = self._encode_level(directions, below, steps, differentiable)
             if level > 1 and self.structure.residual:
                 states = [state + read for state, read in zip(states, below, strict=True)]
             below = states[::-1] if self.structure.alternating else states
         # the forward reader's states first, whatever stack it belongs to
         annotations = tf.transpose(tf.concat(states, axis=-1), [1, 0, 2])
-        (projected,) = self.of_annotation(annotations)
+        if "annotations" in self.masks:
+            annotations *= self.masks["annotations"][:, None]
+        return self._memory(annotations, mask, tf.transpose(embeddings, [1, 0, 2]))
+
+    def _memory(self, annotations: tf.Tensor, mask: tf.Tensor, embeddings: tf.Tensor) -> Memory:
+        read = annotations
+        if self.of_annotation.masks[0] is not None:  # (B,C) for (B,S,C)
+            read = annotations * self.of_annotation.masks[0].value[:, None]
+        (projected,) = self.of_annotation._replace(masks=[None])(read)
         if self.annotation_norm and self.annotation_norm.kind is Normalization.MARIAN:
             projected = eq.normalize(projected, self.annotation_norm) + self.attention_bias
         else:
             projected = eq.normalize(projected + self.attention_bias, self.annotation_norm)
         return Memory(
-            tf.cast(annotations, self.dtype),
-            tf.cast(projected, self.dtype),
-            mask,
-            tf.transpose(embeddings, [1, 0, 2]),
+            tf.cast(annotations, self.dtype), tf.cast(projected, self.dtype), mask, embeddings
         )
 
     def _encode_level(
-        self, directions: list, below: list[tf.Tensor], mask: tf.Tensor
+        self, directions: list, below: list[tf.Tensor], mask: tf.Tensor, differentiable: bool
     ) -> list[tf.Tensor]:
         """Both readers of one level over (S,B,N) inputs -> two (S,B,D), by source position."""
-        inputs = []
-        for (product, cells), x in zip(directions, below, strict=True):
+        inputs, cells = [], []
+        for (product, of_direction), x in zip(directions, below, strict=True):
             (xW,) = product(x)
-            inputs.append(cells[0][1].of_input(xW))
-        length, batch = tf.shape(mask)[0], tf.shape(mask)[1]
-        zeros = tf.zeros([batch, self.structure.state])
-        arrays = [tf.TensorArray(tf.float32, length, element_shape=zeros.shape) for _ in DIRECTIONS]
-
-        def body(i, states, outputs):
-            new_states, new_outputs = [], []
-            for (_, cells), x, h, output, t in zip(
-                directions, inputs, states, outputs, (i, length - 1 - i), strict=True
-            ):
-                state = _transit(cells, h, x[t])
-                # a masked step keeps the state: the backward reader starts at the last word
-                state = h + mask[t] * (state - h)
-                new_states.append(state)
-                new_outputs.append(output.write(t, state))
-            return i + 1, tuple(new_states), tuple(new_outputs)
-
-        _, _, outputs = tf.while_loop(
-            lambda i, *_: i < length,
-            body,
-            (tf.constant(0), (zeros, zeros), tuple(arrays)),
-            maximum_iterations=length,
+            inputs.append(of_direction[0][1].of_input(xW))
+            cells.append(of_direction)
+        zeros = tf.zeros([tf.shape(mask)[1], self.structure.state])
+        (forward, backward), _ = scan(
+            Readers(*cells),
+            (zeros, zeros),
+            (inputs[0], tf.reverse(inputs[1], [0])),
+            (mask, tf.reverse(mask, [0])),
+            differentiable=differentiable,
         )
-        return [output.stack() for output in outputs]
+        return [forward, tf.reverse(backward, [0])]
 
     def start(self, memory: Memory) -> State:
         """s_0 = tanh(mean_i(h_i) W_init + b), one row a sentence, the same at every level."""
@@ -251,59 +229,65 @@ class Network:
         previous: (R,) int32, the word before; -1 at the start, where its embedding is zeros.
         """
         x, readout_of_previous = self.embed(previous)
-        recurrence, state = self.recur(state, x, memory)
-        return self.read_out(recurrence, readout_of_previous), state, recurrence.alignment
+        cell = self.conditional(memory, Place(state.sentence, state.slot))
+        recurrence, (base, *high) = cell.step((state.base, *state.high), x)
+        words = None
+        if self.lexical:
+            rows = tf.gather(memory.embeddings, state.sentence)
+            words = tf.linalg.matvec(rows, recurrence.alignment, transpose_a=True)
+        logits = self.read_out(recurrence, readout_of_previous, words)
+        return logits, state._replace(base=base, high=tuple(high)), recurrence.alignment
 
-    def embed(self, previous: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """E[y_{j-1}] times what it is multiplied with: (...,3D) for REC1, (...,E) to read out."""
-        known = tf.cast(previous >= 0, tf.float32)[..., None]
-        embedding = tf.gather(self.target_embedding, tf.maximum(previous, 0)) * known
+    def embed(
+        self, previous: tf.Tensor, kept: tf.Tensor | None = None
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """E[y_{j-1}] times what it is multiplied with: (...,3D) for REC1, (...,E) to read out.
+
+        kept: dropout of whole words, of the shape of previous.
+        """
+        known = tf.cast(previous >= 0, tf.float32)
+        if kept is not None:
+            known *= kept
+        embedding = tf.gather(self.target_embedding, tf.maximum(previous, 0)) * known[..., None]
         xW, readout = self.of_embedding(embedding)
         return self.first.of_input(xW), readout
 
-    def recur(self, state: State, x: tf.Tensor, memory: Memory) -> tuple[Recurrence, State]:
-        """REC1, ATT, REC2 (eq. 1-12), then the levels above."""
-        s_prev = state.base
-        (sU,) = self.of_state(s_prev)
-        s1 = self.first.step(s_prev, sU, x)
-        query, s1U = self.of_intermediate(s1)
-        query = eq.normalize(query, self.query_norm)
-        alignment, c = self._attend(query, state, memory)
-        cW, readout_of_context = self.of_context(c)
-        s = self.second.step(s1, s1U, self.second.of_input(cW))
-        s = _transit(self.transitions, s, None) if self.transitions else s
-        top, high = s, []
-        for (product, cells), h in zip(self.high, state.high, strict=True):
-            read = tf.concat([top, c], axis=-1) if self.structure.deep_context else top
-            (xW,) = product(read)
-            h = _transit(cells, h, cells[0][1].of_input(xW))
-            high.append(h)
-            top = top + h if self.structure.residual else h
-        lexical = ()
-        if self.lexical:
-            rows = tf.gather(memory.embeddings, state.sentence)
-            lexical = (tf.tanh(tf.linalg.matvec(rows, alignment, transpose_a=True)),)
-        new = state._replace(base=s, high=tuple(high))
-        return Recurrence(top, readout_of_context, alignment, lexical), new
-
-    def _attend(
-        self, query: tf.Tensor, state: State, memory: Memory
-    ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Alignment (R,S) and c_j (R,C) of rows that may be several to a sentence."""
-        sentences = tf.shape(memory.mask)[0]
-        beam = tf.reduce_max(state.slot) + 1
-        place = tf.stack([state.sentence, state.slot], axis=1)
-        width = query.shape[-1]
-        grid = tf.scatter_nd(place, query, [sentences, beam, width])
-        weights = eq.attend(
-            memory.projected, tf.cast(grid, self.dtype), self.attention_v, memory.mask
+    def conditional(self, memory: Memory, place: Place | None = None) -> Conditional:
+        """The decoder's cell over a batch; without a place, a row is a sentence."""
+        attention = Attention(
+            Product(memory.annotations),
+            memory.projected,
+            self.attention_v,
+            self.query_norm,
+            Fixed(memory.mask),
+            place and Fixed(place),
         )
-        c = tf.matmul(tf.cast(weights, self.dtype), memory.annotations)  # eq. 6
-        return tf.gather_nd(weights, place), tf.cast(tf.gather_nd(c, place), tf.float32)
+        return Conditional(
+            self.of_state,
+            self.first,
+            self.of_intermediate,
+            attention,
+            self.of_context,
+            self.second,
+            self.transitions,
+            self.high,
+            self.structure.deep_context,
+            self.structure.residual,
+        )
 
-    def read_out(self, recurrence: Recurrence, of_previous: tf.Tensor) -> tf.Tensor:
-        """Logits of t_j = tanh(s_j U_o + E[y_{j-1}] V_o + c_j C_o + biases): (R,V) float32."""
-        (of_top,) = self.of_top(recurrence.top)
+    def read_out(
+        self,
+        recurrence: Recurrence,
+        of_previous: tf.Tensor,
+        words: tf.Tensor | None = None,
+        sentence: tf.Tensor | None = None,
+    ) -> tf.Tensor:
+        """Logits of t_j = tanh(s_j U_o + E[y_{j-1}] V_o + c_j C_o + biases): (R,V) float32.
+
+        words: (R,Es) sum_i alpha_ij E_x[x_i], of a lexical model. sentence: (R,) whose a row is,
+        for dropout, where the rows are not one a sentence.
+        """
+        (of_top,) = self.of_top.for_rows(sentence)(recurrence.top)
         parts = (of_top, of_previous, recurrence.context)
         t = tf.add_n(
             [
@@ -314,23 +298,25 @@ class Network:
         t = eq.activate(t, self.structure.readout_activation, self.prelu_slope)
         if self.mixture:
             of_pi, pi_bias, hidden = self.mixture
-            (pi,) = of_pi(t)
+            (pi,) = of_pi.for_rows(sentence)(t)
             logits = []
             for product, bias, norm in hidden:
-                (t_k,) = product(t)
-                logits.append(self._logits(tf.tanh(_affine_norm(t_k, bias, norm))))
+                (t_k,) = product.for_rows(sentence)(t)
+                t_k = tf.tanh(_affine_norm(t_k, bias, norm))
+                logits.append(self._logits(t_k, sentence))
             return eq.mix(pi + pi_bias, logits)
-        logits = self._logits(t)
+        logits = self._logits(t, sentence)
         if self.lexical:
             (product, bias, norm), output, output_bias = self.lexical
-            (l,) = recurrence.lexical
-            (hidden,) = product(l)
+            l = tf.tanh(words)
+            (hidden,) = product.for_rows(sentence)(l)
             l = tf.tanh(_affine_norm(hidden, bias, norm)) + l
-            logits += output(l)[0] + output_bias
+            logits += output.for_rows(sentence)(l)[0] + output_bias
         return logits
 
-    def _logits(self, t: tf.Tensor) -> tf.Tensor:
-        return tf.nn.bias_add(self.output(t)[0], self.output_bias)
+    def _logits(self, t: tf.Tensor, sentence: tf.Tensor | None) -> tf.Tensor:
+        (logits,) = self.output.for_rows(sentence)(t)
+        return tf.nn.bias_add(logits, self.output_bias)
 
 
 def _inputs(cell: Cell) -> tuple[str, ...]:
@@ -348,91 +334,3 @@ def _affine_norm(xW: tf.Tensor, bias: tf.Tensor, norm: eq.Norm | None) -> tf.Ten
     if norm is not None and norm.kind is Normalization.MARIAN:
         return eq.normalize(xW, norm) + bias
     return eq.normalize(xW + bias, norm)
-
-
-def _transit(cells: list[tuple[Product, eq.GRU]], h: tf.Tensor, x: tf.Tensor | None) -> tf.Tensor:
-    """A cell and its transitions, each on the state the one before left; x enters the first."""
-    for product, gru in cells:
-        (hU,) = product(h)
-        h = gru.step(h, hU, gru.of_input(None) if x is None else x)
-        x = None
-    return h
-
-
-class _Weights:
-    """Parameters by their path in the model, with weight norm and old dropout folded in."""
-
-    def __init__(self, structure: Structure, arrays: Mapping):
-        self.structure = structure
-        self._arrays = {p.path: (p, arrays[p.name]) for p in parameters(structure)}
-
-    def __contains__(self, path: str) -> bool:
-        return path in self._arrays
-
-    def __getitem__(self, path: str) -> tf.Tensor:
-        parameter, value = self._arrays[path]
-        tensor = tf.convert_to_tensor(value, tf.float32)
-        scale = f"{path}_wns"
-        if scale in self._arrays:
-            tensor = eq.weight_norm(tensor, tf.convert_to_tensor(self._arrays[scale][1]))
-        if self.structure.old_dropout is not None:
-            tensor = tensor * self._kept(parameter)
-        return tensor
-
-    def output(self) -> tf.Tensor:
-        """W_o (E,V), or the target embeddings transposed."""
-        if not self.structure.tied_output:
-            return self["decoder/output/W"]
-        shared = self.structure.shared_embeddings
-        path = "encoder/embedding" if shared else "decoder/embedding"
-        tensor = tf.transpose(tf.convert_to_tensor(self._arrays[path][1], tf.float32))
-        dropout = self.structure.old_dropout
-        return tensor if dropout is None else tensor * (1 - dropout.readout)
-
-    def _kept(self, parameter) -> float:
-        """What old dropout left of the input that this matrix multiplies.
-
-        Programs that did not scale in training scaled every dropped input by 1 - p at inference:
-        that is a factor of the matrix.
-        """
-        drop = self.structure.old_dropout
-        if len(parameter.shape) < 2:
-            return 1.0
-        embedding, hidden = 1 - drop.embedding, 1 - drop.hidden
-        if parameter.path.endswith("embedding") or "/embedding" in parameter.path:
-            return 1.0  # looked up, not multiplied: the factor goes to what follows
-        if parameter.path.startswith("decoder/output"):
-            return 1 - drop.readout
-        if parameter.path.startswith("decoder/readout/prev"):
-            return embedding * (1 - drop.target)
-        if parameter.shape[0] == "Es":
-            return embedding * (1 - drop.source)
-        if parameter.shape[0] == "E":
-            return embedding * (1 - drop.target)
-        return hidden
-
-    def norm(self, path: str, gamma: str) -> eq.Norm | None:
-        """The normalisation of one product."""
-        kind = self.structure.normalization
-        if kind is Normalization.MARIAN and gamma in self:
-            return eq.Norm(kind, self[gamma], None)
-        if f"{path}_lns" in self:
-            bias = self[f"{path}_lnb"] if kind is Normalization.NEMATUS else None
-            return eq.Norm(kind, self[f"{path}_lns"], bias)
-        return None
-
-    def gru(self, cell: Cell) -> eq.GRU:
-        """Biases and norms of a cell, joined as [gates | proposal]."""
-        bias = None
-        if f"{cell.path}/b" in self:
-            bias = tf.concat([self[f"{cell.path}/b"], self[f"{cell.path}/bx"]], axis=0)
-        norms = {}
-        for side, roots, gamma in (
-            ("input", ("W", "Wx"), "gamma1"),
-            ("state", ("U", "Ux"), "gamma2"),
-        ):
-            found = [self.norm(f"{cell.path}/{root}", f"{cell.path}/{gamma}") for root in roots]
-            if self.structure.normalization is Normalization.MARIAN:
-                found = found[:1]  # one norm over all 3D
-            norms[side] = tuple(norm for norm in found if norm)
-        return eq.GRU(cell.bias, bias, norms["input"], norms["state"])

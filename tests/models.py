@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import types
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import pytest
 import tensorflow as tf
 from hypothesis import strategies as st
 from reference import ReferenceModel
 
-from cgru_cli import model_file, model_vocabularies
+from cgru_cli import (
+    cells,
+    equations,
+    forced,
+    model_file,
+    model_vocabularies,
+    network,
+    product,
+    scan,
+    weights,
+)
 from cgru_cli.forced import force_decode, log_probabilities
 from cgru_cli.names import parameters
 from cgru_cli.network import Network
@@ -93,6 +106,27 @@ def structures(draw) -> Structure:
     )
 
 
+class _Double(types.SimpleNamespace):
+    """TensorFlow with float64 in the place of float32."""
+
+    float32 = tf.float64
+
+    def __getattr__(self, name):
+        return getattr(tf, name)
+
+    def zeros(self, shape):
+        return tf.zeros(shape, tf.float64)
+
+
+@contextlib.contextmanager
+def double_precision():
+    """Networks made and run inside compute in float64, so that no rounding hides an error."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (cells, equations, forced, network, product, scan, weights):
+            patch.setattr(module, "tf", _Double())
+        yield
+
+
 def reference(structure: Structure, arrays: dict[str, np.ndarray]) -> ReferenceModel:
     """The float64 oracle of the same model."""
     s, arrays = structure, dict(arrays)
@@ -149,8 +183,8 @@ def pad_target(
 def forced_scores(network: Network, sources, targets) -> np.ndarray:
     """log p(y | x) of each pair, EOS counted: (B,), nats."""
     ids, mask = pad_target(targets)
-    forced = force_decode(network, *pad_source(sources), ids)
-    return log_probabilities(forced, ids, mask).numpy().sum(axis=1)
+    decoded = force_decode(network, *pad_source(sources), ids)
+    return log_probabilities(decoded, ids, mask).numpy().sum(axis=1)
 
 
 class Case:

@@ -1,7 +1,6 @@
 """The network against the programs whose models it computes, and against a float64 oracle."""
 
 import functools
-import types
 
 import keras
 import numpy as np
@@ -10,6 +9,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import (
+    double_precision,
     case,
     forced_scores,
     pad_source,
@@ -21,9 +21,6 @@ from models import (
     tiny,
 )
 
-import cgru_cli.equations
-import cgru_cli.forced
-import cgru_cli.network
 from cgru_cli.equations import GRU
 from cgru_cli.errors import CgruError
 from cgru_cli.forced import force_decode, log_probabilities
@@ -157,11 +154,9 @@ def test_intermediate_values_are_nematus(shared, name):
 
     @tf.function(reduce_retracing=True)
     def step(state, previous, memory):
-        x, readout = network.embed(previous)
-        recurrence, state = network.recur(state, x, memory)
-        context = tf.matmul(recurrence.alignment[:, None], memory.annotations)[:, 0]
-        logits = network.read_out(recurrence, readout)
-        return tf.nn.log_softmax(logits), state, recurrence.alignment, context
+        logits, state, alignment = network.step(state, previous, memory)
+        context = tf.matmul(alignment[:, None], memory.annotations)[:, 0]
+        return tf.nn.log_softmax(logits), state, alignment, context
 
     with np.load(folder / "attention.npz") as file:
         pairs = [
@@ -214,23 +209,9 @@ def test_a_model_that_its_converter_damaged_is_refused(shared):
 # -- every structure against the float64 oracle ----------------------------------------------------
 
 
-class _Double(types.SimpleNamespace):
-    """TensorFlow with float64 in the place of float32."""
-
-    float32 = tf.float64
-
-    def __getattr__(self, name):
-        return getattr(tf, name)
-
-    def zeros(self, shape):
-        return tf.zeros(shape, tf.float64)
-
-
-def forced_in_float64(monkeypatch, structure, arrays, sources, targets, **padding):
+def forced_in_float64(structure, arrays, sources, targets, **padding):
     """`force_decode` in float64: log-probabilities (B,T,V) and alignments."""
-    with monkeypatch.context() as patch:
-        for module in (cgru_cli.equations, cgru_cli.network, cgru_cli.forced):
-            patch.setattr(module, "tf", _Double())
+    with double_precision():
         arrays = {name: array.astype(np.float64) for name, array in arrays.items()}
         network = Network(structure, arrays, "float64")
         ids, mask = pad_source(sources, **padding)
@@ -270,7 +251,7 @@ def test_any_structure_is_the_oracles(structure, seed):
     arrays = random_arrays(structure, seed)
     pairs = random_pairs(structure, seed, [(3, 2), (0, 1), (1, 3)])
     log_p, alignment = forced_in_float64(
-        pytest.MonkeyPatch(), structure, arrays, *pairs, filler=1, longer=1
+        structure, arrays, *pairs, filler=1, longer=1
     )
     check_against_oracle(structure, arrays, *pairs, log_p, alignment, 1e-10)
 

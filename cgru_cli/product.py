@@ -1,0 +1,82 @@
+"""Matrix products as objects: what the scan of training records and replays."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+
+class Fixed:
+    """Tensors that no gradient is wanted of: a mask, a place."""
+
+    def __init__(self, value: tf.Tensor | tuple[tf.Tensor, ...]):
+        self.value = value
+
+
+class Product:
+    """x W, computed in the type of the matrix and given as float32.
+
+    matrix: (N,M), for all rows; or (B,N,M), one for each sentence.
+    """
+
+    def __init__(self, matrix: tf.Tensor):
+        self.matrix = matrix
+
+    def __call__(self, x: tf.Tensor) -> list[tf.Tensor]:
+        """x: (...,N) -> one (...,M)."""
+        return [self.multiply(tf.cast(x, self.matrix.dtype))]
+
+    def multiply(self, x: tf.Tensor) -> tf.Tensor:
+        """x: (...,N) in the matrix's type -> (...,M) float32."""
+        if self.matrix.shape.rank == 3 or x.shape.rank == 2:
+            return tf.cast(tf.matmul(x, self.matrix), tf.float32)
+        rows = tf.reshape(x, [-1, x.shape[-1]])
+        y = tf.cast(tf.matmul(rows, self.matrix), tf.float32)
+        return tf.reshape(y, tf.concat([tf.shape(x)[:-1], [self.matrix.shape[-1]]], axis=0))
+
+
+class Products(NamedTuple):
+    """x [W1|W2|..] for matrices that share an input, given back in groups.
+
+    One product where all read the same; with dropout, whose mask is another for each matrix
+    (Nematus after Gal and Ghahramani 2016), one product a matrix.
+    """
+
+    parts: list[Product]
+    masks: list[Fixed | None]  # (B,N) each, the same at every position
+    widths: list[list[int]]  # of the matrices, group by group
+
+    @classmethod
+    def of(
+        cls,
+        groups: list[list[tf.Tensor]],
+        dtype: tf.DType,
+        masks: list[tf.Tensor | None] | None = None,
+    ) -> Products:
+        """Groups of matrices (N,M); masks, one a matrix, or None without dropout."""
+        widths = [[int(matrix.shape[-1]) for matrix in group] for group in groups]
+        matrices = [matrix for group in groups for matrix in group]
+        if masks is None or all(mask is None for mask in masks):
+            joined = matrices[0] if len(matrices) == 1 else tf.concat(matrices, axis=1)
+            return cls([Product(tf.cast(joined, dtype))], [None], widths)
+        parts = [Product(tf.cast(matrix, dtype)) for matrix in matrices]
+        return cls(parts, [mask if mask is None else Fixed(mask) for mask in masks], widths)
+
+    def __call__(self, x: tf.Tensor) -> list[tf.Tensor]:
+        """x: (...,N) -> one float32 (...,width) a group."""
+        found = []
+        for part, mask in zip(self.parts, self.masks, strict=True):
+            found += part(x if mask is None else x * mask.value)
+        if len(found) == 1:
+            sums = [sum(group) for group in self.widths]
+            return tf.split(found[0], sums, axis=-1) if len(sums) > 1 else found
+        found = iter(found)
+        return [tf.concat([next(found) for _ in group], axis=-1) for group in self.widths]
+
+    def for_rows(self, sentence: tf.Tensor | None) -> Products:
+        """The same for rows that are not one a sentence: sentence (N,) tells whose each is."""
+        if sentence is None:
+            return self
+        masks = [mask and Fixed(tf.gather(mask.value, sentence)) for mask in self.masks]
+        return self._replace(masks=masks)

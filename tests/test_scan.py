@@ -1,0 +1,172 @@
+"""The scan's gradient against plain autodiff, central differences, and itself under XLA."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from models import random_arrays, double_precision, pad_source, pad_target, structures, tiny
+
+from cgru_cli.dropout import Rates, masks
+from cgru_cli.forced import force_decode, log_probabilities
+from cgru_cli.network import Network
+from cgru_cli.structure import Activation, Bias, Normalization
+
+NAMED = {
+    "plain": {},
+    "layer norm": {"normalization": Normalization.NEMATUS},
+    "rms norm": {"normalization": Normalization.RMS, "bias": Bias.NEMATUS_TF},
+    "marian's layer norm": {"normalization": Normalization.MARIAN},
+    "weight norm": {"weight_normalization": True},
+    "tied output": {"tied_output": True, "target_embedding": 4},
+    "one embedding": {
+        "tied_output": True, "shared_embeddings": True,
+        "source_vocabularies": (6,), "source_embeddings": (5,),
+    },
+    "factors": {"source_vocabularies": (7, 3), "source_embeddings": (4, 2)},
+    "deep": {
+        "encoder_depth": 2, "encoder_transition": 2, "decoder_depth": 3,
+        "decoder_base_transition": 3, "decoder_high_transition": 2,
+    },
+    "deep, Nematus-TF": {
+        "encoder_depth": 2, "encoder_transition": 2, "decoder_depth": 2,
+        "decoder_base_transition": 3, "deep_context": True, "bias": Bias.NEMATUS_TF,
+    },
+    "mixture": {"mixture": 2},
+    "lexical": {"lexical": True},
+    "prelu": {"readout_activation": Activation.PRELU},
+}  # fmt: skip
+
+
+def example(structure, seed=0, lengths=((3, 4), (1, 1), (5, 2))):
+    """A batch with masks at both ends: sources and targets of different lengths."""
+    rng = np.random.default_rng(seed)
+    sources = [
+        [tuple(int(rng.integers(v)) for v in structure.source_vocabularies) for _ in range(n)]
+        for n, _ in lengths
+    ]
+    targets = [rng.integers(structure.target_vocabulary, size=n).tolist() for _, n in lengths]
+    return (*pad_source(sources, longer=1), *pad_target(targets, longer=1))
+
+
+def loss(structure, arrays, batch, dropped, differentiable):
+    """Sum of all words' costs, by a network made of the given tensors."""
+    source, source_mask, target, mask = batch
+    dtype = next(iter(arrays.values())).dtype
+    network = Network(structure, arrays, dtype.name, dropped)
+    found = force_decode(
+        network, source, tf.cast(source_mask, dtype), target, differentiable=differentiable
+    )
+    return -tf.reduce_sum(log_probabilities(found, target, tf.cast(mask, dtype)))
+
+
+def gradients(structure, arrays, batch, dropped, differentiable, jit=None):
+    @tf.function(jit_compile=jit, autograph=False)
+    def compute():
+        with tf.GradientTape() as tape:
+            tape.watch(arrays)
+            value = loss(structure, arrays, batch, dropped, differentiable)
+        found = tape.gradient(value, arrays, unconnected_gradients="zero")
+        return value, {name: tf.convert_to_tensor(g) for name, g in found.items()}
+
+    value, found = compute()
+    return value.numpy(), {name: g.numpy() for name, g in found.items()}
+
+
+def check(own, expected, tolerance):
+    assert own[0] == pytest.approx(expected[0], rel=tolerance)
+    for name, gradient in expected[1].items():
+        scale = np.abs(gradient).max() + 1e-3
+        assert np.abs(own[1][name] - gradient).max() <= tolerance * scale, name
+
+
+def as_tensors(arrays, dtype):
+    return {name: tf.constant(array, dtype) for name, array in arrays.items()}
+
+
+def dropped_for(structure, batch, dtype, rate=0.3):
+    rates = Rates(embedding=rate, hidden=rate, source=rate, target=rate, annotation=rate)
+    sentences, source_length = batch[0].shape[:2]
+    found = masks(
+        structure, rates, np.random.default_rng(1), sentences, source_length, batch[2].shape[1]
+    )
+    return as_tensors(found, dtype)
+
+
+@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("dropout", [False, True], ids=["", "dropout"])
+def test_equals_autodiff(name, dropout):
+    structure = tiny(**NAMED[name])
+    batch = example(structure)
+    arrays = as_tensors(random_arrays(structure, 0), tf.float64)
+    dropped = dropped_for(structure, batch, tf.float64) if dropout else {}
+    with double_precision():
+        expected = gradients(structure, arrays, batch, dropped, differentiable=False)
+        check(gradients(structure, arrays, batch, dropped, differentiable=True), expected, 1e-9)
+    arrays = {name: tf.cast(array, tf.float32) for name, array in arrays.items()}
+    dropped = {name: tf.cast(mask, tf.float32) for name, mask in dropped.items()}
+    own = gradients(structure, arrays, batch, dropped, differentiable=True)
+    check(own, expected, 1e-5)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.data())
+def test_equals_autodiff_for_any_structure(data):
+    structure = data.draw(structures())
+    batch = example(structure, data.draw(st.integers(0, 99)))
+    arrays = as_tensors(random_arrays(structure, 1), tf.float64)
+    with double_precision():
+        expected = gradients(structure, arrays, batch, {}, differentiable=False)
+        check(gradients(structure, arrays, batch, {}, differentiable=True), expected, 1e-9)
+
+
+@pytest.mark.parametrize("name", ["plain", "layer norm", "deep", "mixture"])
+def test_equals_central_differences(name):
+    """Along random directions, in float64."""
+    structure = tiny(**NAMED[name])
+    batch = example(structure)
+    values = {n: a.astype(np.float64) for n, a in random_arrays(structure, 0).items()}
+    rng = np.random.default_rng(5)
+    with double_precision():
+        _, found = gradients(
+            structure, as_tensors(values, tf.float64), batch, {}, differentiable=True
+        )
+        for _ in range(3):
+            direction = {n: rng.normal(size=a.shape) for n, a in values.items()}
+            both = []
+            for step in (1e-5, -1e-5):
+                moved = {n: a + step * direction[n] for n, a in values.items()}
+                moved = as_tensors(moved, tf.float64)
+                both.append(float(loss(structure, moved, batch, {}, differentiable=False)))
+            expected = sum(float((found[n] * d).sum()) for n, d in direction.items())
+            assert (both[0] - both[1]) / 2e-5 == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["plain", "layer norm", "marian's layer norm", "deep"])
+def test_xla_gives_the_same(name):
+    structure = tiny(**NAMED[name])
+    batch = example(structure)
+    arrays = as_tensors(random_arrays(structure, 0), tf.float32)
+    dropped = dropped_for(structure, batch, tf.float32)
+    expected = gradients(structure, arrays, batch, dropped, differentiable=True)
+    check(gradients(structure, arrays, batch, dropped, True, jit=True), expected, 1e-5)
+
+
+def test_steps_behind_the_length_are_zeros():
+    from cgru_cli.cells import Readers
+    from cgru_cli.equations import GRU
+    from cgru_cli.product import Products
+    from cgru_cli.scan import scan
+    from cgru_cli.structure import BiasPlace
+
+    U = tf.random.stateless_normal([2, 6], [1, 2])
+    gru = (Products.of([[U]], tf.float32), GRU(BiasPlace.NONE, None))
+    x, mask = tf.random.stateless_normal([5, 3, 6], [3, 4]), tf.ones([5, 3, 1])
+    start = (tf.zeros([3, 2]), tf.zeros([3, 2]))
+    cell = Readers([gru], [gru])
+    whole, _ = scan(cell, start, (x, x), (mask, mask))
+    part, last = scan(cell, start, (x, x), (mask, mask), length=tf.constant(3))
+    for w, p, final in zip(whole, part, last, strict=True):
+        np.testing.assert_array_equal(p[:3], w[:3])
+        np.testing.assert_array_equal(p[3:], 0)
+        np.testing.assert_array_equal(final, w[2])
