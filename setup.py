@@ -17,8 +17,9 @@ setup(
     extras_require={
         "gpu": ["tensorflow[and-cuda]"],
         "plot": ["matplotlib"],
+        "prep": ["sacremoses", "subword-nmt"],
         "tensorboard": ["tensorboard"],
-        "test": ["pytest", "pytest-xdist", "hypothesis", "ruff", "subword-nmt"],
+        "test": ["pytest", "pytest-xdist", "hypothesis", "ruff", "sacremoses", "subword-nmt"],
     },
     entry_points={"console_scripts": ["cgru = cgru_cli.cli:main"]},
 )

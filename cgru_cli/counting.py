@@ -1,0 +1,53 @@
+"""Words counted exactly in bounded memory, and the most frequent of them."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator
+from itertools import groupby
+from pathlib import Path
+
+LARGEST = 1_000_000  # different words held in memory
+
+
+class WordCounts:
+    """Counts of words; above `largest` different ones they wait on disk, sorted, to be merged."""
+
+    def __init__(self, folder: Path, name: str, largest: int = LARGEST):
+        self._folder, self._name, self._largest = folder, name, largest
+        self._counts: Counter[str] = Counter()
+        self._runs: list[Path] = []
+
+    def add(self, counts: Counter[str]) -> None:
+        """Add these counts."""
+        self._counts.update(counts)
+        if len(self._counts) > self._largest:
+            path = self._folder / f"{self._name}.{len(self._runs)}"
+            with open(path, "w", encoding="utf-8", newline="\n") as file:
+                file.writelines(f"{word} {n}\n" for word, n in sorted(self._counts.items()))
+            self._runs.append(path)
+            self._counts.clear()
+
+    def most_common(self, limit: int, without: Container[str] = ()) -> list[str]:
+        """Words by falling count, those of equal count by code points; at most limit, 0: all."""
+        ordered = ((-count, word) for word, count in self._merged() if word not in without)
+        found = heapq.nsmallest(limit, ordered) if limit else sorted(ordered)
+        return [word for _, word in found]
+
+    def _merged(self) -> Iterable[tuple[str, int]]:
+        if not self._runs:
+            return self._counts.items()
+        runs = [_read(path) for path in self._runs]
+        merged = heapq.merge(*runs, sorted(self._counts.items()))
+        return (
+            (word, sum(count for _, count in group))
+            for word, group in groupby(merged, key=lambda item: item[0])
+        )
+
+
+def _read(path: Path) -> Iterator[tuple[str, int]]:
+    with open(path, encoding="utf-8", newline="\n") as file:
+        for line in file:
+            word, _, count = line.rpartition(" ")
+            yield word, int(count)
