@@ -1,0 +1,117 @@
+"""Series of learning rates, calculated by hand or printed by Marian."""
+
+import pytest
+
+from cgru_cli.errors import UsageError
+from cgru_cli.learning_rate import Schedule
+from cgru_cli.progress import Frequency, Progress
+
+
+def rates(schedule, unit, points):
+    return [schedule.at(Progress(**{unit: n})) for n in points]
+
+
+def every(text):
+    return Frequency.parse(text)
+
+
+def test_constant():
+    assert rates(Schedule(0.25), "updates", [0, 1, 10**6]) == [0.25] * 3
+
+
+def test_linear_warm_up():
+    schedule = Schedule(0.4, warmup=every("4u"))
+    assert rates(schedule, "updates", range(6)) == pytest.approx([0, 0.1, 0.2, 0.3, 0.4, 0.4])
+
+
+def test_warm_up_from_a_start_rate():
+    schedule = Schedule(0.5, warmup=every("4"), warmup_start_rate=0.1)
+    assert rates(schedule, "updates", range(6)) == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5, 0.5])
+
+
+def test_warm_up_in_words_and_epochs():
+    words = Schedule(1.0, warmup=every("10kt"))
+    assert rates(words, "words", [0, 2500, 9999, 10**9]) == pytest.approx([0, 0.25, 0.9999, 1])
+    epochs = Schedule(1.0, warmup=every("4e"))
+    assert rates(epochs, "epochs", range(5)) == pytest.approx([0.25, 0.5, 0.75, 1, 1])
+
+
+def test_inverse_square_root():
+    schedule = Schedule(1.0, inverse_sqrt=every("100"))
+    assert rates(schedule, "updates", [0, 100, 400, 900]) == pytest.approx([1, 1, 1 / 2, 1 / 3])
+
+
+def test_inverse_square_root_from_a_start():
+    schedule = Schedule(1.0, inverse_sqrt=every("100"), inverse_sqrt_start=every("500u"))
+    assert rates(schedule, "updates", [0, 500, 800, 1300]) == pytest.approx([1, 1, 1 / 2, 1 / 3])
+
+
+def test_inverse_square_root_in_words():
+    schedule = Schedule(2.0, inverse_sqrt=every("1Mt"))
+    assert rates(schedule, "words", [10**6, 4 * 10**6]) == pytest.approx([2, 1])
+
+
+def test_warm_up_then_inverse_square_root():
+    schedule = Schedule(0.8, warmup=every("4"), inverse_sqrt=every("4"))
+    expected = [0, 0.4, 0.8, 0.4, 0.2]
+    assert rates(schedule, "updates", [0, 2, 4, 16, 64]) == pytest.approx(expected)
+
+
+def test_step_decay_by_updates():
+    schedule = Schedule(1.0, decay=0.5, decay_by="batches", decay_start=10, decay_every=5)
+    points = [0, 9, 10, 14, 15, 19, 20]
+    expected = [1, 1, 1 / 2, 1 / 2, 1 / 4, 1 / 4, 1 / 8]
+    assert rates(schedule, "updates", points) == pytest.approx(expected)
+
+
+def test_exponential_decay_by_updates():
+    schedule = Schedule(1.0, decay=0.9, decay_by="batches")
+    assert rates(schedule, "updates", range(4)) == pytest.approx([1, 0.9, 0.81, 0.729])
+
+
+def test_decay_by_epochs():
+    schedule = Schedule(1.0, decay=0.5, decay_by="epoch", decay_start=3)
+    assert rates(schedule, "epochs", range(5)) == pytest.approx([1, 1, 1 / 2, 1 / 4, 1 / 8])
+    wider = Schedule(1.0, decay=0.5, decay_by="epoch", decay_start=2, decay_every=2)
+    assert rates(wider, "epochs", range(6)) == pytest.approx([1, 1 / 2, 1 / 2, 1 / 4, 1 / 4, 1 / 8])
+
+
+def test_the_first_epoch_never_decays():
+    schedule = Schedule(1.0, decay=0.5, decay_by="epoch", decay_start=1)
+    assert rates(schedule, "epochs", range(3)) == pytest.approx([1, 1 / 2, 1 / 4])
+
+
+def test_decay_by_stalls():
+    schedule = Schedule(0.8, decay=0.5)
+    now = Progress(updates=5000, epochs=7)
+    assert [schedule.at(now, n) for n in range(4)] == pytest.approx([0.8, 0.4, 0.2, 0.1])
+    assert Schedule(0.8).at(now, 3) == 0.8
+
+
+def test_marian_prints_the_same():
+    """`--lr-report` of Marian 1.12: 38 updates an epoch, L.r. beside the update that is done."""
+    schedule = Schedule(1e-4, warmup=every("30"), decay=0.5, decay_by="epoch", decay_start=2)
+    printed = {
+        (1, 10): "3.3333e-05", (1, 20): "6.6667e-05", (1, 30): "1.0000e-04",
+        (2, 40): "5.0000e-05", (2, 70): "5.0000e-05", (3, 80): "2.5000e-05",
+    }  # fmt: skip
+    for (epoch, updates), rate in printed.items():
+        assert f"{schedule.at(Progress(epochs=epoch - 1, updates=updates)):.4e}" == rate
+
+
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        ({"learn_rate": 0.0}, "above 0"),
+        ({"learn_rate": float("nan")}, "above 0"),
+        ({"warmup": Frequency(30, "m")}, "minutes"),
+        ({"inverse_sqrt": Frequency(30, "m")}, "minutes"),
+        ({"inverse_sqrt": Frequency(3), "inverse_sqrt_start": Frequency(3, "t")}, "same unit"),
+        ({"decay": -0.5}, "factor"),
+        ({"decay": 0.5, "decay_start": 0}, "1 or later"),
+        ({"warmup_start_rate": -1.0}, "0 or above"),
+    ],
+)
+def test_what_cannot_be_meant(wrong, message):
+    with pytest.raises(UsageError, match=message):
+        Schedule(**({"learn_rate": 0.1} | wrong))

@@ -1,0 +1,145 @@
+"""Stalls and stops, against series worked out by hand."""
+
+import json
+import math
+
+import pytest
+
+from cgru_cli.errors import CgruError, UsageError
+from cgru_cli.patience import LOWER_IS_BETTER, Patience, Record
+
+
+def follow(patience, metric, values):
+    """(new best, stalled, stop) after each value."""
+    seen = []
+    for i, value in enumerate(values):
+        best = patience.update(metric, value, 100 * (i + 1))
+        seen.append((best, patience.records[metric].stalled, patience.stop()))
+    return seen
+
+
+@pytest.mark.parametrize("metric", ["cross-entropy", "ce-mean-words", "perplexity"])
+def test_lower_is_better(metric):
+    patience = Patience([metric], early_stopping=3)
+    assert follow(patience, metric, [9.0, 7.0, 7.0, 8.0, 6.5, 7.0, 7.5, 6.5]) == [
+        (True, 0, False),
+        (True, 0, False),
+        (False, 1, False),  # the same is no new best
+        (False, 2, False),
+        (True, 0, False),
+        (False, 1, False),
+        (False, 2, False),
+        (False, 3, True),
+    ]
+    assert patience.records[metric] == Record(metric, 6.5, 500, 3)
+
+
+@pytest.mark.parametrize("metric", ["bleu", "chrf", "translation"])
+def test_higher_is_better(metric):
+    patience = Patience([metric], early_stopping=2)
+    assert follow(patience, metric, [0.0, 12.5, 12.4, 12.6, 1.0, 2.0]) == [
+        (True, 0, False),
+        (True, 0, False),
+        (False, 1, False),
+        (True, 0, False),
+        (False, 1, False),
+        (False, 2, True),
+    ]
+
+
+@pytest.mark.parametrize("metric", LOWER_IS_BETTER)
+def test_what_is_not_finite_is_never_a_best(metric):
+    patience = Patience([metric])
+    expected = [(False, i + 1, False) for i in range(3)]
+    assert follow(patience, metric, [math.nan, math.inf, -math.inf]) == expected
+    assert patience.records[metric].best is None
+    assert patience.update(metric, 3.0, 400)
+    assert not patience.update(metric, math.nan, 500)
+    assert patience.records[metric].best == 3.0
+
+
+SERIES = {"perplexity": [5, 4, 4, 4, 4, 4], "bleu": [1, 2, 3, 3, 4, 4], "chrf": [1, 1, 1, 1, 2, 2]}
+#          stalled       0  0  1  2  3  4             0  0  0  1  0  1           0  1  2  3  0  1
+
+
+@pytest.mark.parametrize(
+    "on, stalled", [("first", [0, 0, 1, 2, 3, 4]), ("any", [0, 1, 2, 3, 3, 4]),
+                    ("all", [0, 0, 0, 1, 0, 1])],
+)  # fmt: skip
+def test_several_metrics(on, stalled):
+    patience = Patience(list(SERIES), early_stopping=3, on=on)
+    seen = []
+    for i in range(6):
+        for metric, values in SERIES.items():
+            patience.update(metric, values[i], i)
+        seen.append(patience.stalled)
+        assert patience.stop() is (stalled[i] >= 3)
+    assert seen == stalled
+
+
+def test_no_early_stopping():
+    patience = Patience(["bleu"], early_stopping=0)
+    assert not any(stop for _, _, stop in follow(patience, "bleu", [3.0] * 50))
+
+
+def test_nothing_to_validate():
+    assert Patience([]).stop() is False
+
+
+@pytest.mark.parametrize("after, expected", [(1, 5), (2, 2), (3, 1)])
+def test_decays(after, expected):
+    """Runs of 3 and 2 stalls on the first metric; the second's do not count."""
+    patience = Patience(["bleu", "chrf"], decay_after=after)
+    for i, value in enumerate([5, 5, 4, 3, 6, 6, 6]):
+        patience.update("bleu", value, i)
+        patience.update("chrf", 1.0, i)
+    assert patience.decays == expected
+
+
+@pytest.mark.parametrize("stop_at", range(6))
+def test_resuming_changes_nothing(stop_at):
+    whole = Patience(list(SERIES), early_stopping=3, decay_after=2)
+    cut = Patience(list(SERIES), early_stopping=3, decay_after=2)
+    for i in range(6):
+        if i == stop_at:
+            saved = json.loads(json.dumps(cut.to_json(), allow_nan=False))
+            cut = Patience(list(SERIES), early_stopping=3, decay_after=2)
+            cut.restore(saved, "state.json")
+        for metric, values in SERIES.items():
+            assert whole.update(metric, values[i], i) == cut.update(metric, values[i], i)
+    assert whole.to_json() == cut.to_json()
+
+
+def test_metrics_may_change():
+    before = Patience(["bleu", "perplexity"])
+    before.update("bleu", 7.0, 10)
+    before.update("perplexity", 9.0, 10)
+    after = Patience(["chrf", "bleu"])
+    after.restore(before.to_json(), "state.json")
+    assert list(after.records.values()) == [Record("chrf"), Record("bleu", 7.0, 10, 0)]
+
+
+RECORD = {"metric": "bleu", "best": 1.0, "best_update": 1, "stalled": 0}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None, [], {}, {"decays": 1}, {"decays": -1, "metrics": []}, {"decays": 0, "metrics": 3},
+        *({"decays": 0, "metrics": [RECORD | change]} for change in (
+            {"best": "1"}, {"best": math.nan}, {"stalled": -1}, {"stalled": 1.5},
+            {"best_update": None}, {"metric": 3}, {"more": 1})),
+    ],
+)  # fmt: skip
+def test_what_is_no_state(data):
+    patience = Patience(["bleu"])
+    with pytest.raises(CgruError, match=r"run/state\.json: not what validation had reached"):
+        patience.restore(data, "run/state.json")
+    assert patience.records == {"bleu": Record("bleu")}
+
+
+def test_unknown_and_repeated_metrics():
+    with pytest.raises(UsageError, match=r"no such metric: blue; did you mean bleu\? \(there are"):
+        Patience(["blue"])
+    with pytest.raises(UsageError, match="named twice: bleu bleu"):
+        Patience(["bleu", "bleu"])
