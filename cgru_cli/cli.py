@@ -19,6 +19,9 @@ from .options import (
     spread,
     statements,
 )
+from .prep_options import PrepOptions
+
+from .train_options import REFUSED_BY_TRAIN, TrainOptions
 
 
 class Command(click.Command):
@@ -115,6 +118,28 @@ def convert(model: str, output: str | None, options: ConvertOptions) -> None:
     run(model, output, options)
 
 
+@main.command(cls=Command, options=PrepOptions)
+@click.argument("folder", metavar="OUT", required=False)
+def prep(folder: str | None, options: PrepOptions) -> None:
+    """Prepare parallel text for training: a folder that train takes as it is.
+
+    \b
+    cgru prep OUT -s train.en -t train.de --dev dev.en dev.de --test test.en test.de
+    cgru prep --apply OUT < new.en | cgru translate ... | cgru prep --undo OUT
+
+    The same command again does nothing, or goes on where it was interrupted.
+    """
+    from .lines import OutputClosed
+    from .prep import run
+    from .signals import stop_cleanly
+
+    try:
+        with stop_cleanly():
+            run(folder, options)
+    except OutputClosed:
+        return
+
+
 @main.command(cls=Command, options=TranslateOptions, refused=REFUSED_BY_TRANSLATE)
 def translate(options: TranslateOptions) -> None:
     """Translate lines of text: a filter from standard input to standard output.
@@ -134,6 +159,22 @@ def translate(options: TranslateOptions) -> None:
             run(options)
     except OutputClosed:  # nobody reads on, as behind `| head`
         return
+
+
+@main.command(cls=Command, options=TrainOptions, refused=REFUSED_BY_TRAIN)
+@click.argument("data", metavar="DATA", required=False)
+def train(data: str | None, options: TrainOptions) -> None:
+    """Train a model, or go on with one: the same command again resumes where it was saved.
+
+    \b
+    cgru prep data -s train.en -t train.de --dev dev.en dev.de
+    cgru train data -m run/model.npz
+
+    DATA is a folder that `cgru prep` made; text and vocabularies may be named by options instead.
+    """
+    from .train import run
+
+    run(options, data)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ from .structure import Structure
 
 MARIAN_YAML = "special:model.yml"
 HDF5_ATTRIBUTE = "cgru"
+PREPROCESSING = ".preprocess.json"  # after a model's name: how raw text is prepared for it
 
 
 @dataclass

@@ -17,7 +17,7 @@ from .capabilities import DIALECT, cannot_hold
 from .dialects import convention
 from .errors import CgruError, UsageError
 from .files import all_or_nothing, atomic_write
-from .model_file import HDF5_ATTRIBUTE, MARIAN_YAML, Model, checkpoint_prefix
+from .model_file import HDF5_ATTRIBUTE, MARIAN_YAML, PREPROCESSING, Model, checkpoint_prefix
 from .names import INERT, MARIAN, Dialect
 from .vocabulary import Vocabulary
 
@@ -35,7 +35,8 @@ def write(
 ) -> None:
     """Write a model, its configuration and its vocabularies as the format `to` (options.TO).
 
-    The vocabularies are laid beside it, rewritten where the program needs another form.
+    The vocabularies are laid beside it, rewritten where the program needs another form, and the
+    preprocessing that the model has beside itself, as it is.
 
     Raises CgruError where the format cannot hold the model, naming all that it cannot hold, and
     where a file exists and force is not given; UsageError where the path does not fit the format.
@@ -50,7 +51,7 @@ def write(
     _refuse_same_file(model.path, path)
     names, placements = model_vocabularies.plan(vocabularies, path.parent, to, force)
     names = names or [Path(name).name for name in model.settings.vocabularies]
-    contents = _configuration_files(model, path, to, names)
+    contents = _configuration_files(model, path, to, names) | _preprocessing(model, path)
     stale = _check_overwriting(path, to, contents, force)
     with all_or_nothing():  # a failure half-way leaves the old model, or none, never a mixture
         for placement in placements:
@@ -93,7 +94,8 @@ def _check_overwriting(path: Path, to: str, contents: dict[Path, bytes], force: 
     """
     if path.is_dir():
         raise CgruError(f"{path}: is a directory")
-    beside = [] if to == "h5" else [Path(f"{path}{suffix}") for suffix in _CONFIGURATION]
+    suffixes = (PREPROCESSING, *(() if to == "h5" else _CONFIGURATION))
+    beside = [Path(f"{path}{suffix}") for suffix in suffixes]
     whole = Path(f"{path}.index") if to == "nematus-tf" else path
     for file in (whole, *contents, *beside):
         if file.exists() and not force:
@@ -123,6 +125,17 @@ def _configuration_files(model: Model, path: Path, to: str, names: list[str]) ->
         progress = configurations.nematus_tf_progress()
         files[beside(".progress.json")] = configurations.as_json(progress)
     return files
+
+
+def _preprocessing(model: Model, path: Path) -> dict[Path, bytes]:
+    """The file beside the model that says how raw text is prepared, if there is one."""
+    source = Path(f"{model.path}{PREPROCESSING}")
+    try:
+        return {Path(f"{path}{PREPROCESSING}"): source.read_bytes()}
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise CgruError(f"{source}: cannot be read: {error.strerror or error}") from error
 
 
 def _write_arrays(model: Model, path: Path, to: str, names: list[str]) -> None:

@@ -232,8 +232,8 @@ class TranslateOptions:
         aliases=("--print-word-probabilities", "-wp"),
     )  # fmt: skip
     alignment: str | None = option(
-        None, "print the attention: hard, soft, or pairs above a threshold", "--alignment",
-        metavar="hard|soft|X", implied="hard",
+        None, "print the attention between words as the model reads them: hard, soft, or pairs "
+        "above a threshold", "--alignment", metavar="hard|soft|X", implied="hard",
     )  # fmt: skip
     alignment_format: str | None = option(
         None, "how the attention is printed", "--alignment-format",
@@ -256,6 +256,10 @@ class TranslateOptions:
         "--lexicon", metavar="FILE",
     )  # fmt: skip
     join_bpe: bool = option(False, "join sub-words (`@@ `)", "--join-bpe", kind=bool)
+    no_preprocess: bool = option(
+        False, "take and give text as the model reads it, whatever MODEL.preprocess.json says",
+        "--no-preprocess", kind=bool,
+    )  # fmt: skip
     no_spm_decode: bool = option(False, "print SentencePiece pieces", "--no-spm-decode", kind=bool)
     no_spm_encode: bool = option(
         False, "the input is SentencePiece pieces already", "--no-spm-encode", kind=bool

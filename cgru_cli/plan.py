@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from .options import REFUSED_BY_TRANSLATE, TranslateOptions
 from .output import Layout
 from .programs import PROGRAMS, Program, marian_limit
 from .settings import Settings, from_marian, parse_yaml
+from .structure import Structure
 
 if TYPE_CHECKING:
     from .search import Sampling
@@ -241,17 +242,16 @@ def sampling_of(options: TranslateOptions) -> Sampling | None:
     return Sampling(temperature, top, options.seed % 2**63)
 
 
-def max_tokens_of(workspace: int, plan: Plan, models: Sequence[Model]) -> int:
-    """Padded source words that a batch may have to stay within the workspace.
+def max_tokens_of(workspace: int, beam_size: int, structures: Iterable[Structure]) -> int:
+    """Padded source words that a batch may have to stay within the workspace (MiB).
 
     A source word takes annotations and their projection, and the attention's hidden layer once a
     hypothesis; a hypothesis takes the vocabulary's logits (twice, for the softmax) and its states.
     Sentences are counted as if they were at least ten words long.
     """
     per_token = 0.0
-    for model in models:
-        s = model.structure
-        attention = 4 * s.context * (2 + 2 * plan.beam_size)
+    for s in structures:
+        attention = 4 * s.context * (2 + 2 * beam_size)
         row = 4 * (3 * s.target_vocabulary + 12 * s.state + 4 * s.context)
-        per_token += attention + plan.beam_size * row / 10
+        per_token += attention + beam_size * row / 10
     return max(1, int(workspace * 2**20 / per_token))

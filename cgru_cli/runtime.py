@@ -18,8 +18,11 @@ class Start:
     `finish` waits for it and sets it up; nothing else may touch TensorFlow before.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, compilation_cache: bool = False) -> None:
+        """compilation_cache: keep what XLA compiles for the processes that follow."""
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+        if compilation_cache:
+            _keep_compiled()
         # TensorFlow leaves oneDNN off on processors without AVX-512, where it is faster too
         os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
         _keep_freed_memory()
@@ -52,6 +55,18 @@ class Start:
                     raise UsageError(f"--cpu-threads {threads}: at least one is needed")
                 tf.config.threading.set_intra_op_parallelism_threads(threads)
                 tf.config.threading.set_inter_op_parallelism_threads(1)
+
+
+def _keep_compiled() -> None:
+    """Name XLA's persistent cache, in the user's cache folder, where none is named."""
+    flags = os.environ.get("TF_XLA_FLAGS", "")
+    if "persistent_cache" in flags:
+        return
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    folder = os.path.join(home, "cgru", "xla")
+    with contextlib.suppress(OSError):
+        os.makedirs(folder, exist_ok=True)  # TensorFlow does not make it
+        os.environ["TF_XLA_FLAGS"] = f"{flags} --tf_xla_persistent_cache_directory={folder}"
 
 
 def _keep_freed_memory() -> None:

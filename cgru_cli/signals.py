@@ -41,3 +41,41 @@ def stop_cleanly() -> Iterator[None]:
         for signum, handler in before.items():
             # None: installed by C code, which Python cannot install again
             signal.signal(signum, signal.SIG_DFL if handler is None else handler)
+
+
+class StopRequest:
+    """Inside the block, the first SIGINT or SIGTERM is noted for the work to end where it can.
+
+    A second signal of the same kind ends the process at once. Outside the main thread nothing
+    changes.
+    """
+
+    def __init__(self) -> None:
+        self.signum: int | None = None
+        self._before: dict[int, object] = {}
+
+    @property
+    def asked(self) -> bool:
+        """Whether a signal asked to stop."""
+        return self.signum is not None
+
+    def end(self) -> None:
+        """End as the signal asks: raises Stopped."""
+        raise Stopped(self.signum or signal.SIGTERM)
+
+    def __enter__(self) -> StopRequest:
+        if threading.current_thread() is threading.main_thread():
+            for signum in (signal.SIGINT, signal.SIGTERM):
+                before = signal.getsignal(signum)
+                if before is not signal.SIG_IGN:  # as a shell sets it for jobs in the background
+                    self._before[signum] = before
+                    signal.signal(signum, self._note)
+        return self
+
+    def _note(self, signum: int, _frame: object) -> None:
+        self.signum = signum
+        signal.signal(signum, signal.SIG_DFL)
+
+    def __exit__(self, *_exception: object) -> None:
+        for signum, before in self._before.items():
+            signal.signal(signum, signal.SIG_DFL if before is None else before)

@@ -16,7 +16,7 @@ from .lines import InOrder, LineReader, LineWriter, batches, check_distinct, win
 from .numpy_order import argsort
 from .options import TranslateOptions
 from .plan import Plan, with_configuration
-from .translator import SourceReader, Translator, check_ensemble
+from .translator import SourceReader, Translator, check_ensemble, preprocessing_of
 
 
 def run(options: TranslateOptions) -> None:
@@ -38,9 +38,10 @@ def run(options: TranslateOptions) -> None:
     with LineReader(*options.input) as reader:
         models = [SourceReader.of(path, options) for path in options.model]
         check_ensemble(models)
+        preprocessing = preprocessing_of(models, options)
         plan = Plan.of(options, [reader.model for reader in models], configured)
         starting.finish(options.device, options.cpu_threads)
-        translator = Translator(options, plan, models)
+        translator = Translator(options, plan, models, preprocessing)
         with LineWriter(options.output) as writer:
             apart = LineWriter(options.output_alignment) if options.output_alignment else None
             try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import model_file, model_vocabularies, postprocess
-from .errors import CgruError, warn
+from .errors import CgruError, UsageError, warn
 from .lines import tokens
-from .model_file import Model
+from .model_file import PREPROCESSING, Model
 from .options import TranslateOptions
 from .output import Hypothesis
 from .plan import Plan, max_tokens_of, sampling_of
@@ -20,6 +21,7 @@ from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from .decoder import Decoder
+    from .preprocessing import Preprocessing
     from .search import Found, SearchSettings
 
 EOS = 0
@@ -50,28 +52,34 @@ class SourceReader:
         return self.sources[0].tokenize(line) if encode else tokens(line)
 
     def ids(self, words: Sequence[str], number: int) -> list[tuple[int, ...]]:
-        """Word ids, one of each factor, without EOS.
+        """As `source_ids`; the error names line and model."""
+        try:
+            return source_ids(words, self.sources)
+        except CgruError as error:
+            raise CgruError(f"line {number + 1}: {error}, for {self.model.path}") from None
 
-        Raises CgruError where a word has another number of factors than the model.
-        """
-        if len(self.sources) == 1:
-            return [(i,) for i in self.sources[0].encode(words)]
-        columns = []
-        for word in words:
-            factors = word.split("|")
-            if len(factors) != len(self.sources):
-                raise CgruError(
-                    f"line {number + 1}: {word!r} has {len(factors)} factors, "
-                    f"{self.model.path} reads {len(self.sources)} (word|factor|..)"
-                )
-            columns.append(factors)
-        by_factor = zip(*columns, strict=True)
-        return list(
-            zip(
-                *(v.encode(column) for v, column in zip(self.sources, by_factor, strict=False)),
-                strict=True,
+
+def source_ids(words: Sequence[str], vocabularies: Sequence[Vocabulary]) -> list[tuple[int, ...]]:
+    """Word ids, one of each factor, without EOS.
+
+    Raises CgruError where a word has another number of factors than there are vocabularies.
+    """
+    if len(vocabularies) == 1:
+        return [(i,) for i in vocabularies[0].encode(words)]
+    columns = []
+    for word in words:
+        factors = word.split("|")
+        if len(factors) != len(vocabularies):
+            raise CgruError(
+                f"{word!r} has {len(factors)} factors, expected {len(vocabularies)} "
+                "(word|factor|..)"
             )
-        )
+        columns.append(factors)
+    if not columns:
+        return []
+    by_factor = zip(*columns, strict=True)
+    ids = [v.encode(column) for v, column in zip(vocabularies, by_factor, strict=True)]
+    return list(zip(*ids, strict=True))
 
 
 def check_ensemble(models: list[SourceReader]) -> None:
@@ -86,15 +94,54 @@ def check_ensemble(models: list[SourceReader]) -> None:
             )
 
 
+def preprocessing_of(
+    models: Sequence[SourceReader], options: TranslateOptions
+) -> Preprocessing | None:
+    """What is done to raw text for these models: MODEL.preprocess.json of the first that has one.
+
+    Raises CgruError where one is damaged or two differ, UsageError where an option asks for a
+    part of it.
+    """
+    paths = [f"{reader.model.path}{PREPROCESSING}" for reader in models]
+    paths = [path for path in paths if os.path.exists(path)]
+    if options.no_preprocess or not paths:
+        return None
+    from .preprocessing import Preprocessing
+
+    first, *others = (Preprocessing.read(path) for path in paths)
+    for path, other in zip(paths[1:], others, strict=True):
+        if other.as_json() != first.as_json():
+            raise CgruError(
+                f"{path}: prepares text otherwise than {paths[0]}; prepare it yourself and give "
+                "--no-preprocess"
+            )
+    for flag, given in (
+        ("--join-bpe", options.join_bpe),
+        ("--no-spm-encode", options.no_spm_encode),
+        ("--no-spm-decode", options.no_spm_decode),
+    ):
+        if given:
+            raise UsageError(
+                f"{flag}: {paths[0]} takes and gives raw text; add --no-preprocess to do without it"
+            )
+    return first
+
+
 class Translator:
     """Batches of lines in, rendered text out."""
 
-    def __init__(self, options: TranslateOptions, plan: Plan, models: list[SourceReader]):
+    def __init__(
+        self,
+        options: TranslateOptions,
+        plan: Plan,
+        models: list[SourceReader],
+        preprocessing: Preprocessing | None = None,
+    ):
         from .decoder import Decoder
         from .network import Network
         from .search import SearchSettings
 
-        self.plan, self.models = plan, models
+        self.plan, self.models, self.preprocessing = plan, models, preprocessing
         self.target = models[0].target
         networks = []
         for reader in models:
@@ -117,14 +164,23 @@ class Translator:
 
         def join(words: Sequence[str]) -> str:
             text = self.target.detokenize(words) if decode_pieces else " ".join(words)
+            if preprocessing:
+                return preprocessing.undo(text, "target")
             return postprocess.join_bpe(text) if options.join_bpe else text
 
         self.layout = dataclasses.replace(plan.layout, join=join)
-        self.max_tokens = max_tokens_of(options.workspace, plan, [r.model for r in models])
+        self.max_tokens = max_tokens_of(
+            options.workspace, plan.beam_size, [r.model.structure for r in models]
+        )
         self.cut = 0
 
     def words(self, line: str, number: int) -> list[str]:
         """The words of a line, no more than are read."""
+        if self.preprocessing:
+            try:
+                line = self.preprocessing.apply(line, "source")
+            except CgruError as error:
+                raise CgruError(f"line {number + 1}: {error}") from error
         words = self.models[0].tokens(line, self.encode)
         longest = self.plan.options.max_length
         if len(words) > longest:
@@ -145,7 +201,9 @@ class Translator:
             [reader.ids(words, n) for words, n in zip(lines, numbers, strict=True)]
             for reader in self.models
         ]
-        lattice = self.decoder.begin([padded(of_model) for of_model in ids])
+        lattice = self.decoder.begin(
+            [padded(i, len(r.sources)) for i, r in zip(ids, self.models, strict=True)]
+        )
         lengths = [len(words) + 1 for words in ids[0]]
         found = self._search(lattice, lengths, numbers)
         return [
@@ -200,13 +258,14 @@ class Translator:
         )
 
 
-def padded(lines: Sequence[list[tuple[int, ...]]]) -> tuple[np.ndarray, np.ndarray]:
+def padded(
+    lines: Sequence[Sequence[tuple[int, ...]]], factors: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
     """Ids (B,S,F) ended and padded by EOS, and the mask (B,S)."""
     longest = max(len(words) for words in lines) + 1
-    factors = len(lines[0][0])
     ids = np.full((len(lines), longest, factors), EOS, np.int32)
     mask = np.zeros((len(lines), longest), np.float32)
     for row, words in enumerate(lines):
-        ids[row, : len(words)] = words
+        ids[row, : len(words)] = np.reshape(words, (-1, factors))
         mask[row, : len(words) + 1] = 1
     return ids, mask

@@ -17,10 +17,17 @@ from cgru_cli.options import (
     TranslateOptions,
     statements,
 )
+from cgru_cli.prep_options import PrepOptions
 from cgru_cli.structure import Activation, Normalization, Structure
+from cgru_cli.train_options import TrainOptions
 
 FOLDER = Path(__file__).parent
-COMMANDS = {"convert": ConvertOptions, "translate": TranslateOptions}
+COMMANDS = {
+    "convert": ConvertOptions,
+    "prep": PrepOptions,
+    "train": TrainOptions,
+    "translate": TranslateOptions,
+}
 NOTICE = "<!-- Made by docs/generate.py; `make docs` makes it again. -->\n"
 
 
@@ -40,10 +47,10 @@ def options_page() -> str:
     """docs/options.md."""
     parts = [NOTICE, "# Options\n"]
     parts.append(
-        "Generated from `cgru_cli/options.py`. Aliases are the names that Nematus and Marian give "
-        "the same option. Where no default is shown, the model's program or its configuration "
-        "decides, or nothing is done. Options whose value ends in `...` take several values after "
-        "one flag, or are repeated.\n"
+        "Generated from `cgru_cli/options.py`, `prep_options.py` and `train_options.py`. Aliases are the "
+        "names that Nematus and Marian give the same option. Where no default is shown, the "
+        "model's program or its configuration decides, or nothing is done. Options whose value "
+        "ends in `...` take several values after one flag, or are repeated.\n"
     )
     for command, options in COMMANDS.items():
         parts.append(f"## cgru {command}\n")

@@ -288,6 +288,30 @@ def test_configuration_of_a_replaced_model_does_not_stay(tmp_path):
     assert sorted(file.name for file in tmp_path.iterdir()) == ["model.npz", "model.npz.json"]
 
 
+@pytest.mark.parametrize("to", TO)
+def test_preprocessing_goes_along(to, tmp_path):
+    path = target(tmp_path, to)
+    beside = path.with_name(f"{path.name}.preprocess.json")
+    beside.write_text("of another model")
+    model = make(small_structure(), path=tmp_path / "in.npz")
+    with pytest.raises(CgruError, match=r"preprocess.json: exists; --force"):
+        model_writer.write(model, path, to)
+    assert [file.name for file in path.parent.iterdir()] == [beside.name]
+    model_writer.write(model, path, to, force=True)
+    assert not beside.exists()
+    content = b'{"format": "cgru-preprocess", "text": "\xc3\xa4"}\n'
+    (tmp_path / "in.npz.preprocess.json").write_bytes(content)
+    model_writer.write(model, path, to, force=True)
+    assert beside.read_bytes() == content
+    verify(model, read(path))
+    before = {file: file.read_bytes() for file in path.parent.iterdir()}
+    (tmp_path / "in.npz.preprocess.json").unlink()
+    (tmp_path / "in.npz.preprocess.json").mkdir()
+    with pytest.raises(CgruError, match=r"in.npz.preprocess.json: cannot be read"):
+        model_writer.write(model, path, to, force=True)
+    assert {file: file.read_bytes() for file in path.parent.iterdir()} == before
+
+
 def test_paths_that_do_not_fit(tmp_path):
     model = make(small_structure())
     for path, to in (("m.h5", "npz"), ("m", "nematus"), ("m.npz", "h5"), ("m.npz", "nematus-tf")):

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from models import random_arrays, text_lines, tiny
 
-from cgru_cli import runtime
+from cgru_cli import preprocessing, runtime
 from cgru_cli.cli import main
 
 SOURCE = ["eos", "UNK", "a", "b", "c", "d", "e@@", "f"]
@@ -555,6 +555,108 @@ def test_sentencepiece_reads_and_writes_raw_text(tmp_path, lines):
     ]
     encoded = "\n".join(" ".join(encoder.encode(line, out_type=str)) for line in text.split("\n"))
     assert lines(*base, "--no-spm-encode", text=encoded) == raw
+
+
+# -- raw text --------------------------------------------------------------------------------------
+
+
+def prepared_by(path, **changes):
+    """Lay a preprocess.json beside a model: tokenizer, lower case and codes, if nothing else."""
+    how = {"languages": ("en", "de"), "tokenize": True, "case": "lower", "pieces": True}
+    settings = preprocessing.Settings(**(how | {"subwords": "subword-nmt"} | changes))
+    codes = ("#version: 0.2\nx y</w>\n",) if settings.subwords == "subword-nmt" else ()
+    made = preprocessing.Preprocessing(settings, subword_models=codes)
+    with open(f"{path}.preprocess.json", "w") as file:
+        json.dump(made.as_json(), file)
+
+
+def write_joiner(folder, unknown=0.0):
+    """A model that writes D@@ among other words, and the more unknown words the more is given."""
+    path = write_model(folder, seed=7)
+    with np.load(path) as file:
+        arrays = dict(file)
+    arrays["ff_logit_b"][[1, 5]] += (unknown, 2)
+    np.savez(path, **arrays)
+    return path
+
+
+RAW = "A b, EF\u00a0c\n\n \t \nD (f)!\r\n"
+PREPARED = "a b , e@@ f c\n\n\nd ( f ) !\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["-k", "3", "--n-best"], ["--output-sampling", "full", "-k", "2", "--n-best"],
+        ["--word-scores"], ["--compat", "nematus", "--n-best"], ["--alignment", "soft"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_raw_text_is_prepared_and_given_back(tmp_path, lines, arguments):
+    path = write_joiner(tmp_path / "m")
+    prepared_by(path)
+    arguments = ["-m", path, "--translation-maxlen", 9, *arguments]
+    expected = lines(*arguments, "--no-preprocess", text=PREPARED)
+    assert any("D@@" in line for line in expected)
+
+    def joined(line):  # words that are letters only need no detokenizer
+        fields = line.split(" ||| ")
+        place = 1 if fields[0].isdigit() and "--n-best" in arguments else 0
+        fields[place] = fields[place].replace("@@ ", "").removesuffix("@@")
+        return " ||| ".join(fields)
+
+    assert lines(*arguments, text=RAW) == [joined(line) for line in expected]
+    os.remove(f"{path}.preprocess.json")
+    assert lines(*arguments, text=PREPARED) == expected
+
+
+def test_alignments_are_of_the_prepared_words(tmp_path, lines):
+    path = write_joiner(tmp_path / "m", unknown=5)
+    base = ["-m", path, "--translation-maxlen", 6, "--unk-replace", "--alignment-format", "json"]
+    raw, prepared = RAW.replace("\n\n \t ", ""), PREPARED.replace("\n\n", "")
+    expected = [json.loads(line) for line in lines(*base, text=prepared)]
+    prepared_by(path)
+    found = [json.loads(line) for line in lines(*base, text=raw)]
+    sources = [["a", "b", ",", "e@@", "f", "c", "</s>"], ["d", "(", "f", ")", "!", "</s>"]]
+    assert [line["source"] for line in found] == sources
+    for one, other, source in zip(found, expected, sources, strict=True):
+        assert one["target"] == other["target"] and one["alignment"] == other["alignment"]
+        assert set(one["target"]) & set(source[:-1])  # where the unknown word stood
+        assert "@@" not in one["text"]
+    assert "@@" in expected[0]["text"]
+
+
+def test_an_ensemble_prepares_text_in_one_way(tmp_path, lines, translate):
+    one, two = write_model(tmp_path / "a"), write_model(tmp_path / "b", 3)
+    expected = lines("-m", one, two, "--join-bpe", text=PREPARED)
+    prepared_by(two)
+    assert lines("-m", one, two, text=RAW) == expected
+    prepared_by(one)
+    assert lines("-m", one, two, text=RAW) == expected
+    prepared_by(two, escape=True)
+    names = [f"{one}.preprocess.json", f"{two}.preprocess.json"]
+    one_line(translate("-m", one, two, text="a\n"), 1, *names)
+    assert lines("-m", one, two, "--no-preprocess", "--join-bpe", text=PREPARED) == expected
+
+
+def test_preprocessing_that_cannot_be_is_told(tmp_path, translate):
+    path = write_model(tmp_path / "m")
+    prepared_by(path)
+    for flag in ("--join-bpe", "--no-spm-encode", "--no-spm-decode"):
+        one_line(translate("-m", path, flag, text="a\n"), 2, flag, "--no-preprocess")
+        assert translate("-m", path, flag, "--no-preprocess", text="a\n")[0] == 0
+    prepared_by(path, factors=2, subwords="none", tokenize=False)
+    one_line(translate("-m", path, text="b\n"), 1, "line 1: 'b' has 1 factors, expected 2")
+    for damaged in ("", "{}", "[1]", json.dumps({"format": "cgru-preprocess", "version": 1})):
+        with open(f"{path}.preprocess.json", "w") as file:
+            file.write(damaged)
+        one_line(translate("-m", path, text="a\n"), 1, "model.npz.preprocess.json")
+
+
+def test_without_preprocessing_its_packages_are_not_looked_for(model, lines, monkeypatch):
+    for package in ("cgru_cli.preprocessing", "sacremoses"):
+        monkeypatch.setitem(sys.modules, package, None)  # not to be imported
+    assert lines("-m", model, text="a b\n")
 
 
 # -- Marian's configurations -----------------------------------------------------------------------

@@ -1,0 +1,58 @@
+"""What the parameters of a new model are, before training."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .names import Parameter, parameters
+from .structure import Structure
+
+SCHEMES = ("scaled", "nematus", "glorot")
+
+
+def initial_arrays(structure: Structure, scheme: str, seed: int) -> dict[str, np.ndarray]:
+    """Every parameter by name, float32, from the seed alone.
+
+    - nematus: orthogonal recurrent matrices, each gate on its own, N(0, 0.01) elsewhere, as
+      DL4MT and Nematus have it;
+    - glorot: uniform within sqrt(6 / (rows + columns)) (Glorot and Bengio 2010), everywhere, as
+      Marian has it;
+    - scaled: orthogonal recurrent matrices, embeddings N(0, 1 / sqrt(width)), Glorot's elsewhere;
+      `output_bias` goes with it.
+    """
+    rng = np.random.default_rng(seed)
+    return {
+        row.name: _initial(row, row.size(structure), scheme, rng).astype(np.float32)
+        for row in parameters(structure)
+    }
+
+
+def output_bias(counts: np.ndarray) -> np.ndarray:
+    """The output's bias b_o (V,) that gives words the probabilities they have in the text.
+
+    Where training has to find them, the readout does before the bias can: it saturates, and small
+    models then learn little more. counts: (V,) of the target words.
+    """
+    log_frequency = np.log((counts + 1) / (counts.sum() + len(counts)))
+    return (log_frequency - log_frequency.mean()).astype(np.float32)
+
+
+def _initial(
+    row: Parameter, size: tuple[int, ...], scheme: str, rng: np.random.Generator
+) -> np.ndarray:
+    if row.initializer in ("zeros", "ones"):
+        return np.full(size, float(row.initializer == "ones"))
+    if row.initializer == "orthogonal" and scheme != "glorot" and size[1] % size[0] == 0:
+        blocks = [_orthogonal(size[0], rng) for _ in range(size[1] // size[0])]
+        return np.concatenate(blocks, axis=1)
+    if scheme == "nematus":
+        return rng.normal(0, 0.01, size)
+    if scheme == "scaled" and "embedding" in row.path:
+        return rng.normal(0, size[1] ** -0.5, size)
+    limit = np.sqrt(6 / sum(size))
+    return rng.uniform(-limit, limit, size)
+
+
+def _orthogonal(width: int, rng: np.random.Generator) -> np.ndarray:
+    u, _, _ = np.linalg.svd(rng.normal(size=(width, width)))
+    return u

@@ -1,0 +1,379 @@
+"""The options of `cgru train`, said once: name, default, help, unit, and legacy aliases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .options import option
+
+
+@dataclass(frozen=True)
+class TrainOptions:
+    """`cgru train [DATA] -m MODEL`."""
+
+    model: str | None = option(
+        None, "model to train; its folder keeps all that belongs to the run", "-m", "--model",
+        metavar="MODEL.npz", aliases=("--saveto",),
+    )  # fmt: skip
+    train_sets: tuple[str, ...] = option(
+        (), "source and target text (several pairs: all sources, then all targets); "
+        "not needed with DATA", "-t", "--train-sets", metavar="SRC TRG", many=True,
+        aliases=("--datasets",),
+    )  # fmt: skip
+    source_dataset: str | None = option(
+        None, "Nematus' way to name the source of --train-sets", "--source-dataset",
+        metavar="FILE", aliases=("--source_dataset",),
+    )  # fmt: skip
+    target_dataset: str | None = option(
+        None, "Nematus' way to name the target of --train-sets", "--target-dataset",
+        metavar="FILE", aliases=("--target_dataset",),
+    )  # fmt: skip
+    vocabularies: tuple[str, ...] = option(
+        (), "vocabularies, source (one a factor) then target; not needed with DATA",
+        "-v", "--vocabs", metavar="SRC TRG", many=True, aliases=("--dictionaries",),
+    )  # fmt: skip
+    config: str | None = option(
+        None, "options from a .yml or .json file; those on the command line win", "-c", "--config",
+        metavar="FILE",
+    )  # fmt: skip
+    dump_config: bool = option(
+        False, "print the options in force as .yml, and do nothing else", "--dump-config",
+        kind=bool,
+    )  # fmt: skip
+    dry_run: bool = option(
+        False, "print sizes, an estimate of memory and the first batch, and do nothing else",
+        "--dry-run", kind=bool,
+    )  # fmt: skip
+
+    dim_emb: int = option(
+        512, "width of the word embeddings", "--dim-emb", kind=int, metavar="N",
+        aliases=("--embedding_size", "--dim_word"),
+    )  # fmt: skip
+    dim_rnn: int = option(
+        1024, "width of the recurrent states", "--dim-rnn", kind=int, metavar="N",
+        aliases=("--state_size", "--dim"),
+    )  # fmt: skip
+    dim_vocabs: tuple[int, ...] = option(
+        (), "words taken from each vocabulary; 0 for all", "--dim-vocabs", kind=int,
+        metavar="N...", many=True,
+    )  # fmt: skip
+    dim_factors: tuple[int, ...] = option(
+        (), "embedding width of each source factor; they add up to --dim-emb", "--dim-factors",
+        kind=int, metavar="N...", many=True, aliases=("--dim_per_factor",),
+    )  # fmt: skip
+    enc_depth: int = option(
+        1, "levels of the encoder", "--enc-depth", kind=int, metavar="N",
+        aliases=("--rnn_enc_depth",),
+    )  # fmt: skip
+    enc_cell_depth: int = option(
+        1, "cells of an encoder transition", "--enc-cell-depth", kind=int, metavar="N",
+        aliases=("--rnn_enc_transition_depth",),
+    )  # fmt: skip
+    dec_depth: int = option(
+        1, "levels of the decoder", "--dec-depth", kind=int, metavar="N",
+        aliases=("--rnn_dec_depth",),
+    )  # fmt: skip
+    dec_cell_base_depth: int = option(
+        2, "cells of the decoder's conditional transition", "--dec-cell-base-depth", kind=int,
+        metavar="N", aliases=("--rnn_dec_base_transition_depth",),
+    )  # fmt: skip
+    dec_cell_high_depth: int = option(
+        1, "cells of a transition in higher decoder levels", "--dec-cell-high-depth", kind=int,
+        metavar="N", aliases=("--rnn_dec_high_transition_depth",),
+    )  # fmt: skip
+    deep_context: bool = option(
+        False, "higher decoder levels read the context too", "--deep-context", kind=bool,
+        aliases=("--rnn_dec_deep_context",),
+    )  # fmt: skip
+    no_skip: bool = option(False, "no residual connections between levels", "--no-skip", kind=bool)
+    layer_normalization: bool = option(
+        False, "layer normalisation, of Nematus' form", "--layer-normalization", kind=bool,
+        aliases=("--rnn_layer_normalization", "--layer_normalisation", "--layer_normalization"),
+    )  # fmt: skip
+    weight_normalization: bool = option(
+        False, "weight normalisation, of Nematus' form", "--weight-normalization", kind=bool,
+        aliases=("--weight_normalisation",),
+    )  # fmt: skip
+    tied_embeddings: bool = option(
+        False, "target embeddings are the output layer too", "--tied-embeddings", kind=bool,
+        aliases=("--tie_decoder_embeddings",),
+    )  # fmt: skip
+    tied_embeddings_all: bool = option(
+        False, "one embedding matrix for source, target and output", "--tied-embeddings-all",
+        kind=bool,
+    )  # fmt: skip
+    tied_embeddings_src: bool = option(
+        False, "one embedding matrix for source and target", "--tied-embeddings-src", kind=bool,
+        aliases=("--tie_encoder_decoder_embeddings",),
+    )  # fmt: skip
+    readout_activation: str = option(
+        "tanh", "non-linearity of the readout", "--readout-activation",
+        choices=("tanh", "relu", "prelu", "linear"), aliases=("--output_hidden_activation",),
+    )  # fmt: skip
+    mixture: int = option(
+        1, "softmaxes in the mixture of the output", "--mixture", kind=int, metavar="N",
+        aliases=("--softmax_mixture_size",),
+    )  # fmt: skip
+    lexical: bool = option(
+        False, "lexical model beside the readout", "--lexical", kind=bool,
+        aliases=("--rnn_lexical_model", "--lexical_model"),
+    )  # fmt: skip
+    init: str = option(
+        "scaled", "how a new model begins; nematus and glorot (Marian's) are theirs", "--init",
+        choices=("scaled", "nematus", "glorot"),
+    )  # fmt: skip
+    pretrained_model: str | None = option(
+        None, "begin from a model of any dialect, its structure and its weights",
+        "--pretrained-model", metavar="MODEL", aliases=("--prior_model",),
+    )  # fmt: skip
+    embedding_vectors: tuple[str, ...] = option(
+        (), "word vectors of source and target to begin from (word2vec's text format)",
+        "--embedding-vectors", metavar="SRC TRG", many=True,
+    )  # fmt: skip
+
+    mini_batch: int = option(
+        80, "sentence pairs of a batch", "--mini-batch", kind=int, metavar="N", unit="sentences",
+        aliases=("--batch_size",),
+    )  # fmt: skip
+    mini_batch_words: int = option(
+        0, "batches by words instead: pairs times the longest side", "--mini-batch-words",
+        kind=int, metavar="N", unit="words", aliases=("--token_batch_size",),
+    )  # fmt: skip
+    mini_batch_fit: bool = option(
+        False, "batches by what fits into --workspace instead", "--mini-batch-fit", kind=bool
+    )
+    workspace: int = option(
+        2048, "memory for a batch with --mini-batch-fit, beside model and optimizer",
+        "-w", "--workspace", kind=int, metavar="MB", unit="MiB",
+    )  # fmt: skip
+    maxi_batch: int = option(
+        20, "mini-batches' worth of pairs that are sorted by length together", "--maxi-batch",
+        kind=int, metavar="N", aliases=("--maxibatch_size",),
+    )  # fmt: skip
+    maxi_batch_sort: str = option(
+        "trg", "what they are sorted by", "--maxi-batch-sort", choices=("trg", "src", "none")
+    )
+    max_length: int = option(
+        100, "longer pairs are left out", "--max-length", kind=int, metavar="N", unit="words",
+        aliases=("--maxlen",),
+    )  # fmt: skip
+    max_length_crop: bool = option(
+        False, "longer pairs are cut instead", "--max-length-crop", kind=bool
+    )
+    no_shuffle: bool = option(
+        False, "take the pairs in the order of the corpus", "--no-shuffle", kind=bool,
+        aliases=("--no_shuffle",),
+    )  # fmt: skip
+    seed: int = option(1, "of everything that is random", "--seed", kind=int, metavar="N")
+
+    cost_type: str = option(
+        "ce-mean", "cross-entropy averaged over sentences (Nematus) or words", "--cost-type",
+        choices=("ce-mean", "ce-mean-words"),
+    )  # fmt: skip
+    label_smoothing: float = option(
+        0.0, "share of the probability that all words get", "--label-smoothing", kind=float,
+        metavar="P", aliases=("--label_smoothing",),
+    )  # fmt: skip
+    decay_c: float = option(
+        0.0, "L2 regularisation: times the sum of squares, added to the cost", "--decay-c",
+        kind=float, metavar="C", aliases=("--decay_c",),
+    )  # fmt: skip
+    optimizer: str = option(
+        "adam", "how the gradient is followed", "-o", "--optimizer",
+        choices=("adam", "adamw", "sgd", "adagrad", "adadelta", "rmsprop"),
+    )  # fmt: skip
+    optimizer_params: tuple[float, ...] = option(
+        (), "of adam: beta1 beta2 epsilon (0.9 0.999 1e-8); sgd: momentum; rmsprop: decay",
+        "--optimizer-params", kind=float, metavar="X...", many=True,
+    )  # fmt: skip
+    optimizer_delay: int = option(
+        1, "batches whose gradients are added up for one update", "--optimizer-delay", kind=int,
+        metavar="N", aliases=("--gradient_aggregation_steps",),
+    )  # fmt: skip
+    learn_rate: float = option(
+        1e-4, "learning rate", "-l", "--learn-rate", kind=float, metavar="R",
+        aliases=("--learning_rate", "--lrate"),
+    )  # fmt: skip
+    lr_warmup: str = option(
+        "0", "the rate grows in a straight line for so long", "--lr-warmup", metavar="N[u|e|t]",
+        aliases=("--warmup_steps",),
+    )  # fmt: skip
+    lr_warmup_start_rate: float = option(
+        0.0, "from this rate", "--lr-warmup-start-rate", kind=float, metavar="R"
+    )
+    lr_decay_inv_sqrt: str = option(
+        "0", "the rate falls with the inverse square root of progress, from here on",
+        "--lr-decay-inv-sqrt", metavar="N[u|e|t]",
+    )  # fmt: skip
+    lr_decay: float = option(
+        0.0, "the rate is multiplied by this; 0 for never", "--lr-decay", kind=float, metavar="F"
+    )
+    lr_decay_strategy: str = option(
+        "stalled", "when it is: at every epoch, after updates, or when validation stalls",
+        "--lr-decay-strategy", choices=("epoch", "batches", "stalled"),
+    )  # fmt: skip
+    lr_decay_start: int = option(
+        1, "first epoch, update or number of stalled validations", "--lr-decay-start", kind=int,
+        metavar="N",
+    )  # fmt: skip
+    lr_decay_freq: int = option(
+        1, "epochs or updates between decays; 1 of updates is exponential decay",
+        "--lr-decay-freq", kind=int, metavar="N",
+    )  # fmt: skip
+    clip_norm: float = option(
+        1.0, "longest gradient, over all parameters; 0: not clipped", "--clip-norm", kind=float,
+        metavar="X", aliases=("--clip_c",),
+    )  # fmt: skip
+    exponential_smoothing: float = option(
+        0.0, "weights are averaged over updates, this being the share of the newest",
+        "--exponential-smoothing", kind=float, metavar="A", implied=1e-4,
+        aliases=("--exponential_smoothing",),
+    )  # fmt: skip
+    dropout_embedding: float = option(
+        0.0, "dropout of what reads an embedding", "--dropout-embedding", kind=float,
+        metavar="P", aliases=("--rnn_dropout_embedding", "--dropout_embedding"),
+    )  # fmt: skip
+    dropout_hidden: float = option(
+        0.0, "dropout of what reads a state, an annotation or a context (Marian's dropout-rnn)",
+        "--dropout-hidden", kind=float, metavar="P",
+        aliases=("--rnn_dropout_hidden", "--dropout_hidden", "--dropout-rnn"),
+    )  # fmt: skip
+    dropout_source: float = option(
+        0.0, "dropout of whole source words", "--dropout-source", kind=float, metavar="P",
+        aliases=("--rnn_dropout_source", "--dropout_source", "--dropout-src"),
+    )  # fmt: skip
+    dropout_target: float = option(
+        0.0, "dropout of whole target words", "--dropout-target", kind=float, metavar="P",
+        aliases=("--rnn_dropout_target", "--dropout_target", "--dropout-trg"),
+    )  # fmt: skip
+    dropout_annotation: float = option(
+        0.0, "dropout of the annotations, for all that reads them", "--dropout-annotation",
+        kind=float, metavar="P",
+    )  # fmt: skip
+    dropout_output: float | None = option(
+        None, "dropout of the readout; that of embeddings if not given, as Nematus",
+        "--dropout-output", kind=float, metavar="P",
+    )  # fmt: skip
+    max_nan: int = option(
+        10, "updates in a row whose cost or gradient is not finite, before training stops",
+        "--max-nan", kind=int, metavar="N",
+    )  # fmt: skip
+
+    after: str = option(
+        "0", "end after so many updates, epochs, minutes or words; several by commas", "--after",
+        metavar="N[u|e|m|t]", aliases=("--finish_after",),
+    )  # fmt: skip
+    after_epochs: int = option(
+        0, "end after so many epochs", "--after-epochs", "-e", kind=int, metavar="N",
+        aliases=("--max_epochs",),
+    )  # fmt: skip
+    valid_sets: tuple[str, ...] = option(
+        (), "source and target text to validate on; dev of DATA if not given", "--valid-sets",
+        metavar="SRC TRG", many=True, aliases=("--valid_datasets",),
+    )  # fmt: skip
+    valid_reference: str | None = option(
+        None, "raw references for BLEU and chrF; the target of --valid-sets if not given",
+        "--valid-reference", metavar="FILE",
+    )  # fmt: skip
+    valid_metrics: tuple[str, ...] = option(
+        (), "cross-entropy, ce-mean-words, perplexity, bleu, chrf, translation (the script); "
+        "cross-entropy and bleu if none is given", "--valid-metrics", metavar="METRIC...",
+        many=True,
+    )  # fmt: skip
+    valid_freq: str = option(
+        "1e", "validate so often", "--valid-freq", metavar="N[u|e|m|t]", aliases=("--valid_freq",)
+    )
+    valid_mini_batch: int = option(
+        64, "sentences of a batch in validation", "--valid-mini-batch", kind=int, metavar="N",
+        aliases=("--valid_batch_size",),
+    )  # fmt: skip
+    valid_script: str | None = option(
+        None, "program that is given a file of translations and prints a score; its words are "
+        "split as a shell does, no shell runs", "--valid-script-path", metavar="COMMAND",
+        aliases=("--valid_script",),
+    )  # fmt: skip
+    valid_translation_output: str | None = option(
+        None, "keep the translations of the validation set; {E} and {U} are epoch and update",
+        "--valid-translation-output", metavar="FILE",
+    )  # fmt: skip
+    beam_size: int = option(
+        5, "beam of validation, and what the model says its beam is", "-b", "--beam-size",
+        kind=int, metavar="K",
+    )  # fmt: skip
+    normalize: float = option(
+        1.0, "length normalisation, of validation and of the model", "-n", "--normalize",
+        kind=float, metavar="ALPHA", implied=1.0,
+    )  # fmt: skip
+    early_stopping: int = option(
+        10, "validations without a new best before training ends; 0 for never",
+        "--early-stopping", kind=int, metavar="N", aliases=("--patience",),
+    )  # fmt: skip
+    early_stopping_on: str = option(
+        "first", "which metrics have to stall", "--early-stopping-on",
+        choices=("first", "any", "all"),
+    )  # fmt: skip
+    save_freq: str = option(
+        "1e", "save so often", "--save-freq", metavar="N[u|e|m|t]", aliases=("--save_freq",)
+    )
+    keep: int = option(
+        0, "saved models of earlier updates that are kept", "--keep", kind=int, metavar="N"
+    )
+    disp_freq: str = option(
+        "1000u", "a line of log so often", "--disp-freq", metavar="N[u|e|m|t]",
+        aliases=("--disp_freq", "--dispFreq"),
+    )  # fmt: skip
+    disp_first: int = option(
+        0, "and for each of the first updates", "--disp-first", kind=int, metavar="N"
+    )
+    log: str | None = option(None, "log file; MODEL.log if not given", "--log", metavar="FILE")
+    tensorboard: bool = option(
+        False, "write TensorBoard's files too, to MODEL.tensorboard (extra cgru[tensorboard])",
+        "--tensorboard", kind=bool,
+    )  # fmt: skip
+    plot: bool = option(
+        False, "draw learning curves, MODEL.png and MODEL.svg, at every validation (extra "
+        "cgru[plot])", "--plot", kind=bool,
+    )  # fmt: skip
+    quiet: bool = option(False, "nothing on standard error but errors", "--quiet", kind=bool)
+
+    device: str | None = option(
+        None, "where to compute; a GPU if there is one, else the CPU", "--device",
+        metavar="cpu|gpu[:N]",
+    )  # fmt: skip
+    cpu_threads: int | None = option(
+        None, "threads to compute with; all processors if not given", "--cpu-threads", kind=int,
+        metavar="N",
+    )  # fmt: skip
+    precision: str = option(
+        "float32", "of the products; weights, states and softmax stay float32", "--precision",
+        choices=("float32", "bfloat16", "float16"),
+    )  # fmt: skip
+    jit: str = option(
+        "auto", "compile the step with XLA; auto: never on CPUs, measured on GPUs", "--jit",
+        choices=("auto", "on", "off"),
+    )  # fmt: skip
+
+
+# Options of Nematus' and Marian's trainers that are known and cannot be honoured.
+REFUSED_BY_TRAIN = {
+    "--reload": "the same command goes on by itself; --pretrained-model begins from another model",
+    "--overwrite": "the newest model always takes the place of the one before; --keep N keeps some",
+    "--keep-best": "the best model by each metric is always kept, as MODEL.best-METRIC.npz",
+    "--guided-alignment": "alignments do not guide training in this version",
+    "--right-left": "sentences are trained left to right in this version",
+    "--data-weighting": "sentences are not weighted in this version",
+    "--loss": "cross-entropy is the objective in this version",
+    "--objective": "cross-entropy is the objective in this version",
+    "--devices": "one device trains; use --device gpu:N",
+    "-d": "one device trains; use --device gpu:N",
+    "--num-devices": "one device trains; use --device gpu:N",
+    "--sync-sgd": "one device trains; there is nothing to synchronise",
+    "--skip": "levels have residual connections, unless --no-skip",
+    "--type": "the conditional GRU is what is trained in this version",
+    "--model_type": "the conditional GRU is what is trained in this version",
+    "--fp16": "use --precision float16",
+    "--tempdir": "batches are drawn from a file in the folder of the model",
+    "--sqlite": "batches are drawn from a file in the folder of the model",
+    "--no-restore-corpus": "the position in the data is part of the run",
+    "--map_decay_c": "no prior regularises the weights in this version",
+}

@@ -1,0 +1,228 @@
+"""The one training step: gradients of a batch, their sum, and the update of the parameters.
+
+Gradients are those of the sum of costs over a batch's words, so that batches can be added up
+(accumulation here, replicas elsewhere); the update divides by what was counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from .model import ConditionalGRU
+from .network import Network
+from .objective import Examples, cross_entropy
+
+
+class Outcome(NamedTuple):
+    """What an update did."""
+
+    cost: float  # sum over words, nats
+    norm: float  # of the gradient, before clipping
+    applied: bool  # not where cost or norm is not finite
+
+
+@dataclass(frozen=True)
+class Regularization:
+    """What is done to the gradient and the weights beside following them."""
+
+    label_smoothing: float = 0.0
+    clip_norm: float = 0.0  # 0: not clipped
+    decay_c: float = 0.0  # L2: decay_c * sum of squares is added to the cost (Nematus)
+    smoothing: float = 0.0  # exponential smoothing of weights; 0: none
+
+
+class TrainingStep:
+    """A model in training: its optimizer, smoothed weights, and the compiled functions."""
+
+    def __init__(
+        self,
+        model: ConditionalGRU,
+        optimizer: keras.optimizers.Optimizer,
+        regularization: Regularization,
+        *,
+        jit: bool,
+        frozen: Sequence[str] = (),
+    ):
+        self.model, self.optimizer, self.regularization = model, optimizer, regularization
+        self.jit = jit
+        self.trained = {n: v for n, v in model.parameters.items() if n not in frozen}
+        optimizer.build(list(self.trained.values()))
+        self.smoothed = (
+            [tf.Variable(variable.value) for variable in self.trained.values()]
+            if regularization.smoothing
+            else []
+        )
+        self.updates = tf.Variable(0, dtype=tf.int64, trainable=False)
+        self.loss_scale = LossScale(1024.0 if model.compute_dtype == "float16" else 1.0)
+        self._gradients = tf.function(self._of_batch, jit_compile=jit, autograph=False)
+        self._traced = None
+        self._add = tf.function(_sum, autograph=False)
+        self._update = tf.function(self._apply, autograph=False)
+
+    def gradients(
+        self, examples: Examples, masks: Mapping[str, np.ndarray]
+    ) -> tuple[tf.Tensor, list[tf.Tensor]]:
+        """Sum of a batch's costs, and its gradient for each trained parameter."""
+        arguments = (
+            Examples(*map(tf.convert_to_tensor, examples)),
+            {name: tf.convert_to_tensor(mask) for name, mask in masks.items()},
+            tf.constant(self.loss_scale.scale),
+        )
+        if not self.jit:
+            # one trace for all shapes, from the first on: another trace may round otherwise, and
+            # a resumed training begins with another batch
+            self._traced = self._traced or self._gradients.get_concrete_function(*_any(arguments))
+            return self._traced(*arguments)
+        return self._gradients(*arguments)
+
+    def update(
+        self,
+        batches: Sequence[tuple[Examples, Mapping[str, np.ndarray]]],
+        divisor: float,
+        rate: float,
+    ) -> Outcome:
+        """One update from one batch, or from several as if they were one.
+
+        divisor: sentences or words of all of them, by which costs are averaged. A cost or gradient
+        that is not finite leaves everything as it is.
+        """
+        cost, gradients = self.gradients(*batches[0])
+        for batch in batches[1:]:
+            more, others = self.gradients(*batch)
+            cost, gradients = cost + more, self._add(gradients, others)
+        scale = self.loss_scale.scale
+        self.optimizer.learning_rate.assign(rate)
+        norm = float(self._update(gradients, tf.constant(1.0 / (divisor * scale), tf.float32)))
+        cost = float(cost) / scale
+        finite = bool(np.isfinite(norm) and np.isfinite(cost))
+        self.loss_scale.seen(finite)
+        return Outcome(cost, norm, finite)
+
+    def weights(self) -> dict[str, np.ndarray]:
+        """The model's arrays as they are used: smoothed, where they are smoothed."""
+        arrays = self.model.arrays()
+        if self.smoothed:
+            arrays |= {n: v.numpy() for n, v in zip(self.trained, self.smoothed, strict=True)}
+        return arrays
+
+    def state(self) -> dict[str, np.ndarray]:
+        """All that has to be kept to go on to the bit: weights, smoothed weights, optimizer."""
+        state = {f"weights/{name}": array for name, array in self.model.arrays().items()}
+        for name, variable in zip(self.trained, self.smoothed, strict=False):
+            state[f"smoothed/{name}"] = variable.numpy()
+        for place, variable in enumerate(self.optimizer.variables):
+            state[f"optimizer/{place}/{variable.name}"] = keras.ops.convert_to_numpy(variable)
+        state["updates"] = self.updates.numpy()
+        state["loss_scale"] = np.array(self.loss_scale.state())
+        return state
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """The reverse of `state`. Raises KeyError or ValueError for that of another training."""
+        if set(state) != set(self.state()):
+            raise ValueError("other arrays than this training has")
+        self.model.assign({n: state[f"weights/{n}"] for n in self.model.parameters})
+        for name, variable in zip(self.trained, self.smoothed, strict=False):
+            variable.assign(state[f"smoothed/{name}"])
+        for place, variable in enumerate(self.optimizer.variables):
+            variable.assign(state[f"optimizer/{place}/{variable.name}"])
+        self.updates.assign(int(state["updates"]))
+        self.loss_scale.restore(state["loss_scale"])
+
+    def _of_batch(
+        self, examples: Examples, masks: dict[str, tf.Tensor], scale: tf.Tensor
+    ) -> tuple[tf.Tensor, list[tf.Tensor]]:
+        model = self.model
+        arrays = {name: variable.value for name, variable in model.parameters.items()}
+        values = [arrays[name] for name in self.trained]
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(values)
+            network = Network(model.structure, arrays, model.compute_dtype, masks)
+            smoothing = self.regularization.label_smoothing
+            cost = scale * cross_entropy(network, examples, smoothing, packed=not self.jit)
+        gradients = tape.gradient(cost, values, unconnected_gradients="zero")
+        return cost, [tf.convert_to_tensor(gradient) for gradient in gradients]
+
+    def _apply(self, gradients: list[tf.Tensor], factor: tf.Tensor) -> tf.Tensor:
+        """Regularise, clip, and follow the gradient where it is finite; returns its norm."""
+        how = self.regularization
+        gradients = [gradient * factor for gradient in gradients]
+        variables = list(self.trained.values())
+        if how.decay_c:
+            gradients = [
+                gradient + 2 * how.decay_c * variable.value
+                for gradient, variable in zip(gradients, variables, strict=True)
+            ]
+        norm = tf.linalg.global_norm(gradients)
+        if how.clip_norm:
+            shrink = how.clip_norm / tf.maximum(norm, how.clip_norm)
+            gradients = [gradient * shrink for gradient in gradients]
+
+        def follow() -> tf.Tensor:
+            self.optimizer.apply(gradients, variables)
+            self.updates.assign_add(1)
+            # Marian: nearly no memory of the first, random weights
+            t = tf.cast(self.updates, tf.float32)
+            share = tf.maximum(how.smoothing, 1 - t / (t + 9))
+            for smooth, variable in zip(self.smoothed, variables, strict=False):
+                smooth.assign_add(share * (variable.value - smooth))
+            return norm
+
+        return tf.cond(tf.math.is_finite(norm), follow, lambda: norm)
+
+
+class LossScale:
+    """float16's gradients are scaled up, so that small ones are not lost; 1 for other types.
+
+    Halved whenever the scaled gradient is not finite, doubled after 2,000 updates that are
+    (Micikevicius et al. 2018).
+    """
+
+    def __init__(self, scale: float):
+        self.scale, self.dynamic, self.good = scale, scale != 1.0, 0
+
+    def seen(self, finite: bool) -> None:
+        """Account for one update."""
+        if not self.dynamic:
+            return
+        if not finite:
+            self.scale, self.good = max(1.0, self.scale / 2), 0
+        else:
+            self.good += 1
+            if self.good == 2000:
+                self.scale, self.good = self.scale * 2, 0
+
+    def state(self) -> list[float]:
+        return [self.scale, float(self.good)]
+
+    def restore(self, state: np.ndarray) -> None:
+        self.scale, self.good = float(state[0]), int(state[1])
+
+
+def _any(arguments: tuple) -> tuple:
+    """Specifications of arguments with any number of sentences and words."""
+    examples, masks, scale = arguments
+
+    def spec(tensor: tf.Tensor, *width: int) -> tf.TensorSpec:
+        unknown = tensor.shape.rank - len(width)
+        return tf.TensorSpec([None] * unknown + list(width), tensor.dtype)
+
+    source, *others = examples
+    words = ("source", "target")
+    return (
+        Examples(spec(source, source.shape[-1]), *map(spec, others)),
+        {
+            name: spec(mask) if name in words else spec(mask, mask.shape[-1])
+            for name, mask in masks.items()
+        },
+        spec(scale),
+    )
+
+
+def _sum(gradients: list[tf.Tensor], others: list[tf.Tensor]) -> list[tf.Tensor]:
+    return [one + other for one, other in zip(gradients, others, strict=True)]

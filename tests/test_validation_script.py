@@ -1,0 +1,87 @@
+"""Scores from a script: what it prints, how it fails, how it is interrupted."""
+
+import stat
+import sys
+import time
+
+import pytest
+
+from cgru_cli.errors import CgruError
+from cgru_cli.validation_script import command_of, score_of
+
+
+def going_on():
+    """What a training says that was not interrupted."""
+
+
+class Interrupted(Exception):
+    pass
+
+
+def script(folder, body, name="script"):
+    path = folder / name
+    path.write_text(f"#!{sys.executable}\nimport sys, os, time\n{body}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("printed", "score"),
+    [
+        ("28.31", 28.31), ("-3", -3), ("a 1 b 2\nc .5 d\n", 0.5), ("BLEU4 = 7.", 7),
+        ("1e-3%", 1e-3), ("12,5 x86", 5),
+    ],
+)  # fmt: skip
+def test_the_last_number_counts(tmp_path, printed, score):
+    assert score_of([script(tmp_path, f"print({printed!r})")], "f", going_on) == score
+
+
+@pytest.mark.parametrize(
+    ("body", "parts"),
+    [
+        ("print(3); print('x\\nno such model\\n', file=sys.stderr); sys.exit(4)",
+         ["exit code 4", ": no such model"]),
+        ("sys.exit(1)", ["exit code 1"]),
+        ("os.kill(os.getpid(), 9)", ["signal 9"]),
+        ("print('nan, or none')", ["no number"]),
+    ],
+)  # fmt: skip
+def test_scripts_that_fail_are_told_in_one_line(tmp_path, body, parts):
+    path = script(tmp_path, body)
+    with pytest.raises(CgruError) as error:
+        score_of([path], "f", going_on)
+    text = str(error.value)
+    assert text.startswith(f"{path}: ") and "\n" not in text
+    assert all(part in text for part in parts)
+
+
+def test_what_is_no_program_is_told(tmp_path):
+    plain = tmp_path / "plain"
+    plain.write_text("echo 1\n")
+    for given, message in (
+        (f"{plain}", "is not executable"), (f"{tmp_path}/none -x", "no such program"),
+        ("", "needs --valid-script-path"), (None, "needs --valid-script-path"),
+        ("'a", "--valid-script-path 'a"),
+    ):  # fmt: skip
+        with pytest.raises(CgruError, match=message):
+            command_of(given)
+    broken = tmp_path / "broken"
+    broken.write_text("#!/no/such/interpreter\n")
+    broken.chmod(0o755)
+    assert command_of(f"{broken} 'a b'") == [str(broken), "a b"]
+    with pytest.raises(CgruError, match="broken: cannot be run"):
+        score_of([str(broken)], "f", going_on)
+
+
+def test_an_interrupt_ends_the_script_and_what_it_started(tmp_path):
+    mark = tmp_path / "mark"
+    path = script(tmp_path, f"if not os.fork(): time.sleep(1); open({str(mark)!r}, 'w')\n"
+                            "time.sleep(60)")  # fmt: skip
+
+    def check():
+        raise Interrupted
+
+    with pytest.raises(Interrupted):
+        score_of([path], "f", check)
+    time.sleep(1.2)
+    assert not mark.exists()
