@@ -21,7 +21,7 @@ $(INSTALLED): requirements.txt setup.py
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
 		{ echo 'Python 3.11, 3.12 or 3.13 is needed: make PYTHON=python3.12 ...' >&2; exit 1; }
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet -e '.[test]'
+	$(BIN)/python -m pip install --quiet -e '.[test,recipes]'
 	@touch $@
 
 test: $(INSTALLED) lint ## run all tests, lint and the format check
@@ -31,9 +31,9 @@ lint: $(INSTALLED) ## lint and format check alone
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-demo: $(INSTALLED) ## show the main job; MODEL=model.npz SRC=src.txt for a model of your own
+demo: $(INSTALLED) ## train a small model and translate with it; or MODEL=model.npz SRC=src.txt
 ifeq ($(strip $(MODEL)),)
-	$(BIN)/python recipes/demo.py demo
+	PATH="$(abspath $(BIN)):$$PATH" OUT=demo recipes/quickstart/run.sh
 else
 	$(BIN)/cgru convert '$(MODEL)' --info
 	$(BIN)/cgru translate -m '$(MODEL)' $(if $(strip $(SRC)),-i '$(SRC)')

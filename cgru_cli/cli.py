@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
-from . import __version__
+from . import __version__, train_config
 from .errors import CgruError, UsageError
 from .options import (
     REFUSED_BY_TRANSLATE,
@@ -20,18 +21,25 @@ from .options import (
     statements,
 )
 from .prep_options import PrepOptions
-
 from .train_options import REFUSED_BY_TRAIN, TrainOptions
 
 
 class Command(click.Command):
-    """A command whose options are stated by a dataclass, which its callback is given."""
+    """A command whose options are stated by a dataclass, which its callback is given.
+
+    configured: whether its option `config` names a file of options; the command line wins.
+    """
 
     def __init__(
-        self, *args: Any, options: type, refused: Mapping[str, str] | None = None, **kwargs: Any
+        self,
+        *args: Any,
+        options: type,
+        refused: Mapping[str, str] | None = None,
+        configured: bool = False,
+        **kwargs: Any,
     ):
         super().__init__(*args, **kwargs)
-        self.options = options
+        self.options, self.configured = options, configured
         self.refused = refused or {}
         self.params += [_parameter(name, *s) for name, s in statements(options).items()]
 
@@ -44,6 +52,12 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         names = statements(self.options)
         values = {name: ctx.params.pop(name) for name in names}
+        if self.configured and values["config"]:
+            for name, value in train_config.read(
+                values["config"], self.options, self.refused
+            ).items():
+                if ctx.get_parameter_source(name) is ParameterSource.DEFAULT:
+                    values[name] = value
         return ctx.invoke(self.callback, options=self.options(**values), **ctx.params)
 
 
@@ -161,7 +175,7 @@ def translate(options: TranslateOptions) -> None:
         return
 
 
-@main.command(cls=Command, options=TrainOptions, refused=REFUSED_BY_TRAIN)
+@main.command(cls=Command, options=TrainOptions, refused=REFUSED_BY_TRAIN, configured=True)
 @click.argument("data", metavar="DATA", required=False)
 def train(data: str | None, options: TrainOptions) -> None:
     """Train a model, or go on with one: the same command again resumes where it was saved.
@@ -172,9 +186,11 @@ def train(data: str | None, options: TrainOptions) -> None:
 
     DATA is a folder that `cgru prep` made; text and vocabularies may be named by options instead.
     """
+    from .signals import stop_cleanly
     from .train import run
 
-    run(options, data)
+    with stop_cleanly():
+        run(options, data)
 
 
 if __name__ == "__main__":

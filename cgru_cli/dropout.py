@@ -68,6 +68,8 @@ def _inputs(structure: Structure, rates: Rates) -> Iterator[tuple[str, float, in
             rate = rates.embedding if row.shape[0] in ("E", "Es") else rates.hidden
             if row.path.startswith(("decoder/output", "decoder/mixture")):
                 rate = output
+            elif row.path == "decoder/lexical/hidden/W":  # reads a mean of embeddings
+                rate = rates.hidden
             yield row.path, rate, sizes[row.shape[0]]
     if structure.tied_output:
         yield "decoder/output/W", output, sizes["E"]

@@ -9,35 +9,19 @@ import numpy as np
 import tensorflow as tf
 
 from .forced import force_decode
+from .initialization import initial_arrays
 from .names import parameters
 from .network import Memory, Network, State
 from .structure import Structure
 
 keras.config.set_floatx("float32")  # a user's ~/.keras/keras.json may say otherwise
 
-# Nematus' own: orthogonal recurrent matrices (each gate on its own), N(0, 0.01) elsewhere.
-_INITIALIZERS = {
-    "normal": lambda: keras.initializers.RandomNormal(stddev=0.01),
-    "orthogonal": lambda: OrthogonalBlocks(),
-    "zeros": keras.initializers.Zeros,
-    "ones": keras.initializers.Ones,
-}
-
-
-class OrthogonalBlocks(keras.initializers.Initializer):
-    """Square orthogonal matrices side by side, as the gates of a recurrent cell are stored."""
-
-    def __call__(self, shape: tuple[int, int], dtype: str | None = None) -> tf.Tensor:
-        rows, columns = shape
-        orthogonal = keras.initializers.Orthogonal()
-        blocks = [orthogonal((rows, rows), dtype) for _ in range(columns // rows)]
-        return tf.concat(blocks, axis=1)
-
 
 class ConditionalGRU(keras.Model):
     """Variables from the name table, one a row; called with (source, source mask, target).
 
-    Keras' optimizers, `summary()` and precision policies work on it: products are computed in the
+    Without arrays it begins as Nematus' models did, the same every time. Keras' optimizers,
+    `summary()` and precision policies work on it: products are computed in the
     policy's compute dtype, states and softmax in float32.
     """
 
@@ -54,13 +38,12 @@ class ConditionalGRU(keras.Model):
             self.parameters[row.name] = groups[path].add_weight(
                 name=row.name,
                 shape=row.size(structure),
-                initializer=_INITIALIZERS[row.initializer](),
+                initializer="zeros",
                 dtype="float32",
                 autocast=False,
             )
         self.groups = list(groups.values())
-        if arrays is not None:
-            self.assign(arrays)
+        self.assign(initial_arrays(structure, "nematus", 0) if arrays is None else arrays)
         self.built = True
 
     def assign(self, arrays: Mapping[str, np.ndarray]) -> None:

@@ -32,11 +32,12 @@ def write(
     to: str,
     vocabularies: Sequence[Vocabulary] = (),
     force: bool = False,
+    preprocessing: Path | None = None,
 ) -> None:
     """Write a model, its configuration and its vocabularies as the format `to` (options.TO).
 
     The vocabularies are laid beside it, rewritten where the program needs another form, and the
-    preprocessing that the model has beside itself, as it is.
+    preprocessing that the model has beside itself, or the given one, as it is.
 
     Raises CgruError where the format cannot hold the model, naming all that it cannot hold, and
     where a file exists and force is not given; UsageError where the path does not fit the format.
@@ -51,7 +52,8 @@ def write(
     _refuse_same_file(model.path, path)
     names, placements = model_vocabularies.plan(vocabularies, path.parent, to, force)
     names = names or [Path(name).name for name in model.settings.vocabularies]
-    contents = _configuration_files(model, path, to, names) | _preprocessing(model, path)
+    source = preprocessing or Path(f"{model.path}{PREPROCESSING}")
+    contents = _configuration_files(model, path, to, names) | _preprocessing(source, path)
     stale = _check_overwriting(path, to, contents, force)
     with all_or_nothing():  # a failure half-way leaves the old model, or none, never a mixture
         for placement in placements:
@@ -127,9 +129,8 @@ def _configuration_files(model: Model, path: Path, to: str, names: list[str]) ->
     return files
 
 
-def _preprocessing(model: Model, path: Path) -> dict[Path, bytes]:
-    """The file beside the model that says how raw text is prepared, if there is one."""
-    source = Path(f"{model.path}{PREPROCESSING}")
+def _preprocessing(source: Path, path: Path) -> dict[Path, bytes]:
+    """The file that says how raw text is prepared, if there is one, beside the new model."""
     try:
         return {Path(f"{path}{PREPROCESSING}"): source.read_bytes()}
     except FileNotFoundError:

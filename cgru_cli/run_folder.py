@@ -7,15 +7,17 @@ model beside it is written from the same state, after it.
 from __future__ import annotations
 
 import contextlib
+import glob
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from . import archive
+from . import archive, model_vocabularies
 from .errors import CgruError
+from .vocabulary import Vocabulary
 
 FORMAT = 1
 _JSON = "json"
@@ -36,9 +38,35 @@ class RunFolder:
         """Everything that the run goes on from."""
         return self.beside(".state.npz")
 
+    @property
+    def records(self) -> Path:
+        """What the log has for programs."""
+        return self.beside(".metrics.jsonl")
+
     def best(self, metric: str) -> Path:
         """The best model by a metric, named as Marian names it."""
         return self.beside(f".best-{metric}.npz")
+
+    def kept(self, updates: int) -> Path:
+        """The model as it was after so many updates."""
+        return self.beside(f".u{updates}.npz")
+
+    def check_new(self, vocabularies: Sequence[Vocabulary]) -> None:
+        """Raises CgruError where a training that begins would overwrite what is another's."""
+        if self.state.exists():
+            return
+        if self.model.exists():
+            raise CgruError(
+                f"{self.model}: exists, and no training can go on with it (no {self.state.name}); "
+                "begin from it with --pretrained-model, and name another to be trained"
+            )
+        _, placements = model_vocabularies.plan(vocabularies, self.model.parent, "npz", True)
+        for placement in placements:
+            if placement.path.exists():
+                raise CgruError(
+                    f"{placement.path}: is another vocabulary than {placement.vocabulary.path}; "
+                    "train into another folder"
+                )
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -59,9 +87,16 @@ class RunFolder:
         except OSError as error:
             raise CgruError(f"{self.model.parent}: {error.strerror or error}") from None
         try:
+            self._remove_interrupted()
             yield
         finally:
             lock.release()
+
+    def _remove_interrupted(self) -> None:
+        """Remove what a kill left of files that were being written."""
+        for path in self.model.parent.glob(f".{glob.escape(self.model.name)}.*.tmp"):
+            with contextlib.suppress(OSError):
+                path.unlink()
 
     def save(self, arrays: Mapping[str, np.ndarray], values: Mapping[str, Any]) -> None:
         """Replace the state. Raises CgruError, and leaves the old one, where that fails."""
@@ -76,18 +111,22 @@ class RunFolder:
         try:
             values = json.loads(arrays.pop(_JSON).tobytes())
             known = values.pop("format") == FORMAT
-        except (KeyError, TypeError, ValueError):
+        except (AttributeError, KeyError, TypeError, ValueError):
             known = False
         if not known:
-            raise CgruError(f"{self.state}: not the state of a training; remove it to begin anew")
+            raise CgruError(
+                f"{self.state}: not the state of a training; restore it, or remove it "
+                f"and {self.model.name} to begin anew"
+            )
         return arrays, values
 
     def thin(self, keep: int) -> None:
-        """Remove the oldest kept models, all but the `keep` newest, with what lies beside them."""
-        kept = sorted(
-            self.model.parent.glob(f"{self.model.name}.u*.npz"),
-            key=lambda path: int(path.name.split(".u")[-1].removesuffix(".npz")),
+        """Remove the oldest kept models, all but the `keep` (> 0) newest, with their files."""
+        folder, start = self.model.parent, f"{self.model.name}.u"
+        numbers = (
+            path.name.removeprefix(start).removesuffix(".npz")
+            for path in folder.glob(f"{glob.escape(start)}*.npz")
         )
-        for path in kept[: max(0, len(kept) - keep)]:
-            for file in path.parent.glob(f"{path.name}*"):
+        for number in sorted(int(n) for n in numbers if n.isdigit())[:-keep]:
+            for file in folder.glob(f"{glob.escape(self.kept(number).name)}*"):
                 file.unlink(missing_ok=True)

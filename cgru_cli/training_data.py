@@ -9,16 +9,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .batching import Batch, Batches, BatchSize, make_batch
+from .batching import Batch, Batches, BatchSize, make_batch, padded
 from .corpus import Corpus, encode_corpus
 from .dropout import Rates, masks
 from .errors import CgruError, UsageError
+from .model_file import PREPROCESSING
 from .structure import Structure
 from .train_options import TrainOptions
 from .translator import source_ids
 from .vocabulary import Vocabulary, read_vocabulary
 
-PREPROCESSING = "preprocess.json"  # of a folder that `cgru prep` made
+PREPARED = "preprocess.json"  # in a folder that `cgru prep` made
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Texts:
 
     sources: tuple[Path, ...]
     targets: tuple[Path, ...]
-    vocabularies: tuple[Path, ...]  # sources (one a factor), then target
+    vocabularies: tuple[Path, ...]  # sources (one a factor), then target; () for the model's own
     dev: tuple[Path, Path] | None = None
     reference: Path | None = None
     preprocessing: Path | None = None
@@ -45,10 +46,10 @@ class Texts:
                 raise UsageError("name the text: cgru train DATA, or --train-sets SRC TRG")
             sources, targets = prepared.sources, prepared.targets
         vocabularies = tuple(map(Path, options.vocabularies))
-        if not vocabularies:
-            if prepared is None:
-                raise UsageError("name the vocabularies: -v SRC TRG (`cgru prep` makes them)")
-            vocabularies = prepared.vocabularies
+        if prepared is not None:
+            vocabularies = vocabularies or prepared.vocabularies
+        if not vocabularies and not options.pretrained_model:
+            raise UsageError("name the vocabularies: -v SRC TRG (`cgru prep` makes them)")
         if len(vocabularies) == 1:
             vocabularies *= 2
         dev, reference = (prepared.dev, prepared.reference) if prepared else (None, None)
@@ -59,8 +60,16 @@ class Texts:
             dev, reference = (source, target), None
         if options.valid_reference:
             reference = Path(options.valid_reference)
-        preprocessing = prepared.preprocessing if prepared else None
-        return cls(sources, targets, vocabularies, dev, reference, preprocessing)
+        if reference and dev is None:
+            raise UsageError("--valid-reference: name the text to validate on with --valid-sets")
+        preprocessing = prepared and prepared.preprocessing
+        if options.pretrained_model and preprocessing is None:
+            beside = Path(f"{options.pretrained_model}{PREPROCESSING}")
+            preprocessing = beside if beside.is_file() else None
+        texts = cls(sources, targets, vocabularies, dev, reference, preprocessing)
+        for path in filter(None, (*sources, *targets, *(dev or ()), reference)):
+            _check_readable(path)
+        return texts
 
 
 def _train_sets(options: TrainOptions) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
@@ -104,8 +113,17 @@ def _prepared(folder: Path) -> Texts:
         (vocabularies[0], *factors, vocabularies[1]),
         dev if all(dev) else None,
         there("dev.ref", "dev1.ref"),
-        there(PREPROCESSING),
+        there(PREPARED),
     )
+
+
+def _check_readable(path: Path) -> None:
+    """Raises CgruError for a text that cannot be read, before anything is done with others."""
+    try:
+        with open(path, "rb"):
+            pass
+    except OSError as error:
+        raise CgruError(f"{path}: {error.strerror}") from None
 
 
 def read_vocabularies(texts: Texts, limits: Sequence[int]) -> list[Vocabulary]:
@@ -114,27 +132,32 @@ def read_vocabularies(texts: Texts, limits: Sequence[int]) -> list[Vocabulary]:
     limits: words taken of each, 0 for all. Raises CgruError for what is no vocabulary, or ends
     sentences by another id than 0, which all models of this family do.
     """
-    if limits and len(limits) != len(texts.vocabularies):
-        raise UsageError(
-            f"--dim-vocabs: {len(limits)} numbers for {len(texts.vocabularies)} vocabularies"
-        )
+    count = len(texts.vocabularies)
+    if limits and len(limits) != count:
+        raise UsageError(f"--dim-vocabs: {len(limits)} numbers for {count} vocabularies")
+    if min(limits, default=0) < 0:
+        raise UsageError("--dim-vocabs: numbers of words are expected, 0 for all")
     read = {path: read_vocabulary(path) for path in dict.fromkeys(texts.vocabularies)}
     found = []
-    for path, limit in zip(texts.vocabularies, limits or [0] * len(read) * 2, strict=False):
-        vocabulary = read[path]
-        if vocabulary.eos_id != 0:
-            raise CgruError(
-                f"{path}: ends sentences by id {vocabulary.eos_id}; id 0 is needed "
-                "(spm_train --eos_id=0 --unk_id=1 --bos_id=-1)"
-            )
-        found.append(vocabulary.limited(limit) if limit else vocabulary)
+    for path, limit in zip(texts.vocabularies, limits or [0] * count, strict=True):
+        check_eos(read[path])
+        found.append(read[path].limited(limit) if limit else read[path])
     return found
 
 
+def check_eos(vocabulary: Vocabulary) -> None:
+    """Raises CgruError for a vocabulary that ends sentences by another id than 0."""
+    if vocabulary.eos_id != 0:
+        raise CgruError(
+            f"{vocabulary.path}: ends sentences by id {vocabulary.eos_id}; id 0 is needed "
+            "(spm_train --eos_id=0 --unk_id=1 --bos_id=-1)"
+        )
+
+
 def encode(
-    texts: Texts, vocabularies: Sequence[Vocabulary], options: TrainOptions, cache: Path, report
+    texts: Texts, vocabularies: Sequence[Vocabulary], options: TrainOptions, cache: Path
 ) -> Corpus:
-    """The training text as ids. Raises CgruError as `encode_corpus` does."""
+    """The training text as ids, kept in a folder. Raises CgruError as `encode_corpus` does."""
     *sources, target = vocabularies
     key = " ".join(vocabulary.fingerprint for vocabulary in vocabularies)
     return encode_corpus(
@@ -146,7 +169,6 @@ def encode(
         max_length=options.max_length,
         crop=options.max_length_crop,
         key=key,
-        report=report,
     )
 
 
@@ -164,6 +186,7 @@ class Data:
     corpus: Corpus
     structure: Structure
     rates: Rates
+    size: BatchSize
     batches: Batches
     seed: int
     grid: bool  # whether shapes are padded to few different ones, for compiled code
@@ -179,48 +202,71 @@ class Data:
             options.dropout_annotation,
             options.dropout_output,
         )
-        for name, rate in rates._asdict().items():
-            if not 0 <= (rate or 0.0) < 1:
-                raise UsageError(f"--dropout-{name} {rate}: 0 <= P < 1 is expected")
+        size = batch_size(options, structure)
         batches = Batches(
             corpus.lengths,
-            batch_size(options, structure),
+            size,
             maxi_batch=options.maxi_batch,
             sort=options.maxi_batch_sort,
             seed=options.seed,
             shuffle=not options.no_shuffle,
         )
-        return cls(corpus, structure, rates, batches, options.seed, grid)
+        return cls(corpus, structure, rates, size, batches, options.seed, grid)
 
     def epoch(self, number: int, start: int) -> Iterator[Example]:
         """The batches of an epoch (from 0), from the start-th on."""
+        dropping = any(self.rates[:-1]) or bool(self.rates.output)
         for place, pairs in enumerate(self.batches.epoch(number, start), start):
-            batch = make_batch(self.corpus, pairs, grid=self.grid)
-            if not any(self.rates[:-1]) and not self.rates.output:
-                yield Example(batch, {})
-                continue
-            key = np.random.SeedSequence(self.seed, spawn_key=(2, number, place))
-            rows, source = batch.source_mask.shape
-            yield Example(
-                batch,
-                masks(
-                    self.structure,
-                    self.rates,
-                    np.random.Generator(np.random.PCG64(key)),
-                    rows,
-                    source,
-                    batch.target.shape[1],
-                ),
+            batch = make_batch(
+                self.corpus, pairs, grid=self.grid, rows=self._rows(len(pairs)) if self.grid else 0
             )
+            yield Example(batch, self._masks(batch, pairs, number, place) if dropping else {})
+
+    def _rows(self, pairs: int) -> int:
+        """Rows of a batch on the grid; no more than whole batches have anyway."""
+        size = self.size
+        return min(padded(pairs), size.sentences) if size.kind == "sentences" else padded(pairs)
+
+    def _masks(
+        self, batch: Batch, pairs: np.ndarray, number: int, place: int
+    ) -> dict[str, np.ndarray]:
+        """Masks of a batch; what pads has 1, so that padding changes no other number."""
+        key = np.random.SeedSequence(self.seed, spawn_key=(2, number, place))
+        source, target = self.corpus.lengths[pairs].max(axis=0)
+        drawn = masks(
+            self.structure,
+            self.rates,
+            np.random.Generator(np.random.PCG64(key)),
+            len(pairs),
+            int(source),
+            int(target),
+        )
+        rows = len(batch.source)
+        widths = {"source": batch.source.shape[1], "target": batch.target.shape[1]}
+        return {
+            name: np.pad(
+                mask,
+                ((0, rows - len(mask)), (0, widths.get(name, mask.shape[1]) - mask.shape[1])),
+                constant_values=1.0,
+            )
+            for name, mask in drawn.items()
+        }
+
+
+def groups(examples: Iterator[Example], size: int) -> Iterator[list[Example]]:
+    """Examples in groups of one update each; the last of an epoch may be smaller."""
+    group: list[Example] = []
+    for example in examples:
+        group.append(example)
+        if len(group) == size:
+            yield group
+            group = []
+    if group:
+        yield group
 
 
 def batch_size(options: TrainOptions, structure: Structure) -> BatchSize:
     """How many pairs a batch takes."""
-    if options.mini_batch_fit and options.mini_batch_words:
-        raise UsageError("--mini-batch-fit and --mini-batch-words exclude each other")
-    for name in ("mini_batch", "maxi_batch", "max_length", "workspace"):
-        if getattr(options, name) < 1:
-            raise UsageError(f"--{name.replace('_', '-')} must be at least 1")
     if options.mini_batch_fit:
         budget = options.workspace * 2**20
         return BatchSize(
@@ -246,50 +292,3 @@ def memory_of_batch(structure: Structure, sentences: int, source: int, target: i
     positions = source * (18 * levels * s.state + 3 * s.context + 2 * sum(s.source_embeddings))
     attention = 3 * source * s.context
     return 4.0 * sentences * (words + positions + attention)
-
-
-def new_structure(options: TrainOptions, vocabularies: Sequence[Vocabulary]) -> Structure:
-    """The structure that the options describe. Raises UsageError for one that cannot be."""
-    from .structure import Activation, Normalization
-
-    *sources, target = (vocabulary.size for vocabulary in vocabularies)
-    widths = options.dim_factors or ((options.dim_emb,) if len(sources) == 1 else ())
-    if len(widths) != len(sources) or sum(widths) != options.dim_emb:
-        raise UsageError(
-            f"--dim-factors: {len(sources)} widths that add up to --dim-emb {options.dim_emb} "
-            "are needed"
-        )
-    if options.dec_cell_base_depth < 2:
-        raise UsageError("--dec-cell-base-depth: the conditional GRU has at least 2 cells")
-    for name in (
-        "dim_emb", "dim_rnn", "enc_depth", "enc_cell_depth", "dec_depth", "dec_cell_high_depth",
-        "mixture",
-    ):  # fmt: skip
-        if getattr(options, name) < 1:
-            raise UsageError(f"--{name.replace('_', '-')} must be at least 1")
-    shared = options.tied_embeddings_all or options.tied_embeddings_src
-    if shared and (len(sources) > 1 or vocabularies[0].fingerprint != vocabularies[-1].fingerprint):
-        raise UsageError("one embedding for both sides needs one vocabulary for both")
-    return Structure(
-        source_vocabularies=tuple(sources),
-        source_embeddings=tuple(widths),
-        target_vocabulary=target,
-        target_embedding=options.dim_emb,
-        state=options.dim_rnn,
-        encoder_depth=options.enc_depth,
-        encoder_transition=options.enc_cell_depth,
-        decoder_depth=options.dec_depth,
-        decoder_base_transition=options.dec_cell_base_depth,
-        decoder_high_transition=options.dec_cell_high_depth,
-        deep_context=options.deep_context,
-        residual=not options.no_skip,
-        normalization=(
-            Normalization.NEMATUS if options.layer_normalization else Normalization.NONE
-        ),
-        weight_normalization=options.weight_normalization,
-        tied_output=options.tied_embeddings or options.tied_embeddings_all,
-        shared_embeddings=shared,
-        readout_activation=Activation(options.readout_activation),
-        mixture=options.mixture,
-        lexical=options.lexical,
-    )

@@ -98,7 +98,8 @@ class TrainingStep:
             cost, gradients = cost + more, self._add(gradients, others)
         scale = self.loss_scale.scale
         self.optimizer.learning_rate.assign(rate)
-        norm = float(self._update(gradients, tf.constant(1.0 / (divisor * scale), tf.float32)))
+        factor = tf.constant(1.0 / (divisor * scale), tf.float32)
+        norm = float(self._update(cost, gradients, factor))
         cost = float(cost) / scale
         finite = bool(np.isfinite(norm) and np.isfinite(cost))
         self.loss_scale.seen(finite)
@@ -148,8 +149,8 @@ class TrainingStep:
         gradients = tape.gradient(cost, values, unconnected_gradients="zero")
         return cost, [tf.convert_to_tensor(gradient) for gradient in gradients]
 
-    def _apply(self, gradients: list[tf.Tensor], factor: tf.Tensor) -> tf.Tensor:
-        """Regularise, clip, and follow the gradient where it is finite; returns its norm."""
+    def _apply(self, cost: tf.Tensor, gradients: list[tf.Tensor], factor: tf.Tensor) -> tf.Tensor:
+        """Regularise, clip, and follow the gradient where all is finite; returns its norm."""
         how = self.regularization
         gradients = [gradient * factor for gradient in gradients]
         variables = list(self.trained.values())
@@ -173,7 +174,8 @@ class TrainingStep:
                 smooth.assign_add(share * (variable.value - smooth))
             return norm
 
-        return tf.cond(tf.math.is_finite(norm), follow, lambda: norm)
+        finite = tf.math.is_finite(norm) & tf.math.is_finite(cost)
+        return tf.cond(finite, follow, lambda: norm)
 
 
 class LossScale:

@@ -47,10 +47,10 @@ def options_page() -> str:
     """docs/options.md."""
     parts = [NOTICE, "# Options\n"]
     parts.append(
-        "Generated from `cgru_cli/options.py`, `prep_options.py` and `train_options.py`. Aliases are the "
-        "names that Nematus and Marian give the same option. Where no default is shown, the "
-        "model's program or its configuration decides, or nothing is done. Options whose value "
-        "ends in `...` take several values after one flag, or are repeated.\n"
+        "Generated from `cgru_cli/options.py`, `prep_options.py` and `train_options.py`. Aliases "
+        "are the names that Nematus and Marian give the same option. Where no default is shown, "
+        "the model's program or its configuration decides, or nothing is done. Options whose "
+        "value ends in `...` take several values after one flag, or are repeated.\n"
     )
     for command, options in COMMANDS.items():
         parts.append(f"## cgru {command}\n")

@@ -9,8 +9,8 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import (
-    double_precision,
     case,
+    double_precision,
     forced_scores,
     pad_source,
     pad_target,
@@ -250,9 +250,7 @@ def test_any_structure_is_the_oracles(structure, seed):
     """In float64, so that no rounding hides an error; padded by words that do not count."""
     arrays = random_arrays(structure, seed)
     pairs = random_pairs(structure, seed, [(3, 2), (0, 1), (1, 3)])
-    log_p, alignment = forced_in_float64(
-        structure, arrays, *pairs, filler=1, longer=1
-    )
+    log_p, alignment = forced_in_float64(structure, arrays, *pairs, filler=1, longer=1)
     check_against_oracle(structure, arrays, *pairs, log_p, alignment, 1e-10)
 
 

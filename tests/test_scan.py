@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from models import random_arrays, double_precision, pad_source, pad_target, structures, tiny
+from models import double_precision, pad_source, pad_target, random_arrays, structures, tiny
 
 from cgru_cli.dropout import Rates, masks
 from cgru_cli.forced import force_decode, log_probabilities

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # From nothing to a translation system in minutes: make text, prepare it, train, translate, score.
 #
-#   [OUT=quickstart] [DATA=OUT/data] [SOURCE=en] [TARGET=de] [UPDATES=1500]
+#   [OUT=quickstart] [DATA=OUT/data] [SOURCE=en] [TARGET=de] [UPDATES=1000]
 #   recipes/quickstart/run.sh [options of cgru train]
 #
 # The text is of dates, times, quantities, prices and names (data.py). Text of your own is taken
@@ -9,7 +9,7 @@
 # after an interruption and it goes on. Needs: pip install babel num2words
 set -euo pipefail
 
-source=${SOURCE:-en} target=${TARGET:-de} updates=${UPDATES:-1500}
+source=${SOURCE:-en} target=${TARGET:-de} updates=${UPDATES:-1000}
 out=${OUT:-quickstart}
 data=${DATA:-$out/data}
 here=$(cd "$(dirname "$0")" && pwd)
@@ -30,7 +30,7 @@ cgru prep "$out/prep" -s "$data/train.$source" -t "$data/train.$target" \
   --source-lang "$source" --target-lang "$target" --subwords bpe --subword-vocabulary 1000
 
 cgru train "$out/prep" -m "$out/model/model.npz" --dim-emb 64 --dim-rnn 128 --mini-batch 64 \
-  --optimizer adam --learn-rate 0.004 --valid-freq 250u --after "${updates}u" "$@"
+  --learn-rate 0.004 --valid-freq 500u --disp-freq 100u --after "${updates}u" "$@"
 
 cgru translate -m "$out/model/model.npz" < "$data/test.$source" > "$out/test.$target.part"
 mv "$out/test.$target.part" "$out/test.$target"

@@ -1,0 +1,154 @@
+"""What the options of a training say of when and how, understood."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .errors import UsageError
+from .learning_rate import Schedule
+from .patience import Patience
+from .progress import Frequency
+from .train_options import TrainOptions
+
+DEFAULT_METRICS = ("cross-entropy", "bleu")
+
+_AT_LEAST = {
+    "early_stopping": 0, "keep": 0, "disp_first": 0, "after_epochs": 0, "optimizer_delay": 1,
+    "max_nan": 1, "beam_size": 1, "valid_mini_batch": 1, "decay_c": 0, "normalize": 0,
+    "clip_norm": 0, "lr_decay_start": 1, "lr_decay_freq": 1, "mini_batch": 1,
+    "mini_batch_words": 0, "maxi_batch": 1, "max_length": 1, "workspace": 1, "seed": 0,
+}  # fmt: skip
+_SHARES = (
+    "label_smoothing", "exponential_smoothing", "dropout_embedding", "dropout_hidden",
+    "dropout_source", "dropout_target", "dropout_annotation", "dropout_output",
+)  # fmt: skip
+# Options that mean nothing unless another is given.
+_NEEDS = {
+    "lr_warmup_start_rate": "lr_warmup",
+    "lr_decay_start": "lr_decay",
+    "lr_decay_freq": "lr_decay",
+    "lr_decay_strategy": "lr_decay",
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """When to validate, save, show and end; the metrics; the learning rate at any progress."""
+
+    schedule: Schedule
+    metrics: tuple[str, ...]
+    after: tuple[Frequency, ...]
+    valid: Frequency
+    save: Frequency
+    display: Frequency
+
+    @classmethod
+    def of(cls, options: TrainOptions, *, can_validate: bool) -> Plan:
+        """can_validate: whether there is text to validate on; without, no metric is the default.
+
+        Raises UsageError, naming the option, for what cannot be meant.
+        """
+        _check_numbers(options)
+        after = _frequencies(options)
+        metrics = _metrics(options, can_validate)
+        if not metrics and not any(limit.every for limit in after):
+            raise UsageError(
+                "nothing would end this training: name --after or --after-epochs, or text to "
+                "validate on with --valid-sets"
+            )
+        if options.lr_decay and options.lr_decay_strategy == "stalled" and not metrics:
+            raise UsageError(
+                "--lr-decay: without validation nothing stalls; name another --lr-decay-strategy"
+            )
+        return cls(
+            schedule=Schedule(
+                options.learn_rate,
+                _frequency(options, "lr_warmup"),
+                options.lr_warmup_start_rate,
+                _frequency(options, "lr_decay_inv_sqrt"),
+                decay=options.lr_decay,
+                decay_by=options.lr_decay_strategy,
+                decay_start=options.lr_decay_start,
+                decay_every=options.lr_decay_freq,
+            ),
+            metrics=metrics,
+            after=after,
+            valid=_frequency(options, "valid_freq"),
+            save=_frequency(options, "save_freq"),
+            display=_frequency(options, "disp_freq"),
+        )
+
+    def patience(self, options: TrainOptions) -> Patience:
+        """Followers of all metrics, before the first validation."""
+        return Patience(
+            self.metrics,
+            early_stopping=options.early_stopping,
+            on=options.early_stopping_on,
+            decay_after=options.lr_decay_start if options.lr_decay_strategy == "stalled" else 1,
+        )
+
+
+def flag(name: str) -> str:
+    """The option of a field, as it is typed."""
+    return f"--{name.replace('_', '-')}"
+
+
+def _check_numbers(options: TrainOptions) -> None:
+    for name, least in _AT_LEAST.items():
+        if getattr(options, name) < least:
+            raise UsageError(f"{flag(name)} must be at least {least}")
+    for name in _SHARES:
+        if not 0 <= (getattr(options, name) or 0.0) < 1:
+            raise UsageError(f"{flag(name)}: from 0 to below 1 is expected")
+    if options.mini_batch_fit and options.mini_batch_words:
+        raise UsageError("--mini-batch-fit and --mini-batch-words exclude each other")
+    default = TrainOptions()
+    for name, other in _NEEDS.items():
+        if getattr(options, name) != getattr(default, name) and not _is_on(options, other):
+            raise UsageError(f"{flag(name)} means nothing without {flag(other)}")
+    if options.lr_decay_freq != 1 and options.lr_decay_strategy == "stalled":
+        raise UsageError(
+            "--lr-decay-freq is for the strategies epoch and batches; with stalled, "
+            "--lr-decay-start says how many stalled validations decay the rate"
+        )
+
+
+def _is_on(options: TrainOptions, name: str) -> bool:
+    value = getattr(options, name)
+    return bool(_frequency(options, name).every if isinstance(value, str) else value)
+
+
+def _frequency(options: TrainOptions, name: str) -> Frequency:
+    try:
+        return Frequency.parse(getattr(options, name))
+    except UsageError as error:
+        raise UsageError(f"{flag(name)}: {error}") from None
+
+
+def _frequencies(options: TrainOptions) -> tuple[Frequency, ...]:
+    """The limits of training."""
+    try:
+        after = Frequency.parse_all(options.after)
+    except UsageError as error:
+        raise UsageError(f"--after: {error}") from None
+    if options.after_epochs:
+        after = (*after, Frequency(options.after_epochs, "e"))
+    return after
+
+
+def _metrics(options: TrainOptions, can_validate: bool) -> tuple[str, ...]:
+    asked = options.valid_metrics
+    scripted = options.valid_script is not None
+    if "translation" in asked and not scripted:
+        raise UsageError("--valid-metrics translation needs --valid-script-path")
+    if _frequency(options, "valid_freq").every == 0:
+        return ()
+    if not can_validate:
+        for name in ("valid_metrics", "valid_script", "valid_translation_output"):
+            if getattr(options, name):
+                raise UsageError(
+                    f"{flag(name)}: there is no text to validate on; name it with --valid-sets"
+                )
+        return ()
+    metrics = asked or DEFAULT_METRICS
+    return (*metrics, "translation") if scripted and "translation" not in metrics else metrics

@@ -1,0 +1,155 @@
+"""The parts that the training loop works with, made as the options say."""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+from typing import TYPE_CHECKING
+
+from . import learning_curves
+from .corpus import Corpus
+from .errors import CgruError
+from .model_file import Model
+from .preprocessing import Preprocessing
+from .run_folder import RunFolder
+from .starting_model import Beginning
+from .train_options import TrainOptions
+from .training_data import Data, Texts, memory_of_batch
+from .training_plan import Plan
+
+if TYPE_CHECKING:
+    from .summaries import Summaries
+    from .training_step import TrainingStep
+    from .validation import Validator
+
+# Arrays of the model's size that an optimizer needs, with weights and gradient.
+_COPIES = {"sgd": 2, "adagrad": 3, "rmsprop": 3}
+_MORE_COPIES = 4
+
+
+def training_step(model: Model, options: TrainOptions, jit: bool) -> TrainingStep:
+    """The step, with the model's weights and a new optimizer. Raises UsageError for its numbers."""
+    from .model import ConditionalGRU
+    from .optimizers import optimizer
+    from .training_step import Regularization, TrainingStep
+
+    policy = options.precision if options.precision == "float32" else f"mixed_{options.precision}"
+    regularization = Regularization(
+        label_smoothing=options.label_smoothing,
+        clip_norm=options.clip_norm,
+        decay_c=options.decay_c,
+        smoothing=options.exponential_smoothing,
+    )
+    return TrainingStep(
+        ConditionalGRU(model.structure, model.arrays, dtype=policy),
+        optimizer(options.optimizer, options.optimizer_params, options.learn_rate),
+        regularization,
+        jit=jit,
+    )
+
+
+def faster_compiled(model: Model, options: TrainOptions, corpus: Corpus) -> bool:
+    """Whether a step is faster compiled: never on CPUs, measured on the first batch elsewhere."""
+    import tensorflow as tf
+
+    from .objective import Examples
+
+    if not tf.config.get_visible_devices("GPU"):
+        return False
+    seconds = {}
+    for jit in (False, True):
+        step = training_step(model, options, jit)
+        example = next(Data.of(corpus, model.structure, options, grid=jit).epoch(0, 0))
+        examples = Examples(*example.batch[:4])
+        for _ in range(3):  # the first one traces and compiles
+            begun = time.perf_counter()
+            cost, _ = step.gradients(examples, example.masks)
+            float(cost)
+            seconds[jit] = time.perf_counter() - begun
+    return seconds[True] < seconds[False]
+
+
+def validator(
+    plan: Plan, options: TrainOptions, texts: Texts, begun: Beginning
+) -> Validator | None:
+    """What measures the metrics; None where there are none. Raises CgruError for its text."""
+    if not plan.metrics:
+        return None
+    from .validation import ValidationSettings, Validator
+
+    model, (*sources, target), _ = begun
+    settings = ValidationSettings(
+        metrics=plan.metrics,
+        source=texts.dev[0],
+        target=texts.dev[1],
+        reference=texts.reference,
+        script=options.valid_script,
+        output=options.valid_translation_output,
+        beam_size=options.beam_size,
+        normalize=options.normalize,
+        mini_batch=options.valid_mini_batch,
+    )
+    preprocessing = texts.preprocessing and Preprocessing.read(texts.preprocessing)
+    return Validator(settings, model.structure, sources, target, preprocessing, options.precision)
+
+
+def check_extras(options: TrainOptions) -> None:
+    """Raises CgruError at once, not after an hour, where an option needs what is not installed."""
+    if options.plot:
+        learning_curves.check_installed()
+    if options.tensorboard and importlib.util.find_spec("tensorboard") is None:
+        raise CgruError("--tensorboard needs tensorboard: pip install 'cgru[tensorboard]'")
+
+
+def board(options: TrainOptions, runs: RunFolder) -> Summaries | None:
+    """TensorBoard's files, where they are asked for."""
+    if not options.tensorboard:
+        return None
+    from .summaries import Summaries
+
+    return Summaries(runs.beside(".tensorboard"))
+
+
+def greeting(model: Model, corpus: Corpus, options: TrainOptions, jit: bool) -> str:
+    """What the log of a training begins with."""
+    s = model.structure
+    return (
+        f"Training {model.parameter_count:,} parameters on {len(corpus):,} pairs "
+        f"({_left_out(corpus)}), vocabularies {s.source_vocabularies} and "
+        f"{s.target_vocabulary}, {'XLA' if jit else 'no XLA'}, {options.precision}"
+    )
+
+
+def _left_out(corpus: Corpus) -> str:
+    """Which pairs of the text are not trained on as they are."""
+    return ", ".join(f"{count:,} {why}" for why, count in corpus.skipped.items())
+
+
+def describe(options: TrainOptions, begun: Beginning, corpus: Corpus) -> None:
+    """Sizes, memory and the first batch, on standard output."""
+    model, _, notes = begun
+    s = model.structure
+    first = next(Data.of(corpus, s, options, grid=False).epoch(0, 0)).batch
+    words = corpus.lengths.sum(axis=0)
+    copies = _COPIES.get(options.optimizer, _MORE_COPIES) + (options.exponential_smoothing > 0)
+    rows, source = first.source_mask.shape
+    target = first.target.shape[1]
+    arrays = model.parameter_count * 4 * copies / 2**20
+    batch = memory_of_batch(s, rows, source, target) / 2**20
+    print(*notes, sep="\n", end="\n" * bool(notes))
+    print(f"pairs: {len(corpus):,} ({_left_out(corpus)})")
+    print(f"words with EOS: source {words[0]:,}, target {words[1]:,}")
+    print(
+        f"model: {model.parameter_count:,} parameters; embeddings {s.source_embeddings} and "
+        f"{s.target_embedding}, state {s.state}, vocabularies {s.source_vocabularies} and "
+        f"{s.target_vocabulary}"
+    )
+    print(
+        f"memory: model, gradient and optimizer {arrays:,.1f} MiB, the first batch about "
+        f"{batch:,.1f} MiB"
+    )
+    print(
+        f"first batch: {first.sentences} pairs of up to {source} and {target} words with EOS, "
+        f"{first.words} target words"
+    )
+    print("its first pair:", *first.source[0, :, 0], "->", *first.target[0])
