@@ -18,7 +18,6 @@ import argparse
 import dataclasses
 import json
 import os
-import resource
 import shutil
 import statistics
 import subprocess
@@ -27,6 +26,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from measuring import Run, cpu_seconds, process
 from padding import pad
 
 from cgru_cli import archive, model_file, model_vocabularies, model_writer, runtime
@@ -53,30 +53,6 @@ def main() -> None:
         bench = Bench(arguments, Path(folder))
         for part in arguments.parts:
             getattr(bench, part)()
-
-
-def cpu_seconds(who: int = resource.RUSAGE_SELF) -> float:
-    usage = resource.getrusage(who)
-    return usage.ru_utime + usage.ru_stime
-
-
-@dataclasses.dataclass
-class Run:
-    """One process: seconds, and peak memory in MiB."""
-
-    wall: float
-    cpu: float
-    peak: float
-
-
-def process(command: list[str], stdout=subprocess.DEVNULL) -> Run:
-    start = time.perf_counter()
-    child = subprocess.Popen(command, stdout=stdout, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(child.pid, 0)
-    wall = time.perf_counter() - start
-    if status:
-        raise SystemExit(f"failed: {' '.join(command)}")
-    return Run(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
 class Bench:

@@ -21,6 +21,7 @@ from .options import (
     statements,
 )
 from .prep_options import PrepOptions
+from .score_options import REFUSED_BY_SCORE, ScoreOptions
 from .train_options import REFUSED_BY_TRAIN, TrainOptions
 
 
@@ -172,6 +173,29 @@ def translate(options: TranslateOptions) -> None:
         with stop_cleanly():
             run(options)
     except OutputClosed:  # nobody reads on, as behind `| head`
+        return
+
+
+@main.command(cls=Command, options=ScoreOptions, refused=REFUSED_BY_SCORE)
+def score(options: ScoreOptions) -> None:
+    """Score given translations: log-probabilities, line by line.
+
+    \b
+    cgru score -m model.npz -s src.txt -t trg.txt > scores.txt
+    paste src.txt trg.txt | cgru score -m model.npz
+    cgru score -m model.npz -s src.txt --n-best list.txt > rescored.txt
+
+    The model's dialect, configuration and vocabularies are found by themselves. Long options of
+    Nematus and Marian are understood.
+    """
+    from .lines import OutputClosed
+    from .score import run
+    from .signals import stop_cleanly
+
+    try:
+        with stop_cleanly():
+            run(options)
+    except OutputClosed:
         return
 
 

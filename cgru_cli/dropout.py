@@ -42,7 +42,8 @@ def masks(
 ) -> dict[str, np.ndarray]:
     """Masks by the path of the matrix whose input they multiply: (B,N), 0 or 1/(1-p), float32.
 
-    And by name `source` (B,S), `target` (B,T) for whole words, `annotations` (B,C).
+    And by name `source` (B,S) and `target` (B,T) for whole words, the target's being that before
+    each position; `annotations` (B,C).
     """
     widths = {
         "source": (rates.source, source_length),

@@ -63,6 +63,34 @@ def unroll(
     return Unrolled(recurrence, of_previous, words)
 
 
+class Words(NamedTuple):
+    """The target positions of a batch that do not pad, N of T*B, side by side."""
+
+    index: tf.Tensor  # (N,) int32: flat positions, time first
+    places: tf.Tensor  # (T*B,) int32: where each position went, N where nowhere
+    sentence: tf.Tensor  # (N,) int32: whose word it is
+
+    @classmethod
+    def of(cls, mask: tf.Tensor) -> Words:
+        """mask: (B,T), 1 at words."""
+        flat = tf.reshape(tf.transpose(mask), [-1])
+        index = tf.cast(tf.where(flat > 0)[:, 0], tf.int32)
+        count = tf.size(index)
+        places = tf.tensor_scatter_nd_update(
+            tf.fill(tf.shape(flat), count), index[:, None], tf.range(count)
+        )
+        return cls(index, places, index % tf.shape(mask)[0])
+
+    def taken(self, x: tf.Tensor) -> tf.Tensor:
+        """(B,T) -> (N,)."""
+        return tf.gather(tf.reshape(tf.transpose(x), [-1]), self.index)
+
+    def put_back(self, x: tf.Tensor, batch: tf.Tensor) -> tf.Tensor:
+        """(N,) -> (B,T), 0 where a position pads; batch: of which only the shape counts."""
+        flat = tf.gather(tf.concat([x, tf.zeros_like(x[:1])], axis=0), self.places)
+        return tf.transpose(tf.reshape(flat, tf.shape(tf.transpose(batch))))
+
+
 def force_decode(
     network: Network,
     source: tf.Tensor,

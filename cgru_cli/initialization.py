@@ -13,8 +13,8 @@ SCHEMES = ("scaled", "nematus", "glorot")
 def initial_arrays(structure: Structure, scheme: str, seed: int) -> dict[str, np.ndarray]:
     """Every parameter by name, float32, from the seed alone.
 
-    - nematus: orthogonal recurrent matrices, each gate on its own, N(0, 0.01) elsewhere, as
-      DL4MT and Nematus have it;
+    - nematus: orthogonal recurrent matrices, each gate on its own, and so where a cell's input
+      is as wide as its state; N(0, 0.01) elsewhere, as DL4MT and Nematus have it;
     - glorot: uniform within sqrt(6 / (rows + columns)) (Glorot and Bengio 2010), everywhere, as
       Marian has it;
     - scaled: orthogonal recurrent matrices, embeddings N(0, 1 / sqrt(width)), Glorot's elsewhere;
@@ -42,7 +42,7 @@ def _initial(
 ) -> np.ndarray:
     if row.initializer in ("zeros", "ones"):
         return np.full(size, float(row.initializer == "ones"))
-    if row.initializer == "orthogonal" and scheme != "glorot" and size[1] % size[0] == 0:
+    if _is_orthogonal(row, size, scheme):
         blocks = [_orthogonal(size[0], rng) for _ in range(size[1] // size[0])]
         return np.concatenate(blocks, axis=1)
     if scheme == "nematus":
@@ -51,6 +51,15 @@ def _initial(
         return rng.normal(0, size[1] ** -0.5, size)
     limit = np.sqrt(6 / sum(size))
     return rng.uniform(-limit, limit, size)
+
+
+def _is_orthogonal(row: Parameter, size: tuple[int, ...], scheme: str) -> bool:
+    if scheme == "glorot":
+        return False
+    if row.initializer == "orthogonal":
+        return size[1] % size[0] == 0
+    gates = 2 if row.shape[-1] == "2D" else 1
+    return scheme == "nematus" and row.cell is not None and size[1] == gates * size[0]
 
 
 def _orthogonal(width: int, rng: np.random.Generator) -> np.ndarray:

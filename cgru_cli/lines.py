@@ -126,6 +126,23 @@ class _Input:
             os.close(self._fd)
 
 
+def count_lines(paths: Iterable[Source]) -> int | None:
+    """How many lines these have, or None if one is no file that can be read twice."""
+    count = 0
+    for path in paths:
+        if _is_standard(path) or not _is_regular(path):
+            return None
+        given, last = _Input(path), b"\n"
+        try:
+            while data := given.read(None):
+                count += data.count(b"\n")
+                last = data[-1:]
+        finally:
+            given.close()
+        count += last != b"\n"
+    return count
+
+
 class LineReader:
     """Lines of one or several inputs in order: paths (`.gz` is decompressed), "-" or None = stdin.
 

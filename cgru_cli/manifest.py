@@ -189,25 +189,17 @@ class Folder:
     def _recorded(self, path: Path, force: bool = False) -> dict[str, Any] | None:
         try:
             values = json.loads(path.read_bytes())
-            if values["version" if path.name == FILE else "request"] is None:
-                raise ValueError
-            for step in values.get("steps", {}).values():
-                if set(step) != {"files", "data", "seconds"}:
-                    raise ValueError
-            if not isinstance(values["versions"], dict):
-                raise ValueError
-            difference(values["request"], values["request"])  # that it can be compared
-            if path.name == FILE and any(not e["sha256"] for e in values["outputs"].values()):
-                raise ValueError
-            return values
         except FileNotFoundError:
             return None
         except OSError as error:
             raise CgruError(f"{path}: cannot be read: {error.strerror}") from error
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            if force:
-                return None
-            raise CgruError(f"{path}: damaged; --force to make the folder anew") from error
+        except (ValueError, RecursionError):
+            values = None
+        if _is_whole(values, path.name == FILE):
+            return values
+        if force:
+            return None
+        raise CgruError(f"{path}: damaged; --force to make the folder anew")
 
     def _clear(self) -> None:
         """Remove what an earlier run made, its manifest first."""
@@ -228,6 +220,33 @@ class Folder:
                 found = re.fullmatch(r"\.(.+)\.[0-9a-f]{12}\.tmp", path.name)
                 if found and (folder == self.work or _OUTPUT.fullmatch(found[1])):
                     path.unlink()
+
+
+def _is_whole(record: Any, is_manifest: bool) -> bool:
+    """Whether a manifest or a state holds all that is read of it, of the kinds that are written."""
+    try:
+        request = record["request"]
+        mappings = [request["options"], record["versions"]]
+        texts = [entry[key] for entry in request["inputs"] for key in ("role", "path", "sha256")]
+        numbers = [entry["number"] for entry in request["inputs"]]
+        if is_manifest:
+            numbers.append(record["version"])
+            names = list(record["outputs"])
+            texts += [entry["sha256"] for entry in record["outputs"].values()]
+        else:
+            names = []
+            for step in record["steps"].values():
+                texts += step["files"].values()
+                mappings.append(step["data"])
+                numbers.append(step["seconds"])
+    except (KeyError, TypeError, AttributeError):
+        return False
+    return (
+        all(isinstance(mapping, dict) for mapping in mappings)
+        and all(isinstance(text, str) for text in texts)
+        and all(isinstance(number, (int, float)) for number in numbers)
+        and all(_OUTPUT.fullmatch(name) for name in names)
+    )
 
 
 def writes(folder: str | os.PathLike[str], path: str | os.PathLike[str]) -> bool:

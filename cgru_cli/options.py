@@ -44,6 +44,18 @@ def option(default: Any, help: str, *flags: str, **more: Any) -> Any:
     return field(default=default, metadata={"flag": Flag(help, flags, **more)})
 
 
+def device_option() -> Any:
+    """Where a command computes."""
+    help = "where to compute; a GPU if there is one, else the CPU"
+    return option(None, help, "--device", metavar="cpu|gpu[:N]")
+
+
+def threads_option() -> Any:
+    """How many threads a command computes with."""
+    help = "threads to compute with; all processors if not given"
+    return option(None, help, "--cpu-threads", kind=int, metavar="N")
+
+
 def statements(options: type) -> dict[str, tuple[Flag, Any]]:
     """Each option of a dataclass: its flag and its default, by field name."""
     return {f.name: (f.metadata["flag"], f.default) for f in dataclasses.fields(options)}
@@ -280,14 +292,8 @@ class TranslateOptions:
         2048, "memory that a mini-batch may take beside the model; smaller batches keep to it",
         "-w", "--workspace", kind=int, metavar="MB", unit="MiB",
     )  # fmt: skip
-    device: str | None = option(
-        None, "where to compute; a GPU if there is one, else the CPU", "--device",
-        metavar="cpu|gpu[:N]",
-    )  # fmt: skip
-    cpu_threads: int | None = option(
-        None, "threads to compute with; all processors if not given", "--cpu-threads", kind=int,
-        metavar="N",
-    )  # fmt: skip
+    device: str | None = device_option()
+    cpu_threads: int | None = threads_option()
     precision: str = option(
         "float32", "of the products; state and softmax stay float32", "--precision",
         choices=("float32", "bfloat16"),

@@ -94,7 +94,7 @@ class Layout:
                 f"alignment {self.alignment}: must be hard, soft or a threshold"
                 " above 0 and at most 1"
             )
-        if self.program == "amun" and self._format == "nematus" and self.n_best:
+        if self.program == "amun" and self.format == "nematus" and self.n_best:
             raise UsageError("amun prints no Nematus alignment in n-best lists; ask for soft")
 
     def render(
@@ -107,7 +107,7 @@ class Layout:
         Without hypotheses: an empty line, in n-best lists nothing (Nematus-TF: padding).
         """
         entries = list(self._entries(line_number, source, hypotheses))
-        if self._format == "json" and self.program != "nematus" and entries:
+        if self.format == "json" and self.program != "nematus" and entries:
             entries = [("", block) for _, block in entries]
         return "".join(text + block for text, block in entries) or self._nothing()
 
@@ -124,7 +124,8 @@ class Layout:
         return text or ("" if blocks else self._nothing()), blocks
 
     @property
-    def _format(self) -> AlignmentFormat | None:
+    def format(self) -> AlignmentFormat | None:
+        """Of the alignments, None where there are none."""
         if self.alignment is None:
             return None
         return self.alignment_format or _DEFAULT_FORMAT.get(self.program, "marian")
@@ -140,17 +141,18 @@ class Layout:
         shown = hypotheses if self.n_best else hypotheses[:1]
         for rank, hypothesis in enumerate(shown):
             if self.right_left:
-                hypothesis = self._in_reading_order(hypothesis)
+                hypothesis = self.in_reading_order(hypothesis)
             text = line(number, hypothesis) + "\n"
-            block = self._block(number, rank, source, hypothesis)
-            if self.program == "amun" and self._format == "nematus":
+            block = self.block(number, rank, source, hypothesis)
+            if self.program == "amun" and self.format == "nematus":
                 text = ""  # its header holds the translation
             yield text, block
         if self.n_best and self.program == "nematus-tf":
             for _ in range(self.beam_size - len(hypotheses)):
                 yield line(number, _PADDING) + "\n", ""
 
-    def _in_reading_order(self, hypothesis: Hypothesis) -> Hypothesis:
+    def in_reading_order(self, hypothesis: Hypothesis) -> Hypothesis:
+        """What a right-to-left model wrote, as it is read."""
         turned = hypothesis._replace(tokens=list(reversed(hypothesis.tokens)))
         if self.program == "marian":  # leaves scores and alignment as they were decoded
             return turned
@@ -172,21 +174,21 @@ class Layout:
         if self.program == "nematus":
             cost = self._nematus_cost(hypothesis)
             # Length-normalised costs became float64 by their division.
-            line += repr(cost) if self.normalize else _numpy_float32(cost)
+            line += repr(cost) if self.normalize else numpy_float32(cost)
             return f"{line} ||| {_probabilities(hypothesis)}" if self.word_scores else line
         if self.program == "nematus-tf":
-            return line + _numpy_float32(hypothesis.total)
+            return line + numpy_float32(hypothesis.total)
         if self.program == "dl4mt":
             # DL4MT itself prints no lists; these are gen_sample's values as Python writes them.
-            line += repr(_float32(_cost(hypothesis.score)))
-            return f"{line} ||| {_cost(hypothesis.total)!r}" if self.normalize else line
-        write = _amun_float if self.program == "amun" else _c_float
+            line += repr(_float32(cost_of(hypothesis.score)))
+            return f"{line} ||| {cost_of(hypothesis.total)!r}" if self.normalize else line
+        write = _amun_float if self.program == "amun" else c_float
         scores = hypothesis.model_scores or (hypothesis.score,)
         features = " ".join(f"F{i}= {write(score)}" for i, score in enumerate(scores))
         return f"{line}{features} ||| {write(hypothesis.total)}"
 
     def _nematus_cost(self, hypothesis: Hypothesis) -> float:
-        cost = _cost(hypothesis.total)
+        cost = cost_of(hypothesis.total)
         return cost if self.normalize else _float32(cost)
 
     def _text(self, hypothesis: Hypothesis) -> str:
@@ -199,8 +201,8 @@ class Layout:
     def _fields(self, hypothesis: Hypothesis) -> str:
         """` ||| ALIGNMENT ||| WordScores= ..`, as far as they are wanted inside the line."""
         fields = ""
-        if self._format in ("marian", "amun"):
-            fields = f" ||| {self._inline_alignment(hypothesis)}"
+        if self.format in ("marian", "amun"):
+            fields = f" ||| {self.inline_alignment(hypothesis)}"
             if self.program == "amun":  # which writes every space in front of a pair
                 fields = fields.rstrip(" ")
         if self.word_scores and self.program != "nematus":
@@ -208,9 +210,10 @@ class Layout:
             fields += f" ||| WordScores={scores}"
         return fields
 
-    def _inline_alignment(self, hypothesis: Hypothesis) -> str:
+    def inline_alignment(self, hypothesis: Hypothesis) -> str:
+        """The alignment in the formats that stand inside a line."""
         weights = _weights(hypothesis)
-        if self._format == "amun":
+        if self.format == "amun":
             # amun leaves the last row out: EOS's, and also a cut hypothesis's last word.
             weights = weights[:-1]
         if self.alignment == "soft":
@@ -221,14 +224,15 @@ class Layout:
             pairs = list(enumerate(weights.argmax(axis=1).tolist()))  # ties: the first, as Marian
         else:
             pairs = np.argwhere(weights > np.float32(self.alignment)).tolist()
-        if self._format == "amun":
+        if self.format == "amun":
             return " ".join(f"{t}-{s}" for t, s in pairs)
         return " ".join(f"{s}-{t}" for s, t in sorted((s, t) for t, s in pairs))
 
-    def _block(self, number: int, rank: int, source: Sequence[str], hypothesis: Hypothesis) -> str:
-        if self._format == "nematus":
+    def block(self, number: int, rank: int, source: Sequence[str], hypothesis: Hypothesis) -> str:
+        """The alignment in the formats that have lines of their own; "" in others."""
+        if self.format == "nematus":
             return self._nematus_block(number, source, hypothesis)
-        if self._format == "json":
+        if self.format == "json":
             if self.program == "nematus":
                 return _nematus_json(number, rank if self.n_best else 0, source, hypothesis)
             return self._json(number, source, hypothesis)
@@ -238,14 +242,14 @@ class Layout:
         weights = _weights(hypothesis)
         if self.program == "amun":  # a cost per row whatever the normalisation, C++'s digits
             target = self._text(hypothesis)
-            cost = _c_float(_cost(hypothesis.score) / max(1, len(weights)))
+            cost = c_float(cost_of(hypothesis.score) / max(1, len(weights)))
             length = len(weights)
             rows = [" ".join(map(_C_FLOAT, row)) for row in weights.tolist()]
         else:
             target = " ".join(hypothesis.tokens)
             cost = _python2_float(self._nematus_cost(hypothesis))
             length = len(hypothesis.tokens) + 1  # also of a hypothesis without EOS
-            rows = [" ".join(map(_numpy_float32, row)) for row in weights]
+            rows = [" ".join(map(numpy_float32, row)) for row in weights]
         sizes = f"{len(source) + 1} {length}"
         header = f"{number} ||| {target} ||| {cost} ||| {' '.join(source)} ||| {sizes}"
         return "\n".join([header, *(rows or [""])]) + "\n\n"
@@ -273,7 +277,7 @@ def _nematus_json(number: int, rank: int, source: Sequence[str], hypothesis: Hyp
     """
     sources, targets = [*source, _EOS], [*hypothesis.tokens, _EOS]
     links = [
-        (target, word, _numpy_float32(weight), number, number + rank)
+        (target, word, numpy_float32(weight), number, number + rank)
         for target, row in zip(targets, _weights(hypothesis), strict=False)
         for word, weight in zip(sources, row, strict=False)
     ]
@@ -295,7 +299,8 @@ def _probabilities(hypothesis: Hypothesis) -> str:
     return " ".join(map(_python2_float, probabilities))
 
 
-def _cost(score: float) -> float:
+def cost_of(score: float) -> float:
+    """-log p of log p."""
     return 0.0 - float(score)  # not -score, which makes -0.0 of 0.0
 
 
@@ -303,7 +308,7 @@ def _float32(value: float) -> float:
     return float(np.float32(value))
 
 
-def _c_float(value: float) -> str:
+def c_float(value: float) -> str:
     """As C++'s ostream writes a float: 6 significant digits."""
     return _C_FLOAT(_float32(value))
 
@@ -313,7 +318,7 @@ def _amun_float(value: float) -> str:
     return f"{_float32(value):.3f}"
 
 
-def _numpy_float32(value: float) -> str:
+def numpy_float32(value: float) -> str:
     """As NumPy 1 writes a float32: the fewest digits that give it back, exponents from 1e16 on."""
     return repr(float(str(np.float32(value))))  # NumPy 2's own str begins exponents earlier
 

@@ -144,7 +144,7 @@ class Plan:
             normalize=normalize,
             word_penalty=penalty,
             suppress_unk=options.suppress_unk or not (program.allow_unk or options.allow_unk),
-            weights=_weights(options, len(models), sums=bool(compat) and program.sums),
+            weights=weights_of(options.weights, len(models), sums=bool(compat) and program.sums),
             mini_batch=mini_batch,
             maxi_batch=maxi_batch,
             layout=_layout(options, program, beam_size, normalize, right_left),
@@ -170,28 +170,37 @@ class Plan:
         return self.program.search if self.options.compat else "shrinking"
 
 
-def _weights(options: TranslateOptions, count: int, sums: bool) -> tuple[float, ...]:
-    weights = options.weights or (1.0,) * count
+def weights_of(given: tuple[float, ...], count: int, sums: bool) -> tuple[float, ...]:
+    """The weights of an ensemble of so many models: as given, else 1 each, or their mean's.
+
+    Raises UsageError for another number of them, or where all are zero.
+    """
+    weights = given or (1.0,) * count
     if not any(weights):
         raise UsageError("--weights: all are zero")
     if len(weights) != count:
         raise UsageError(f"--weights: {len(weights)} given for {count} models")
-    if sums or options.weights:
+    if sums or given:
         return weights
     return tuple(weight / count for weight in weights)
+
+
+def alignment_of(asked: str | None) -> str | float | None:
+    """What --alignment means. Raises UsageError for what it cannot."""
+    if asked in (None, "hard", "soft"):
+        return asked
+    try:
+        return float(asked)
+    except ValueError:
+        raise UsageError(
+            f"--alignment {asked}: hard, soft or a number from 0 to 1 is expected"
+        ) from None
 
 
 def _layout(
     options: TranslateOptions, program: Program, beam: int, normalize: float, right_left: bool
 ) -> Layout:
-    alignment: str | float | None = options.alignment
-    if alignment not in (None, "hard", "soft"):
-        try:
-            alignment = float(alignment)
-        except ValueError:
-            raise UsageError(
-                f"--alignment {alignment}: hard, soft or a number from 0 to 1 is expected"
-            ) from None
+    alignment = alignment_of(options.alignment)
     kind = "json" if options.json_alignment else options.alignment_format
     if alignment is None and (kind or options.output_alignment):
         alignment = "soft"

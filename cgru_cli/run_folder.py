@@ -87,16 +87,17 @@ class RunFolder:
         except OSError as error:
             raise CgruError(f"{self.model.parent}: {error.strerror or error}") from None
         try:
-            self._remove_interrupted()
             yield
         finally:
             lock.release()
 
-    def _remove_interrupted(self) -> None:
+    def remove_interrupted(self, vocabularies: Sequence[Vocabulary]) -> None:
         """Remove what a kill left of files that were being written."""
-        for path in self.model.parent.glob(f".{glob.escape(self.model.name)}.*.tmp"):
-            with contextlib.suppress(OSError):
-                path.unlink()
+        names, _ = model_vocabularies.plan(vocabularies, self.model.parent, "npz", True)
+        for name in (self.model.name, *names):
+            for path in self.model.parent.glob(f".{glob.escape(name)}.*.tmp"):
+                with contextlib.suppress(OSError):
+                    path.unlink()
 
     def save(self, arrays: Mapping[str, np.ndarray], values: Mapping[str, Any]) -> None:
         """Replace the state. Raises CgruError, and leaves the old one, where that fails."""

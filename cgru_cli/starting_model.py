@@ -112,7 +112,7 @@ def new_structure(options: TrainOptions, vocabularies: Sequence[Vocabulary]) -> 
         "mixture",
     ):  # fmt: skip
         if getattr(options, name) < 1:
-            raise UsageError(f"--{name.replace('_', '-')} must be at least 1")
+            raise UsageError(f"{flag(name)} must be at least 1")
     shared = options.tied_embeddings_all or options.tied_embeddings_src
     if shared and (len(sources) > 1 or vocabularies[0].fingerprint != vocabularies[-1].fingerprint):
         raise UsageError("one embedding for both sides needs one vocabulary for both")

@@ -105,8 +105,8 @@ def _json(content: str, path: str) -> list[tuple[str, Any]]:
 def _yaml(content: str, path: str) -> list[tuple[str, Any]]:
     import yaml
 
-    if not content.strip():
-        return []
+    if all(not line or line.startswith("#") for line in map(str.strip, content.splitlines())):
+        return []  # nothing but comments
     values = parse_yaml(content, path)
     names = [key.value for key, _ in yaml.compose(content, yaml.SafeLoader).value]
     if len(names) > len(values):

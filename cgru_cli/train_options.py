@@ -1,135 +1,16 @@
-"""The options of `cgru train`, said once: name, default, help, unit, and legacy aliases."""
+"""The options of `cgru train`: what is trained by `ModelOptions`, how it is trained here."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .options import option
+from .model_options import ModelOptions
+from .options import device_option, option, threads_option
 
 
 @dataclass(frozen=True)
-class TrainOptions:
+class TrainOptions(ModelOptions):
     """`cgru train [DATA] -m MODEL`."""
-
-    model: str | None = option(
-        None, "model to train; its folder keeps all that belongs to the run", "-m", "--model",
-        metavar="MODEL.npz", aliases=("--saveto",),
-    )  # fmt: skip
-    train_sets: tuple[str, ...] = option(
-        (), "source and target text (several pairs: all sources, then all targets); "
-        "not needed with DATA", "-t", "--train-sets", metavar="SRC TRG", many=True,
-        aliases=("--datasets",),
-    )  # fmt: skip
-    source_dataset: str | None = option(
-        None, "Nematus' way to name the source of --train-sets", "--source-dataset",
-        metavar="FILE", aliases=("--source_dataset",),
-    )  # fmt: skip
-    target_dataset: str | None = option(
-        None, "Nematus' way to name the target of --train-sets", "--target-dataset",
-        metavar="FILE", aliases=("--target_dataset",),
-    )  # fmt: skip
-    vocabularies: tuple[str, ...] = option(
-        (), "vocabularies, source (one a factor) then target; not needed with DATA",
-        "-v", "--vocabs", metavar="SRC TRG", many=True, aliases=("--dictionaries",),
-    )  # fmt: skip
-    config: str | None = option(
-        None, "options from a .yml or .json file; those on the command line win", "-c", "--config",
-        metavar="FILE",
-    )  # fmt: skip
-    dump_config: bool = option(
-        False, "print the options in force as .yml, and do nothing else", "--dump-config",
-        kind=bool,
-    )  # fmt: skip
-    dry_run: bool = option(
-        False, "print sizes, an estimate of memory and the first batch, and do nothing else",
-        "--dry-run", kind=bool,
-    )  # fmt: skip
-
-    dim_emb: int = option(
-        512, "width of the word embeddings", "--dim-emb", kind=int, metavar="N",
-        aliases=("--embedding_size", "--dim_word"),
-    )  # fmt: skip
-    dim_rnn: int = option(
-        1024, "width of the recurrent states", "--dim-rnn", kind=int, metavar="N",
-        aliases=("--state_size", "--dim"),
-    )  # fmt: skip
-    dim_vocabs: tuple[int, ...] = option(
-        (), "words taken from each vocabulary; 0 for all", "--dim-vocabs", kind=int,
-        metavar="N...", many=True,
-    )  # fmt: skip
-    dim_factors: tuple[int, ...] = option(
-        (), "embedding width of each source factor; they add up to --dim-emb", "--dim-factors",
-        kind=int, metavar="N...", many=True, aliases=("--dim_per_factor",),
-    )  # fmt: skip
-    enc_depth: int = option(
-        1, "levels of the encoder", "--enc-depth", kind=int, metavar="N",
-        aliases=("--rnn_enc_depth",),
-    )  # fmt: skip
-    enc_cell_depth: int = option(
-        1, "cells of an encoder transition", "--enc-cell-depth", kind=int, metavar="N",
-        aliases=("--rnn_enc_transition_depth",),
-    )  # fmt: skip
-    dec_depth: int = option(
-        1, "levels of the decoder", "--dec-depth", kind=int, metavar="N",
-        aliases=("--rnn_dec_depth",),
-    )  # fmt: skip
-    dec_cell_base_depth: int = option(
-        2, "cells of the decoder's conditional transition", "--dec-cell-base-depth", kind=int,
-        metavar="N", aliases=("--rnn_dec_base_transition_depth",),
-    )  # fmt: skip
-    dec_cell_high_depth: int = option(
-        1, "cells of a transition in higher decoder levels", "--dec-cell-high-depth", kind=int,
-        metavar="N", aliases=("--rnn_dec_high_transition_depth",),
-    )  # fmt: skip
-    deep_context: bool = option(
-        False, "higher decoder levels read the context too", "--deep-context", kind=bool,
-        aliases=("--rnn_dec_deep_context",),
-    )  # fmt: skip
-    no_skip: bool = option(False, "no residual connections between levels", "--no-skip", kind=bool)
-    layer_normalization: bool = option(
-        False, "layer normalisation, of Nematus' form", "--layer-normalization", kind=bool,
-        aliases=("--rnn_layer_normalization", "--layer_normalisation", "--layer_normalization"),
-    )  # fmt: skip
-    weight_normalization: bool = option(
-        False, "weight normalisation, of Nematus' form", "--weight-normalization", kind=bool,
-        aliases=("--weight_normalisation",),
-    )  # fmt: skip
-    tied_embeddings: bool = option(
-        False, "target embeddings are the output layer too", "--tied-embeddings", kind=bool,
-        aliases=("--tie_decoder_embeddings",),
-    )  # fmt: skip
-    tied_embeddings_all: bool = option(
-        False, "one embedding matrix for source, target and output", "--tied-embeddings-all",
-        kind=bool,
-    )  # fmt: skip
-    tied_embeddings_src: bool = option(
-        False, "one embedding matrix for source and target", "--tied-embeddings-src", kind=bool,
-        aliases=("--tie_encoder_decoder_embeddings",),
-    )  # fmt: skip
-    readout_activation: str = option(
-        "tanh", "non-linearity of the readout", "--readout-activation",
-        choices=("tanh", "relu", "prelu", "linear"), aliases=("--output_hidden_activation",),
-    )  # fmt: skip
-    mixture: int = option(
-        1, "softmaxes in the mixture of the output", "--mixture", kind=int, metavar="N",
-        aliases=("--softmax_mixture_size",),
-    )  # fmt: skip
-    lexical: bool = option(
-        False, "lexical model beside the readout", "--lexical", kind=bool,
-        aliases=("--rnn_lexical_model", "--lexical_model"),
-    )  # fmt: skip
-    init: str = option(
-        "scaled", "how a new model begins; nematus and glorot (Marian's) are theirs", "--init",
-        choices=("scaled", "nematus", "glorot"),
-    )  # fmt: skip
-    pretrained_model: str | None = option(
-        None, "begin from a model of any dialect, its structure and its weights",
-        "--pretrained-model", metavar="MODEL", aliases=("--prior_model",),
-    )  # fmt: skip
-    embedding_vectors: tuple[str, ...] = option(
-        (), "word vectors of source and target to begin from (word2vec's text format)",
-        "--embedding-vectors", metavar="SRC TRG", many=True,
-    )  # fmt: skip
 
     mini_batch: int = option(
         80, "sentence pairs of a batch", "--mini-batch", kind=int, metavar="N", unit="sentences",
@@ -271,6 +152,14 @@ class TrainOptions:
         (), "source and target text to validate on; dev of DATA if not given", "--valid-sets",
         metavar="SRC TRG", many=True, aliases=("--valid_datasets",),
     )  # fmt: skip
+    valid_source_dataset: str | None = option(
+        None, "Nematus' way to name the source of --valid-sets", "--valid-source-dataset",
+        metavar="FILE", aliases=("--valid_source_dataset",),
+    )  # fmt: skip
+    valid_target_dataset: str | None = option(
+        None, "Nematus' way to name the target of --valid-sets", "--valid-target-dataset",
+        metavar="FILE", aliases=("--valid_target_dataset",),
+    )  # fmt: skip
     valid_reference: str | None = option(
         None, "raw references for BLEU and chrF; the target of --valid-sets if not given",
         "--valid-reference", metavar="FILE",
@@ -290,7 +179,7 @@ class TrainOptions:
     valid_script: str | None = option(
         None, "program that is given a file of translations and prints a score; its words are "
         "split as a shell does, no shell runs", "--valid-script-path", metavar="COMMAND",
-        aliases=("--valid_script",),
+        aliases=("--valid_script", "--external_validation_script"),
     )  # fmt: skip
     valid_translation_output: str | None = option(
         None, "keep the translations of the validation set; {E} and {U} are epoch and update",
@@ -298,11 +187,11 @@ class TrainOptions:
     )  # fmt: skip
     beam_size: int = option(
         5, "beam of validation, and what the model says its beam is", "-b", "--beam-size",
-        kind=int, metavar="K",
+        kind=int, metavar="K", aliases=("--beam_size",),
     )  # fmt: skip
     normalize: float = option(
         1.0, "length normalisation, of validation and of the model", "-n", "--normalize",
-        kind=float, metavar="ALPHA", implied=1.0,
+        kind=float, metavar="ALPHA", implied=1.0, aliases=("--normalization_alpha",),
     )  # fmt: skip
     early_stopping: int = option(
         10, "validations without a new best before training ends; 0 for never",
@@ -336,14 +225,8 @@ class TrainOptions:
     )  # fmt: skip
     quiet: bool = option(False, "nothing on standard error but errors", "--quiet", kind=bool)
 
-    device: str | None = option(
-        None, "where to compute; a GPU if there is one, else the CPU", "--device",
-        metavar="cpu|gpu[:N]",
-    )  # fmt: skip
-    cpu_threads: int | None = option(
-        None, "threads to compute with; all processors if not given", "--cpu-threads", kind=int,
-        metavar="N",
-    )  # fmt: skip
+    device: str | None = device_option()
+    cpu_threads: int | None = threads_option()
     precision: str = option(
         "float32", "of the products; weights, states and softmax stay float32", "--precision",
         choices=("float32", "bfloat16", "float16"),
@@ -376,4 +259,15 @@ REFUSED_BY_TRAIN = {
     "--sqlite": "batches are drawn from a file in the folder of the model",
     "--no-restore-corpus": "the position in the data is part of the run",
     "--map_decay_c": "no prior regularises the weights in this version",
+    "--use_dropout": "dropout is on where it has a rate: --dropout-embedding, --dropout-hidden",
+    "--rnn_use_dropout": "dropout is on where it has a rate: --dropout-embedding, --dropout-hidden",
+    "--no_sort_by_length": "use --maxi-batch-sort none",
+    "--learning_schedule": "use --lr-warmup, --lr-decay-inv-sqrt and --lr-decay",
+    "--adam_beta1": "use --optimizer-params BETA1 BETA2 EPSILON",
+    "--adam_beta2": "use --optimizer-params BETA1 BETA2 EPSILON",
+    "--adam_epsilon": "use --optimizer-params BETA1 BETA2 EPSILON",
+    "--source_vocab_sizes": "use --dim-vocabs, one number a vocabulary, source before target",
+    "--target_vocab_size": "use --dim-vocabs, one number a vocabulary, source before target",
+    "--loss_function": "cross-entropy is the objective in this version",
+    "--summary_dir": "use --tensorboard, which writes beside the model",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from . import manifest
 from .batching import Batch, Batches, BatchSize, make_batch, padded
 from .corpus import Corpus, encode_corpus
 from .dropout import Rates, masks
@@ -40,7 +42,13 @@ class Texts:
         Raises UsageError where files are missing from the command, CgruError from the folder.
         """
         prepared = _prepared(Path(folder)) if folder else None
-        sources, targets = _train_sets(options)
+        o = options
+        train = _named("--train-sets", o.train_sets, o.source_dataset, o.target_dataset)
+        if len(train) % 2:
+            raise UsageError(
+                f"--train-sets: {len(train)} files; as many sources as targets expected"
+            )
+        sources, targets = train[: len(train) // 2], train[len(train) // 2 :]
         if not sources:
             if prepared is None:
                 raise UsageError("name the text: cgru train DATA, or --train-sets SRC TRG")
@@ -53,11 +61,12 @@ class Texts:
         if len(vocabularies) == 1:
             vocabularies *= 2
         dev, reference = (prepared.dev, prepared.reference) if prepared else (None, None)
-        if options.valid_sets:
-            if len(options.valid_sets) != 2:
+        if valid := _named(
+            "--valid-sets", o.valid_sets, o.valid_source_dataset, o.valid_target_dataset
+        ):
+            if len(valid) != 2:
                 raise UsageError("--valid-sets: a source and a target file are expected")
-            source, target = map(Path, options.valid_sets)
-            dev, reference = (source, target), None
+            dev, reference = valid, None
         if options.valid_reference:
             reference = Path(options.valid_reference)
         if reference and dev is None:
@@ -72,19 +81,18 @@ class Texts:
         return texts
 
 
-def _train_sets(options: TrainOptions) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-    named = tuple(map(Path, options.train_sets))
-    by_side = (options.source_dataset, options.target_dataset)
-    if any(by_side):
-        if named or not all(by_side):
-            raise UsageError(
-                "--source-dataset and --target-dataset go together, and without --train-sets"
-            )
-        named = tuple(map(Path, by_side))
-    if len(named) % 2:
-        raise UsageError(f"--train-sets: {len(named)} files; as many sources as targets expected")
-    half = len(named) // 2
-    return named[:half], named[half:]
+def _named(
+    option: str, together: Sequence[str], source: str | None, target: str | None
+) -> tuple[Path, ...]:
+    """Files that one option names, or two more, one for each side."""
+    if source is None and target is None:
+        return tuple(map(Path, together))
+    if together or source is None or target is None:
+        each = "--" if option == "--train-sets" else "--valid-"
+        raise UsageError(
+            f"{each}source-dataset and {each}target-dataset go together, and without {option}"
+        )
+    return Path(source), Path(target)
 
 
 def _prepared(folder: Path) -> Texts:
@@ -95,6 +103,11 @@ def _prepared(folder: Path) -> Texts:
 
     if not folder.is_dir():
         raise CgruError(f"{folder}: no such folder; `cgru prep {folder} ...` makes one")
+    if there(manifest.FILE) is None:
+        raise CgruError(
+            f"{folder}: no {manifest.FILE}, with which `cgru prep` ends; if it made this folder, "
+            "the same command of it finishes it"
+        )
     needed = {
         "train.src": there("train.src"),
         "train.trg": there("train.trg"),
@@ -103,7 +116,7 @@ def _prepared(folder: Path) -> Texts:
     }
     for name, found in needed.items():
         if found is None:
-            raise CgruError(f"{folder}: no {name}; is it a folder that `cgru prep` made?")
+            raise CgruError(f"{folder}: no {name}, which `cgru prep` made; run it again")
     source, target, *vocabularies = needed.values()
     factors = sorted(folder.glob("vocab.factor*.json"))
     dev = there("dev.src", "dev1.src"), there("dev.trg", "dev1.trg")
@@ -160,16 +173,21 @@ def encode(
     """The training text as ids, kept in a folder. Raises CgruError as `encode_corpus` does."""
     *sources, target = vocabularies
     key = " ".join(vocabulary.fingerprint for vocabulary in vocabularies)
-    return encode_corpus(
-        texts.sources,
-        texts.targets,
-        lambda line: source_ids(sources[0].tokenize(line), sources),
-        lambda line: target.encode(target.tokenize(line)),
-        cache,
-        max_length=options.max_length,
-        crop=options.max_length_crop,
-        key=key,
-    )
+    try:
+        return encode_corpus(
+            texts.sources,
+            texts.targets,
+            lambda line: source_ids(sources[0].tokenize(line), sources),
+            lambda line: target.encode(target.tokenize(line)),
+            cache,
+            max_length=options.max_length,
+            crop=options.max_length_crop,
+            key=key,
+        )
+    except CgruError:
+        with contextlib.suppress(OSError):  # not empty: of another text
+            cache.rmdir()
+        raise
 
 
 class Example(NamedTuple):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from .errors import UsageError
 from .learning_rate import Schedule
+from .options import statements
 from .patience import Patience
 from .progress import Frequency
 from .train_options import TrainOptions
@@ -90,7 +91,8 @@ class Plan:
 
 def flag(name: str) -> str:
     """The option of a field, as it is typed."""
-    return f"--{name.replace('_', '-')}"
+    stated, _ = statements(TrainOptions)[name]
+    return next(flag for flag in stated.flags if flag.startswith("--"))
 
 
 def _check_numbers(options: TrainOptions) -> None:

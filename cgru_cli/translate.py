@@ -6,11 +6,10 @@ in the order of the input as soon as that is possible.
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Iterator, Sequence
 
 from . import runtime
+from .counter import Counter
 from .errors import UsageError
 from .lines import InOrder, LineReader, LineWriter, batches, check_distinct, windows
 from .numpy_order import argsort
@@ -36,9 +35,9 @@ def run(options: TranslateOptions) -> None:
         raise UsageError("--output and --output-alignment name one file")
     starting = runtime.Start()
     with LineReader(*options.input) as reader:
-        models = [SourceReader.of(path, options) for path in options.model]
+        models = [SourceReader.of(path, options.vocabularies) for path in options.model]
         check_ensemble(models)
-        preprocessing = preprocessing_of(models, options)
+        preprocessing = None if options.no_preprocess else preprocessing_of(models, _asked(options))
         plan = Plan.of(options, [reader.model for reader in models], configured)
         starting.finish(options.device, options.cpu_threads)
         translator = Translator(options, plan, models, preprocessing)
@@ -49,7 +48,16 @@ def run(options: TranslateOptions) -> None:
             finally:
                 if apart:
                     apart.close()
-                translator.report()
+                translator.lines.report()
+
+
+def _asked(options: TranslateOptions) -> dict[str, bool]:
+    """Whether options do what a model's preprocessing does."""
+    return {
+        "--join-bpe": options.join_bpe,
+        "--no-spm-encode": options.no_spm_encode,
+        "--no-spm-decode": options.no_spm_decode,
+    }
 
 
 def _filter(
@@ -62,7 +70,7 @@ def _filter(
 ) -> None:
     """All lines of the input, in windows."""
     in_order, alignments_in_order = InOrder(), InOrder()
-    progress = _Progress(options.quiet)
+    progress = Counter("lines", options.quiet)
 
     def emit(number: int, texts: tuple[str, str]) -> None:
         writer.write(in_order.put(number, texts[0]))
@@ -71,7 +79,7 @@ def _filter(
 
     start = 0
     for window in _windows(reader, plan):
-        lines = [translator.words(line, start + i) for i, line in enumerate(window)]
+        lines = [translator.lines.words(line, start + i) for i, line in enumerate(window)]
         filled = []
         for i, words in enumerate(lines):
             if words:
@@ -107,24 +115,3 @@ def _batches(
         every = list(range(len(lengths)))
         return [every[i : i + plan.mini_batch] for i in range(0, len(every), plan.mini_batch)]
     return batches(lengths, plan.mini_batch, translator.max_tokens)
-
-
-class _Progress:
-    """A counter on standard error, at a terminal only."""
-
-    def __init__(self, quiet: bool):
-        self.shown = not quiet and sys.stderr is not None and sys.stderr.isatty()
-        self.lines, self.start, self.last = 0, time.monotonic(), 0.0
-
-    def add(self, lines: int) -> None:
-        self.lines += lines
-        now = time.monotonic()
-        if self.shown and now - self.last > 0.5:
-            self.last = now
-            rate = self.lines / (now - self.start)
-            sys.stderr.write(f"\r{self.lines} lines, {rate:.1f} lines/s ")
-            sys.stderr.flush()
-
-    def close(self) -> None:
-        if self.shown and self.last:
-            sys.stderr.write("\n")

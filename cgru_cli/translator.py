@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -36,9 +36,10 @@ class SourceReader:
     target: Vocabulary
 
     @classmethod
-    def of(cls, path: str, options: TranslateOptions) -> SourceReader:
+    def of(cls, path: str, vocabularies: Sequence[str]) -> SourceReader:
+        """The model in this file, with these vocabularies or, if there are none, its own."""
         model = model_file.read(path)
-        *sources, target = model_vocabularies.find(model, options.vocabularies)
+        *sources, target = model_vocabularies.find(model, vocabularies)
         for vocabulary in (*sources, target):
             if vocabulary.eos_id != EOS:
                 raise CgruError(
@@ -95,16 +96,16 @@ def check_ensemble(models: list[SourceReader]) -> None:
 
 
 def preprocessing_of(
-    models: Sequence[SourceReader], options: TranslateOptions
+    models: Sequence[SourceReader], asked: Mapping[str, bool]
 ) -> Preprocessing | None:
     """What is done to raw text for these models: MODEL.preprocess.json of the first that has one.
 
-    Raises CgruError where one is damaged or two differ, UsageError where an option asks for a
-    part of it.
+    asked: whether options are given that do a part of it. Raises CgruError where one is damaged or
+    two differ, UsageError where such an option is given.
     """
     paths = [f"{reader.model.path}{PREPROCESSING}" for reader in models]
     paths = [path for path in paths if os.path.exists(path)]
-    if options.no_preprocess or not paths:
+    if not paths:
         return None
     from .preprocessing import Preprocessing
 
@@ -115,16 +116,59 @@ def preprocessing_of(
                 f"{path}: prepares text otherwise than {paths[0]}; prepare it yourself and give "
                 "--no-preprocess"
             )
-    for flag, given in (
-        ("--join-bpe", options.join_bpe),
-        ("--no-spm-encode", options.no_spm_encode),
-        ("--no-spm-decode", options.no_spm_decode),
-    ):
+    for flag, given in asked.items():
         if given:
             raise UsageError(
                 f"{flag}: {paths[0]} takes and gives raw text; add --no-preprocess to do without it"
             )
     return first
+
+
+class SourceLines:
+    """Lines of text as the words that a model reads, of long ones the first."""
+
+    def __init__(
+        self,
+        reader: SourceReader,
+        preprocessing: Preprocessing | None,
+        *,
+        encode: bool,
+        longest: int,
+    ):
+        """encode: whether SentencePiece cuts the text; longest: words that are read of a line."""
+        self._reader, self._preprocessing = reader, preprocessing
+        self._encode, self._longest, self._cut = encode, longest, 0
+
+    def words(self, line: str, number: int) -> list[str]:
+        """The words of a line (counted from 0). Raises CgruError where it cannot be prepared."""
+        words = self._reader.tokens(
+            prepared(self._preprocessing, line, "source", number), self._encode
+        )
+        if len(words) > self._longest:
+            if not self._cut:
+                warn(
+                    f"line {number + 1} has {len(words)} words; cut to --max-length {self._longest}"
+                )
+            self._cut += 1
+            words = words[: self._longest]
+        return words
+
+    def report(self) -> None:
+        """Say how much was cut, once, at the end."""
+        if self._cut > 1:
+            warn(f"{self._cut} lines were cut to --max-length {self._longest}")
+
+
+def prepared(
+    preprocessing: Preprocessing | None, line: str, side: Literal["source", "target"], number: int
+) -> str:
+    """A line (counted from 0) of raw text, prepared. Raises CgruError, naming the line."""
+    if preprocessing is None:
+        return line
+    try:
+        return preprocessing.apply(line, side)
+    except CgruError as error:
+        raise CgruError(f"line {number + 1}: {error}") from error
 
 
 class Translator:
@@ -141,7 +185,7 @@ class Translator:
         from .network import Network
         from .search import SearchSettings
 
-        self.plan, self.models, self.preprocessing = plan, models, preprocessing
+        self.plan, self.models = plan, models
         self.target = models[0].target
         networks = []
         for reader in models:
@@ -159,7 +203,12 @@ class Translator:
         )
         self.sampling = sampling_of(options)
         self.lexicon = postprocess.read_lexicon(options.lexicon) if options.lexicon else None
-        self.encode = not options.no_spm_encode
+        self.lines = SourceLines(
+            models[0],
+            preprocessing,
+            encode=not options.no_spm_encode,
+            longest=options.max_length,
+        )
         decode_pieces = not options.no_spm_decode
 
         def join(words: Sequence[str]) -> str:
@@ -172,28 +221,6 @@ class Translator:
         self.max_tokens = max_tokens_of(
             options.workspace, plan.beam_size, [r.model.structure for r in models]
         )
-        self.cut = 0
-
-    def words(self, line: str, number: int) -> list[str]:
-        """The words of a line, no more than are read."""
-        if self.preprocessing:
-            try:
-                line = self.preprocessing.apply(line, "source")
-            except CgruError as error:
-                raise CgruError(f"line {number + 1}: {error}") from error
-        words = self.models[0].tokens(line, self.encode)
-        longest = self.plan.options.max_length
-        if len(words) > longest:
-            if not self.cut:
-                warn(f"line {number + 1} has {len(words)} words; cut to --max-length {longest}")
-            self.cut += 1
-            words = words[:longest]
-        return words
-
-    def report(self) -> None:
-        """Say how much was cut, once, at the end."""
-        if self.cut > 1:
-            warn(f"{self.cut} lines were cut to --max-length {self.plan.options.max_length}")
 
     def batch(self, numbers: Sequence[int], lines: Sequence[list[str]]) -> list[tuple[str, str]]:
         """Translate lines that are not empty: (text, alignments in a file of their own)."""

@@ -18,6 +18,7 @@ from cgru_cli.options import (
     statements,
 )
 from cgru_cli.prep_options import PrepOptions
+from cgru_cli.score_options import ScoreOptions
 from cgru_cli.structure import Activation, Normalization, Structure
 from cgru_cli.train_options import TrainOptions
 
@@ -25,6 +26,7 @@ FOLDER = Path(__file__).parent
 COMMANDS = {
     "convert": ConvertOptions,
     "prep": PrepOptions,
+    "score": ScoreOptions,
     "train": TrainOptions,
     "translate": TranslateOptions,
 }
@@ -47,8 +49,8 @@ def options_page() -> str:
     """docs/options.md."""
     parts = [NOTICE, "# Options\n"]
     parts.append(
-        "Generated from `cgru_cli/options.py`, `prep_options.py` and `train_options.py`. Aliases "
-        "are the names that Nematus and Marian give the same option. Where no default is shown, "
+        "Generated from `cgru_cli/*options.py`. Aliases are the names that Nematus and Marian give "
+        "the same option. Where no default is shown, "
         "the model's program or its configuration decides, or nothing is done. Options whose "
         "value ends in `...` take several values after one flag, or are repeated.\n"
     )

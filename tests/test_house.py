@@ -19,6 +19,7 @@ from cgru_cli import archive
 from cgru_cli.cli import main
 from cgru_cli.options import REFUSED_BY_TRANSLATE, ConvertOptions, TranslateOptions, statements
 from cgru_cli.prep_options import PrepOptions
+from cgru_cli.score_options import REFUSED_BY_SCORE, ScoreOptions
 from cgru_cli.train_options import REFUSED_BY_TRAIN, TrainOptions
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -28,6 +29,7 @@ README = (ROOT / "README.md").read_text("utf-8")
 OPTIONS = {
     "convert": ConvertOptions,
     "prep": PrepOptions,
+    "score": ScoreOptions,
     "train": TrainOptions,
     "translate": TranslateOptions,
 }
@@ -206,7 +208,11 @@ def test_every_command_and_option_has_help():
             assert not flag.help.endswith("."), f"{name} {option}"
         flags = [f for flag, _ in options.values() for f in (*flag.flags, *flag.aliases)]
         assert len(flags) == len(set(flags)), f"{name}: a flag is stated twice"
-        refused = {"train": REFUSED_BY_TRAIN, "translate": REFUSED_BY_TRANSLATE}
+        refused = {
+            "score": REFUSED_BY_SCORE,
+            "train": REFUSED_BY_TRAIN,
+            "translate": REFUSED_BY_TRANSLATE,
+        }
         assert not set(flags) & set(refused.get(name, ()))
 
 

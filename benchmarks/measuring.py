@@ -1,0 +1,67 @@
+"""Seconds of this process and of others, by the clock and of the processors; peak memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+
+
+def cpu_seconds() -> float:
+    """User and system seconds of this process so far, all threads."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+@dataclass
+class Run:
+    """Seconds of something, and a process' peak memory in MiB."""
+
+    wall: float = 0.0
+    cpu: float = 0.0
+    peak: float = 0.0
+
+
+class Clock:
+    """Adds up what happens inside `with`, in a Run."""
+
+    def __init__(self) -> None:
+        self.run = Run()
+
+    def __enter__(self) -> None:
+        self._begun = time.perf_counter(), cpu_seconds()
+
+    def __exit__(self, *_exception: object) -> None:
+        self.run.wall += time.perf_counter() - self._begun[0]
+        self.run.cpu += cpu_seconds() - self._begun[1]
+
+
+# A process' peak begins at that of the one it was forked from: this one has TensorFlow in it.
+_BETWEEN = """
+import json, os, sys, time
+begun = time.perf_counter()
+child = os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ)
+status, usage = os.wait4(child, 0)[1:]
+wall = time.perf_counter() - begun
+with open(sys.argv[1], "w") as file:
+    json.dump([status, wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024], file)
+"""
+
+
+def process(command: list[str], stdout=subprocess.DEVNULL, environment=None) -> Run:
+    """A whole process, start-up included. Ends the benchmark where it fails."""
+    with tempfile.NamedTemporaryFile("r") as result:
+        subprocess.run(
+            [sys.executable, "-ISc", _BETWEEN, result.name, *command],
+            stdout=stdout, stderr=subprocess.DEVNULL, env=os.environ | (environment or {}),
+            check=True,
+        )  # fmt: skip
+        status, *figures = json.load(result)
+    if status:
+        raise SystemExit(f"failed: {' '.join(command)}")
+    return Run(*figures)

@@ -1,0 +1,406 @@
+"""How near training comes to the arithmetic it needs, and how it compares with its peers.
+
+    python benchmarks/train.py --source FILE --target FILE [--peer marian]
+
+FILE are parallel text, a word between two spaces being a word of the model; the vocabularies are
+their words and as many more as the size of the model says. All ratios are within one run; the
+parts take turns, and the median turn is printed.
+
+- floor: the plain products of forward and backward pass (one TensorFlow product each, no biases, no
+  attention, no softmax, no update) for the words trained on, without padding, against the time
+  that the updates took. Recurrent ones go step by step, the rest over all positions at once.
+- memory: peak of a process that updates, with the scan's gradient and with plain autodiff.
+- first: from the start of the process to the first update, compilation cache empty and filled.
+- process: whole processes of many and of few updates; their difference is the updates' alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import itertools
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from measuring import Clock, Run, process
+
+from cgru_cli import runtime
+
+MIN_UPDATES = 2  # a process' first updates trace and allocate
+MAX_LENGTH = 50
+
+# Nematus is of TensorFlow 1, whose graphs TensorFlow 2 still runs where it is told to.
+_NEMATUS = """
+import os, runpy, sys
+import tensorflow.compat.v1 as tf
+tf.disable_v2_behavior()
+del sys.argv[0]
+sys.path.insert(0, os.path.dirname(sys.argv[0]))
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--source", required=True, type=Path)
+    parser.add_argument("--target", required=True, type=Path)
+    parser.add_argument("--sizes", type=int, nargs=3, default=[512, 1024, 30000],
+                        metavar=("EMBEDDING", "STATE", "VOCABULARY"))  # fmt: skip
+    parser.add_argument("--batch", type=int, default=80)
+    parser.add_argument("--updates", type=int, default=10, help="of a turn")
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--precision", nargs="*", default=["float32", "bfloat16"])
+    parser.add_argument("--peer", nargs="*", default=[], choices=["marian", "nematus"])
+    parser.add_argument("--nematus", type=Path, help="the folder that holds nematus/train.py")
+    parser.add_argument("--parts", nargs="*", default=["floor", "memory", "first", "process"])
+    parser.add_argument("--update-alone", choices=["scan", "autodiff"], help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.update_alone:
+        update_alone(arguments)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(arguments, Path(folder))
+        for part in arguments.parts:
+            getattr(bench, part)()
+
+
+class Bench:
+    def __init__(self, arguments: argparse.Namespace, folder: Path):
+        self.a, self.folder = arguments, folder
+        for side, text in (("src", arguments.source), ("trg", arguments.target)):
+            shutil.copy(text, folder / side)
+            write_vocabulary(text, folder / f"{side}.json", arguments.sizes[2])
+        sizes = "/".join(map(str, arguments.sizes))
+        print(f"model {sizes}, batch {arguments.batch}, {arguments.threads} threads", flush=True)
+
+    # -- the arithmetic floor ------------------------------------------------------------------
+
+    def floor(self) -> None:
+        """Time of the plain products over the time of updates, in process."""
+        runtime.Start().finish("cpu", self.a.threads)
+        jobs = {p: Updates(self.a, self.folder, p) for p in self.a.precision}
+        floors = {p: Floor(self.a, p) for p in self.a.precision}
+        turns: dict[str, list[tuple[Run, Run, int]]] = {p: [] for p in jobs}
+        for turn in range(self.a.turns + 1):
+            for precision, job in jobs.items():
+                clock, lengths = job(self.a.updates)
+                least = Clock()
+                with least:
+                    for source, target in lengths:
+                        floors[precision](source, target)
+                if turn:  # the first one traces and allocates
+                    words = sum(target for _, target in lengths)
+                    turns[precision].append((clock.run, least.run, words))
+        for precision, runs in turns.items():
+            wall = statistics.median(least.wall / run.wall for run, least, _ in runs)
+            cpu = statistics.median(least.cpu / run.cpu for run, least, _ in runs)
+            speed = statistics.median(words / run.wall for run, _, words in runs)
+            print(
+                f"{precision}: {100 * wall:.0f} % of the floor by wall clock, {100 * cpu:.0f} % "
+                f"by CPU; {speed:.0f} target words/s"
+            )
+            print(f"{precision}: {jobs[precision].padding()}", flush=True)
+        for precision in self.a.precision[1:]:
+            first = self.a.precision[0]
+            wall, cpu = (
+                statistics.median(
+                    (getattr(a[0], what) / a[2]) / (getattr(b[0], what) / b[2])
+                    for a, b in zip(turns[first], turns[precision], strict=True)
+                )
+                for what in ("wall", "cpu")
+            )
+            print(f"{precision}: {wall:.2f} x the speed of {first}, {cpu:.2f} x by CPU", flush=True)
+
+    # -- memory --------------------------------------------------------------------------------
+
+    def memory(self) -> None:
+        """Peak memory of updates on long sentences, scan against autodiff."""
+        peaks = {}
+        for how in ("scan", "autodiff"):
+            command = [sys.executable, __file__, *self.same(), "--update-alone", how]
+            peaks[how] = process(command).peak
+            print(f"{how}: peak {peaks[how]:.0f} MiB", flush=True)
+        print(f"{peaks['scan'] / peaks['autodiff']:.2f} of autodiff's peak memory", flush=True)
+
+    def same(self) -> list[str]:
+        """This run's text and sizes, for a process of its own."""
+        return [
+            "--source", str(self.a.source), "--target", str(self.a.target),
+            "--sizes", *map(str, self.a.sizes), "--batch", str(self.a.batch),
+            "--threads", str(self.a.threads),
+        ]  # fmt: skip
+
+    # -- whole processes -----------------------------------------------------------------------
+
+    def shared(self, updates: int) -> list[str]:
+        """Options that Marian has too."""
+        return [
+            "--mini-batch", str(self.a.batch), "--maxi-batch", "20",
+            "--max-length", str(MAX_LENGTH - 1), "-l", "0.0001", "--clip-norm", "1",
+            "--after", f"{updates}u", "--disp-freq", "1u", "--cpu-threads", str(self.a.threads),
+        ]  # fmt: skip
+
+    def cgru(self, model: Path, updates: int, *more: str) -> list[str]:
+        embedding, state, _ = self.a.sizes
+        return [
+            sys.executable, "-m", "cgru_cli", "train",
+            "-t", str(self.folder / "src"), str(self.folder / "trg"),
+            "-v", str(self.folder / "src.json"), str(self.folder / "trg.json"),
+            "-m", str(model), "--dim-emb", str(embedding), "--dim-rnn", str(state),
+            *self.shared(updates), "--save-freq", "0", "--device", "cpu", *more,
+        ]  # fmt: skip
+
+    def marian(self, model: Path, updates: int) -> list[str]:
+        embedding, state, vocabulary = self.a.sizes
+        return [
+            sys.executable, "-m", "pymarian", "train", "--type", "amun",
+            "-t", str(self.folder / "src"), str(self.folder / "trg"),
+            "-v", str(self.folder / "src.json"), str(self.folder / "trg.json"),
+            "-m", str(model), "--dim-emb", str(embedding), "--dim-rnn", str(state),
+            "--dim-vocabs", str(vocabulary), str(vocabulary),
+            *self.shared(updates), "-w", "6000", "--log", f"{model}.log", "--dropout-rnn", "0",
+        ]  # fmt: skip
+
+    def nematus(self, model: Path, updates: int) -> list[str]:
+        embedding, state, vocabulary = self.a.sizes
+        return [
+            sys.executable, "-c", _NEMATUS, str(self.a.nematus / "nematus" / "train.py"),
+            "--source_dataset", str(self.folder / "src"),
+            "--target_dataset", str(self.folder / "trg"),
+            "--dictionaries", str(self.folder / "src.json"), str(self.folder / "trg.json"),
+            "--source_vocab_sizes", str(vocabulary), "--target_vocab_size", str(vocabulary),
+            "--model", str(model), "--embedding_size", str(embedding), "--state_size", str(state),
+            "--batch_size", str(self.a.batch), "--maxibatch_size", "20",
+            "--maxlen", str(MAX_LENGTH),
+            "--learning_rate", "0.0001", "--clip_c", "1", "--finish_after", str(updates),
+            "--disp_freq", "1", "--valid_freq", "0", "--save_freq", "0",
+        ]  # fmt: skip
+
+    def process(self) -> None:
+        """CPU seconds and words/s of updates, peak memory, and the peers' over ours."""
+        few, many = MIN_UPDATES, MIN_UPDATES + self.a.updates
+        makers = {f"cgru {p}": self._precise(p) for p in self.a.precision}
+        makers |= {peer: getattr(self, peer) for peer in self.a.peer}
+        runs: dict[str, list[Run]] = {name: [] for name in makers}
+        for _ in range(self.a.turns):
+            for name, maker in makers.items():
+                model = self.folder / "model.npz"
+                short, long = (self._whole(maker(model, n)) for n in (few, many))
+                runs[name].append(Run(long.wall - short.wall, long.cpu - short.cpu, long.peak))
+        for name, turns in runs.items():
+            cpu, wall = (
+                statistics.median(getattr(run, what) for run in turns) / self.a.updates
+                for what in ("cpu", "wall")
+            )
+            print(
+                f"{name}: {cpu:.2f} CPU s, {wall:.2f} s an update, "
+                f"peak {max(run.peak for run in turns):.0f} MiB"
+            )
+            for ours in (n for n in runs if n.startswith("cgru") and name in self.a.peer):
+                ratios = [
+                    statistics.median(
+                        getattr(theirs, what) / getattr(mine, what)
+                        for theirs, mine in zip(turns, runs[ours], strict=True)
+                    )
+                    for what in ("wall", "cpu")
+                ]
+                print(f"{name}: {ratios[0]:.2f} x the time of {ours}, {ratios[1]:.2f} x its CPU")
+        sys.stdout.flush()
+
+    def _precise(self, precision: str):
+        return lambda model, updates: self.cgru(model, updates, "--precision", precision, "--quiet")
+
+    def _whole(self, command: list[str]) -> Run:
+        environment = {"OMP_NUM_THREADS": str(self.a.threads)}
+        try:
+            return process(command, environment=environment)
+        finally:
+            for path in self.folder.glob("model.npz*"):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    def first(self) -> None:
+        """Seconds from the start of the process to the line of the first update."""
+        for jit in ("off", "on"):
+            cache = self.folder / "cache"
+            for what in ("cold", "warm") if jit == "on" else ("no",):
+                model = self.folder / "model.npz"
+                command = self.cgru(model, 1, "--jit", jit)
+                begun = time.perf_counter()
+                child = subprocess.Popen(
+                    command, stderr=subprocess.PIPE, text=True,
+                    env=os.environ | {"XDG_CACHE_HOME": str(cache)},
+                )  # fmt: skip
+                for line in child.stderr:
+                    if re.search(r"Up\. 1 ", line):
+                        break
+                seconds = time.perf_counter() - begun
+                child.kill()
+                child.communicate()
+                print(f"first update after {seconds:.1f} s, --jit {jit}, {what} cache", flush=True)
+                for path in self.folder.glob("model.npz*"):
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+class Updates:
+    """Updates of one model, batch after batch, as `cgru train` makes them."""
+
+    def __init__(self, arguments: argparse.Namespace, folder: Path, precision: str):
+        from cgru_cli.starting_model import begin
+        from cgru_cli.train_options import TrainOptions
+        from cgru_cli.training_data import Data, Texts, encode
+        from cgru_cli.training_setup import training_step
+
+        embedding, state, _ = arguments.sizes
+        options = TrainOptions(
+            train_sets=(str(folder / "src"), str(folder / "trg")),
+            vocabularies=(str(folder / "src.json"), str(folder / "trg.json")),
+            model=str(folder / "model.npz"), dim_emb=embedding, dim_rnn=state,
+            mini_batch=arguments.batch, max_length=MAX_LENGTH - 1, learn_rate=0.0001,
+            precision=precision,
+        )  # fmt: skip
+        texts = Texts.of(options, None)
+        begun = begin(options, texts)
+        corpus = encode(texts, begun.vocabularies, options, folder / "corpus")
+        self.step = training_step(begun.model, options, jit=False)
+        data = Data.of(corpus, begun.model.structure, options, grid=False)
+        self.examples = itertools.chain.from_iterable(data.epoch(n, 0) for n in itertools.count())
+        self.words = self.positions = 0
+        self.waited, self.time = 0.0, 0.0
+
+    def __call__(self, count: int) -> tuple[Clock, list[tuple[int, int]]]:
+        """So many updates, and the words of each, (source, target)."""
+        from cgru_cli.batching import Ahead
+        from cgru_cli.objective import Examples
+
+        clock, lengths = Clock(), []
+        with Ahead(itertools.islice(self.examples, count)) as examples, clock:
+            for batch, masks in examples:
+                self.step.update([(Examples(*batch[:4]), masks)], batch.sentences, 0.0001)
+                lengths.append((int(batch.source_mask.sum()), batch.words))
+                self.words += sum(lengths[-1])
+                self.positions += batch.source_mask.size + batch.target_mask.size
+        self.waited += examples.waited
+        self.time += clock.run.wall
+        return clock, lengths
+
+    def padding(self) -> str:
+        """What the recurrence computes beside words, and how long updates waited for batches."""
+        more = 100 * (self.positions / self.words - 1)
+        waited = 100 * self.waited / self.time
+        return f"{more:.1f} % of padding; waited for batches {waited:.2f} % of the time"
+
+
+class Floor:
+    """The plain products of an update, of inputs that lie ready."""
+
+    def __init__(self, arguments: argparse.Namespace, precision: str):
+        import tensorflow as tf
+
+        e, d, v = arguments.sizes
+        c = 2 * d
+        self.rows = arguments.batch
+        # of each word: for all positions at once, and step by step
+        source = [(e, 3 * d)] * 2 + [(c, c)], [(d, 3 * d)] * 2
+        target = (
+            [(e, 3 * d), (e, e), (d, e), (c, e), (e, v)],
+            [(d, 3 * d), (d, c), (d, 3 * d), (c, 3 * d)],
+        )
+
+        def normal(*shape: int) -> tf.Tensor:
+            return tf.cast(tf.random.normal(shape), tf.dtypes.as_dtype(precision))
+
+        inputs = {n: normal(MAX_LENGTH * self.rows, n) for n in {c, d, e, v, 3 * d}}
+
+        def products(at_once: list, by_step: list) -> tuple:
+            """Of all positions, with the weights' gradients; of one step, without."""
+            weights = {shape: normal(*shape) for shape in {*at_once, *by_step}}
+            transposed = {shape: normal(*shape[::-1]) for shape in weights}
+
+            def both(shapes: list, rows: tf.Tensor) -> list:
+                forward = [tf.matmul(inputs[s[0]][:rows], weights[s]) for s in shapes]
+                return forward + [tf.matmul(inputs[s[1]][:rows], transposed[s]) for s in shapes]
+
+            def of_weights(rows: tf.Tensor) -> list:
+                return [
+                    tf.matmul(inputs[s[0]][:rows], inputs[s[1]][:rows], transpose_a=True)
+                    for s in at_once + by_step
+                ]
+
+            signature = [tf.TensorSpec([], tf.int32)]
+            return (
+                tf.function(
+                    lambda n: _corners(both(at_once, n) + of_weights(n)), input_signature=signature
+                ),
+                tf.function(lambda n: _corners(both(by_step, n)), input_signature=signature),
+            )
+
+        self._sides = products(*source), products(*target)
+        self._number = tf.constant
+
+    def __call__(self, source: int, target: int) -> None:
+        for (once, step), words in zip(self._sides, (source, target), strict=True):
+            results = [once(self._number(words))]
+            for start in range(0, words, self.rows):
+                results.append(step(self._number(min(self.rows, words - start))))
+            for result in results:
+                result.numpy()
+
+
+def _corners(products: list):
+    """A number of each product, so that all are computed and none is copied."""
+    import tensorflow as tf
+
+    return tf.stack([product[0, 0] for product in products])
+
+
+def update_alone(arguments: argparse.Namespace) -> None:
+    """Three updates on sentences of 25 words, and nothing else, in this process."""
+    runtime.Start().finish("cpu", arguments.threads)
+    import numpy as np
+
+    from cgru_cli import objective
+    from cgru_cli.initialization import initial_arrays
+    from cgru_cli.model_file import Model
+    from cgru_cli.structure import Structure
+    from cgru_cli.train_options import TrainOptions
+    from cgru_cli.training_setup import training_step
+
+    embedding, state, vocabulary = arguments.sizes
+    structure = Structure(
+        source_vocabularies=(vocabulary,), source_embeddings=(embedding,),
+        target_vocabulary=vocabulary, target_embedding=embedding, state=state,
+    )  # fmt: skip
+    if arguments.update_alone == "autodiff":
+        unroll = objective.unroll
+        objective.unroll = lambda *all, differentiable: unroll(*all, differentiable=False)
+    arrays = initial_arrays(structure, "scaled", 1)
+    model = Model(Path("model.npz"), structure, arrays, "nematus", "npz")
+    step = training_step(model, TrainOptions(), jit=False)
+    words = np.random.default_rng(1).integers(2, vocabulary, (2, arguments.batch, 25), np.int32)
+    ones = np.ones((arguments.batch, 25), np.float32)
+    examples = objective.Examples(words[0, :, :, None], ones, words[1], ones)
+    for _ in range(3):
+        step.update([(examples, {})], arguments.batch, 0.0001)
+
+
+def write_vocabulary(text: Path, path: Path, size: int) -> None:
+    """The most frequent words of a text, and others that it has not, as Nematus' json."""
+    counts = collections.Counter(text.read_text("utf-8").split())
+    words = ["eos", "UNK", *(word for word, _ in counts.most_common(size - 2))]
+    words[0] = "</s>"
+    words += [f"filler{i}" for i in range(size - len(words))]
+    content = json.dumps({word: i for i, word in enumerate(words)}, ensure_ascii=False)
+    path.write_text(content, "utf-8")
+
+
+if __name__ == "__main__":
+    main()

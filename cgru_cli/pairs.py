@@ -1,0 +1,163 @@
+"""Source lines and their translations read together: from two texts, tabs, or an n-best list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol, Self
+
+from .errors import CgruError
+from .lines import LineReader, Source, count_lines, windows
+
+
+class Pair(NamedTuple):
+    """A source line, its translation, and the line of an n-best list that it comes from."""
+
+    source: str
+    target: str
+    entry: str = ""
+
+
+class Pairs(Protocol):
+    """Pairs in order, in windows to be sorted and batched together."""
+
+    def windows(self, mini_batch: int, maxi_batch: int) -> Iterator[list[Pair]]: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *exception: object) -> None: ...
+
+
+class TwoTexts:
+    """Line i of one is the translation of line i of the other.
+
+    Raises CgruError where they have not as many lines: at once where they can be counted.
+    """
+
+    def __init__(self, sources: Sequence[Source], targets: Sequence[Source]):
+        self._names = " ".join(map(str, sources)), " ".join(map(str, targets))
+        self._sources, self._targets = LineReader(*sources), LineReader(*targets)
+        ours, theirs = count_lines(sources), count_lines(targets)
+        if None not in (ours, theirs):
+            self._check(ours, theirs)
+
+    def windows(self, mini_batch: int, maxi_batch: int) -> Iterator[list[Pair]]:
+        done = 0
+        for targets in windows(self._targets, mini_batch, maxi_batch):
+            sources = _take(self._sources, len(targets))
+            if len(sources) < len(targets):
+                rest = _rest(self._targets)
+                self._check(done + len(sources), done + len(targets) + rest)
+            yield list(map(Pair, sources, targets))
+            done += len(targets)
+        self._check(done + _rest(self._sources), done)
+
+    def _check(self, sources: int, targets: int) -> None:
+        if sources != targets:
+            raise CgruError(
+                f"{self._names[0]} has {sources:,} lines and {self._names[1]} {targets:,}; line i "
+                "of one must be the translation of line i of the other"
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._sources.close()
+        self._targets.close()
+
+
+class TabSeparated:
+    """Lines `source TAB target`. Raises CgruError for a line with fewer or more tabs."""
+
+    def __init__(self, source: Source):
+        self._name = source if source not in (None, "-") else "standard input"
+        self._reader = LineReader(source)
+
+    def windows(self, mini_batch: int, maxi_batch: int) -> Iterator[list[Pair]]:
+        number = 0
+        for lines in windows(self._reader, mini_batch, maxi_batch):
+            pairs = []
+            for line in lines:
+                number += 1
+                fields = line.split("\t")
+                if len(fields) != 2:
+                    raise CgruError(
+                        f"{self._name}: line {number}: {len(fields)} fields between tabs; source "
+                        "and target are expected"
+                    )
+                pairs.append(Pair(*fields))
+            yield pairs
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._reader.close()
+
+
+class NBestList:
+    """Hypotheses `number ||| text ||| ...` of a list, with the source lines of those numbers.
+
+    Numbers count from 0 and may be left out, but not go back. Raises CgruError for a list that is
+    none, or goes beyond the source.
+    """
+
+    def __init__(self, sources: Sequence[Source], path: Source):
+        self._name = str(path)
+        self._sources = LineReader(*sources)
+        self._list = LineReader(path)
+        self._source_name = " ".join(map(str, sources))
+
+    def windows(self, mini_batch: int, maxi_batch: int) -> Iterator[list[Pair]]:
+        number, at, source = 0, -1, ""
+        for entries in windows(self._list, mini_batch, maxi_batch):
+            pairs = []
+            for entry in entries:
+                number += 1
+                i, text = self._parse(entry, number)
+                if i < at:
+                    raise CgruError(
+                        f"{self._name}: line {number}: hypothesis of sentence {i} after one of {at}"
+                    )
+                skipped = _take(self._sources, i - at)
+                if len(skipped) < i - at:
+                    raise CgruError(
+                        f"{self._name}: line {number}: hypothesis of sentence {i}, but "
+                        f"{self._source_name} has {at + 1 + len(skipped)} lines"
+                    )
+                if skipped:
+                    at, source = i, skipped[-1]
+                pairs.append(Pair(source, text, entry))
+            yield pairs
+
+    def _parse(self, entry: str, number: int) -> tuple[int, str]:
+        fields = entry.split(" ||| ")
+        if len(fields) < 2 or not fields[0].strip(" ").isdecimal():
+            raise CgruError(
+                f"{self._name}: line {number}: no entry of an n-best list "
+                "(`number ||| hypothesis ||| ...`)"
+            )
+        return int(fields[0]), fields[1]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._sources.close()
+        self._list.close()
+
+
+def _take(reader: LineReader, count: int) -> list[str]:
+    """The next lines, fewer only at the end."""
+    lines: list[str] = []
+    while len(lines) < count and (more := reader.window(count - len(lines))):
+        lines += more
+    return lines
+
+
+def _rest(reader: LineReader) -> int:
+    """How many lines are left."""
+    count = 0
+    while lines := reader.window(4096):
+        count += len(lines)
+    return count

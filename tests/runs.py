@@ -1,0 +1,102 @@
+"""Small trainings: text that can be learnt, folders as `cgru prep` makes them, the command."""
+
+import contextlib
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from click.testing import CliRunner
+
+from cgru_cli import runtime
+from cgru_cli.cli import main
+
+WORDS = [f"w{i}" for i in range(12)]
+SIZES = ("--dim-emb", "6", "--dim-rnn", "8", "--mini-batch", "8", "--maxi-batch", "4")
+
+
+class Result(NamedTuple):
+    """How a command ended."""
+
+    code: int
+    output: str
+    messages: str
+
+    @property
+    def error(self) -> str:
+        """The one line of an error; there must be no other but warnings and the log's."""
+        lines = [
+            line
+            for line in self.messages.splitlines()
+            if not line.startswith(("[", "cgru: warning: ", "Usage: ", "Try "))
+        ]
+        assert len([line for line in lines if line]) == 1, self.messages
+        return lines[-1]
+
+
+def prepared(folder: Path, pairs: int = 60, dev: int = 6) -> Path:
+    """A folder to train on; a target is its source backwards."""
+    folder.mkdir(parents=True, exist_ok=True)
+    draw = random.Random(5)
+    for name, count in (("train", pairs), ("dev", dev)):
+        text = [draw.choices(WORDS, k=draw.randint(1, 6)) for _ in range(count)]
+        lines(folder / f"{name}.src", [" ".join(words) for words in text])
+        lines(folder / f"{name}.trg", [" ".join(words[::-1]).upper() for words in text])
+    vocabulary(folder / "vocab.src.json", WORDS)
+    vocabulary(folder / "vocab.trg.json", [word.upper() for word in WORDS])
+    (folder / "manifest.json").write_text("{}")
+    return folder
+
+
+def lines(path: Path, texts: list[str]) -> Path:
+    path.write_text("".join(f"{text}\n" for text in texts))
+    return path
+
+
+def vocabulary(path: Path, words: list[str]) -> Path:
+    path.write_text(json.dumps({word: i for i, word in enumerate(["eos", "UNK", *words])}))
+    return path
+
+
+def train(*arguments: object) -> Result:
+    """`cgru train` in this process."""
+    before = runtime.silent_descriptor
+    # which in the background would take stderr from the test
+    runtime.silent_descriptor = contextlib.nullcontext
+    try:
+        result = CliRunner().invoke(main, ["train", *map(str, arguments)])
+    finally:
+        runtime.silent_descriptor = before
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return Result(result.exit_code, result.stdout, result.stderr)
+
+
+def trained(*arguments: object) -> Result:
+    """The same, for commands that are right."""
+    result = train(*arguments)
+    assert result.code == 0, result.messages
+    return result
+
+
+def process(*arguments: object, **more: object) -> subprocess.Popen:
+    """`cgru train` as a process of its own."""
+    command = [sys.executable, "-m", "cgru_cli", "train", *map(str, arguments)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, env=os.environ | {"OMP_NUM_THREADS": "1"}, **(pipes | more))
+
+
+def arrays(path: Path) -> dict[str, np.ndarray]:
+    with np.load(path) as stored:
+        return {name: stored[name] for name in stored.files}
+
+
+def records(model: Path, kind: str = "") -> list[dict]:
+    """What the log has for programs, of one type."""
+    text = Path(f"{model}.metrics.jsonl").read_text()
+    entries = [json.loads(line) for line in text.splitlines()]
+    return [entry for entry in entries if kind in ("", entry["type"])]

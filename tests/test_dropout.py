@@ -1,0 +1,266 @@
+"""Masks: where Nematus has them, how many zeros, and what they do, in float64 NumPy."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from models import EOS, double_precision, pad_source, pad_target, random_arrays, tiny
+
+from cgru_cli.dropout import Rates, masks
+from cgru_cli.forced import force_decode
+from cgru_cli.names import parameters
+from cgru_cli.network import Network
+from cgru_cli.objective import Examples, cross_entropy
+from cgru_cli.structure import Normalization
+
+# What is multiplied in the shallow model, by what Nematus drops before it.
+EMBEDDING = ["encoder_W", "encoder_Wx", "encoder_r_W", "encoder_r_Wx", "decoder_W", "decoder_Wx",
+             "ff_logit_prev_W"]  # fmt: skip
+HIDDEN = [
+    "encoder_U", "encoder_Ux", "encoder_r_U", "encoder_r_Ux", "ff_state_W", "decoder_U",
+    "decoder_Ux", "decoder_W_comb_att", "decoder_Wc_att", "decoder_Wc", "decoder_Wcx",
+    "decoder_U_nl", "decoder_Ux_nl", "ff_logit_lstm_W", "ff_logit_ctx_W",
+]  # fmt: skip
+OUTPUT = ["ff_logit_W"]
+
+
+def by_name(structure, drawn):
+    """Masks by DL4MT/Nematus names, those of no matrix by their own."""
+    names = {row.path: row.name for row in parameters(structure)}
+    return {names.get(path, path): mask for path, mask in drawn.items()}
+
+
+def drawn(structure, rates, sizes=(400, 30, 20), seed=0):
+    found = masks(structure, rates, np.random.default_rng(seed), *sizes)
+    return by_name(structure, found)
+
+
+def check(mask, rate):
+    """Zeros as often as the rate says, up to five standard errors; the rest makes up for them."""
+    assert mask.dtype == np.float32
+    kept = mask != 0
+    np.testing.assert_array_equal(mask[kept], np.float32(1 / (1 - rate)))
+    assert abs((~kept).mean() - rate) < 5 * np.sqrt(rate * (1 - rate) / mask.size)
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.5, 0.8])
+def test_rates_of_the_shallow_model(rate):
+    structure = tiny(state=8)
+    found = drawn(structure, Rates(embedding=rate, hidden=rate / 2))
+    assert found.keys() == {*EMBEDDING, *HIDDEN, *OUTPUT}
+    for name in [*EMBEDDING, *OUTPUT]:
+        check(found[name], rate)
+    for name in HIDDEN:
+        check(found[name], rate / 2)
+
+
+def test_only_what_has_a_rate_has_a_mask():
+    structure = tiny()
+    assert drawn(structure, Rates()) == {}
+    assert drawn(structure, Rates(embedding=0.1)).keys() == {*EMBEDDING, *OUTPUT}
+    assert drawn(structure, Rates(embedding=0.1, output=0.0)).keys() == {*EMBEDDING}
+    assert drawn(structure, Rates(hidden=0.1)).keys() == {*HIDDEN}
+    assert drawn(structure, Rates(output=0.1)).keys() == {*OUTPUT}
+    for name in ("source", "target"):
+        assert drawn(structure, Rates(**{name: 0.1})).keys() == {name}
+    assert drawn(structure, Rates(annotation=0.1)).keys() == {"annotations"}
+
+
+def test_shapes():
+    """One number a sentence and unit of the input, or a sentence and word."""
+    structure = tiny(source_vocabularies=(7, 3), source_embeddings=(4, 2))
+    found = drawn(structure, Rates(0.2, 0.2, 0.2, 0.2, 0.2), (9, 6, 3))
+    arrays = random_arrays(structure)
+    assert found.pop("source").shape == (9, 6) and found.pop("target").shape == (9, 3)
+    assert found.pop("annotations").shape == (9, 8)
+    for name, mask in found.items():
+        assert mask.shape == (9, len(arrays[name])), name
+
+
+@pytest.mark.parametrize(
+    ("changes", "more", "rate"),
+    [
+        ({"encoder_depth": 2}, ["encoder_2_W", "encoder_r_2_Ux"], 0.3),
+        ({"encoder_transition": 2}, ["encoder_U_drt_1", "encoder_r_Ux_drt_1"], 0.3),
+        ({"decoder_base_transition": 3}, ["decoder_U_nl_drt_1", "decoder_Ux_nl_drt_1"], 0.3),
+        ({"decoder_depth": 2}, ["decoder_2_W", "decoder_2_Wx", "decoder_2_U"], 0.3),
+        ({"decoder_depth": 2, "deep_context": True}, ["decoder_2_W", "decoder_2_Wx"], 0.3),
+        ({"mixture": 2}, ["ff_logit_pi_W", "ff_logit_mos_0_W", "ff_logit_mos_1_W"], 0.6),
+        ({"lexical": True}, ["ff_lexical_W"], 0.3),
+        ({"lexical": True}, ["ff_logit_lexical_W"], 0.6),
+    ],
+)  # fmt: skip
+def test_rates_of_other_structures(changes, more, rate):
+    """Levels above the first read states; the mixture and the lexical output the readout's."""
+    found = drawn(tiny(state=8, **changes), Rates(embedding=0.6, hidden=0.3))
+    assert found.keys() > {*EMBEDDING, *HIDDEN, *OUTPUT}
+    for name in more:
+        check(found[name], rate)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_tied_output_has_a_mask_of_its_own(shared):
+    sizes = {"source_vocabularies": (6,), "source_embeddings": (5,)} if shared else {}
+    structure = tiny(tied_output=True, shared_embeddings=shared, **sizes)
+    found = drawn(structure, Rates(embedding=0.2))
+    assert found.keys() == {*EMBEDDING, "decoder/output/W"}
+    assert found["decoder/output/W"].shape == (400, 5)
+
+
+def test_masks_follow_from_the_generator_alone():
+    structure = tiny()
+    rates = Rates(0.2, 0.3, 0.1, 0.1, 0.2)
+    one, again, other = (drawn(structure, rates, seed=seed) for seed in (1, 1, 2))
+    for name, mask in one.items():
+        np.testing.assert_array_equal(mask, again[name])
+        assert not np.array_equal(mask, other[name])
+    assert len({mask.tobytes() for mask in one.values()}) == len(one)
+
+
+# -- what they do ----------------------------------------------------------------------------------
+
+STRUCTURE = tiny()
+SENTENCES = [([1, 5, 2], [3, 3, 1]), ([4], [2]), ([6, 6, 6, 3], [1, 5])]
+
+
+def batch():
+    sources = [[(word,) for word in source] for source, _ in SENTENCES]
+    return Examples(*pad_source(sources), *pad_target([target for _, target in SENTENCES]))
+
+
+def sigma(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def log_softmax(x):
+    return x - x.max() - np.log(np.exp(x - x.max()).sum())
+
+
+class ByHand:
+    """The shallow model of one sentence, each product's input times the sentence's own mask."""
+
+    def __init__(self, arrays, dropped, sentence):
+        self.arrays = {n: a.astype(np.float64) for n, a in arrays.items()}
+        self.dropped = {n: m[sentence].astype(np.float64) for n, m in dropped.items()}
+
+    def product(self, x, name):
+        return (x * self.dropped.get(name, 1)) @ self.arrays[name]
+
+    def gru(self, h, x, names, inside):
+        """names: W Wx U Ux b bx; the proposal's bias stands inside the reset, or outside."""
+        W, Wx, U, Ux, b, bx = names
+        r, z = np.split(sigma(self.product(x, W) + self.product(h, U) + self.arrays[b]), 2)
+        hU, bias = self.product(h, Ux), self.arrays[bx]
+        p = np.tanh(self.product(x, Wx) + (r * (hU + bias) if inside else r * hU + bias))
+        return (1 - z) * p + z * h
+
+    def annotations(self, source):
+        """(S,C), from embeddings of which whole words may be dropped."""
+        words = [*source, EOS]
+        kept = self.dropped.get("source", np.ones(len(words)))
+        x = [self.arrays["Wemb"][word] * kept[i] for i, word in enumerate(words)]
+
+        def read(prefix, order):
+            names = [f"{prefix}_{root}" for root in ("W", "Wx", "U", "Ux", "b", "bx")]
+            h, states = np.zeros(4), {}
+            for i in order:
+                h = states[i] = self.gru(h, x[i], names, inside=False)
+            return np.array([states[i] for i in range(len(words))])
+
+        places = range(len(words))
+        both = [read("encoder", places), read("encoder_r", reversed(places))]
+        return np.concatenate(both, axis=1) * self.dropped.get("annotations", 1)
+
+    def log_p(self, source, target):
+        """log p(y_j | y_<j, x) of every word of the vocabulary: (T,V)."""
+        a, h = self.arrays, self.annotations(source)
+        s = np.tanh(self.product(h.mean(axis=0), "ff_state_W") + a["ff_state_b"])
+        words = [*target, EOS]
+        kept = self.dropped.get("target", np.ones(len(words)))
+        found = []
+        for j in range(len(words)):
+            y = a["Wemb_dec"][words[j - 1]] * kept[j] if j else np.zeros(5)
+            first = [f"decoder_{root}" for root in ("W", "Wx", "U", "Ux", "b", "bx")]
+            s1 = self.gru(s, y, first, inside=False)
+            hidden = np.tanh(
+                self.product(h, "decoder_Wc_att") + a["decoder_b_att"]
+                + self.product(s1, "decoder_W_comb_att")
+            )  # fmt: skip
+            c = np.exp(log_softmax((hidden @ a["decoder_U_att"])[:, 0])) @ h
+            second = [f"decoder_{root}" for root in ("Wc", "Wcx", "U_nl", "Ux_nl", "b_nl", "bx_nl")]
+            s = self.gru(s1, c, second, inside=True)
+            t = np.tanh(
+                sum(
+                    self.product(x, f"ff_logit_{part}_W") + a[f"ff_logit_{part}_b"]
+                    for x, part in ((s, "lstm"), (y, "prev"), (c, "ctx"))
+                )
+            )
+            found.append(log_softmax(self.product(t, "ff_logit_W") + a["ff_logit_b"]))
+        return np.array(found)
+
+
+@pytest.mark.parametrize(
+    "rates",
+    [
+        Rates(embedding=0.3),
+        Rates(hidden=0.3),
+        Rates(source=0.4, target=0.4),
+        Rates(0.2, 0.3, 0.2, 0.2, annotation=0.3, output=0.5),
+    ],
+    ids=["embedding", "hidden", "words", "all"],
+)
+def test_the_network_with_masks_by_hand(rates):
+    """The same mask at every position, another for every matrix and sentence."""
+    arrays, examples = random_arrays(STRUCTURE), batch()
+    sizes = (*examples.source_mask.shape, examples.target.shape[1])
+    given = masks(STRUCTURE, rates, np.random.default_rng(3), *sizes)
+    names = by_name(STRUCTURE, given)
+    expected = [
+        ByHand(arrays, names, sentence).log_p(*pair) for sentence, pair in enumerate(SENTENCES)
+    ]
+    costs = [
+        -log_p[np.arange(len(log_p)), [*target, EOS]].sum()
+        for log_p, (_, target) in zip(expected, SENTENCES, strict=True)
+    ]
+    network = Network(STRUCTURE, arrays, masks=given)
+    for packed in (True, False):
+        found = float(cross_entropy(network, examples, packed=packed))
+        assert found == pytest.approx(sum(costs), rel=1e-6)
+    plain = float(cross_entropy(Network(STRUCTURE, arrays), examples, packed=True))
+    assert plain != pytest.approx(sum(costs), rel=1e-3)
+    with double_precision():
+        tensors = {n: tf.constant(a, tf.float64) for n, a in arrays.items()}
+        doubled = {n: tf.constant(m, tf.float64) for n, m in given.items()}
+        network = Network(STRUCTURE, tensors, "float64", doubled)
+        source_mask = tf.cast(examples.source_mask, tf.float64)
+        logits = force_decode(network, examples.source, source_mask, examples.target).logits
+    for own, log_p in zip(logits.numpy(), expected, strict=True):
+        own = np.array([log_softmax(row) for row in own[: len(log_p)]])
+        np.testing.assert_allclose(own, log_p, atol=1e-6)  # masks themselves are float32
+
+
+def test_dropped_words_are_as_if_their_embeddings_were_zeros():
+    """Word 6 of the source and word 3 of the target, wherever they stand."""
+    arrays, examples = random_arrays(STRUCTURE), batch()
+    given = {
+        "source": tf.cast(examples.source[..., 0] != 6, tf.float32),
+        "target": tf.roll(tf.cast(examples.target != 3, tf.float32), 1, axis=1),  # before it
+    }
+    zeroed = {name: array.copy() for name, array in arrays.items()}
+    zeroed["Wemb"][6] = zeroed["Wemb_dec"][3] = 0
+    expected = float(cross_entropy(Network(STRUCTURE, zeroed), examples, packed=True))
+    found = float(cross_entropy(Network(STRUCTURE, arrays, masks=given), examples, packed=True))
+    assert found == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"normalization": Normalization.NEMATUS, "decoder_depth": 2, "mixture": 2}]
+)
+def test_masks_of_ones_change_nothing(changes):
+    structure, examples = tiny(**changes), batch()
+    arrays = random_arrays(structure)
+    sizes = (*examples.source_mask.shape, examples.target.shape[1])
+    given = masks(structure, Rates(0.5, 0.5, 0.5, 0.5, 0.5), np.random.default_rng(0), *sizes)
+    ones = {name: np.ones_like(mask) for name, mask in given.items()}
+    expected = float(cross_entropy(Network(structure, arrays), examples, packed=True))
+    found = float(cross_entropy(Network(structure, arrays, masks=ones), examples, packed=True))
+    assert found == pytest.approx(expected, rel=1e-6)

@@ -1,0 +1,132 @@
+"""Moses' steps: words, punctuation and case, as sacremoses does them and back."""
+
+import re
+import sys
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cgru_cli.errors import CgruError
+
+pytest.importorskip("sacremoses")
+
+from cgru_cli.moses import (
+    CaseModel,
+    PunctuationNormalizer,
+    Tokenizer,
+    Truecaser,
+    sacremoses,
+)
+
+TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), max_size=30)
+PLAIN = st.lists(st.text(st.sampled_from("abcxyzäé"), min_size=1, max_size=6), max_size=8)
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "words"),
+    [
+        ("en", "The U.S. isn't far.", "The U.S. isn 't far ."),
+        ("en", "Is it?  (No!)", "Is it ? ( No ! )"),
+        ("de", "Das kostet z.B. 3,50 Euro.", "Das kostet z.B. 3,50 Euro ."),
+        ("fr", "L'eau d'ici, non.", "L' eau d' ici , non ."),
+        ("en", "", ""),
+    ],
+)
+def test_words_by_hand(language, text, words):
+    tokenizer = Tokenizer(language, escape=False, split_hyphens=False)
+    assert tokenizer.split(text) == words
+    assert tokenizer.join(words) == " ".join(text.split())
+
+
+def test_switches():
+    assert Tokenizer("en", True, False).split("a & it's | c-d") == "a &amp; it &apos;s &#124; c-d"
+    assert Tokenizer("en", True, False).join("a &amp; b &#124; c") == "a & b | c"
+    assert Tokenizer("en", False, True).split("c-d") == "c @-@ d"
+    assert Tokenizer("en", False, True).join("c @-@ d") == "c-d"
+
+
+@given(PLAIN)
+def test_letters_are_left_alone(words):
+    text = " ".join(words)
+    tokenizer = Tokenizer("en", escape=True, split_hyphens=True)
+    assert tokenizer.split(text) == text
+    assert tokenizer.join(text) == text
+
+
+@pytest.mark.parametrize("escape", [False, True])
+@given(text=TEXT)
+def test_splitting_adds_spaces_alone(escape, text):
+    """Where nothing is escaped, and but for @-@, all that changes is where the spaces are."""
+    words = Tokenizer("en", escape, split_hyphens=False).split(text)
+    assert not re.search("\n|^ | $|  ", words)
+    if not escape:
+        assert "".join(words.split()) == "".join(text.split())
+
+
+def test_punctuation_by_hand():
+    quoted = "\u201ca\u201d  \u2018b\u2019 \u2013 c\u2026 \u00abd\u00bb"
+    assert PunctuationNormalizer("en")(quoted) == '"a" \'b\' - c... "d"'
+    assert PunctuationNormalizer("de")("\u201ea\u201c") == '"a"'
+    # A number's separators are those of the language.
+    assert PunctuationNormalizer("de")("3\u00a0000") == "3,000"
+    assert PunctuationNormalizer("en")("3\u00a0000") == "3.000"
+
+
+@given(TEXT)
+def test_punctuation_is_single_spaced(text):
+    normal = PunctuationNormalizer("en")(text)
+    assert normal == " ".join(normal.split())
+
+
+def form_counts(lines):
+    """Of words in lines that begin by a word: the first of a line says nothing of its case."""
+    counts = {}
+    for line in lines:
+        for word in line.split(" ")[1:]:
+            counts.setdefault(word.lower(), Counter())[word] += 1
+    return counts
+
+
+@given(st.lists(st.lists(st.sampled_from(["a", "A", "bc", "Bc", "BC", "d"]), min_size=1)))
+def test_the_most_frequent_form_is_best(lines):
+    lines = [" ".join(words) for words in lines]
+    model = CaseModel.learn(lines)
+    counts = form_counts(lines)
+    best = [max(found, key=found.__getitem__) for found in counts.values()]  # of equals the first
+    assert model.best == tuple(sorted(best))
+    every = {form for found in counts.values() for form in found}
+    assert model.known == tuple(sorted(every - set(best)))
+
+
+def test_sentences_begin_anew_inside_a_line():
+    model = CaseModel.learn(["He came . The cat saw The Times : Yes"])
+    # The words after a stop or a colon count no more than the first of the line.
+    assert set(model.best) == {"came", "cat", "saw", "The", "Times"} | set(".:") & set(model.best)
+    assert "Yes" not in model.best and "He" not in model.best
+
+
+def test_true_case():
+    model = CaseModel(best=("Anna", "cat", "the", "saw"), known=("Cat", "THE"))
+    case = Truecaser(model)
+    assert case("The CAT saw ANNA") == "the cat saw Anna"
+    assert case("Saw anna THE Cat x Y") == "saw Anna THE Cat x Y"  # known forms stay
+    assert case("") == ""
+    assert case.undo("the cat . anna ! x") == "The cat . Anna ! X"
+
+
+@given(PLAIN.filter(bool))
+def test_true_case_changes_case_alone(words):
+    case = Truecaser(CaseModel(best=("Abc", "X"), known=()))
+    text = " ".join(words)
+    assert case(text).lower() == text
+    assert case.undo(text).lower() == text
+    assert case.undo(text)[0] == text[0].upper()
+
+
+def test_a_package_that_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sacremoses", None)
+    for make in (sacremoses, lambda: Tokenizer("en", False, False), lambda: CaseModel.learn(["a"])):
+        with pytest.raises(CgruError, match=r"sacremoses is not installed: pip install 'cgru\["):
+            make()

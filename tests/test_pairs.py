@@ -1,0 +1,101 @@
+"""Pairs of lines: from two texts, from tabs, from n-best lists."""
+
+import gzip
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cgru_cli.errors import CgruError
+from cgru_cli.pairs import NBestList, Pair, TabSeparated, TwoTexts
+
+LINE = st.text(st.characters(exclude_characters="\n\t\r", exclude_categories=["Cs"]), max_size=8)
+
+
+def text(path, lines):
+    path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    return str(path)
+
+
+def read(pairs, mini=2, maxi=3):
+    with pairs:
+        return [pair for window in pairs.windows(mini, maxi) for pair in window]
+
+
+@given(st.lists(st.tuples(LINE, LINE), max_size=40))
+def test_two_texts_are_paired_line_by_line(tmp_path_factory, lines):
+    folder = tmp_path_factory.mktemp("texts")
+    source = text(folder / "s", [s for s, _ in lines])
+    target = text(folder / "t", [t for _, t in lines])
+    assert read(TwoTexts([source], [target])) == [Pair(s, t) for s, t in lines]
+    together = text(folder / "st", [f"{s}\t{t}" for s, t in lines])
+    assert read(TabSeparated(together)) == [Pair(s, t) for s, t in lines]
+
+
+def test_several_files_are_one_text(tmp_path):
+    with gzip.open(tmp_path / "a.gz", "wb") as file:
+        file.write(b"1\n2")  # the last line counts without a newline
+    sources = [str(tmp_path / "a.gz"), text(tmp_path / "b", ["3"])]
+    assert read(TwoTexts(sources, [text(tmp_path / "t", "xyz")])) == [
+        Pair("1", "x"), Pair("2", "y"), Pair("3", "z"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("sources, targets", [(3, 2), (2, 3), (0, 1), (900, 901)])
+def test_other_counts_of_lines_are_told_before_any_is_read(tmp_path, sources, targets):
+    source, target = (
+        text(tmp_path / name, ["x"] * count) for name, count in (("s", sources), ("t", targets))
+    )
+    with pytest.raises(CgruError, match=rf"s has {sources} lines and .*t {targets};"):
+        TwoTexts([source], [target])
+
+
+@pytest.mark.parametrize("sources, targets", [(3, 2), (2, 3), (30, 31)])
+def test_of_pipes_they_are_told_at_the_end(tmp_path, sources, targets):
+    fifo = tmp_path / "pipe"
+    os.mkfifo(fifo)
+    if (child := os.fork()) == 0:
+        with open(fifo, "w") as file:
+            file.write("x\n" * sources)
+        os._exit(0)
+    pairs = TwoTexts([str(fifo)], [text(tmp_path / "t", ["y"] * targets)])
+    with pytest.raises(CgruError, match=rf"pipe has {sources} lines and .*t {targets};"):
+        read(pairs)
+    os.waitpid(child, 0)
+
+
+def test_a_line_without_its_tab_is_told(tmp_path):
+    with pytest.raises(CgruError, match="line 2: 1 fields between tabs"):
+        read(TabSeparated(text(tmp_path / "st", ["a\tb", "a b", "a\tb"])))
+
+
+def test_hypotheses_have_the_source_of_their_number(tmp_path):
+    source = text(tmp_path / "s", ["zero", "one", "two", "three"])
+    entries = [
+        "0 ||| a b ||| F0= -1 ||| -1",
+        "0 ||| c ||| F0= -2 ||| -2",
+        "2 |||  ||| x",
+        "3 ||| d",
+    ]
+    pairs = read(NBestList([source], text(tmp_path / "n", entries)))
+    assert [(p.source, p.target) for p in pairs] == [
+        ("zero", "a b"), ("zero", "c"), ("two", ""), ("three", "d"),
+    ]  # fmt: skip
+    assert [p.entry for p in pairs] == entries
+
+
+@pytest.mark.parametrize(
+    "entries, message",
+    [
+        (["0 ||| a", "2 ||| b"], "line 2: hypothesis of sentence 2, but .* has 2 lines"),
+        (["1 ||| a", "0 ||| b"], "line 2: hypothesis of sentence 0 after one of 1"),
+        (["a b c"], "line 1: no entry"),
+        (["0 ||| a", "", "1 ||| b"], "line 2: no entry"),
+        (["-1 ||| a"], "line 1: no entry"),
+    ],
+)
+def test_lists_that_are_none_are_told(tmp_path, entries, message):
+    source = text(tmp_path / "s", ["zero", "one"])
+    with pytest.raises(CgruError, match=message):
+        read(NBestList([source], text(tmp_path / "n", entries)))

@@ -1,0 +1,147 @@
+"""Raw text: lines, chunks and pairs are those of the bytes, whatever these are."""
+
+import gzip
+import hashlib
+import os
+from unittest import mock
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cgru_cli import raw_text
+from cgru_cli.errors import CgruError
+
+BOM = b"\xef\xbb\xbf"
+PARTS = st.sampled_from([b"\n", b"\r", b"\x00", b"\x0b", b"\xff", b"\xc2\x85", BOM, b"a", b"bc "])
+TEXTS = st.binary() | st.lists(PARTS).map(b"".join)
+
+
+def expected(data):
+    lines = data.split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    if lines and lines[0].startswith(BOM):
+        lines[0] = lines[0][3:]
+    return lines
+
+
+@given(data=TEXTS, packed=st.booleans())
+def test_lines_end_at_newlines_only(tmp_path_factory, data, packed):
+    path = tmp_path_factory.getbasetemp() / ("lines.gz" if packed else "lines")
+    path.write_bytes(gzip.compress(data) if packed else data)
+    assert list(raw_text.read_lines(path)) == expected(data)
+    assert raw_text.count_lines(str(path)) == len(expected(data))
+
+
+def test_lines_by_hand(tmp_path):
+    path = tmp_path / "text"
+    path.write_bytes(BOM + b"a\r\n\n b\x0bc\xe2\x80\xa8\n" + BOM + b"end")
+    lines = [b"a\r", b"", b" b\x0bc\xe2\x80\xa8", BOM + b"end"]
+    assert list(raw_text.read_lines(path)) == lines
+    path.write_bytes(b"")
+    assert raw_text.count_lines(path) == 0
+
+
+def test_several_files_and_members_of_gzip(tmp_path):
+    one, two, three = (tmp_path / name for name in ("one", "two.gz", "three"))
+    one.write_bytes(b"a\nb")
+    two.write_bytes(gzip.compress(b"c\nd") + gzip.compress(b"e\n"))
+    three.write_bytes(BOM + b"f\n")
+    # No line goes on in the next file.
+    assert list(raw_text.read_all([one, str(two), three])) == [b"a", b"b", b"c", b"de", b"f"]
+
+
+def test_gzip_that_ends_too_early(tmp_path):
+    whole = gzip.compress(bytes(range(256)) * 20)
+    path = tmp_path / "text.gz"
+    for size in (0, 1, 9, 12, len(whole) // 2, len(whole) - 9, len(whole) - 1):
+        path.write_bytes(whole[:size])
+        with pytest.raises(CgruError, match=r"text\.gz: not a complete gzip file \(.*; make it"):
+            raw_text.count_lines(path)
+
+
+@pytest.mark.parametrize("data", [b"plain text\n", gzip.compress(b"a\n")[:-8] + b"\0" * 8])
+def test_what_is_no_gzip(data, tmp_path):
+    path = tmp_path / "text.gz"
+    path.write_bytes(data)
+    with pytest.raises(CgruError, match=r"text\.gz: not a complete gzip file"):
+        raw_text.count_lines(path)
+
+
+def chunked(lines, call):
+    """With chunks of up to 3 lines and about 10 bytes."""
+    with mock.patch.object(raw_text, "LINES", 3), mock.patch.object(raw_text, "BYTES", 10):
+        return list(call(lines))
+
+
+def is_full(sizes):
+    return len(sizes) == 3 or sum(sizes) >= 10
+
+
+@given(st.lists(st.binary(max_size=6)))
+def test_chunks_are_full_and_no_fuller(lines):
+    chunks = chunked(lines, raw_text.chunks)
+    assert [line for chunk in chunks for line in chunk] == lines
+    for i, chunk in enumerate(chunks):
+        sizes = [len(line) for line in chunk]
+        assert sizes and not is_full(sizes[:-1])
+        assert is_full(sizes) or i == len(chunks) - 1
+
+
+@given(st.lists(st.tuples(st.binary(max_size=4), st.binary(max_size=4))))
+def test_pairs_stay_together(pairs):
+    texts = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    chunks = chunked(texts, lambda texts: raw_text.pairs(*texts))
+    assert [pair for chunk in chunks for pair in chunk] == pairs
+    for i, chunk in enumerate(chunks):
+        sizes = [len(source) + len(target) for source, target in chunk]
+        assert sizes and not is_full(sizes[:-1])
+        assert is_full(sizes) or i == len(chunks) - 1
+
+
+@given(st.lists(st.binary(max_size=3), max_size=9), st.lists(st.binary(max_size=3), max_size=9))
+def test_a_text_that_grew_is_an_error(sources, targets):
+    if len(sources) == len(targets):
+        sources = [*sources, b"more"]
+    with pytest.raises(CgruError, match="a text changed while it was read"):
+        chunked((sources, targets), lambda texts: raw_text.pairs(*texts))
+
+
+def test_nothing_is_read_ahead():
+    def endless():
+        while True:
+            yield b"x" * raw_text.BYTES
+
+    assert len(next(raw_text.chunks(endless()))) == 1
+    assert len(next(raw_text.pairs(endless(), endless()))) == 1
+
+
+def test_hashes(tmp_path):
+    path = tmp_path / "text"
+    path.write_bytes(b"abc")
+    # FIPS 180-2, B.1
+    assert raw_text.sha256(path).startswith("ba7816bf8f01cfea414140de5dae2223")
+    path.write_bytes(bytes(3_000_000))
+    assert raw_text.sha256(str(path)) == hashlib.sha256(bytes(3_000_000)).hexdigest()
+
+
+def test_what_cannot_be_read(tmp_path):
+    missing = tmp_path / "missing"
+    readers = (raw_text.sha256, raw_text.check, raw_text.count_lines)
+    for call in readers:
+        with pytest.raises(CgruError, match=r"missing: cannot be read: No such file"):
+            call(missing)
+    for call in (raw_text.sha256, raw_text.count_lines):
+        with pytest.raises(CgruError, match=r": cannot be read: Is a directory"):
+            call(tmp_path)
+
+
+def test_only_files_can_be_read_twice(tmp_path):
+    path = tmp_path / "text"
+    path.write_bytes(b"")
+    assert raw_text.check(path) is None
+    os.mkfifo(tmp_path / "pipe")
+    for other in (tmp_path, tmp_path / "pipe", "/dev/null"):
+        with pytest.raises(CgruError, match="not a regular file, and it is read more than once"):
+            raw_text.check(other)

@@ -1,0 +1,156 @@
+"""The folder of a run: one state, replaced as a whole; one process at a time; what is kept."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from cgru_cli import archive
+from cgru_cli.errors import CgruError
+from cgru_cli.run_folder import RunFolder
+from cgru_cli.vocabulary import read_vocabulary
+
+
+@pytest.fixture
+def runs(tmp_path):
+    return RunFolder(tmp_path / "run" / "model.npz")
+
+
+def test_the_state_comes_back(runs):
+    runs.model.parent.mkdir()
+    assert runs.load() is None
+    arrays = {"weights/W": np.arange(6, dtype=np.float32).reshape(2, 3), "updates": np.array(7)}
+    values = {"progress": {"updates": 7}, "rate": 0.1 + 0.2, "text": "ü"}
+    runs.save(arrays, values)
+    loaded, known = runs.load()
+    assert known == values
+    assert set(loaded) == set(arrays)
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(loaded[name], array)
+        assert loaded[name].dtype == array.dtype
+
+
+def test_a_failing_save_leaves_the_old_state(runs, monkeypatch):
+    runs.model.parent.mkdir()
+    runs.save({"W": np.zeros(3)}, {"age": 1})
+    before = runs.state.read_bytes()
+
+    def fails(*_):
+        raise OSError(28, "No space left on device")
+
+    for name in ("replace", "fsync"):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, name, fails)
+            with pytest.raises(CgruError, match=r"state.npz: cannot be written: No space left"):
+                runs.save({"W": np.ones(3)}, {"age": 2})
+        assert runs.state.read_bytes() == before
+        assert [path.name for path in runs.model.parent.iterdir()] == [runs.state.name]
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"W": np.zeros(3)},
+        {"json": np.frombuffer(b"{", np.uint8)},
+        {"json": np.frombuffer(b"[]", np.uint8)},
+        {"json": np.frombuffer(b'{"format": 99}', np.uint8)},
+        {"json": np.zeros(2)},
+    ],
+    ids=["none", "cut off", "a list", "another age", "numbers"],
+)
+def test_what_is_no_state(runs, arrays):
+    runs.model.parent.mkdir()
+    archive.write_npz(runs.state, arrays)
+    with pytest.raises(CgruError, match="not the state of a training; restore it, or remove it"):
+        runs.load()
+
+
+def test_a_state_that_was_cut_off(runs):
+    runs.model.parent.mkdir()
+    runs.save({"W": np.zeros(300)}, {})
+    runs.state.write_bytes(runs.state.read_bytes()[:-200])
+    with pytest.raises(CgruError, match=r"state.npz: not a complete"):
+        runs.load()
+
+
+def test_one_process_at_a_time(runs):
+    script = (
+        "import sys, pathlib\n"
+        "from cgru_cli.errors import CgruError\n"
+        "from cgru_cli.run_folder import RunFolder\n"
+        "try:\n"
+        "    with RunFolder(pathlib.Path(sys.argv[1])).locked():\n"
+        "        print('in')\n"
+        "except CgruError as error:\n"
+        "    print(error)\n"
+    )
+
+    def other(model):
+        command = [sys.executable, "-c", script, str(model)]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    with runs.locked():
+        assert f"{runs.model}: another process is training it" in other(runs.model)
+        assert other(runs.model.with_name("another.npz")) == "in"
+    assert other(runs.model) == "in"
+
+
+def test_the_folder_is_made_and_leftovers_go(runs, tmp_path):
+    with runs.locked():
+        pass
+    folder = runs.model.parent
+    vocabulary = tmp_path / "src.json"
+    vocabulary.write_text(json.dumps({"eos": 0, "UNK": 1, "a": 2}))
+    names = ("model.npz.state.npz", "model.npz", "src.json")
+    left = [folder / f".{name}.0123456789ab.tmp" for name in names]
+    others = [folder / ".another.npz.0123456789ab.tmp", folder / "model.npz.log"]
+    for path in (*left, *others):
+        path.write_text("")
+    runs.remove_interrupted([read_vocabulary(vocabulary)] * 2)
+    assert not any(path.exists() for path in left)
+    assert all(path.exists() for path in others)
+
+
+@pytest.mark.parametrize("folder", ["file", "file/below"])
+def test_a_folder_that_cannot_be(tmp_path, folder):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CgruError, match="file"), RunFolder(tmp_path / folder / "m.npz").locked():
+        pass
+
+
+def test_another_model_is_not_overwritten(runs, tmp_path):
+    folder = runs.model.parent
+    folder.mkdir()
+    source, target = tmp_path / "src.json", tmp_path / "trg.json"
+    source.write_text(json.dumps({"eos": 0, "UNK": 1, "a": 2}))
+    target.write_text(json.dumps({"eos": 0, "UNK": 1, "b": 2}))
+    vocabularies = [read_vocabulary(source), read_vocabulary(target)]
+    runs.check_new(vocabularies)
+    (folder / "src.json").write_bytes(source.read_bytes())
+    runs.check_new(vocabularies)  # the same
+    (folder / "trg.json").write_bytes(source.read_bytes())
+    with pytest.raises(CgruError, match=r"trg.json: is another vocabulary than"):
+        runs.check_new(vocabularies)
+    (folder / "trg.json").unlink()
+    runs.model.write_text("")
+    with pytest.raises(CgruError, match="exists, and no training can go on with it"):
+        runs.check_new(vocabularies)
+    runs.save({}, {})
+    runs.check_new(vocabularies)
+
+
+def test_the_newest_are_kept(runs):
+    folder = runs.model.parent
+    folder.mkdir()
+    for updates in (5, 10, 100, 20):
+        runs.kept(updates).write_text("")
+        runs.kept(updates).with_name(runs.kept(updates).name + ".json").write_text("")
+    others = [folder / "model.npz.ux.npz", runs.best("bleu"), runs.model]
+    for path in others:
+        path.write_text("")
+    runs.thin(2)
+    kept = {path.name for path in folder.iterdir()} - {path.name for path in others}
+    assert kept == {f"model.npz.u{n}.npz{end}" for n in (20, 100) for end in ("", ".json")}

@@ -1,0 +1,82 @@
+"""Signals: noted for later, or ending at once."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from cgru_cli.signals import Stopped, StopRequest, stop_cleanly
+
+BOTH = pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+
+
+@BOTH
+def test_at_once(signum):
+    before = signal.getsignal(signum)
+    cleaned = []
+    with pytest.raises(Stopped) as stopped, stop_cleanly():
+        try:
+            os.kill(os.getpid(), signum)
+            raise AssertionError("it went on")
+        finally:
+            cleaned.append(True)
+    assert stopped.value.code == 128 + signum
+    assert cleaned
+    assert signal.getsignal(signum) is before
+
+
+@BOTH
+def test_noted(signum):
+    with pytest.raises(Stopped) as stopped, stop_cleanly():
+        outside = signal.getsignal(signum)
+        with StopRequest() as stop:
+            assert not stop.asked
+            os.kill(os.getpid(), signum)
+            assert stop.asked
+            assert signal.getsignal(signum) is signal.SIG_DFL  # a second one ends the process
+        assert signal.getsignal(signum) is outside
+        stop.end()
+    assert stopped.value.code == 128 + signum
+
+
+@BOTH
+def test_what_was_ignored_stays_so(signum):
+    before = signal.signal(signum, signal.SIG_IGN)
+    try:
+        with stop_cleanly(), StopRequest() as stop:
+            os.kill(os.getpid(), signum)
+            assert not stop.asked
+        assert signal.getsignal(signum) is signal.SIG_IGN
+    finally:
+        signal.signal(signum, before)
+
+
+def test_in_another_thread_nothing_changes():
+    before = signal.getsignal(signal.SIGTERM)
+    seen = []
+
+    def work():
+        with stop_cleanly(), StopRequest() as stop:
+            seen.append((signal.getsignal(signal.SIGTERM), stop.asked))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [(before, False)]
+
+
+@BOTH
+def test_the_second_one_ends_the_process(signum):
+    script = (
+        "import os, sys\n"
+        "from cgru_cli.signals import StopRequest\n"
+        "with StopRequest():\n"
+        "    for _ in range(2):\n"
+        "        os.kill(os.getpid(), int(sys.argv[1]))\n"
+        "print('went on')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(int(signum))], capture_output=True)
+    assert (done.returncode, done.stdout) == (-signum, b"")

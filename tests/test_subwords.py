@@ -1,0 +1,177 @@
+"""Sub-words: learned as written down, split as by hand, and joined to what they were."""
+
+import base64
+import io
+import re
+import sys
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+import sentencepiece
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cgru_cli import subwords
+from cgru_cli.errors import CgruError
+from cgru_cli.subwords import Codes, Pieces, check_codes, learn_codes, learn_pieces, subword_nmt
+
+# The example of Sennrich, Haddow and Birch (2016).
+PAPER = Counter({"low": 5, "lower": 2, "newest": 6, "widest": 3})
+TEXT = ["low lower newest widest wide new", "the cat sat on the mat", "a rat at that"] * 5
+WORDS = st.text(st.sampled_from("lowernistdah@_é</>"), min_size=1, max_size=8)
+LINES = st.lists(WORDS, max_size=6).map(" ".join)
+MERGES = learn_codes(Counter(word for line in TEXT for word in line.split()), 30)
+SIZES = {"bpe": 40, "unigram": 24}
+PIECES = {kind: learn_pieces(TEXT, kind, size, 1.0) for kind, size in SIZES.items()}
+
+
+def test_codes_are_learned_as_in_the_paper():
+    # "st" and "es" come 9 times, then "est" 9, "lo" 7 and three pairs 6 times; of equals the last
+    # in the alphabet is taken.
+    text = learn_codes(PAPER, 4)
+    assert text == "#version: 0.2\ns t</w>\ne st</w>\nl o\nw est</w>\n"
+    assert Codes(text, "codes").split("lowest") == ["lo@@", "west"]
+
+
+def merged(word, text):
+    """The pieces of a word by its definition: the merge that stands first, everywhere, again."""
+    ranks = {tuple(line.split()): i for i, line in enumerate(text.split("\n")[1:-1])}
+    symbols = [*word[:-1], word[-1] + "</w>"]
+    while pairs := [pair for pair in pairwise(symbols) if pair in ranks]:
+        first = min(pairs, key=ranks.__getitem__)
+        done = []
+        for symbol in symbols:
+            if done and (done[-1], symbol) == first:
+                done[-1] += symbol
+            else:
+                done.append(symbol)
+        assert len(done) < len(symbols)
+        symbols = done
+    return [*(s + "@@" for s in symbols[:-1]), symbols[-1].removesuffix("</w>")]
+
+
+@given(st.text(st.sampled_from("lowernistdahcm"), min_size=1, max_size=12))
+def test_codes_split_as_defined(word):
+    assert Codes(MERGES, "codes").split(word) == merged(word, MERGES)
+
+
+@given(LINES)
+def test_what_codes_split_they_join(words):
+    codes = Codes(MERGES, "codes")
+    pieces = codes.split(words)
+    assert all(piece and " " not in piece for piece in pieces)
+    assert codes.join(pieces) == words
+    assert re.sub("@@( |$)", "", " ".join(pieces)) == words
+
+
+@pytest.mark.parametrize("kind", PIECES)
+@given(words=LINES)
+def test_what_pieces_split_they_join(kind, words):
+    pieces = Pieces(PIECES[kind], "spm")
+    split = pieces.split(words)
+    assert pieces.join(split) == words
+    assert sum(piece.startswith("\u2581") for piece in split) == len(words.split())
+
+
+def test_pieces_that_no_model_has():
+    pieces = Pieces(PIECES["bpe"], "spm")
+    assert pieces.join(["\u2581xyz", "q", "\u2581\u2581", "w"]) == "xyzq  w"
+    assert pieces.join([]) == ""
+
+
+def test_few_words_are_remembered(monkeypatch):
+    words = [f"low{'er' * (i % 7)}est{i % 11}" for i in range(60)]
+    expected = [Codes(MERGES, "codes").split(word) for word in words]
+    monkeypatch.setattr(subwords, "_CACHE", 3)
+    codes = Codes(MERGES, "codes")
+    assert [codes.split(word) for word in words] == expected
+    assert len(codes._bpe.cache) <= 4
+
+
+def test_codes_depend_on_counts_alone():
+    assert learn_codes(Counter(dict(reversed(PAPER.items()))), 8) == learn_codes(PAPER, 8)
+    check_codes(learn_codes(PAPER, 8), "codes")
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=12), st.booleans())
+def test_a_line_of_codes_is_two_words(line, version):
+    text = "#version: 0.2\n" * version + "a b\n" + line + "\n"
+    parts = line.strip("\r ").split(" ")
+    if len(parts) == 2 or not line:  # the last lines may be empty
+        check_codes(text, "codes")
+        return
+    with pytest.raises(CgruError, match=f"^codes:{2 + version}: expected two sub-words"):
+        check_codes(text, "codes")
+
+
+def test_versions_of_codes():
+    # In 0.1, as without a version, the end of a word is a symbol of its own.
+    for first, pieces in (
+        ("", ["low"]),
+        ("#version: 0.1\n", ["low"]),
+        ("#version: 0.2\n", ["lo@@", "w"]),
+    ):
+        assert Codes(f"{first}l o\nlo w\n", "codes").split("low") == pieces
+    with pytest.raises(CgruError, match=r"codes:1: codes of an unknown version \('#version: 3'\)"):
+        check_codes("#version: 3\na b\n", "codes")
+
+
+def test_fewer_than_asked_for_is_warned_about(capsys):
+    learn_codes(PAPER, 1000)
+    assert re.search(
+        r"the text gives \d+ merges, fewer than --subword-voc", capsys.readouterr().err
+    )
+    learn_pieces(TEXT, "bpe", 1000, 1.0)
+    assert re.search(r"gives \d+ pieces, fewer than --subword-voc", capsys.readouterr().err)
+    learn_codes(PAPER, 3)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("kind", PIECES)
+def test_a_model_of_pieces_is_as_asked_for(kind):
+    processor = sentencepiece.SentencePieceProcessor(model_proto=base64.b64decode(PIECES[kind]))
+    assert processor.get_piece_size() == SIZES[kind]
+    assert [processor.eos_id(), processor.unk_id()] == [0, 1]
+    # Normalises nothing, so that ligatures and wide letters stay.
+    text = "\ufb01 \uff21 a"
+    assert processor.decode(processor.encode(text, out_type=str)) == text
+
+
+def test_rare_characters_are_left_out():
+    text = ["ab " * 100, "é"]
+    sizes = {}
+    for coverage in (1.0, 0.99):
+        model = base64.b64decode(learn_pieces(text, "bpe", 8, coverage))
+        processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+        sizes[coverage] = processor.piece_to_id("é") != processor.unk_id()
+    assert sizes == {1.0: True, 0.99: False}
+
+
+@pytest.mark.parametrize("text", ["%", "YWJj", "é"])
+def test_what_is_no_model_of_pieces(text):
+    with pytest.raises(CgruError, match=r"^p\.json: its SentencePiece model is damaged$"):
+        Pieces(text, "p.json")
+
+
+def test_ids_of_another_convention():
+    written = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(TEXT), model_writer=written, vocab_size=24, minloglevel=2
+    )
+    with pytest.raises(CgruError, match="does not end sentences by id 0"):
+        Pieces(base64.b64encode(written.getvalue()).decode(), "p.json")
+
+
+def test_too_little_to_learn_from():
+    for counts in (Counter(), Counter({"a": 3}), Counter({"ab": 1})):
+        with pytest.raises(CgruError, match=f"from {len(counts)} different words"):
+            learn_codes(counts, 5)
+    with pytest.raises(CgruError, match="--subword-vocabulary 4: SentencePiece learned nothing"):
+        learn_pieces(TEXT, "unigram", 4, 1.0)
+
+
+def test_a_package_that_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "subword_nmt", None)
+    with pytest.raises(CgruError, match=r"not installed: pip install 'cgru\[prep\]'"):
+        subword_nmt("apply_bpe")

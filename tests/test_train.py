@@ -1,0 +1,495 @@
+"""`cgru train`: what it writes, how it goes on, and what it refuses."""
+
+import contextlib
+import dataclasses
+import json
+import math
+import os
+import re
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import runs
+from runs import SIZES, arrays, process, records, train, trained
+
+import cgru_cli
+from cgru_cli import files, model_file
+from cgru_cli.cli import main
+from cgru_cli.run_folder import RunFolder
+from cgru_cli.train_options import TrainOptions
+from cgru_cli.training_step import Outcome, TrainingStep
+
+NO_VALIDATION = ("--valid-freq", "0")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return runs.prepared(tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture
+def model(tmp_path):
+    return tmp_path / "run" / "m.npz"
+
+
+# -- options ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [field.name for field in dataclasses.fields(TrainOptions)])
+def test_every_option_is_read(name):
+    package = Path(cgru_cli.__file__).parent
+    stated = {"train_options.py", "model_options.py", "options.py", "prep_options.py"}
+    readers = [path for path in package.glob("train*.py") if path.name not in stated]
+    readers += [package / name for name in ("starting_model.py", "cli.py")]
+    read = re.compile(rf'\b(o|options)\.{name}\b|"{name}"')
+    assert any(read.search(path.read_text("utf-8")) for path in readers)
+
+
+@pytest.fixture
+def meant(monkeypatch):
+    """The options that a command line would train with."""
+
+    def run(*arguments):
+        seen = []
+        with monkeypatch.context() as patch:
+            patch.setattr("cgru_cli.train.run", lambda options, folder: seen.append(options))
+            main(["train", *arguments], standalone_mode=False)
+        return seen[0]
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("nematus", "marian"),
+    [
+        (
+            "--source_dataset s --target_dataset t --dictionaries a b --model m --finish_after 12",
+            "--source-dataset s --target-dataset t -v a b -m m --after 12",
+        ),
+        ("--datasets s t --saveto m", "-t s t -m m"),
+        ("--valid_datasets s t --valid_freq 7", "--valid-sets s t --valid-freq 7"),
+        ("--embedding_size 5 --state_size 6", "--dim-emb 5 --dim-rnn 6"),
+        ("--dim_word 5 --lrate 0.1 --clip_c 2", "--dim-emb 5 -l 0.1 --clip-norm 2"),
+        ("--dim 6", "--dim-rnn 6"),
+        ("--batch_size 9 --token_batch_size 99", "--mini-batch 9 --mini-batch-words 99"),
+        ("--maxibatch_size 9 --maxlen 50", "--maxi-batch 9 --max-length 50"),
+        ("--learning_rate 0.1 --patience 3", "--learn-rate 0.1 --early-stopping 3"),
+        ("--save_freq 8 --disp_freq 7", "--save-freq 8 --disp-freq 7"),
+        ("--valid_script s --max_epochs 3", "--valid-script-path s --after-epochs 3"),
+        ("--rnn_dropout_hidden 0.2", "--dropout-rnn 0.2"),
+        ("--rnn_dropout_source 0.1", "--dropout-src 0.1"),
+        ("--rnn_dropout_target 0.1", "--dropout-trg 0.1"),
+        ("--rnn_layer_normalization", "--layer-normalization"),
+        ("--tie_decoder_embeddings", "--tied-embeddings"),
+        ("--rnn_enc_depth 2 --rnn_dec_depth 3", "--enc-depth 2 --dec-depth 3"),
+        ("--rnn_enc_transition_depth 2", "--enc-cell-depth 2"),
+        ("--prior_model p --decay_c 0.1", "--pretrained-model p --decay-c 0.1"),
+        ("--gradient_aggregation_steps 2", "--optimizer-delay 2"),
+        ("--exponential_smoothing 0.1", "--exponential-smoothing 0.1"),
+        ("--no_shuffle --label_smoothing 0.1", "--no-shuffle --label-smoothing 0.1"),
+        ("--beam_size 3 --normalization_alpha 0.5", "-b 3 -n 0.5"),
+    ],
+)  # fmt: skip
+def test_names_of_both_programs(meant, nematus, marian):
+    assert meant(*nematus.split()) == meant(*marian.split()) != TrainOptions()
+
+
+def test_what_marian_implies(meant):
+    assert meant("--exponential-smoothing").exponential_smoothing == 1e-4
+    assert meant("--normalize").normalize == 1.0
+
+
+def test_the_options_in_force(data, model, tmp_path):
+    arguments = ["-m", model, *SIZES, "--lr-warmup", "5u", "--dim-vocabs", "9", "8"]
+    text = trained(data, *arguments, "--dump-config").output
+    (tmp_path / "c.yml").write_text(text)
+    again = trained(data, "-c", tmp_path / "c.yml", "--dump-config").output
+    assert again == text
+    assert f"model: {model}" in text and "dim-vocabs: [9, 8]" in text
+    assert not model.parent.exists()
+
+
+def test_a_look_before(data, model):
+    result = trained(data, "-m", model, *SIZES, "--dry-run")
+    assert "pairs: 60 (0 empty, 0 too long, 0 cut)" in result.output
+    words = [len(line.split()) + 1 for line in open(data / "train.src")]  # noqa: SIM115
+    assert f"words with EOS: source {sum(words):,}, target {sum(words):,}" in result.output
+    assert "first batch: 8 pairs of up to" in result.output
+    assert re.search(r"its first pair: [\d ]+ 0( 0)* -> [\d ]+", result.output)
+    assert not model.parent.exists()
+
+
+# -- what is wrong ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ("DATA", 2, "name the model"),
+        ("DATA -m m.h5", 2, "ends in .npz"),
+        ("-m M", 2, "name the text"),
+        ("none -m M", 1, "none: no such folder"),
+        ("EMPTY -m M", 1, r"no manifest.json, with which `cgru prep` ends"),
+        ("DATA -m M --after x", 2, "--after: 'x' is not understood"),
+        ("DATA -m M --mini-batch-fit --mini-batch-words 9", 2, "exclude each other"),
+        ("DATA -m M --valid-metrics bleu blue", 2, "no such metric: blue; did you mean bleu"),
+        ("DATA -m M --valid-translation-output f --valid-metrics perplexity", 2, "needs a metric"),
+        ("DATA -m M --optimizer sgd --optimizer-params 0.9 0.9 0.9", 2, "optimizer-params"),
+        ("DATA -m M --dim-factors 3 4", 2, "--dim-factors"),
+        ("DATA -m M --tied-embeddings-all", 2, "needs one vocabulary for both"),
+        ("DATA -m M --pretrained-model none.npz", 1, "none.npz: no such file"),
+        ("DATA -m M --embedding-vectors none none", 1, "none: No such file"),
+        ("DATA -m M -v none none", 1, "none: vocabulary not found"),
+        ("DATA -m M --right-left", 2, "--right-left cannot be honoured"),
+        ("DATA -m M --valid-script-path /none/script", 1, "/none/script"),
+        ("DATA -m M --log /none/log", 1, "/none/log: cannot be written"),
+        ("DATA -t BLANK BLANK -m M", 1, "nothing is left of 2 lines"),
+        ("DATA -t SHORT DATA/train.trg -m M", 1, "SHORT has 2 lines and .*train.trg 60"),
+        ("DATA -t NOTHING NOTHING -m M", 1, "no lines to train on; the text is empty"),
+        ("DATA -t none DATA/train.trg -m M", 1, "none: No such file"),
+        ("DATA -t DATA DATA/train.trg -m M", 1, "Is a directory"),
+        ("DATA --valid-sets SHORT DATA/dev.trg -m M", 1, "SHORT has 2 lines and .*dev.trg 6"),
+        ("DATA -m SHORT/m.npz", 1, "SHORT: "),
+        ("DATA -m M -c CONFIG", 1, "no such option: dim-em; did you mean dim-emb"),
+    ],
+)  # fmt: skip
+def test_one_clear_line(data, tmp_path, model, arguments, code, message):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "config.yml").write_text("dim-em: 5\n")
+    runs.lines(tmp_path / "short", ["w1", "w2"])
+    runs.lines(tmp_path / "nothing", [])
+    names = {
+        "DATA": data, "M": model, "EMPTY": tmp_path / "empty", "SHORT": tmp_path / "short",
+        "NOTHING": tmp_path / "nothing", "CONFIG": tmp_path / "config.yml",
+        "BLANK": runs.lines(tmp_path / "blank", ["", ""]),
+    }  # fmt: skip
+
+    def named(text):
+        return re.sub(rf"\b({'|'.join(names)})\b", lambda m: str(names[m[0]]), text)
+
+    result = train(*map(named, arguments.split()), *SIZES)
+    assert result.code == code, result.messages
+    assert re.search(named(message), result.error), result.error
+    left = list(model.parent.glob("*")) if model.parent.exists() else []
+    assert all(path.name in ("m.npz.lock", "m.npz.corpus") for path in left)
+    assert not list(tmp_path.rglob("*.tmp"))
+
+
+def test_a_script_that_fails(data, model, tmp_path):
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\necho broken >&2\nexit 3\n")
+    script.chmod(0o755)
+    result = train(
+        data, "-m", model, *SIZES, "--valid-script-path", script, "--valid-metrics", "translation",
+        "--valid-freq", "1u", "-b", 1,
+    )  # fmt: skip
+    assert result.code == 1
+    assert re.search("script.*3", result.error)
+    assert not model.exists()
+
+
+# -- a run -----------------------------------------------------------------------------------------
+
+
+def test_a_whole_run(data, model, tmp_path):
+    result = trained(
+        data, "-m", model, *SIZES, "--after", "2e", "-l", 0.01, "--keep", 2, "--save-freq", "3u",
+        "--valid-freq", "8u", "--disp-freq", "5u", "--disp-first", 2, "--log", tmp_path / "log",
+        "--valid-metrics", "perplexity", "chrf", "-b", 2, "-n", 0.5, "--valid-translation-output",
+        tmp_path / "out.{E}.{U}", "--max-length", 20,
+    )  # fmt: skip
+    folder = model.parent
+    assert {path.name for path in folder.iterdir()} == {
+        "m.npz", "m.npz.json", "vocab.src.json", "vocab.trg.json", "m.npz.state.npz",
+        "m.npz.corpus", "m.npz.lock", "m.npz.metrics.jsonl",
+        *(f"m.npz.{which}.npz{end}" for which in ("best-perplexity", "best-chrf", "u12", "u15")
+          for end in ("", ".json")),
+    }  # fmt: skip
+    assert not Path(f"{model}.log").exists()
+    lines = (tmp_path / "log").read_text()
+    assert lines == result.messages
+    assert "Training 2," in lines and "pairs (0 empty" in lines
+    assert "[valid] Ep. 2 : Up. 8 : perplexity : " in lines
+    assert "Starting data epoch 2" in lines
+    assert "Compiling" not in lines
+    assert lines.endswith("Training finished\n")
+    assert [entry["update"] for entry in records(model, "train")] == [1, 2, 5, 10, 15, 16]
+    assert [(e["update"], e["metric"]) for e in records(model, "valid")] == [
+        (update, metric) for update in (8, 16) for metric in ("perplexity", "chrf")
+    ]
+    assert [entry["epoch"] for entry in records(model, "data")] == [1, 2]
+    assert all(0 <= entry["waited"] <= entry["of"] for entry in records(model, "data"))
+    assert (tmp_path / "out.2.8").read_text().count("\n") == 6
+    read = model_file.read(str(model))
+    assert (read.settings.beam_size, read.settings.normalize) == (2, 0.5)
+    assert read.settings.vocabularies == ["vocab.src.json", "vocab.trg.json"]
+
+    before = model.read_bytes()
+    again = trained(data, "-m", model, *SIZES, "--after", "2e", *NO_VALIDATION, "--quiet")
+    assert again.messages == ""
+    assert model.read_bytes() == before
+
+    for arguments, named in (
+        (["--seed", 2], "--seed was 1, is 2"),
+        (["--dim-rnn", 9], "model's state was 8, is 9"),
+        (["-t", data / "train.trg", data / "train.src"], "training text was"),
+        (["--dim-vocabs", 9, 9], "vocabulary 1 was"),
+    ):
+        refused = train(data, "-m", model, *SIZES, "--after", "3e", *NO_VALIDATION, *arguments)
+        assert refused.code == 1
+        assert f"{model}.state.npz: this training was begun otherwise: " in refused.error
+        assert named in refused.error
+    assert model.read_bytes() == before
+    with RunFolder(model).locked():
+        refused = train(data, "-m", model, *SIZES, "--after", "3e")
+        assert (refused.code, "another process is training it" in refused.error) == (1, True)
+    shutil.rmtree(folder / "m.npz.corpus")
+    Path(f"{model}.state.npz").unlink()
+    refused = train(data, "-m", model, *SIZES, "--after", "3e")
+    assert (refused.code, "exists, and no training can go on" in refused.error) == (1, True)
+
+
+def test_training_stops_when_validation_stalls(data, model):
+    result = trained(
+        data, "-m", model, *SIZES, "-l", 1e-30, "--valid-freq", "1u", "--early-stopping", 2,
+        "--valid-metrics", "ce-mean-words", "--lr-decay", 0.5, "--after", "20u",
+    )  # fmt: skip
+    assert "stalled 2 times" in result.messages
+    assert [entry["stalled"] for entry in records(model, "valid")] == [0, 1, 2]
+    assert records(model, "train")[-1]["learning_rate"] == 0.25e-30
+
+
+def test_validation_does_not_change_the_course(data, tmp_path):
+    given = [data, *SIZES, "--after", "6u", "--dropout-hidden", 0.2]
+    trained(*given, "-m", tmp_path / "a" / "m.npz", *NO_VALIDATION)
+    trained(
+        *given, "-m", tmp_path / "b" / "m.npz", "--valid-freq", "2u", "--valid-metrics", "bleu",
+        "-b", 1, "--save-freq", "1u",
+    )  # fmt: skip
+    assert (tmp_path / "a" / "m.npz").read_bytes() == (tmp_path / "b" / "m.npz").read_bytes()
+
+
+def test_compiling_is_shown(data, model):
+    small = ["-t", data / "dev.src", data / "dev.trg", "--after", "1u", *NO_VALIDATION]
+    result = trained(data, "-m", model, *SIZES, *small, "--jit", "on")
+    assert "Compiling for batches of 8 pairs, 8 source and 8 target words" in result.messages
+    assert ", XLA, " in result.messages
+
+
+def test_pictures(data, model):
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("tensorboard")
+    trained(
+        data, "-m", model, *SIZES, "--after", "2u", "--valid-freq", "1u", "--disp-freq", "1u",
+        "--valid-metrics", "cross-entropy", "--plot", "--tensorboard",
+    )  # fmt: skip
+    assert Path(f"{model}.png").read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in Path(f"{model}.svg").read_text()
+    assert list(Path(f"{model}.tensorboard").glob("events.out.tfevents.*"))
+
+
+# -- going on --------------------------------------------------------------------------------------
+
+EVERYTHING = (
+    *SIZES, "--after", "14u", "-l", 0.01, "--dropout-hidden", 0.2, "--dropout-source", 0.1,
+    "--dropout-embedding", 0.1, "--label-smoothing", 0.1, "--exponential-smoothing", 0.05,
+    "--lr-warmup", "4u", "--lr-decay", 0.5, "--lr-decay-inv-sqrt", "6u", "--optimizer-delay", 2,
+    "--decay-c", 1e-4, "--valid-freq", "2u", "--valid-metrics", "cross-entropy", "perplexity",
+    "--early-stopping", 50, "--save-freq", "3u", "--keep", 2, "--disp-freq", "2u",
+)  # fmt: skip
+
+
+class Killed(BaseException):
+    """What a test stops a training with, anywhere."""
+
+
+@contextlib.contextmanager
+def killed_at(event):
+    """End a training at its so many-th update or replacement of a file: before or after it."""
+    seen = 0
+
+    def counted(call, after):
+        def run(*arguments, **more):
+            nonlocal seen
+            seen += 1
+            if seen == event and not after:
+                raise Killed
+            result = call(*arguments, **more)
+            if seen == event:
+                raise Killed
+            return result
+
+        return run
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files.os, "replace", counted(os.replace, after=event % 2))
+        patch.setattr(TrainingStep, "update", counted(TrainingStep.update, after=True))
+        yield
+
+
+def comparable(folder):
+    """All that has to be equal: times are not."""
+    state = arrays(folder / "m.npz.state.npz")
+    values = json.loads(state.pop("json").tobytes())
+    for name in ("progress", "checked", "interval"):
+        values[name].pop("seconds")
+    timed = ("seconds", "total_seconds", "words_per_second", "waited", "of")
+    entries = [
+        {name: value for name, value in entry.items() if name not in timed}
+        for entry in records(folder / "m.npz")
+        if entry["type"] != "data"
+    ]
+    models = {path.name: path.read_bytes() for path in folder.glob("m.npz*") if path.is_file()}
+    for name in ("state.npz", "log", "metrics.jsonl", "lock"):
+        models.pop(f"m.npz.{name}", None)
+    return models, {name: array.tobytes() for name, array in state.items()}, values, entries
+
+
+def test_resuming_is_exact_to_the_bit(data, tmp_path):
+    whole, parts = tmp_path / "whole" / "m.npz", tmp_path / "parts" / "m.npz"
+    trained(data, "-m", whole, *EVERYTHING)
+    for event in (3, 10, 16, 15, 23):
+        with killed_at(event), pytest.raises(Killed):
+            train(data, "-m", parts, *EVERYTHING)
+    trained(data, "-m", parts, *EVERYTHING)
+    for one, other in zip(comparable(whole.parent), comparable(parts.parent), strict=True):
+        assert one == other
+    assert len(comparable(whole.parent)[0]) == 10  # the model, two best ones, two kept ones
+    assert "Resuming after update" in Path(f"{parts}.log").read_text()
+
+
+def test_killed_processes_lose_nothing(data, tmp_path):
+    """SIGKILL between and during saves."""
+    whole, parts = tmp_path / "whole" / "m.npz", tmp_path / "parts" / "m.npz"
+    options = [*EVERYTHING, "--save-freq", "1u", "--valid-freq", "0"]
+    undisturbed = process(data, "-m", whole, *options)
+    for saves in (2, 3):
+        killed = process(data, "-m", parts, *options)
+        state, seen, last = Path(f"{parts}.state.npz"), 0, None
+        while seen < saves and killed.poll() is None:
+            with contextlib.suppress(FileNotFoundError):
+                now = state.stat().st_mtime_ns
+                seen, last = seen + (now != last), now
+            time.sleep(0.001)
+        killed.kill()
+        killed.communicate()
+    finished = process(data, "-m", parts, *options)
+    for one in (undisturbed, finished):
+        _, messages = one.communicate()
+        assert one.returncode == 0, messages
+    assert whole.read_bytes() == parts.read_bytes()
+    assert not list(parts.parent.glob(".*.tmp"))
+
+
+@pytest.mark.parametrize(("signum", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_saves_and_stops(data, tmp_path, signum, code, monkeypatch):
+    model = tmp_path / "m.npz"
+    options = [data, "-m", model, *SIZES, "--after", "9u", *NO_VALIDATION, "--save-freq", "0"]
+    update = TrainingStep.update
+
+    def signalled(step, *arguments, **more):
+        outcome = update(step, *arguments, **more)
+        if int(step.updates) == 5:
+            os.kill(os.getpid(), signum)
+        return outcome
+
+    monkeypatch.setattr(TrainingStep, "update", signalled)
+    result = train(*options)
+    assert result.code == code
+    assert "Stopped after update 5; saved" in result.messages
+    assert int(arrays(f"{model}.state.npz")["updates"]) == 5
+    assert model.exists()
+
+
+def test_a_full_disk_leaves_what_was_saved(data, model, monkeypatch):
+    options = [data, "-m", model, *SIZES, *NO_VALIDATION, "--save-freq", "2u"]
+    trained(*options, "--after", "2u")
+    before = {path: path.read_bytes() for path in model.parent.iterdir() if path.is_file()}
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files.os, "fsync", full)
+    result = train(*options, "--after", "4u")
+    assert result.code == 1
+    assert result.error.startswith("cgru: ")
+    assert "No space left on device" in result.error
+    for path in (model, Path(f"{model}.state.npz"), Path(f"{model}.json")):
+        assert path.read_bytes() == before[path]
+    assert not list(model.parent.glob(".*"))
+
+
+# -- numbers that are not finite -------------------------------------------------------------------
+
+
+def test_updates_that_are_not_finite(data, model):
+    """A learning rate beyond all bounds: the last good model stays."""
+    options = [data, "-m", model, *SIZES, *NO_VALIDATION, "--max-nan", 3, "--after", "30u"]
+    options += ["--optimizer", "sgd", "--clip-norm", 0]
+    trained(*options, "--after", "2u", "-l", 0.01)
+    before = arrays(model)
+    result = train(*options, "-l", 1e30, "--save-freq", "1u")
+    assert result.code == 1
+    lines = result.messages.splitlines()
+    assert sum("skipped: cost" in line for line in lines) == 3
+    assert any("Not saved: the cost after update 3 is not finite" in line for line in lines)
+    assert "3 updates in a row were not finite (epoch 1, update 6)" in result.error
+    assert "kept as it was after update 2" in result.error
+    skipped = records(model, "skipped")
+    assert [(entry["update"], entry["batch"]) for entry in skipped] == [(4, 4), (5, 5), (6, 6)]
+    for name, array in arrays(model).items():
+        np.testing.assert_array_equal(array, before[name])
+    again = trained(*options, "-l", 0.01, "--after", "3u")
+    assert "Resuming after update 2" in again.messages
+
+
+def test_a_model_that_never_learnt_is_not_written(data, model, monkeypatch):
+    monkeypatch.setattr(
+        TrainingStep, "update", lambda *_, **__: Outcome(math.nan, math.nan, applied=False)
+    )
+    result = train(data, "-m", model, *SIZES, *NO_VALIDATION, "--after", "2u")
+    assert result.code == 1
+    assert "2 updates in a row were not finite" in result.error
+    assert "the model is not written" in result.error
+    assert not model.exists()
+
+
+def test_one_that_is_not_finite_is_passed_over(data, model, monkeypatch):
+    update, calls = TrainingStep.update, []
+
+    def sometimes(step, *arguments, **more):
+        calls.append(1)
+        if len(calls) % 2:
+            return Outcome(math.inf, math.nan, applied=False)
+        return update(step, *arguments, **more)
+
+    monkeypatch.setattr(TrainingStep, "update", sometimes)
+    result = trained(
+        data, "-m", model, *SIZES, *NO_VALIDATION, "--after", "6u", "--max-nan", 2
+    )  # fmt: skip
+    assert sum("skipped: cost inf" in line for line in result.messages.splitlines()) == 3
+    assert model.exists()
+
+
+def test_a_batch_that_does_not_fit(data, model, monkeypatch):
+    import tensorflow as tf
+
+    def full(*_, **__):
+        raise tf.errors.ResourceExhaustedError(None, None, "OOM when allocating")
+
+    monkeypatch.setattr(TrainingStep, "update", full)
+    result = train(data, "-m", model, *SIZES, *NO_VALIDATION, "--after", "2u")
+    assert result.code == 1
+    assert "do not fit into the memory of the device; lower --mini-batch" in result.error
+
+
+def test_a_state_that_is_none(data, model):
+    model.parent.mkdir()
+    RunFolder(model).save({}, {"age": 1})
+    result = train(data, "-m", model, *SIZES, "--after", "2u")
+    assert result.code == 1
+    assert f"{model}.state.npz: not the state of this training" in result.error

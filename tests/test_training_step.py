@@ -1,0 +1,541 @@
+"""Updates against NumPy written from the formulas; one computation however it is run."""
+
+import functools
+import gzip
+import itertools
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import click.testing
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from models import (
+    Case,
+    double_precision,
+    forced_scores,
+    pad_source,
+    pad_target,
+    random_arrays,
+    tiny,
+)
+from test_model_file import nmtpy
+
+from cgru_cli import model_file, model_vocabularies, model_writer
+from cgru_cli.cli import main
+from cgru_cli.dropout import Rates, masks
+from cgru_cli.forced import force_decode
+from cgru_cli.initialization import initial_arrays
+from cgru_cli.model import ConditionalGRU
+from cgru_cli.moses import Tokenizer
+from cgru_cli.network import Network
+from cgru_cli.objective import Examples
+from cgru_cli.optimizers import optimizer
+from cgru_cli.structure import Normalization
+from cgru_cli.subwords import Codes
+from cgru_cli.training_step import LossScale, Regularization, TrainingStep
+
+NO_EXAMPLES = (None, None)
+START = {"a": [[1.0, -2.0, 0.5]], "b": [3.0, 0.25]}
+
+
+class Scripted(TrainingStep):
+    """The step of two small parameters, whose costs and gradients are told beforehand."""
+
+    def __init__(self, name="sgd", given=(), frozen=(), compute_dtype="float32", **regularization):
+        parameters = {n: keras.Variable(np.float32(a), name=n) for n, a in START.items()}
+        model = SimpleNamespace(
+            parameters=parameters,
+            compute_dtype=compute_dtype,
+            arrays=lambda: {n: v.value.numpy() for n, v in parameters.items()},
+            assign=lambda arrays: [v.assign(arrays[n]) for n, v in parameters.items()],
+        )
+        how = Regularization(**regularization)
+        super().__init__(model, optimizer(name, given, 1.0), how, jit=False, frozen=frozen)
+        self.script = []
+
+    def gradients(self, examples, masks):
+        cost, arrays = self.script.pop(0)
+        scale = np.float32(self.loss_scale.scale)
+        found = [tf.constant(scale * np.float32(arrays[name])) for name in self.trained]
+        return tf.constant(scale * np.float32(cost)), found
+
+    def follow(self, *script, divisor=1.0, rate=0.1):
+        self.script = list(script)
+        return self.update([NO_EXAMPLES] * len(script), divisor, rate)
+
+
+def random_script(count, seed=0, **changes):
+    """Costs and gradients of so many updates."""
+    rng = np.random.default_rng(seed)
+    shapes = {n: np.shape(a) for n, a in START.items()}
+    return [(float(rng.uniform(1, 9)), {n: rng.normal(size=s) for n, s in shapes.items()})
+            for _ in range(count)]  # fmt: skip
+
+
+def same(one, other):
+    """Bit by bit."""
+    assert one.keys() == other.keys()
+    for name, array in one.items():
+        np.testing.assert_array_equal(array, other[name], err_msg=name, strict=True)
+
+
+def close(arrays, expected, rtol=1e-5, atol=1e-6):
+    for name, array in expected.items():
+        np.testing.assert_allclose(arrays[name], array, rtol=rtol, atol=atol, err_msg=name)
+
+
+# -- the update, by hand ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("clip", "decay"), [(0.0, 0.0), (0.0, 0.05), (0.7, 0.05), (1e3, 0.0)])
+def test_an_sgd_update_by_numpy(clip, decay):
+    """Averaged, then the gradient of decay * |w|^2 added, then cut to length, then followed."""
+    ((cost, gradients),) = random_script(1)
+    step = Scripted(clip_norm=clip, decay_c=decay)
+    outcome = step.follow((cost, gradients), divisor=4.0, rate=0.3)
+    start = {n: np.array(a) for n, a in START.items()}
+    g = {n: gradients[n] / 4 + 2 * decay * start[n] for n in start}
+    norm = np.sqrt(sum((array**2).sum() for array in g.values()))
+    shrink = min(1.0, clip / norm) if clip else 1.0
+    close(step.model.arrays(), {n: start[n] - 0.3 * shrink * g[n] for n in start})
+    assert outcome.norm == pytest.approx(norm, rel=1e-6)
+    assert outcome.cost == pytest.approx(cost, rel=1e-6) and outcome.applied
+
+
+def test_the_norm_of_zero_is_cut_to_zero():
+    step = Scripted(clip_norm=1.0)
+    nothing = {n: np.zeros(np.shape(a)) for n, a in START.items()}
+    assert step.follow((1.0, nothing)) == (1.0, 0.0, True)
+    close(step.model.arrays(), START, rtol=0, atol=0)
+
+
+def test_batches_are_added_up():
+    """Gradients and costs of three batches, averaged by what all of them counted."""
+    script = random_script(3)
+    step, whole = Scripted("adam"), Scripted("adam")
+    outcome = step.follow(*script, divisor=7.0)
+    total = sum(cost for cost, _ in script)
+    gradients = {n: sum(g[n] for _, g in script) for n in START}
+    assert outcome.cost == pytest.approx(total, rel=1e-6)
+    assert outcome.norm == pytest.approx(
+        whole.follow((total, gradients), divisor=7.0).norm, rel=1e-6
+    )
+    close(step.model.arrays(), whole.model.arrays())
+
+
+@pytest.mark.parametrize("share", [1e-4, 0.5])
+def test_smoothing_by_hand(share):
+    """Marian: avg += max(share, 1 - (n+1)/(n+10)) (w - avg), n updates having been before."""
+    step = Scripted(smoothing=share, frozen=["b"])
+    expected = np.array(START["a"])
+    for n, (cost, gradients) in enumerate(random_script(6)):
+        step.follow((cost, gradients))
+        factor = max(share, 1 - (n + 1) / (n + 10))
+        expected = (1 - factor) * expected + factor * step.model.arrays()["a"]
+        close(step.weights(), {"a": expected, "b": START["b"]})
+    assert not np.allclose(expected, step.model.arrays()["a"], atol=1e-3)
+
+
+def test_without_smoothing_the_weights_are_the_models():
+    step = Scripted()
+    step.follow(*random_script(1))
+    same(step.weights(), step.model.arrays())
+
+
+@pytest.mark.parametrize(
+    ("where", "bad"),
+    [("cost", np.nan), ("gradient", np.inf), ("gradient", np.nan), ("a batch before", -np.inf)],
+)
+def test_what_is_not_finite_changes_nothing(where, bad):
+    step = Scripted("adam", smoothing=0.1, clip_norm=1.0)
+    first, second, third = random_script(3)
+    step.follow(first)
+    before = step.state()
+    if where == "cost":
+        second = (bad, second[1])
+    else:
+        second[1]["a"][0, 1] = bad
+    outcome = step.follow(*([second, third] if where == "a batch before" else [second]))
+    assert not outcome.applied
+    same(step.state(), before)
+    step.follow(third)
+    undisturbed = Scripted("adam", smoothing=0.1, clip_norm=1.0)
+    undisturbed.follow(first)
+    undisturbed.follow(third)
+    same(step.state(), undisturbed.state())
+
+
+@pytest.mark.parametrize("name", ["adam", "adamw", "sgd"])
+def test_frozen_parameters_stay(name):
+    """Not moved by gradient, decay or the optimizer's own decay; the norm is without them."""
+    step = Scripted(name, frozen=["b"], decay_c=0.1, clip_norm=1.0)
+    for cost, gradients in random_script(3):
+        start = step.model.arrays()["a"].astype(float)
+        norm = step.follow((cost, gradients)).norm
+        assert norm == pytest.approx(np.linalg.norm(gradients["a"] + 0.2 * start), rel=1e-5)
+    arrays = step.model.arrays()
+    np.testing.assert_array_equal(arrays["b"], START["b"])
+    assert not np.allclose(arrays["a"], START["a"], atol=1e-2)
+
+
+# -- loss scale ------------------------------------------------------------------------------------
+
+
+def test_the_loss_scale_by_hand():
+    scale = LossScale(1024.0)
+    for _ in range(2):
+        scale.seen(False)
+    assert scale.scale == 256
+    for _ in range(1999):
+        scale.seen(True)
+    assert scale.scale == 256
+    other = LossScale(1024.0)
+    other.restore(np.array(scale.state()))
+    for one in (scale, other):
+        one.seen(True)
+        assert one.state() == [512.0, 0.0]
+        one.seen(True)
+        one.seen(False)  # counts anew
+        for _ in range(2000):
+            one.seen(True)
+        assert one.state() == [512.0, 0.0]
+    for _ in range(20):
+        scale.seen(False)
+    assert scale.scale == 1
+
+
+def test_no_loss_scale_but_for_float16():
+    for dtype in ("float32", "bfloat16"):
+        scale = Scripted(compute_dtype=dtype).loss_scale
+        for finite in (False, True, False):
+            scale.seen(finite)
+        assert scale.scale == 1
+
+
+def test_the_loss_scale_is_taken_out_again():
+    """The same update and the same outcome as without; halved where it is not finite."""
+    step, unscaled = Scripted("adam", compute_dtype="float16"), Scripted("adam")
+    assert step.loss_scale.scale == 1024
+    one, bad, other = random_script(3)
+    bad[1]["b"][0] = np.inf
+    for script in (one, bad, other):
+        found, expected = step.follow(script), unscaled.follow(script)
+        assert found.applied == expected.applied
+        if found.applied:
+            assert found.cost == pytest.approx(expected.cost, rel=1e-6)
+            assert found.norm == pytest.approx(expected.norm, rel=1e-6)
+    assert step.loss_scale.state() == [512.0, 1.0]
+    close(step.model.arrays(), unscaled.model.arrays())
+
+
+# -- state -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["adam", "adadelta"])
+def test_a_restored_step_goes_on_to_the_bit(name):
+    def new():
+        return Scripted(name, smoothing=0.1, clip_norm=1.0, compute_dtype="float16")
+
+    script = random_script(6)
+    script[1][1]["a"][:] = np.nan  # halves the scale
+    whole = new()
+    for place, update in enumerate(script):
+        if place == 3:
+            state = {n: np.array(a) for n, a in whole.state().items()}
+        whole.follow(update)
+    resumed = new()
+    resumed.follow(*random_script(1, seed=9))  # whatever it was before
+    resumed.restore(state)
+    same(resumed.state(), state)
+    for update in script[3:]:
+        resumed.follow(update)
+    same(resumed.state(), whole.state())
+    same(resumed.weights(), whole.weights())
+
+
+def test_the_state_of_another_training_is_refused():
+    step = Scripted("adam", smoothing=0.1)
+    step.follow(*random_script(1))
+    before = step.state()
+    for other in (
+        Scripted("sgd", smoothing=0.1),
+        Scripted("adam"),
+        Scripted("adam", smoothing=0.1, frozen=["a"]),
+        Scripted("rmsprop", smoothing=0.1),
+    ):
+        with pytest.raises((KeyError, ValueError)):
+            step.restore(other.state())
+    missing = dict(before)
+    del missing["weights/b"]
+    with pytest.raises((KeyError, ValueError)):
+        step.restore(missing)
+    with pytest.raises((KeyError, ValueError)):
+        step.restore(before | {"weights/a": np.zeros((1, 4), np.float32)})
+    same(step.state(), before)
+
+
+# -- the model -------------------------------------------------------------------------------------
+
+STRUCTURE = tiny()
+LENGTHS = ((3, 4), (1, 1), (5, 2), (2, 6))
+RATES = Rates(0.2, 0.2, 0.1, 0.1)
+HOW = Regularization(label_smoothing=0.1, clip_norm=0.5, smoothing=0.1)
+
+
+def examples(seed=0, rows=slice(None)):
+    """Some of four sentence pairs, all padded to the longest."""
+    rng = np.random.default_rng(seed)
+    sources = [[(int(i),) for i in rng.integers(7, size=length)] for length, _ in LENGTHS]
+    targets = [rng.integers(6, size=length).tolist() for _, length in LENGTHS]
+    return Examples(*(x[rows] for x in (*pad_source(sources), *pad_target(targets))))
+
+
+def dropped(rates, seed=0):
+    sizes = (*examples().source_mask.shape, examples().target.shape[1])
+    return masks(STRUCTURE, rates, np.random.default_rng(seed), *sizes)
+
+
+WHOLE = {name: np.ones_like(mask) for name, mask in dropped(RATES).items()}  # nothing dropped
+BATCHES = [(examples(seed), dropped(RATES, seed)) for seed in range(3)]
+
+
+@functools.cache
+def traced(name, jit=False, dtype="float32"):
+    """A step and the state it begins with: tracing is what takes time."""
+    model = ConditionalGRU(STRUCTURE, random_arrays(STRUCTURE), dtype=dtype)
+    step = TrainingStep(model, optimizer(name, (), 0.1), HOW, jit=jit)
+    return step, step.state()
+
+
+def beginning(*args):
+    step, state = traced(*args)
+    step.restore(state)
+    return step
+
+
+@functools.cache
+def in_float64(smoothing):
+    """Cost and gradients by autodiff through the recurrence, the cost from the distributions."""
+    batch = examples()
+    with double_precision():
+        arrays = {n: tf.constant(a, tf.float64) for n, a in random_arrays(STRUCTURE).items()}
+
+        @tf.function(autograph=False)
+        def compute():
+            with tf.GradientTape() as tape:
+                tape.watch(arrays)
+                network = Network(STRUCTURE, arrays, "float64")
+                source_mask = tf.cast(batch.source_mask, tf.float64)
+                log_p = tf.nn.log_softmax(
+                    force_decode(network, batch.source, source_mask, batch.target).logits
+                )
+                right = (1 - smoothing) * tf.gather(log_p, batch.target, batch_dims=2)
+                costs = -right - smoothing * tf.reduce_mean(log_p, axis=-1)
+                cost = tf.reduce_sum(costs * tf.cast(batch.target_mask, tf.float64))
+            found = tape.gradient(cost, arrays)
+            return cost, {n: tf.convert_to_tensor(g) for n, g in found.items()}
+
+        cost, gradients = compute()
+    return float(cost), {n: g.numpy() for n, g in gradients.items()}
+
+
+@pytest.mark.parametrize(("name", "given"), [("sgd", {}), ("adam", WHOLE)])
+def test_an_update_of_the_model_by_numpy(name, given):
+    """Averaged over four sentences, cut to length, followed at a rate of 0.02."""
+    cost, gradients = in_float64(0.1)
+    start = {n: a.astype(float) for n, a in random_arrays(STRUCTURE).items()}
+    g = {n: gradient / 4 for n, gradient in gradients.items()}
+    norm = np.sqrt(sum((array**2).sum() for array in g.values()))
+    assert norm > 0.5
+    g = {n: array * 0.5 / norm for n, array in g.items()}
+    step = beginning(name)
+    outcome = step.update([(examples(), given)], 4.0, 0.02)
+    assert outcome.cost == pytest.approx(cost, rel=1e-6)
+    assert outcome.norm == pytest.approx(norm, rel=1e-5)
+    for parameter, array in step.model.arrays().items():
+        way, expected = g[parameter], start[parameter]
+        # Adam's first, m = (1 - b1) g and v = (1 - b2) g^2; the sign of what is rounding alone is
+        # anybody's
+        sure = np.abs(way) > (1e-5 if name == "adam" else -1)
+        expected = expected - 0.02 * (
+            way if name == "sgd" else way / (np.abs(way) + 1e-8 / 0.001**0.5)
+        )
+        np.testing.assert_allclose(array[sure], expected[sure], atol=1e-6, err_msg=parameter)
+        assert np.abs(array - start[parameter]).max() <= 0.0201
+
+
+def test_two_half_batches_are_the_whole():
+    """Though the halves are padded less."""
+    whole = beginning("sgd")
+    expected = whole.update([(examples(), {})], 4.0, 0.5), whole.state()
+    halves = beginning("sgd")
+    short = Examples(*(x[:, :7] if x.shape[1] > 7 else x for x in examples(rows=slice(2))))
+    found = halves.update([(short, {}), (examples(rows=slice(2, 4)), {})], 4.0, 0.5)
+    assert found == pytest.approx(expected[0], rel=1e-6)
+    close(halves.state(), expected[1])
+
+
+def test_xla_and_graph_mode_agree():
+    """Over 20 updates, dropout, label smoothing, clipping and smoothing on."""
+    graph, xla = beginning("adam"), beginning("adam", True)
+    costs = []
+    for place in range(20):
+        expected = graph.update([BATCHES[place % 3]], 4.0, 0.01)
+        found = xla.update([BATCHES[place % 3]], 4.0, 0.01)
+        assert found == pytest.approx(expected, rel=1e-5)
+        costs.append(found.cost)
+    close(xla.state(), graph.state(), rtol=1e-5, atol=1e-5)
+    assert sum(costs[-3:]) < 0.9 * sum(costs[:3])
+
+
+def test_the_model_goes_on_to_the_bit():
+    """From its state, dropout and smoothing on, whatever it computed meanwhile."""
+    step = beginning("adam")
+    for batch in BATCHES:
+        step.update([batch], 4.0, 0.01)
+    state = {n: np.array(a) for n, a in step.state().items()}
+    for batch in BATCHES:
+        step.update([batch, batch], 8.0, 0.02)
+    expected = step.state()
+    assert not np.array_equal(expected["smoothed/Wemb"], expected["weights/Wemb"])
+    step.update([(examples(7, slice(1)), {n: m[:1] for n, m in WHOLE.items()})], 1.0, 0.5)
+    step.restore(state)
+    for batch in BATCHES:
+        step.update([batch, batch], 8.0, 0.02)
+    same(step.state(), expected)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_half_precision_lowers_the_cost(dtype):
+    """Weights stay float32; the first cost is float32's to the precision of the products."""
+    step = beginning("sgd", False, f"mixed_{dtype}")
+    outcomes = [step.update([(examples(), {})], 4.0, 0.3) for _ in range(12)]
+    assert all(outcome.applied for outcome in outcomes)
+    assert outcomes[0].cost == pytest.approx(in_float64(0.1)[0], rel=0.02)
+    assert outcomes[0].cost != pytest.approx(in_float64(0.1)[0], rel=1e-7)
+    assert outcomes[-1].cost < 0.9 * outcomes[0].cost
+    assert all(array.dtype == np.float32 for array in step.weights().values())
+    assert step.loss_scale.scale == (1024 if dtype == "float16" else 1)
+
+
+# -- models of other programs ----------------------------------------------------------------------
+
+LEGACY = {
+    "Nematus-Theano": "a-shallow/model.npz",
+    "Nematus-TF": "a-shallow/native/ref",
+    "Nematus-TF, its own biases": "e-deep-tf/native/model-1500",
+    "Marian nematus": "marian-nematus/model.npz",
+    "Marian amun": "marian-amun/model.npz",
+    "Marian s2s": "marian-s2s/model.npz",
+    "DL4MT": "a-shallow/model.npz",
+    "nmtpy": "a-shallow/model.npz",
+}
+HELD_OUT, LEARNT = 50, 240  # lines of Multi30k's validation text, which no model was trained on
+
+
+@functools.cache
+def unseen_text(codes, folder, language):
+    """The lines behind those held out, as those that the reference models read."""
+    tokenizer = Tokenizer(language, escape=True, split_hyphens=False)
+    split = Codes(codes.read_text("utf-8"), str(codes)).split
+    with gzip.open(folder / f"val.{language}.gz", "rt", encoding="utf-8", newline="\n") as stream:
+        lines = [line.rstrip("\n") for line in itertools.islice(stream, HELD_OUT + LEARNT)]
+    return [split(tokenizer.split(line)) for line in lines[HELD_OUT:]]
+
+
+@functools.cache
+def legacy_step(structure):
+    model = ConditionalGRU(structure, initial_arrays(structure, "scaled", 1))
+    step = TrainingStep(model, optimizer("adam", (), 0.1), Regularization(clip_norm=1.0), jit=False)
+    return step, step.state()
+
+
+def as_dialect(dialect, path, vocabularies, folder):
+    """The model's file, written in the dialect where no reference case is."""
+    model = model_file.read(path)
+    if dialect == "DL4MT":
+        path = folder / "model.npz"
+        model_writer.write(model, path, "dl4mt", model_vocabularies.find(model, vocabularies))
+    elif dialect == "nmtpy":
+        path = folder / "model.npz"
+        np.savez(path, **nmtpy(model.structure, model.arrays))
+    return path
+
+
+@pytest.mark.parametrize("dialect", LEGACY)
+def test_a_model_of_each_dialect_learns_on(shared, tmp_path, dialect):
+    """Six updates on text of the kind that it was trained on help with other lines of it."""
+    pytest.importorskip("sacremoses")
+    pytest.importorskip("subword_nmt")
+    folder = shared("fixtures") / Path(LEGACY[dialect]).parts[0]
+    vocabularies = [str(folder / f"vocab.{language}.json") for language in ("en", "de")]
+    path = as_dialect(dialect, shared("fixtures") / LEGACY[dialect], vocabularies, tmp_path)
+    case = Case(path, vocabularies)
+    held_out = case.source_ids(folder / "src.txt"), case.target_ids(folder / "trg.txt")
+    assert len(held_out[0]) == HELD_OUT
+    text = [
+        unseen_text(shared("fixtures/a-shallow/codes.bpe"), shared("data/multi30k"), language)
+        for language in ("en", "de")
+    ]
+    sources = [[(i,) for i in case.sources[0].encode(words)] for words in text[0]]
+    targets = [case.target.encode(words) for words in text[1]]
+
+    step, state = legacy_step(case.model.structure)
+    step.restore(state)
+    step.model.assign(case.model.arrays)
+    before = -forced_scores(case.network, *held_out).sum()
+    for update in range(LEARNT // 40):
+        rows = slice(update * 40, (update + 1) * 40)
+        batch = Examples(*pad_source(sources[rows]), *pad_target(targets[rows]))
+        assert step.update([(batch, {})], 40.0, 3e-4).applied
+    after = -forced_scores(Network(case.model.structure, step.weights()), *held_out).sum()
+    assert after < 0.999 * before
+
+
+def test_marian_scores_a_trained_model_alike(tmp_path):
+    """Trained for some updates, converted, scored by Marian 1.12: to 2e-4 nats a sentence."""
+    pytest.importorskip("pymarian")
+    words = ["eos", "UNK", *(f"w{i}" for i in range(2, 14))]
+    for side in ("src", "trg"):
+        (tmp_path / f"{side}.json").write_text(json.dumps({w: i for i, w in enumerate(words)}))
+    structure = tiny(
+        source_vocabularies=(14,), source_embeddings=(8,), target_vocabulary=14,
+        target_embedding=8, state=8, normalization=Normalization.NEMATUS, tied_output=True,
+    )  # fmt: skip
+    rng = np.random.default_rng(3)
+    sources = [[int(i) for i in rng.integers(1, 14, size=n)] for n in (3, 1, 7, 5, 4, 2)]
+    targets = [source[::-1] for source in sources]
+    batch = Examples(*pad_source([[(i,) for i in s] for s in sources]), *pad_target(targets))
+    step, _ = legacy_step(structure)
+    costs = [step.update([(batch, {})], 6.0, 0.02).cost for _ in range(25)]
+    assert costs[-1] < 0.8 * costs[0]
+
+    model = model_file.Model(tmp_path / "x", structure, step.weights(), "nematus")
+    model.settings.vocabularies = ["src.json", "trg.json"]
+    model_writer.write(model, tmp_path / "model.npz", "npz")
+    (tmp_path / "marian").mkdir()
+    converted = tmp_path / "marian" / "model.npz"
+    command = ["convert", str(tmp_path / "model.npz"), str(converted), "--to", "marian-nematus"]
+    result = click.testing.CliRunner().invoke(main, command)
+    assert result.exit_code == 0, result.output
+    for side, lines in (("src", sources), ("trg", targets)):
+        text = "".join(" ".join(words[i] for i in line) + "\n" for line in lines)
+        (tmp_path / side).write_text(text)
+    vocabularies = [str(v.path) for v in model_vocabularies.find(model_file.read(converted))]
+    subprocess.run(
+        [str(Path(sys.executable).with_name("pymarian")), "score", "-m", str(converted),
+         "-v", *vocabularies, "-t", str(tmp_path / "src"), str(tmp_path / "trg"),
+         "-o", str(tmp_path / "scores"), "--cpu-threads", "1", "--quiet"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    found = np.array((tmp_path / "scores").read_text().split(), float)
+    own = forced_scores(
+        Network(structure, step.weights()), [[(i,) for i in s] for s in sources], targets
+    )
+    np.testing.assert_allclose(found, own, atol=2e-4)
+    assert -own.sum() == pytest.approx(step.update([(batch, {})], 6.0, 0.0).cost, rel=1e-5)
