@@ -148,11 +148,12 @@ class LineReader:
 
     The last line of each input counts also without a newline. Invalid UTF-8 becomes U+FFFD;
     `invalid` counts the lines it was found in. A "\\r" before the newline stays in the line, and
-    as tokens end at spaces only, on its last token. Both are warned about once.
+    as tokens end at spaces only, on its last token. Both are warned about once (the second, if
+    `tell_crlf`).
     Raises CgruError at once if an input is missing, a directory or unreadable.
     """
 
-    def __init__(self, *inputs: Source):
+    def __init__(self, *inputs: Source, tell_crlf: bool = True):
         self.invalid = 0
         self._sources = list(inputs or (None,))
         self._input: _Input | None = None
@@ -163,7 +164,7 @@ class LineReader:
         self._line: str | None = None  # decoded, not yet handed over
         self._deadline: float | None = None
         self._error: CgruError | None = None
-        self._warned_crlf = False
+        self._tell_crlf = tell_crlf
         for source in self._sources:
             _check_readable(source)
 
@@ -235,8 +236,8 @@ class LineReader:
 
     def _decode(self, line: bytes) -> str:
         self._number += 1
-        if line.endswith(b"\r") and not self._warned_crlf:
-            self._warned_crlf = True
+        if self._tell_crlf and line.endswith(b"\r"):
+            self._tell_crlf = False
             warn(f"{self._name}: lines end with \\r\\n; the \\r stays on the last token of a line")
         try:
             return line.decode("utf-8")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from .forced import unroll
+from .forced import Words, unroll
 from .network import Network
 
 
@@ -30,22 +30,15 @@ def cross_entropy(
     """
     source, source_mask, target, mask = examples
     unrolled = unroll(network, source, source_mask, target, differentiable=True)
-    words, weights, sentence = tf.transpose(target), tf.transpose(mask), None
     if packed:
-        flat = tf.reshape(weights, [-1])
-        index = tf.cast(tf.where(flat > 0)[:, 0], tf.int32)
-        count = tf.size(index)
-        places = tf.tensor_scatter_nd_update(
-            tf.fill(tf.shape(flat), count), index[:, None], tf.range(count)
-        )
-        unrolled = unrolled.rows(index, places)
-        sentence = index % tf.shape(target)[0]
-        words = tf.gather(tf.reshape(words, [-1]), index)
-        weights = tf.gather(flat, index)
-    logits = network.read_out(*unrolled, sentence)
-    logits = tf.reshape(logits, [-1, logits.shape[-1]])
-    costs = word_costs(logits, tf.reshape(words, [-1]), label_smoothing)
-    return tf.reduce_sum(costs * tf.reshape(weights, [-1]))
+        words = Words.of(mask)
+        logits = network.read_out(*unrolled.rows(words.index, words.places), words.sentence)
+        targets, weights = words.taken(target), words.taken(mask)
+    else:
+        logits = network.read_out(*unrolled)
+        logits = tf.reshape(logits, [-1, logits.shape[-1]])
+        targets, weights = (tf.reshape(tf.transpose(x), [-1]) for x in (target, mask))
+    return tf.reduce_sum(word_costs(logits, targets, label_smoothing) * weights)
 
 
 def word_costs(logits: tf.Tensor, words: tf.Tensor, label_smoothing: float = 0.0) -> tf.Tensor:

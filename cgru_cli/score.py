@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import runtime
+from . import evaluation, runtime
 from .counter import Counter
 from .errors import CgruError, UsageError
 from .lines import InOrder, LineWriter, batches, check_distinct, tokens
@@ -21,7 +21,7 @@ from .output import Hypothesis, Layout
 from .pairs import NBestList, Pair, Pairs, TabSeparated, TwoTexts
 from .plan import alignment_of, weights_of
 from .programs import PROGRAMS
-from .score_options import ScoreOptions
+from .score_options import EVALUATING, ScoreOptions
 from .score_output import ScoreLayout
 from .translator import (
     SourceLines,
@@ -42,6 +42,12 @@ def run(options: ScoreOptions) -> None:
 
     Raises CgruError for bad models, vocabularies and input; OutputClosed where nobody reads.
     """
+    if options.metric:
+        evaluation.run(options)
+        return
+    for name in EVALUATING:
+        if getattr(options, name) != getattr(ScoreOptions(), name):
+            raise UsageError(f"--{name} is for --metric")
     if not options.model:
         raise UsageError("name a model: cgru score -m MODEL -s SRC -t TRG")
     for name, least in (("mini_batch", 1), ("maxi_batch", 1), ("max_length", 1), ("workspace", 1)):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from .options import device_option, option, threads_option
 
+METRICS = ("bleu", "chrf", "chrf++", "ter")
 SUMMARIES = ("ce-sum", "ce-mean", "ce-mean-words", "perplexity")
 
 
@@ -70,6 +71,41 @@ class ScoreOptions:
         None, "how the attention is printed", "--alignment-format",
         choices=("marian", "amun", "nematus", "json"),
     )  # fmt: skip
+    metric: tuple[str, ...] = option(
+        (), "evaluate translations against --reference instead, by sacrebleu: bleu, chrf, chrf++, "
+        "ter, with commas or repeated; of several --target, each is a system", "--metric",
+        metavar="METRIC...", many=True,
+    )  # fmt: skip
+    reference: tuple[str, ...] = option(
+        (), "with --metric: what it is compared with; several are several references",
+        "--reference", "-r", metavar="FILE...", many=True,
+    )  # fmt: skip
+    confidence: bool = option(
+        False, "with --metric: 95 % intervals by bootstrap resampling", "--confidence", kind=bool
+    )
+    paired: str | None = option(
+        None, "with --metric: test whether systems differ from the first", "--paired",
+        choices=("bootstrap", "randomisation"),
+    )  # fmt: skip
+    samples: int = option(
+        0, "of --confidence and --paired; 1000, and 10000 of a randomisation, if 0", "--samples",
+        kind=int, metavar="N",
+    )  # fmt: skip
+    tokenize: str | None = option(
+        None, "with --metric: BLEU's tokeniser, as 13a, intl, zh, char, none", "--tokenize",
+        metavar="NAME",
+    )  # fmt: skip
+    lowercase: bool = option(
+        False, "with --metric: BLEU and chrF without case", "--lowercase", kind=bool
+    )
+    format: str = option(
+        "text", "with --metric: how scores are printed", "--format",
+        choices=("text", "json", "markdown"),
+    )  # fmt: skip
+    width: int = option(
+        1, "with --metric: decimals of the scores", "--width", kind=int, metavar="N"
+    )
+
     max_length: int = option(
         1000, "cut longer source lines, with a warning, and refuse longer translations",
         "--max-length", kind=int, metavar="N", unit="words",
@@ -101,6 +137,11 @@ class ScoreOptions:
     )  # fmt: skip
     quiet: bool = option(False, "no progress on standard error", "--quiet", kind=bool)
 
+
+# Fields that mean something with --metric only.
+EVALUATING = (
+    "reference", "confidence", "paired", "samples", "tokenize", "lowercase", "format", "width",
+)  # fmt: skip
 
 # Options of Nematus' and Marian's scorers that are known and cannot be honoured.
 REFUSED_BY_SCORE = {

@@ -52,6 +52,7 @@ LATE = {
     "run_folder": {"filelock"},
     "train_config": {"yaml"},
     "learning_curves": {"matplotlib"},
+    "evaluation": {"sacrebleu"},
     "validation": {"sacrebleu"},
     "moses": {"sacremoses"},
     "subwords": {"subword_nmt"},
