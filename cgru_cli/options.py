@@ -154,24 +154,74 @@ class ConvertOptions:
 
 
 @dataclass(frozen=True)
-class TranslateOptions:
-    """`cgru translate`. What is None is as the model's program does it."""
+class FilterOptions:
+    """What the commands share that read lines, run models over them, and write lines."""
 
     model: tuple[str, ...] = option(
-        (), "model of any dialect; several are an ensemble", "-m", "--model",
-        metavar="MODEL...", many=True, aliases=("--models",),
+        (), "model of any dialect; several are an ensemble, or columns of scores",
+        "-m", "--model", metavar="MODEL...", many=True, aliases=("--models",),
     )  # fmt: skip
     vocabularies: tuple[str, ...] = option(
         (), "vocabularies, source (one a factor) then target, where the model names none",
         "-v", "--vocabs", metavar="SRC TRG", many=True, aliases=("--dictionaries",),
     )  # fmt: skip
-    input: tuple[str, ...] = option(
-        (), "text to translate, .gz too; standard input if not given", "-i", "--input",
-        metavar="FILE...", many=True,
-    )  # fmt: skip
     output: str | None = option(
         None, "file to write, .gz too; standard output if not given", "-o", "--output",
         metavar="FILE",
+    )  # fmt: skip
+    weights: tuple[float, ...] = option(
+        (), "weight of each model of an ensemble; equal if not given", "--weights",
+        kind=float, metavar="W...", many=True,
+    )  # fmt: skip
+    normalize: float | None = option(
+        None, "divide scores by length ** ALPHA, EOS counted", "-n", "--normalize",
+        kind=float, metavar="ALPHA", implied=1.0, aliases=("--normalization_alpha",),
+    )  # fmt: skip
+    word_scores: bool = option(
+        False, "print each word's score", "--word-scores", kind=bool,
+        aliases=("--print-word-probabilities", "-wp"),
+    )  # fmt: skip
+    alignment: str | None = option(
+        None, "print the attention between words as the model reads them: hard, soft, or pairs "
+        "above a threshold", "--alignment", metavar="hard|soft|X", implied="hard",
+    )  # fmt: skip
+    alignment_format: str | None = option(
+        None, "how the attention is printed", "--alignment-format",
+        choices=("marian", "amun", "nematus", "json"),
+    )  # fmt: skip
+    no_preprocess: bool = option(
+        False, "take and give text as the model has it, whatever MODEL.preprocess.json says",
+        "--no-preprocess", kind=bool,
+    )  # fmt: skip
+    no_spm_encode: bool = option(
+        False, "the input is SentencePiece pieces already", "--no-spm-encode", kind=bool
+    )
+    workspace: int = option(
+        2048, "memory that a mini-batch may take beside the model; smaller batches keep to it",
+        "-w", "--workspace", kind=int, metavar="MB", unit="MiB",
+    )  # fmt: skip
+    device: str | None = device_option()
+    cpu_threads: int | None = threads_option()
+    precision: str = option(
+        "float32", "of the products; state and softmax stay float32", "--precision",
+        choices=("float32", "bfloat16"),
+    )  # fmt: skip
+    quiet: bool = option(
+        False, "no progress on standard error", "--quiet", kind=bool,
+        aliases=("--quiet-translation",),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class TranslateOptions(FilterOptions):
+    """`cgru translate`; several models are an ensemble.
+
+    What is None is as the model's program does it.
+    """
+
+    input: tuple[str, ...] = option(
+        (), "text to translate, .gz too; standard input if not given", "-i", "--input",
+        metavar="FILE...", many=True,
     )  # fmt: skip
     config: str | None = option(
         None, "a Marian or amun .yml: models, vocabularies, beam, normalisation",
@@ -181,18 +231,10 @@ class TranslateOptions:
         None, "defaults, search, signs and output layout of that program", "--compat",
         choices=COMPAT,
     )  # fmt: skip
-    weights: tuple[float, ...] = option(
-        (), "weight of each model of an ensemble; equal if not given", "--weights",
-        kind=float, metavar="W...", many=True,
-    )  # fmt: skip
 
     beam_size: int | None = option(
         None, "hypotheses in the beam (Marian's -b; Nematus' -b is --mini-batch here); 1 is greedy",
         "-k", "-b", "--beam-size", kind=int, metavar="K", aliases=("--beam_size",),
-    )  # fmt: skip
-    normalize: float | None = option(
-        None, "divide scores by length ** ALPHA, EOS counted", "-n", "--normalize",
-        kind=float, metavar="ALPHA", implied=1.0, aliases=("--normalization_alpha",),
     )  # fmt: skip
     word_penalty: float | None = option(
         None, "subtract from a score, per word", "--word-penalty", kind=float, metavar="P",
@@ -239,18 +281,6 @@ class TranslateOptions:
     n_best: bool = option(
         False, "print all hypotheses of the beam", "--n-best", kind=bool, aliases=("--n_best",)
     )
-    word_scores: bool = option(
-        False, "print each word's score", "--word-scores", kind=bool,
-        aliases=("--print-word-probabilities", "-wp"),
-    )  # fmt: skip
-    alignment: str | None = option(
-        None, "print the attention between words as the model reads them: hard, soft, or pairs "
-        "above a threshold", "--alignment", metavar="hard|soft|X", implied="hard",
-    )  # fmt: skip
-    alignment_format: str | None = option(
-        None, "how the attention is printed", "--alignment-format",
-        choices=("marian", "amun", "nematus", "json"),
-    )  # fmt: skip
     output_alignment: str | None = option(
         None, "write the attention to a file of its own (formats nematus and json)",
         "--output-alignment", metavar="FILE", aliases=("--output_alignment", "-a"),
@@ -268,14 +298,7 @@ class TranslateOptions:
         "--lexicon", metavar="FILE",
     )  # fmt: skip
     join_bpe: bool = option(False, "join sub-words (`@@ `)", "--join-bpe", kind=bool)
-    no_preprocess: bool = option(
-        False, "take and give text as the model reads it, whatever MODEL.preprocess.json says",
-        "--no-preprocess", kind=bool,
-    )  # fmt: skip
     no_spm_decode: bool = option(False, "print SentencePiece pieces", "--no-spm-decode", kind=bool)
-    no_spm_encode: bool = option(
-        False, "the input is SentencePiece pieces already", "--no-spm-encode", kind=bool
-    )
 
     mini_batch: int | None = option(
         None, "lines translated together", "--mini-batch", kind=int, metavar="N", unit="lines",
@@ -288,20 +311,6 @@ class TranslateOptions:
     maxi_batch_sort: str = option(
         "src", "how lines read ahead are sorted", "--maxi-batch-sort", choices=("src", "none")
     )
-    workspace: int = option(
-        2048, "memory that a mini-batch may take beside the model; smaller batches keep to it",
-        "-w", "--workspace", kind=int, metavar="MB", unit="MiB",
-    )  # fmt: skip
-    device: str | None = device_option()
-    cpu_threads: int | None = threads_option()
-    precision: str = option(
-        "float32", "of the products; state and softmax stay float32", "--precision",
-        choices=("float32", "bfloat16"),
-    )  # fmt: skip
-    quiet: bool = option(
-        False, "no progress on standard error", "--quiet", kind=bool,
-        aliases=("--quiet-translation",),
-    )  # fmt: skip
 
 
 # Options of Nematus' and Marian's translators that are known and cannot be honoured.

@@ -4,24 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .options import device_option, option, threads_option
+from .options import FilterOptions, option
 
 METRICS = ("bleu", "chrf", "chrf++", "ter")
 SUMMARIES = ("ce-sum", "ce-mean", "ce-mean-words", "perplexity")
 
 
 @dataclass(frozen=True)
-class ScoreOptions:
-    """`cgru score`."""
+class ScoreOptions(FilterOptions):
+    """`cgru score`; of several models, each gives a column."""
 
-    model: tuple[str, ...] = option(
-        (), "model of any dialect; of several, each gives a column", "-m", "--model",
-        metavar="MODEL...", many=True, aliases=("--models",),
-    )  # fmt: skip
-    vocabularies: tuple[str, ...] = option(
-        (), "vocabularies, source (one a factor) then target, where the model names none",
-        "-v", "--vocabs", metavar="SRC TRG", many=True, aliases=("--dictionaries",),
-    )  # fmt: skip
     source: tuple[str, ...] = option(
         (), "source text, .gz too", "-s", "--source", metavar="FILE...", many=True
     )
@@ -38,10 +30,6 @@ class ScoreOptions:
         "Score", "name of the scores among a list's features; of several models, a number is added",
         "--n-best-feature", metavar="NAME",
     )  # fmt: skip
-    output: str | None = option(
-        None, "file to write, .gz too; standard output if not given", "-o", "--output",
-        metavar="FILE",
-    )  # fmt: skip
     compat: str | None = option(
         None, "signs and layout of that program", "--compat",
         choices=("nematus", "nematus-tf", "dl4mt", "marian"),
@@ -50,26 +38,9 @@ class ScoreOptions:
         False, "one column: several models as cgru translate makes an ensemble of them",
         "--ensemble", kind=bool,
     )  # fmt: skip
-    weights: tuple[float, ...] = option(
-        (), "weight of each model of an ensemble; equal if not given", "--weights",
-        kind=float, metavar="W...", many=True,
-    )  # fmt: skip
-    normalize: float | None = option(
-        None, "divide scores by length ** ALPHA, EOS counted", "-n", "--normalize",
-        kind=float, metavar="ALPHA", implied=1.0, aliases=("--normalization_alpha",),
-    )  # fmt: skip
     summary: str | None = option(
         None, "one number for all pairs, in nats: the sum, a mean a sentence or a word, or e to "
         "the latter", "--summary", choices=(*SUMMARIES, "cross-entropy"),
-    )  # fmt: skip
-    word_scores: bool = option(False, "print each word's score", "--word-scores", kind=bool)
-    alignment: str | None = option(
-        None, "print the attention between words as the model reads them: hard, soft, or pairs "
-        "above a threshold", "--alignment", metavar="hard|soft|X", implied="hard",
-    )  # fmt: skip
-    alignment_format: str | None = option(
-        None, "how the attention is printed", "--alignment-format",
-        choices=("marian", "amun", "nematus", "json"),
     )  # fmt: skip
     metric: tuple[str, ...] = option(
         (), "evaluate translations against --reference instead, by sacrebleu: bleu, chrf, chrf++, "
@@ -110,13 +81,6 @@ class ScoreOptions:
         1000, "cut longer source lines, with a warning, and refuse longer translations",
         "--max-length", kind=int, metavar="N", unit="words",
     )  # fmt: skip
-    no_preprocess: bool = option(
-        False, "take text as the model reads it, whatever MODEL.preprocess.json says",
-        "--no-preprocess", kind=bool,
-    )  # fmt: skip
-    no_spm_encode: bool = option(
-        False, "the input is SentencePiece pieces already", "--no-spm-encode", kind=bool
-    )
     mini_batch: int = option(
         64, "pairs scored together", "--mini-batch", kind=int, metavar="N", unit="lines",
         aliases=("--minibatch_size", "--batch_size", "-b"),
@@ -125,17 +89,6 @@ class ScoreOptions:
         100, "mini-batches read ahead and sorted by length", "--maxi-batch", kind=int,
         metavar="N", aliases=("--maxibatch_size",),
     )  # fmt: skip
-    workspace: int = option(
-        2048, "memory that a mini-batch may take beside the model; smaller batches keep to it",
-        "-w", "--workspace", kind=int, metavar="MB", unit="MiB",
-    )  # fmt: skip
-    device: str | None = device_option()
-    cpu_threads: int | None = threads_option()
-    precision: str = option(
-        "float32", "of the products; state and softmax stay float32", "--precision",
-        choices=("float32", "bfloat16"),
-    )  # fmt: skip
-    quiet: bool = option(False, "no progress on standard error", "--quiet", kind=bool)
 
 
 # Fields that mean something with --metric only.
