@@ -129,5 +129,6 @@ class RunFolder:
             for path in folder.glob(f"{glob.escape(start)}*.npz")
         )
         for number in sorted(int(n) for n in numbers if n.isdigit())[:-keep]:
-            for file in folder.glob(f"{glob.escape(self.kept(number).name)}*"):
+            files = folder.glob(f"{glob.escape(self.kept(number).name)}*")
+            for file in sorted(files, reverse=True):  # the model last: what is left is found again
                 file.unlink(missing_ok=True)

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -154,3 +155,27 @@ def test_the_newest_are_kept(runs):
     runs.thin(2)
     kept = {path.name for path in folder.iterdir()} - {path.name for path in others}
     assert kept == {f"model.npz.u{n}.npz{end}" for n in (20, 100) for end in ("", ".json")}
+
+
+def test_a_kill_while_old_ones_are_removed(runs, monkeypatch):
+    folder = runs.model.parent
+    folder.mkdir()
+    unlink = Path.unlink
+    for removed in range(3):
+        for updates in (5, 10):
+            for end in ("", ".json", ".preprocess.json"):
+                Path(f"{runs.kept(updates)}{end}").write_text("")
+        with monkeypatch.context() as patch:
+            left = iter(range(removed))
+
+            def dies(path, missing_ok=False, left=left):
+                if next(left, None) is None:
+                    raise KeyboardInterrupt
+                unlink(path, missing_ok=missing_ok)
+
+            patch.setattr(Path, "unlink", dies)
+            with pytest.raises(KeyboardInterrupt):
+                runs.thin(1)
+        assert runs.kept(5).exists()
+    runs.thin(1)
+    assert {path.name.count("u10") for path in folder.iterdir()} == {1}

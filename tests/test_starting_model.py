@@ -110,7 +110,9 @@ def test_vectors_to_begin_with(data, tmp_path):
     source, target = tmp_path / "src.vec", tmp_path / "trg.vec"
     source.write_text("w3 1 2 3 4\n")
     target.write_text("W0 5 6 7 8\n")
-    model, _, notes = begun(data, dim_emb=4, embedding_vectors=(str(source), str(target)))
+    model, _, notes = begun(
+        data, dim_emb=4, dim_rnn=5, embedding_vectors=(str(source), str(target))
+    )
     np.testing.assert_array_equal(model.arrays["Wemb"][5], [1, 2, 3, 4])
     np.testing.assert_array_equal(model.arrays["Wemb_dec"][2], [5, 6, 7, 8])
     assert notes == [
@@ -137,6 +139,8 @@ def vocabularies_of(name):
     folder = fixture_path(MODELS[name][0])
     factors = ["vocab.fac1.json"] if name == "factors" else []
     names = ["vocab.en.json", *factors, "vocab.de.json"]
+    if name == "tied":
+        names = ["vocab.ende.json"] * 2
     return tuple(str(folder / n) for n in names)
 
 
