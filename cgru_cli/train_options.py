@@ -207,6 +207,14 @@ class TrainOptions(ModelOptions):
     keep: int = option(
         0, "saved models of earlier updates that are kept", "--keep", kind=int, metavar="N"
     )
+    overwrite: bool = option(
+        False, "Marian's name for what is done in any case: each save takes the place of the last",
+        "--overwrite", kind=bool,
+    )  # fmt: skip
+    keep_best: bool = option(
+        False, "Marian's name for what is done in any case: the best model by each metric is kept",
+        "--keep-best", kind=bool,
+    )  # fmt: skip
     disp_freq: str = option(
         "1000u", "a line of log so often", "--disp-freq", metavar="N[u|e|m|t]",
         aliases=("--disp_freq", "--dispFreq"),
@@ -240,8 +248,6 @@ class TrainOptions(ModelOptions):
 # Options of Nematus' and Marian's trainers that are known and cannot be honoured.
 REFUSED_BY_TRAIN = {
     "--reload": "the same command goes on by itself; --pretrained-model begins from another model",
-    "--overwrite": "the newest model always takes the place of the one before; --keep N keeps some",
-    "--keep-best": "the best model by each metric is always kept, as MODEL.best-METRIC.npz",
     "--guided-alignment": "alignments do not guide training in this version",
     "--right-left": "sentences are trained left to right in this version",
     "--data-weighting": "sentences are not weighted in this version",

@@ -104,6 +104,8 @@ def _check_numbers(options: TrainOptions) -> None:
             raise UsageError(f"{flag(name)}: from 0 to below 1 is expected")
     if options.mini_batch_fit and options.mini_batch_words:
         raise UsageError("--mini-batch-fit and --mini-batch-words exclude each other")
+    if options.overwrite and options.keep:
+        raise UsageError("--overwrite and --keep exclude each other")
     default = TrainOptions()
     for name, other in _NEEDS.items():
         if getattr(options, name) != getattr(default, name) and not _is_on(options, other):
