@@ -43,13 +43,16 @@ def masks(
     """Masks by the path of the matrix whose input they multiply: (B,N), 0 or 1/(1-p), float32.
 
     And by name `source` (B,S) and `target` (B,T) for whole words, the target's being that before
-    each position; `annotations` (B,C).
+    each position; `annotations` (B,C); `lexical` (B,Es), of the embeddings that a lexical model
+    takes the mean of.
     """
     widths = {
         "source": (rates.source, source_length),
         "target": (rates.target, target_length),
         "annotations": (rates.annotation, structure.context),
     }
+    if structure.lexical:
+        widths["lexical"] = (rates.embedding, sum(structure.source_embeddings))
     widths |= {path: (rate, width) for path, rate, width in _inputs(structure, rates)}
     return {
         name: _mask(rng, rate, (sentences, width)) for name, (rate, width) in widths.items() if rate

@@ -60,6 +60,8 @@ def unroll(
     if network.lexical:
         weights = tf.transpose(recurrence.alignment, [1, 0, 2])
         words = tf.transpose(tf.matmul(weights, memory.embeddings), [1, 0, 2])
+        if "lexical" in network.masks:
+            words *= network.masks["lexical"]
     return Unrolled(recurrence, of_previous, words)
 
 

@@ -85,6 +85,7 @@ def test_shapes():
         ({"decoder_depth": 2}, ["decoder_2_W", "decoder_2_Wx", "decoder_2_U"], 0.3),
         ({"decoder_depth": 2, "deep_context": True}, ["decoder_2_W", "decoder_2_Wx"], 0.3),
         ({"mixture": 2}, ["ff_logit_pi_W", "ff_logit_mos_0_W", "ff_logit_mos_1_W"], 0.6),
+        ({"lexical": True}, ["lexical"], 0.6),
         ({"lexical": True}, ["ff_lexical_W"], 0.3),
         ({"lexical": True}, ["ff_logit_lexical_W"], 0.6),
     ],
@@ -264,3 +265,25 @@ def test_masks_of_ones_change_nothing(changes):
     expected = float(cross_entropy(Network(structure, arrays), examples, packed=True))
     found = float(cross_entropy(Network(structure, arrays, masks=ones), examples, packed=True))
     assert found == pytest.approx(expected, rel=1e-6)
+
+
+def test_the_lexical_model_reads_embeddings_of_its_own():
+    """A mask of m there is embeddings times m, whose other readers divide by m."""
+    structure = tiny(lexical=True)
+    arrays = random_arrays(structure)
+    width = structure.source_embeddings[0]
+    m = np.random.default_rng(1).uniform(0.5, 2, width).astype(np.float32)
+    scaled = {**arrays, "Wemb": arrays["Wemb"] * m}
+    for name in ("encoder_W", "encoder_Wx", "encoder_r_W", "encoder_r_Wx"):
+        scaled[name] = arrays[name] / m[:, None]
+    examples = batch()
+    masked = Network(structure, arrays, masks={"lexical": np.tile(m, (len(SENTENCES), 1))})
+    costs = [
+        cross_entropy(network, examples, packed=packed).numpy()
+        for network in (masked, Network(structure, scaled))
+        for packed in (False, True)
+    ]
+    assert costs == pytest.approx([costs[0]] * 4, rel=1e-5)
+    assert costs[0] != pytest.approx(
+        cross_entropy(Network(structure, arrays), examples, packed=True).numpy(), rel=1e-4
+    )

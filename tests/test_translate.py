@@ -234,7 +234,7 @@ def test_a_lone_line_is_answered_while_the_pipe_stays_open(model, tmp_path):
         before = time.monotonic()
         out, err = started.communicate(timeout=LIMIT)
         assert time.monotonic() - before < 5
-        assert started.returncode == 143
+        assert started.returncode == 143, err
         assert err == b"" and (not out or out.endswith(b"\n"))
     finally:
         started.kill()

@@ -62,7 +62,7 @@ def translated(arrays, lines, join=True, **options):
     )
     texts = []
     for number, line in enumerate(lines):
-        words = translator.words(line, number)
+        words = translator.lines.words(line, number)
         text, _ = translator.batch([number], [words])[0] if words else translator.empty(number)
         texts.append(text.removesuffix("\n"))
     return texts
