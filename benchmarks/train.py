@@ -318,29 +318,30 @@ class Floor:
         def normal(*shape: int) -> tf.Tensor:
             return tf.cast(tf.random.normal(shape), tf.dtypes.as_dtype(precision))
 
-        inputs = {n: normal(MAX_LENGTH * self.rows, n) for n in {c, d, e, v, 3 * d}}
+        inputs = {n: normal(MAX_LENGTH * self.rows, n) for n in {c, d, e, v}}
 
         def products(at_once: list, by_step: list) -> tuple:
             """Of all positions, with the weights' gradients; of one step, without."""
-            weights = {shape: normal(*shape) for shape in {*at_once, *by_step}}
-            transposed = {shape: normal(*shape[::-1]) for shape in weights}
+            # nothing of two products is the same, or it would be computed once
+            given = [
+                (inputs[m], normal(m, n), normal(n, m), normal(MAX_LENGTH * self.rows, n))
+                for m, n in at_once + by_step
+            ]
 
-            def both(shapes: list, rows: tf.Tensor) -> list:
-                forward = [tf.matmul(inputs[s[0]][:rows], weights[s]) for s in shapes]
-                return forward + [tf.matmul(inputs[s[1]][:rows], transposed[s]) for s in shapes]
+            def both(given: list, rows: tf.Tensor) -> list:
+                forward = [tf.matmul(x[:rows], w) for x, w, _, _ in given]
+                return forward + [tf.matmul(dy[:rows], w) for _, _, w, dy in given]
 
             def of_weights(rows: tf.Tensor) -> list:
-                return [
-                    tf.matmul(inputs[s[0]][:rows], inputs[s[1]][:rows], transpose_a=True)
-                    for s in at_once + by_step
-                ]
+                return [tf.matmul(x[:rows], dy[:rows], transpose_a=True) for x, _, _, dy in given]
 
+            once, steps = given[: len(at_once)], given[len(at_once) :]
             signature = [tf.TensorSpec([], tf.int32)]
             return (
                 tf.function(
-                    lambda n: _corners(both(at_once, n) + of_weights(n)), input_signature=signature
+                    lambda n: _corners(both(once, n) + of_weights(n)), input_signature=signature
                 ),
-                tf.function(lambda n: _corners(both(by_step, n)), input_signature=signature),
+                tf.function(lambda n: _corners(both(steps, n)), input_signature=signature),
             )
 
         self._sides = products(*source), products(*target)

@@ -53,7 +53,7 @@ class ConditionalGRU(keras.Model):
 
     def arrays(self) -> dict[str, np.ndarray]:
         """The variables' values by their DL4MT/Nematus names."""
-        return {name: keras.ops.convert_to_numpy(value) for name, value in self.parameters.items()}
+        return {name: variable.value.numpy() for name, variable in self.parameters.items()}
 
     def network(self) -> Network:
         """The computation on the variables as they stand; gradients flow back through it."""

@@ -28,7 +28,7 @@ class TrainOptions(ModelOptions):
         "-w", "--workspace", kind=int, metavar="MB", unit="MiB",
     )  # fmt: skip
     maxi_batch: int = option(
-        20, "mini-batches' worth of pairs that are sorted by length together", "--maxi-batch",
+        100, "mini-batches' worth of pairs that are sorted by length together", "--maxi-batch",
         kind=int, metavar="N", aliases=("--maxibatch_size",),
     )  # fmt: skip
     maxi_batch_sort: str = option(

@@ -118,7 +118,7 @@ class TrainingStep:
         for name, variable in zip(self.trained, self.smoothed, strict=False):
             state[f"smoothed/{name}"] = variable.numpy()
         for place, variable in enumerate(self.optimizer.variables):
-            state[f"optimizer/{place}/{variable.name}"] = keras.ops.convert_to_numpy(variable)
+            state[f"optimizer/{place}/{variable.name}"] = variable.value.numpy()
         state["updates"] = self.updates.numpy()
         state["loss_scale"] = np.array(self.loss_scale.state())
         return state
@@ -152,17 +152,17 @@ class TrainingStep:
     def _apply(self, cost: tf.Tensor, gradients: list[tf.Tensor], factor: tf.Tensor) -> tf.Tensor:
         """Regularise, clip, and follow the gradient where all is finite; returns its norm."""
         how = self.regularization
-        gradients = [gradient * factor for gradient in gradients]
         variables = list(self.trained.values())
         if how.decay_c:
             gradients = [
-                gradient + 2 * how.decay_c * variable.value
+                gradient * factor + 2 * how.decay_c * variable.value
                 for gradient, variable in zip(gradients, variables, strict=True)
             ]
-        norm = tf.linalg.global_norm(gradients)
+            factor = tf.ones_like(factor)
+        norm = factor * tf.linalg.global_norm(gradients)
         if how.clip_norm:
-            shrink = how.clip_norm / tf.maximum(norm, how.clip_norm)
-            gradients = [gradient * shrink for gradient in gradients]
+            factor *= how.clip_norm / tf.maximum(norm, how.clip_norm)
+        gradients = [gradient * factor for gradient in gradients]  # once: they are large
 
         def follow() -> tf.Tensor:
             self.optimizer.apply(gradients, variables)

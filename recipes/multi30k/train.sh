@@ -50,7 +50,7 @@ results=()
 for seed in $seeds; do
   run=$out/$setup/seed$seed
   cgru train "$out/prep" -m "$run/model.npz" --seed "$seed" "${size[@]}" \
-    --mini-batch 64 --max-length 60 --learn-rate 0.0008 \
+    --mini-batch 64 --maxi-batch 20 --max-length 60 --learn-rate 0.0008 \
     --dropout-embedding 0.3 --dropout-annotation 0.4 --dropout-output 0.5 \
     --exponential-smoothing 0.001 --disp-freq 100u --save-freq 1e \
     --valid-freq 2e --valid-metrics bleu cross-entropy --valid-reference "$out/dev.lower" \
