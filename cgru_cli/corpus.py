@@ -215,7 +215,7 @@ def _pairs(source: PathLike | None, target: PathLike) -> Iterator[_Lines]:
         ]
         done = 0
         while True:
-            ours, theirs = (None if reader is None else _take(reader) for reader in readers)
+            ours, theirs = (None if reader is None else reader.take(CHUNK) for reader in readers)
             if ours is not None and len(ours) != len(theirs):
                 counts = [done + len(ours), done + len(theirs)]
                 for side, reader in enumerate(readers):
@@ -229,14 +229,6 @@ def _pairs(source: PathLike | None, target: PathLike) -> Iterator[_Lines]:
                 return
             yield _Lines(source, target, done + 1, ours, theirs)
             done += len(theirs)
-
-
-def _take(reader: LineReader) -> list[str]:
-    """The next CHUNK lines, fewer only at the end."""
-    lines: list[str] = []
-    while len(lines) < CHUNK and (more := reader.window(CHUNK - len(lines))):
-        lines += more
-    return lines
 
 
 def _encode(

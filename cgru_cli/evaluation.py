@@ -119,8 +119,7 @@ def _metric(name: str, options: ScoreOptions, references: Sequence[Sequence[str]
 
 def _lines(path: str) -> list[str]:
     with LineReader(path, tell_crlf=False) as reader:
-        windows = iter(lambda: reader.window(4096), [])
-        return [line.rstrip() for window in windows for line in window]
+        return [line.rstrip() for line in reader.rest()]
 
 
 def _of_one(

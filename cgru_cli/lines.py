@@ -187,6 +187,20 @@ class LineReader:
             self._line = None
         return lines
 
+    def take(self, count: int) -> list[str]:
+        """Wait for so many lines; fewer only at the end."""
+        lines: list[str] = []
+        while len(lines) < count and (more := self.window(count - len(lines))):
+            lines += more
+        return lines
+
+    def rest(self) -> list[str]:
+        """All lines that are left."""
+        lines: list[str] = []
+        while more := self.window(4096):
+            lines += more
+        return lines
+
     def _peek(self, wait: bool) -> str | None:
         """The next line; None at the end, or without wait if it is not there yet."""
         if self._line is None:

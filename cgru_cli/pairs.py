@@ -43,7 +43,7 @@ class TwoTexts:
     def windows(self, mini_batch: int, maxi_batch: int) -> Iterator[list[Pair]]:
         done = 0
         for targets in windows(self._targets, mini_batch, maxi_batch):
-            sources = _take(self._sources, len(targets))
+            sources = self._sources.take(len(targets))
             if len(sources) < len(targets):
                 rest = _rest(self._targets)
                 self._check(done + len(sources), done + len(targets) + rest)
@@ -119,7 +119,7 @@ class NBestList:
                     raise CgruError(
                         f"{self._name}: line {number}: hypothesis of sentence {i} after one of {at}"
                     )
-                skipped = _take(self._sources, i - at)
+                skipped = self._sources.take(i - at)
                 if len(skipped) < i - at:
                     raise CgruError(
                         f"{self._name}: line {number}: hypothesis of sentence {i}, but "
@@ -145,14 +145,6 @@ class NBestList:
     def __exit__(self, *_exception: object) -> None:
         self._sources.close()
         self._list.close()
-
-
-def _take(reader: LineReader, count: int) -> list[str]:
-    """The next lines, fewer only at the end."""
-    lines: list[str] = []
-    while len(lines) < count and (more := reader.window(count - len(lines))):
-        lines += more
-    return lines
 
 
 def _rest(reader: LineReader) -> int:

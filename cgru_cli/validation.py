@@ -286,7 +286,7 @@ def _parallel(source: Path, other: Path) -> tuple[list[str], list[str]]:
 
 def _lines(path: Path) -> list[str]:
     with LineReader(path) as reader:
-        return [line for window in iter(lambda: reader.window(4096), []) for line in window]
+        return reader.rest()
 
 
 def _write(path: str, texts: Sequence[str]) -> None:
