@@ -51,9 +51,20 @@ class Scorer:
     def _of_batch(
         self, source: tf.Tensor, source_mask: tf.Tensor, target: tf.Tensor, mask: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        unrolled = unroll(self._network, source, source_mask, target)
-        alignment = tf.transpose(unrolled.recurrence.alignment, [1, 0, 2])
-        words = Words.of(mask)
-        logits = self._network.read_out(*unrolled.rows(words.index, words.places), words.sentence)
-        log_probs = -word_costs(logits, words.taken(target))
-        return words.put_back(log_probs, mask), alignment if self._with_alignment else mask
+        log_probs, alignment = score(self._network, source, source_mask, target, mask)
+        return log_probs, alignment if self._with_alignment else mask
+
+
+def score(
+    network: Network,
+    source: tf.Tensor,
+    source_mask: tf.Tensor,
+    target: tf.Tensor,
+    mask: tf.Tensor,
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """As `Scores`, of tensors: only words are read out, no padding."""
+    unrolled = unroll(network, source, source_mask, target)
+    alignment = tf.transpose(unrolled.recurrence.alignment, [1, 0, 2])
+    words = Words.of(mask)
+    logits = network.read_out(*unrolled.rows(words.index, words.places), words.sentence)
+    return words.put_back(-word_costs(logits, words.taken(target)), mask), alignment

@@ -221,10 +221,10 @@ class Validator:
         """-log p of each sentence's target: (B,) nats."""
         import tensorflow as tf
 
-        from .forced import force_decode, log_probabilities
+        from .scorer import score
 
-        forced = force_decode(self._network.ready(), source, source_mask, target)
-        return -tf.reduce_sum(log_probabilities(forced, target, mask), axis=1)
+        log_probs, _ = score(self._network.ready(), source, source_mask, target, mask)
+        return -tf.reduce_sum(log_probs, axis=1)
 
     def _all_costs(self, check: Check) -> dict[str, float]:
         lengths = [
