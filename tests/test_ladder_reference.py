@@ -88,8 +88,8 @@ S2S_CELL = re.compile(
 READOUT = ("prev", "lstm", "ctx")
 
 
-def ladder_name(name: str, alternating: bool = False, lm: bool = False) -> str:
-    """The name that an array of Marian's s2s or lm has in the ladder.
+def ladder_name(name: str, alternating: bool = False) -> str:
+    """The name that an array of Marian's s2s has in the ladder.
 
     Marian names its two encoder stacks by the direction of their first level.
     """
@@ -98,7 +98,7 @@ def ladder_name(name: str, alternating: bool = False, lm: bool = False) -> str:
         return f"ff_logit_{READOUT[int(readout[2])]}_{readout[1]}"
     fixed = {
         "encoder_Wemb": "Wemb",
-        "decoder_Wemb": "Wemb" if lm else "Wemb_dec",
+        "decoder_Wemb": "Wemb_dec",
         "decoder_ff_logit_l2_W": "ff_logit_W",
         "decoder_ff_logit_l2_b": "ff_logit_b",
     }
@@ -111,7 +111,7 @@ def ladder_name(name: str, alternating: bool = False, lm: bool = False) -> str:
         return name
     level, cell, root = int(parts["level"] or 1), int(parts["cell"] or 1), parts["root"]
     if parts["side"] == "decoder":
-        prefix, base = "encoder" if lm else "decoder", level == 1 and not lm
+        prefix, base = "decoder", level == 1
     else:
         backward = parts["side"] == "encoder_bi_r"
         if alternating and level % 2 == 0:
@@ -125,14 +125,14 @@ def ladder_name(name: str, alternating: bool = False, lm: bool = False) -> str:
         return root.replace("W", "decoder_Wc")
     suffix = "" if cell == 1 else f"_drt_{cell - 1}"
     if base:
-        suffix = ["", "_nl"][cell - 1] if cell <= 2 else f"_nl_drt_{cell - 2}"
+        suffix = ("", "_nl")[cell - 1] if cell <= 2 else f"_nl_drt_{cell - 2}"
     if root.startswith("gamma"):
         return f"{prefix}{suffix}_{root}"
     return f"{prefix}_{root}{suffix}"
 
 
 def from_s2s(
-    s2s: dict[str, np.ndarray], *, encoder: str = "bidirectional", encoder_depth: int = 1, lm=False
+    s2s: dict[str, np.ndarray], *, encoder: str = "bidirectional", encoder_depth: int = 1
 ) -> dict[str, np.ndarray]:
     """Marian's arrays by the names of the ladder.
 
@@ -143,7 +143,7 @@ def from_s2s(
     s2s = {name: array for name, array in s2s.items() if not name.startswith("special:")}
     if "decoder_ff_logit_l2_Wt" in s2s:
         s2s["decoder_ff_logit_l2_W"] = s2s.pop("decoder_ff_logit_l2_Wt").T
-    arrays = {ladder_name(name, alternating, lm): array for name, array in s2s.items()}
+    arrays = {ladder_name(name, alternating): array for name, array in s2s.items()}
     assert len(arrays) == len(s2s)
     if alternating and encoder_depth % 2 == 0:
         for name in ("decoder_Wc_att", "decoder_Wc", "decoder_Wcx", "ff_state_W", "ff_logit_ctx_W"):
