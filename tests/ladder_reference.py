@@ -185,7 +185,7 @@ class LadderModel:
             bias FIRST:  LN(x [W Wx]) gamma1 + b, LN(h [U Ux]) gamma2
             bias SECOND: LN(x [W Wx]) gamma1,     LN(h [U Ux]) gamma2 + b
 
-        A plain unit's stored gains are 3D long; the first D of them are used.
+        A tanh unit's gains are stored 3D long, of which the first D are used; a relu's are D long.
         """
         parts = ("", "x") if cell.unit in GATED else ("",)
         b = np.concatenate([self.vector(cell.b.format(of)) for of in parts])
