@@ -279,7 +279,7 @@ class LadderModel:
             cells = [cells[0]._replace(Wc="decoder_Wc{}")]
         for i in range(1, self.decoder_base_transition):
             suffix = "_nl" if i == 1 else f"_nl_drt_{i - 1}"
-            if self.type == "lm":
+            if self.type != "cgru":
                 suffix = f"_drt_{i}"
             cell = Cell(
                 unit,

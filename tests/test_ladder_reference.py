@@ -418,10 +418,10 @@ def random_arrays(
     prefix = "encoder" if type == "lm" else "decoder"
     cell(decoder_unit, prefix, rows=E, context=C if type in ("rnnsearch", "encdec") else 0)
     for i in range(1, base):
-        if type == "lm":
+        if type != "cgru":
             cell(decoder_unit, prefix, f"_drt_{i}")
         elif i == 1:
-            cell(decoder_unit, prefix, "_nl", rows=C if type == "cgru" else 0, W="Wc")
+            cell(decoder_unit, prefix, "_nl", rows=C, W="Wc")
         else:
             cell(decoder_unit, prefix, f"_nl_drt_{i - 1}")
     for n in range(2, decoder_depth + 1):
@@ -678,19 +678,21 @@ def test_base_transitions_are_those_of_a_cgru_that_sees_no_context(unit, normali
     arrays["ff_state_ln_b"] = np.zeros(D)
     kinds = {"type": "cgru", "encoder": "unidirectional", **structure, **norm}
     expected = decoded(arrays, **kinds).distributions
-    for type in ("encdec", "rnnsearch"):
-        same(decoded(arrays, **kinds | {"type": type}).distributions, expected)
-    # An encoder of zeros, which ends in zeros.
-    silent = {n: 0 * a if n.startswith("encoder") else a for n, a in arrays.items()}
-    same(decoded(silent, **kinds | {"type": "seq2seq"}).distributions, expected)
-    # decoder_U -> encoder_U, decoder_U_nl -> encoder_U_drt_1, decoder_U_nl_drt_1 -> .._drt_2
-    renamed = {"Wemb": arrays["Wemb_dec"]}
+    # decoder_U_nl -> decoder_U_drt_1, decoder_U_nl_drt_1 -> decoder_U_drt_2
+    others = {}
     for name, array in arrays.items():
-        if name.startswith(("encoder", "Wemb")):
-            continue
         for i in (2, 1):
             name = name.replace(f"_nl_drt_{i}", f"_drt_{i + 1}")
-        renamed[name.replace("_nl", "_drt_1").replace("decoder", "encoder")] = array
+        others[name.replace("_nl", "_drt_1")] = array
+    for type in ("encdec", "rnnsearch"):
+        same(decoded(others, **kinds | {"type": type}).distributions, expected)
+    # An encoder of zeros, which ends in zeros.
+    silent = {n: 0 * a if n.startswith("encoder") else a for n, a in others.items()}
+    same(decoded(silent, **kinds | {"type": "seq2seq"}).distributions, expected)
+    renamed = {"Wemb": arrays["Wemb_dec"]}
+    for name, array in others.items():
+        if not name.startswith(("encoder", "Wemb")):
+            renamed[name.replace("decoder", "encoder")] = array
     same(decoded(renamed, type="lm", **structure, **norm).distributions, expected)
 
 
