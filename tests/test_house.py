@@ -51,6 +51,7 @@ LATE = {
     "manifest": {"filelock"},
     "run_folder": {"filelock"},
     "train_config": {"yaml"},
+    "heatmap_plot": {"matplotlib"},
     "learning_curves": {"matplotlib"},
     "evaluation": {"sacrebleu"},
     "validation": {"sacrebleu"},
