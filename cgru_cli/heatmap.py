@@ -10,7 +10,7 @@ from typing import Self
 from . import heatmap_page, heatmap_plot
 from .errors import CgruError, UsageError, warn
 from .files import atomic_write
-from .heatmap_view import Sentence, View
+from .heatmap_view import Sentence, View, model_names
 from .lines import OutputClosed, Source, check_distinct
 from .options import FilterOptions
 
@@ -61,8 +61,8 @@ class Heatmaps:
             check_distinct(inputs, path)
             if os.path.realpath(path) in [os.path.realpath(other) for other in outputs if other]:
                 raise UsageError(f"{path}: --heatmap and another output name one file")
-        models = ", ".join(os.path.basename(model) for model in options.model)
-        return cls(path, options.heatmap_lines, f"Attention of {models}")
+        title = f"Attention of {', '.join(model_names(options.model))}"
+        return cls(path, options.heatmap_lines, title)
 
     @property
     def wanted(self) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from .heatmap_view import Sentence, View, is_right_to_left
 
 _TEMPLATE = Path(__file__).with_name("heatmap.html")
-_DECIMALS = 5  # of weights and probabilities; the page shows four
+_DECIMALS = 6  # of weights and probabilities; the page shows four
 
 
 def page(title: str, sentences: Sequence[Sentence]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import unicodedata
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -76,11 +77,11 @@ class _Size:
     def __init__(self, view: View):
         T, S = view.weights.shape
         self.cell = 0.26 if max(T, S) <= 40 else 0.2 if max(T, S) <= 80 else 0.14
-        character = 0.36 * self.cell
-        self.words = 0.2 + character * max(len(_label(word)) for word in view.target)
-        self.head = 0.4 + character * max(len(_label(word)) for word in view.source)
+        self.words = 0.2 + 0.3 * self.cell * max(_width(_label(word)) for word in view.target)
+        self.head = 0.4 + 0.3 * self.cell * max(_width(_label(word)) for word in view.source)
         self.matrix = S * self.cell, T * self.cell
-        self.width = self.words + self.matrix[0] + _BARS
+        heading = 0.09 * len(view.name) + 0.6
+        self.width = max(self.words + self.matrix[0] + _BARS, heading)
         self.height = self.head + self.matrix[1]
         self.font = min(9.0, 46 * self.cell)
 
@@ -139,3 +140,8 @@ def _bare(axes: Any, font: float) -> None:
 
 def _label(word: str) -> str:
     return word if len(word) <= _LONGEST else f"{word[: _LONGEST - 1]}…"
+
+
+def _width(text: str) -> int:
+    """In halves of a square."""
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)

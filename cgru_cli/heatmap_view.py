@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import unicodedata
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -67,9 +67,13 @@ class Sentence(NamedTuple):
 
 
 def model_names(paths: Sequence[str]) -> list[str]:
-    """What views are called: file names, or paths where two models have one name."""
-    names = [os.path.basename(path) for path in paths]
-    return list(paths) if len(set(names)) < len(names) else names
+    """What views are called: file names, with as many folders as tell the models apart."""
+    parts = [Path(path).parts for path in paths]
+    for kept in range(1, max(map(len, parts)) + 1):
+        names = ["/".join(part[-kept:]) for part in parts]
+        if len(set(names)) == len(names):
+            return names
+    return list(paths)
 
 
 def is_right_to_left(words: Sequence[str]) -> bool:

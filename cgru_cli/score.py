@@ -223,18 +223,15 @@ class Scoring:
         return lines
 
     def batch(self, numbers: Sequence[int], lines: Sequence[list[Line]]) -> list[list[Hypothesis]]:
-        """Scored translations of some pairs: a column for each model, or one for all.
-
-        Behind the latter those of each model, where they are to be drawn.
-        """
+        """Scored translations: of each model, or of all together, then each to be drawn too."""
         columns = []
         for m, model in enumerate(self.models):
             own = [line[m] for line in lines]
             columns.append(model(numbers, [o.source for o in own], [o.target for o in own]))
         shown = list(enumerate(columns))
         if not self._alone:
-            members = shown if self._with_members else []
-            shown = [(0, _together(columns, self.weights)), *members]
+            mean = (0, _together(columns, self.weights))
+            shown = [mean, *shown] if self._with_members else [mean]
         return [
             [self._hypothesis(line[m], scores, row) for m, scores in shown]
             for row, line in enumerate(lines)
@@ -251,8 +248,8 @@ class Scoring:
         names = model_names([str(model.reader.model.path) for model in self.models])
         shown = [(m, name, (1.0,)) for m, name in enumerate(names)]
         if not self._alone:
-            mean = (0, MEAN if len(names) > 1 else names[0], self.weights)
-            shown = [mean, *(shown if self._with_members else ())]
+            together = MEAN if len(names) > 1 else names[0]
+            shown = [(0, together, self.weights), *(shown if self._with_members else ())]
         return [
             View.of(
                 name, self._surface(m, line), hypothesis,
