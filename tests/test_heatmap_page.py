@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -66,6 +67,29 @@ def test_nothing_is_fetched():
     assert not re.findall(r"https?:|@import|url\(|fetch\(|XMLHttp", text)
     assert re.findall(r' (?:src|href)="([^"]*)"', text) == ["data:,"]
     assert "default-src 'none'" in text
+
+
+def test_the_gallery_is_of_this_page():
+    gallery = Path(__file__).parents[1] / "docs/gallery"
+    text = (gallery / "translated.html").read_text("utf-8")
+    sentences = [
+        Sentence(
+            told["number"],
+            [
+                View(
+                    one["name"],
+                    one["source"],
+                    one["target"],
+                    np.array(one["weights"]),
+                    np.array(one["probabilities"]),
+                )
+                for one in told["views"]
+            ],
+        )
+        for told in data_of(text)
+    ]
+    title = re.search("<title>(.*)</title>", text)[1]
+    assert page(title, sentences) == text, "run docs/gallery/make.sh"
 
 
 @pytest.fixture(scope="module")
