@@ -16,6 +16,8 @@ import numpy as np
 from . import evaluation, runtime
 from .counter import Counter
 from .errors import CgruError, UsageError
+from .heatmap import Heatmaps
+from .heatmap_view import MEAN, View, model_names
 from .lines import InOrder, LineWriter, batches, check_distinct, tokens
 from .output import Hypothesis, Layout
 from .pairs import NBestList, Pair, Pairs, TabSeparated, TwoTexts
@@ -55,10 +57,9 @@ def run(options: ScoreOptions) -> None:
             raise UsageError(f"--{name.replace('_', '-')}: at least {least} is needed")
     together = options.ensemble or bool(options.weights)
     columns = 1 if together else len(options.model)
-    check_distinct(
-        (*options.model, *options.vocabularies, *options.source, *options.target, options.n_best),
-        options.output,
-    )
+    files = (*options.model, *options.vocabularies, *options.source, *options.target)
+    check_distinct((*files, options.n_best), options.output)
+    heatmaps = Heatmaps.of(options, (*files, options.n_best), (options.output,))
     starting = runtime.Start()
     with _pairs(options) as pairs:
         readers = [SourceReader.of(path, options.vocabularies) for path in options.model]
@@ -70,12 +71,13 @@ def run(options: ScoreOptions) -> None:
         models = [ModelScorer(reader, preprocessing, options) for reader in readers]
         starting.finish(options.device, options.cpu_threads)
         for model in models:
-            model.begin(with_alignment=layout.layout.alignment is not None)
+            model.begin(with_alignment=layout.layout.alignment is not None or heatmaps.wanted)
         sums = bool(options.compat) and PROGRAMS[options.compat].sums
         weights = weights_of(options.weights, len(models), sums=sums) if together else ()
-        with LineWriter(options.output) as writer:
+        with heatmaps, LineWriter(options.output) as writer:
             try:
-                _score(pairs, writer, Scoring(models, weights, layout, options), options)
+                scoring = Scoring(models, weights, layout, options)
+                _score(pairs, writer, scoring, heatmaps, options)
             finally:
                 for model in models:
                     model.source.report()
@@ -197,27 +199,41 @@ class Scoring:
         self.models, self.weights = models, weights
         self._layout, self._alpha = layout, options.normalize or 0.0
         self._alone = not weights
-        self._costs = np.zeros(len(models) if self._alone else 1)  # nats, float64
+        self.columns = len(models) if self._alone else 1
+        self._with_members = bool(options.heatmap) and len(models) > 1
+        self._with_mean = bool(weights) and bool(options.heatmap or layout.layout.alignment)
+        self._costs = np.zeros(self.columns)  # nats, float64
         self._words = np.zeros(len(self._costs), np.int64)
         self._pairs = 0
 
     def read(self, pair: Pair, number: int) -> list[Line]:
-        """A pair (counted from 0) as each model reads it."""
-        return [
+        """A pair (counted from 0) as each model reads it.
+
+        Raises CgruError where a mean of the models' attention is wanted and they read other words.
+        """
+        lines = [
             Line(model.source.words(pair.source, number), model.target_words(pair.target, number))
             for model in self.models
         ]
+        if self._with_mean and any(line.source != lines[0].source for line in lines):
+            raise CgruError(
+                f"line {number + 1}: the models cut the source into different words, so that "
+                "their attention has no mean; score with one after the other"
+            )
+        return lines
 
     def batch(self, numbers: Sequence[int], lines: Sequence[list[Line]]) -> list[list[Hypothesis]]:
-        """Scored translations of some pairs: a column for each model, or one for all."""
+        """Scored translations: of each model, or of all together, then each to be drawn too."""
         columns = []
         for m, model in enumerate(self.models):
             own = [line[m] for line in lines]
             columns.append(model(numbers, [o.source for o in own], [o.target for o in own]))
+        shown = list(enumerate(columns))
         if not self._alone:
-            columns = [_together(columns, self.weights)]
+            mean = (0, _together(columns, self.weights))
+            shown = [mean, *shown] if self._with_members else [mean]
         return [
-            [self._hypothesis(line[m], scores, row) for m, scores in enumerate(columns)]
+            [self._hypothesis(line[m], scores, row) for m, scores in shown]
             for row, line in enumerate(lines)
         ]
 
@@ -225,10 +241,27 @@ class Scoring:
         """What is printed of a pair."""
         if pair.entry:
             return self._layout.entry(pair.entry, scored)
-        has_factors = len(self.models[0].reader.sources) > 1
-        source = line[0].source
-        surface = [word.split("|")[0] for word in source] if has_factors else source
-        return self._layout.pair(number, surface, scored)
+        return self._layout.pair(number, self._surface(0, line), scored)
+
+    def views(self, line: list[Line], scored: list[Hypothesis]) -> list[View]:
+        """What a heat map shows of a pair: all that `batch` gave of it."""
+        names = model_names([str(model.reader.model.path) for model in self.models])
+        shown = [(m, name, (1.0,)) for m, name in enumerate(names)]
+        if not self._alone:
+            together = MEAN if len(names) > 1 else names[0]
+            shown = [(0, together, self.weights), *(shown if self._with_members else ())]
+        return [
+            View.of(
+                name, self._surface(m, line), hypothesis,
+                right_left=self.models[m].reader.model.settings.right_left, model_weights=weights,
+            )
+            for (m, name, weights), hypothesis in zip(shown, scored, strict=True)
+        ]  # fmt: skip
+
+    def _surface(self, m: int, line: list[Line]) -> list[str]:
+        """The source as model m reads it, without factors."""
+        has_factors = len(self.models[m].reader.sources) > 1
+        return [w.split("|")[0] for w in line[m].source] if has_factors else line[m].source
 
     def add(self, scored: Sequence[Hypothesis]) -> None:
         """Count a pair for the summary."""
@@ -281,7 +314,13 @@ def _summarised(kind: str, cost: float, pairs: int, words: int) -> float:
     return mean if kind == "ce-mean-words" else math.exp(mean) if mean < 700 else math.inf
 
 
-def _score(pairs: Pairs, writer: LineWriter, scoring: Scoring, options: ScoreOptions) -> None:
+def _score(
+    pairs: Pairs,
+    writer: LineWriter,
+    scoring: Scoring,
+    heatmaps: Heatmaps,
+    options: ScoreOptions,
+) -> None:
     """All pairs, in windows."""
     in_order = InOrder()
     progress = Counter("pairs", options.quiet)
@@ -294,6 +333,9 @@ def _score(pairs: Pairs, writer: LineWriter, scoring: Scoring, options: ScoreOpt
             numbers = [start + i for i in batch]
             scored = scoring.batch(numbers, [lines[i] for i in batch])
             for i, of_pair in zip(batch, scored, strict=True):
+                if heatmaps.wants(start + i):
+                    heatmaps.add(start + i, scoring.views(lines[i], of_pair))
+                of_pair = of_pair[: scoring.columns]
                 if options.summary:
                     scoring.add(of_pair)
                 else:
