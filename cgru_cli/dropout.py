@@ -52,6 +52,8 @@ def masks(
         "target": (rates.target, target_length),
         "annotations": (rates.annotation, structure.context),
     }
+    if not structure.type.reads_source:
+        del widths["source"], widths["annotations"]
     if structure.lexical:
         widths["lexical"] = (rates.embedding, sum(structure.source_embeddings))
     widths |= {path: (rate, width) for path, rate, width in _inputs(structure, rates)}

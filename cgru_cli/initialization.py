@@ -11,7 +11,9 @@ from .structure import Structure
 SCHEMES = ("scaled", "nematus", "glorot")
 
 
-def initial_arrays(structure: Structure, scheme: str, seed: int) -> dict[str, np.ndarray]:
+def initial_arrays(
+    structure: Structure, scheme: str, seed: int, forget_bias: float = 0.0
+) -> dict[str, np.ndarray]:
     """Every parameter by name, float32, from the seed alone.
 
     - nematus: orthogonal recurrent matrices, each gate on its own, and so where a cell's input
@@ -20,12 +22,17 @@ def initial_arrays(structure: Structure, scheme: str, seed: int) -> dict[str, np
       Marian has it;
     - scaled: orthogonal recurrent matrices, embeddings N(0, 1 / sqrt(width)), Glorot's elsewhere;
       `output_bias` goes with it.
+
+    forget_bias: of an LSTM's forget gate (Gers et al. 2000; Jozefowicz et al. 2015 take 1).
     """
     rng = np.random.default_rng(seed)
-    return {
-        row.name: _initial(row, row.size(structure), scheme, rng).astype(np.float32)
-        for row in parameters(structure)
-    }
+    arrays = {}
+    for row in parameters(structure):
+        array = _initial(row, row.size(structure), scheme, rng).astype(np.float32)
+        if row.shape == ("4D",) and row.initializer == "zeros" and row.path.endswith("/b"):
+            array[: structure.state] = forget_bias
+        arrays[row.name] = array
+    return arrays
 
 
 def output_bias(counts: np.ndarray) -> np.ndarray:
@@ -59,7 +66,7 @@ def _is_orthogonal(row: Parameter, size: tuple[int, ...], scheme: str) -> bool:
         return False
     if row.initializer == "orthogonal":
         return size[1] % size[0] == 0
-    gates = 2 if row.shape[-1] == "2D" else 1
+    gates = {"2D": 2, "4D": 4}.get(row.shape[-1], 1)
     return scheme == "nematus" and row.cell is not None and size[1] == gates * size[0]
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from .options import option
 
+UNITS = ("gru", "lstm", "rnn", "tanh", "relu")
+
 
 @dataclass(frozen=True)
 class ModelOptions:
@@ -16,8 +18,9 @@ class ModelOptions:
         metavar="MODEL.npz", aliases=("--saveto",),
     )  # fmt: skip
     train_sets: tuple[str, ...] = option(
-        (), "source and target text (several pairs: all sources, then all targets); "
-        "not needed with DATA", "-t", "--train-sets", metavar="SRC TRG", many=True,
+        (), "source and target text (several pairs: all sources, then all targets); of a language "
+        "model the text alone; not needed with DATA", "-t", "--train-sets", metavar="SRC TRG",
+        many=True,
         aliases=("--datasets",),
     )  # fmt: skip
     source_dataset: str | None = option(
@@ -29,8 +32,9 @@ class ModelOptions:
         metavar="FILE", aliases=("--target_dataset",),
     )  # fmt: skip
     vocabularies: tuple[str, ...] = option(
-        (), "vocabularies, source (one a factor) then target; not needed with DATA",
-        "-v", "--vocabs", metavar="SRC TRG", many=True, aliases=("--dictionaries",),
+        (), "vocabularies, source (one a factor) then target, of a language model the one; not "
+        "needed with DATA", "-v", "--vocabs", metavar="SRC TRG", many=True,
+        aliases=("--dictionaries",),
     )  # fmt: skip
     config: str | None = option(
         None, "options from a .yml or .json file; those on the command line win", "-c", "--config",
@@ -45,6 +49,38 @@ class ModelOptions:
         "--dry-run", kind=bool,
     )  # fmt: skip
 
+    type: str = option(
+        "cgru", "what the decoder sees of the source: nothing (lm), the encoder's last state "
+        "(encdec: at every step; seq2seq: at its first), or a context by attention (rnnsearch, "
+        "cgru); s2s, amun and nematus are Marian's words for cgru", "--type",
+        choices=("lm", "encdec", "seq2seq", "rnnsearch", "cgru", "s2s", "amun", "nematus"),
+        aliases=("--model_type",),
+    )  # fmt: skip
+    cell: str = option(
+        "gru", "recurrent unit; rnn is a plain one, tanh unless relu is said", "--cell",
+        choices=UNITS,
+    )  # fmt: skip
+    enc_cell: str | None = option(
+        None, "of the encoder, where it is another", "--enc-cell", choices=UNITS
+    )
+    dec_cell: str | None = option(
+        None, "of the decoder, where it is another", "--dec-cell", choices=UNITS
+    )
+    gru_reset: str = option(
+        "after", "whether a GRU resets after the product with the state (DL4MT, Nematus, Marian) "
+        "or before it (Cho et al. 2014)", "--gru-reset", choices=("after", "before"),
+    )  # fmt: skip
+    lstm_forget_bias: float = option(
+        1.0, "what the bias of an LSTM's forget gate begins with", "--lstm-forget-bias",
+        kind=float, metavar="X",
+    )  # fmt: skip
+    enc_type: str | None = option(
+        None, "how the encoder reads: two stacks, whose directions alternate level by level or "
+        "not; both directions below and forward above; forward alone; from the end alone "
+        "(Sutskever et al. 2014); alternating where there is attention, else unidirectional",
+        "--enc-type",
+        choices=("alternating", "bidirectional", "bi-unidirectional", "unidirectional", "reversed"),
+    )  # fmt: skip
     dim_emb: int = option(
         512, "width of the word embeddings", "--dim-emb", kind=int, metavar="N",
         aliases=("--embedding_size", "--dim_word"),
@@ -73,9 +109,9 @@ class ModelOptions:
         1, "levels of the decoder", "--dec-depth", kind=int, metavar="N",
         aliases=("--rnn_dec_depth",),
     )  # fmt: skip
-    dec_cell_base_depth: int = option(
-        2, "cells of the decoder's conditional transition", "--dec-cell-base-depth", kind=int,
-        metavar="N", aliases=("--rnn_dec_base_transition_depth",),
+    dec_cell_base_depth: int | None = option(
+        None, "cells of the decoder's first level; 2 for cgru, else 1", "--dec-cell-base-depth",
+        kind=int, metavar="N", aliases=("--rnn_dec_base_transition_depth",),
     )  # fmt: skip
     dec_cell_high_depth: int = option(
         1, "cells of a transition in higher decoder levels", "--dec-cell-high-depth", kind=int,
@@ -107,8 +143,9 @@ class ModelOptions:
         aliases=("--tie_encoder_decoder_embeddings",),
     )  # fmt: skip
     readout_activation: str = option(
-        "tanh", "non-linearity of the readout", "--readout-activation",
-        choices=("tanh", "relu", "prelu", "linear"), aliases=("--output_hidden_activation",),
+        "tanh", "non-linearity of the readout; maxout is of Bahdanau et al. 2015",
+        "--readout-activation", choices=("tanh", "relu", "prelu", "linear", "maxout"),
+        aliases=("--output_hidden_activation",),
     )  # fmt: skip
     mixture: int = option(
         1, "softmaxes in the mixture of the output", "--mixture", kind=int, metavar="N",

@@ -33,10 +33,13 @@ def find(model: Model, given: Sequence[str] = ()) -> list[Vocabulary]:
         names = names * 2
     if len(names) != len(rows):
         factors = f"{len(rows) - 1} source factors and " if len(rows) > 2 else "source and "
+        kinds = f"{len(rows)} vocabularies expected ({factors}target)"
+        if len(rows) == 1:
+            kinds = "one vocabulary expected of a language model"
         raise CgruError(
-            f"{model.path}: {len(rows)} vocabularies expected ({factors}target), {len(names)} "
+            f"{model.path}: {kinds}, {len(names)} "
             f"{'given' if given else 'in ' + (model.settings.source or 'its configuration')}; "
-            "name them with -v SRC TRG"
+            f"name {'it with -v VOCAB' if len(rows) == 1 else 'them with -v SRC TRG'}"
         )
     paths = [Path(name) if given else _located(model, name) for name in names]
     read = {path: read_vocabulary(path) for path in dict.fromkeys(paths)}

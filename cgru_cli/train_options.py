@@ -258,8 +258,6 @@ REFUSED_BY_TRAIN = {
     "--num-devices": "one device trains; use --device gpu:N",
     "--sync-sgd": "one device trains; there is nothing to synchronise",
     "--skip": "levels have residual connections, unless --no-skip",
-    "--type": "the conditional GRU is what is trained in this version",
-    "--model_type": "the conditional GRU is what is trained in this version",
     "--fp16": "use --precision float16",
     "--tempdir": "batches are drawn from a file in the folder of the model",
     "--sqlite": "batches are drawn from a file in the folder of the model",

@@ -28,10 +28,10 @@ PREPARED = "preprocess.json"  # in a folder that `cgru prep` made
 class Texts:
     """The files of a training."""
 
-    sources: tuple[Path, ...]
+    sources: tuple[Path, ...]  # () of a language model
     targets: tuple[Path, ...]
     vocabularies: tuple[Path, ...]  # sources (one a factor), then target; () for the model's own
-    dev: tuple[Path, Path] | None = None
+    dev: tuple[Path | None, Path] | None = None
     reference: Path | None = None
     preprocessing: Path | None = None
 
@@ -43,6 +43,8 @@ class Texts:
         """
         prepared = _prepared(Path(folder)) if folder else None
         o = options
+        if o.type == "lm":
+            return _of_one_side(o, prepared)
         train = _named("--train-sets", o.train_sets, o.source_dataset, o.target_dataset)
         if len(train) % 2:
             raise UsageError(
@@ -75,10 +77,38 @@ class Texts:
         if options.pretrained_model and preprocessing is None:
             beside = Path(f"{options.pretrained_model}{PREPROCESSING}")
             preprocessing = beside if beside.is_file() else None
-        texts = cls(sources, targets, vocabularies, dev, reference, preprocessing)
-        for path in filter(None, (*sources, *targets, *(dev or ()), reference)):
+        return cls(sources, targets, vocabularies, dev, reference, preprocessing).readable()
+
+    def readable(self) -> Texts:
+        """Itself. Raises CgruError where a text cannot be read."""
+        for path in filter(None, (*self.sources, *self.targets, *(self.dev or ()), self.reference)):
             _check_readable(path)
-        return texts
+        return self
+
+
+def _of_one_side(options: TrainOptions, prepared: Texts | None) -> Texts:
+    """The files of a language model's training: of a prepared folder, the target's."""
+    for name in ("source_dataset", "valid_source_dataset", "valid_reference"):
+        if getattr(options, name):
+            raise UsageError(f"{_flag(name)}: a language model reads no source and translates none")
+    if prepared is None:
+        prepared = Texts((), (), ())
+    targets = tuple(map(Path, options.train_sets or filter(None, (options.target_dataset,))))
+    vocabularies = tuple(map(Path, options.vocabularies)) or prepared.vocabularies[-1:]
+    valid = options.valid_sets or tuple(filter(None, (options.valid_target_dataset,)))
+    if len(vocabularies) > 1 or len(valid) > 1:
+        raise UsageError("a language model has one vocabulary, and one text to validate on")
+    targets = targets or prepared.targets
+    if not targets:
+        raise UsageError("name the text: cgru train DATA --type lm, or --train-sets TEXT")
+    if not vocabularies and not options.pretrained_model:
+        raise UsageError("name the vocabulary: -v VOCAB (`cgru prep` makes one)")
+    dev = (None, Path(valid[0])) if valid else prepared.dev and (None, prepared.dev[1])
+    return Texts((), targets, vocabularies, dev, None, prepared.preprocessing).readable()
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
 
 
 def _named(

@@ -12,6 +12,7 @@ from .progress import Frequency
 from .train_options import TrainOptions
 
 DEFAULT_METRICS = ("cross-entropy", "bleu")
+LM_METRICS = ("cross-entropy", "ce-mean-words", "perplexity")  # of forced decoding
 
 _AT_LEAST = {
     "early_stopping": 0, "keep": 0, "disp_first": 0, "after_epochs": 0, "optimizer_delay": 1,
@@ -52,6 +53,11 @@ class Plan:
         _check_numbers(options)
         after = _frequencies(options)
         metrics = _metrics(options, can_validate)
+        if options.type == "lm" and not set(metrics) <= set(LM_METRICS):
+            raise UsageError(
+                f"--valid-metrics: a language model translates nothing; {', '.join(LM_METRICS)} "
+                "are its own"
+            )
         if not metrics and not any(limit.every for limit in after):
             raise UsageError(
                 "nothing would end this training: name --after or --after-epochs, or text to "
@@ -154,5 +160,5 @@ def _metrics(options: TrainOptions, can_validate: bool) -> tuple[str, ...]:
                     f"{flag(name)}: there is no text to validate on; name it with --valid-sets"
                 )
         return ()
-    metrics = asked or DEFAULT_METRICS
+    metrics = asked or (LM_METRICS[::2] if options.type == "lm" else DEFAULT_METRICS)
     return (*metrics, "translation") if scripted and "translation" not in metrics else metrics

@@ -152,4 +152,5 @@ def describe(options: TrainOptions, begun: Beginning, corpus: Corpus) -> None:
         f"first batch: {first.sentences} pairs of up to {source} and {target} words with EOS, "
         f"{first.words} target words"
     )
-    print("its first pair:", *first.source[0, :, 0], "->", *first.target[0])
+    source = first.source[0, :, 0] if s.type.reads_source else ()
+    print("its first pair:", *source, "->", *first.target[0])

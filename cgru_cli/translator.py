@@ -51,7 +51,9 @@ class SourceReader:
         return cls(model, sources, target)
 
     def tokens(self, line: str, encode: bool) -> list[str]:
-        """Words of a line, or the pieces of raw text."""
+        """Words of a line, or the pieces of raw text; none where the model reads no source."""
+        if not self.sources:
+            return []
         return self.sources[0].tokenize(line) if encode else tokens(line)
 
     def ids(self, words: Sequence[str], number: int) -> list[tuple[int, ...]]:
@@ -339,6 +341,7 @@ def padded(
     ids = np.full((len(lines), longest, factors), EOS, np.int32)
     mask = np.zeros((len(lines), longest), np.float32)
     for row, words in enumerate(lines):
-        ids[row, : len(words)] = np.reshape(words, (-1, factors))
+        if words:
+            ids[row, : len(words)] = np.reshape(words, (-1, factors))
         mask[row, : len(words) + 1] = 1
     return ids, mask

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from .vocabulary import Vocabulary
 if TYPE_CHECKING:
     import tensorflow as tf
 
-    from .network import Memory, Network, State
+    from .network import Network, State
     from .preprocessing import Preprocessing
 
 COSTS = ("cross-entropy", "ce-mean-words", "perplexity")  # by forced decoding; others translate
@@ -49,7 +49,7 @@ class ValidationSettings:
     """
 
     metrics: tuple[str, ...]
-    source: Path
+    source: Path | None  # None of a language model
     target: Path
     reference: Path | None = None
     script: str | None = None
@@ -80,9 +80,6 @@ class _Network:
             row.name: tf.Variable(tf.zeros(row.size(structure)), trainable=False)
             for row in parameters(structure)
         }
-        self.dtype = tf.as_dtype(precision)
-        # of these the decoder only counts
-        self.high, self.source_embeddings = structure.high_levels(), structure.source_embeddings
 
     def assign(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Take on other arrays, by their DL4MT/Nematus names."""
@@ -94,14 +91,14 @@ class _Network:
 
         return Network(self.structure, self.variables, self.precision)
 
-    def encode(self, source: tf.Tensor, mask: tf.Tensor) -> Memory:
+    def encode(self, source: tf.Tensor, mask: tf.Tensor) -> Any:
         return self.ready().encode(source, mask)
 
-    def start(self, memory: Memory) -> State:
+    def start(self, memory: Any) -> State:
         return self.ready().start(memory)
 
     def step(
-        self, state: State, previous: tf.Tensor, memory: Memory
+        self, state: State, previous: tf.Tensor, memory: Any
     ) -> tuple[tf.Tensor, State, tf.Tensor]:
         return self.ready().step(state, previous, memory)
 
@@ -132,11 +129,13 @@ class Validator:
         if settings.output and not settings.translates:
             raise UsageError("--valid-translation-output needs a metric that translates, as bleu")
         source_lines, target_lines = _parallel(settings.source, settings.target)
-        self._sources = self._encoded(
-            settings.source,
-            source_lines,
-            lambda line: source_ids(sources[0].tokenize(line), sources),
-        )
+        self._sources: list[list] = [[]] * len(target_lines)
+        if settings.source:
+            self._sources = self._encoded(
+                settings.source,
+                source_lines,
+                lambda line: source_ids(sources[0].tokenize(line), sources),
+            )
         self._targets = self._encoded(
             settings.target, target_lines, lambda line: target.encode(target.tokenize(line))
         )
@@ -271,9 +270,13 @@ class Validator:
         return scores
 
 
-def _parallel(source: Path, other: Path) -> tuple[list[str], list[str]]:
+def _parallel(source: Path | None, other: Path) -> tuple[list[str], list[str]]:
     """The lines of two files. Raises CgruError where they are not as many, or none."""
-    ours, theirs = _lines(source), _lines(other)
+    theirs = _lines(other)
+    if source is None:
+        source, ours = other, theirs
+    else:
+        ours = _lines(source)
     if len(ours) != len(theirs):
         raise CgruError(
             f"{source} has {len(ours):,} lines and {other} {len(theirs):,}; line i of one must be "

@@ -58,8 +58,10 @@ SCORES = {
     **{
         f"{folder}/model.npz": ["scores.txt", "scores.norm.txt"]
         for folder in ("marian-nematus", "marian-amun", "marian-s2s", "marian-nematus-ln",
-                       "marian-amun-ln")
+                       "marian-amun-ln", "marian-s2s-deep", "marian-s2s-lstm", "marian-s2s-tanh",
+                       "marian-s2s-bi-unidirectional", "marian-s2s-bi-uni-cell2-skip")
     },
+    "dl4mt-session1/model.npz": ["costs.txt"],
 }  # fmt: skip
 OOV = {
     "a-shallow/model.npz": ["scores.oov.txt", "marian-nematus/scores.oov.txt",
@@ -98,10 +100,12 @@ def decoded(a_case, folder, ending=".txt"):
     ids, mask = pad_target(target)
     forced = force_decode(a_case.network, *pad_source(source), ids)
     scores = log_probabilities(forced, ids, mask).numpy().astype(float)
-    alignments = [
-        a[: len(y) + 1, : len(x) + 1]
-        for a, x, y in zip(forced.alignment.numpy(), source, target, strict=True)
-    ]
+    alignments = []
+    if a_case.model.structure.type.attends:
+        alignments = [
+            a[: len(y) + 1, : len(x) + 1]
+            for a, x, y in zip(forced.alignment.numpy(), source, target, strict=True)
+        ]
     return scores, alignments, np.array([len(y) + 1 for y in target])
 
 
@@ -123,6 +127,21 @@ def test_forced_scores_are_the_programs(shared, name):
     assert len(scores) == 50
     for file in SCORES[name]:
         check_scores(scores.sum(axis=1), lengths, folder / file)
+
+
+def test_a_language_models_costs_are_dl4mts(shared):
+    """Session 0; ids beyond the table are UNK."""
+    folder = shared("fixtures/dl4mt-session0")
+    a_case = case(folder / "model.npz", ())
+    ids, mask = pad_target(a_case.target_ids(folder / "src.txt"))
+    nothing = tf.zeros([len(ids), 1, 0], tf.int32), tf.ones([len(ids), 1])
+    forced = force_decode(a_case.network, *nothing, ids)
+    scores = log_probabilities(forced, ids, mask).numpy().astype(float)
+    lengths = mask.numpy().sum(axis=1)
+    check_scores(scores.sum(axis=1), lengths, folder / "costs.txt")
+    words = np.concatenate([row[: int(n)] for row, n in zip(-scores, lengths, strict=True)])
+    expected = (folder / "wordcosts.txt").read_text().split()
+    np.testing.assert_allclose(words, np.array(expected, float), atol=1e-4, rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", OOV)

@@ -5,16 +5,15 @@ import json
 import numpy as np
 import pytest
 import runs
-from cases import fixture_path, small_structure
+from cases import fixture_path
 
 from cgru_cli import model_file
 from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.names import parameters
-from cgru_cli.starting_model import begin, new_structure, structure_options
-from cgru_cli.structure import Activation, Normalization
+from cgru_cli.starting_model import begin
+from cgru_cli.structure_options import described
 from cgru_cli.train_options import TrainOptions
 from cgru_cli.training_data import Texts
-from cgru_cli.vocabulary import Vocabulary
 
 MODELS = {
     "nematus-tf": ("a-shallow", "model.npz"),
@@ -27,6 +26,8 @@ MODELS = {
     "marian-nematus": ("marian-nematus", "model.npz"),
     "s2s": ("marian-s2s", "model.npz"),
     "s2s deep": ("marian-s2s-deep", "model.npz"),
+    "s2s lstm": ("marian-s2s-lstm", "model.npz"),
+    "session 1": ("dl4mt-session1", "model.npz"),
 }
 
 
@@ -61,49 +62,6 @@ def test_seed_and_init_decide_on_it(data):
     assert all((one[name] == again).all() for name, again in arrays().items())
     for other in (arrays(seed=2), arrays(init="nematus"), arrays(init="glorot")):
         assert (one["encoder_W"] != other["encoder_W"]).any()
-
-
-WORDS = Vocabulary({w: i for i, w in enumerate(["eos", "UNK", "a", "b"])})
-OTHER = Vocabulary({w: i for i, w in enumerate(["eos", "UNK", "a", "c"])})
-
-
-STRUCTURES = [
-    {},
-    {"source_vocabularies": (4, 4), "source_embeddings": (2, 4)},
-    {"encoder_depth": 2, "encoder_transition": 3, "decoder_depth": 3, "decoder_base_transition": 4},
-    {"decoder_depth": 2, "decoder_high_transition": 2, "deep_context": True, "residual": False},
-    {"normalization": Normalization.NEMATUS, "lexical": True, "mixture": 2},
-    {"weight_normalization": True, "readout_activation": Activation.RELU},
-    {"tied_output": True},
-    {"tied_output": True, "shared_embeddings": True},
-    {"shared_embeddings": True},
-]
-
-
-@pytest.mark.parametrize("changes", STRUCTURES)
-def test_options_describe_a_structure(changes):
-    """`new_structure` is the reverse of `structure_options`."""
-    s = small_structure(**({"source_vocabularies": (4,), "target_vocabulary": 4} | changes))
-    vocabularies = [WORDS] * (len(s.source_vocabularies) + 1)
-    assert new_structure(TrainOptions(**structure_options(s)), vocabularies) == s
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"dim_factors": (3, 2)}, "1 widths that add up to --dim-emb 512 are needed"),
-        ({"dim_emb": 0}, "--dim-emb must be at least 1"),
-        ({"dim_rnn": 0}, "--dim-rnn must be at least 1"),
-        ({"enc_depth": 0}, "--enc-depth must be at least 1"),
-        ({"dec_cell_base_depth": 1}, "has at least 2 cells"),
-        ({"mixture": 0}, "--mixture must be at least 1"),
-        ({"tied_embeddings_all": True}, "needs one vocabulary for both"),
-        ({"tied_embeddings_src": True}, "needs one vocabulary for both"),
-    ],
-)
-def test_structures_that_cannot_be(options, message):
-    with pytest.raises(UsageError, match=message):
-        new_structure(TrainOptions(**options), [WORDS, OTHER])
 
 
 def test_vectors_to_begin_with(data, tmp_path):
@@ -159,7 +117,7 @@ def test_from_any_dialect(name):
 def test_options_that_the_given_model_has_are_no_contradiction():
     name = "deep"
     structure = model_file.read(str(fixture(name))).structure
-    text(name, vocabularies=vocabularies_of(name), **structure_options(structure))
+    text(name, vocabularies=vocabularies_of(name), **described(structure))
 
 
 @pytest.mark.parametrize(

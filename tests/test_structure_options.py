@@ -1,0 +1,82 @@
+"""Options that describe a model, and the structure that they describe."""
+
+import pytest
+from cases import small_structure
+
+from cgru_cli.errors import UsageError
+from cgru_cli.structure import Activation, Encoder, Normalization, Type, Unit
+from cgru_cli.structure_options import described, new_structure
+from cgru_cli.train_options import TrainOptions
+from cgru_cli.vocabulary import Vocabulary
+
+WORDS = Vocabulary({w: i for i, w in enumerate(["eos", "UNK", "a", "b"])})
+OTHER = Vocabulary({w: i for i, w in enumerate(["eos", "UNK", "a", "c"])})
+
+
+STRUCTURES = [
+    {},
+    {"source_vocabularies": (4, 4), "source_embeddings": (2, 4)},
+    {"encoder_depth": 2, "encoder_transition": 3, "decoder_depth": 3, "decoder_base_transition": 4},
+    {"decoder_depth": 2, "decoder_high_transition": 2, "deep_context": True, "residual": False},
+    {"normalization": Normalization.NEMATUS, "lexical": True, "mixture": 2},
+    {"weight_normalization": True, "readout_activation": Activation.RELU},
+    {"tied_output": True},
+    {"tied_output": True, "shared_embeddings": True},
+    {"shared_embeddings": True},
+    {"encoder_unit": Unit.LSTM, "decoder_unit": Unit.RELU, "encoder": Encoder.BI_UNIDIRECTIONAL},
+    {"encoder_unit": Unit.GRU_BEFORE, "decoder_unit": Unit.GRU_BEFORE, "type": Type.RNNSEARCH,
+     "decoder_base_transition": 1, "readout_activation": Activation.MAXOUT},
+    {"type": Type.ENCDEC, "decoder_base_transition": 2, "encoder": Encoder.UNIDIRECTIONAL},
+    {"type": Type.SEQ2SEQ, "decoder_base_transition": 1, "encoder": Encoder.REVERSED,
+     "encoder_depth": 2, "decoder_depth": 2},
+    {"type": Type.LM, "decoder_base_transition": 1, "source_vocabularies": (),
+     "source_embeddings": (), "decoder_unit": Unit.LSTM},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("changes", STRUCTURES)
+def test_options_describe_a_structure(changes):
+    """`new_structure` is the reverse of `described`."""
+    s = small_structure(**({"source_vocabularies": (4,), "target_vocabulary": 4} | changes))
+    vocabularies = [WORDS] * (len(s.source_vocabularies) + 1)
+    assert new_structure(TrainOptions(**described(s)), vocabularies) == s
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dim_factors": (3, 2)}, "1 widths that add up to --dim-emb 512 are needed"),
+        ({"dim_emb": 0}, "--dim-emb must be at least 1"),
+        ({"dim_rnn": 0}, "--dim-rnn must be at least 1"),
+        ({"enc_depth": 0}, "--enc-depth must be at least 1"),
+        ({"dec_cell_base_depth": 1}, "has at least 2 cells"),
+        ({"mixture": 0}, "--mixture must be at least 1"),
+        ({"tied_embeddings_all": True}, "needs one vocabulary for both"),
+        ({"tied_embeddings_src": True}, "needs one vocabulary for both"),
+        ({"type": "seq2seq", "enc_type": "bidirectional"}, "of one reader"),
+        ({"type": "seq2seq", "dec_depth": 2}, "both have to be the same"),
+        ({"type": "seq2seq", "dec_cell": "lstm"}, "both have to be the same"),
+        ({"type": "seq2seq", "lexical": True}, "--lexical: seq2seq hands on states"),
+        ({"type": "encdec", "lexical": True}, "encdec has no attention"),
+        ({"cell": "lstm", "gru_reset": "before"}, "there is no GRU"),
+        ({"lstm_forget_bias": 0.5}, "there is no LSTM"),
+    ],
+)
+def test_structures_that_cannot_be(options, message):
+    with pytest.raises(UsageError, match=message):
+        new_structure(TrainOptions(**options), [WORDS, OTHER])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("enc_depth", 2), ("enc_type", "reversed"), ("lexical", True)]
+)
+def test_a_language_model_has_no_encoder(name, value):
+    with pytest.raises(UsageError, match="reads no source"):
+        new_structure(TrainOptions(type="lm", **{name: value}), [WORDS])
+
+
+@pytest.mark.parametrize("word", ["s2s", "amun", "nematus"])
+def test_words_of_other_programs(word):
+    assert new_structure(TrainOptions(type=word, cell="rnn"), [WORDS, OTHER]) == new_structure(
+        TrainOptions(cell="tanh"), [WORDS, OTHER]
+    )
