@@ -26,6 +26,9 @@ CASES = [
     ("marian-s2s", "marian-nematus", "nbest.k5.txt", []),
     ("marian-s2s-deep", "marian-s2s", "nbest.k5.norm1.txt",
      [*NORMALIZED, "--max-length-factor", "2"]),
+    *((f"marian-s2s-{kind}", "marian-s2s", "nbest.k5.norm1.txt",
+       [*NORMALIZED, "--max-length-factor", "2"])
+      for kind in ("lstm", "tanh", "bi-unidirectional", "bi-uni-cell2-skip")),
 ]  # fmt: skip
 
 

@@ -37,6 +37,12 @@ HOLDERS = {
     "marian-nematus-ln/model.npz": {"nematus", "nematus-tf", "marian-nematus"},
     "marian-s2s/model.npz": ALL,
     "marian-s2s-deep/model.npz": {"marian-s2s"},
+    "marian-s2s-lstm/model.npz": {"marian-s2s"},
+    "marian-s2s-tanh/model.npz": {"marian-s2s"},
+    "marian-s2s-bi-unidirectional/model.npz": {"marian-s2s"},
+    "marian-s2s-bi-uni-cell2-skip/model.npz": {"marian-s2s"},
+    "dl4mt-session0/model.npz": {"dl4mt", "marian-s2s"},
+    "dl4mt-session1/model.npz": {"dl4mt"},
 }
 FILE = {"h5": "model.h5", "nematus-tf": "model-7"}
 

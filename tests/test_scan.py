@@ -10,7 +10,16 @@ from models import double_precision, pad_source, pad_target, random_arrays, stru
 from cgru_cli.dropout import Rates, masks
 from cgru_cli.forced import force_decode, log_probabilities
 from cgru_cli.network import Network
-from cgru_cli.structure import Activation, Bias, Normalization
+from cgru_cli.structure import Activation, Bias, Encoder, Normalization, Type, Unit
+
+
+def rung(kind, **changes):
+    """What makes the plain structure one of another type."""
+    fixed = {"type": kind, "decoder_base_transition": 2 if kind is Type.CGRU else 1}
+    if not kind.reads_source:
+        fixed |= {"source_vocabularies": (), "source_embeddings": ()}
+    return fixed | changes
+
 
 NAMED = {
     "plain": {},
@@ -35,6 +44,26 @@ NAMED = {
     "mixture": {"mixture": 2},
     "lexical": {"lexical": True},
     "prelu": {"readout_activation": Activation.PRELU},
+    "maxout": {"readout_activation": Activation.MAXOUT},
+    **{
+        f"{kind} {unit}": rung(
+            kind, encoder_unit=unit, decoder_unit=unit, encoder=Encoder.UNIDIRECTIONAL
+        )
+        for kind, unit in zip(Type, Unit, strict=True)
+    },
+    "deep seq2seq of LSTMs": rung(
+        Type.SEQ2SEQ, encoder=Encoder.REVERSED, encoder_unit=Unit.LSTM, decoder_unit=Unit.LSTM,
+        encoder_depth=2, decoder_depth=2, encoder_transition=2, decoder_base_transition=2,
+    ),
+    "deep encdec": rung(
+        Type.ENCDEC, encoder=Encoder.BI_UNIDIRECTIONAL, encoder_unit=Unit.GRU_BEFORE,
+        decoder_unit=Unit.TANH, encoder_depth=3, decoder_depth=2, deep_context=True,
+        normalization=Normalization.NEMATUS,
+    ),
+    "deep cgru of LSTMs": {
+        "encoder_unit": Unit.LSTM, "decoder_unit": Unit.LSTM, "encoder_depth": 2,
+        "decoder_depth": 2, "decoder_base_transition": 3, "normalization": Normalization.NEMATUS,
+    },
 }  # fmt: skip
 
 
@@ -46,7 +75,10 @@ def example(structure, seed=0, lengths=((3, 4), (1, 1), (5, 2))):
         for n, _ in lengths
     ]
     targets = [rng.integers(structure.target_vocabulary, size=n).tolist() for _, n in lengths]
-    return (*pad_source(sources, longer=1), *pad_target(targets, longer=1))
+    source = pad_source(sources, longer=1)
+    if not structure.type.reads_source:
+        source = tf.zeros([len(lengths), 1, 0], tf.int32), tf.ones([len(lengths), 1])
+    return (*source, *pad_target(targets, longer=1))
 
 
 def loss(structure, arrays, batch, dropped, differentiable):

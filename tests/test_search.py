@@ -65,7 +65,7 @@ def words(lists):
 def read_list(file, count):
     """(tokens, score) of each hypothesis by sentence; costs made negative, padding left out."""
     lists = [[] for _ in range(count)]
-    costs = file.parent.name in ("theano", "dl4mt")
+    costs = file.parent.name in ("theano", "dl4mt", "dl4mt-session1")
     for line in text_lines(file):
         number, text, *fields = line.split(" ||| ")
         score = float(fields[0] if costs else fields[-1])
@@ -148,6 +148,11 @@ SHRINKING = {
     "marian-s2s/model.npz": ["nbest.k5.norm1.txt", "nbest.k5.txt", "nbest.k12.norm1.txt"],
     "marian-nematus-ln/model.npz": ["nbest.k5.norm1.txt"],
     "marian-amun-ln/model.npz": ["nbest.k5.norm1.txt"],
+    **{
+        f"marian-s2s-{kind}/model.npz": ["nbest.k5.norm1.txt", "nbest.k5.txt"]
+        for kind in ("lstm", "tanh", "deep", "bi-unidirectional", "bi-uni-cell2-skip")
+    },
+    "dl4mt-session1/model.npz": ["nbest.k5.txt"],
 }  # fmt: skip
 
 
@@ -177,7 +182,7 @@ ALONE, TEN, SHORT = Marian(3.0, 1), Marian(3.0, 10), Marian(2.0, 1)
 def limits_of(name, file):
     """As the COMMANDS.txt of each folder says."""
     if name.startswith("marian"):
-        return SHORT if file == "nbest.k5.norm1.txt" else ALONE
+        return SHORT if "s2s-" in name or file == "nbest.k5.norm1.txt" else ALONE
     if file.startswith("marian"):
         return ALONE if "align" in file else TEN
     return PROGRAMS["nematus"].limit
