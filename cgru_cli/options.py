@@ -265,6 +265,10 @@ class TranslateOptions(FilterOptions):
         None, "longest translation, EOS counted", "--translation-maxlen", kind=int, metavar="N",
         unit="words", aliases=("--translation_maxlen",),
     )  # fmt: skip
+    force_decode: bool = option(
+        False, "translations begin with the words behind a tab on each line; texts of a language "
+        "model with those of the line", "--force-decode", kind=bool,
+    )  # fmt: skip
     allow_unk: bool = option(False, "let the unknown word be produced", "--allow-unk", kind=bool)
     suppress_unk: bool = option(
         False, "never produce the unknown word", "--suppress-unk", kind=bool,
@@ -324,7 +328,6 @@ class TranslateOptions(FilterOptions):
 
 # Options of Nematus' and Marian's translators that are known and cannot be honoured.
 REFUSED_BY_TRANSLATE = {
-    "--force-decode": "prefixes are not forced by this version",
     "--shortlist": "no vocabulary selection: every word can be produced",
     "--skip-cost": "hypotheses are ranked by the model's scores",
     "--output-approx-knn": "the softmax is exact",

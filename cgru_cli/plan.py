@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from .search import Sampling
 
 
+TEXT_LIMIT = 200  # words of a text that a language model writes, as Nematus' of a translation
+
 # What else of a Marian decoder's configuration is an option here: key, field, kind.
 _CONFIGURED = (
     ("n-best", "n_best", bool),
@@ -29,6 +31,7 @@ _CONFIGURED = (
     ("word-scores", "word_scores", bool),
     ("alignment", "alignment", str),
     ("max-length-factor", "max_length_factor", float),
+    ("force-decode", "force_decode", bool),
 )
 
 
@@ -37,7 +40,7 @@ def _configured(values: Mapping, options: TranslateOptions, path: Path) -> dict:
 
     Raises CgruError for a value of the wrong kind, UsageError for what cannot be honoured.
     """
-    for key in ("shortlist", "force-decode", "skip-cost"):
+    for key in ("shortlist", "skip-cost"):
         if values.get(key):
             raise UsageError(
                 f"{path}: {key} cannot be honoured: {REFUSED_BY_TRANSLATE[f'--{key}']}"
@@ -98,6 +101,7 @@ class Plan:
     mini_batch: int
     maxi_batch: int
     layout: Layout
+    reads_source: bool
     options: TranslateOptions
 
     @classmethod
@@ -138,6 +142,14 @@ class Plan:
         if options.allow_unk and options.suppress_unk:
             raise UsageError("--allow-unk and --suppress-unk contradict each other")
         right_left = models[0].settings.right_left
+        reads_source = any(model.structure.type.reads_source for model in models)
+        if options.max_length_factor and not reads_source:
+            raise UsageError("--max-length-factor: a language model has no source; use "
+                             "--translation-maxlen")  # fmt: skip
+        if options.force_decode and right_left:
+            raise UsageError("--force-decode: this model writes from the end of a sentence")
+        if options.force_decode and compat and program.search == "nematus-tf":
+            raise UsageError("--force-decode: Nematus-TF's search knows no such thing")
         return cls(
             program=program,
             beam_size=beam_size,
@@ -148,6 +160,7 @@ class Plan:
             mini_batch=mini_batch,
             maxi_batch=maxi_batch,
             layout=_layout(options, program, beam_size, normalize, right_left),
+            reads_source=reads_source,
             options=options,
         )
 
@@ -157,7 +170,7 @@ class Plan:
             return self.options.translation_maxlen
         if self.options.max_length_factor:  # 0 is Nematus' word for its own limit
             return marian_limit(length, self.options.max_length_factor)
-        return self.program.limit(length)
+        return self.program.limit(length) if self.reads_source else TEXT_LIMIT
 
     @property
     def with_alignment(self) -> bool:

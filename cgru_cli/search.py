@@ -43,6 +43,54 @@ class SearchSettings:
         return (score - self.word_penalty * length) / length**self.normalize
 
 
+@dataclass(frozen=True)
+class Prefixes:
+    """Words that translations have to begin with, a list a sentence."""
+
+    words: Sequence[Sequence[int]]
+
+    def at(self, step: int, sentences: np.ndarray) -> np.ndarray | None:
+        """The word each row has to have at a step, -1 where it is free; None if all are."""
+        if all(len(words) <= step for words in self.words):
+            return None
+        return np.array(
+            [self.words[i][step] if step < len(self.words[i]) else -1 for i in sentences], np.int32
+        )
+
+
+NO_PREFIXES = Prefixes(())
+
+
+def _expand(
+    lattice: Lattice,
+    step: int,
+    prefixes: Prefixes,
+    rows: tuple[np.ndarray, np.ndarray, np.ndarray],
+    count: int | None,
+    settings: SearchSettings,
+) -> tuple[Expansion, np.ndarray]:
+    """The words that may follow, and which must not, (R,N) bool; rows: as of `Lattice.expand`."""
+    forced = prefixes.at(step, rows[0])
+    if forced is None:
+        expansion = lattice.expand(*rows, count, settings.with_alignment)
+    else:  # a forced word need not be among the best
+        every = lattice.expand(*rows, None, settings.with_alignment)
+        order = np.argsort(-every.log_probs, axis=1, kind="stable")[:, :count]
+        order[:, 0] = np.where(forced >= 0, forced, order[:, 0])
+        expansion = every._replace(
+            words=order.astype(np.int32),
+            log_probs=np.take_along_axis(every.log_probs, order, axis=1),
+            model_log_probs=np.take_along_axis(every.model_log_probs, order[..., None], axis=1),
+        )
+    banned = np.zeros(expansion.words.shape, bool)
+    if settings.unk is not None:
+        banned = expansion.words == settings.unk
+    if forced is not None:
+        only = np.arange(banned.shape[1]) > 0
+        banned = np.where((forced >= 0)[:, None], only, banned)
+    return expansion, banned
+
+
 class Found(NamedTuple):
     """One translation; T words, EOS among them if it is finished."""
 
@@ -113,7 +161,11 @@ class _History:
 
 
 def shrinking_beam(
-    lattice: Lattice, lengths: Sequence[int], limits: Sequence[int], settings: SearchSettings
+    lattice: Lattice,
+    lengths: Sequence[int],
+    limits: Sequence[int],
+    settings: SearchSettings,
+    prefixes: Prefixes = NO_PREFIXES,
 ) -> list[list[Found]]:
     """Best-first lists of at most k translations for each sentence.
 
@@ -133,8 +185,10 @@ def shrinking_beam(
     scores = np.zeros(len(lengths), np.float32)
     step = 0
     while len(sentences):
-        expansion = lattice.expand(sentences, parents, previous, count, settings.with_alignment)
-        rows, places = _best_extensions(sentences, scores, expansion, capacity, settings.unk)
+        expansion, banned = _expand(
+            lattice, step, prefixes, (sentences, parents, previous), count, settings
+        )
+        rows, places = _best_extensions(sentences, scores, expansion, capacity, banned)
         words, log_probs = history.add(continued, expansion, rows, places)
         new_scores = scores[rows] + log_probs
         sentences = sentences[rows]
@@ -157,16 +211,14 @@ def _best_extensions(
     scores: np.ndarray,
     expansion: Expansion,
     capacity: np.ndarray,
-    unk: int | None,
+    banned: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The best `capacity` extensions of each live sentence: rows (ascending sentence), places.
 
     The best k of a sentence are among the best k of its rows, so only those are looked at. Equal
     scores go to the earlier row, then to the more probable word.
     """
-    totals = scores[:, None] + expansion.log_probs
-    if unk is not None:
-        totals = np.where(expansion.words == unk, -np.inf, totals)
+    totals = np.where(banned, -np.inf, scores[:, None] + expansion.log_probs)
     count = totals.shape[1]
     live = np.unique(sentences)
     starts = np.searchsorted(sentences, live)
@@ -232,8 +284,9 @@ def nematus_tf_beam(
     previous = np.full(batch, START, np.int32)
     count = beam + (settings.unk is not None)
     for step in range(limit):
-        expansion = lattice.expand(sentences, parents, previous, count, settings.with_alignment)
-        rows, places = _best_extensions(sentences, scores, expansion, capacity, settings.unk)
+        rows = (sentences, parents, previous)
+        expansion, banned = _expand(lattice, step, NO_PREFIXES, rows, count, settings)
+        rows, places = _best_extensions(sentences, scores, expansion, capacity, banned)
         words, log_probs = history.add(continued, expansion, rows, places)
         totals = scores[rows] + log_probs
         sentences = sentences[rows]
@@ -284,6 +337,7 @@ def sample(
     settings: SearchSettings,
     sampling: Sampling,
     lines: Sequence[int],
+    prefixes: Prefixes = NO_PREFIXES,
 ) -> list[list[Found]]:
     """k independent translations of each sentence, drawn from the model; the best first.
 
@@ -308,11 +362,12 @@ def sample(
     previous = np.full(len(sentences), START, np.int32)
     step = 0
     while len(sentences):
-        expansion = lattice.expand(sentences, parents, previous, count, settings.with_alignment)
+        expansion, banned = _expand(
+            lattice, step, prefixes, (sentences, parents, previous), count, settings
+        )
         weights = expansion.log_probs.astype(np.float64) / sampling.temperature
-        if settings.unk is not None:
-            weights = np.where(expansion.words == settings.unk, -np.inf, weights)
-        if sampling.top is not None and settings.unk is not None:
+        weights = np.where(banned, -np.inf, weights)
+        if sampling.top is not None and weights.shape[1] > sampling.top:
             ranks = np.argsort(np.argsort(-weights, axis=1, kind="stable"), axis=1)
             weights = np.where(ranks < sampling.top, weights, -np.inf)
         cumulative = np.cumsum(np.exp(weights - weights.max(axis=1, keepdims=True)), axis=1)

@@ -16,7 +16,13 @@ from .lines import InOrder, LineReader, LineWriter, batches, check_distinct, win
 from .numpy_order import argsort
 from .options import TranslateOptions
 from .plan import Plan, with_configuration
-from .translator import SourceReader, Translator, check_ensemble, preprocessing_of
+from .translator import (
+    SourceReader,
+    Translator,
+    check_attention,
+    check_ensemble,
+    preprocessing_of,
+)
 
 
 def run(options: TranslateOptions) -> None:
@@ -41,6 +47,7 @@ def run(options: TranslateOptions) -> None:
     with LineReader(*options.input) as reader:
         models = [SourceReader.of(path, options.vocabularies) for path in options.model]
         check_ensemble(models)
+        check_attention(models, _needs_attention(options))
         preprocessing = None if options.no_preprocess else preprocessing_of(models, _asked(options))
         plan = Plan.of(options, [reader.model for reader in models], configured)
         starting.finish(options.device, options.cpu_threads)
@@ -53,6 +60,16 @@ def run(options: TranslateOptions) -> None:
                 if apart:
                     apart.close()
                 translator.lines.report()
+
+
+def _needs_attention(options: TranslateOptions) -> bool:
+    """Whether anything is asked for that only models with attention give."""
+    return any(
+        (
+            options.alignment, options.alignment_format, options.json_alignment,
+            options.output_alignment, options.unk_replace, options.heatmap,
+        )
+    )  # fmt: skip
 
 
 def _asked(options: TranslateOptions) -> dict[str, bool]:
@@ -83,14 +100,16 @@ def _filter(
 
     start = 0
     for window in _windows(reader, plan):
-        lines = [translator.lines.words(line, start + i) for i, line in enumerate(window)]
+        lines = [translator.read(line, start + i) for i, line in enumerate(window)]
         filled = []
-        for i, words in enumerate(lines):
-            if words:
+        for i, line in enumerate(lines):
+            if line.source or translator.generates:
                 filled.append(i)
             else:
                 emit(start + i, translator.empty(start + i))
-        for batch in _batches([len(lines[i]) + 1 for i in filled], translator, options, plan):
+        for batch in _batches(
+            [len(lines[i].source) + 1 for i in filled], translator, options, plan
+        ):
             rows = [filled[i] for i in batch]
             numbers = [start + i for i in rows]
             for number, texts in zip(

@@ -6,7 +6,7 @@ import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from .plan import Plan, max_tokens_of, sampling_of
 from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from .decoder import Decoder
+    from .decoder import Decoder, Lattice
     from .preprocessing import Preprocessing
     from .search import Found, SearchSettings
 
@@ -128,6 +128,16 @@ def preprocessing_of(
     return first
 
 
+def check_attention(models: Sequence[SourceReader], wanted: bool) -> None:
+    """Raises CgruError where attention is wanted of models of which none has it."""
+    kinds = [reader.model.structure.type for reader in models]
+    if wanted and not any(kind.attends for kind in kinds):
+        raise CgruError(
+            f"{models[0].model.path}: a model of type {kinds[0].value} has no attention: there are "
+            "no alignments, and no heat maps"
+        )
+
+
 class SourceLines:
     """Lines of text as the words that a model reads, of long ones the first."""
 
@@ -175,6 +185,13 @@ def prepared(
         raise CgruError(f"line {number + 1}: {error}") from error
 
 
+class Request(NamedTuple):
+    """A line of input: the words of its source, and those that its translation begins with."""
+
+    source: list[str]
+    prefix: list[int]  # ids
+
+
 class Translator:
     """Batches of lines in, rendered text out."""
 
@@ -194,6 +211,10 @@ class Translator:
         self.plan, self.models = plan, models
         self.heatmaps = heatmaps or Heatmaps(None)
         self.target = models[0].target
+        self.preprocessing = preprocessing
+        reading = [r for r in models if r.model.structure.type.reads_source]
+        self.generates = not reading  # texts of a language model, with no source
+        self._first = (reading or models)[0]
         networks = []
         for reader in models:
             model = reader.model
@@ -213,7 +234,7 @@ class Translator:
         self.sampling = sampling_of(options)
         self.lexicon = postprocess.read_lexicon(options.lexicon) if options.lexicon else None
         self.lines = SourceLines(
-            models[0],
+            self._first,
             preprocessing,
             encode=not options.no_spm_encode,
             longest=options.max_length,
@@ -231,35 +252,71 @@ class Translator:
             options.workspace, plan.beam_size, [r.model.structure for r in models]
         )
 
-    def batch(self, numbers: Sequence[int], lines: Sequence[list[str]]) -> list[tuple[str, str]]:
+    def read(self, line: str, number: int) -> Request:
+        """A line (counted from 0) as the models read it.
+
+        Raises CgruError where it cannot be prepared, or is the source of a language model.
+        """
+        prefix = ""
+        if self.plan.options.force_decode:
+            line, tab, prefix = line.partition("\t")
+            if self.generates:
+                line, prefix = "", line + tab + prefix
+        if self.generates and line:
+            raise CgruError(
+                f"line {number + 1}: {self._first.model.path} is a language model and translates "
+                "nothing; with --force-decode its texts go on from the lines, from empty lines "
+                "they are its own"
+            )
+        words = self.lines.words(line, number)
+        tokenize = tokens if self.plan.options.no_spm_encode else self.target.tokenize
+        prefix = tokenize(prepared(self.preprocessing, prefix, "target", number)) if prefix else []
+        return Request(words, self.target.encode(prefix))
+
+    def batch(self, numbers: Sequence[int], lines: Sequence[Request]) -> list[tuple[str, str]]:
         """Translate lines that are not empty: (text, alignments in a file of their own)."""
         ids = [
-            [reader.ids(words, n) for words, n in zip(lines, numbers, strict=True)]
+            [
+                reader.ids(line.source, n) if reader.sources else []
+                for line, n in zip(lines, numbers, strict=True)
+            ]
             for reader in self.models
         ]
         lattice = self.decoder.begin(
             [padded(i, len(r.sources)) for i, r in zip(ids, self.models, strict=True)]
         )
-        lengths = [len(words) + 1 for words in ids[0]]
-        found = self._search(lattice, lengths, numbers)
+        lengths = [len(line.source) + 1 for line in lines]
+        found = self._search(lattice, lengths, numbers, [line.prefix for line in lines])
         for row, number in enumerate(numbers):
             if self.heatmaps.wants(number):
                 of_row = [of_model[row] for of_model in ids]
-                self.heatmaps.add(number, self._views(lines[row], of_row, found[row]))
+                self.heatmaps.add(number, self._views(lines[row].source, of_row, found[row]))
         return [
-            self.render(number, words, results)
-            for number, words, results in zip(numbers, lines, found, strict=True)
+            self.render(number, line.source, results)
+            for number, line, results in zip(numbers, lines, found, strict=True)
         ]
 
-    def _search(self, lattice, lengths: list[int], numbers: Sequence[int]) -> list[list[Found]]:
+    def _search(
+        self,
+        lattice: Lattice,
+        lengths: list[int],
+        numbers: Sequence[int],
+        begun: Sequence[Sequence[int]],
+    ) -> list[list[Found]]:
         from . import search
 
-        limits = [self.plan.limit(length) for length in lengths]
+        limits = [
+            self.plan.limit(length) + len(words)
+            for length, words in zip(lengths, begun, strict=True)
+        ]
+        prefixes = search.Prefixes(begun)
         if self.sampling:
-            return search.sample(lattice, lengths, limits, self.settings, self.sampling, numbers)
+            return search.sample(
+                lattice, lengths, limits, self.settings, self.sampling, numbers, prefixes
+            )
         if self.plan.search == "nematus-tf":
             return search.nematus_tf_beam(lattice, lengths, limits, self.settings)
-        return search.shrinking_beam(lattice, lengths, limits, self.settings)
+        return search.shrinking_beam(lattice, lengths, limits, self.settings, prefixes)
 
     def render(
         self, number: int, source: Sequence[str], results: Sequence[Found]
@@ -302,7 +359,7 @@ class Translator:
 
     def _surface(self, source: Sequence[str]) -> Sequence[str]:
         """Source words without factors."""
-        has_factors = len(self.models[0].sources) > 1
+        has_factors = len(self._first.sources) > 1
         return [word.split("|")[0] for word in source] if has_factors else source
 
     def empty(self, number: int) -> tuple[str, str]:

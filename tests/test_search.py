@@ -17,6 +17,7 @@ from cgru_cli.network import Network
 from cgru_cli.numpy_order import argsort
 from cgru_cli.programs import PROGRAMS, marian_limit
 from cgru_cli.search import (
+    Prefixes,
     Sampling,
     SearchSettings,
     nematus_tf_beam,
@@ -310,6 +311,42 @@ def test_an_endless_beam_finds_every_translation(seeds, normalize, penalty):
             (s.sum() - penalty * len(w)) / len(w) ** normalize for w, (s, _) in scored.items()
         )
         assert found[0].total == pytest.approx(best, abs=1e-4)
+
+
+BEGINNINGS = ((2, 3), (), (1,))
+
+
+def test_with_prefixes_an_endless_beam_finds_what_begins_so():
+    every = SearchSettings(V**LONGEST, 1.0, unk=4)  # an unknown word may be forced
+    sources = [list(s) for s in SOURCES]
+    prefixes = Prefixes(BEGINNINGS)
+    lists = run(shrinking_beam, small_decoder(0), sources, LONGEST, every, prefixes)
+    for source, begun, found in zip(SOURCES, BEGINNINGS, lists, strict=True):
+        scored = {
+            words: scores
+            for words, scores in every_translation((small_network(0),), (1.0,), source).items()
+            if words[: len(begun)] == begun and 4 not in words[len(begun) :]
+        }
+        check_exhaustive(found, scored, every)
+
+
+def test_a_forced_word_may_be_unknown():
+    settings = SearchSettings(beam_size=2, unk=4)
+    ((first, *_),) = run(
+        shrinking_beam, small_decoder(0), [list(SOURCES[0])], 6, settings, Prefixes([(4, 4)])
+    )
+    assert first.words[:2].tolist() == [4, 4] and 4 not in first.words[2:]
+
+
+def test_samples_begin_as_they_are_told():
+    sources = [list(s) for s in SOURCES]
+    sampling, settings = Sampling(top=2, seed=3), SearchSettings(beam_size=5)
+    prefixes = Prefixes(BEGINNINGS)
+    lists = run(sample, small_decoder(0), sources, 7, settings, sampling, range(3), prefixes)
+    free = run(sample, small_decoder(0), sources, 7, settings, sampling, range(3))
+    for begun, found in zip(BEGINNINGS, lists, strict=True):
+        assert all(tuple(one.words[: len(begun)]) == begun for one in found)
+    assert words([lists[1]]) == words([free[1]])
 
 
 def test_greedy_takes_the_most_probable_word_each_time():
