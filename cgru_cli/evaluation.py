@@ -54,8 +54,8 @@ def run(options: ScoreOptions) -> None:
     _check(options)
     check_distinct((*options.target, *options.reference), options.output)
     names = options.target or ("-",)
-    references = [_lines(path) for path in options.reference]
-    systems = {name: _lines(name) for name in names}
+    references = [lines_of(path) for path in options.reference]
+    systems = {name: lines_of(name) for name in names}
     for path, lines in (*zip(options.reference, references, strict=True), *systems.items()):
         if len(lines) != len(references[0]):
             raise CgruError(
@@ -64,7 +64,7 @@ def run(options: ScoreOptions) -> None:
             )
     if not references[0]:
         raise CgruError(f"{options.reference[0]}: is empty; there is nothing to evaluate")
-    metrics = {name: _metric(name, options, references) for name in _asked(options)}
+    metrics = {name: metric_of(name, options, references) for name in asked(options)}
     with LineWriter(options.output) as writer:
         if len(systems) == 1:
             (lines,) = systems.values()
@@ -89,7 +89,8 @@ def _check(options: ScoreOptions) -> None:
         raise UsageError("--samples is for --confidence and --paired")
 
 
-def _asked(options: ScoreOptions) -> list[str]:
+def asked(options: ScoreOptions) -> list[str]:
+    """The metrics that --metric names. Raises UsageError for an unknown one."""
     names = [name.lower() for given in options.metric for name in given.split(",")]
     for name in names:
         if name not in METRICS:
@@ -97,8 +98,13 @@ def _asked(options: ScoreOptions) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _metric(name: str, options: ScoreOptions, references: Sequence[Sequence[str]]) -> Metric:
-    """The metric, with the references counted once for all systems."""
+def metric_of(
+    name: str, options: ScoreOptions, references: Sequence[Sequence[str]] | None
+) -> Metric:
+    """The metric, with the references, if they are given, counted once for all systems.
+
+    Raises UsageError for an unknown tokeniser, CgruError for one whose package is missing.
+    """
     from sacrebleu.metrics import BLEU, CHRF, TER
 
     case = {"lowercase": options.lowercase}
@@ -117,7 +123,8 @@ def _metric(name: str, options: ScoreOptions, references: Sequence[Sequence[str]
     return CHRF(**case, word_order=2 if name == "chrf++" else 0, references=references)
 
 
-def _lines(path: str) -> list[str]:
+def lines_of(path: str) -> list[str]:
+    """The lines of a text, without what is white at their end."""
     with LineReader(path, tell_crlf=False) as reader:
         return [line.rstrip() for line in reader.rest()]
 

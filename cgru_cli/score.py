@@ -6,6 +6,7 @@ soon as their turn has come.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,15 +15,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import evaluation, runtime
+from .corpus_filter import Bounds, dual_cross_entropy
 from .counter import Counter
 from .errors import CgruError, UsageError
-from .lines import InOrder, LineWriter, batches, check_distinct, tokens
+from .lines import InOrder, LineWriter, batches, tokens
 from .output import Hypothesis, Layout
-from .pairs import NBestList, Pair, Pairs, TabSeparated, TwoTexts
+from .pairs import Pair, Pairs
 from .plan import alignment_of, weights_of
 from .programs import PROGRAMS
-from .score_options import EVALUATING, ScoreOptions
+from .score_options import ScoreOptions
 from .score_output import ScoreLayout
+from .score_request import check, pairs_of
 from .translator import (
     SourceLines,
     SourceReader,
@@ -31,9 +34,11 @@ from .translator import (
     prepared,
     preprocessing_of,
 )
+from .tuner import Ranking
 
 if TYPE_CHECKING:
     from .preprocessing import Preprocessing
+    from .reranking import Writer
     from .scorer import Scores
 
 
@@ -42,64 +47,59 @@ def run(options: ScoreOptions) -> None:
 
     Raises CgruError for bad models, vocabularies and input; OutputClosed where nobody reads.
     """
-    if options.metric:
+    if options.metric and options.tune is None:
         evaluation.run(options)
         return
-    for name in EVALUATING:
-        if getattr(options, name) != getattr(ScoreOptions(), name):
-            raise UsageError(f"--{name} is for --metric")
-    if not options.model:
-        raise UsageError("name a model: cgru score -m MODEL -s SRC -t TRG")
-    for name, least in (("mini_batch", 1), ("maxi_batch", 1), ("max_length", 1), ("workspace", 1)):
-        if getattr(options, name) < least:
-            raise UsageError(f"--{name.replace('_', '-')}: at least {least} is needed")
+    check(options)
+    with pairs_of(options) as pairs:
+        ranking = Ranking.asked(options)
+        if options.model:
+            _with_models(pairs, ranking, options)
+            return
+        with LineWriter(options.output) as writer:
+            ranked = ranking.to(writer)
+            for window in pairs.windows(options.mini_batch, options.maxi_batch):
+                ranked.write("".join(f"{pair.entry}\n" for pair in window))
+            ranked.close(pairs.sentences())
+
+
+def _with_models(pairs: Pairs, ranking: Ranking | None, options: ScoreOptions) -> None:
+    """Score all pairs; print them, or hand the list with its new features on to be ranked."""
+    if ranking:
+        options = dataclasses.replace(options, normalize=None)  # what is ranked is divided, later
     together = options.ensemble or bool(options.weights)
     columns = 1 if together else len(options.model)
-    check_distinct(
-        (*options.model, *options.vocabularies, *options.source, *options.target, options.n_best),
-        options.output,
-    )
     starting = runtime.Start()
-    with _pairs(options) as pairs:
-        readers = [SourceReader.of(path, options.vocabularies) for path in options.model]
-        if together:
-            check_ensemble(readers)
-        layout = _layout(options, readers, columns)
-        asked = {"--no-spm-encode": options.no_spm_encode}
-        preprocessing = None if options.no_preprocess else preprocessing_of(readers, asked)
-        models = [ModelScorer(reader, preprocessing, options) for reader in readers]
-        starting.finish(options.device, options.cpu_threads)
-        for model in models:
-            model.begin(with_alignment=layout.layout.alignment is not None)
-        sums = bool(options.compat) and PROGRAMS[options.compat].sums
-        weights = weights_of(options.weights, len(models), sums=sums) if together else ()
-        with LineWriter(options.output) as writer:
-            try:
-                _score(pairs, writer, Scoring(models, weights, layout, options), options)
-            finally:
-                for model in models:
-                    model.source.report()
+    readers = [SourceReader.of(path, options.vocabularies) for path in options.model]
+    if together:
+        check_ensemble(readers)
+    layout = _layout(options, readers, columns)
+    models = _scorers(readers, options)
+    backward = None
+    if options.dual:
+        (backward,) = _scorers([SourceReader.of(options.dual, options.vocabularies[::-1])], options)
+    every = [*models, *filter(None, [backward])]
+    starting.finish(options.device, options.cpu_threads)
+    for model in every:
+        model.begin(with_alignment=layout.layout.alignment is not None)
+    sums = bool(options.compat) and PROGRAMS[options.compat].sums
+    weights = weights_of(options.weights, options.model, sums=sums) if together else ()
+    with LineWriter(options.output) as writer:
+        output = ranking.to(writer) if ranking else writer
+        try:
+            _score(pairs, output, Scoring(models, weights, layout, options, backward), options)
+        finally:
+            for model in every:
+                model.source.report()
+        if ranking:
+            output.close(pairs.sentences())
 
 
-def _pairs(options: ScoreOptions) -> Pairs:
-    """What is to be scored. Raises UsageError where the options do not say it."""
-    sources, targets = options.source, options.target
-    if options.n_best:
-        if not sources or targets:
-            raise UsageError("--n-best LIST needs --source, and no --target: the list has them")
-        if options.n_best in sources:
-            raise UsageError(f"--n-best and --source are both {options.n_best}")
-        return NBestList(sources, options.n_best)
-    if not sources and len(targets) == 2:  # Marian's -t SRC TRG
-        sources, targets = targets[:1], targets[1:]
-    if not sources:
-        if len(targets) > 1:
-            raise UsageError("name the source: cgru score -m MODEL -s SRC -t TRG")
-        return TabSeparated(*(targets or (None,)))
-    targets = targets or ("-",)
-    if "-" in sources and "-" in targets:
-        raise UsageError("source and target are both standard input; name a file for one of them")
-    return TwoTexts(sources, targets)
+def _scorers(readers: Sequence[SourceReader], options: ScoreOptions) -> list[ModelScorer]:
+    """Models that read the same text."""
+    asked = {"--no-spm-encode": options.no_spm_encode}
+    preprocessing = None if options.no_preprocess else preprocessing_of(readers, asked)
+    return [ModelScorer(reader, preprocessing, options) for reader in readers]
 
 
 def _layout(options: ScoreOptions, readers: Sequence[SourceReader], columns: int) -> ScoreLayout:
@@ -122,7 +122,7 @@ def _layout(options: ScoreOptions, readers: Sequence[SourceReader], columns: int
     )
     if options.n_best and layout.format in ("nematus", "json"):
         raise UsageError(f"--alignment-format {layout.format} has no place in an n-best list")
-    return ScoreLayout(layout, columns, options.n_best_feature)
+    return ScoreLayout(layout, columns, options.n_best_feature, digits=bool(options.dual))
 
 
 class ModelScorer:
@@ -192,39 +192,59 @@ class Scoring:
         weights: Sequence[float],
         layout: ScoreLayout,
         options: ScoreOptions,
+        backward: ModelScorer | None = None,
     ):
-        """weights: of the ensemble's models; none for a column each."""
-        self.models, self.weights = models, weights
+        """weights: of the ensemble's models; none for a column each. backward: of --dual."""
+        self.models, self.weights, self._backward = models, weights, backward
+        self._bounds = Bounds(options.keep_above, options.keep_below)
         self._layout, self._alpha = layout, options.normalize or 0.0
         self._alone = not weights
         self._costs = np.zeros(len(models) if self._alone else 1)  # nats, float64
         self._words = np.zeros(len(self._costs), np.int64)
         self._pairs = 0
 
+    @property
+    def max_tokens(self) -> int:
+        """Padded words that a batch may have."""
+        return min(m.max_tokens for m in (*self.models, self._backward) if m)
+
     def read(self, pair: Pair, number: int) -> list[Line]:
-        """A pair (counted from 0) as each model reads it."""
-        return [
+        """A pair (counted from 0) as each model reads it, the backward one last."""
+        lines = [
             Line(model.source.words(pair.source, number), model.target_words(pair.target, number))
             for model in self.models
         ]
+        if model := self._backward:
+            words = model.source.words(pair.target, number)
+            lines.append(Line(words, model.target_words(pair.source, number)))
+        return lines
 
     def batch(self, numbers: Sequence[int], lines: Sequence[list[Line]]) -> list[list[Hypothesis]]:
         """Scored translations of some pairs: a column for each model, or one for all."""
-        columns = []
-        for m, model in enumerate(self.models):
-            own = [line[m] for line in lines]
-            columns.append(model(numbers, [o.source for o in own], [o.target for o in own]))
+        columns = [
+            _scored(model, numbers, [line[m] for line in lines])
+            for m, model in enumerate(self.models)
+        ]
         if not self._alone:
             columns = [_together(columns, self.weights)]
-        return [
+        hypotheses = [
             [self._hypothesis(line[m], scores, row) for m, scores in enumerate(columns)]
             for row, line in enumerate(lines)
         ]
+        if self._backward:
+            scores = _scored(self._backward, numbers, [line[-1] for line in lines])
+            for row, (line, columns) in enumerate(zip(lines, hypotheses, strict=True)):
+                backward = self._hypothesis(line[-1], scores, row)
+                both = dual_cross_entropy(_a_word(columns[0]), _a_word(backward))
+                columns[:] = [columns[0]._replace(total=both)]
+        return hypotheses
 
     def text(self, number: int, line: list[Line], pair: Pair, scored: list[Hypothesis]) -> str:
         """What is printed of a pair."""
         if pair.entry:
             return self._layout.entry(pair.entry, scored)
+        if self._bounds.given:
+            return self._bounds.line(pair, number, self._layout.number(scored[0].total))
         has_factors = len(self.models[0].reader.sources) > 1
         source = line[0].source
         surface = [word.split("|")[0] for word in source] if has_factors else source
@@ -263,6 +283,15 @@ class Scoring:
         )
 
 
+def _scored(model: ModelScorer, numbers: Sequence[int], lines: Sequence[Line]) -> Scores:
+    return model(numbers, [line.source for line in lines], [line.target for line in lines])
+
+
+def _a_word(hypothesis: Hypothesis) -> float:
+    """Cross-entropy, nats a word, EOS counted."""
+    return -hypothesis.score / (len(hypothesis.tokens) + 1)
+
+
 def _together(columns: Sequence[Scores], weights: Sequence[float]) -> Scores:
     """An ensemble's scores: weighted sums of log-probabilities, the mean of the attentions."""
     log_probs = sum(w * scores.log_probs for w, scores in zip(weights, columns, strict=True))
@@ -281,11 +310,11 @@ def _summarised(kind: str, cost: float, pairs: int, words: int) -> float:
     return mean if kind == "ce-mean-words" else math.exp(mean) if mean < 700 else math.inf
 
 
-def _score(pairs: Pairs, writer: LineWriter, scoring: Scoring, options: ScoreOptions) -> None:
+def _score(pairs: Pairs, writer: Writer, scoring: Scoring, options: ScoreOptions) -> None:
     """All pairs, in windows."""
     in_order = InOrder()
     progress = Counter("pairs", options.quiet)
-    max_tokens = min(model.max_tokens for model in scoring.models)
+    max_tokens = scoring.max_tokens
     start = 0
     for window in pairs.windows(options.mini_batch, options.maxi_batch):
         lines = [scoring.read(pair, start + i) for i, pair in enumerate(window)]

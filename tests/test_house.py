@@ -56,6 +56,7 @@ LATE = {
     "validation": {"sacrebleu"},
     "moses": {"sacremoses"},
     "subwords": {"subword_nmt"},
+    "tuning": {"sacrebleu", "scipy"},
 }
 
 
