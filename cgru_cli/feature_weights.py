@@ -62,8 +62,8 @@ class FeatureWeights:
             raise UsageError(f"--rerank: {len(self.in_order)} weights given; {_have(names)}")
         if not self.in_order and any(re.fullmatch(r"column\d+", name) for name in names):
             raise CgruError(
-                "columns without names may be costs or log-probabilities; give --rerank a weight "
-                f"of each ({', '.join(names)}), below 0 for a cost"
+                "--rerank: columns without names may be costs or log-probabilities; give the "
+                f"weight of each ({', '.join(names)}), below 0 for a cost"
             )
         return list(self.in_order) or [1.0] * len(names)
 

@@ -40,7 +40,8 @@ class Entry(NamedTuple):
 
 def split(line: str) -> tuple[int, list[str]]:
     """The sentence (from 0) and the fields of a line. Raises CgruError for one of no list."""
-    fields = line.split(SEPARATOR)
+    # an empty field may have lost one of its two spaces
+    fields = line.replace("||| |||", "|||  |||").split(SEPARATOR)
     number = fields[0].strip(" ")
     if len(fields) < 2 or not number.isdecimal():
         raise CgruError("no entry of an n-best list (`number ||| hypothesis ||| ...`)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol, Self
 
@@ -45,10 +46,10 @@ class TwoTexts:
         done = 0
         for targets in windows(self._targets, mini_batch, maxi_batch):
             sources = self._sources.take(len(targets))
+            yield list(map(Pair, sources, targets))
             if len(sources) < len(targets):
                 rest = _rest(self._targets)
                 self._check(done + len(sources), done + len(targets) + rest)
-            yield list(map(Pair, sources, targets))
             done += len(targets)
         self._check(done + _rest(self._sources), done)
 
@@ -75,19 +76,18 @@ class TabSeparated:
         self._reader = LineReader(source)
 
     def windows(self, mini_batch: int, maxi_batch: int) -> Iterator[list[Pair]]:
-        number = 0
+        numbers = itertools.count(1)
         for lines in windows(self._reader, mini_batch, maxi_batch):
-            pairs = []
-            for line in lines:
-                number += 1
-                fields = line.split("\t")
-                if len(fields) != 2:
-                    raise CgruError(
-                        f"{self._name}: line {number}: {len(fields)} fields between tabs; source "
-                        "and target are expected"
-                    )
-                pairs.append(Pair(*fields))
-            yield pairs
+            yield from _before_errors(map(self._pair, lines, numbers))
+
+    def _pair(self, line: str, number: int) -> Pair:
+        fields = line.split("\t")
+        if len(fields) != 2:
+            raise CgruError(
+                f"{self._name}: line {number}: {len(fields)} fields between tabs; source and "
+                "target are expected"
+            )
+        return Pair(*fields)
 
     def __enter__(self) -> Self:
         return self
@@ -111,18 +111,17 @@ class NBestList:
         self._at, self._source = -1, ""
 
     def windows(self, mini_batch: int, maxi_batch: int) -> Iterator[list[Pair]]:
-        number = 0
+        numbers = itertools.count(1)
         for entries in windows(self._list, mini_batch, maxi_batch):
-            pairs = []
-            for entry in entries:
-                number += 1
-                try:
-                    i, fields = split(entry)
-                    self._go_to(i)
-                except CgruError as error:
-                    raise CgruError(f"{self._name}: line {number}: {error}") from None
-                pairs.append(Pair(self._source, fields[1], entry))
-            yield pairs
+            yield from _before_errors(map(self._pair, entries, numbers))
+
+    def _pair(self, entry: str, number: int) -> Pair:
+        try:
+            i, fields = split(entry)
+            self._go_to(i)
+        except CgruError as error:
+            raise CgruError(f"{self._name}: line {number}: {error}") from None
+        return Pair(self._source, fields[1], entry)
 
     def sentences(self) -> int | None:
         """How many there are, hypotheses or not, of a list read to its end; None: nobody knows."""
@@ -150,6 +149,19 @@ class NBestList:
         if self._sources is not None:
             self._sources.close()
         self._list.close()
+
+
+def _before_errors(pairs: Iterator[Pair]) -> Iterator[list[Pair]]:
+    """All of a window; of one in which a line is bad, those before it, then the error."""
+    window = []
+    try:
+        for pair in pairs:
+            window.append(pair)
+    except CgruError:
+        if window:
+            yield window
+        raise
+    yield window
 
 
 def _rest(reader: LineReader) -> int:

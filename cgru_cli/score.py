@@ -16,7 +16,7 @@ import numpy as np
 
 from . import evaluation, runtime
 from .corpus_filter import Bounds, dual_cross_entropy
-from .counter import Counter
+from .counter import Counter, tell
 from .errors import CgruError, UsageError
 from .lines import InOrder, LineWriter, batches, tokens
 from .output import Hypothesis, Layout
@@ -201,7 +201,7 @@ class Scoring:
         self._alone = not weights
         self._costs = np.zeros(len(models) if self._alone else 1)  # nats, float64
         self._words = np.zeros(len(self._costs), np.int64)
-        self._pairs = 0
+        self._pairs = self._kept = 0
 
     @property
     def max_tokens(self) -> int:
@@ -244,11 +244,19 @@ class Scoring:
         if pair.entry:
             return self._layout.entry(pair.entry, scored)
         if self._bounds.given:
-            return self._bounds.line(pair, number, self._layout.number(scored[0].total))
+            kept = self._bounds.line(pair, number, self._layout.number(scored[0].total))
+            self._kept += bool(kept)
+            self._pairs += 1
+            return kept
         has_factors = len(self.models[0].reader.sources) > 1
         source = line[0].source
         surface = [word.split("|")[0] for word in source] if has_factors else source
         return self._layout.pair(number, surface, scored)
+
+    def report(self, quiet: bool) -> None:
+        """Say how many pairs were kept, where not all are."""
+        if self._bounds.given:
+            tell(f"{self._kept:,} of {self._pairs:,} pairs kept", quiet)
 
     def add(self, scored: Sequence[Hypothesis]) -> None:
         """Count a pair for the summary."""
@@ -331,5 +339,6 @@ def _score(pairs: Pairs, writer: Writer, scoring: Scoring, options: ScoreOptions
             progress.add(len(batch))
         start += len(window)
     progress.close()
+    scoring.report(options.quiet)
     if options.summary:
         writer.write(f"{scoring.summary(options.summary)}\n")

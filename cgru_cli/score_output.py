@@ -64,7 +64,7 @@ class ScoreLayout:
             features += f"{name}= {c_float(self._signed(hypothesis.total))} "
         fields = self._fields(layout_order(self.layout, scored[0])).removeprefix(" ||| ")
         inside = [f" {field} " for field in fields.split(" ||| ") if field]
-        text = text if rest else f"{text.rstrip(' ')} "
+        text = text if rest else f" {text.strip(' ')} "
         return "|||".join([number, text, *inside, features, *rest[1:]]) + "\n"
 
     def _fields(self, hypothesis: Hypothesis) -> str:

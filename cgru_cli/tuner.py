@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from . import evaluation, tuning
+from .counter import tell
 from .errors import CgruError, UsageError, warn
 from .feature_weights import FeatureWeights
 from .files import atomic_write
@@ -115,8 +115,7 @@ class Tuner:
         tuned = self._tuned()
         weights = dict(zip(self._lists.features, tuned["weights"].values(), strict=True))
         _write(options.tune, tuned)
-        if not options.quiet and sys.stderr is not None:
-            sys.stderr.write(f"cgru: score: {_told(tuned, options.width)}\n")
+        tell(_told(tuned, options.width), options.quiet)
         if options.rerank is not None:
             normalize = tuned["normalize"]
             reranker = ranking.reranker(
