@@ -77,7 +77,8 @@ class Products:
 def _traced(*functions) -> list:
     signature = [tf.TensorSpec([], tf.int32)]
     return [
-        tf.function(lambda n, f=f: _corners(f(n)), input_signature=signature) for f in functions
+        tf.function(lambda n, f=f: _corners(f(n)), input_signature=signature, autograph=False)
+        for f in functions
     ]
 
 

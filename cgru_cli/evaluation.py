@@ -99,10 +99,15 @@ def asked(options: ScoreOptions) -> list[str]:
 
 
 def metric_of(
-    name: str, options: ScoreOptions, references: Sequence[Sequence[str]] | None
+    name: str,
+    options: ScoreOptions,
+    references: Sequence[Sequence[str]] | None = None,
+    *,
+    force: bool = False,
 ) -> Metric:
     """The metric, with the references, if they are given, counted once for all systems.
 
+    force: do not warn of text that looks tokenised.
     Raises UsageError for an unknown tokeniser, CgruError for one whose package is missing.
     """
     from sacrebleu.metrics import BLEU, CHRF, TER
@@ -113,7 +118,7 @@ def metric_of(
             known = ", ".join(sorted(BLEU.TOKENIZERS))
             raise UsageError(f"--tokenize {options.tokenize}: sacrebleu has {known}")
         try:
-            return BLEU(**case, tokenize=options.tokenize, references=references)
+            return BLEU(**case, tokenize=options.tokenize, references=references, force=force)
         except (ValueError, RuntimeError, ImportError) as error:  # of packages that it needs
             raise CgruError(
                 f"--tokenize {options.tokenize}: {str(error).splitlines()[0]}"

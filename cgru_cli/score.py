@@ -71,8 +71,11 @@ def _with_models(pairs: Pairs, ranking: Ranking | None, options: ScoreOptions) -
     columns = 1 if together else len(options.model)
     starting = runtime.Start()
     readers = [SourceReader.of(path, options.vocabularies) for path in options.model]
+    weights: tuple[float, ...] = ()
     if together:
         check_ensemble(readers)
+        sums = bool(options.compat) and PROGRAMS[options.compat].sums
+        weights = weights_of(options.weights, options.model, sums=sums)
     layout = _layout(options, readers, columns)
     models = _scorers(readers, options)
     backward = None
@@ -82,8 +85,6 @@ def _with_models(pairs: Pairs, ranking: Ranking | None, options: ScoreOptions) -
     starting.finish(options.device, options.cpu_threads)
     for model in every:
         model.begin(with_alignment=layout.layout.alignment is not None)
-    sums = bool(options.compat) and PROGRAMS[options.compat].sums
-    weights = weights_of(options.weights, options.model, sums=sums) if together else ()
     with LineWriter(options.output) as writer:
         output = ranking.to(writer) if ranking else writer
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .errors import UsageError
+from .feature_weights import EQUAL
 from .lines import check_distinct
 from .pairs import NBestList, Pairs, TabSeparated, TwoTexts
 from .score_options import COMPARING, EVALUATING, ScoreOptions
@@ -30,13 +31,12 @@ def check(options: ScoreOptions) -> None:
     for name, least in (("mini_batch", 1), ("maxi_batch", 1), ("max_length", 1), ("workspace", 1)):
         if getattr(options, name) < least:
             raise UsageError(f"--{name.replace('_', '-')}: at least {least} is needed")
-    read = (
-        *options.model, *options.vocabularies, *options.source, *options.target, options.n_best,
-        *options.reference, *filter(None, (options.dual,)),
-    )  # fmt: skip
-    check_distinct(read, options.output)
+    files = [*options.model, *options.vocabularies, *options.source, *options.target]
+    files += [*options.reference, *filter(None, (options.n_best, options.dual))]
+    weights = [str(one) for one in (*options.weights, options.rerank or EQUAL)]
+    check_distinct((*files, *weights, None), options.output)
     if options.tune is not None:
-        check_distinct((path for path in read if path is not None), options.tune)
+        check_distinct(files, options.tune)
 
 
 def _given(options: ScoreOptions, name: str) -> bool:
@@ -50,8 +50,11 @@ def _filters(options: ScoreOptions) -> bool:
 def _check_ranking(options: ScoreOptions) -> None:
     if not options.n_best:
         raise UsageError("--rerank and --tune are of an n-best list: name it with --n-best")
-    if options.word_scores or options.alignment or options.alignment_format:
-        raise UsageError("--rerank and --tune print no words and no alignments")
+    if options.word_scores or options.alignment or options.alignment_format or options.summary:
+        raise UsageError("--rerank and --tune print no words, no alignments and no summary")
+    for name in ("compat", "ensemble", "weights"):
+        if not options.model and getattr(options, name):
+            raise UsageError(f"--{name} is of models: name them with --model")
     if options.tune is None:
         return
     if not options.reference:

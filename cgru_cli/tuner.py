@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -44,7 +45,9 @@ class Ranking:
         if options.tune is None:
             return cls(options, weights, join)
         tuning.optimizer()
-        evaluation.metric_of(_metric(options), options, None)
+        evaluation.metric_of(_metric(options), options)
+        if not os.path.isdir(os.path.dirname(options.tune) or "."):
+            raise CgruError(f"{options.tune}: its folder does not exist")
         references = [evaluation.lines_of(path) for path in options.reference]
         for path, lines in zip(options.reference, references, strict=True):
             if len(lines) != len(references[0]):
@@ -132,8 +135,7 @@ class Tuner:
         alpha = options.normalize
         if alpha is None:
             alpha = ranking.weights.normalize or 0.0
-        metric = evaluation.metric_of(_metric(options), options, None)
-        metric._force = True  # hypotheses end with a period: nothing to be warned of, one by one
+        metric = evaluation.metric_of(_metric(options), options, force=True)
         development = tuning.Development.of(
             self._sentences,
             [[ranking.join(entry.text) for entry in entries] for entries in self._sentences],

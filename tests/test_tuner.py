@@ -223,6 +223,10 @@ def test_bad_lists_references_and_weights_are_told(score, tmp_path):
         (["--n-best", path, *tune, "-s", source, "-r", short], ["src has 3 lines", "short 2"]),
         (["--n-best", empty, *tune, "-r", reference], ["empty: is empty"]),
         (["--n-best", path, *tune, "-r", tmp_path / "no"], ["no: No such file"]),
+        (
+            ["--n-best", path, "--rerank", "--tune", tmp_path / "f/w.json", "-r", reference],
+            ["w.json: its folder"],
+        ),
     ):
         one_line(score(*arguments), 1, *parts)
     assert not (tmp_path / "out.json").exists()
@@ -233,6 +237,8 @@ def test_bad_lists_references_and_weights_are_told(score, tmp_path):
     [
         (["--rerank"], "--n-best"),
         (["--n-best", "a", "--rerank", "--word-scores"], "print no words"),
+        (["--n-best", "a", "--rerank", "--summary", "ce-sum"], "no summary"),
+        (["--n-best", "a", "--rerank", "--ensemble"], "--ensemble is of models"),
         (["--n-best", "a", "--rerank", "1", "nan"], "--rerank: nan is not a finite"),
         (["--n-best", "a", "--rerank", "1", "2"], "--rerank: 2 weights given"),
         (["--n-best", "a", "--rerank-list"], "--rerank-list is for --rerank"),
