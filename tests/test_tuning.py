@@ -17,16 +17,17 @@ WORDS = ["the", "a", "cat", "dog", "sat", "on", "mat", "log", "big", "small"]
 METRICS = [BLEU(tokenize="none"), CHRF(), CHRF(word_order=2)]
 
 
-def corpus(seed, sentences=30, hypotheses=6, features=2):
+def corpus(seed, sentences=30, hypotheses=9, features=2):
     """Entries of random sentences whose features tell something of their quality."""
     generator = np.random.default_rng(seed)
     references, lists = [], []
     for s in range(sentences):
         reference = list(generator.choice(WORDS, size=generator.integers(4, 12)))
         entries = []
-        for _ in range(hypotheses if s % 7 else 0):
+        for _ in range(generator.integers(1, hypotheses + 1) if s % 7 else 0):
             wrong = generator.random(len(reference)) < generator.random()
             words = np.where(wrong, generator.choice(WORDS, len(reference)), reference)
+            words = words[: generator.integers(2, len(words) + 1)]
             values = -wrong.sum() + generator.normal(0, 2, features)
             text = " ".join(f"F{i}= {value:.3f}" for i, value in enumerate(values))
             entries.append(parse(f"{s} ||| {' '.join(words)} ||| {text} ||| 0"))
