@@ -12,6 +12,7 @@ setup(
     long_description=(ROOT / "README.md").read_text(),
     long_description_content_type="text/markdown",
     packages=["cgru_cli"],
+    package_data={"cgru_cli": ["*.html"]},
     python_requires=">=3.11,<3.14",
     install_requires=(ROOT / "requirements.txt").read_text().split(),
     extras_require={
@@ -25,6 +26,7 @@ setup(
             "pytest",
             "pytest-xdist",
             "hypothesis",
+            "selenium",
             "ruff",
             "matplotlib",
             "tensorboard",

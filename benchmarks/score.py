@@ -202,8 +202,8 @@ class Scored:
     """Pairs scored in batches, as `cgru score` does it."""
 
     def __init__(self, arguments: argparse.Namespace, padded: Padded, precision: str):
-        from cgru_cli.score import ModelScorer
         from cgru_cli.score_options import ScoreOptions
+        from cgru_cli.scoring import ModelScorer
         from cgru_cli.translator import SourceReader
 
         self.options = ScoreOptions(precision=precision)

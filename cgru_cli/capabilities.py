@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .names import Dialect, parameters
-from .structure import Activation, Bias, Normalization, Structure
+from .names import parameters
+from .parameter import Dialect
+from .structure import Activation, Bias, Encoder, Normalization, Structure, Type, Unit
 
 # cgru's own formats hold everything; the others are written in these dialects.
 OWN_FORMATS = ("npz", "h5")
@@ -38,6 +39,11 @@ def _stacked(s: Structure) -> bool:
     return s.encoder_depth > 1 or s.decoder_depth > 1
 
 
+def _units(s: Structure) -> tuple[Unit, ...]:
+    """The units of all cells that there are."""
+    return ((s.encoder_unit,) if s.type.reads_source else ()) + (s.decoder_unit,)
+
+
 def _theano_dropout(s: Structure) -> bool:
     """Nematus-Theano drops out the readout at the rate of the other hidden layers."""
     return s.old_dropout is not None and s.old_dropout.readout == s.old_dropout.hidden
@@ -61,21 +67,40 @@ _FEATURES: tuple[tuple[str, Callable[[Structure], bool], tuple[str, ...]], ...] 
      lambda s: s.old_dropout is not None and not _theano_dropout(s) and not _dl4mt_dropout(s), ()),
     ("source factors", lambda s: len(s.source_embeddings) > 1, (_THEANO, _TF)),
     ("source and target embeddings of different width",
-     lambda s: sum(s.source_embeddings) != s.target_embedding, (_TF,)),
+     lambda s: s.type.reads_source and sum(s.source_embeddings) != s.target_embedding, (_TF,)),
     ("tied output embeddings", lambda s: s.tied_output, (*_DEEP, _AMUN)),
     ("one embedding for source and target",
      lambda s: s.shared_embeddings, (_THEANO, _TF, _AMUN, _S2S)),
     ("encoder depth", lambda s: s.encoder_depth > 1, _DEEP),
     ("encoder transition depth", lambda s: s.encoder_transition > 1, _DEEP),
     ("decoder depth", lambda s: s.decoder_depth > 1, _DEEP),
-    ("decoder base transition depth", lambda s: s.decoder_base_transition > 2, _DEEP),
+    ("decoder base transition depth",
+     lambda s: s.decoder_base_transition > (2 if s.type is Type.CGRU else 1), _DEEP),
     ("decoder high transition depth",
      lambda s: s.decoder_depth > 1 and s.decoder_high_transition > 1, (_THEANO, _TF, _S2S)),
     ("deep context", lambda s: s.decoder_depth > 1 and s.deep_context, (_THEANO, _TF)),
     ("encoder levels of alternating direction",
-     lambda s: s.encoder_depth > 1 and s.alternating, (_THEANO, _TF, _S2S)),
+     lambda s: s.encoder_depth > 1 and s.encoder is Encoder.ALTERNATING, (_THEANO, _TF, _S2S)),
     ("encoder stacks of one direction each",
-     lambda s: s.encoder_depth > 1 and not s.alternating, (_MARIAN_NEMATUS, _S2S)),
+     lambda s: s.encoder_depth > 1 and s.encoder is Encoder.BIDIRECTIONAL,
+     (_MARIAN_NEMATUS, _S2S)),
+    ("a bi-unidirectional encoder",
+     lambda s: s.encoder_depth > 1 and s.encoder is Encoder.BI_UNIDIRECTIONAL, (_S2S,)),
+    ("an encoder of one direction",
+     lambda s: s.type.reads_source and len(s.directions(1)) == 1,
+     ("dl4mt",)),
+    ("an encoder that reads from the end", lambda s: s.encoder is Encoder.REVERSED, ()),
+    ("an encoder of both directions below an encdec decoder",
+     lambda s: s.type is Type.ENCDEC and len(s.directions(1)) == 2, ()),
+    ("type lm", lambda s: s.type is Type.LM, ("dl4mt", _S2S)),
+    ("type encdec", lambda s: s.type is Type.ENCDEC, ("dl4mt",)),
+    ("type seq2seq", lambda s: s.type is Type.SEQ2SEQ, ()),
+    ("type rnnsearch", lambda s: s.type is Type.RNNSEARCH, ()),
+    ("LSTM cells", lambda s: Unit.LSTM in _units(s), (_S2S,)),
+    ("tanh cells", lambda s: Unit.TANH in _units(s), (_S2S,)),
+    ("relu cells", lambda s: Unit.RELU in _units(s), (_S2S,)),
+    ("GRU cells with the reset before the product",
+     lambda s: Unit.GRU_BEFORE in _units(s), ()),
     ("stacked levels without residual connections",
      lambda s: _stacked(s) and not s.residual, (_MARIAN_NEMATUS, _S2S)),
     ("Nematus-TF's own bias convention",
@@ -85,6 +110,7 @@ _FEATURES: tuple[tuple[str, Callable[[Structure], bool], tuple[str, ...]], ...] 
     ("PReLU in the readout", lambda s: s.readout_activation is Activation.PRELU, (_TF,)),
     ("a relu readout", lambda s: s.readout_activation is Activation.RELU, (_TF,)),
     ("a linear readout", lambda s: s.readout_activation is Activation.LINEAR, (_TF,)),
+    ("a maxout readout", lambda s: s.readout_activation is Activation.MAXOUT, ()),
 )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from .capabilities import cannot_hold, is_deep
 from .model_file import MARIAN_YAML, Model
-from .structure import Bias, Normalization, Structure
+from .structure import Bias, Encoder, Normalization, Structure, Type, Unit
 
 # Nematus-TF refuses a file that has both an option's old name and its new one.
 _OLD_NAMES = (
@@ -98,13 +98,16 @@ def dl4mt(model: Model, dictionaries: Sequence[str]) -> dict:
     values = _same_program(model, ("dl4mt",)) | {
         "dim_word": s.target_embedding,
         "dim": s.state,
-        "n_words_src": s.source_vocabularies[0],
         "n_words": s.target_vocabulary,
         "encoder": "gru",
-        "decoder": "gru_cond",
         "use_dropout": s.old_dropout is not None,
         "saveto": "model.npz",
     }
+    if s.type is Type.LM:
+        values.pop("dictionary", None)
+        return values | ({"dictionary": dictionaries[0]} if dictionaries else {})
+    values["n_words_src"] = s.source_vocabularies[0]
+    values["decoder"] = "gru_cond" if s.type is Type.CGRU else "gru_cond_simple"
     return _with_dictionaries(values, dictionaries)
 
 
@@ -225,20 +228,19 @@ def marian_model(model: Model, to: str) -> bytes:
         text = model.origin["yaml"].encode()
         return text.ljust(int(model.origin["bytes"]), b"\0")
     s = model.structure
-    cell = "gru-nematus" if to == "marian-nematus" else "gru"
     stacked = s.encoder_depth > 1 or s.decoder_depth > 1
     values = {
-        "dec-cell": cell,
+        "dec-cell": _marian_cell(s.decoder_unit, to),
         "dec-cell-base-depth": s.decoder_base_transition,
         "dec-cell-high-depth": s.decoder_high_transition,
         "dec-depth": s.decoder_depth,
         "dim-emb": s.target_embedding,
         "dim-rnn": s.state,
-        "dim-vocabs": [s.source_vocabularies[0], s.target_vocabulary],
-        "enc-cell": cell,
+        "dim-vocabs": [*s.source_vocabularies[:1], s.target_vocabulary],
+        "enc-cell": _marian_cell(s.encoder_unit, to),
         "enc-cell-depth": s.encoder_transition,
         "enc-depth": s.encoder_depth,
-        "enc-type": "alternating" if s.encoder_depth > 1 and s.alternating else "bidirectional",
+        "enc-type": (s.encoder if s.encoder_depth > 1 else Encoder.BIDIRECTIONAL).value,
         "input-types": [],
         "layer-normalization": s.normalization is not Normalization.NONE,
         "right-left": model.settings.right_left,
@@ -246,11 +248,15 @@ def marian_model(model: Model, to: str) -> bytes:
         "tied-embeddings": s.tied_output and not s.shared_embeddings,
         "tied-embeddings-all": s.tied_output and s.shared_embeddings,
         "tied-embeddings-src": s.shared_embeddings and not s.tied_output,
-        "type": to.removeprefix("marian-"),
+        "type": "lm" if s.type is Type.LM else to.removeprefix("marian-"),
         "version": "v1.12.0",
     }
     content = _yaml(values) + b"\0"
     return content.ljust(-(-len(content) // 256) * 256, b"\0")  # Marian's own blocks
+
+
+def _marian_cell(unit: Unit, to: str) -> str:
+    return "gru-nematus" if to == "marian-nematus" else unit.value
 
 
 def marian_decoder(model: Model, name: str, vocabularies: Sequence[str]) -> bytes:

@@ -7,12 +7,12 @@ search extends them. An ensemble adds its members' weighted log-probabilities.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
-from .network import Memory, Network, State
+from .network import Network, State
 
 # Rows of the memory are dropped with their sentences once this share of them is finished: each
 # drop copies what is left.
@@ -35,50 +35,20 @@ class Decoder:
         self.networks = list(networks)
         self.weights = [float(weight) for weight in weights]
         self.vocabulary = networks[0].structure.target_vocabulary
-        specs = [self._specs(network) for network in self.networks]
+        self._begin = [_beginning(network) for network in self.networks]
+        # what a beginning gives is what the steps behind it take, with any number of rows
+        begun = [_unbound(begin.structured_outputs) for begin in self._begin]
         rows = tf.TensorSpec([None], tf.int32)
-        self._states = [state for state, _ in specs]
-        self._memories = [memory for _, memory in specs]
+        self._states = [state for state, _ in begun]
+        self._memories = [memory for _, memory in begun]
         signature = (self._states, self._memories, rows, rows, tf.TensorSpec([], tf.int32))
         self._best = tf.function(self._advance_best, input_signature=signature, autograph=False)
         self._all = tf.function(self._advance_all, input_signature=signature[:-1], autograph=False)
-        self._begin = [
-            tf.function(
-                lambda source, mask, n=network: _begin(n, source, mask),
-                input_signature=(
-                    tf.TensorSpec([None, None, len(network.source_embeddings)], tf.int32),
-                    tf.TensorSpec([None, None], tf.float32),
-                ),
-                autograph=False,
-            )
-            for network in self.networks
-        ]
         self._keep = tf.function(
-            lambda memories, kept: [
-                Memory(*(tf.gather(field, kept) for field in memory)) for memory in memories
-            ],
+            lambda memories, kept: tf.nest.map_structure(lambda x: tf.gather(x, kept), memories),
             input_signature=(self._memories, rows),
             autograph=False,
         )
-
-    @staticmethod
-    def _specs(network: Network) -> tuple[State, Memory]:
-        s = network.structure
-
-        def spec(*shape: int | None, dtype: tf.DType = tf.float32) -> tf.TensorSpec:
-            return tf.TensorSpec(shape, dtype)
-
-        rows = spec(None, dtype=tf.int32)
-        state = State(
-            spec(None, s.state), tuple(spec(None, s.state) for _ in network.high), rows, rows
-        )
-        memory = Memory(
-            spec(None, None, s.context, dtype=network.dtype),
-            spec(None, None, s.context, dtype=network.dtype),
-            spec(None, None),
-            spec(None, None, sum(s.source_embeddings)),
-        )
-        return state, memory
 
     def begin(self, sources: Sequence[tuple[np.ndarray, np.ndarray]]) -> Lattice:
         """Encode a batch, given as each model reads it: ids (B,S,F) and mask (B,S)."""
@@ -92,10 +62,8 @@ class Decoder:
         """
         logits, new_states, alignments = [], [], []
         for network, state, memory in zip(self.networks, states, memories, strict=True):
-            state = state._replace(
-                base=tf.gather(state.base, parents),
-                high=tuple(tf.gather(level, parents) for level in state.high),
-            )
+            chosen = tf.nest.map_structure(lambda x: tf.gather(x, parents), state.cells)
+            state = state._replace(cells=chosen)
             model_logits, state, alignment = network.step(state, previous, memory)
             logits.append(model_logits)
             new_states.append(state)
@@ -149,18 +117,33 @@ def best(x: tf.Tensor, count: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     return values, tf.gather(which, places // width, batch_dims=1) * width + places % width
 
 
-def _begin(network: Network, source: tf.Tensor, mask: tf.Tensor) -> tuple[State, Memory]:
-    memory = network.encode(source, mask)
-    return network.start(memory), memory
+def _beginning(network: Network) -> tf.types.experimental.ConcreteFunction:
+    """Source ids (B,S,F) and mask (B,S) -> state and memory."""
+
+    def begin(source: tf.Tensor, mask: tf.Tensor) -> tuple[State, Any]:
+        memory = network.encode(source, mask)
+        return network.start(memory), memory
+
+    return tf.function(begin, autograph=False).get_concrete_function(
+        tf.TensorSpec([None, None, len(network.structure.source_embeddings)], tf.int32),
+        tf.TensorSpec([None, None], tf.float32),
+    )
+
+
+def _unbound(nest: Any) -> Any:
+    """Specifications with any number of rows, for they change in the course of a search."""
+    return tf.nest.map_structure(
+        lambda spec: tf.TensorSpec([None, *spec.shape[1:]], spec.dtype), nest
+    )
 
 
 class Lattice:
     """The rows of one batch: every model's states and memory, and which sentence a row is of."""
 
-    def __init__(self, decoder: Decoder, states: list[State], memories: list[Memory]):
+    def __init__(self, decoder: Decoder, states: list[State], memories: list[Any]):
         self.decoder = decoder
         self._states, self._memories = states, memories
-        self._sentences = int(memories[0].mask.shape[0])
+        self._sentences = int(states[0].sentence.shape[0])
         self._row_of = np.arange(self._sentences)  # sentence -> row of the memory
 
     def expand(
@@ -194,10 +177,11 @@ class Lattice:
                 states, self._memories, parents, previous, count
             )
             words, log_probs = words.numpy(), log_probs.numpy()
+        found = [alignment.numpy() for alignment in alignments if tf.is_tensor(alignment)]
         alignment = None
-        if with_alignment:
-            same = [a for a in alignments if a.shape == alignments[0].shape]
-            alignment = np.mean([a.numpy() for a in same], axis=0)
+        if with_alignment and found:
+            same = [part for part in found if part.shape == found[0].shape]
+            alignment = np.mean(same, axis=0)
         return Expansion(words, log_probs, own.numpy(), alignment)
 
     def _compact(self, sentences: np.ndarray) -> None:

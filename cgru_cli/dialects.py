@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from .errors import CgruError
-from .names import Dialect, Parameter
+from .parameter import Dialect, Parameter
 from .settings import Settings
-from .structure import Structure
+from .structure import Encoder, Structure
 
 DESCRIPTIONS = {
     Dialect.NEMATUS: "Nematus and DL4MT",
@@ -58,11 +58,6 @@ def recognise(path: Path, stored: Mapping[str, np.ndarray], settings: Settings) 
 _UNCOMPUTABLE = (
     (lambda n: any("self_W" in x or "self_attention" in x or "/layer_" in x for x in n),
      "a transformer; cgru computes recurrent models only"),
-    (lambda n: "encoder_U" in n and not any(x.startswith("decoder") for x in n),
-     "a DL4MT session 0 language model; it is recognised but not computed by this version"),
-    (lambda n: "decoder_Wc" in n and "decoder_W_comb_att" not in n,
-     "a DL4MT session 1 encoder-decoder without attention; "
-     "it is recognised but not computed by this version"),
     (lambda n: any(x.startswith(("lm_", "fusion_lm_", "ff_logit_lm")) for x in n),
      "a Nematus model fused with a language model; "
      "translate with the program that trained it, or drop the fusion and retrain"),
@@ -71,12 +66,6 @@ _UNCOMPUTABLE = (
      "it is recognised but not computed"),
     (lambda n: any(re.match(r"decoder_att\d+_", x) for x in n),
      "a Marian multi-source model; only one source is computed"),
-    (lambda n: any(re.match(r"encoder_l\d+_cell\d+_", x) for x in n),
-     "a Marian s2s model with a bi-unidirectional encoder; "
-     "it is recognised but not computed by this version"),
-    (lambda n: "decoder_cell1_U" in n and "decoder_cell1_Ux" not in n,
-     "a Marian s2s model with LSTM or tanh cells; "
-     "it is recognised but not computed by this version"),
     (lambda n: any(x.startswith(("deep_encoder_", "deepencoder_")) for x in n),
      "an nmtpy model with stacked encoders; it is recognised but not computed"),
     (lambda n: "ff_logit_gru_W" in n and ("encoder_b1" in n or "encoder_s1" in n),
@@ -133,7 +122,8 @@ def convention(
     if dialect is Dialect.NMTPY and parameter.cell and parameter.shape[-1] == "2D":
         array = array.copy()
         array[..., array.shape[-1] // 2 :] *= -1
-    swapped = structure.alternating and structure.encoder_depth % 2 == 0
+    alternating = structure.encoder is Encoder.ALTERNATING
+    swapped = alternating and structure.encoder_depth % 2 == 0
     if dialect is Dialect.S2S and swapped and parameter.shape[0] == "C":
         array = np.concatenate(np.split(array, 2)[::-1])
     return array

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .names import Parameter, parameters
+from .names import parameters
+from .parameter import Parameter
 from .structure import Structure
 
 

@@ -1,6 +1,6 @@
-"""The equations of the conditional GRU, in the letters of the DL4MT note (eq. 1-12).
+"""The equations of attention and readout, in the letters of the DL4MT note (eq. 6-8).
 
-Row vectors, as the arrays are stored; gates are [r | z] side by side, followed by the proposal p.
+Row vectors, as the arrays are stored. The recurrent units are in `units.py`.
 Every function takes tensors and returns tensors; nothing here knows a parameter's name.
 Letters: B sentences, R rows (hypotheses; R = B in training), S source length, D state, C context.
 """
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from .structure import Activation, BiasPlace, Normalization
+from .structure import Activation, Normalization
 
 NEMATUS_EPSILON = 1e-5  # Nematus, layer and RMS norm
 MARIAN_EPSILON = 1e-9
@@ -39,65 +39,6 @@ def normalize(x: tf.Tensor, norm: Norm | None) -> tf.Tensor:
     return y if norm.bias is None else y + norm.bias
 
 
-def normalize_gates(x: tf.Tensor, norms: tuple[Norm, ...]) -> tf.Tensor:
-    """Normalise [gates | proposal], (..., 3D): Nematus each product, Marian all 3D at once."""
-    if len(norms) < 2:
-        return normalize(x, norms[0] if norms else None)
-    width = x.shape[-1] // 3
-    gates, proposal = x[..., : 2 * width], x[..., 2 * width :]
-    return tf.concat([normalize(gates, norms[0]), normalize(proposal, norms[1])], axis=-1)
-
-
-class GRU(NamedTuple):
-    """What one cell adds to its two products x [W|Wx] and h [U|Ux]."""
-
-    bias_place: BiasPlace
-    bias: tf.Tensor | None  # (3D,)
-    input_norms: tuple[Norm, ...] = ()
-    state_norms: tuple[Norm, ...] = ()
-
-    def of_input(self, xW: tf.Tensor | None) -> tf.Tensor | None:
-        """All that does not depend on the state; may be computed for every position at once."""
-        if xW is None:
-            return self.bias if self.bias_place is BiasPlace.AFTER else None
-        if self.bias_place is not BiasPlace.INPUT:
-            return normalize_gates(xW, self.input_norms)
-        if self._bias_follows_norm:
-            return normalize_gates(xW, self.input_norms) + self.bias
-        return normalize_gates(xW + self.bias, self.input_norms)
-
-    def step(self, h: tf.Tensor, hU: tf.Tensor, x: tf.Tensor | None) -> tf.Tensor:
-        """One step: h (R,D), hU (R,3D), x from `of_input` -> new h (R,D).
-
-        [r z] = sigma(x W_rz + h U_rz); p = tanh(x W + r * (h U)); h' = (1-z) * p + z * h
-        (eq. 2-5 and 9-12). With the bias at the state, p = tanh(x W + r * (h U + b)), as the
-        arrays of the second cell have it.
-        """
-        if self.bias_place is BiasPlace.STATE:
-            if self._bias_follows_norm:
-                hU = normalize_gates(hU, self.state_norms) + self.bias
-            else:
-                hU = normalize_gates(hU + self.bias, self.state_norms)
-        else:
-            hU = normalize_gates(hU, self.state_norms)
-        parts = [2 * h.shape[-1], h.shape[-1]]
-        gates, proposal = tf.split(hU, parts, axis=-1)
-        if x is None:
-            r, z = tf.split(tf.sigmoid(gates), 2, axis=-1)
-            proposal *= r
-        else:
-            xW_gates, xW = tf.split(x, parts, axis=-1)
-            r, z = tf.split(tf.sigmoid(gates + xW_gates), 2, axis=-1)
-            proposal = r * proposal + xW
-        p = tf.tanh(proposal)
-        return p + z * (h - p)
-
-    @property
-    def _bias_follows_norm(self) -> bool:
-        norms = self.input_norms or self.state_norms
-        return bool(norms) and norms[0].kind is Normalization.MARIAN
-
-
 def attend(projected: tf.Tensor, query: tf.Tensor, v: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
     """Alignment alpha_ij = softmax_i v_a^T tanh(W_a h_i + U_a s'_j) (eq. 7, 8).
 
@@ -119,11 +60,14 @@ def mean_annotation(annotations: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
 
 
 def activate(x: tf.Tensor, activation: Activation, slope: tf.Tensor | None = None) -> tf.Tensor:
-    """The readout's non-linearity; slope (E,) is PReLU's."""
+    """The readout's non-linearity: (..., R) -> (..., E); slope (E,) is PReLU's."""
     if activation is Activation.TANH:
         return tf.tanh(x)
     if activation is Activation.LINEAR:
         return x
+    if activation is Activation.MAXOUT:
+        pairs = tf.reshape(x, tf.concat([tf.shape(x)[:-1], [x.shape[-1] // 2, 2]], axis=0))
+        return tf.reduce_max(pairs, axis=-1)
     positive = tf.nn.relu(x)
     return positive if activation is Activation.RELU else positive + slope * (x - positive)
 

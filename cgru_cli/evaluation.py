@@ -76,7 +76,10 @@ def run(options: ScoreOptions) -> None:
 def _check(options: ScoreOptions) -> None:
     if not options.reference:
         raise UsageError("--metric needs --reference: what the translations are compared with")
-    for name in ("model", "source", "n_best", "summary", "normalize", "alignment", "weights"):
+    for name in (
+        "model", "source", "n_best", "summary", "normalize", "alignment", "weights", "heatmap",
+        "heatmap_lines",
+    ):  # fmt: skip
         if getattr(options, name):
             raise UsageError(f"--metric is of texts alone, not with --{name.replace('_', '-')}")
     if len(set(options.target)) < len(options.target):

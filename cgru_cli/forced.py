@@ -15,7 +15,7 @@ class Forced(NamedTuple):
     """What a network says of given target words; T counts EOS."""
 
     logits: tf.Tensor  # (B,T,V) float32
-    alignment: tf.Tensor  # (B,T,S) float32
+    alignment: tf.Tensor | tuple  # (B,T,S) float32; () without attention
 
 
 class Unrolled(NamedTuple):
@@ -23,11 +23,17 @@ class Unrolled(NamedTuple):
 
     recurrence: Recurrence  # (T,B,..) each
     of_previous: tf.Tensor  # (T,B,E) E[y_{j-1}] V_o
-    words: tf.Tensor | None  # (T,B,Es) sum_i alpha_ij E_x[x_i], of a lexical model
+    words: tf.Tensor | tuple  # (T,B,Es) sum_i alpha_ij E_x[x_i], of a lexical model
+
+    def alignment(self) -> tf.Tensor | tuple:
+        """(B,T,S) float32; () without attention."""
+        return tf.nest.map_structure(
+            lambda x: tf.transpose(x, [1, 0, 2]), self.recurrence.alignment
+        )
 
     def rows(self, index: tf.Tensor, inverse: tf.Tensor) -> Unrolled:
         """Only some positions, side by side: (N,..) each; see `select`."""
-        return tf.nest.map_structure(lambda x: x if x is None else select(x, index, inverse), self)
+        return tf.nest.map_structure(lambda x: select(x, index, inverse), self)
 
 
 def unroll(
@@ -50,14 +56,10 @@ def unroll(
     previous = tf.concat([tf.fill(tf.shape(target[:1]), -1), target[:-1]], axis=0)
     kept = network.masks.get("target")
     x, of_previous = network.embed(previous, kept if kept is None else tf.transpose(kept))
-    recurrence, _ = scan(
-        network.conditional(memory),
-        (start.base, *start.high),
-        x,
-        differentiable=differentiable,
-    )
-    words = None
-    if network.lexical:
+    cell = network.rung.cell(memory, None)
+    recurrence, _ = scan(cell, start.cells, x, differentiable=differentiable)
+    words = ()
+    if network.structure.lexical:
         weights = tf.transpose(recurrence.alignment, [1, 0, 2])
         words = tf.transpose(tf.matmul(weights, memory.embeddings), [1, 0, 2])
         if "lexical" in network.masks:
@@ -104,8 +106,7 @@ def force_decode(
     """Logits and alignment at every target position; arguments as of `unroll`."""
     unrolled = unroll(network, source, source_mask, target, differentiable=differentiable)
     logits = network.read_out(*unrolled)
-    alignment = unrolled.recurrence.alignment
-    return Forced(tf.transpose(logits, [1, 0, 2]), tf.transpose(alignment, [1, 0, 2]))
+    return Forced(tf.transpose(logits, [1, 0, 2]), unrolled.alignment())
 
 
 def log_probabilities(forced: Forced, target: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:

@@ -15,9 +15,54 @@ from pathlib import Path
 import numpy as np
 
 from .errors import CgruError, warn
-from .names import MARIAN, Dialect, Parameter, parameters
+from .names import parameters
+from .parameter import MARIAN, Dialect, Parameter
 from .settings import Settings
-from .structure import Activation, Bias, Normalization, Structure
+from .structure import Activation, Bias, Encoder, Normalization, Structure, Type, Unit
+
+
+def layout_of(stored: Mapping[str, np.ndarray], settings: Settings, dialect: Dialect) -> dict:
+    """The fields of `Structure` that decide what its arrays are called.
+
+    Where names and shapes cannot tell, the configuration does, or the program's default.
+    """
+    marian, declared = dialect in MARIAN, settings.structure
+    kind = Type.CGRU
+    if dialect in (Dialect.NEMATUS, Dialect.S2S) and "decoder_W_comb_att" not in stored:
+        if not any(n.startswith(("decoder_W", "encoder_bi")) and "emb" not in n for n in stored):
+            kind = Type.LM  # of Marian its cell is the decoder's, of DL4MT the encoder's
+        elif dialect is Dialect.NEMATUS:
+            kind = Type.ENCDEC
+    encoder = declared.get("encoder", Encoder.BIDIRECTIONAL if marian else Encoder.ALTERNATING)
+    if any(re.match(r"encoder_l\d+_cell\d+_", name) for name in stored):
+        encoder = Encoder.BI_UNIDIRECTIONAL
+    elif kind is Type.ENCDEC and not any(name.startswith("encoder_r_") for name in stored):
+        encoder = Encoder.UNIDIRECTIONAL
+    return {
+        "type": kind,
+        "encoder": encoder,
+        "encoder_unit": _unit(
+            stored,
+            ("encoder_bi_U",) if kind is Type.LM else ("encoder_bi_U", "encoder_U"),
+            declared.get("encoder_unit"),
+        ),
+        "decoder_unit": _unit(
+            stored, ("decoder_cell1_U", "decoder_U", "encoder_U"), declared.get("decoder_unit")
+        ),
+        "residual": declared.get("residual", not marian),
+        "shared_embeddings": "Wemb" in stored and dialect in (Dialect.S2S, Dialect.NMTPY),
+    }
+
+
+def _unit(stored: Mapping[str, np.ndarray], names: Iterable[str], declared: Unit | None) -> Unit:
+    """The unit that has a state's matrix of this form: (D,4D) an LSTM's, (D,D) a plain one's."""
+    matrix = next((stored[name] for name in names if name in stored), None)
+    columns = 2
+    if matrix is not None and matrix.ndim == 2 and matrix.shape[0]:
+        columns = matrix.shape[1] // matrix.shape[0]
+    if columns == 1:  # nothing but the configuration tells their functions apart
+        return declared if declared in (Unit.TANH, Unit.RELU) else Unit.TANH
+    return Unit.LSTM if columns == 4 else Unit.GRU
 
 
 def candidates(stored: Iterable[str], layout: dict) -> list[Parameter]:
@@ -32,12 +77,13 @@ def candidates(stored: Iterable[str], layout: dict) -> list[Parameter]:
 
 
 @functools.cache
-def _rows_up_to(depth: int, **layout: bool) -> tuple[Parameter, ...]:
+def _rows_up_to(depth: int, **layout) -> tuple[Parameter, ...]:
     rows: dict[str, Parameter] = {}
+    factors = depth if layout["type"].reads_source else 0
     for normalization, tied in itertools.product(Normalization, (False, True)):
         structure = Structure(
-            source_vocabularies=(1,) * depth,
-            source_embeddings=(1,) * depth,
+            source_vocabularies=(1,) * factors,
+            source_embeddings=(1,) * factors,
             target_vocabulary=1,
             target_embedding=1,
             state=1,
@@ -80,8 +126,11 @@ def structure_of(
     factors = sum(1 for letter in letters if letter.startswith("Vs"))
     declared = settings.structure
 
-    for letter, array in (("D", "the state"), ("Vs0", "Wemb"), ("E", "ff_logit_prev_W")):
-        if letter not in letters:
+    needed = [("D", "the state"), ("E", "ff_logit_prev_W"), ("V", "ff_logit_b")]
+    if layout["type"].reads_source:
+        needed.append(("Vs0", "Wemb"))
+    for letter, array in needed:
+        if letter not in letters and (letter, dialect) != ("V", Dialect.NMTPY):
             raise CgruError(f"{path}: the arrays that would tell the size of {array} are missing")
     state = letters["D"]
     deep_context = any(
@@ -99,22 +148,29 @@ def structure_of(
         normalization = Normalization.NONE
     mixture = letters.get("M", 1)
     # one embedding for both sides, if it can be that; else the target's is missing
-    shared = "target-embedding" not in features and (
-        letters.get("V", letters["Vs0"]) == letters["Vs0"] and letters.get("Es0") == letters["E"]
+    target = letters["V"] if "V" in letters else letters["Vs0"]
+    shared = (
+        layout["shared_embeddings"]
+        if layout["type"] is Type.LM
+        else (
+            "target-embedding" not in features
+            and letters.get("Vs0") == target
+            and letters.get("Es0") == letters["E"]
+        )
     )
     structure = Structure(
         source_vocabularies=tuple(letters.get(f"Vs{i}", 0) for i in range(factors)),
         source_embeddings=tuple(letters.get(f"Es{i}", 0) for i in range(factors)),
-        target_vocabulary=letters.get("V", letters["Vs0"]),
+        target_vocabulary=target,
         target_embedding=letters["E"],
         state=state,
         encoder_depth=max((cell.level for cell in encoder), default=1),
         encoder_transition=max((cell.transition + 1 for cell in encoder), default=1),
         decoder_depth=max((cell.level for cell in high), default=1),
-        decoder_base_transition=max((cell.transition + 1 for cell in base), default=2),
+        decoder_base_transition=max((cell.transition + 1 for cell in base), default=1),
         decoder_high_transition=max((cell.transition + 1 for cell in high), default=1),
         deep_context=deep_context,
-        alternating=layout["alternating"],
+        encoder=layout["encoder"],
         residual=layout["residual"],
         normalization=normalization,
         weight_normalization="weight-norm" in features,
@@ -126,11 +182,14 @@ def structure_of(
         if "prelu" in features
         else declared.get("readout_activation", Activation.TANH),
         old_dropout=declared.get("old_dropout"),
+        type=layout["type"],
+        encoder_unit=layout["encoder_unit"],
+        decoder_unit=layout["decoder_unit"],
     )
     if structure.encoder_depth == 1 and structure.decoder_depth == 1:
         structure = dataclasses.replace(structure, residual=True)
-    if structure.encoder_depth == 1:
-        structure = dataclasses.replace(structure, alternating=True)
+    if structure.encoder_depth == 1 and len(structure.directions(1)) == 2:
+        structure = dataclasses.replace(structure, encoder=Encoder.ALTERNATING)
     return dataclasses.replace(structure, bias=_bias(path, structure, found, settings, dialect))
 
 
@@ -188,7 +247,7 @@ def compare(structure: Structure, settings: Settings) -> None:
             value, told = value[:1], structure.source_vocabularies[:1]
         if name in ("target_vocabulary",) and value == -1:
             continue
-        if name in ("bias", "old_dropout", "alternating", "residual", "readout_activation", "rms"):
+        if name in ("bias", "old_dropout", "encoder", "residual", "readout_activation", "rms"):
             continue  # told by the configuration, not by arrays
         if value != told:
             warn(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .names import Parameter, parameters
+from .names import parameters
+from .parameter import Parameter
 from .structure import Structure
 
 SCHEMES = ("scaled", "nematus", "glorot")

@@ -1,8 +1,9 @@
-"""The conditional GRU as a Keras model; its computation is a `Network`."""
+"""A model of any rung as a Keras model; its computation is a `Network`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import keras
 import numpy as np
@@ -11,13 +12,13 @@ import tensorflow as tf
 from .forced import force_decode
 from .initialization import initial_arrays
 from .names import parameters
-from .network import Memory, Network, State
+from .network import Network, State
 from .structure import Structure
 
 keras.config.set_floatx("float32")  # a user's ~/.keras/keras.json may say otherwise
 
 
-class ConditionalGRU(keras.Model):
+class RecurrentModel(keras.Model):
     """Variables from the name table, one a row; called with (source, source mask, target).
 
     Without arrays it begins as Nematus' models did, the same every time. Keras' optimizers,
@@ -63,16 +64,16 @@ class ConditionalGRU(keras.Model):
         """(B,S[,F]) source, (B,S) mask, (B,T) target -> logits (B,T,V), forced decoding."""
         return force_decode(self.network(), *inputs, differentiable=True).logits
 
-    def encode(self, source: tf.Tensor, mask: tf.Tensor) -> Memory:
+    def encode(self, source: tf.Tensor, mask: tf.Tensor) -> Any:
         """See `Network.encode`."""
         return self.network().encode(source, mask)
 
-    def start(self, memory: Memory) -> State:
+    def start(self, memory: Any) -> State:
         """See `Network.start`."""
         return self.network().start(memory)
 
     def step(
-        self, state: State, previous: tf.Tensor, memory: Memory
+        self, state: State, previous: tf.Tensor, memory: Any
     ) -> tuple[tf.Tensor, State, tf.Tensor]:
         """See `Network.step`."""
         return self.network().step(state, previous, memory)

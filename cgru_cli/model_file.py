@@ -17,9 +17,10 @@ import numpy as np
 from . import archive, legacy_pickle
 from .dialects import DESCRIPTIONS, convention, program, recognise, refuse_uncomputable, smoothed
 from .errors import CgruError, warn
-from .inference import candidates, compare, structure_of
+from .inference import candidates, compare, layout_of, structure_of
 from .metadata import Own
-from .names import INERT, MARIAN, Dialect, Parameter, is_training_array, parameters
+from .names import INERT, is_training_array, parameters
+from .parameter import MARIAN, Dialect, Parameter
 from .settings import Settings, from_marian, from_nematus, parse_yaml, read_json
 from .structure import Structure
 
@@ -164,14 +165,8 @@ def _interpret(
     if INERT.get(dialect) in stored:
         inert[INERT[Dialect.NEMATUS]] = stored.pop(INERT[dialect])
 
-    marian = dialect in MARIAN
-    declared = settings.structure
-    layout = {
-        "alternating": declared.get("alternating", not marian),
-        "residual": declared.get("residual", not marian),
-        "shared_embeddings": "Wemb" in stored and dialect in (Dialect.S2S, Dialect.NMTPY),
-    }
-    rows = candidates(stored, layout)
+    layout = layout_of(stored, settings, dialect)
+    rows = parameters(own.structure) if own else candidates(stored, layout)
     by_name = {p.names[dialect]: p for p in rows if dialect in p.names}
     transposed = {p.transposed[dialect]: p for p in rows if dialect in p.transposed}
     arrays: dict[str, np.ndarray] = {}
@@ -202,7 +197,7 @@ def _interpret(
         own.complete(settings)
     else:
         structure = structure_of(path, arrays, found, settings, layout, dialect)
-        if marian:
+        if dialect in MARIAN:
             origin = {"dialect": dialect.value, "transposed": turned} | (origin or {})
     if dialect is Dialect.NMTPY and structure.tied_output:
         _add_missing_bias(arrays, found, structure)
@@ -221,7 +216,8 @@ def _interpret(
     if not own:
         compare(structure, settings)
         stacked = structure.encoder_depth > 1 or structure.decoder_depth > 1
-        if marian and stacked and "alternating" not in declared:
+        told_by = "encoder" if structure.type.reads_source else "residual"
+        if dialect in MARIAN and stacked and told_by not in settings.structure:
             warn(
                 f"{path}: no Marian configuration says how its levels are stacked; taken for "
                 "Marian's defaults (enc-type bidirectional, no skip), which the arrays cannot tell"

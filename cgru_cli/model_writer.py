@@ -18,7 +18,8 @@ from .dialects import convention
 from .errors import CgruError, UsageError
 from .files import all_or_nothing, atomic_write
 from .model_file import HDF5_ATTRIBUTE, MARIAN_YAML, PREPROCESSING, Model, checkpoint_prefix
-from .names import INERT, MARIAN, Dialect
+from .names import INERT
+from .parameter import MARIAN, Dialect
 from .vocabulary import Vocabulary
 
 # Files beside a model that are read as its configuration.

@@ -190,6 +190,15 @@ class FilterOptions:
         None, "how the attention is printed", "--alignment-format",
         choices=("marian", "amun", "nematus", "json"),
     )  # fmt: skip
+    heatmap: str | None = option(
+        None, "draw the attention of some lines, the best translation's: a page to look through, "
+        "or pictures; of an ensemble, the mean and each model", "--heatmap",
+        metavar="FILE.html|png|svg",
+    )  # fmt: skip
+    heatmap_lines: str | None = option(
+        None, "which lines --heatmap draws, counted from 1; the first 20, in pictures 4, if not "
+        "given", "--heatmap-lines", metavar="N,N-N",
+    )  # fmt: skip
     no_preprocess: bool = option(
         False, "take and give text as the model has it, whatever MODEL.preprocess.json says",
         "--no-preprocess", kind=bool,

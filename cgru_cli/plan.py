@@ -163,7 +163,8 @@ class Plan:
     @property
     def with_alignment(self) -> bool:
         """Whether the attention is needed at all."""
-        return self.layout.alignment is not None or self.options.unk_replace
+        options = self.options
+        return bool(self.layout.alignment is not None or options.unk_replace or options.heatmap)
 
     @property
     def search(self) -> str:

@@ -31,12 +31,17 @@ def check(options: ScoreOptions) -> None:
     for name, least in (("mini_batch", 1), ("maxi_batch", 1), ("max_length", 1), ("workspace", 1)):
         if getattr(options, name) < least:
             raise UsageError(f"--{name.replace('_', '-')}: at least {least} is needed")
-    files = [*options.model, *options.vocabularies, *options.source, *options.target]
-    files += [*options.reference, *filter(None, (options.n_best, options.dual))]
-    weights = [str(one) for one in (*options.weights, options.rerank or EQUAL)]
-    check_distinct((*files, *weights, None), options.output)
+    check_distinct((*files_of(options), None), options.output)
     if options.tune is not None:
-        check_distinct(files, options.tune)
+        check_distinct((f for f in files_of(options) if f != options.rerank), options.tune)
+
+
+def files_of(options: ScoreOptions) -> list[str]:
+    """What is read, as far as it is named."""
+    named = [*options.model, *options.vocabularies, *options.source, *options.target]
+    named += [*options.reference, *(one for one in options.weights if isinstance(one, str))]
+    more = options.n_best, options.dual, None if options.rerank == EQUAL else options.rerank
+    return [*named, *filter(None, more)]
 
 
 def _given(options: ScoreOptions, name: str) -> bool:
@@ -52,6 +57,8 @@ def _check_ranking(options: ScoreOptions) -> None:
         raise UsageError("--rerank and --tune are of an n-best list: name it with --n-best")
     if options.word_scores or options.alignment or options.alignment_format or options.summary:
         raise UsageError("--rerank and --tune print no words, no alignments and no summary")
+    if options.heatmap:
+        raise UsageError("--heatmap is of scored pairs, not of ranked lists")
     for name in ("compat", "ensemble", "weights"):
         if not options.model and getattr(options, name):
             raise UsageError(f"--{name} is of models: name them with --model")
@@ -68,7 +75,8 @@ def _check_ranking(options: ScoreOptions) -> None:
 
 def _check_filter(options: ScoreOptions) -> None:
     what = "--dual" if options.dual else "--keep-above and --keep-below"
-    for name in ("n_best", "summary", "word_scores", "alignment", "alignment_format"):
+    excluded = ["n_best", "summary", "word_scores", "alignment", "alignment_format"]
+    for name in (*excluded, *(["heatmap"] if options.dual else [])):
         if getattr(options, name):
             flag = name.replace("_", "-")
             raise UsageError(f"{what}: of pairs and one score each, not with --{flag}")

@@ -23,7 +23,7 @@ class Scorer:
     """Forced decoding of a model, traced once for all shapes."""
 
     def __init__(self, network: Network, *, with_alignment: bool):
-        factors = len(network.source_embeddings)
+        factors = len(network.structure.source_embeddings)
         mask = tf.TensorSpec([None, None])
         self._network, self._with_alignment = network, with_alignment
         self._score = tf.function(
@@ -52,7 +52,7 @@ class Scorer:
         self, source: tf.Tensor, source_mask: tf.Tensor, target: tf.Tensor, mask: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
         log_probs, alignment = score(self._network, source, source_mask, target, mask)
-        return log_probs, alignment if self._with_alignment else mask
+        return log_probs, alignment if self._with_alignment else ()
 
 
 def score(
@@ -64,7 +64,6 @@ def score(
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """As `Scores`, of tensors: only words are read out, no padding."""
     unrolled = unroll(network, source, source_mask, target)
-    alignment = tf.transpose(unrolled.recurrence.alignment, [1, 0, 2])
     words = Words.of(mask)
     logits = network.read_out(*unrolled.rows(words.index, words.places), words.sentence)
-    return words.put_back(-word_costs(logits, words.taken(target)), mask), alignment
+    return words.put_back(-word_costs(logits, words.taken(target)), mask), unrolled.alignment()

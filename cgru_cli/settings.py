@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .errors import CgruError
-from .structure import Activation, Bias, Dropout
+from .structure import Activation, Bias, Dropout, Encoder, Type, Unit
 
 
 @dataclass
@@ -147,6 +147,8 @@ def _old_dropout(values: Mapping, is_dl4mt: bool, source: str) -> Dropout | None
 def _dictionaries(values: Mapping) -> list[str]:
     if values.get("source_dicts") and values.get("target_dict"):
         names = [*values["source_dicts"], values["target_dict"]]
+    elif isinstance(values.get("dictionary"), str):  # of a language model (DL4MT session 0)
+        names = [values["dictionary"]]
     else:
         names = values.get("dictionaries") or []
     return [str(name) for name in names]
@@ -157,8 +159,11 @@ def _unsupported(values: Mapping) -> list[str]:
     found = []
     if values.get("model_type", "rnn") != "rnn":
         found.append(f"a Nematus {values['model_type']}")
-    for key, known in (("encoder", "gru"), ("decoder", "gru_cond"), ("decoder_deep", "gru")):
-        if values.get(key, known) != known:
+    for key, known in (
+        ("encoder", ("gru",)), ("decoder", ("gru_cond", "gru_cond_simple")),
+        ("decoder_deep", ("gru",)),
+    ):  # fmt: skip
+        if values.get(key, known[0]) not in known:
             found.append(f"{key} {values[key]!r}")
     depth = values.get("enc_depth", 1)
     if values.get("enc_depth_bidirectional", depth) != depth:
@@ -166,6 +171,15 @@ def _unsupported(values: Mapping) -> list[str]:
     if values.get("deep_fusion_lm"):
         found.append("deep fusion with a language model")
     return found
+
+
+_MARIAN_CELLS = {
+    "gru": Unit.GRU,
+    "gru-nematus": Unit.GRU,
+    "lstm": Unit.LSTM,
+    "tanh": Unit.TANH,
+    "relu": Unit.RELU,
+}
 
 
 def from_marian(values: Mapping, source: str) -> Settings:
@@ -200,14 +214,22 @@ def from_marian(values: Mapping, source: str) -> Settings:
         declared["tied_output"] = both or bool(values.get("tied-embeddings"))
         declared["shared_embeddings"] = both or bool(values.get("tied-embeddings-src"))
     if values.get("enc-type"):
-        declared["alternating"] = values["enc-type"] == "alternating"
-        if values["enc-type"] == "bi-unidirectional" and values.get("enc-depth", 1) > 1:
-            settings.unsupported.append("Marian's bi-unidirectional encoder")
-    for key in ("enc-cell", "dec-cell"):
-        if values.get(key, "gru") not in ("gru", "gru-nematus"):
-            settings.unsupported.append(f"Marian's {key} {values[key]!r}")
+        try:
+            declared["encoder"] = Encoder(values["enc-type"])
+        except ValueError:
+            settings.unsupported.append(f"Marian's enc-type {values['enc-type']!r}")
+    for name, key in (("encoder_unit", "enc-cell"), ("decoder_unit", "dec-cell")):
+        cell = values.get(key) or "gru"
+        if cell in _MARIAN_CELLS:
+            declared[name] = _MARIAN_CELLS[cell]
+        else:
+            settings.unsupported.append(f"Marian's {key} {cell!r}")
     settings.marian_type = str(values.get("type", ""))
-    if settings.marian_type and settings.marian_type not in ("amun", "nematus", "s2s"):
+    if settings.marian_type == "lm":
+        declared["type"] = Type.LM
+        for name in [n for n in declared if n.startswith("encoder") or n == "shared_embeddings"]:
+            del declared[name]  # Marian's defaults, of an encoder that is not there
+    elif settings.marian_type and settings.marian_type not in ("amun", "nematus", "s2s"):
         settings.unsupported.append(f"Marian's type {settings.marian_type!r}")
     settings.right_left = bool(values.get("right-left"))
     for name in ("source-vocab", "target-vocab"):  # amun's own

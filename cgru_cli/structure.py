@@ -35,6 +35,52 @@ class Activation(StrEnum):
     RELU = "relu"
     PRELU = "prelu"
     LINEAR = "linear"
+    MAXOUT = "maxout"  # the larger of each two neighbours (Bahdanau et al. 2015)
+
+
+class Type(StrEnum):
+    """The rung of the ladder: what the decoder sees of the source."""
+
+    LM = "lm"  # nothing: there is none
+    ENCDEC = "encdec"  # the encoder's last state, at every step
+    SEQ2SEQ = "seq2seq"  # the encoder's last state, as its own first
+    RNNSEARCH = "rnnsearch"  # a context, by attention from the state before
+    CGRU = "cgru"  # a context, by attention from between its two cells
+
+    @property
+    def reads_source(self) -> bool:
+        """Whether there is an encoder."""
+        return self is not Type.LM
+
+    @property
+    def has_context(self) -> bool:
+        """Whether every step reads a context c_j."""
+        return self in (Type.ENCDEC, Type.RNNSEARCH, Type.CGRU)
+
+    @property
+    def attends(self) -> bool:
+        """Whether the context is found by attention."""
+        return self in (Type.RNNSEARCH, Type.CGRU)
+
+
+class Unit(StrEnum):
+    """The recurrent unit of a cell; the equations are in `units.py`."""
+
+    GRU = "gru"  # reset after the product with the state
+    GRU_BEFORE = "gru-before"  # reset before it
+    LSTM = "lstm"
+    TANH = "tanh"
+    RELU = "relu"
+
+
+class Encoder(StrEnum):
+    """How the encoder's levels read."""
+
+    ALTERNATING = "alternating"  # two stacks that change their direction at every level
+    BIDIRECTIONAL = "bidirectional"  # two stacks, each of one direction
+    BI_UNIDIRECTIONAL = "bi-unidirectional"  # both directions below, forward above
+    UNIDIRECTIONAL = "unidirectional"  # forward
+    REVERSED = "reversed"  # from the end
 
 
 class Dropout(NamedTuple):
@@ -60,10 +106,11 @@ class BiasPlace(StrEnum):
 
 
 class Cell(NamedTuple):
-    """One gated recurrent unit of the network.
+    """One recurrent unit of the network.
 
     level counts from 1, transition from 0; direction is "forward" or "backward" in the encoder
-    and "" in the decoder; input is the letter of its input's width, None for a transition.
+    and "" in the decoder; input is the letter of its input's width, None for a transition;
+    context that of a context which comes in beside it.
     """
 
     part: str
@@ -72,6 +119,8 @@ class Cell(NamedTuple):
     transition: int
     input: str | None
     bias: BiasPlace
+    unit: Unit = Unit.GRU
+    context: str | None = None
 
     @property
     def path(self) -> str:
@@ -85,7 +134,7 @@ DIRECTIONS = ("forward", "backward")
 
 @dataclass(frozen=True)
 class Structure:
-    """Sizes (numbers of rows, columns, cells) and conventions of a conditional GRU model."""
+    """Sizes (numbers of rows, columns, cells) and conventions of a recurrent model."""
 
     source_vocabularies: tuple[int, ...]
     source_embeddings: tuple[int, ...]
@@ -98,7 +147,7 @@ class Structure:
     decoder_base_transition: int = 2
     decoder_high_transition: int = 1
     deep_context: bool = False
-    alternating: bool = True
+    encoder: Encoder = Encoder.ALTERNATING
     residual: bool = True
     bias: Bias = Bias.THEANO
     normalization: Normalization = Normalization.NONE
@@ -109,11 +158,26 @@ class Structure:
     mixture: int = 1
     lexical: bool = False
     old_dropout: Dropout | None = None
+    type: Type = Type.CGRU
+    encoder_unit: Unit = Unit.GRU
+    decoder_unit: Unit = Unit.GRU
 
     @property
     def context(self) -> int:
-        """Width of an annotation [forward ; backward]."""
-        return 2 * self.state
+        """Width of an annotation: [forward ; backward], or that of one reader."""
+        return len(self.directions(self.encoder_depth)) * self.state
+
+    def directions(self, level: int) -> tuple[str, ...]:
+        """Which way the readers of an encoder level read."""
+        if self.encoder is Encoder.REVERSED:
+            return DIRECTIONS[1:]
+        above = self.encoder is Encoder.BI_UNIDIRECTIONAL and level > 1
+        return DIRECTIONS[:1] if above or self.encoder is Encoder.UNIDIRECTIONAL else DIRECTIONS
+
+    def adds_input(self, level: int) -> bool:
+        """Whether what an encoder level read is added to its states."""
+        first = 2 if self.encoder is Encoder.BI_UNIDIRECTIONAL else 1
+        return self.residual and level > first
 
     def sizes(self) -> dict[str, int]:
         """The letters that shapes are written in, bound to this model's numbers."""
@@ -124,8 +188,10 @@ class Structure:
             "3D": 3 * self.state,
             "C": self.context,
             "A": self.context,
+            "4D": 4 * self.state,
             "D+C": self.state + self.context,
             "E": self.target_embedding,
+            "R": self.target_embedding * (2 if self.readout_activation is Activation.MAXOUT else 1),
             "Es": sum(self.source_embeddings),
             "V": self.target_vocabulary,
             "M": self.mixture,
@@ -139,6 +205,9 @@ class Structure:
 
     def encoder_cells(self, direction: str, level: int) -> list[Cell]:
         """The first cell of an encoder level and its transitions, in order of computation."""
+        below = len(self.directions(level - 1)) if level > 1 else 0
+        joined = self.encoder is Encoder.BI_UNIDIRECTIONAL and below > 1  # [forward ; backward]
+        read = "Es" if level == 1 else ("2D" if joined else "D")
         transition_bias = BiasPlace.NONE if self.bias is Bias.NEMATUS_TF else BiasPlace.AFTER
         return [
             Cell(
@@ -146,23 +215,31 @@ class Structure:
                 direction,
                 level,
                 transition,
-                None if transition else ("Es" if level == 1 else "D"),
+                None if transition else read,
                 transition_bias if transition else BiasPlace.INPUT,
+                self.encoder_unit,
             )
             for transition in range(self.encoder_transition)
         ]
 
     def base_cells(self) -> list[Cell]:
-        """The decoder's conditional cell: one GRU before the attention, the others behind it."""
-        inputs = ["E", "C"]
+        """The decoder's first level: of the conditional cell, the second stands behind attention.
+
+        Elsewhere the first reads the context too, where there is one.
+        """
+        conditional = self.type is Type.CGRU
+        beside = "C" if self.type.has_context and not conditional else None
+        inputs = {0: "E"} | ({1: "C"} if conditional else {})
         return [
             Cell(
                 "decoder",
                 "",
                 1,
                 transition,
-                inputs[transition] if transition < 2 else None,
+                inputs.get(transition),
                 BiasPlace.STATE if transition else BiasPlace.INPUT,
+                self.decoder_unit,
+                None if transition else beside,
             )
             for transition in range(self.decoder_base_transition)
         ]
@@ -178,6 +255,7 @@ class Structure:
                 transition,
                 None if transition else ("D+C" if self.deep_context else "D"),
                 BiasPlace.STATE if native else (BiasPlace.AFTER if transition else BiasPlace.INPUT),
+                self.decoder_unit,
             )
             for transition in range(self.decoder_high_transition)
         ]
@@ -188,7 +266,7 @@ class Structure:
 
     def encoder_levels(self) -> range:
         """Numbers of the encoder levels."""
-        return range(1, self.encoder_depth + 1)
+        return range(1, self.encoder_depth + 1 if self.type.reads_source else 1)
 
     def as_dict(self) -> dict:
         """Plain values for JSON; `from_dict` reads them back."""
@@ -203,9 +281,19 @@ class Structure:
         values = dict(values)
         for name in ("source_vocabularies", "source_embeddings"):
             values[name] = tuple(int(size) for size in values[name])
-        values["bias"] = Bias(values["bias"])
-        values["normalization"] = Normalization(values["normalization"])
-        values["readout_activation"] = Activation(values["readout_activation"])
+        for name, kind in _ENUMERATIONS.items():
+            values[name] = kind(values[name])
         if values["old_dropout"] is not None:
             values["old_dropout"] = Dropout(*values["old_dropout"])
         return cls(**values)
+
+
+_ENUMERATIONS = {
+    "bias": Bias,
+    "normalization": Normalization,
+    "readout_activation": Activation,
+    "encoder": Encoder,
+    "type": Type,
+    "encoder_unit": Unit,
+    "decoder_unit": Unit,
+}

@@ -29,7 +29,7 @@ _MORE_COPIES = 4
 
 def training_step(model: Model, options: TrainOptions, jit: bool) -> TrainingStep:
     """The step, with the model's weights and a new optimizer. Raises UsageError for its numbers."""
-    from .model import ConditionalGRU
+    from .model import RecurrentModel
     from .optimizers import optimizer
     from .training_step import Regularization, TrainingStep
 
@@ -41,7 +41,7 @@ def training_step(model: Model, options: TrainOptions, jit: bool) -> TrainingSte
         smoothing=options.exponential_smoothing,
     )
     return TrainingStep(
-        ConditionalGRU(model.structure, model.arrays, dtype=policy),
+        RecurrentModel(model.structure, model.arrays, dtype=policy),
         optimizer(options.optimizer, options.optimizer_params, options.learn_rate),
         regularization,
         jit=jit,

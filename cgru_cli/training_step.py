@@ -14,7 +14,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from .model import ConditionalGRU
+from .model import RecurrentModel
 from .network import Network
 from .objective import Examples, cross_entropy
 
@@ -42,7 +42,7 @@ class TrainingStep:
 
     def __init__(
         self,
-        model: ConditionalGRU,
+        model: RecurrentModel,
         optimizer: keras.optimizers.Optimizer,
         regularization: Regularization,
         *,

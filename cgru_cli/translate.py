@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from . import runtime
 from .counter import Counter
 from .errors import UsageError
+from .heatmap import Heatmaps
 from .lines import InOrder, LineReader, LineWriter, batches, check_distinct, windows
 from .numpy_order import argsort
 from .options import TranslateOptions
@@ -26,13 +27,16 @@ def run(options: TranslateOptions) -> None:
     options, configured = with_configuration(options)
     if not options.model:
         raise UsageError("name a model: cgru translate -m MODEL")
-    for output in filter(None, (options.output, options.output_alignment)):
-        files = (options.config, options.lexicon, *options.model, *options.vocabularies)
-        check_distinct((*options.input, *filter(None, files)), output)
+    files = (options.config, options.lexicon, *options.model, *options.vocabularies)
+    inputs = (*options.input, *filter(None, files))
+    outputs = (options.output, options.output_alignment)
+    for output in filter(None, outputs):
+        check_distinct(inputs, output)
     if not options.input:
         check_distinct((None,), options.output)
     if options.output_alignment and options.output_alignment == options.output:
         raise UsageError("--output and --output-alignment name one file")
+    heatmaps = Heatmaps.of(options, inputs, outputs)
     starting = runtime.Start()
     with LineReader(*options.input) as reader:
         models = [SourceReader.of(path, options.vocabularies) for path in options.model]
@@ -40,8 +44,8 @@ def run(options: TranslateOptions) -> None:
         preprocessing = None if options.no_preprocess else preprocessing_of(models, _asked(options))
         plan = Plan.of(options, [reader.model for reader in models], configured)
         starting.finish(options.device, options.cpu_threads)
-        translator = Translator(options, plan, models, preprocessing)
-        with LineWriter(options.output) as writer:
+        translator = Translator(options, plan, models, preprocessing, heatmaps)
+        with heatmaps, LineWriter(options.output) as writer:
             apart = LineWriter(options.output_alignment) if options.output_alignment else None
             try:
                 _filter(reader, writer, apart, translator, options, plan)

@@ -12,6 +12,8 @@ import numpy as np
 
 from . import model_file, model_vocabularies, postprocess
 from .errors import CgruError, UsageError, warn
+from .heatmap import Heatmaps
+from .heatmap_view import MEAN, View, model_names
 from .lines import tokens
 from .model_file import PREPROCESSING, Model
 from .options import TranslateOptions
@@ -180,12 +182,15 @@ class Translator:
         plan: Plan,
         models: list[SourceReader],
         preprocessing: Preprocessing | None = None,
+        heatmaps: Heatmaps | None = None,
     ):
         from .decoder import Decoder
+        from .members import Members
         from .network import Network
         from .search import SearchSettings
 
         self.plan, self.models = plan, models
+        self.heatmaps = heatmaps or Heatmaps(None)
         self.target = models[0].target
         networks = []
         for reader in models:
@@ -193,6 +198,8 @@ class Translator:
             networks.append(Network(model.structure, model.arrays, options.precision))
             model.arrays = {}  # held by the network, in the form it multiplies
         self.decoder: Decoder = Decoder(networks, plan.weights)
+        several = self.heatmaps.wanted and len(networks) > 1
+        self._members = Members(networks) if several else None
         self.settings: SearchSettings = SearchSettings(
             beam_size=plan.beam_size,
             normalize=plan.normalize,
@@ -233,6 +240,10 @@ class Translator:
         )
         lengths = [len(words) + 1 for words in ids[0]]
         found = self._search(lattice, lengths, numbers)
+        for row, number in enumerate(numbers):
+            if self.heatmaps.wants(number):
+                of_row = [of_model[row] for of_model in ids]
+                self.heatmaps.add(number, self._views(lines[row], of_row, found[row]))
         return [
             self.render(number, words, results)
             for number, words, results in zip(numbers, lines, found, strict=True)
@@ -252,15 +263,50 @@ class Translator:
         self, number: int, source: Sequence[str], results: Sequence[Found]
     ) -> tuple[str, str]:
         """The text of one line."""
-        has_factors = len(self.models[0].sources) > 1
-        surface = [word.split("|")[0] for word in source] if has_factors else source
+        surface = self._surface(source)
         hypotheses = [self._hypothesis(found, surface) for found in results]
         if self.plan.options.output_alignment:
             return self.layout.render_apart(number, surface, hypotheses)
         return self.layout.render(number, surface, hypotheses), ""
 
+    def _views(
+        self,
+        source: Sequence[str],
+        ids: Sequence[Sequence[tuple[int, ...]]],
+        results: Sequence[Found],
+    ) -> list[View]:
+        """What a heat map shows of a line's best translation; ids: the source of each model."""
+        if not results:
+            return []
+        best, surface = results[0], self._surface(source)
+        hypothesis = self._hypothesis(best, surface)
+        names = model_names([str(reader.model.path) for reader in self.models])
+        mean = View.of(
+            MEAN if self._members else names[0], surface, hypothesis,
+            right_left=self.layout.right_left, model_weights=self.plan.weights,
+        )  # fmt: skip
+        if not self._members:
+            return [mean]
+        sources = [padded([i], len(r.sources)) for i, r in zip(ids, self.models, strict=True)]
+        of_models = self._members(sources, best.words)
+        return [mean] + [
+            View.of(
+                name, surface,
+                hypothesis._replace(word_scores=scores.log_probs, alignment=scores.alignment),
+                right_left=self.layout.right_left,
+            )
+            for name, scores in zip(names, of_models, strict=True)
+        ]  # fmt: skip
+
+    def _surface(self, source: Sequence[str]) -> Sequence[str]:
+        """Source words without factors."""
+        has_factors = len(self.models[0].sources) > 1
+        return [word.split("|")[0] for word in source] if has_factors else source
+
     def empty(self, number: int) -> tuple[str, str]:
         """An empty line gives an empty line (in n-best lists, one empty hypothesis)."""
+        if self.heatmaps.wants(number):
+            self.heatmaps.add(number, [])
         hypothesis = Hypothesis((), True, 0.0, 0.0, (), (0.0,) * len(self.models), None)
         if not self.layout.n_best:
             return "\n", ""

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import tensorflow as tf
 
 from . import equations as eq
-from .names import parameters
-from .structure import Cell, Normalization, Structure
+from .names import parameters, target_table
+from .structure import Normalization, Structure
 
 
 class Weights:
@@ -35,9 +35,8 @@ class Weights:
         """W_o (E,V), or the target embeddings transposed."""
         if not self.structure.tied_output:
             return self["decoder/output/W"]
-        shared = self.structure.shared_embeddings
-        path = "encoder/embedding" if shared else "decoder/embedding"
-        tensor = tf.transpose(tf.convert_to_tensor(self._arrays[path][1], tf.float32))
+        table = self._arrays[target_table(self.structure)][1]
+        tensor = tf.transpose(tf.convert_to_tensor(table, tf.float32))
         dropout = self.structure.old_dropout
         return tensor if dropout is None else tensor * (1 - dropout.readout)
 
@@ -72,19 +71,3 @@ class Weights:
             bias = self[f"{path}_lnb"] if kind is Normalization.NEMATUS else None
             return eq.Norm(kind, self[f"{path}_lns"], bias)
         return None
-
-    def gru(self, cell: Cell) -> eq.GRU:
-        """Biases and norms of a cell, joined as [gates | proposal]."""
-        bias = None
-        if f"{cell.path}/b" in self:
-            bias = tf.concat([self[f"{cell.path}/b"], self[f"{cell.path}/bx"]], axis=0)
-        norms = {}
-        for side, roots, gamma in (
-            ("input", ("W", "Wx"), "gamma1"),
-            ("state", ("U", "Ux"), "gamma2"),
-        ):
-            found = [self.norm(f"{cell.path}/{root}", f"{cell.path}/{gamma}") for root in roots]
-            if self.structure.normalization is Normalization.MARIAN:
-                found = found[:1]  # one norm over all 3D
-            norms[side] = tuple(norm for norm in found if norm)
-        return eq.GRU(cell.bias, bias, norms["input"], norms["state"])

@@ -10,13 +10,14 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from cgru_cli.names import Dialect, Parameter, parameters
+from cgru_cli.names import parameters
 from cgru_cli.options import (
     REFUSED_BY_TRANSLATE,
     ConvertOptions,
     TranslateOptions,
     statements,
 )
+from cgru_cli.parameter import Dialect, Parameter
 from cgru_cli.prep_options import PrepOptions
 from cgru_cli.score_options import ScoreOptions
 from cgru_cli.structure import Activation, Normalization, Structure

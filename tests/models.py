@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import types
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,23 +15,19 @@ import tensorflow as tf
 from hypothesis import strategies as st
 from reference import ReferenceModel
 
-from cgru_cli import (
-    cells,
-    equations,
-    forced,
-    model_file,
-    model_vocabularies,
-    network,
-    product,
-    scan,
-    weights,
-)
+from cgru_cli import model_file, model_vocabularies
 from cgru_cli.forced import force_decode, log_probabilities
 from cgru_cli.names import parameters
 from cgru_cli.network import Network
-from cgru_cli.structure import Activation, Bias, Dropout, Normalization, Structure
+from cgru_cli.structure import Activation, Bias, Dropout, Encoder, Normalization, Structure
 
 EOS = 0
+LEGACY_ACTIVATIONS = [a for a in Activation if a is not Activation.MAXOUT]
+# Modules that say float32, of the computation that `double_precision` does in float64.
+COMPUTING = (
+    "attention", "cells", "encdec", "encoder", "equations", "forced", "layers", "lm", "network",
+    "product", "readout", "scan", "units", "weights",
+)  # fmt: skip
 
 
 def tiny(**changes) -> Structure:
@@ -92,14 +89,14 @@ def structures(draw) -> Structure:
         decoder_base_transition=draw(st.integers(2, 4)),
         decoder_high_transition=draw(depth),
         deep_context=draw(st.booleans()),
-        alternating=draw(st.booleans()),
+        encoder=draw(st.sampled_from((Encoder.ALTERNATING, Encoder.BIDIRECTIONAL))),
         residual=draw(st.booleans()),
         bias=Bias.THEANO if marian else draw(st.sampled_from(Bias)),
         normalization=normalization,
         weight_normalization=not marian and draw(st.booleans()),
         tied_output=draw(st.booleans()),
         shared_embeddings=shared,
-        readout_activation=draw(st.sampled_from(Activation)),
+        readout_activation=draw(st.sampled_from(LEGACY_ACTIVATIONS)),
         mixture=mixture,
         lexical=lexical,
         old_dropout=old,
@@ -122,8 +119,8 @@ class _Double(types.SimpleNamespace):
 def double_precision():
     """Networks made and run inside compute in float64, so that no rounding hides an error."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (cells, equations, forced, network, product, scan, weights):
-            patch.setattr(module, "tf", _Double())
+        for module in COMPUTING:
+            patch.setattr(importlib.import_module(f"cgru_cli.{module}"), "tf", _Double())
         yield
 
 
@@ -147,7 +144,7 @@ def reference(structure: Structure, arrays: dict[str, np.ndarray]) -> ReferenceM
         lexical=s.lexical,
         deep_context=s.deep_context,
         residual=s.residual,
-        alternating=s.alternating,
+        alternating=s.encoder is Encoder.ALTERNATING,
         encoder_depth=s.encoder_depth,
         encoder_transition=s.encoder_transition,
         decoder_depth=s.decoder_depth,

@@ -51,6 +51,7 @@ LATE = {
     "manifest": {"filelock"},
     "run_folder": {"filelock"},
     "train_config": {"yaml"},
+    "heatmap_plot": {"matplotlib"},
     "learning_curves": {"matplotlib"},
     "evaluation": {"sacrebleu"},
     "validation": {"sacrebleu"},
@@ -238,8 +239,11 @@ def test_every_option_is_documented_once():
         assert shown == expected
 
 
+PAGES = [ROOT / folder / "README.md" for folder in (".", "recipes", "benchmarks", "docs/gallery")]
+
+
 def _shell_commands():
-    for page in (ROOT / "README.md", ROOT / "recipes/README.md", ROOT / "benchmarks/README.md"):
+    for page in PAGES:
         for block in re.findall(r"^```sh\n(.*?)^```", page.read_text("utf-8"), re.S | re.M):
             block = re.sub(r"(?m)(^|\s)#.*$", "", block)
             for command in re.split(r"[|;\n]|&&", block):
@@ -276,7 +280,7 @@ def _check_options(command: str, words: list[str]) -> None:
 
 
 def test_links_lead_somewhere():
-    for page in (ROOT / "README.md", ROOT / "recipes/README.md", ROOT / "CHANGELOG.md"):
+    for page in (*PAGES, ROOT / "CHANGELOG.md"):
         for link in re.findall(r"\]\(([^)#]+)\)", page.read_text("utf-8")):
             if "://" not in link:
                 assert (page.parent / link).exists(), link

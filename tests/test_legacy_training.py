@@ -17,7 +17,7 @@ from test_model_file import nmtpy
 from cgru_cli import model_file, model_vocabularies, model_writer
 from cgru_cli.cli import main
 from cgru_cli.initialization import initial_arrays
-from cgru_cli.model import ConditionalGRU
+from cgru_cli.model import RecurrentModel
 from cgru_cli.moses import Tokenizer
 from cgru_cli.network import Network
 from cgru_cli.objective import Examples
@@ -51,7 +51,7 @@ def unseen_text(codes, folder, language):
 
 @functools.cache
 def legacy_step(structure):
-    model = ConditionalGRU(structure, initial_arrays(structure, "scaled", 1))
+    model = RecurrentModel(structure, initial_arrays(structure, "scaled", 1))
     step = TrainingStep(model, optimizer("adam", (), 0.1), Regularization(clip_norm=1.0), jit=False)
     return step, step.state()
 

@@ -17,7 +17,8 @@ from cgru_cli.cli import main
 from cgru_cli.convert import verify
 from cgru_cli.errors import CgruError
 from cgru_cli.model_file import Model, read
-from cgru_cli.names import Dialect, parameters
+from cgru_cli.names import parameters
+from cgru_cli.parameter import Dialect
 from cgru_cli.settings import from_marian, from_nematus, parse_yaml, read_json
 from cgru_cli.structure import Bias, Normalization
 

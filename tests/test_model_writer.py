@@ -15,7 +15,7 @@ from cgru_cli.convert import verify
 from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.model_file import MARIAN_YAML, Model, read
 from cgru_cli.options import TO
-from cgru_cli.structure import Activation, Bias, Dropout, Normalization
+from cgru_cli.structure import Activation, Bias, Dropout, Encoder, Normalization
 from cgru_cli.vocabulary import Vocabulary, read_vocabulary
 
 # The reference cases that can be computed, and the formats (beside npz and h5) that hold each.
@@ -165,7 +165,8 @@ SYNTHETIC = {
         {"nematus", "nematus-tf"}),
     "widths": ({"source_embeddings": (5,)}, {"nematus-tf"}),
     "one-direction": (
-        DEEP | {"alternating": False, "residual": False}, {"marian-nematus", "marian-s2s"}),
+        DEEP | {"encoder": Encoder.BIDIRECTIONAL, "residual": False},
+        {"marian-nematus", "marian-s2s"}),
     "marian-norm-deep": (DEEP | {"normalization": Normalization.MARIAN}, {"marian-s2s"}),
     "deep-widths": (DEEP | {"source_embeddings": (5,)}, {"nematus-tf"}),
 }  # fmt: skip

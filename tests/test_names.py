@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from models import structures, tiny
 
-from cgru_cli.names import INERT, MARIAN, Dialect, is_training_array, parameters
-from cgru_cli.structure import Activation, Bias, Dropout, Normalization
+from cgru_cli.names import INERT, is_training_array, parameters
+from cgru_cli.parameter import MARIAN, Dialect
+from cgru_cli.structure import Activation, Bias, Dropout, Encoder, Normalization, Type, Unit
 
 PLAIN = {
     "Wemb": (7, 4), "Wemb_dec": (6, 5),
@@ -84,6 +85,10 @@ CHANGES = {
     "readout_activation": Activation.PRELU,
     "mixture": 3,
     "lexical": True,
+    "encoder": Encoder.BI_UNIDIRECTIONAL,
+    "type": Type.RNNSEARCH,
+    "encoder_unit": Unit.LSTM,
+    "decoder_unit": Unit.TANH,
 }
 DEEP = {"encoder_depth": 2, "encoder_transition": 2, "decoder_depth": 2}
 COMPUTED_OTHERWISE = {"residual": False, "old_dropout": Dropout(0.1)}
@@ -104,12 +109,12 @@ def test_what_arrays_do_not_tell():
         assert table(tiny(**DEEP, **{field: value})) == table(tiny(**DEEP))
     # Theano names by direction, the others by stack: the same arrays under exchanged names
     stacks = [
-        {p.path: p.names[Dialect.S2S] for p in parameters(tiny(**DEEP, alternating=alternating))}
-        for alternating in (True, False)
+        {p.path: p.names[Dialect.S2S] for p in parameters(tiny(**DEEP, encoder=encoder))}
+        for encoder in (Encoder.ALTERNATING, Encoder.BIDIRECTIONAL)
     ]
     assert stacks[0] != stacks[1] and set(stacks[0].values()) == set(stacks[1].values())
     fields = {field.name for field in dataclasses.fields(tiny())}
-    assert fields == set(CHANGES) | set(COMPUTED_OTHERWISE) | {"alternating"}
+    assert fields == set(CHANGES) | set(COMPUTED_OTHERWISE)
 
 
 @pytest.mark.parametrize(

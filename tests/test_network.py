@@ -9,6 +9,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import (
+    LEGACY_ACTIVATIONS,
     case,
     double_precision,
     forced_scores,
@@ -21,13 +22,12 @@ from models import (
     tiny,
 )
 
-from cgru_cli.equations import GRU
 from cgru_cli.errors import CgruError
 from cgru_cli.forced import force_decode, log_probabilities
-from cgru_cli.model import ConditionalGRU
+from cgru_cli.model import RecurrentModel
 from cgru_cli.model_file import read
 from cgru_cli.network import Network
-from cgru_cli.structure import Activation, Bias, BiasPlace, Dropout, Normalization
+from cgru_cli.structure import Bias, Dropout, Encoder, Normalization
 
 NEMATUS, MARIAN = 1e-4, 2e-4  # nats; above 10 nats relative to every 10
 
@@ -168,7 +168,7 @@ def test_intermediate_values_are_nematus(shared, name):
     target, _ = pad_target([pair["y"][:-1] for pair in pairs])
     memory = network.encode(ids, mask)
     state = network.start(memory)
-    start = state.base.numpy()
+    start = state.cells[0][0].numpy()
     annotations = memory.annotations.numpy()
     previous = tf.fill([len(pairs)], -1)
     steps = []
@@ -176,7 +176,7 @@ def test_intermediate_values_are_nematus(shared, name):
         log_p, state, alignment, context = step(state, previous, memory)
         previous = target[:, t]
         log_p = tf.gather(log_p, previous, batch_dims=1)
-        steps.append([v.numpy() for v in (log_p, state.base, alignment, context)])
+        steps.append([v.numpy() for v in (log_p, state.cells[0][0], alignment, context)])
     log_p, states, alignment, contexts = (np.stack(v, axis=1) for v in zip(*steps, strict=True))
     for i, pair in enumerate(pairs):
         S, T = pair["x"].shape[1], len(pair["y"])
@@ -289,12 +289,12 @@ SINGLE = {
         **DEEP, "bias": Bias.NEMATUS_TF, "normalization": Normalization.NEMATUS,
     },
     "deep, no residual": {**DEEP, "residual": False},
-    "deep, no alternation": {**DEEP, "alternating": False},
+    "deep, no alternation": {**DEEP, "encoder": Encoder.BIDIRECTIONAL},
     "deep, Marian": {**DEEP, "normalization": Normalization.MARIAN, "residual": False},
     "Marian": {"normalization": Normalization.MARIAN},
     "RMS norm": {"normalization": Normalization.RMS},
     "RMS norm, deep": {"normalization": Normalization.RMS, **DEEP, "bias": Bias.NEMATUS_TF},
-    **{f"readout {name}": {"readout_activation": name} for name in Activation},
+    **{f"readout {name}": {"readout_activation": name} for name in LEGACY_ACTIVATIONS},
     "tied": {"tied_output": True},
     "shared": {
         "shared_embeddings": True, "tied_output": True,
@@ -390,7 +390,7 @@ def loss_and_gradients(model, source, source_mask, target, mask):
 def test_gradients_are_finite_differences(feature):
     """(f(w + hd) - f(w - hd)) / 2h = d . f'(w) along a random direction of all variables."""
     structure = tiny(**FEATURES[feature])
-    model = ConditionalGRU(structure, random_arrays(structure, 5))
+    model = RecurrentModel(structure, random_arrays(structure, 5))
     batch = training_batch(structure)
     graph = tf.function(lambda *b: loss_and_gradients(model, *b))
     _, gradients = graph(*batch)
@@ -412,7 +412,7 @@ def test_gradients_are_finite_differences(feature):
 @pytest.mark.parametrize("feature", COMPILED)
 def test_xla_gives_the_same_loss_and_gradients(feature):
     structure = tiny(**COMPILED[feature])
-    model = ConditionalGRU(structure, random_arrays(structure, 5))
+    model = RecurrentModel(structure, random_arrays(structure, 5))
     batch = training_batch(structure)
     loss, gradients = tf.function(lambda *b: loss_and_gradients(model, *b))(*batch)
     compiled = tf.function(lambda *b: loss_and_gradients(model, *b), jit_compile=True)
@@ -425,7 +425,7 @@ def test_xla_gives_the_same_loss_and_gradients(feature):
 
 def test_an_optimizer_lowers_the_loss():
     structure = tiny()
-    model = ConditionalGRU(structure)
+    model = RecurrentModel(structure)
     optimizer = keras.optimizers.Adam(0.05)
     optimizer.build(model.trainable_variables)
     batch = training_batch(structure)
@@ -444,7 +444,7 @@ def test_an_optimizer_lowers_the_loss():
 def test_the_model_lists_every_variable_of_the_table():
     structure = tiny(**DEEP, normalization=Normalization.NEMATUS, mixture=2)
     arrays = random_arrays(structure)
-    model = ConditionalGRU(structure, arrays)
+    model = RecurrentModel(structure, arrays)
     assert {name: tuple(v.shape) for name, v in model.parameters.items()} == {
         name: array.shape for name, array in arrays.items()
     }
@@ -458,7 +458,7 @@ def test_the_model_lists_every_variable_of_the_table():
 
 
 def test_a_new_model_starts_as_nematus_did():
-    model = ConditionalGRU(tiny(normalization=Normalization.NEMATUS))
+    model = RecurrentModel(tiny(normalization=Normalization.NEMATUS))
     arrays = model.arrays()
     for gate in np.split(arrays["decoder_U"], 2, axis=1):
         np.testing.assert_allclose(gate @ gate.T, np.eye(4), atol=1e-5)
@@ -471,8 +471,8 @@ def test_bfloat16_products_keep_states_and_softmax_in_float32():
     structure = tiny()
     arrays = random_arrays(structure)
     batch = training_batch(structure)
-    exact = ConditionalGRU(structure, arrays)(batch[:3])
-    model = ConditionalGRU(structure, arrays, dtype=keras.DTypePolicy("mixed_bfloat16"))
+    exact = RecurrentModel(structure, arrays)(batch[:3])
+    model = RecurrentModel(structure, arrays, dtype=keras.DTypePolicy("mixed_bfloat16"))
     logits = model(batch[:3])
     assert logits.dtype == tf.float32 and all(v.dtype == "float32" for v in model.variables)
     difference = np.abs(logits - exact).max()
@@ -481,31 +481,6 @@ def test_bfloat16_products_keep_states_and_softmax_in_float32():
     state = model.start(memory)
     logits, state, alignment = model.step(state, tf.fill([3], -1), memory)
     assert memory.annotations.dtype == tf.bfloat16
-    assert {logits.dtype, state.base.dtype, alignment.dtype} == {tf.float32}
+    assert {logits.dtype, state.cells[0][0].dtype, alignment.dtype} == {tf.float32}
     _, gradients = loss_and_gradients(model, *batch)
     assert all(np.isfinite(tf.convert_to_tensor(g)).all() for g in gradients)
-
-
-@pytest.mark.parametrize("place", [BiasPlace.INPUT, BiasPlace.STATE])
-def test_a_cell_is_the_stock_gru(place):
-    """keras.layers.GRUCell(reset_after=True): bias [[b],[0]] or [[0],[b]], gates as [z | r]."""
-    D, E, R = 6, 4, 5
-    generator = np.random.default_rng(2)
-    W, U = (generator.normal(size=(n, 3 * D)).astype(np.float32) for n in (E, D))
-    b = generator.normal(size=3 * D).astype(np.float32)
-    x, h = (generator.normal(size=(R, n)).astype(np.float32) for n in (E, D))
-
-    def swapped(a):
-        r, z, p = np.split(a, 3, axis=-1)
-        return np.concatenate([z, r, p], axis=-1)
-
-    stock = keras.layers.GRUCell(D, reset_after=True)
-    stock.build((R, E))
-    biases = [swapped(b), np.zeros(3 * D)]
-    stock.set_weights(
-        [swapped(W), swapped(U), np.stack(biases if place is BiasPlace.INPUT else biases[::-1])]
-    )
-    expected, _ = stock(x, [h])
-    cell = GRU(place, tf.constant(b))
-    own = cell.step(tf.constant(h), tf.constant(h @ U), cell.of_input(tf.constant(x @ W)))
-    np.testing.assert_allclose(own, expected, atol=1e-6)

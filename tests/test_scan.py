@@ -153,20 +153,21 @@ def test_xla_gives_the_same(name):
 
 
 def test_steps_behind_the_length_are_zeros():
-    from cgru_cli.cells import Readers
-    from cgru_cli.equations import GRU
+    from cgru_cli.encoder import Readers
+    from cgru_cli.layers import Transition
     from cgru_cli.product import Products
     from cgru_cli.scan import scan
     from cgru_cli.structure import BiasPlace
+    from cgru_cli.units import GRU, Sums
 
     U = tf.random.stateless_normal([2, 6], [1, 2])
-    gru = (Products.of([[U]], tf.float32), GRU(BiasPlace.NONE, None))
+    gru = Transition(Products.of([[U]], tf.float32), GRU(Sums(BiasPlace.NONE, None)))
     x, mask = tf.random.stateless_normal([5, 3, 6], [3, 4]), tf.ones([5, 3, 1])
-    start = (tf.zeros([3, 2]), tf.zeros([3, 2]))
-    cell = Readers([gru], [gru])
+    start = ((tf.zeros([3, 2]),), (tf.zeros([3, 2]),))
+    cell = Readers([[gru], [gru]])
     whole, _ = scan(cell, start, (x, x), (mask, mask))
     part, last = scan(cell, start, (x, x), (mask, mask), length=tf.constant(3))
-    for w, p, final in zip(whole, part, last, strict=True):
+    for w, p, (final,) in zip(whole, part, last, strict=True):
         np.testing.assert_array_equal(p[:3], w[:3])
         np.testing.assert_array_equal(p[3:], 0)
         np.testing.assert_array_equal(final, w[2])

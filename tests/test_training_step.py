@@ -17,7 +17,7 @@ from models import (
 
 from cgru_cli.dropout import Rates, masks
 from cgru_cli.forced import force_decode
-from cgru_cli.model import ConditionalGRU
+from cgru_cli.model import RecurrentModel
 from cgru_cli.network import Network
 from cgru_cli.objective import Examples
 from cgru_cli.optimizers import optimizer
@@ -291,7 +291,7 @@ BATCHES = [(examples(seed), dropped(RATES, seed)) for seed in range(3)]
 @functools.cache
 def traced(name, jit=False, dtype="float32"):
     """A step and the state it begins with: tracing is what takes time."""
-    model = ConditionalGRU(STRUCTURE, random_arrays(STRUCTURE), dtype=dtype)
+    model = RecurrentModel(STRUCTURE, random_arrays(STRUCTURE), dtype=dtype)
     step = TrainingStep(model, optimizer(name, (), 0.1), HOW, jit=jit)
     return step, step.state()
 

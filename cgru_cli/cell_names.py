@@ -1,0 +1,221 @@
+"""The rows of the name table that recurrent cells have: their arrays, by unit and by place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from .parameter import Dialect, Parameter, norm_rows, tf_norm
+from .structure import BiasPlace, Cell, Encoder, Normalization, Structure, Type, Unit
+
+
+class _Root(NamedTuple):
+    """A kind of array that a cell has; tf is Nematus-TF's name for it and for its norm."""
+
+    symbol: str
+    width: str
+    tf: str = ""
+    tf_norm: str = ""
+
+
+class _Roots(NamedTuple):
+    """All kinds of arrays of a recurrent unit, by their DL4MT names."""
+
+    recurrent: Mapping[str, _Root]  # (D, width)
+    input: Mapping[str, _Root]  # (input, width)
+    bias: Mapping[str, _Root]  # (width,)
+
+
+_GATED = _Roots(
+    {
+        "U": _Root("U_r U_z", "2D", "state_to_gates", "gates_state_norm"),
+        "Ux": _Root("U", "D", "state_to_proposal", "proposal_state_norm"),
+    },
+    {
+        "W": _Root("W_r W_z", "2D", "input_to_gates", "gates_x_norm"),
+        "Wx": _Root("W", "D", "input_to_proposal", "proposal_x_norm"),
+    },
+    {
+        "b": _Root("b_r b_z", "2D", "gates_bias"),
+        "bx": _Root("b", "D", "proposal_bias"),
+    },
+)
+_PLAIN = _Roots({"U": _Root("U", "D")}, {"W": _Root("W", "D")}, {"b": _Root("b", "D")})
+_ROOTS = {
+    Unit.GRU: _GATED,
+    Unit.GRU_BEFORE: _GATED,
+    Unit.LSTM: _Roots(
+        {"U": _Root("U_f U_i U_c U_o", "4D")},
+        {"W": _Root("W_f W_i W_c W_o", "4D")},
+        {"b": _Root("b_f b_i b_c b_o", "4D")},
+    ),
+    Unit.TANH: _PLAIN,
+    Unit.RELU: _PLAIN,
+}
+# What multiplies a context that enters a cell beside its input, as DL4MT's session 1 calls it.
+_CONTEXT = {"W": ("Wc", "C"), "Wx": ("Wcx", "C")}
+# Marian gives tanh cells gains of a GRU's width, and uses the first D.
+_GAMMA_WIDTH = {Unit.LSTM: "4D", Unit.RELU: "D"}
+
+
+def input_arrays(cell: Cell) -> tuple[str, ...]:
+    """Paths of the matrices of a cell's input."""
+    return tuple(f"{cell.path}/{root}" for root in _ROOTS[cell.unit].input)
+
+
+def state_arrays(cell: Cell) -> tuple[str, ...]:
+    """Paths of the matrices that multiply the whole state; r * h is multiplied on its own."""
+    roots = list(_ROOTS[cell.unit].recurrent)
+    return tuple(f"{cell.path}/{r}" for r in roots[: 1 if cell.unit is Unit.GRU_BEFORE else None])
+
+
+def context_arrays(cell: Cell) -> tuple[str, ...]:
+    """Paths of the matrices of a context that enters a cell beside its input."""
+    return tuple(f"{cell.path}/{_CONTEXT[root][0]}" for root in _ROOTS[cell.unit].input)
+
+
+def cell_rows(s: Structure, cell: Cell) -> Iterator[Parameter]:
+    """A cell's arrays: recurrent, of the input (first cell only), biases, normalisation."""
+    unit = _ROOTS[cell.unit]
+    prime = "'" if s.type is Type.CGRU and cell[:4] == ("decoder", "", 1, 0) else ""
+    matrices = [(root, kind, "D", "orthogonal") for root, kind in unit.recurrent.items()]
+    if cell.input is not None:
+        matrices += [(root, kind, cell.input, "normal") for root, kind in unit.input.items()]
+    if cell.context is not None:
+        for root, kind in unit.input.items():
+            own, letter = _CONTEXT[root]
+            symbol = kind.symbol.replace("W", letter)
+            matrices.append((own, _Root(symbol, kind.width), cell.context, "normal"))
+    for root, kind, rows, initializer in matrices:
+        yield _of_cell(s, cell, root, kind, (rows, kind.width), initializer, prime)
+    if cell.bias is not BiasPlace.NONE:
+        for root, kind in unit.bias.items():
+            yield _of_cell(s, cell, root, kind, (kind.width,), "zeros", prime)
+    for root, kind, *_ in matrices:
+        yield from norm_rows(
+            s,
+            lambda suffix, root=root, kind=kind: _cell_names(s, cell, root, suffix, kind.tf_norm),
+            f"{kind.symbol}{prime}",
+            f"{cell.path}/{root}",
+            kind.width,
+            cell,
+        )
+    if s.normalization is Normalization.MARIAN:
+        width = _GAMMA_WIDTH.get(cell.unit, "3D")
+        for gamma, needed in (("gamma1", cell.input is not None), ("gamma2", True)):
+            if needed:
+                names = _gamma_names(s, cell, gamma)
+                yield Parameter(
+                    "gamma", f"{cell.path}/{gamma}", (width,), "ones", names, {}, cell, "gamma"
+                )
+
+
+def _of_cell(
+    s: Structure,
+    cell: Cell,
+    root: str,
+    kind: _Root,
+    shape: tuple[str, ...],
+    initializer: str,
+    prime: str,
+) -> Parameter:
+    names = _cell_names(s, cell, root, "", kind.tf)
+    feature = "transition-bias" if len(shape) == 1 and cell.transition else ""
+    return Parameter(
+        kind.symbol + prime, f"{cell.path}/{root}", shape, initializer, names, {}, cell, feature
+    )
+
+
+def _cell_names(s: Structure, cell: Cell, root: str, suffix: str, tf: str) -> dict[Dialect, str]:
+    """What each dialect calls the array `root` of a cell; suffix is that of a norm's array.
+
+    tf is what Nematus-TF calls it inside the cell, "" where it has no such array.
+    """
+    first_level = cell.level == 1
+    level = "" if first_level else f"_{cell.level}"
+    transition = cell.transition
+    if cell.part == "encoder" or s.type is Type.LM:  # session 0 of DL4MT reads as encoders do
+        prefix = "encoder" + ("_r" if cell.direction == "backward" else "") + level
+        nematus = f"{prefix}_{root}" + (f"_drt_{transition}" if transition else "")
+        stack = _stack(s, cell)
+        scope = f"encoder/{stack}-stack/level{cell.level - 1}/gru{transition}"
+        scope_01 = f"encoder/{stack}Encoder" if first_level and not transition else None
+        tail_01 = ""
+        nmtpy = nematus if first_level and not transition else None
+    elif first_level and s.type is Type.CGRU:
+        nl, drt = bool(transition), transition - 1
+        behind = {"W": "Wc", "Wx": "Wcx"}.get(root, f"{root}_nl") if nl else root
+        nematus = f"decoder_{behind}" + (f"_drt_{drt}" if drt > 0 else "")
+        scope = f"decoder/base/gru{transition}"
+        scope_01 = "decoder" if transition < 2 else None
+        tail_01 = "_1" if transition else ""
+        nmtpy = nematus if transition < 2 else None
+    else:
+        nematus = f"decoder{level}_{root}" + (f"_drt_{transition}" if transition else "")
+        scope = f"decoder/high/level{cell.level - 2}/gru{transition}"
+        scope_01, tail_01, nmtpy = None, "", None
+
+    names = {Dialect.NEMATUS: nematus + suffix}
+    s2s = f"{_s2s_cell(s, cell)}_{root}{suffix}"
+    if cell.unit is not Unit.GRU or s.type is not Type.CGRU:
+        if cell.context is None and not suffix:
+            names[Dialect.S2S] = s2s
+        return names
+    names[Dialect.NEMATUS_TF] = f"{scope}/{tf}{tf_norm(suffix)}"
+    if scope_01:
+        names[Dialect.NEMATUS_TF_01] = f"{scope_01}/{tf}{tail_01}{tf_norm(suffix)}"
+    if cell.bias is not BiasPlace.NONE:  # Marian's cells always have a bias
+        names[Dialect.MARIAN_NEMATUS] = names[Dialect.NEMATUS] if first_level else s2s
+        if not suffix:
+            names[Dialect.S2S] = s2s
+            if nmtpy:  # amun, like nmtpy, holds the plain cGRU only
+                names[Dialect.AMUN] = nematus
+    if nmtpy and not suffix:
+        names[Dialect.NMTPY] = nmtpy
+    return names
+
+
+def _gamma_names(s: Structure, cell: Cell, gamma: str) -> dict[Dialect, str]:
+    """Marian's gains; the name of our own extends amun's to cells that amun does not have."""
+    shallow = cell.level == 1 and cell.transition == 0
+    if cell.part == "encoder":
+        prefix = "encoder" + ("_r" if cell.direction == "backward" else "")
+    elif cell.level == 1 and cell.transition < 2:
+        prefix, shallow = f"decoder_cell{cell.transition + 1}", True
+    else:
+        prefix = "decoder"
+    level = "" if cell.level == 1 else f"_{cell.level}"
+    drt = cell.transition - (1 if cell.part == "decoder" and cell.level == 1 else 0)
+    nl = "_nl" if cell.part == "decoder" and cell.level == 1 else ""
+    own = f"{prefix}_{gamma}" if shallow else (
+        f"{prefix}{level}" + (f"{nl}_drt_{drt}" if drt > 0 else "") + f"_{gamma}"
+    )  # fmt: skip
+    names = {Dialect.NEMATUS: own, Dialect.S2S: f"{_s2s_cell(s, cell)}_{gamma}"}
+    if shallow:
+        names[Dialect.AMUN] = own
+    return names
+
+
+def _stack(s: Structure, cell: Cell) -> str:
+    """Which stack a cell of an alternating encoder belongs to.
+
+    Theano names cells by the direction they read in; Nematus-TF and Marian by the stack, whose
+    direction alternates level by level.
+    """
+    other = {"forward": "backward", "backward": "forward"}
+    odd = s.encoder is Encoder.ALTERNATING and cell.part == "encoder" and cell.level % 2 == 0
+    return other[cell.direction] if odd else cell.direction
+
+
+def _s2s_cell(s: Structure, cell: Cell) -> str:
+    if cell.part == "encoder" and s.encoder is Encoder.BI_UNIDIRECTIONAL and cell.level > 1:
+        return f"encoder_l{cell.level}_cell{cell.transition + 1}"
+    if cell.part == "encoder":
+        name = "encoder_bi" + ("_r" if _stack(s, cell) == "backward" else "")
+        if cell.level > 1:
+            name += f"_l{cell.level}"
+        if cell.level > 1 or cell.transition:
+            name += f"_cell{cell.transition + 1}"
+        return name
+    level = "" if cell.level == 1 else f"_l{cell.level}"
+    return f"decoder{level}_cell{cell.transition + 1}"

@@ -1,0 +1,101 @@
+"""One row of the name table: what a parameter is, and what each program calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from .structure import Cell, Normalization, Structure
+
+
+class Dialect(StrEnum):
+    """The programs (or ages of a program) whose files are read and written."""
+
+    NEMATUS = "nematus"  # Nematus-Theano and DL4MT share every name; cgru's .npz too
+    NEMATUS_TF = "nematus-tf"
+    NEMATUS_TF_01 = "nematus-tf-0.1"  # Nematus-TF before deep models, variables since renamed
+    AMUN = "marian-amun"
+    MARIAN_NEMATUS = "marian-nematus"
+    S2S = "marian-s2s"
+    NMTPY = "nmtpy"
+
+
+MARIAN = (Dialect.AMUN, Dialect.MARIAN_NEMATUS, Dialect.S2S)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One array of a model.
+
+    name is the DL4MT/Nematus name; path the place in the model (Keras variable, HDF5 dataset);
+    names gives the name in each dialect that can hold the array; transposed the names under
+    which a dialect stores the transposed array instead. cell is the recurrent unit that the array
+    belongs to; feature what its presence in a file tells of the model, "" where nothing.
+    """
+
+    symbol: str
+    path: str
+    shape: tuple[str, ...]
+    initializer: str
+    names: Mapping[Dialect, str]
+    transposed: Mapping[Dialect, str] = field(default_factory=dict)
+    cell: Cell | None = None
+    feature: str = ""
+
+    @property
+    def name(self) -> str:
+        """The DL4MT/Nematus name, which is also the name in cgru's own `.npz`."""
+        return self.names[Dialect.NEMATUS]
+
+    def size(self, structure: Structure) -> tuple[int, ...]:
+        """The shape in numbers."""
+        sizes = structure.sizes()
+        return tuple(sizes[letter] for letter in self.shape)
+
+
+def same(name: str, *dialects: Dialect) -> dict[Dialect, str]:
+    """One name in these dialects and in Nematus'."""
+    return dict.fromkeys((Dialect.NEMATUS, *dialects), name)
+
+
+def tf_only(nematus: str, tf: str) -> dict[Dialect, str]:
+    """Names of what only Nematus and Nematus-TF hold."""
+    return {
+        Dialect.NEMATUS: nematus,
+        Dialect.NEMATUS_TF: tf,
+        Dialect.NEMATUS_TF_01: tf,
+    }
+
+
+def tf_norm(suffix: str) -> str:
+    """Nematus-TF's ending for that of a norm's array."""
+    return {"": "", "_lns": "/new_std", "_lnb": "/new_mean", "_rms": "/scale"}.get(suffix, suffix)
+
+
+def norm_rows(
+    s: Structure,
+    names: Callable[[str], dict[Dialect, str]],
+    symbol: str,
+    path: str,
+    width: str,
+    cell: Cell | None = None,
+) -> Iterator[Parameter]:
+    """Gain and bias of one product's normalisation; names(suffix) gives each dialect's name."""
+
+    def row(letter: str, suffix: str, initializer: str, dialects: dict, feature: str) -> Parameter:
+        return Parameter(
+            f"{letter}({symbol})", path + suffix, (width,), initializer, dialects, {}, cell, feature
+        )
+
+    if s.normalization is Normalization.NEMATUS:
+        yield row("g", "_lns", "ones", names("_lns"), "gain")
+        yield row("b", "_lnb", "zeros", names("_lnb"), "gain-bias")
+    elif s.normalization is Normalization.RMS:
+        tf_only = (Dialect.NEMATUS_TF, Dialect.NEMATUS_TF_01)
+        dialects = {d: n for d, n in names("_rms").items() if d in tf_only}
+        dialects[Dialect.NEMATUS] = names("_lns")[Dialect.NEMATUS]
+        yield row("g", "_lns", "ones", dialects, "gain")
+    if s.weight_normalization:
+        only = {Dialect.NEMATUS: names("_wns")[Dialect.NEMATUS]}
+        yield row("g", "_wns", "ones", only, "weight-norm")

@@ -1,0 +1,120 @@
+"""Every rung of the ladder, with every unit and encoder, is the independent oracle's."""
+
+import itertools
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from ladder_reference import LadderModel
+from models import double_precision, pad_source, pad_target, random_arrays, tiny
+
+from cgru_cli.forced import force_decode
+from cgru_cli.network import Network
+from cgru_cli.structure import Activation, Encoder, Normalization, Type, Unit
+
+SOURCES = [[3, 1, 4, 1, 5], [], [2, 6]]
+TARGETS = [[2, 3], [5, 1, 4, 2], []]
+
+
+def rung(kind: Type, **changes):
+    """A structure of this type; what a type cannot have is left out."""
+    fixed = {"type": kind, "decoder_base_transition": 2 if kind is Type.CGRU else 1}
+    if kind is Type.LM:
+        fixed |= {"source_vocabularies": (), "source_embeddings": ()}
+    return tiny(**fixed | changes)
+
+
+def oracle(s, arrays):
+    names = ("encoder_depth", "encoder_transition", "decoder_depth", "decoder_base_transition",
+             "decoder_high_transition", "deep_context", "residual")  # fmt: skip
+    return LadderModel(
+        arrays,
+        type=s.type.value,
+        encoder_unit=s.encoder_unit.value,
+        decoder_unit=s.decoder_unit.value,
+        encoder=s.encoder.value,
+        normalization=s.normalization.value,
+        readout_activation=s.readout_activation.value,
+        **{name: getattr(s, name) for name in names},
+    )
+
+
+def source_batch(s, longer=0):
+    """Ids and mask; without a source a position of no factors."""
+    if not s.type.reads_source:
+        return tf.zeros([len(SOURCES), 1, 0], tf.int32), tf.ones([len(SOURCES), 1])
+    return pad_source([[(i,) for i in words] for words in SOURCES], filler=1, longer=longer)
+
+
+def check(s, seed=1):
+    """One padded batch in float64 against the oracle, sentence by sentence."""
+    arrays = random_arrays(s, seed)
+    exact = oracle(s, arrays)
+    with double_precision():
+        doubled = {name: array.astype(np.float64) for name, array in arrays.items()}
+        ids, _ = pad_target(TARGETS, filler=3, longer=2)
+        source, mask = source_batch(s, longer=1)
+        decoded = force_decode(
+            Network(s, doubled, "float64"), source, tf.cast(mask, tf.float64), ids
+        )
+    log_probs = tf.nn.log_softmax(decoded.logits).numpy()
+    for row, target in enumerate(TARGETS):
+        source = SOURCES[row] if s.type.reads_source else None
+        expected = exact.force_decode(source, target)
+        steps = len(target) + 1
+        np.testing.assert_allclose(
+            log_probs[row, :steps], expected.distributions, atol=1e-10, rtol=1e-10
+        )
+        if s.type.attends:
+            alignment = decoded.alignment[row, :steps, : len(source) + 1]
+            np.testing.assert_allclose(alignment, expected.alignment, atol=1e-10)
+            assert not np.any(decoded.alignment[row, :steps, len(source) + 1 :])
+        else:
+            assert decoded.alignment == ()
+
+
+@pytest.mark.parametrize("unit", Unit)
+@pytest.mark.parametrize("kind", Type)
+def test_a_rung_with_a_unit_is_the_oracles(kind, unit):
+    encoder = Encoder.UNIDIRECTIONAL if kind is Type.SEQ2SEQ else Encoder.BIDIRECTIONAL
+    check(rung(kind, encoder_unit=unit, decoder_unit=unit, encoder=encoder))
+
+
+DEEP = {"encoder_depth": 2, "encoder_transition": 2, "decoder_depth": 2,
+        "decoder_base_transition": 3, "decoder_high_transition": 2}  # fmt: skip
+
+
+@pytest.mark.parametrize("normalization", [Normalization.NONE, Normalization.NEMATUS])
+@pytest.mark.parametrize(
+    ("kind", "encoder"),
+    [
+        pair
+        for pair in itertools.product(Type, Encoder)
+        if not (pair[0] is Type.LM and pair[1] is not Encoder.UNIDIRECTIONAL)
+        and not (pair[0] is Type.SEQ2SEQ and len(tiny(encoder=pair[1]).directions(1)) > 1)
+    ],
+)
+def test_a_deep_rung_is_the_oracles(kind, encoder, normalization):
+    units = list(Unit)
+    place = list(Type).index(kind) + list(Encoder).index(encoder)
+    one = units[place % len(units)]
+    other = one if kind is Type.SEQ2SEQ else units[(place + 1) % len(units)]
+    check(
+        rung(
+            kind,
+            encoder=encoder,
+            normalization=normalization,
+            encoder_unit=one,
+            decoder_unit=other,
+            deep_context=kind.has_context,
+            residual=place % 2 == 0,
+            tied_output=place % 3 == 0,
+            **DEEP,
+        )
+    )
+
+
+@pytest.mark.parametrize("kind", Type)
+def test_maxout(kind):
+    encoder = Encoder.REVERSED if kind is Type.SEQ2SEQ else Encoder.ALTERNATING
+    check(rung(kind, encoder=encoder, readout_activation=Activation.MAXOUT))

@@ -1,0 +1,80 @@
+"""Every unit is the stock Keras cell, its arrays rearranged."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from cgru_cli.product import Products
+from cgru_cli.structure import BiasPlace, Unit
+from cgru_cli.units import GRU, LSTM, GRUBefore, Plain, Sums
+
+D, E, R = 6, 4, 5
+
+
+def numbers(*shape):
+    return np.random.default_rng(sum(shape)).normal(0, 0.7, shape).astype(np.float32)
+
+
+def step(unit, state, U, W):
+    x = unit.sums.of_input(tf.constant(numbers(R, E) @ W))
+    return unit.step(tuple(map(tf.constant, state)), tf.constant(state[0] @ U), x)
+
+
+def reordered(array, order):
+    """Blocks of columns in another order."""
+    blocks = np.split(array, len(order), axis=-1)
+    return np.concatenate([blocks[i] for i in order], axis=-1)
+
+
+def stock(cell, weights, state):
+    cell.build((R, E))
+    cell.set_weights(weights)
+    return cell(numbers(R, E), list(state))[1]
+
+
+@pytest.mark.parametrize("place", [BiasPlace.INPUT, BiasPlace.STATE])
+def test_gru(place):
+    """GRUCell(reset_after=True): bias [[b],[0]] or [[0],[b]], gates as [z | r]."""
+    W, U, b, h = numbers(E, 3 * D), numbers(D, 3 * D), numbers(3 * D), numbers(R, D)
+    biases = [reordered(b, (1, 0, 2)), np.zeros(3 * D)]
+    weights = [reordered(W, (1, 0, 2)), reordered(U, (1, 0, 2)),
+               np.stack(biases if place is BiasPlace.INPUT else biases[::-1])]  # fmt: skip
+    expected = stock(keras.layers.GRUCell(D, reset_after=True), weights, [h])
+    own = step(GRU(Sums(place, tf.constant(b))), (h,), U, W)
+    np.testing.assert_allclose(own[0], expected[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("place", [BiasPlace.INPUT, BiasPlace.STATE])
+def test_gru_with_the_reset_before(place):
+    W, U, b, h = numbers(E, 3 * D), numbers(D, 3 * D), numbers(3 * D), numbers(R, D)
+    weights = [reordered(W, (1, 0, 2)), reordered(U, (1, 0, 2)), reordered(b, (1, 0, 2))]
+    expected = stock(keras.layers.GRUCell(D, reset_after=False), weights, [h])
+    at_state = place if place is BiasPlace.STATE else BiasPlace.NONE
+    unit = GRUBefore(
+        Sums(place, tf.constant(b)),
+        Sums(at_state, tf.constant(b[: 2 * D])),
+        Sums(at_state, tf.constant(b[2 * D :])),
+        Products.of([[tf.constant(U[:, 2 * D :])]], tf.float32),
+    )
+    own = step(unit, (h,), U[:, : 2 * D], W)
+    np.testing.assert_allclose(own[0], expected[0], atol=1e-6)
+
+
+def test_lstm():
+    """Keras orders its blocks i, f, c, o; ours are Marian's f, i, c, o."""
+    W, U, b, h, c = numbers(E, 4 * D), numbers(D, 4 * D), numbers(4 * D), numbers(R, D), numbers(D)
+    c = np.tile(c, (R, 1))
+    weights = [reordered(a, (1, 0, 2, 3)) for a in (W, U, b)]
+    expected = stock(keras.layers.LSTMCell(D), weights, [h, c])
+    own = step(LSTM(Sums(BiasPlace.INPUT, tf.constant(b))), (h, c), U, W)
+    for mine, theirs in zip(own, expected, strict=True):
+        np.testing.assert_allclose(mine, theirs, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [Unit.TANH, Unit.RELU])
+def test_plain(kind):
+    W, U, b, h = numbers(E, D), numbers(D, D), numbers(D), numbers(R, D)
+    expected = stock(keras.layers.SimpleRNNCell(D, activation=kind.value), [W, U, b], [h])
+    own = step(Plain(Sums(BiasPlace.STATE, tf.constant(b)), kind), (h,), U, W)
+    np.testing.assert_allclose(own[0], expected[0], atol=1e-6)
