@@ -207,13 +207,15 @@ def _alone(
     """Every system by itself."""
     resampled = (options.samples or _SAMPLES) if options.confidence else 1
     scores: dict[str, list[Score]] = {name: [] for name in metrics}
+    signatures = {}
     for name, metric in metrics.items():
         for lines in systems.values():
             score = metric.corpus_score(lines, None, n_bootstrap=resampled)
-            told = json.loads(score.format(options.width, is_json=True))
-            more = told.get("confidence_mean"), told.get("confidence_var")
+            signatures[name] = metric.get_signature().format()
+            told = score.format(options.width, signature=signatures[name], is_json=True)
+            more = map(json.loads(told).get, ("confidence_mean", "confidence_var"))
             scores[name].append(Score(score.score, *more))
-    return scores, {name: metric.get_signature().format() for name, metric in metrics.items()}
+    return scores, signatures
 
 
 def _paired(

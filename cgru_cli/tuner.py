@@ -199,6 +199,7 @@ def _told(tuned: dict[str, Any], width: int) -> str:
     )
     if held_out is not None:
         text += f"; gain on sentences left out {held_out:+.{width}f}"
+        text += ": no reason to change the weights" if held_out <= 0 else ""
     return text
 
 
