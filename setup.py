@@ -21,6 +21,7 @@ setup(
         "prep": ["sacremoses", "subword-nmt"],
         "recipes": ["babel>=2.18,<2.19", "num2words>=0.5.14,<0.6"],
         "tensorboard": ["tensorboard"],
+        "tune": ["scipy>=1.15"],
         "test": [
             "pytest",
             "pytest-xdist",
@@ -31,6 +32,7 @@ setup(
             "tensorboard",
             "sacremoses",
             "subword-nmt",
+            "scipy>=1.15",
             "babel>=2.18,<2.19",
             "num2words>=0.5.14,<0.6",
         ],

@@ -7,16 +7,50 @@ that they are never produced. Plain cGRU models only (layer norm would see the z
 from __future__ import annotations
 
 import dataclasses
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
+from cgru_cli import archive, model_file, model_vocabularies, model_writer
 from cgru_cli.model_file import Model
 from cgru_cli.names import parameters
 from cgru_cli.structure import Normalization
+from cgru_cli.vocabulary import write_vocabulary
 
+SIZES = (512, 1024, 30000)  # embedding, state, vocabulary
 NEVER = -30.0
 # Letters whose axis is made of blocks, each padded on its own: gates [r | z], annotations [f ; b].
 BLOCKS = {"2D": 2, "C": 2, "A": 2}
+
+
+class Padded:
+    """A small model, padded to SIZES, in files of a folder, for cgru and for Marian."""
+
+    def __init__(self, path: str, vocabularies: Sequence[str], folder: Path):
+        small = model_file.read(path)
+        *sources, self.target = model_vocabularies.find(small, vocabularies)
+        self.source = sources[0]
+        self.model = pad(small, *SIZES)
+        self.vocabularies = [str(folder / "src.json"), str(folder / "trg.json")]
+        write_vocabulary(self.source, folder / "src.json")
+        write_vocabulary(self.target, folder / "trg.json")
+        self.path = folder / "model.npz"
+        archive.write_npz(self.path, self.model.arrays)
+        names = {"dictionaries": ["src.json", "trg.json"], "model_version": 0.1}
+        (folder / "model.npz.json").write_text(json.dumps(names))
+        self._marian = folder / "marian"
+
+    def marian(self) -> Path:
+        """The folder of Marian's form of the model: model.npz, src.json, trg.json."""
+        if not self._marian.exists():
+            self._marian.mkdir()
+            model_writer.write(self.model, self._marian / "model.npz", "marian-amun")
+            for path in self.vocabularies:
+                shutil.copy(path, self._marian)
+        return self._marian
 
 
 def pad(model: Model, embedding: int, state: int, vocabulary: int) -> Model:

@@ -87,8 +87,10 @@ class Bench:
     def floor(self) -> None:
         """Time of the plain products over the time of updates, in process."""
         runtime.Start().finish("cpu", self.a.threads)
+        from products import Products  # which imports TensorFlow
+
         jobs = {p: Updates(self.a, self.folder, p) for p in self.a.precision}
-        floors = {p: Floor(self.a, p) for p in self.a.precision}
+        floors = {p: Products(self.a.sizes, self.a.batch, p) for p in self.a.precision}
         turns: dict[str, list[tuple[Run, Run, int]]] = {p: [] for p in jobs}
         for turn in range(self.a.turns + 1):
             for precision, job in jobs.items():
@@ -297,70 +299,6 @@ class Updates:
         more = 100 * (self.positions / self.words - 1)
         waited = 100 * self.waited / self.time
         return f"{more:.1f} % of padding; waited for batches {waited:.2f} % of the time"
-
-
-class Floor:
-    """The plain products of an update, of inputs that lie ready."""
-
-    def __init__(self, arguments: argparse.Namespace, precision: str):
-        import tensorflow as tf
-
-        e, d, v = arguments.sizes
-        c = 2 * d
-        self.rows = arguments.batch
-        # of each word: for all positions at once, and step by step
-        source = [(e, 3 * d)] * 2 + [(c, c)], [(d, 3 * d)] * 2
-        target = (
-            [(e, 3 * d), (e, e), (d, e), (c, e), (e, v)],
-            [(d, 3 * d), (d, c), (d, 3 * d), (c, 3 * d)],
-        )
-
-        def normal(*shape: int) -> tf.Tensor:
-            return tf.cast(tf.random.normal(shape), tf.dtypes.as_dtype(precision))
-
-        inputs = {n: normal(MAX_LENGTH * self.rows, n) for n in {c, d, e, v}}
-
-        def products(at_once: list, by_step: list) -> tuple:
-            """Of all positions, with the weights' gradients; of one step, without."""
-            # nothing of two products is the same, or it would be computed once
-            given = [
-                (inputs[m], normal(m, n), normal(n, m), normal(MAX_LENGTH * self.rows, n))
-                for m, n in at_once + by_step
-            ]
-
-            def both(given: list, rows: tf.Tensor) -> list:
-                forward = [tf.matmul(x[:rows], w) for x, w, _, _ in given]
-                return forward + [tf.matmul(dy[:rows], w) for _, _, w, dy in given]
-
-            def of_weights(rows: tf.Tensor) -> list:
-                return [tf.matmul(x[:rows], dy[:rows], transpose_a=True) for x, _, _, dy in given]
-
-            once, steps = given[: len(at_once)], given[len(at_once) :]
-            signature = [tf.TensorSpec([], tf.int32)]
-            return (
-                tf.function(
-                    lambda n: _corners(both(once, n) + of_weights(n)), input_signature=signature
-                ),
-                tf.function(lambda n: _corners(both(steps, n)), input_signature=signature),
-            )
-
-        self._sides = products(*source), products(*target)
-        self._number = tf.constant
-
-    def __call__(self, source: int, target: int) -> None:
-        for (once, step), words in zip(self._sides, (source, target), strict=True):
-            results = [once(self._number(words))]
-            for start in range(0, words, self.rows):
-                results.append(step(self._number(min(self.rows, words - start))))
-            for result in results:
-                result.numpy()
-
-
-def _corners(products: list):
-    """A number of each product, so that all are computed and none is copied."""
-    import tensorflow as tf
-
-    return tf.stack([product[0, 0] for product in products])
 
 
 def update_alone(arguments: argparse.Namespace) -> None:

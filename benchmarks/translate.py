@@ -16,9 +16,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -27,12 +25,9 @@ import time
 from pathlib import Path
 
 from measuring import Run, cpu_seconds, process
-from padding import pad
+from padding import SIZES, Padded
 
-from cgru_cli import archive, model_file, model_vocabularies, model_writer, runtime
-from cgru_cli.vocabulary import write_vocabulary
-
-SIZES = (512, 1024, 30000)
+from cgru_cli import runtime
 
 
 def main() -> None:
@@ -59,17 +54,9 @@ class Bench:
     def __init__(self, arguments: argparse.Namespace, folder: Path):
         self.a, self.folder = arguments, folder
         starting = runtime.Start()
-        small = model_file.read(arguments.model)
-        *sources, target = model_vocabularies.find(small, arguments.vocabs)
-        self.source, self.target = sources[0], target
+        self.padded = Padded(arguments.model, arguments.vocabs, folder)
+        self.big = self.padded.model
         self.lines = arguments.source.read_text("utf-8").split("\n")[:-1]
-        self.big = pad(small, *SIZES)
-        write_vocabulary(self.source, folder / "src.json")
-        write_vocabulary(self.target, folder / "trg.json")
-        self.path = folder / "model.npz"
-        archive.write_npz(self.path, self.big.arrays)
-        names = {"dictionaries": ["src.json", "trg.json"], "model_version": 0.1}
-        (folder / "model.npz.json").write_text(json.dumps(names))
         starting.finish("cpu", arguments.threads)
         embedding, state, vocabulary = SIZES
         print(f"model {embedding}/{state}/{vocabulary}, {arguments.threads} threads")
@@ -107,7 +94,7 @@ class Bench:
         from cgru_cli.translator import padded
 
         lines = self.lines[: self.a.lines[0]]
-        ids = [[(i,) for i in self.source.encode(line.split(" "))] for line in lines]
+        ids = [[(i,) for i in self.padded.source.encode(line.split(" "))] for line in lines]
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
         settings = search.SearchSettings(beam, normalize=1.0, best_only=True)
         turn, rows = Turn(), []
@@ -140,20 +127,15 @@ class Bench:
 
     def cgru(self, count: int, precision: str, beam: int = 5) -> list[str]:
         return [
-            sys.executable, "-m", "cgru_cli", "translate", "-m", str(self.path),
-            "-v", str(self.folder / "src.json"), str(self.folder / "trg.json"),
+            sys.executable, "-m", "cgru_cli", "translate", "-m", str(self.padded.path),
+            "-v", *self.padded.vocabularies,
             "-i", str(self.text(count)), "-o", str(self.folder / "out.cgru"),
             "-k", str(beam), "-n", "--allow-unk", "--cpu-threads", str(self.a.threads),
             "--precision", precision, "--max-length-factor", "3", "--device", "cpu",
         ]  # fmt: skip
 
     def marian(self, count: int, int8: bool, beam: int = 5) -> list[str]:
-        folder = self.folder / "marian"
-        if not folder.exists():
-            folder.mkdir()
-            model_writer.write(self.big, folder / "model.npz", "marian-amun")
-            for name in ("src.json", "trg.json"):
-                shutil.copy(self.folder / name, folder)
+        folder = self.padded.marian()
         output = self.folder / ("out.packed8" if int8 else "out.marian")
         extra = ["--gemm-type", "packed8", "--optimize"] if int8 else []
         return [

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
+
+
+def tell(message: str, quiet: bool) -> None:
+    """Write `cgru: MESSAGE` to standard error, what came of a job in one line; not if quiet."""
+    if not quiet and sys.stderr is not None:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.write(f"cgru: {message}\n")
+            sys.stderr.flush()
 
 
 class Counter:

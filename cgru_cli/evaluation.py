@@ -54,8 +54,8 @@ def run(options: ScoreOptions) -> None:
     _check(options)
     check_distinct((*options.target, *options.reference), options.output)
     names = options.target or ("-",)
-    references = [_lines(path) for path in options.reference]
-    systems = {name: _lines(name) for name in names}
+    references = [lines_of(path) for path in options.reference]
+    systems = {name: lines_of(name) for name in names}
     for path, lines in (*zip(options.reference, references, strict=True), *systems.items()):
         if len(lines) != len(references[0]):
             raise CgruError(
@@ -64,7 +64,7 @@ def run(options: ScoreOptions) -> None:
             )
     if not references[0]:
         raise CgruError(f"{options.reference[0]}: is empty; there is nothing to evaluate")
-    metrics = {name: _metric(name, options, references) for name in _asked(options)}
+    metrics = {name: metric_of(name, options, references) for name in asked(options)}
     with LineWriter(options.output) as writer:
         if len(systems) == 1:
             (lines,) = systems.values()
@@ -92,7 +92,8 @@ def _check(options: ScoreOptions) -> None:
         raise UsageError("--samples is for --confidence and --paired")
 
 
-def _asked(options: ScoreOptions) -> list[str]:
+def asked(options: ScoreOptions) -> list[str]:
+    """The metrics that --metric names. Raises UsageError for an unknown one."""
     names = [name.lower() for given in options.metric for name in given.split(",")]
     for name in names:
         if name not in METRICS:
@@ -100,8 +101,18 @@ def _asked(options: ScoreOptions) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _metric(name: str, options: ScoreOptions, references: Sequence[Sequence[str]]) -> Metric:
-    """The metric, with the references counted once for all systems."""
+def metric_of(
+    name: str,
+    options: ScoreOptions,
+    references: Sequence[Sequence[str]] | None = None,
+    *,
+    force: bool = False,
+) -> Metric:
+    """The metric, with the references, if they are given, counted once for all systems.
+
+    force: do not warn of text that looks tokenised.
+    Raises UsageError for an unknown tokeniser, CgruError for one whose package is missing.
+    """
     from sacrebleu.metrics import BLEU, CHRF, TER
 
     case = {"lowercase": options.lowercase}
@@ -110,7 +121,7 @@ def _metric(name: str, options: ScoreOptions, references: Sequence[Sequence[str]
             known = ", ".join(sorted(BLEU.TOKENIZERS))
             raise UsageError(f"--tokenize {options.tokenize}: sacrebleu has {known}")
         try:
-            return BLEU(**case, tokenize=options.tokenize, references=references)
+            return BLEU(**case, tokenize=options.tokenize, references=references, force=force)
         except (ValueError, RuntimeError, ImportError) as error:  # of packages that it needs
             raise CgruError(
                 f"--tokenize {options.tokenize}: {str(error).splitlines()[0]}"
@@ -120,7 +131,8 @@ def _metric(name: str, options: ScoreOptions, references: Sequence[Sequence[str]
     return CHRF(**case, word_order=2 if name == "chrf++" else 0, references=references)
 
 
-def _lines(path: str) -> list[str]:
+def lines_of(path: str) -> list[str]:
+    """The lines of a text, without what is white at their end."""
     with LineReader(path, tell_crlf=False) as reader:
         return [line.rstrip() for line in reader.rest()]
 
@@ -195,13 +207,15 @@ def _alone(
     """Every system by itself."""
     resampled = (options.samples or _SAMPLES) if options.confidence else 1
     scores: dict[str, list[Score]] = {name: [] for name in metrics}
+    signatures = {}
     for name, metric in metrics.items():
         for lines in systems.values():
             score = metric.corpus_score(lines, None, n_bootstrap=resampled)
-            told = json.loads(score.format(options.width, is_json=True))
-            more = told.get("confidence_mean"), told.get("confidence_var")
+            signatures[name] = metric.get_signature().format()
+            told = score.format(options.width, signature=signatures[name], is_json=True)
+            more = map(json.loads(told).get, ("confidence_mean", "confidence_var"))
             scores[name].append(Score(score.score, *more))
-    return scores, {name: metric.get_signature().format() for name, metric in metrics.items()}
+    return scores, signatures
 
 
 def _paired(

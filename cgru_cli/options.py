@@ -6,11 +6,12 @@ Flags, help texts and the table in the documentation come from the dataclasses h
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from .errors import UsageError
+from .feature_weights import weight
 from .programs import COMPAT
 
 
@@ -25,7 +26,7 @@ class Flag:
 
     help: str
     flags: tuple[str, ...]
-    kind: type = str
+    kind: Callable[[str], Any] = str
     aliases: tuple[str, ...] = ()
     metavar: str = ""
     unit: str = ""
@@ -169,9 +170,9 @@ class FilterOptions:
         None, "file to write, .gz too; standard output if not given", "-o", "--output",
         metavar="FILE",
     )  # fmt: skip
-    weights: tuple[float, ...] = option(
-        (), "weight of each model of an ensemble; equal if not given", "--weights",
-        kind=float, metavar="W...", many=True,
+    weights: tuple[float | str, ...] = option(
+        (), "weight of each model of an ensemble, or a file that cgru score --tune wrote; equal if "
+        "not given", "--weights", kind=weight, metavar="W...|FILE", many=True,
     )  # fmt: skip
     normalize: float | None = option(
         None, "divide scores by length ** ALPHA, EOS counted", "-n", "--normalize",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol, Self
 
 from .errors import CgruError
 from .lines import LineReader, Source, count_lines, windows
+from .n_best import split
 
 
 class Pair(NamedTuple):
@@ -44,10 +46,10 @@ class TwoTexts:
         done = 0
         for targets in windows(self._targets, mini_batch, maxi_batch):
             sources = self._sources.take(len(targets))
+            yield list(map(Pair, sources, targets))
             if len(sources) < len(targets):
                 rest = _rest(self._targets)
                 self._check(done + len(sources), done + len(targets) + rest)
-            yield list(map(Pair, sources, targets))
             done += len(targets)
         self._check(done + _rest(self._sources), done)
 
@@ -74,19 +76,18 @@ class TabSeparated:
         self._reader = LineReader(source)
 
     def windows(self, mini_batch: int, maxi_batch: int) -> Iterator[list[Pair]]:
-        number = 0
+        numbers = itertools.count(1)
         for lines in windows(self._reader, mini_batch, maxi_batch):
-            pairs = []
-            for line in lines:
-                number += 1
-                fields = line.split("\t")
-                if len(fields) != 2:
-                    raise CgruError(
-                        f"{self._name}: line {number}: {len(fields)} fields between tabs; source "
-                        "and target are expected"
-                    )
-                pairs.append(Pair(*fields))
-            yield pairs
+            yield from _before_errors(map(self._pair, lines, numbers))
+
+    def _pair(self, line: str, number: int) -> Pair:
+        fields = line.split("\t")
+        if len(fields) != 2:
+            raise CgruError(
+                f"{self._name}: line {number}: {len(fields)} fields between tabs; source and "
+                "target are expected"
+            )
+        return Pair(*fields)
 
     def __enter__(self) -> Self:
         return self
@@ -98,53 +99,69 @@ class TabSeparated:
 class NBestList:
     """Hypotheses `number ||| text ||| ...` of a list, with the source lines of those numbers.
 
-    Numbers count from 0 and may be left out, but not go back. Raises CgruError for a list that is
-    none, or goes beyond the source.
+    Numbers count from 0 and may be left out, but not go back; without sources there is no last
+    one. Raises CgruError for a list that is none, or goes beyond the source.
     """
 
     def __init__(self, sources: Sequence[Source], path: Source):
         self._name = str(path)
-        self._sources = LineReader(*sources)
+        self._sources = LineReader(*sources) if sources else None
         self._list = LineReader(path)
         self._source_name = " ".join(map(str, sources))
+        self._at, self._source = -1, ""
 
     def windows(self, mini_batch: int, maxi_batch: int) -> Iterator[list[Pair]]:
-        number, at, source = 0, -1, ""
+        numbers = itertools.count(1)
         for entries in windows(self._list, mini_batch, maxi_batch):
-            pairs = []
-            for entry in entries:
-                number += 1
-                i, text = self._parse(entry, number)
-                if i < at:
-                    raise CgruError(
-                        f"{self._name}: line {number}: hypothesis of sentence {i} after one of {at}"
-                    )
-                skipped = self._sources.take(i - at)
-                if len(skipped) < i - at:
-                    raise CgruError(
-                        f"{self._name}: line {number}: hypothesis of sentence {i}, but "
-                        f"{self._source_name} has {at + 1 + len(skipped)} lines"
-                    )
-                if skipped:
-                    at, source = i, skipped[-1]
-                pairs.append(Pair(source, text, entry))
-            yield pairs
+            yield from _before_errors(map(self._pair, entries, numbers))
 
-    def _parse(self, entry: str, number: int) -> tuple[int, str]:
-        fields = entry.split(" ||| ")
-        if len(fields) < 2 or not fields[0].strip(" ").isdecimal():
+    def _pair(self, entry: str, number: int) -> Pair:
+        try:
+            i, fields = split(entry)
+            self._go_to(i)
+        except CgruError as error:
+            raise CgruError(f"{self._name}: line {number}: {error}") from None
+        return Pair(self._source, fields[1], entry)
+
+    def sentences(self) -> int | None:
+        """How many there are, hypotheses or not, of a list read to its end; None: nobody knows."""
+        return None if self._sources is None else self._at + 1 + _rest(self._sources)
+
+    def _go_to(self, i: int) -> None:
+        """Read on to the source line of sentence i."""
+        at, self._at = self._at, i
+        if i < at:
+            raise CgruError(f"hypothesis of sentence {i} after one of {at}")
+        if self._sources is None or i == at:
+            return
+        skipped = self._sources.take(i - at)
+        if len(skipped) < i - at:
             raise CgruError(
-                f"{self._name}: line {number}: no entry of an n-best list "
-                "(`number ||| hypothesis ||| ...`)"
+                f"hypothesis of sentence {i}, but {self._source_name} has "
+                f"{at + 1 + len(skipped)} lines"
             )
-        return int(fields[0]), fields[1]
+        self._source = skipped[-1]
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_exception: object) -> None:
-        self._sources.close()
+        if self._sources is not None:
+            self._sources.close()
         self._list.close()
+
+
+def _before_errors(pairs: Iterator[Pair]) -> Iterator[list[Pair]]:
+    """All of a window; of one in which a line is bad, those before it, then the error."""
+    window = []
+    try:
+        for pair in pairs:
+            window.append(pair)
+    except CgruError:
+        if window:
+            yield window
+        raise
+    yield window
 
 
 def _rest(reader: LineReader) -> int:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import programs
 from .errors import CgruError, UsageError
+from .feature_weights import of_models
 from .model_file import Model
 from .options import REFUSED_BY_TRANSLATE, TranslateOptions
 from .output import Layout
@@ -156,7 +157,7 @@ class Plan:
             normalize=normalize,
             word_penalty=penalty,
             suppress_unk=options.suppress_unk or not (program.allow_unk or options.allow_unk),
-            weights=weights_of(options.weights, len(models), sums=bool(compat) and program.sums),
+            weights=weights_of(options.weights, options.model, sums=bool(compat) and program.sums),
             mini_batch=mini_batch,
             maxi_batch=maxi_batch,
             layout=_layout(options, program, beam_size, normalize, right_left),
@@ -184,19 +185,19 @@ class Plan:
         return self.program.search if self.options.compat else "shrinking"
 
 
-def weights_of(given: tuple[float, ...], count: int, sums: bool) -> tuple[float, ...]:
-    """The weights of an ensemble of so many models: as given, else 1 each, or their mean's.
+def weights_of(
+    given: Sequence[float | str], models: Sequence[str], sums: bool
+) -> tuple[float, ...]:
+    """The weights of an ensemble of these models: as given, else 1 each, or their mean's.
 
-    Raises UsageError for another number of them, or where all are zero.
+    Raises UsageError for another number of them, or where all are zero; CgruError for a bad file.
     """
-    weights = given or (1.0,) * count
+    if not given:
+        return (1.0 if sums else 1.0 / len(models),) * len(models)
+    weights = of_models(given, models)
     if not any(weights):
         raise UsageError("--weights: all are zero")
-    if len(weights) != count:
-        raise UsageError(f"--weights: {len(weights)} given for {count} models")
-    if sums or given:
-        return weights
-    return tuple(weight / count for weight in weights)
+    return weights
 
 
 def alignment_of(asked: str | None) -> str | float | None:

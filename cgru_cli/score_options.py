@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .feature_weights import EQUAL
 from .options import FilterOptions, option
 
 METRICS = ("bleu", "chrf", "chrf++", "ter")
@@ -30,6 +31,39 @@ class ScoreOptions(FilterOptions):
         "Score", "name of the scores among a list's features; of several models, a number is added",
         "--n-best-feature", metavar="NAME",
     )  # fmt: skip
+    rerank: str | None = option(
+        None, "with --n-best: write the best hypothesis of every sentence instead, by the sum of "
+        "the list's features and the models' (which --normalize divides) times these weights or "
+        "those of a file that --tune wrote; all 1 if not given", "--rerank", metavar="W...|FILE",
+        implied=EQUAL, many=True,
+    )  # fmt: skip
+    rerank_list: bool = option(
+        False, "with --rerank: write the whole list, the best first", "--rerank-list", kind=bool
+    )
+    tune: str | None = option(
+        None, "with --n-best: write weights to FILE by which the list comes as near as it can to "
+        "--reference, those of --rerank to start with", "--tune", metavar="FILE",
+    )  # fmt: skip
+    restarts: int = option(
+        8, "with --tune: optimise on so many resampled lists first", "--restarts", kind=int,
+        metavar="N",
+    )  # fmt: skip
+    seed: int = option(0, "of --tune", "--seed", kind=int, metavar="N")
+    join_bpe: bool = option(
+        False, "with --rerank and --tune: join the hypotheses' sub-words (`@@ `)", "--join-bpe",
+        kind=bool,
+    )  # fmt: skip
+    keep_above: float | None = option(
+        None, "write only pairs whose score is greater: source, target, score, and number of the "
+        "line from 1, between tabs", "--keep-above", kind=float, metavar="X",
+    )  # fmt: skip
+    keep_below: float | None = option(
+        None, "the same of pairs whose score is less", "--keep-below", kind=float, metavar="X"
+    )
+    dual: str | None = option(
+        None, "a model that translates back: scores are those of dual conditional cross-entropy "
+        "filtering, from 0 to 1", "--dual", metavar="MODEL",
+    )  # fmt: skip
     compat: str | None = option(
         None, "signs and layout of that program", "--compat",
         choices=("nematus", "nematus-tf", "dl4mt", "marian"),
@@ -44,11 +78,11 @@ class ScoreOptions(FilterOptions):
     )  # fmt: skip
     metric: tuple[str, ...] = option(
         (), "evaluate translations against --reference instead, by sacrebleu: bleu, chrf, chrf++, "
-        "ter, with commas or repeated; of several --target, each is a system", "--metric",
-        metavar="METRIC...", many=True,
+        "ter, with commas or repeated; of several --target, each is a system; with --tune: what is "
+        "optimised, bleu if not given", "--metric", metavar="METRIC...", many=True,
     )  # fmt: skip
     reference: tuple[str, ...] = option(
-        (), "with --metric: what it is compared with; several are several references",
+        (), "with --metric and --tune: what it is compared with; several are several references",
         "--reference", "-r", metavar="FILE...", many=True,
     )  # fmt: skip
     confidence: bool = option(
@@ -59,22 +93,22 @@ class ScoreOptions(FilterOptions):
         choices=("bootstrap", "randomisation"),
     )  # fmt: skip
     samples: int = option(
-        0, "of --confidence and --paired; 1000, and 10000 of a randomisation, if 0", "--samples",
-        kind=int, metavar="N",
+        0, "of --confidence, --paired and --tune; 1000, and 10000 of a randomisation, if 0",
+        "--samples", kind=int, metavar="N",
     )  # fmt: skip
     tokenize: str | None = option(
-        None, "with --metric: BLEU's tokeniser, as 13a, intl, zh, char, none", "--tokenize",
-        metavar="NAME",
+        None, "with --metric and --tune: BLEU's tokeniser, as 13a, intl, zh, char, none",
+        "--tokenize", metavar="NAME",
     )  # fmt: skip
     lowercase: bool = option(
-        False, "with --metric: BLEU and chrF without case", "--lowercase", kind=bool
+        False, "with --metric and --tune: BLEU and chrF without case", "--lowercase", kind=bool
     )
     format: str = option(
         "text", "with --metric: how scores are printed", "--format",
         choices=("text", "json", "markdown"),
     )  # fmt: skip
     width: int = option(
-        1, "with --metric: decimals of the scores", "--width", kind=int, metavar="N"
+        1, "with --metric and --tune: decimals of the scores", "--width", kind=int, metavar="N"
     )
 
     max_length: int = option(
@@ -91,10 +125,9 @@ class ScoreOptions(FilterOptions):
     )  # fmt: skip
 
 
-# Fields that mean something with --metric only.
-EVALUATING = (
-    "reference", "confidence", "paired", "samples", "tokenize", "lowercase", "format", "width",
-)  # fmt: skip
+# Fields that mean something with --metric only, and those that do with --tune too.
+COMPARING = ("reference", "samples", "tokenize", "lowercase", "width")
+EVALUATING = ("confidence", "paired", "format")
 
 # Options of Nematus' and Marian's scorers that are known and cannot be honoured.
 REFUSED_BY_SCORE = {

@@ -20,7 +20,8 @@ class ScoreLayout:
     """How the scores of one pair become text; of several models, a column each.
 
     layout: of signs, alignments and words, as `cgru translate` has them; "cgru" is Marian's.
-    feature: the name of the scores in an n-best list.
+    feature: the name of the scores in an n-best list. digits: six significant digits instead of
+    six behind the point, for scores that are probabilities.
 
     Raises UsageError for words and alignments of several models, which are cut into words each
     in its own way.
@@ -29,6 +30,7 @@ class ScoreLayout:
     layout: Layout
     models: int
     feature: str = "Score"
+    digits: bool = False
 
     def __post_init__(self) -> None:
         if self.models > 1 and (self.layout.word_scores or self.layout.alignment is not None):
@@ -43,7 +45,7 @@ class ScoreLayout:
         block = layout.block(number, 0, source, first)
         if layout.format == "json" and layout.program != "nematus":
             return block
-        line = " ".join(self._number(hypothesis.total) for hypothesis in scored)
+        line = " ".join(self.number(hypothesis.total) for hypothesis in scored)
         return f"{line}{self._fields(first)}\n{block}"
 
     def entry(self, entry: str, scored: Sequence[Hypothesis]) -> str:
@@ -54,15 +56,15 @@ class ScoreLayout:
         """
         if self.layout.program.startswith("nematus"):
             entry = entry.strip()
-            return f"{entry} {' '.join(self._number(one.total) for one in scored)}\n"
+            return f"{entry} {' '.join(self.number(one.total) for one in scored)}\n"
         number, text, *rest = entry.split("|||")
-        features = rest[0] if rest else " "
+        features = f"{rest[0].rstrip(' ')} " if rest else " "
         for i, hypothesis in enumerate(scored):
             name = self.feature if len(scored) == 1 else f"{self.feature}{i}"
             features += f"{name}= {c_float(self._signed(hypothesis.total))} "
         fields = self._fields(layout_order(self.layout, scored[0])).removeprefix(" ||| ")
         inside = [f" {field} " for field in fields.split(" ||| ") if field]
-        text = text if rest else f"{text.rstrip(' ')} "
+        text = text if rest else f" {text.strip(' ')} "
         return "|||".join([number, text, *inside, features, *rest[1:]]) + "\n"
 
     def _fields(self, hypothesis: Hypothesis) -> str:
@@ -79,7 +81,10 @@ class ScoreLayout:
         costs = self.layout.program in ("nematus", "nematus-tf", "dl4mt")
         return cost_of(score) if costs else score
 
-    def _number(self, score: float) -> str:
+    def number(self, score: float) -> str:
+        """A score as the program prints it."""
+        if self.digits:
+            return c_float(score)
         score = self._signed(score)
         if self.layout.program == "dl4mt":
             return repr(float(np.float32(score)))

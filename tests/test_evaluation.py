@@ -99,6 +99,22 @@ def test_systems_are_compared_with_the_first(evaluate, texts, test, flag):
     assert [row[0] for row in plain[1:]] == list(map(str, systems))
 
 
+@pytest.mark.parametrize("more", [[], ["--confidence", "--samples", "40"]])
+def test_systems_stand_side_by_side(evaluate, texts, more):
+    systems = [texts / "one", texts / "two"]
+    arguments = ["--metric", "bleu,chrf", "-r", texts / "ref", *more]
+    code, table, messages = evaluate(*arguments, *(f"-t{path}" for path in systems))
+    assert code == 0, messages
+    rows = table.splitlines()
+    assert [row.split()[0] for row in rows[:3]] == ["system", *map(str, systems)]
+    for system, row in zip(systems, rows[1:3], strict=True):
+        for metric in ("bleu", "chrf"):
+            one = evaluate("--metric", metric, "-r", texts / "ref", "-t", system, *more)[1]
+            assert re.search(r"= (\d+\.\d)", one)[1] in row
+            assert f"{metric}: {one.split(' = ')[0].split('|', 1)[1]}" in table
+    assert table.count("±") == (4 if more else 0)
+
+
 def test_a_pipe_is_a_system(texts):
     command = [sys.executable, "-m", "cgru_cli", "score", "--metric", "bleu", "-r", texts / "ref"]
     with open(texts / "two", "rb") as file:

@@ -57,6 +57,7 @@ LATE = {
     "validation": {"sacrebleu"},
     "moses": {"sacremoses"},
     "subwords": {"subword_nmt"},
+    "tuning": {"sacrebleu", "scipy"},
 }
 
 

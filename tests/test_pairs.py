@@ -99,3 +99,35 @@ def test_lists_that_are_none_are_told(tmp_path, entries, message):
     source = text(tmp_path / "s", ["zero", "one"])
     with pytest.raises(CgruError, match=message):
         read(NBestList([source], text(tmp_path / "n", entries)))
+
+
+@pytest.mark.parametrize("kind", ["tabs", "list", "texts"])
+def test_what_stands_before_a_bad_line_is_read(tmp_path, kind):
+    if kind == "tabs":
+        pairs = TabSeparated(text(tmp_path / "st", [*["a\tb"] * 5, "bad", "a\tb"]))
+    elif kind == "list":
+        source, entries = text(tmp_path / "s", ["a"]), [*["0 ||| b"] * 5, "bad", "0 ||| b"]
+        pairs = NBestList([source], text(tmp_path / "n", entries))
+    else:
+        with gzip.open(tmp_path / "t.gz", "wb") as file:
+            file.write(b"b\n" * 7)
+        child, pipe = fifo(tmp_path / "t.gz")
+        pairs = TwoTexts([text(tmp_path / "s", "aaaaa")], [pipe])
+    seen = []
+    with pairs, pytest.raises(CgruError):
+        for window in pairs.windows(10, 10):
+            seen += window
+    assert [(pair.source, pair.target) for pair in seen] == [("a", "b")] * 5
+    if kind == "texts":
+        os.waitpid(child, 0)
+
+
+def fifo(path):
+    """The bytes of a file as a pipe, which cannot be counted first: (its writer, its path)."""
+    pipe = path.with_name("fifo.gz")
+    os.mkfifo(pipe)
+    if (child := os.fork()) == 0:
+        with open(pipe, "wb") as file:
+            file.write(path.read_bytes())
+        os._exit(0)
+    return child, str(pipe)

@@ -223,7 +223,7 @@ def test_lists_keep_their_lines(model, lines, texts, tmp_path):
     shapes = [line.replace(f"{score:g}", "X") for line, score in zip(told, scores, strict=True)]
     assert shapes == [
         "0 ||| A D@@ E ||| F0= -1.5 R2L= X ||| -1.5", "0 ||| F ||| F0= -2 F1= 3 R2L= X ||| -2",
-        "3 ||| B ||| -7R2L= X ", "3 ||| unseen ||| R2L= X ",
+        "3 ||| B ||| -7 R2L= X ", "3 ||| unseen ||| R2L= X ",
     ]  # fmt: skip
     nematus = lines("-m", model, "-s", texts[1], "--n-best", path, "--compat", "nematus")
     for line, entry, score in zip(nematus, entries, scores, strict=True):

@@ -1,0 +1,89 @@
+"""Lines of n-best lists as the programs write them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from models import text_lines
+
+from cgru_cli.errors import CgruError
+from cgru_cli.n_best import parse
+
+WORDS = st.lists(st.text(st.characters(exclude_characters=" \n|", exclude_categories=["Cs"]),
+                         min_size=1, max_size=4), max_size=5)  # fmt: skip
+NUMBERS = st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=3)
+
+
+@given(st.integers(0, 10**9), WORDS, NUMBERS, st.floats(-100, 100))
+def test_what_marian_writes_is_read(number, words, values, total):
+    features = " ".join(f"F{i}= {value!r}" for i, value in enumerate(values))
+    entry = parse(f"{number} ||| {' '.join(words)} ||| {features} ||| {total!r}")
+    assert (entry.sentence, entry.text) == (number, " ".join(words))
+    assert entry.features == {f"F{i}": value for i, value in enumerate(values)}
+    assert entry.length == len(words) + 1
+
+
+@pytest.mark.parametrize(
+    "line, features",
+    [
+        ("0 ||| a b ||| F0= -1 Score= -2 ||| -3", {"F0": -1, "Score": -2}),
+        ("0 ||| a b ||| 0-0 1-1 ||| F0= -1 ||| -3", {"F0": -1}),
+        ("0 ||| a ||| 0-0 ||| WordScores= -1 -2 ||| F0= -1 ||| -3", {"F0": -1}),
+        ("0 ||| a ||| LM= -1 TM= -2 -3 ||| -3 ||| 0-0", {"LM": -1, "TM_0": -2, "TM_1": -3}),
+        ("0 ||| a b  ||| -11.3", {"column0": -11.3}),
+        ("0 ||| a b ||| 11.3 4e-1 2", {"column0": 11.3, "column1": 0.4, "column2": 2}),
+        ("0 ||| 1 2 ||| -7 R2L= -1 ", {"column0": -7, "R2L": -1}),
+        ("0 ||| F0= 1", {}),
+        ("0 ||| a ||| ", {}),
+        ("0 ||| ||| F0= 1 ||| ||| 2", {"F0": 1}),
+    ],
+)
+def test_features_are_where_each_program_has_them(line, features):
+    assert parse(line).features == features
+
+
+@pytest.mark.parametrize(
+    "line, expected",
+    [
+        ("7 ||| a b ||| F0= -1  ||| -3", "7 ||| a b ||| F0= -1 ||| 0.25"),
+        ("7 ||| a ||| 0-0 ||| F0= -1 ||| -3 ||| x", "7 ||| a ||| 0-0 ||| F0= -1 ||| 0.25 ||| x"),
+        ("7 ||| a b  ||| 11.3 4", "7 ||| a b ||| 11.3 4 ||| 0.25"),
+    ],
+)
+def test_another_total_stands_behind_the_features(line, expected):
+    assert parse(line).with_total(0.25) == f"{expected}\n"
+    assert parse(parse(line).with_total(0.25)[:-1]).features == parse(line).features
+
+
+@pytest.mark.parametrize(
+    "line, message",
+    [
+        ("a b c", "no entry of an n-best list"),
+        ("x ||| a ||| 1", "no entry of an n-best list"),
+        ("", "no entry of an n-best list"),
+        ("0 ||| a ||| F0= x", "feature F0 is x, no finite number"),
+        ("0 ||| a ||| F0= nan", "feature F0 is nan"),
+        ("0 ||| a ||| -inf", "feature without a name is -inf"),
+        ("0 ||| a ||| F0= F1= 2", "feature F0 has no value"),
+        ("0 ||| a ||| F0= 1 F0= 2", "feature F0 stands there twice; --n-best-feature"),
+        ("0 ||| a ||| = 1", "a feature has no name"),
+    ],
+)
+def test_lines_of_no_list_are_told(line, message):
+    with pytest.raises(CgruError, match=message):
+        parse(line)
+
+
+@pytest.mark.parametrize(
+    "path, names",
+    [
+        ("a-shallow/nbest.k12.txt", {"column0"}),
+        ("a-shallow/theano/nbest.k5.norm1.txt", {"column0"}),
+        ("a-shallow/dl4mt/session2.nbest.k5.txt", {"column0"}),
+        ("marian-amun/nbest.k12.norm1.txt", {"F0"}),
+        ("a-shallow/marian-amun/nbest.align.wordscores.k5.norm1.txt", {"F0"}),
+    ],
+)
+def test_lists_of_the_programs_are_read(shared, path, names):
+    entries = [parse(line) for line in text_lines(shared(f"fixtures/{path}"))]
+    assert {name for entry in entries for name in entry.features} == names
+    assert max(entry.sentence for entry in entries) == 49

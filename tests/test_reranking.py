@@ -1,0 +1,96 @@
+"""The best of an n-best list by weights, as lines come."""
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cgru_cli.errors import CgruError
+from cgru_cli.feature_weights import FeatureWeights
+from cgru_cli.reranking import Reranker
+
+FLOATS = st.integers(-40, 40).map(lambda i: i / 4)
+HYPOTHESIS = st.tuples(st.lists(st.sampled_from("ab"), max_size=3), FLOATS, FLOATS)
+
+
+def reranked(lines, weights=(), alpha=None, sentences=None, **more):
+    output = io.StringIO()
+    reranker = Reranker(output, "list", FeatureWeights(in_order=weights), alpha, **more)
+    for line in lines:
+        reranker.write(f"{line}\n")
+    reranker.close(sentences)
+    return output.getvalue()
+
+
+@given(
+    st.lists(st.lists(HYPOTHESIS, max_size=4), max_size=5),
+    st.tuples(FLOATS, FLOATS),
+    st.sampled_from([0.0, 1.0, 0.5]),
+)
+def test_the_best_of_every_sentence_is_written(sentences, weights, alpha):
+    lines = [
+        f"{s} ||| {' '.join(words)} ||| F0= {a} F1= {b} ||| 0"
+        for s, hypotheses in enumerate(sentences)
+        for words, a, b in hypotheses
+    ]
+    expected = ""
+    for hypotheses in sentences:
+        best, text = -float("inf"), ""
+        for words, a, b in hypotheses:
+            score = (weights[0] * a + weights[1] * b) / (len(words) + 1) ** alpha
+            if score > best:
+                best, text = score, " ".join(words)
+        expected += f"{text}\n"
+    assert reranked(lines, weights, alpha, len(sentences)) == expected
+
+
+def test_a_sentence_is_written_as_soon_as_the_next_begins():
+    output = io.StringIO()
+    reranker = Reranker(output, "list", FeatureWeights(), 0.0)
+    reranker.write("0 ||| a ||| F0= -2\n0 ||| b ||| F0= -1\n")
+    assert output.getvalue() == ""
+    reranker.write("2 ||| c ||| F0= -1\n")
+    assert output.getvalue() == "b\n\n"
+    reranker.close(None)
+    assert output.getvalue() == "b\n\nc\n"
+
+
+def test_the_whole_list_is_sorted_and_has_new_totals():
+    lines = ["0 ||| a a ||| F0= -3 ||| 9", "0 ||| b ||| F0= -1.5 ||| 8", "2 ||| c ||| F0= -1 ||| 7"]
+    assert reranked(lines, alpha=1.0, sentences=4, whole=True) == (
+        "0 ||| b ||| F0= -1.5 ||| -0.75\n0 ||| a a ||| F0= -3 ||| -1\n2 ||| c ||| F0= -1 ||| -0.5\n"
+    )
+
+
+def test_weights_know_their_normalisation():
+    lines = ["0 ||| a a a ||| F0= -3", "0 ||| b ||| F0= -2"]
+    for asked, expected in ((None, "a a a\n"), (0.0, "b\n")):
+        output = io.StringIO()
+        weights = FeatureWeights({"F0": 1.0}, path="w.json", normalize=1.0)
+        reranker = Reranker(output, "list", weights, asked)
+        reranker.write("\n".join([*lines, ""]))
+        reranker.close(None)
+        assert output.getvalue() == expected
+
+
+@pytest.mark.parametrize(
+    "lines, message",
+    [
+        (["0 ||| a ||| F0= 1", "x"], "list: line 2: no entry"),
+        (
+            ["1 ||| a ||| F0= 1", "0 ||| a ||| F0= 1"],
+            "list: line 2: hypothesis of sentence 0 after",
+        ),
+        (["0 ||| a ||| F0= 1 F1= 2", "0 ||| a ||| F0= 1"], "list: line 2: feature F1 is missing"),
+        (
+            ["0 ||| a ||| F0= 1", "0 ||| a ||| F0= 1 F1= 2"],
+            "list: line 2: feature F1, which line 1",
+        ),
+        (["0 ||| a ||| F0= 1", "0 ||| a ||| F0= y"], "list: line 2: feature F0 is y"),
+        (["0 ||| a"], "list: line 1: no features to rank by"),
+    ],
+)
+def test_lists_that_cannot_be_ranked_are_told(lines, message):
+    with pytest.raises(CgruError, match=message):
+        reranked(lines)

@@ -1,0 +1,259 @@
+"""`cgru score --rerank` and `--tune` from the command line, on lists of the programs."""
+
+import json
+
+import numpy as np
+import pytest
+from commands import in_process, one_line, write_model
+from models import text_lines
+from sacrebleu.metrics import BLEU, CHRF
+
+from cgru_cli.n_best import parse
+
+
+@pytest.fixture
+def score(tmp_path, monkeypatch):
+    """Run the command in this process, on files: (exit code, output, messages)."""
+    return in_process("score", tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def lines(score):
+    """As `score`, but it must succeed: the lines of the output."""
+
+    def run(*arguments, **more):
+        code, text, messages = score(*arguments, **more)
+        assert code == 0, messages
+        assert not text or text.endswith("\n")
+        return text.split("\n")[:-1]
+
+    return run
+
+
+def written(path, lines):
+    path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    return path
+
+
+def by_sentence(lines):
+    lists = {}
+    for entry in map(parse, lines):
+        lists.setdefault(entry.sentence, []).append(entry)
+    return list(lists.values())
+
+
+def best_of(lists, weights, alpha=0.0):
+    """The best texts, by sums of their own."""
+    texts = []
+    for entries in lists:
+        totals = [
+            sum(weights[name] * value for name, value in entry.features.items())
+            / entry.length**alpha
+            for entry in entries
+        ]
+        texts.append(entries[totals.index(max(totals))].text)
+    return texts
+
+
+@pytest.fixture
+def two_scores(shared, lines, tmp_path):
+    """A list of one reference case with the scores of another: (folder, path)."""
+    folder = shared("fixtures/marian-amun")
+    rescored = lines(
+        "-m", shared("fixtures/marian-s2s/model.npz"), "-s", folder / "src.txt",
+        "--n-best", folder / "nbest.k12.norm1.txt", "--n-best-feature", "S2S",
+    )  # fmt: skip
+    return folder, written(tmp_path / "two", rescored)
+
+
+@pytest.mark.parametrize("metric", ["bleu", "chrf"])
+def test_tuned_weights_are_as_good_as_a_grids(two_scores, score, tmp_path, metric):
+    folder, path = two_scores
+    code, text, messages = score(
+        "--n-best", path, "--tune", tmp_path / "w.json", "--reference", folder / "trg.txt",
+        "--metric", metric, "--tokenize", "none", "-n", "--seed", 5, "--restarts", 2, "--rerank",
+    )  # fmt: skip
+    assert code == 0, messages
+    told = json.loads((tmp_path / "w.json").read_text())
+    oracle = BLEU(tokenize="none", force=True) if metric == "bleu" else CHRF()
+    references = [text_lines(folder / "trg.txt")]
+    lists = by_sentence(text_lines(path))
+
+    def scored(weights):
+        return oracle.corpus_score(best_of(lists, weights, 1.0), references).score
+
+    angles = np.linspace(-np.pi, np.pi, 121)
+    grid = max(scored({"F0": np.cos(a), "S2S": np.sin(a)}) for a in angles)
+    assert told["score"] >= grid
+    assert told["score"] == pytest.approx(scored(told["weights"]))
+    assert told["starting"]["score"] == pytest.approx(scored({"F0": 1, "S2S": 1}))
+    assert told["first"]["score"] == pytest.approx(
+        oracle.corpus_score([entries[0].text for entries in lists], references).score
+    )
+    assert told["signature"] == oracle.get_signature().format()
+    assert (told["sentences"], told["hypotheses"], told["normalize"]) == (50, 600, 1.0)
+    assert text.split("\n")[:-1] == best_of(lists, told["weights"], 1.0)
+    assert messages.startswith(f"cgru: {metric} {told['score']:.1f}; with the weights to start")
+
+
+def test_a_list_is_rescored_and_reranked_at_once(two_scores, lines, shared):
+    folder, path = two_scores
+    model = shared("fixtures/marian-s2s/model.npz")
+    options = ["-n", "0.7", "--rerank", "0.3", "0.7"]
+    expected = lines("--n-best", path, *options)
+    weights = {"F0": 0.3, "S2S": 0.7}
+    assert expected == best_of(by_sentence(text_lines(path)), weights, 0.7)
+    given = ["-s", folder / "src.txt", "--n-best", folder / "nbest.k12.norm1.txt"]
+    assert lines("-m", model, *given, *options) == expected
+    whole = lines("-m", model, *given, *options, "--rerank-list")
+    assert [entries[0].text for entries in by_sentence(whole)] == expected
+    assert len(whole) == 600
+
+
+@pytest.mark.parametrize(
+    "name, path, sign, alpha, k",
+    [
+        ("a-shallow/model.npz", "theano/nbest.k12.norm1.txt", -1, "1", 12),
+        ("marian-amun/model.npz", "nbest.k12.norm1.txt", 1, "1", 12),
+        ("marian-s2s/model.npz", "nbest.k5.txt", 1, "0", 5),
+        ("e2-deep-theano/model.npz", "nbest.k5.norm1.txt", 1, "1", 5),
+    ],
+)
+def test_the_model_that_made_a_list_ranks_it_the_same(
+    shared, lines, name, path, sign, alpha, k, tmp_path
+):
+    folder = shared(f"fixtures/{name.split('/')[0]}")
+    entries = [parse(line) for line in text_lines(folder / path)]
+    bare = [f"{entry.sentence} ||| {entry.text}" for entry in entries]
+    ranked = lines(
+        "-m", shared(f"fixtures/{name}"), "-s", folder / "src.txt", "-n", alpha,
+        "--n-best", written(tmp_path / "bare", bare), "--rerank", "--rerank-list",
+    )  # fmt: skip
+    totals = [float(line.split(" ||| ")[-1]) for line in ranked]
+    theirs = [sign * float(line.split(" ||| ")[-1]) for line in text_lines(folder / path)]
+    padding = [entry.text == "" for entry in entries]
+    if not any(padding):
+        np.testing.assert_allclose(totals, theirs, atol=5e-4)
+    for start in range(0, len(entries), k):
+        mine = [parse(line).text for line in ranked[start : start + k]]
+        real = [i for i in range(start, start + k) if not padding[i]]
+        expected = sorted(real, key=lambda i: -theirs[i])
+        mine = [text for text in mine if text]
+        gaps = -np.diff([theirs[i] for i in expected])
+        if len(gaps) == 0 or gaps.min() > 2e-4:  # else rounding decides
+            assert mine == [entries[i].text for i in expected]
+
+
+def test_weights_of_a_file_are_an_ensembles(lines, tmp_path, monkeypatch):
+    one, two = (write_model(tmp_path / name, seed) for name, seed in (("a", 5), ("b", 11)))
+    both = ["-m", one, "-m", two]
+    text = written(tmp_path / "pairs", ["a b\tA B", "f c d\tF"])
+    path = tmp_path / "w.json"
+    path.write_text(json.dumps({"weights": {two: 0.7, one: 0.3}}))
+    scored = lines(*both, "-t", text, "--weights", path)
+    assert scored == lines(*both, "-t", text, "--weights", 0.3, "--weights", 0.7)
+    translate = in_process("translate", tmp_path, monkeypatch)
+    by_file, by_number = (
+        translate(*both, "--n-best", *(f"--weights={w}" for w in weights), text="a b\nf c d\n")
+        for weights in ((path,), (0.3, 0.7))
+    )
+    assert by_file[:2] == by_number[:2]
+    assert by_file[0] == 0
+
+
+def test_what_tune_wrote_is_what_translate_takes(lines, tmp_path, monkeypatch):
+    models = [write_model(tmp_path / name, seed) for name, seed in (("a", 5), ("b", 11))]
+    flags = [f"-m{model}" for model in models]
+    source = written(tmp_path / "src", ["a b c", "f f", "d a", "b c d f"])
+    reference = written(tmp_path / "ref", ["A B C", "F F", "D@@ A", "B C F"])
+    translate = in_process("translate", tmp_path, monkeypatch)
+    code, _, _ = translate(*flags, "-i", source, "--n-best", "-k", 6, output=tmp_path / "list")
+    assert code == 0
+    tuned = tmp_path / "w.json"
+    arguments = ["--n-best", tmp_path / "list", "--tune", tuned, "--reference", reference]
+    arguments += ["--metric", "chrf", "--restarts", 1, "--samples", 10, "--quiet"]
+    assert lines(*arguments, "--rerank", 0.5, 0.5) == lines(
+        "--n-best", tmp_path / "list", "--rerank", tuned
+    )
+    assert list(json.loads(tuned.read_text())["weights"]) == ["F0", "F1"]
+    code, text, messages = translate(*flags, "-i", source, "--weights", tuned)
+    assert code == 0, messages
+    assert text.count("\n") == 4
+
+
+def test_sub_words_are_joined(lines, tmp_path):
+    path = written(tmp_path / "list", ["0 ||| A D@@ E ||| F0= -1", "0 ||| B ||| F0= -2"])
+    assert lines("--n-best", path, "--rerank") == ["A D@@ E"]
+    assert lines("--n-best", path, "--rerank", "--join-bpe") == ["A DE"]
+
+
+def test_sentences_without_hypotheses_are_empty_lines(lines, tmp_path):
+    path = written(tmp_path / "list", ["1 ||| A ||| F0= -1"])
+    source = written(tmp_path / "src", "abcd")
+    assert lines("--n-best", path, "--rerank") == ["", "A"]
+    assert lines("--n-best", path, "-s", source, "--rerank") == ["", "A", "", ""]
+
+
+def test_what_was_finished_is_written_whole(score, tmp_path):
+    entries = [
+        "0 ||| A ||| F0= -1",
+        "1 ||| B ||| F0= -1",
+        "1 ||| C ||| F0= -1",
+        "0 ||| D ||| F0= 1",
+    ]
+    code, text, messages = score("--n-best", written(tmp_path / "list", entries), "--rerank")
+    assert (code, text) == (1, "A\n")
+    assert messages.count("\n") == 1
+    assert "list: line 4: hypothesis of sentence 0 after one of 1" in messages
+
+
+def test_bad_lists_references_and_weights_are_told(score, tmp_path):
+    path = written(tmp_path / "list", ["0 ||| A ||| F0= -1 F1= 2", "2 ||| B ||| F0= -1 F1= 2"])
+    source, reference = (written(tmp_path / name, "abc") for name in ("src", "ref"))
+    short = written(tmp_path / "short", "ab")
+    empty = written(tmp_path / "empty", [])
+    weights = tmp_path / "w.json"
+    weights.write_text('{"F0": 1}')
+    tune = ["--rerank", "--tune", tmp_path / "out.json"]
+    for arguments, parts in (
+        (["--n-best", path, "--rerank", weights], ["w.json: no weight of F1"]),
+        (["--n-best", path, "-s", short, "--rerank"], ["list: line 2", "short has 2 lines"]),
+        (["--n-best", path, *tune, "-r", short], ["list: line 2", "2 lines"]),
+        (["--n-best", path, *tune, "-r", reference, "-r", short], ["3 lines", "short 2"]),
+        (["--n-best", path, *tune, "-s", source, "-r", short], ["src has 3 lines", "short 2"]),
+        (["--n-best", empty, *tune, "-r", reference], ["empty: is empty"]),
+        (["--n-best", path, *tune, "-r", tmp_path / "no"], ["no: No such file"]),
+        (
+            ["--n-best", path, "--rerank", "--tune", tmp_path / "f/w.json", "-r", reference],
+            ["w.json: its folder"],
+        ),
+    ):
+        one_line(score(*arguments), 1, *parts)
+    assert not (tmp_path / "out.json").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments, part",
+    [
+        (["--rerank"], "--n-best"),
+        (["--n-best", "a", "--rerank", "--word-scores"], "print no words"),
+        (["--n-best", "a", "--rerank", "--summary", "ce-sum"], "no summary"),
+        (["--n-best", "a", "--rerank", "--ensemble"], "--ensemble is of models"),
+        (["--n-best", "a", "--rerank", "1", "nan"], "--rerank: nan is not a finite"),
+        (["--n-best", "a", "--rerank", "1", "2"], "--rerank: 2 weights given"),
+        (["--n-best", "a", "--rerank-list"], "--rerank-list is for --rerank"),
+        (["--n-best", "a", "--tune", "w", "--rerank"], "--tune needs --reference"),
+        (["--n-best", "a", "--tune", "a", "-r", "b", "--rerank"], "a: is also the output"),
+        (["--n-best", "a", "--tune", "w", "-r", "b", "--rerank", "--metric", "ter"], "one metric"),
+        (["--n-best", "a", "--tune", "w", "-r", "b", "--rerank", "--seed", "-1"], "--seed"),
+        (["--n-best", "a", "--rerank", "--seed", "1"], "--seed is for --tune"),
+        (["--n-best", "a", "--rerank", "-r", "b"], "--reference is for --metric and --tune"),
+        (["--n-best", "a", "-s", "b", "--join-bpe"], "--join-bpe is for"),
+        (["--n-best", "a"], "name a model"),
+    ],
+)
+def test_what_cannot_be_meant_is_told(score, tmp_path, monkeypatch, arguments, part):
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / "a", ["0 ||| A ||| F0= -1"])
+    written(tmp_path / "b", ["A"])
+    one_line(score(*arguments), 2, part)

@@ -1,0 +1,164 @@
+"""Weights found on a list: against a grid, against sacrebleu, by exhaustion."""
+
+import builtins
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from sacrebleu.metrics import BLEU, CHRF
+
+from cgru_cli.errors import CgruError
+from cgru_cli.n_best import parse
+from cgru_cli.tuning import Development, tune
+
+WORDS = ["the", "a", "cat", "dog", "sat", "on", "mat", "log", "big", "small"]
+METRICS = [BLEU(tokenize="none"), CHRF(), CHRF(word_order=2)]
+
+
+def corpus(seed, sentences=30, hypotheses=9, features=2):
+    """Entries of random sentences whose features tell something of their quality."""
+    generator = np.random.default_rng(seed)
+    references, lists = [], []
+    for s in range(sentences):
+        reference = list(generator.choice(WORDS, size=generator.integers(4, 12)))
+        entries = []
+        for _ in range(generator.integers(1, hypotheses + 1) if s % 7 else 0):
+            wrong = generator.random(len(reference)) < generator.random()
+            words = np.where(wrong, generator.choice(WORDS, len(reference)), reference)
+            words = words[: generator.integers(2, len(words) + 1)]
+            values = -wrong.sum() + generator.normal(0, 2, features)
+            text = " ".join(f"F{i}= {value:.3f}" for i, value in enumerate(values))
+            entries.append(parse(f"{s} ||| {' '.join(words)} ||| {text} ||| 0"))
+        lists.append(entries)
+        references.append(" ".join(reference))
+    return lists, references
+
+
+def development(lists, references, metric=METRICS[0], alpha=1.0):
+    texts = [[entry.text for entry in entries] for entries in lists]
+    return Development.of(lists, texts, [references], metric, alpha)
+
+
+def ranked(lists, weights, alpha):
+    """The best texts, one sum at a time."""
+    best = []
+    for entries in lists:
+        totals = [
+            sum(w * x for w, x in zip(weights, entry.features.values(), strict=True))
+            / entry.length**alpha
+            for entry in entries
+        ]
+        best.append(entries[totals.index(max(totals))].text if entries else "")
+    return best
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=["bleu", "chrf", "chrf++"])
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_scores_are_those_of_the_corpus(metric, alpha):
+    lists, references = corpus(1)
+    of_list = development(lists, references, metric, alpha)
+    for weights in np.random.default_rng(2).normal(size=(5, 2)):
+        expected = metric.corpus_score(ranked(lists, weights, alpha), [references]).score
+        assert of_list.of_weights(weights) == pytest.approx(expected, abs=1e-9)
+        counts = np.arange(len(lists)) % 3
+        texts = np.repeat(np.array(ranked(lists, weights, alpha), object), counts).tolist()
+        expected = metric.corpus_score(texts, [np.repeat(references, counts).tolist()]).score
+        assert of_list.of_weights(weights, counts) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_weights_are_as_good_as_those_of_a_grid(seed):
+    of_list = development(*corpus(seed))
+    angles = np.linspace(0, 2 * np.pi, 721)
+    grid = max(of_list.of_weights(np.array([np.cos(a), np.sin(a)])) for a in angles)
+    found = tune(of_list, [1.0, 1.0], restarts=2, samples=20, seed=seed)
+    assert found.score >= grid
+    assert found.score == of_list.of_weights(np.array(found.weights))
+    assert np.abs(found.weights).sum() == pytest.approx(1)
+
+
+class Sum:
+    """A metric that is a sum."""
+
+    def _compute_score_from_stats(self, stats):
+        self.score = stats[0]
+        return self
+
+
+NUMBERS = st.integers(-6, 6).map(float)
+
+
+@given(
+    arrays.arrays(np.float64, (4, 3, 2), elements=NUMBERS),
+    arrays.arrays(np.float64, (4, 3, 1), elements=st.integers(0, 9).map(float)),
+    arrays.arrays(np.float64, 2, elements=NUMBERS),
+    arrays.arrays(np.float64, 2, elements=NUMBERS),
+)
+def test_the_best_point_of_a_line_is_found(features, stats, weights, direction):
+    of_list = Development(features, stats, Sum())
+    reached = of_list.of_weights(of_list.along(weights, direction))
+    heights, slopes = features @ weights, features @ direction
+    falls = (heights[:, :, None] - heights[:, None]).ravel()
+    rises = (slopes[:, None] - slopes[:, :, None]).ravel()
+    crossings = np.unique([0, *(falls[rises != 0] / rises[rises != 0])])
+    between = [crossings[0] - 1, *(crossings[1:] + crossings[:-1]) / 2, crossings[-1] + 1]
+    assert reached >= max(of_list.of_weights(weights + t * direction) for t in between)
+
+
+def test_the_same_seed_gives_the_same_weights():
+    of_list = development(*corpus(3, features=3))
+    first, again, other = (tune(of_list, [1.0] * 3, 2, 50, seed) for seed in (7, 7, 8))
+    assert first == again
+    assert first != other
+
+
+def test_what_is_gained_is_told():
+    lists, references = corpus(4)
+    of_list = development(lists, references)
+    found = tune(of_list, [1.0, -1.0], 3, 200, 0)
+    metric = METRICS[0]
+    firsts = [entries[0].text if entries else "" for entries in lists]
+    assert found.first_score == pytest.approx(metric.corpus_score(firsts, [references]).score)
+    expected = metric.corpus_score(ranked(lists, [1, -1], 1), [references]).score
+    assert found.starting_score == pytest.approx(expected)
+    assert found.over_first.gain == found.score - found.first_score > 0
+    for gain in (found.over_starting, found.over_first):
+        assert gain.low < gain.gain < gain.high
+    assert found.held_out is not None
+    assert tune(of_list, [1.0, -1.0], 0, 20, 0).held_out is None
+
+
+def test_it_is_never_worse_than_the_weights_to_start_with():
+    of_list = development(*corpus(5))
+    best = tune(of_list, [1.0, 1.0], 2, 20, 0)
+    again = tune(of_list, best.weights, 0, 20, 1)
+    assert again.score >= best.score
+    assert again.over_starting.gain >= 0
+
+
+def test_costs_start_with_weights_below_zero():
+    lines = ["0 ||| a ||| 3 F= -1 G= 0", "0 ||| b ||| 0.5 F= -2 G= 0"]
+    of_list = development([[parse(line) for line in lines]], ["a"])
+    assert of_list.starting() == [-1, 1, 1]
+
+
+def test_one_feature_has_a_sign():
+    lines = ["0 ||| a b c d e ||| F= 3", "0 ||| b b ||| F= 5"]
+    of_list = development([[parse(line) for line in lines]], ["a b c d e"])
+    found = tune(of_list, [1.0], 1, 5, 0)
+    assert (found.weights, found.score) == ([-1], pytest.approx(100))
+
+
+def test_scipy_is_named_where_it_is_missing(monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *more):
+        if name.startswith("scipy"):
+            raise ImportError(name)
+        return real(name, *more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(CgruError, match=r"pip install 'cgru\[tune\]'"):
+        tune(development(*corpus(1)), [1.0, 1.0], 1, 5, 0)
