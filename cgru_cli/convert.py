@@ -116,7 +116,7 @@ def describe(model: Model, given: Sequence[str] = ()) -> dict:
         "program": model.program,
         "container": model.container,
         "configuration": model.settings.source,
-        "structure": json.loads(json.dumps(structure.as_dict())),
+        "structure": _structure(structure),
         "parameters": model.parameter_count,
         "arrays": [
             {"name": p.name, "symbol": p.symbol, "path": p.path, "shape": list(p.size(structure))}
@@ -133,6 +133,14 @@ def describe(model: Model, given: Sequence[str] = ()) -> dict:
             {"path": v.path, "format": v.format, "words": v.size, "unk": v.unk_id} for v in found
         ]
     return description
+
+
+def _structure(structure: Structure) -> dict:
+    """Its fields as plain values; those of an encoder where there is one."""
+    values = json.loads(json.dumps(structure.as_dict()))
+    if structure.type.reads_source:
+        return values
+    return {n: v for n, v in values.items() if not n.startswith(("source_", "encoder"))}
 
 
 def as_text(description: dict, arrays: bool) -> str:

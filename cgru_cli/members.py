@@ -26,7 +26,7 @@ class Members:
         target = np.array([words], np.int32)
         mask = np.ones(target.shape, np.float32)
         return [
-            Scores(scores.log_probs[0], scores.alignment[0])
+            Scores(scores.log_probs[0], None if scores.alignment is None else scores.alignment[0])
             for scorer, source in zip(self._scorers, sources, strict=True)
             for scores in [scorer(*source, target, mask)]
         ]

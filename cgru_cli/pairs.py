@@ -68,6 +68,23 @@ class TwoTexts:
         self._targets.close()
 
 
+class OneText:
+    """Lines of a text that is nobody's translation."""
+
+    def __init__(self, texts: Sequence[Source]):
+        self._reader = LineReader(*texts)
+
+    def windows(self, mini_batch: int, maxi_batch: int) -> Iterator[list[Pair]]:
+        for lines in windows(self._reader, mini_batch, maxi_batch):
+            yield [Pair("", line) for line in lines]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._reader.close()
+
+
 class TabSeparated:
     """Lines `source TAB target`. Raises CgruError for a line with fewer or more tabs."""
 

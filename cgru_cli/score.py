@@ -23,7 +23,7 @@ from .score_options import ScoreOptions
 from .score_output import ScoreLayout
 from .score_request import check, files_of, pairs_of
 from .scoring import ModelScorer, Scoring
-from .translator import SourceReader, check_ensemble, preprocessing_of
+from .translator import SourceReader, check_attention, check_ensemble, preprocessing_of
 from .tuner import Ranking
 
 if TYPE_CHECKING:
@@ -39,10 +39,12 @@ def run(options: ScoreOptions) -> None:
         evaluation.run(options)
         return
     check(options)
-    with pairs_of(options) as pairs:
+    readers = [SourceReader.of(path, options.vocabularies) for path in options.model]
+    one_side = bool(readers) and not any(r.model.structure.type.reads_source for r in readers)
+    with pairs_of(options, one_side=one_side) as pairs:
         ranking = Ranking.asked(options)
-        if options.model:
-            _with_models(pairs, ranking, options)
+        if readers:
+            _with_models(pairs, readers, ranking, options)
             return
         with LineWriter(options.output) as writer:
             ranked = ranking.to(writer)
@@ -51,7 +53,12 @@ def run(options: ScoreOptions) -> None:
             ranked.close(pairs.sentences())
 
 
-def _with_models(pairs: Pairs, ranking: Ranking | None, options: ScoreOptions) -> None:
+def _with_models(
+    pairs: Pairs,
+    readers: Sequence[SourceReader],
+    ranking: Ranking | None,
+    options: ScoreOptions,
+) -> None:
     """Score all pairs; print them, or hand the list with its new features on to be ranked."""
     if ranking:
         options = dataclasses.replace(options, normalize=None)  # what is ranked is divided, later
@@ -59,13 +66,15 @@ def _with_models(pairs: Pairs, ranking: Ranking | None, options: ScoreOptions) -
     columns = 1 if together else len(options.model)
     heatmaps = Heatmaps.of(options, files_of(options), (options.output,))
     starting = runtime.Start()
-    readers = [SourceReader.of(path, options.vocabularies) for path in options.model]
     weights: tuple[float, ...] = ()
     if together:
         check_ensemble(readers)
         sums = bool(options.compat) and PROGRAMS[options.compat].sums
         weights = weights_of(options.weights, options.model, sums=sums)
     layout = _layout(options, readers, columns)
+    with_alignment = layout.layout.alignment is not None or heatmaps.wanted
+    for some in [readers] if together else [[reader] for reader in readers]:
+        check_attention(some, with_alignment)
     models = _scorers(readers, options)
     backward = None
     if options.dual:
@@ -73,7 +82,7 @@ def _with_models(pairs: Pairs, ranking: Ranking | None, options: ScoreOptions) -
     every = [*models, *filter(None, [backward])]
     starting.finish(options.device, options.cpu_threads)
     for model in every:
-        model.begin(with_alignment=layout.layout.alignment is not None or heatmaps.wanted)
+        model.begin(with_alignment=with_alignment)
     with heatmaps, LineWriter(options.output) as writer:
         output = ranking.to(writer) if ranking else writer
         scoring = Scoring(models, weights, layout, options, backward)

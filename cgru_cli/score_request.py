@@ -5,7 +5,7 @@ from __future__ import annotations
 from .errors import UsageError
 from .feature_weights import EQUAL
 from .lines import check_distinct
-from .pairs import NBestList, Pairs, TabSeparated, TwoTexts
+from .pairs import NBestList, OneText, Pairs, TabSeparated, TwoTexts
 from .score_options import COMPARING, EVALUATING, ScoreOptions
 
 
@@ -93,11 +93,21 @@ def _check_filter(options: ScoreOptions) -> None:
             )
 
 
-def pairs_of(options: ScoreOptions) -> Pairs:
-    """What is to be scored. Raises UsageError where the options do not say it."""
+def pairs_of(options: ScoreOptions, *, one_side: bool = False) -> Pairs:
+    """What is to be scored; one_side: by language models alone, which read no source.
+
+    Raises UsageError where the options do not say it.
+    """
     sources, targets = options.source, options.target
+    if one_side and not options.n_best:
+        if sources:
+            raise UsageError(
+                f"--source: {options.model[0]} is a language model and reads none; give its text "
+                "with --target"
+            )
+        return OneText(targets or (None,))
     if options.n_best:
-        if targets or (options.model and not sources):
+        if targets or (options.model and not sources and not one_side):
             raise UsageError("--n-best LIST needs --source, and no --target: the list has them")
         if options.n_best in sources:
             raise UsageError(f"--n-best and --source are both {options.n_best}")

@@ -46,7 +46,7 @@ class Scorer:
     ) -> Scores:
         """source (B,S,F) and target (B,T) int32, ended by EOS; masks (B,S) and (B,T) float32."""
         log_probs, alignment = self._score(source, source_mask, target, target_mask)
-        return Scores(log_probs.numpy(), alignment.numpy() if self._with_alignment else None)
+        return Scores(log_probs.numpy(), alignment.numpy() if tf.is_tensor(alignment) else None)
 
     def _of_batch(
         self, source: tf.Tensor, source_mask: tf.Tensor, target: tf.Tensor, mask: tf.Tensor

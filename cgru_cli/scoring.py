@@ -105,6 +105,8 @@ class Scoring:
         self._costs = np.zeros(self.columns)  # nats, float64
         self._words = np.zeros(len(self._costs), np.int64)
         self._pairs = self._kept = 0
+        reads = [model.reader.model.structure.type.reads_source for model in models]
+        self._first = reads.index(True) if any(reads) else 0  # whose source words are shown
 
     @property
     def max_tokens(self) -> int:
@@ -120,7 +122,8 @@ class Scoring:
             Line(model.source.words(pair.source, number), model.target_words(pair.target, number))
             for model in self.models
         ]
-        if self._with_mean and any(line.source != lines[0].source for line in lines):
+        read = [line.source for line, m in zip(lines, self.models, strict=True) if m.reader.sources]
+        if self._with_mean and any(words != read[0] for words in read):
             raise CgruError(
                 f"line {number + 1}: the models cut the source into different words, so that "
                 "their attention has no mean; score with one after the other"
@@ -138,7 +141,7 @@ class Scoring:
         ]
         shown = list(enumerate(columns))
         if not self._alone:
-            mean = (0, _together(columns, self.weights))
+            mean = (self._first, _together(columns, self.weights))
             shown = [mean, *shown] if self._with_members else [mean]
         hypotheses = [
             [self._hypothesis(line[m], scores, row) for m, scores in shown]
@@ -161,7 +164,7 @@ class Scoring:
             self._kept += bool(kept)
             self._pairs += 1
             return kept
-        return self._layout.pair(number, self._surface(0, line), scored)
+        return self._layout.pair(number, self._surface(self._first, line), scored)
 
     def views(self, line: list[Line], scored: list[Hypothesis]) -> list[View]:
         """What a heat map shows of a pair: all that `batch` gave of it."""
@@ -169,7 +172,7 @@ class Scoring:
         shown = [(m, name, (1.0,)) for m, name in enumerate(names)]
         if not self._alone:
             together = MEAN if len(names) > 1 else names[0]
-            shown = [(0, together, self.weights), *(shown if self._with_members else ())]
+            shown = [(self._first, together, self.weights), *(shown if self._with_members else ())]
         return [
             View.of(
                 name, self._surface(m, line), hypothesis,
@@ -233,9 +236,8 @@ def _a_word(hypothesis: Hypothesis) -> float:
 def _together(columns: Sequence[Scores], weights: Sequence[float]) -> Scores:
     """An ensemble's scores: weighted sums of log-probabilities, the mean of the attentions."""
     log_probs = sum(w * scores.log_probs for w, scores in zip(weights, columns, strict=True))
-    alignment = None
-    if columns[0].alignment is not None:
-        alignment = np.mean([scores.alignment for scores in columns], axis=0, dtype=np.float32)
+    found = [scores.alignment for scores in columns if scores.alignment is not None]
+    alignment = np.mean(found, axis=0, dtype=np.float32) if found else None
     return columns[0]._replace(log_probs=log_probs, alignment=alignment)
 
 

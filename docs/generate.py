@@ -20,7 +20,7 @@ from cgru_cli.options import (
 from cgru_cli.parameter import Dialect, Parameter
 from cgru_cli.prep_options import PrepOptions
 from cgru_cli.score_options import ScoreOptions
-from cgru_cli.structure import Activation, Normalization, Structure
+from cgru_cli.structure import Activation, Encoder, Normalization, Structure, Type, Unit
 from cgru_cli.train_options import TrainOptions
 
 FOLDER = Path(__file__).parent
@@ -99,6 +99,18 @@ FEATURES = {
     "Mixture of two softmaxes": ("", {"mixture": 2}),
     "Lexical model": ("", {"lexical": True}),
     "PReLU readout": ("", {"readout_activation": Activation.PRELU}),
+    "Maxout readout": ("R is twice E.", {"readout_activation": Activation.MAXOUT}),
+    "LSTM cells": ("", {"encoder_unit": Unit.LSTM, "decoder_unit": Unit.LSTM}),
+    "Plain cells": ("tanh or ReLU.", {"encoder_unit": Unit.TANH, "decoder_unit": Unit.TANH}),
+    "Bi-unidirectional encoder": (
+        "Depth 3.", {"encoder": Encoder.BI_UNIDIRECTIONAL, "encoder_depth": 3}),
+    "Type rnnsearch": ("", {"type": Type.RNNSEARCH, "decoder_base_transition": 1}),
+    "Type encdec": ("", {"type": Type.ENCDEC, "decoder_base_transition": 1,
+                         "encoder": Encoder.UNIDIRECTIONAL}),
+    "Type seq2seq": ("", {"type": Type.SEQ2SEQ, "decoder_base_transition": 1,
+                          "encoder": Encoder.REVERSED}),
+    "Type lm": ("", {"type": Type.LM, "decoder_base_transition": 1,
+                     "source_vocabularies": (), "source_embeddings": ()}),
 }  # fmt: skip
 
 
@@ -108,11 +120,12 @@ def names_page() -> str:
     parts.append(
         "Generated from `cgru_cli/names.py`, the one table of parameters. Symbols are those of the "
         "DL4MT cGRU note; primes mark the first cell of the decoder. Shapes are letters: D state, "
-        "C context (2D), A the attention's hidden layer (as wide as C), E target and Es source "
-        "embedding, V target and Vs0, Vs1 source vocabularies, M softmaxes. Gates are stored "
-        "[reset | update]. The path names the Keras variable and the dataset in `.h5`. The name "
-        "of DL4MT and Nematus (Theano) is also the name in cgru's own `.npz`. T marks an array "
-        "that is stored transposed, - one that the dialect has no name for.\n"
+        "C context (2D, or D of one reader), A the attention's hidden layer (as wide as C), "
+        "E target and Es source embedding, R readout, V target and Vs0, Vs1 source vocabularies, "
+        "M softmaxes. Gates are stored [reset | update], an LSTM's blocks [f | i | c | o]. The "
+        "path names the Keras variable and the dataset in `.h5`. The name of DL4MT and Nematus "
+        "(Theano) is also the name in cgru's own `.npz`. T marks an array that is stored "
+        "transposed, - one that the dialect has no name for.\n"
     )
     parts.append("## Shallow\n")
     parts.append(_names(parameters(SHALLOW)))

@@ -57,3 +57,81 @@ def test_trains_resumes_and_translates(
     text = "\n\n" if kind == "lm" else "w1 w2\nw3\n"
     code, output, messages = translate("-m", model, "-k", 2, "--translation-maxlen", 5, text=text)
     assert code == 0 and output.count("\n") == 2, messages
+
+
+@pytest.fixture
+def score(tmp_path, monkeypatch):
+    return in_process("score", tmp_path, monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def language_model(data):
+    """Trained for a few updates, beside the data."""
+    model = data / "lm.npz"
+    texts = ("-t", data / "train.trg", "-v", data / "vocab.trg.json")
+    valid = ("--valid-sets", data / "dev.trg", "--valid-freq", "4u")
+    result = runs.train("-m", model, "--type", "lm", *texts, *valid, *runs.SIZES, "--after", "4u")
+    assert result.code == 0, result.messages
+    return model
+
+
+def test_a_language_model_says_what_its_training_said(data, language_model, score):
+    code, output, _ = score("-m", language_model, "-t", data / "dev.trg", "--summary", "perplexity")
+    last = [r for r in runs.records(language_model, "valid") if r["metric"] == "perplexity"][-1]
+    assert code == 0 and float(output) == pytest.approx(last["value"], rel=1e-5)
+
+
+def test_a_language_model_is_a_feature_and_a_member(data, language_model, score, translate):
+    model = data / "m.npz"
+    trained = runs.train(data, "-m", model, *runs.SIZES, "--valid-freq", "0", "--after", "2u")
+    assert trained.code == 0
+    pairs = ("-s", data / "dev.src", "-t", data / "dev.trg")
+
+    def numbers(*arguments):
+        code, output, messages = score(*arguments)
+        assert code == 0, messages
+        return np.array([[float(x) for x in line.split()] for line in output.splitlines()])
+
+    alone = numbers("-m", language_model, "-t", data / "dev.trg")
+    both = numbers("-m", model, language_model, *pairs)
+    np.testing.assert_allclose(both[:, 1:], alone, atol=1e-5)
+    together = numbers("-m", model, language_model, *pairs, "--weights", 1, 0.3)
+    np.testing.assert_allclose(together[:, 0], both @ [1, 0.3], atol=1e-4)
+    fused = ("-m", model, language_model, "--weights", 1, 0.3, "-k", 3, "--n-best")
+    code, lists, _ = translate(*fused, text="w1 w2\nw3\n")
+    assert code == 0
+    hypotheses = [line.split(" ||| ") for line in lists.splitlines()]
+    (data / "list.src").write_text("w1 w2\nw3\n")
+    (data / "list").write_text(lists)
+    given = ("-m", model, language_model, "-s", data / "list.src", "--n-best", data / "list")
+    code, rescored, messages = score(*given)
+    assert code == 0, messages
+    finished = 0
+    for line, fields in zip(rescored.splitlines(), hypotheses, strict=True):
+        features = line.split(" ||| ")[2].split("=")[1:]
+        own = [float(f.split()[0]) for f in features]
+        if len(fields[1].split()) == 200:  # cut at the limit: it has no EOS to be scored
+            continue
+        finished += 1
+        assert own[-2:] == pytest.approx(own[:2], abs=1e-3)
+        total = own[0] + 0.3 * own[1]
+        assert float(fields[-1]) == pytest.approx(total, abs=1e-3)
+    assert finished
+
+
+def test_what_a_language_model_cannot_do(data, language_model, score, translate):
+    refused = {
+        "reads none": score("-m", language_model, "-s", data / "dev.src", "-t", data / "dev.trg"),
+        "is a language model and translates nothing": translate("-m", language_model, text="W1\n"),
+        "type lm has no attention": translate("-m", language_model, "--alignment", text="\n"),
+    }
+    for message, (code, output, messages) in refused.items():
+        assert code in (1, 2) and message in messages and not output
+
+
+def test_texts_go_on_from_their_beginnings(data, language_model, translate):
+    code, output, _ = translate(
+        "-m", language_model, "--force-decode", "--translation-maxlen", 4, text="W1 W2\n\nW3\n"
+    )
+    lines = output.split("\n")
+    assert code == 0 and lines[0].startswith("W1 W2") and lines[2].startswith("W3")
