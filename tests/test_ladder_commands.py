@@ -97,7 +97,7 @@ def test_a_language_model_is_a_feature_and_a_member(data, language_model, score,
     np.testing.assert_allclose(both[:, 1:], alone, atol=1e-5)
     together = numbers("-m", model, language_model, *pairs, "--weights", 1, 0.3)
     np.testing.assert_allclose(together[:, 0], both @ [1, 0.3], atol=1e-4)
-    fused = ("-m", model, language_model, "--weights", 1, 0.3, "-k", 3, "--n-best")
+    fused = ("-m", model, language_model, "--weights", 1, 0.3, "-k", 3, "-n", 0, "--n-best")
     code, lists, _ = translate(*fused, text="w1 w2\nw3\n")
     assert code == 0
     hypotheses = [line.split(" ||| ") for line in lists.splitlines()]
