@@ -161,9 +161,30 @@ class ModelOptions:
     )  # fmt: skip
     pretrained_model: str | None = option(
         None, "begin from a model of any dialect, its structure and its weights",
-        "--pretrained-model", metavar="MODEL", aliases=("--prior_model",),
+        "--pretrained-model", metavar="MODEL",
     )  # fmt: skip
+    prior_model: str | None = option(
+        None, "a model of the same structure that --map-decay-c draws to; training begins from it "
+        "where no --pretrained-model is named", "--prior-model", metavar="MODEL",
+        aliases=("--prior_model",),
+    )  # fmt: skip
+    right_left: bool = option(
+        False, "sentences are written from their end; translate, score and reranking read and "
+        "print them as they stand", "--right-left", kind=bool,
+    )  # fmt: skip
+    freeze: tuple[str, ...] = option(
+        (), "parameters that stay as they are, by name or path: 'encoder_*', 'decoder/*'",
+        "--freeze", metavar="PATTERN...", many=True,
+    )  # fmt: skip
+    fix_embeddings: bool = option(
+        False, "embeddings stay as they are", "--fix-embeddings", kind=bool
+    )
     embedding_vectors: tuple[str, ...] = option(
         (), "word vectors of source and target to begin from (word2vec's text format)",
         "--embedding-vectors", metavar="SRC TRG", many=True,
     )  # fmt: skip
+
+    @property
+    def begins_from(self) -> str | None:
+        """The model whose weights are the first ones, if they are not new."""
+        return self.pretrained_model or self.prior_model

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from . import model_file, model_vocabularies, word_vectors
-from .errors import CgruError, UsageError, warn
+from .errors import UsageError, warn
 from .initialization import initial_arrays
 from .model_file import Model
 from .settings import Settings
@@ -34,13 +34,15 @@ def begin(options: TrainOptions, texts: Texts) -> Beginning:
     Raises CgruError for files that cannot be read or are none of this model; UsageError for
     options that exclude each other.
     """
-    if options.pretrained_model is None:
+    if options.begins_from is None:
         vocabularies = read_vocabularies(texts, options.dim_vocabs)
         structure = new_structure(options, vocabularies)
         arrays = initial_arrays(structure, options.init, options.seed, options.lstm_forget_bias)
         model = Model(Path(options.model), structure, arrays, "nematus", "npz")
     else:
-        model, vocabularies = _pretrained(options, texts)
+        given = model_file.read(options.begins_from)
+        model, vocabularies = _pretrained(given, options, texts)
+    model.settings.right_left = options.right_left
     model.settings.beam_size, model.settings.normalize = options.beam_size, options.normalize
     notes = []
     if options.embedding_vectors:
@@ -48,12 +50,15 @@ def begin(options: TrainOptions, texts: Texts) -> Beginning:
     return Beginning(model, vocabularies, notes)
 
 
-def _pretrained(options: TrainOptions, texts: Texts) -> tuple[Model, list[Vocabulary]]:
+def _pretrained(
+    given: Model, options: TrainOptions, texts: Texts
+) -> tuple[Model, list[Vocabulary]]:
     """A model that was trained before, as the first of this training."""
-    given = model_file.read(options.pretrained_model)
-    if given.settings.right_left:
-        raise CgruError(
-            f"{given.path}: writes from right to left; models are trained left to right here"
+    if given.settings.right_left != options.right_left:
+        ways = {True: "from the end of a sentence", False: "from the beginning"}
+        raise UsageError(
+            f"{given.path} writes {ways[given.settings.right_left]}; "
+            f"{'leave out' if options.right_left else 'add'} --right-left"
         )
     if given.structure.type is Type.LM and options.type != "lm":
         raise UsageError(f"{given.path} is a language model; --type lm trains on one text")

@@ -59,6 +59,11 @@ class TrainOptions(ModelOptions):
         0.0, "L2 regularisation: times the sum of squares, added to the cost", "--decay-c",
         kind=float, metavar="C", aliases=("--decay_c",),
     )  # fmt: skip
+    map_decay_c: float = option(
+        0.0, "MAP-L2 regularisation: times the sum of squares of the differences from "
+        "--prior-model, added to the cost", "--map-decay-c", kind=float, metavar="C",
+        aliases=("--map_decay_c",),
+    )  # fmt: skip
     optimizer: str = option(
         "adam", "how the gradient is followed", "-o", "--optimizer",
         choices=("adam", "adamw", "sgd", "adagrad", "adadelta", "rmsprop"),
@@ -249,7 +254,6 @@ class TrainOptions(ModelOptions):
 REFUSED_BY_TRAIN = {
     "--reload": "the same command goes on by itself; --pretrained-model begins from another model",
     "--guided-alignment": "alignments do not guide training in this version",
-    "--right-left": "sentences are trained left to right in this version",
     "--data-weighting": "sentences are not weighted in this version",
     "--loss": "cross-entropy is the objective in this version",
     "--objective": "cross-entropy is the objective in this version",
@@ -262,7 +266,6 @@ REFUSED_BY_TRAIN = {
     "--tempdir": "batches are drawn from a file in the folder of the model",
     "--sqlite": "batches are drawn from a file in the folder of the model",
     "--no-restore-corpus": "the position in the data is part of the run",
-    "--map_decay_c": "no prior regularises the weights in this version",
     "--use_dropout": "dropout is on where it has a rate: --dropout-embedding, --dropout-hidden",
     "--rnn_use_dropout": "dropout is on where it has a rate: --dropout-embedding, --dropout-hidden",
     "--no_sort_by_length": "use --maxi-batch-sort none",

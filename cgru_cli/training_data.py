@@ -58,7 +58,7 @@ class Texts:
         vocabularies = tuple(map(Path, options.vocabularies))
         if prepared is not None:
             vocabularies = vocabularies or prepared.vocabularies
-        if not vocabularies and not options.pretrained_model:
+        if not vocabularies and not options.begins_from:
             raise UsageError("name the vocabularies: -v SRC TRG (`cgru prep` makes them)")
         if len(vocabularies) == 1:
             vocabularies *= 2
@@ -74,8 +74,8 @@ class Texts:
         if reference and dev is None:
             raise UsageError("--valid-reference: name the text to validate on with --valid-sets")
         preprocessing = prepared and prepared.preprocessing
-        if options.pretrained_model and preprocessing is None:
-            beside = Path(f"{options.pretrained_model}{PREPROCESSING}")
+        if options.begins_from and preprocessing is None:
+            beside = Path(f"{options.begins_from}{PREPROCESSING}")
             preprocessing = beside if beside.is_file() else None
         return cls(sources, targets, vocabularies, dev, reference, preprocessing).readable()
 
@@ -101,7 +101,7 @@ def _of_one_side(options: TrainOptions, prepared: Texts | None) -> Texts:
     targets = targets or prepared.targets
     if not targets:
         raise UsageError("name the text: cgru train DATA --type lm, or --train-sets TEXT")
-    if not vocabularies and not options.pretrained_model:
+    if not vocabularies and not options.begins_from:
         raise UsageError("name the vocabulary: -v VOCAB (`cgru prep` makes one)")
     dev = (None, Path(valid[0])) if valid else prepared.dev and (None, prepared.dev[1])
     return Texts((), targets, vocabularies, dev, None, prepared.preprocessing).readable()
@@ -203,12 +203,14 @@ def encode(
     """The training text as ids, kept in a folder. Raises CgruError as `encode_corpus` does."""
     *sources, target = vocabularies
     key = " ".join(vocabulary.fingerprint for vocabulary in vocabularies)
+    direction = -1 if options.right_left else 1
+    key += " right-left" * options.right_left
     try:
         return encode_corpus(
             texts.sources,
             texts.targets,
             lambda line: source_ids(sources[0].tokenize(line), sources),
-            lambda line: target.encode(target.tokenize(line)),
+            lambda line: target.encode(target.tokenize(line))[::direction],
             cache,
             max_length=options.max_length,
             crop=options.max_length_crop,

@@ -16,7 +16,8 @@ LM_METRICS = ("cross-entropy", "ce-mean-words", "perplexity")  # of forced decod
 
 _AT_LEAST = {
     "early_stopping": 0, "keep": 0, "disp_first": 0, "after_epochs": 0, "optimizer_delay": 1,
-    "max_nan": 1, "beam_size": 1, "valid_mini_batch": 1, "decay_c": 0, "normalize": 0,
+    "max_nan": 1, "beam_size": 1, "valid_mini_batch": 1, "decay_c": 0, "map_decay_c": 0,
+    "normalize": 0,
     "clip_norm": 0, "lr_decay_start": 1, "lr_decay_freq": 1, "mini_batch": 1,
     "mini_batch_words": 0, "maxi_batch": 1, "max_length": 1, "workspace": 1, "seed": 0,
 }  # fmt: skip
@@ -108,6 +109,8 @@ def _check_numbers(options: TrainOptions) -> None:
     for name in _SHARES:
         if not 0 <= (getattr(options, name) or 0.0) < 1:
             raise UsageError(f"{flag(name)}: from 0 to below 1 is expected")
+    if options.map_decay_c and not options.prior_model:
+        raise UsageError("--map-decay-c draws to a model: name it with --prior-model")
     if options.mini_batch_fit and options.mini_batch_words:
         raise UsageError("--mini-batch-fit and --mini-batch-words exclude each other")
     if options.overwrite and options.keep:

@@ -6,7 +6,7 @@ import importlib.util
 import time
 from typing import TYPE_CHECKING
 
-from . import learning_curves
+from . import adaptation, learning_curves
 from .corpus import Corpus
 from .errors import CgruError
 from .model_file import Model
@@ -38,6 +38,7 @@ def training_step(model: Model, options: TrainOptions, jit: bool) -> TrainingSte
         label_smoothing=options.label_smoothing,
         clip_norm=options.clip_norm,
         decay_c=options.decay_c,
+        map_decay_c=options.map_decay_c,
         smoothing=options.exponential_smoothing,
     )
     return TrainingStep(
@@ -45,6 +46,8 @@ def training_step(model: Model, options: TrainOptions, jit: bool) -> TrainingSte
         optimizer(options.optimizer, options.optimizer_params, options.learn_rate),
         regularization,
         jit=jit,
+        frozen=adaptation.frozen(model, options),
+        prior=adaptation.prior(model, options.prior_model) if options.map_decay_c else None,
     )
 
 
@@ -88,6 +91,7 @@ def validator(
         beam_size=options.beam_size,
         normalize=options.normalize,
         mini_batch=options.valid_mini_batch,
+        right_left=options.right_left,
     )
     preprocessing = texts.preprocessing and Preprocessing.read(texts.preprocessing)
     return Validator(settings, model.structure, sources, target, preprocessing, options.precision)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _FIXED = (
     "optimizer", "optimizer_params", "optimizer_delay", "mini_batch", "mini_batch_words",
     "mini_batch_fit", "maxi_batch", "maxi_batch_sort", "no_shuffle", "max_length",
-    "max_length_crop", "seed",
+    "max_length_crop", "seed", "right_left", "freeze", "fix_embeddings",
 )  # fmt: skip
 
 

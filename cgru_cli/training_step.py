@@ -34,6 +34,7 @@ class Regularization:
     label_smoothing: float = 0.0
     clip_norm: float = 0.0  # 0: not clipped
     decay_c: float = 0.0  # L2: decay_c * sum of squares is added to the cost (Nematus)
+    map_decay_c: float = 0.0  # MAP-L2: of the differences from a prior (Nematus)
     smoothing: float = 0.0  # exponential smoothing of weights; 0: none
 
 
@@ -48,7 +49,9 @@ class TrainingStep:
         *,
         jit: bool,
         frozen: Sequence[str] = (),
+        prior: Mapping[str, np.ndarray] | None = None,
     ):
+        """frozen: names of parameters that stay; prior: what map_decay_c draws to, by name."""
         self.model, self.optimizer, self.regularization = model, optimizer, regularization
         self.jit = jit
         self.trained = {n: v for n, v in model.parameters.items() if n not in frozen}
@@ -58,6 +61,8 @@ class TrainingStep:
             if regularization.smoothing
             else []
         )
+        drawn = prior is not None and regularization.map_decay_c > 0
+        self.prior = [tf.constant(prior[name]) for name in self.trained] if drawn else []
         self.updates = tf.Variable(0, dtype=tf.int64, trainable=False)
         self.loss_scale = LossScale(1024.0 if model.compute_dtype == "float16" else 1.0)
         self._gradients = tf.function(self._of_batch, jit_compile=jit, autograph=False)
@@ -153,12 +158,19 @@ class TrainingStep:
         """Regularise, clip, and follow the gradient where all is finite; returns its norm."""
         how = self.regularization
         variables = list(self.trained.values())
+        if how.decay_c or self.prior:
+            gradients = [gradient * factor for gradient in gradients]
+            factor = tf.ones_like(factor)
         if how.decay_c:
             gradients = [
-                gradient * factor + 2 * how.decay_c * variable.value
+                gradient + 2 * how.decay_c * variable.value
                 for gradient, variable in zip(gradients, variables, strict=True)
             ]
-            factor = tf.ones_like(factor)
+        if self.prior:
+            gradients = [
+                gradient + 2 * how.map_decay_c * (variable.value - prior)
+                for gradient, variable, prior in zip(gradients, variables, self.prior, strict=True)
+            ]
         norm = factor * tf.linalg.global_norm(gradients)
         if how.clip_norm:
             factor *= how.clip_norm / tf.maximum(norm, how.clip_norm)

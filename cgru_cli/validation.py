@@ -58,6 +58,7 @@ class ValidationSettings:
     normalize: float = 1.0
     mini_batch: int = 64
     max_length: int = 1000
+    right_left: bool = False  # whether the model writes from the end
 
     @property
     def translates(self) -> bool:
@@ -137,7 +138,9 @@ class Validator:
                 lambda line: source_ids(sources[0].tokenize(line), sources),
             )
         self._targets = self._encoded(
-            settings.target, target_lines, lambda line: target.encode(target.tokenize(line))
+            settings.target,
+            target_lines,
+            lambda line: self._turned(target.encode(target.tokenize(line))),
         )
         if settings.reference:
             _, self._references = _parallel(settings.source, settings.reference)
@@ -187,9 +190,13 @@ class Validator:
             found = shrinking_beam(lattice, lengths, [limit(n) for n in lengths], how)
             for row, hypotheses in zip(rows, found, strict=True):
                 if hypotheses:  # none where no number is finite
-                    words = self.target.decode(hypotheses[0].words)
+                    words = self._turned(self.target.decode(hypotheses[0].words))
                     texts[row] = self._plain(self.target.detokenize(words))
         return texts
+
+    def _turned(self, words: list) -> list:
+        """From the order of reading to that of writing, and back."""
+        return words[::-1] if self.settings.right_left else words
 
     def _encoded(self, path: Path, lines: list[str], encode: Callable[[str], list]) -> list[list]:
         """Ids of each line, those of long ones cut."""

@@ -179,5 +179,5 @@ def test_one_that_writes_from_right_to_left(tmp_path, monkeypatch):
     read = model_file.read(str(path))
     read.settings.right_left = True
     monkeypatch.setattr(model_file, "read", lambda _: read)
-    with pytest.raises(CgruError, match="writes from right to left"):
+    with pytest.raises(UsageError, match="add --right-left"):
         begun(data, pretrained_model=str(path))

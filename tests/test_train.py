@@ -46,7 +46,10 @@ def test_every_option_is_read(name):
     package = Path(cgru_cli.__file__).parent
     stated = {"train_options.py", "model_options.py", "options.py", "prep_options.py"}
     readers = [path for path in package.glob("train*.py") if path.name not in stated]
-    readers += [package / name for name in ("starting_model.py", "cli.py")]
+    readers += [
+        package / name
+        for name in ("starting_model.py", "structure_options.py", "adaptation.py", "cli.py")
+    ]
     read = re.compile(rf'\b(o|options)\.{name}\b|"{name}"')
     assert any(read.search(path.read_text("utf-8")) for path in readers)
 
@@ -146,7 +149,8 @@ def test_a_look_before(data, model):
         ("DATA -m M --pretrained-model none.npz", 1, "none.npz: no such file"),
         ("DATA -m M --embedding-vectors none none", 1, "none: No such file"),
         ("DATA -m M -v none none", 1, "none: vocabulary not found"),
-        ("DATA -m M --right-left", 2, "--right-left cannot be honoured"),
+        ("DATA -m M --sqlite", 2, "--sqlite cannot be honoured"),
+        ("DATA -m M --map-decay-c 0.1", 2, "name it with --prior-model"),
         ("DATA -m M --valid-script-path /none/script", 1, "/none/script"),
         ("DATA -m M --log /none/log", 1, "/none/log: cannot be written"),
         ("DATA -t BLANK BLANK -m M", 1, "nothing is left of 2 lines"),

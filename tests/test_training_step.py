@@ -30,7 +30,9 @@ START = {"a": [[1.0, -2.0, 0.5]], "b": [3.0, 0.25]}
 class Scripted(TrainingStep):
     """The step of two small parameters, whose costs and gradients are told beforehand."""
 
-    def __init__(self, name="sgd", given=(), frozen=(), compute_dtype="float32", **regularization):
+    def __init__(
+        self, name="sgd", given=(), frozen=(), compute_dtype="float32", prior=None, **regularization
+    ):
         parameters = {n: keras.Variable(np.float32(a), name=n) for n, a in START.items()}
         model = SimpleNamespace(
             parameters=parameters,
@@ -39,7 +41,9 @@ class Scripted(TrainingStep):
             assign=lambda arrays: [v.assign(arrays[n]) for n, v in parameters.items()],
         )
         how = Regularization(**regularization)
-        super().__init__(model, optimizer(name, given, 1.0), how, jit=False, frozen=frozen)
+        super().__init__(
+            model, optimizer(name, given, 1.0), how, jit=False, frozen=frozen, prior=prior
+        )
         self.script = []
 
     def gradients(self, examples, masks):
@@ -89,6 +93,21 @@ def test_an_sgd_update_by_numpy(clip, decay):
     close(step.model.arrays(), {n: start[n] - 0.3 * shrink * g[n] for n in start})
     assert outcome.norm == pytest.approx(norm, rel=1e-6)
     assert outcome.cost == pytest.approx(cost, rel=1e-6) and outcome.applied
+
+
+def test_map_l2_by_numpy():
+    """The gradient of c * |w - prior|^2 is added, of the parameters that are trained."""
+    ((cost, gradients),) = random_script(1)
+    prior = {"a": np.array([[0.5, 1.0, 0.0]], np.float32), "b": np.array([1.0, 2.0], np.float32)}
+    start = {n: np.array(a) for n, a in START.items()}
+    for frozen in ([], ["b"]):
+        step = Scripted(frozen=frozen, prior=prior, map_decay_c=0.2, decay_c=0.05)
+        step.follow((cost, gradients), divisor=4.0, rate=0.3)
+        g = {
+            n: gradients[n] / 4 + 0.1 * start[n] + 0.4 * (start[n] - prior[n])
+            for n in start if n not in frozen
+        }  # fmt: skip
+        close(step.model.arrays(), {n: w - 0.3 * g.get(n, 0) for n, w in start.items()})
 
 
 def test_the_norm_of_zero_is_cut_to_zero():
