@@ -15,6 +15,7 @@ from .patience import LOWER_IS_BETTER
 FORMATS = ("png", "svg")
 
 _UNITS = {
+    "risk": "expected risk",
     "cross-entropy": "cross-entropy (nats a sentence)",
     "ce-mean-words": "cross-entropy (nats a word)",
     "perplexity": "perplexity",

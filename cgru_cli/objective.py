@@ -1,8 +1,12 @@
-"""The training objective: cross-entropy of the words of a batch, with label smoothing."""
+"""The training objectives: cross-entropy of the words of a batch, and expected risk.
+
+Each gives the sum over a batch's sentences, so that batches can be added up.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 import tensorflow as tf
 
@@ -19,26 +23,83 @@ class Examples(NamedTuple):
     target_mask: tf.Tensor  # (B,T) float32
 
 
-def cross_entropy(
-    network: Network, examples: Examples, label_smoothing: float = 0.0, *, packed: bool
-) -> tf.Tensor:
-    """Sum of -log p(y_j | y_<j, x) over the words of a batch, in nats: ().
+class Candidates(NamedTuple):
+    """Translations of G sources, K each, side by side as G*K sentences: the reference first."""
 
-    Label smoothing (Szegedy et al. 2016, as Marian): (1-e) of it, and e of the mean over the
-    vocabulary. packed: only words are read out, no padding; compiled code, whose shapes are fixed,
-    reads out everything.
+    examples: Examples
+    risk: tf.Tensor  # (G,K) float32: of each translation
+    kept: tf.Tensor  # (G,K) float32: 1 for those that the risk is expected over
+
+
+class Objective(Protocol):
+    """What is minimised."""
+
+    def cost(self, network: Network, batch: Any, *, packed: bool) -> tf.Tensor:
+        """The sum over a batch: ().
+
+        packed: only words are read out, no padding; compiled code, whose shapes are fixed, reads
+        out everything.
+        """
+
+
+@dataclass(frozen=True)
+class CrossEntropy:
+    """-log p(y_j | y_<j, x) of every word, in nats.
+
+    With label smoothing (Szegedy et al. 2016, as Marian): (1-e) of it, and e of the mean over the
+    vocabulary.
     """
+
+    label_smoothing: float = 0.0
+
+    def cost(self, network: Network, batch: Examples, *, packed: bool) -> tf.Tensor:
+        """See `Objective`."""
+        costs, _ = costs_of_words(network, batch, self.label_smoothing, packed=packed)
+        return tf.reduce_sum(costs)
+
+
+@dataclass(frozen=True)
+class ExpectedRisk:
+    """Minimum risk training (Shen et al. 2016; Nematus' --objective MRT).
+
+    sum_k Q_k risk_k, Q_k = p(y_k | x)^alpha / sum_l p(y_l | x)^alpha over the kept translations
+    of a source; and, `mix` times, the reference's cross-entropy a word.
+    """
+
+    alpha: float = 0.005
+    mix: float = 0.0
+
+    def cost(self, network: Network, batch: Candidates, *, packed: bool) -> tf.Tensor:
+        """See `Objective`."""
+        costs, sentence = costs_of_words(network, batch.examples, 0.0, packed=packed)
+        shape = tf.shape(batch.risk)
+        sums = tf.math.unsorted_segment_sum(costs, sentence, shape[0] * shape[1])
+        sums = tf.reshape(sums, shape)  # -log p(y_k | x)
+        masked = tf.where(batch.kept > 0, -self.alpha * sums, tf.fill(shape, costs.dtype.min))
+        cost = tf.reduce_sum(tf.nn.softmax(masked) * batch.risk)
+        if self.mix:
+            lengths = tf.reduce_sum(batch.examples.target_mask, axis=1)
+            lengths = tf.reshape(lengths, shape)[:, 0]
+            cost += self.mix * tf.reduce_sum(sums[:, 0] / tf.maximum(lengths, 1))
+        return cost
+
+
+def costs_of_words(
+    network: Network, examples: Examples, label_smoothing: float, *, packed: bool
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Cost of each word in nats, 0 where a position pads, and whose it is: (N,) each."""
     source, source_mask, target, mask = examples
     unrolled = unroll(network, source, source_mask, target, differentiable=True)
     if packed:
         words = Words.of(mask)
         logits = network.read_out(*unrolled.rows(words.index, words.places), words.sentence)
-        targets, weights = words.taken(target), words.taken(mask)
+        targets, weights, sentence = words.taken(target), words.taken(mask), words.sentence
     else:
         logits = network.read_out(*unrolled)
         logits = tf.reshape(logits, [-1, logits.shape[-1]])
         targets, weights = (tf.reshape(tf.transpose(x), [-1]) for x in (target, mask))
-    return tf.reduce_sum(word_costs(logits, targets, label_smoothing) * weights)
+        sentence = tf.range(tf.size(target)) % tf.shape(target)[0]
+    return word_costs(logits, targets, label_smoothing) * weights, sentence
 
 
 def word_costs(logits: tf.Tensor, words: tf.Tensor, label_smoothing: float = 0.0) -> tf.Tensor:

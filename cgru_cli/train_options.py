@@ -51,6 +51,31 @@ class TrainOptions(ModelOptions):
         "ce-mean", "cross-entropy averaged over sentences (Nematus) or words", "--cost-type",
         choices=("ce-mean", "ce-mean-words"),
     )  # fmt: skip
+    objective: str = option(
+        "ce", "what is minimised: cross-entropy, or the expected risk of sampled translations "
+        "(minimum risk training)", "--objective", choices=("ce", "mrt", "CE", "MRT"),
+        aliases=("--loss",),
+    )  # fmt: skip
+    mrt_samples: int = option(
+        100, "translations that are sampled of each source", "--mrt-samples", kind=int,
+        metavar="N", aliases=("--mrt_samples", "--samplesN"),
+    )  # fmt: skip
+    mrt_alpha: float = option(
+        0.005, "sharpness of the distribution over the samples", "--mrt-alpha", kind=float,
+        metavar="A", aliases=("--mrt_alpha",),
+    )  # fmt: skip
+    mrt_loss: str = option(
+        "bleu", "the risk of a translation is 1 less this, by sentence", "--mrt-loss",
+        choices=("bleu", "chrf", "SENTENCEBLEU n=4"), aliases=("--mrt_loss",),
+    )  # fmt: skip
+    mrt_reference: bool = option(
+        False, "the reference is one of the samples", "--mrt-reference", kind=bool,
+        aliases=("--mrt_reference",),
+    )  # fmt: skip
+    mrt_ml_mix: float = option(
+        0.0, "times the reference's cross-entropy a word, added to the risk", "--mrt-ml-mix",
+        kind=float, metavar="X", aliases=("--mrt_ml_mix",),
+    )  # fmt: skip
     label_smoothing: float = option(
         0.0, "share of the probability that all words get", "--label-smoothing", kind=float,
         metavar="P", aliases=("--label_smoothing",),
@@ -249,14 +274,17 @@ class TrainOptions(ModelOptions):
         choices=("auto", "on", "off"),
     )  # fmt: skip
 
+    @property
+    def minimizes_risk(self) -> bool:
+        """Whether training is for minimum risk."""
+        return self.objective in ("mrt", "MRT")
+
 
 # Options of Nematus' and Marian's trainers that are known and cannot be honoured.
 REFUSED_BY_TRAIN = {
     "--reload": "the same command goes on by itself; --pretrained-model begins from another model",
     "--guided-alignment": "alignments do not guide training in this version",
     "--data-weighting": "sentences are not weighted in this version",
-    "--loss": "cross-entropy is the objective in this version",
-    "--objective": "cross-entropy is the objective in this version",
     "--devices": "one device trains; use --device gpu:N",
     "-d": "one device trains; use --device gpu:N",
     "--num-devices": "one device trains; use --device gpu:N",

@@ -23,7 +23,7 @@ from .files import atomic_write
 from .patience import Record
 from .progress import Progress
 
-CostType = Literal["cross-entropy", "ce-mean-words", "perplexity"]
+CostType = Literal["risk", "cross-entropy", "ce-mean-words", "perplexity"]
 
 NORM_WINDOW = 100  # updates that the average of gradient norms looks back
 REDRAW = 0.1  # seconds between two states of the progress line
@@ -70,7 +70,7 @@ class Interval:
 
     def mean_cost(self, kind: CostType) -> float:
         """Cost a sentence, a word, or perplexity; NaN of nothing."""
-        count = self.sentences if kind == "cross-entropy" else self.words
+        count = self.sentences if kind in ("cross-entropy", "risk") else self.words
         mean = self.cost / count if count else math.nan
         if kind != "perplexity":
             return mean

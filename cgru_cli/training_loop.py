@@ -19,7 +19,7 @@ from .train_options import TrainOptions
 from .training_data import Data, Example, Texts, groups
 from .training_log import TrainingLog
 from .training_plan import Plan
-from .training_setup import board, faster_compiled, greeting, training_step, validator
+from .training_setup import board, faster_compiled, greeting, sampler, training_step, validator
 from .training_state import Course, check_same, identity
 
 if TYPE_CHECKING:
@@ -45,10 +45,11 @@ class Training:
         self.begun, self.model, self.corpus = begun, begun.model, corpus
         self.preprocessing = texts.preprocessing
         self.course, self.patience = Course(), plan.patience(options)
-        self.learnt: Example | None = None  # of the last update
+        self.learnt: tuple | None = None  # the last batch of an update, and its dropout
         self.compiled: set[tuple[int, ...]] = set()  # shapes of batches
         self.identity = identity(options, begun, corpus)
         self.jit = self._restore()
+        self.sampler = sampler(self.step, begun, texts, options, self.jit)
         self.saved_updates = self.course.progress.updates
         self.validator = validator(plan, options, texts, begun)
         self.board = board(options, runs)
@@ -137,8 +138,6 @@ class Training:
         """One update, from the batches of a group, and what is said of it."""
         import tensorflow as tf
 
-        from .objective import Examples
-
         course, options = self.course, self.options
         before = course.progress
         if self.jit:
@@ -147,8 +146,9 @@ class Training:
         sentences = sum(example.batch.sentences for example in group)
         words = sum(example.batch.words for example in group)
         try:
+            batches = self._batches(group)
             outcome = self.step.update(
-                [(Examples(*example.batch[:4]), example.masks) for example in group],
+                batches,
                 divisor=sentences if options.cost_type == "ce-mean" else words,
                 rate=self._rate(),
             )
@@ -164,7 +164,7 @@ class Training:
         updates = course.progress.updates
         if outcome.applied:
             course.nan_in_a_row = 0
-            self.learnt = group[-1]
+            self.learnt = batches[-1]
             course.interval = course.interval.add(
                 cost=outcome.cost, words=words, sentences=sentences, seconds=seconds,
                 norm=outcome.norm, updates=updates,
@@ -178,6 +178,20 @@ class Training:
                 f"Ep. {course.progress.epoch} : Up. {updates} : "
                 f"{course.interval.words_per_second:.0f} words/s"
             )
+
+    def _batches(self, group: list[Example]) -> list[tuple]:
+        """The batches of an update as the objective takes them, each with its dropout."""
+        from .objective import Examples
+
+        if not self.sampler:
+            return [(Examples(*example.batch[:4]), example.masks) for example in group]
+        progress = self.course.progress
+        first = progress.epochs * len(self.corpus) + progress.sentences
+        batches = []
+        for example in group:
+            batches += self.sampler(example.batch, example.masks, first)
+            first += example.batch.sentences
+        return batches
 
     def _rate(self) -> float:
         return self.plan.schedule.at(self.course.progress, self.patience.decays)
@@ -217,7 +231,8 @@ class Training:
 
     def _show(self) -> None:
         """The line of what was learnt since the last one."""
-        course, kind, rate = self.course, COST_TYPES[self.options.cost_type], self._rate()
+        course, rate = self.course, self._rate()
+        kind = "risk" if self.sampler else COST_TYPES[self.options.cost_type]
         self.log.training(course.progress, course.interval, kind, rate, show_rate=True)
         if self.board:
             self.board.training(course.progress, course.interval, kind, rate)
@@ -309,12 +324,9 @@ class Training:
         """
         import tensorflow as tf
 
-        from .objective import Examples
-
         if self.learnt is None:
             return self.saved_updates > 0  # as it was saved, if it was
-        examples = Examples(*self.learnt.batch[:4])
-        cost, gradients = self.step.gradients(examples, self.learnt.masks)
+        cost, gradients = self.step.gradients(*self.learnt)
         norm = 0.0 if self.step.loss_scale.dynamic else float(tf.linalg.global_norm(gradients))
         return math.isfinite(float(cost)) and math.isfinite(norm)
 

@@ -17,7 +17,7 @@ LM_METRICS = ("cross-entropy", "ce-mean-words", "perplexity")  # of forced decod
 _AT_LEAST = {
     "early_stopping": 0, "keep": 0, "disp_first": 0, "after_epochs": 0, "optimizer_delay": 1,
     "max_nan": 1, "beam_size": 1, "valid_mini_batch": 1, "decay_c": 0, "map_decay_c": 0,
-    "normalize": 0,
+    "normalize": 0, "mrt_samples": 1, "mrt_alpha": 0, "mrt_ml_mix": 0,
     "clip_norm": 0, "lr_decay_start": 1, "lr_decay_freq": 1, "mini_batch": 1,
     "mini_batch_words": 0, "maxi_batch": 1, "max_length": 1, "workspace": 1, "seed": 0,
 }  # fmt: skip
@@ -109,6 +109,17 @@ def _check_numbers(options: TrainOptions) -> None:
     for name in _SHARES:
         if not 0 <= (getattr(options, name) or 0.0) < 1:
             raise UsageError(f"{flag(name)}: from 0 to below 1 is expected")
+    if options.minimizes_risk and options.type == "lm":
+        raise UsageError(
+            "--objective mrt: a language model translates nothing that could be a risk"
+        )
+    if options.minimizes_risk and options.cost_type != "ce-mean":
+        raise UsageError("--objective mrt: risk is averaged by sentences, not by --cost-type words")
+    if options.minimizes_risk and options.label_smoothing:
+        raise UsageError("--label-smoothing is of cross-entropy, not of --objective mrt")
+    for name in ("mrt_samples", "mrt_alpha", "mrt_loss", "mrt_reference", "mrt_ml_mix"):
+        if getattr(options, name) != getattr(TrainOptions(), name) and not options.minimizes_risk:
+            raise UsageError(f"{flag(name)} means nothing without --objective mrt")
     if options.map_decay_c and not options.prior_model:
         raise UsageError("--map-decay-c draws to a model: name it with --prior-model")
     if options.mini_batch_fit and options.mini_batch_words:

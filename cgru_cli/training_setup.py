@@ -18,6 +18,7 @@ from .training_data import Data, Texts, memory_of_batch
 from .training_plan import Plan
 
 if TYPE_CHECKING:
+    from .minimum_risk import Sampler
     from .summaries import Summaries
     from .training_step import TrainingStep
     from .validation import Validator
@@ -30,12 +31,17 @@ _MORE_COPIES = 4
 def training_step(model: Model, options: TrainOptions, jit: bool) -> TrainingStep:
     """The step, with the model's weights and a new optimizer. Raises UsageError for its numbers."""
     from .model import RecurrentModel
+    from .objective import CrossEntropy, ExpectedRisk
     from .optimizers import optimizer
     from .training_step import Regularization, TrainingStep
 
     policy = options.precision if options.precision == "float32" else f"mixed_{options.precision}"
+    objective = (
+        ExpectedRisk(options.mrt_alpha, options.mrt_ml_mix)
+        if options.minimizes_risk
+        else CrossEntropy(options.label_smoothing)
+    )
     regularization = Regularization(
-        label_smoothing=options.label_smoothing,
         clip_norm=options.clip_norm,
         decay_c=options.decay_c,
         map_decay_c=options.map_decay_c,
@@ -45,10 +51,33 @@ def training_step(model: Model, options: TrainOptions, jit: bool) -> TrainingSte
         RecurrentModel(model.structure, model.arrays, dtype=policy),
         optimizer(options.optimizer, options.optimizer_params, options.learn_rate),
         regularization,
+        objective,
         jit=jit,
         frozen=adaptation.frozen(model, options),
         prior=adaptation.prior(model, options.prior_model) if options.map_decay_c else None,
     )
+
+
+def sampler(
+    step: TrainingStep, begun: Beginning, texts: Texts, options: TrainOptions, jit: bool
+) -> Sampler | None:
+    """What makes the candidates of minimum risk training, where that is done."""
+    if not options.minimizes_risk:
+        return None
+    from .minimum_risk import MinimumRisk, Sampler
+    from .postprocess import join_bpe
+
+    target = begun.vocabularies[-1]
+    how = MinimumRisk(
+        options.mrt_samples,
+        options.mrt_reference,
+        "chrf" if options.mrt_loss == "chrf" else "bleu",
+    )
+
+    def join(words: list[str]) -> str:
+        return join_bpe(target.detokenize(words[::-1] if options.right_left else words))
+
+    return Sampler(step.model, target, how, options.seed, grid=jit, join=join)
 
 
 def faster_compiled(model: Model, options: TrainOptions, corpus: Corpus) -> bool:

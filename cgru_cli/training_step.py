@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import keras
 import numpy as np
@@ -16,7 +16,7 @@ import tensorflow as tf
 
 from .model import RecurrentModel
 from .network import Network
-from .objective import Examples, cross_entropy
+from .objective import CrossEntropy, Objective
 
 
 class Outcome(NamedTuple):
@@ -31,7 +31,6 @@ class Outcome(NamedTuple):
 class Regularization:
     """What is done to the gradient and the weights beside following them."""
 
-    label_smoothing: float = 0.0
     clip_norm: float = 0.0  # 0: not clipped
     decay_c: float = 0.0  # L2: decay_c * sum of squares is added to the cost (Nematus)
     map_decay_c: float = 0.0  # MAP-L2: of the differences from a prior (Nematus)
@@ -46,6 +45,7 @@ class TrainingStep:
         model: RecurrentModel,
         optimizer: keras.optimizers.Optimizer,
         regularization: Regularization,
+        objective: Objective | None = None,
         *,
         jit: bool,
         frozen: Sequence[str] = (),
@@ -53,7 +53,7 @@ class TrainingStep:
     ):
         """frozen: names of parameters that stay; prior: what map_decay_c draws to, by name."""
         self.model, self.optimizer, self.regularization = model, optimizer, regularization
-        self.jit = jit
+        self.objective, self.jit = objective or CrossEntropy(), jit
         self.trained = {n: v for n, v in model.parameters.items() if n not in frozen}
         optimizer.build(list(self.trained.values()))
         self.smoothed = (
@@ -71,11 +71,14 @@ class TrainingStep:
         self._update = tf.function(self._apply, autograph=False)
 
     def gradients(
-        self, examples: Examples, masks: Mapping[str, np.ndarray]
+        self, examples: Any, masks: Mapping[str, np.ndarray]
     ) -> tuple[tf.Tensor, list[tf.Tensor]]:
-        """Sum of a batch's costs, and its gradient for each trained parameter."""
+        """Sum of a batch's costs, and its gradient for each trained parameter.
+
+        examples: a batch as the objective takes it.
+        """
         arguments = (
-            Examples(*map(tf.convert_to_tensor, examples)),
+            tf.nest.map_structure(tf.convert_to_tensor, examples),
             {name: tf.convert_to_tensor(mask) for name, mask in masks.items()},
             tf.constant(self.loss_scale.scale),
         )
@@ -88,7 +91,7 @@ class TrainingStep:
 
     def update(
         self,
-        batches: Sequence[tuple[Examples, Mapping[str, np.ndarray]]],
+        batches: Sequence[tuple[Any, Mapping[str, np.ndarray]]],
         divisor: float,
         rate: float,
     ) -> Outcome:
@@ -141,7 +144,7 @@ class TrainingStep:
         self.loss_scale.restore(state["loss_scale"])
 
     def _of_batch(
-        self, examples: Examples, masks: dict[str, tf.Tensor], scale: tf.Tensor
+        self, examples: Any, masks: dict[str, tf.Tensor], scale: tf.Tensor
     ) -> tuple[tf.Tensor, list[tf.Tensor]]:
         model = self.model
         arrays = {name: variable.value for name, variable in model.parameters.items()}
@@ -149,8 +152,7 @@ class TrainingStep:
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(values)
             network = Network(model.structure, arrays, model.compute_dtype, masks)
-            smoothing = self.regularization.label_smoothing
-            cost = scale * cross_entropy(network, examples, smoothing, packed=not self.jit)
+            cost = scale * self.objective.cost(network, examples, packed=not self.jit)
         gradients = tape.gradient(cost, values, unconnected_gradients="zero")
         return cost, [tf.convert_to_tensor(gradient) for gradient in gradients]
 
@@ -226,10 +228,12 @@ def _any(arguments: tuple) -> tuple:
         unknown = tensor.shape.rank - len(width)
         return tf.TensorSpec([None] * unknown + list(width), tensor.dtype)
 
-    source, *others = examples
+    def of_batch(tensor: tf.Tensor) -> tf.TensorSpec:
+        return spec(tensor, *tensor.shape[2:])  # of a source its factors
+
     words = ("source", "target")
     return (
-        Examples(spec(source, source.shape[-1]), *map(spec, others)),
+        tf.nest.map_structure(of_batch, examples),
         {
             name: spec(mask) if name in words else spec(mask, mask.shape[-1])
             for name, mask in masks.items()

@@ -9,7 +9,7 @@ from cgru_cli.dropout import Rates, masks
 from cgru_cli.forced import force_decode
 from cgru_cli.names import parameters
 from cgru_cli.network import Network
-from cgru_cli.objective import Examples, cross_entropy
+from cgru_cli.objective import CrossEntropy, Examples
 from cgru_cli.structure import Normalization
 
 # What is multiplied in the shallow model, by what Nematus drops before it.
@@ -224,9 +224,9 @@ def test_the_network_with_masks_by_hand(rates):
     ]
     network = Network(STRUCTURE, arrays, masks=given)
     for packed in (True, False):
-        found = float(cross_entropy(network, examples, packed=packed))
+        found = float(CrossEntropy().cost(network, examples, packed=packed))
         assert found == pytest.approx(sum(costs), rel=1e-6)
-    plain = float(cross_entropy(Network(STRUCTURE, arrays), examples, packed=True))
+    plain = float(CrossEntropy().cost(Network(STRUCTURE, arrays), examples, packed=True))
     assert plain != pytest.approx(sum(costs), rel=1e-3)
     with double_precision():
         tensors = {n: tf.constant(a, tf.float64) for n, a in arrays.items()}
@@ -248,8 +248,10 @@ def test_dropped_words_are_as_if_their_embeddings_were_zeros():
     }
     zeroed = {name: array.copy() for name, array in arrays.items()}
     zeroed["Wemb"][6] = zeroed["Wemb_dec"][3] = 0
-    expected = float(cross_entropy(Network(STRUCTURE, zeroed), examples, packed=True))
-    found = float(cross_entropy(Network(STRUCTURE, arrays, masks=given), examples, packed=True))
+    expected = float(CrossEntropy().cost(Network(STRUCTURE, zeroed), examples, packed=True))
+    found = float(
+        CrossEntropy().cost(Network(STRUCTURE, arrays, masks=given), examples, packed=True)
+    )
     assert found == pytest.approx(expected, rel=1e-6)
 
 
@@ -262,8 +264,10 @@ def test_masks_of_ones_change_nothing(changes):
     sizes = (*examples.source_mask.shape, examples.target.shape[1])
     given = masks(structure, Rates(0.5, 0.5, 0.5, 0.5, 0.5), np.random.default_rng(0), *sizes)
     ones = {name: np.ones_like(mask) for name, mask in given.items()}
-    expected = float(cross_entropy(Network(structure, arrays), examples, packed=True))
-    found = float(cross_entropy(Network(structure, arrays, masks=ones), examples, packed=True))
+    expected = float(CrossEntropy().cost(Network(structure, arrays), examples, packed=True))
+    found = float(
+        CrossEntropy().cost(Network(structure, arrays, masks=ones), examples, packed=True)
+    )
     assert found == pytest.approx(expected, rel=1e-6)
 
 
@@ -279,11 +283,11 @@ def test_the_lexical_model_reads_embeddings_of_its_own():
     examples = batch()
     masked = Network(structure, arrays, masks={"lexical": np.tile(m, (len(SENTENCES), 1))})
     costs = [
-        cross_entropy(network, examples, packed=packed).numpy()
+        CrossEntropy().cost(network, examples, packed=packed).numpy()
         for network in (masked, Network(structure, scaled))
         for packed in (False, True)
     ]
     assert costs == pytest.approx([costs[0]] * 4, rel=1e-5)
     assert costs[0] != pytest.approx(
-        cross_entropy(Network(structure, arrays), examples, packed=True).numpy(), rel=1e-4
+        CrossEntropy().cost(Network(structure, arrays), examples, packed=True).numpy(), rel=1e-4
     )

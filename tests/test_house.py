@@ -55,6 +55,7 @@ LATE = {
     "learning_curves": {"matplotlib"},
     "evaluation": {"sacrebleu"},
     "validation": {"sacrebleu"},
+    "minimum_risk": {"sacrebleu"},
     "moses": {"sacremoses"},
     "subwords": {"subword_nmt"},
     "tuning": {"sacrebleu", "scipy"},

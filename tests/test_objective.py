@@ -9,7 +9,7 @@ from models import EOS, pad_source, pad_target, random_arrays, reference, struct
 
 from cgru_cli.dropout import Rates, masks
 from cgru_cli.network import Network
-from cgru_cli.objective import Examples, cross_entropy, word_costs
+from cgru_cli.objective import CrossEntropy, Examples, word_costs
 
 SCALES = (1e-3, 1.0, 30.0, 1e4)
 SMOOTHINGS = (0.0, 0.1, 0.5, 0.9)
@@ -133,7 +133,7 @@ def by_oracle(structure, arrays, some, smoothing):
 
 def cost(structure, arrays, examples, smoothing=0.0, packed=True, dropped=None):
     network = Network(structure, arrays, masks=dropped)
-    return cross_entropy(network, examples, smoothing, packed=packed)
+    return CrossEntropy(smoothing).cost(network, examples, packed=packed)
 
 
 @pytest.mark.parametrize("name", NAMED)

@@ -43,8 +43,7 @@ def model(tmp_path):
 def test_every_option_is_read(name):
     if name == "keep_best":  # what is done in any case
         return
-    if name == "pretrained_model":
-        name = "begins_from"
+    name = {"pretrained_model": "begins_from", "objective": "minimizes_risk"}.get(name, name)
     package = Path(cgru_cli.__file__).parent
     stated = {"train_options.py", "model_options.py", "options.py", "prep_options.py"}
     readers = [path for path in package.glob("train*.py") if path.name not in stated]

@@ -19,7 +19,7 @@ from cgru_cli.dropout import Rates, masks
 from cgru_cli.forced import force_decode
 from cgru_cli.model import RecurrentModel
 from cgru_cli.network import Network
-from cgru_cli.objective import Examples
+from cgru_cli.objective import CrossEntropy, Examples
 from cgru_cli.optimizers import optimizer
 from cgru_cli.training_step import LossScale, Regularization, TrainingStep
 
@@ -287,7 +287,8 @@ def test_the_state_of_another_training_is_refused():
 STRUCTURE = tiny()
 LENGTHS = ((3, 4), (1, 1), (5, 2), (2, 6))
 RATES = Rates(0.2, 0.2, 0.1, 0.1)
-HOW = Regularization(label_smoothing=0.1, clip_norm=0.5, smoothing=0.1)
+HOW = Regularization(clip_norm=0.5, smoothing=0.1)
+SMOOTHED = CrossEntropy(label_smoothing=0.1)
 
 
 def examples(seed=0, rows=slice(None)):
@@ -311,7 +312,7 @@ BATCHES = [(examples(seed), dropped(RATES, seed)) for seed in range(3)]
 def traced(name, jit=False, dtype="float32"):
     """A step and the state it begins with: tracing is what takes time."""
     model = RecurrentModel(STRUCTURE, random_arrays(STRUCTURE), dtype=dtype)
-    step = TrainingStep(model, optimizer(name, (), 0.1), HOW, jit=jit)
+    step = TrainingStep(model, optimizer(name, (), 0.1), HOW, SMOOTHED, jit=jit)
     return step, step.state()
 
 
