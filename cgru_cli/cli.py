@@ -106,8 +106,14 @@ class Group(click.Group):
     """Errors become messages and exit codes here and nowhere else."""
 
     def invoke(self, ctx: click.Context) -> Any:
+        from .lines import OutputClosed
+        from .signals import stop_cleanly
+
         try:
-            return super().invoke(ctx)
+            with stop_cleanly():
+                return super().invoke(ctx)
+        except OutputClosed:  # nobody reads on, as behind `| head`
+            return None
         except CgruError as error:
             click.echo(f"cgru: {error}", err=True)
             ctx.exit(2 if isinstance(error, UsageError) else 1)
@@ -116,7 +122,7 @@ class Group(click.Group):
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="cgru")
 def main() -> None:
-    """Recurrent neural machine translation: run, convert and train conditional GRU models."""
+    """Recurrent neural machine translation: prepare, train, translate, score, convert."""
 
 
 @main.command(cls=Command, options=ConvertOptions)
@@ -144,15 +150,9 @@ def prep(folder: str | None, options: PrepOptions) -> None:
 
     The same command again does nothing, or goes on where it was interrupted.
     """
-    from .lines import OutputClosed
     from .prep import run
-    from .signals import stop_cleanly
 
-    try:
-        with stop_cleanly():
-            run(folder, options)
-    except OutputClosed:
-        return
+    run(folder, options)
 
 
 @main.command(cls=Command, options=TranslateOptions, refused=REFUSED_BY_TRANSLATE)
@@ -165,15 +165,9 @@ def translate(options: TranslateOptions) -> None:
     The model's dialect, configuration and vocabularies are found by themselves, and decide the
     defaults. Long options of Nematus and Marian are understood.
     """
-    from .lines import OutputClosed
-    from .signals import stop_cleanly
     from .translate import run
 
-    try:
-        with stop_cleanly():
-            run(options)
-    except OutputClosed:  # nobody reads on, as behind `| head`
-        return
+    run(options)
 
 
 @main.command(cls=Command, options=ScoreOptions, refused=REFUSED_BY_SCORE)
@@ -188,15 +182,9 @@ def score(options: ScoreOptions) -> None:
     The model's dialect, configuration and vocabularies are found by themselves. Long options of
     Nematus and Marian are understood.
     """
-    from .lines import OutputClosed
     from .score import run
-    from .signals import stop_cleanly
 
-    try:
-        with stop_cleanly():
-            run(options)
-    except OutputClosed:
-        return
+    run(options)
 
 
 @main.command(cls=Command, options=TrainOptions, refused=REFUSED_BY_TRAIN, configured=True)
@@ -210,11 +198,9 @@ def train(data: str | None, options: TrainOptions) -> None:
 
     DATA is a folder that `cgru prep` made; text and vocabularies may be named by options instead.
     """
-    from .signals import stop_cleanly
     from .train import run
 
-    with stop_cleanly():
-        run(options, data)
+    run(options, data)
 
 
 if __name__ == "__main__":

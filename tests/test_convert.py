@@ -1,7 +1,9 @@
 """`cgru convert`: what it prints, writes, compares, averages and refuses."""
 
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -186,6 +188,22 @@ def test_force(model, tmp_path):
     assert out.read_bytes() == b"precious"
     assert run(model, out, "--force", "--verify").exit_code == 0
     assert run(model, model, "--force").exit_code == 1
+
+
+@pytest.mark.parametrize(("signum", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_leaves_nothing_behind(model, tmp_path, monkeypatch, signum, code):
+    written = np.lib.format.write_array
+
+    def interrupted(*arguments, **more):
+        written(*arguments, **more)
+        os.kill(os.getpid(), signum)
+
+    monkeypatch.setattr(np.lib.format, "write_array", interrupted)
+    out = tmp_path / "out"
+    out.mkdir()
+    result = run(model, out / "m.npz")
+    assert result.exit_code == code
+    assert not [path for path in out.iterdir() if "npz" in path.name and path.suffix != ".json"]
 
 
 def test_what_cannot_be_held_is_named(tmp_path):

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from cgru_cli import training_setup
 from cgru_cli.errors import CgruError
+from cgru_cli.objective import CrossEntropy, ExpectedRisk
 from cgru_cli.starting_model import begin
 from cgru_cli.train_options import TrainOptions
 from cgru_cli.training_data import Texts, encode
@@ -38,13 +39,10 @@ def given(tmp_path_factory):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({}, {"label_smoothing": 0, "clip_norm": 1, "decay_c": 0, "smoothing": 0}),
+        ({}, {"clip_norm": 1, "decay_c": 0, "map_decay_c": 0, "smoothing": 0}),
         (
-            {
-                "label_smoothing": 0.1, "clip_norm": 0.5, "decay_c": 1e-3,
-                "exponential_smoothing": 0.2,
-            },
-            {"label_smoothing": 0.1, "clip_norm": 0.5, "decay_c": 1e-3, "smoothing": 0.2},
+            {"clip_norm": 0.5, "decay_c": 1e-3, "exponential_smoothing": 0.2},
+            {"clip_norm": 0.5, "decay_c": 1e-3, "map_decay_c": 0, "smoothing": 0.2},
         ),
     ],
 )  # fmt: skip
@@ -52,6 +50,18 @@ def test_what_is_done_to_the_gradient(given, options, expected):
     step = training_step(given[2].model, TrainOptions(**options), jit=False)
     assert vars(step.regularization) == expected
     assert bool(step.smoothed) == bool(expected["smoothing"])
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, CrossEntropy()),
+        ({"label_smoothing": 0.1}, CrossEntropy(0.1)),
+        ({"objective": "MRT", "mrt_alpha": 0.1, "mrt_ml_mix": 0.2}, ExpectedRisk(0.1, 0.2)),
+    ],
+)
+def test_what_is_minimised(given, options, expected):
+    assert training_step(given[2].model, TrainOptions(**options), jit=False).objective == expected
 
 
 @pytest.mark.parametrize(
