@@ -19,7 +19,7 @@ from cgru_cli.plan import Plan
 from cgru_cli.postprocess import join_bpe
 from cgru_cli.preprocessing import Preprocessing, Settings
 from cgru_cli.settings import Settings as Configuration
-from cgru_cli.translator import SourceReader, Translator
+from cgru_cli.translator import Request, SourceReader, Translator
 from cgru_cli.validation import ValidationSettings, Validator
 from cgru_cli.vocabulary import Vocabulary
 
@@ -63,7 +63,11 @@ def translated(arrays, lines, join=True, **options):
     texts = []
     for number, line in enumerate(lines):
         words = translator.lines.words(line, number)
-        text, _ = translator.batch([number], [words])[0] if words else translator.empty(number)
+        text, _ = (
+            translator.batch([number], [Request(words, [])])[0]
+            if words
+            else translator.empty(number)
+        )
         texts.append(text.removesuffix("\n"))
     return texts
 
