@@ -1,4 +1,4 @@
-"""The training objective: cross-entropy of the words of a batch, with label smoothing."""
+"""The training objective: cross-entropy of a batch's words, label smoothing, guided attention."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from .forced import Words, unroll
+from .guided_attention import Guide, attention_costs
 from .network import Network
 
 
@@ -17,28 +18,42 @@ class Examples(NamedTuple):
     source_mask: tf.Tensor  # (B,S) float32
     target: tf.Tensor  # (B,T) int32
     target_mask: tf.Tensor  # (B,T) float32
+    weights: tf.Tensor | tuple = ()  # (B,T) float32 of words' costs; () where all are 1
+    shares: tf.Tensor | tuple = ()  # (B,T,S) float32 of aligned words; () without alignments
 
 
 def cross_entropy(
-    network: Network, examples: Examples, label_smoothing: float = 0.0, *, packed: bool
+    network: Network,
+    examples: Examples,
+    label_smoothing: float = 0.0,
+    guide: Guide | None = None,
+    *,
+    packed: bool,
 ) -> tf.Tensor:
     """Sum of -log p(y_j | y_<j, x) over the words of a batch, in nats: ().
 
     Label smoothing (Szegedy et al. 2016, as Marian): (1-e) of it, and e of the mean over the
-    vocabulary. packed: only words are read out, no padding; compiled code, whose shapes are fixed,
+    vocabulary. guide: what the attention should be adds its own cost to each word's. Weights
+    multiply both, so that a sentence of weight 0 might as well not be there; Marian's multiply the
+    first alone. packed: only words are read out, no padding; compiled code, whose shapes are fixed,
     reads out everything.
     """
-    source, source_mask, target, mask = examples
+    source, source_mask, target, mask, weights, shares = examples
     unrolled = unroll(network, source, source_mask, target, differentiable=True)
+    weights = mask if isinstance(weights, tuple) else mask * weights
     if packed:
         words = Words.of(mask)
         logits = network.read_out(*unrolled.rows(words.index, words.places), words.sentence)
-        targets, weights = words.taken(target), words.taken(mask)
+        targets, of_words = words.taken(target), words.taken(weights)
     else:
         logits = network.read_out(*unrolled)
         logits = tf.reshape(logits, [-1, logits.shape[-1]])
-        targets, weights = (tf.reshape(tf.transpose(x), [-1]) for x in (target, mask))
-    return tf.reduce_sum(word_costs(logits, targets, label_smoothing) * weights)
+        targets, of_words = (tf.reshape(tf.transpose(x), [-1]) for x in (target, weights))
+    cost = tf.reduce_sum(word_costs(logits, targets, label_smoothing) * of_words)
+    if guide is not None and guide.weight:
+        of_attention = attention_costs(unrolled.alignment(), shares, guide.cost)
+        cost += guide.weight * tf.reduce_sum(of_attention * weights)
+    return cost
 
 
 def word_costs(logits: tf.Tensor, words: tf.Tensor, label_smoothing: float = 0.0) -> tf.Tensor:

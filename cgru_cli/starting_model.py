@@ -41,6 +41,7 @@ def begin(options: TrainOptions, texts: Texts) -> Beginning:
         model = Model(Path(options.model), structure, arrays, "nematus", "npz")
     else:
         model, vocabularies = _pretrained(options, texts)
+    _check_guided(options, model.structure.type)
     model.settings.beam_size, model.settings.normalize = options.beam_size, options.normalize
     notes = []
     if options.embedding_vectors:
@@ -72,6 +73,12 @@ def _pretrained(options: TrainOptions, texts: Texts) -> tuple[Model, list[Vocabu
         settings=Settings(program=given.settings.program),
     )
     return model, vocabularies
+
+
+def _check_guided(options: TrainOptions, kind: Type) -> None:
+    """Raises UsageError for alignments that no attention of this model could follow."""
+    if options.alignments and not kind.attends:
+        raise UsageError(f"--guided-alignment: {kind} has no attention to be guided")
 
 
 def _check_prepared(vocabularies: Sequence[Vocabulary], texts: Texts, given: Model) -> None:

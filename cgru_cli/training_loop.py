@@ -148,7 +148,7 @@ class Training:
         words = sum(example.batch.words for example in group)
         try:
             outcome = self.step.update(
-                [(Examples(*example.batch[:4]), example.masks) for example in group],
+                [(Examples(*example.batch.arrays), example.masks) for example in group],
                 divisor=sentences if options.cost_type == "ce-mean" else words,
                 rate=self._rate(),
             )
@@ -313,7 +313,7 @@ class Training:
 
         if self.learnt is None:
             return self.saved_updates > 0  # as it was saved, if it was
-        examples = Examples(*self.learnt.batch[:4])
+        examples = Examples(*self.learnt.batch.arrays)
         cost, gradients = self.step.gradients(examples, self.learnt.masks)
         norm = 0.0 if self.step.loss_scale.dynamic else float(tf.linalg.global_norm(gradients))
         return math.isfinite(float(cost)) and math.isfinite(norm)

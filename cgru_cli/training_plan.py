@@ -19,6 +19,7 @@ _AT_LEAST = {
     "max_nan": 1, "beam_size": 1, "valid_mini_batch": 1, "decay_c": 0, "normalize": 0,
     "clip_norm": 0, "lr_decay_start": 1, "lr_decay_freq": 1, "mini_batch": 1,
     "mini_batch_words": 0, "maxi_batch": 1, "max_length": 1, "workspace": 1, "seed": 0,
+    "guided_alignment_weight": 0,
 }  # fmt: skip
 _SHARES = (
     "label_smoothing", "exponential_smoothing", "dropout_embedding", "dropout_hidden",
@@ -30,6 +31,9 @@ _NEEDS = {
     "lr_decay_start": "lr_decay",
     "lr_decay_freq": "lr_decay",
     "lr_decay_strategy": "lr_decay",
+    "guided_alignment_cost": "guided_alignment",
+    "guided_alignment_weight": "guided_alignment",
+    "data_weighting_type": "data_weighting",
 }
 
 

@@ -14,6 +14,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from .guided_attention import Guide
 from .model import RecurrentModel
 from .network import Network
 from .objective import Examples, cross_entropy
@@ -35,6 +36,7 @@ class Regularization:
     clip_norm: float = 0.0  # 0: not clipped
     decay_c: float = 0.0  # L2: decay_c * sum of squares is added to the cost (Nematus)
     smoothing: float = 0.0  # exponential smoothing of weights; 0: none
+    guide: Guide | None = None  # what attention is guided by
 
 
 class TrainingStep:
@@ -70,7 +72,7 @@ class TrainingStep:
     ) -> tuple[tf.Tensor, list[tf.Tensor]]:
         """Sum of a batch's costs, and its gradient for each trained parameter."""
         arguments = (
-            Examples(*map(tf.convert_to_tensor, examples)),
+            tf.nest.map_structure(tf.convert_to_tensor, examples),
             {name: tf.convert_to_tensor(mask) for name, mask in masks.items()},
             tf.constant(self.loss_scale.scale),
         )
@@ -144,8 +146,10 @@ class TrainingStep:
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(values)
             network = Network(model.structure, arrays, model.compute_dtype, masks)
-            smoothing = self.regularization.label_smoothing
-            cost = scale * cross_entropy(network, examples, smoothing, packed=not self.jit)
+            how = self.regularization
+            cost = scale * cross_entropy(
+                network, examples, how.label_smoothing, how.guide, packed=not self.jit
+            )
         gradients = tape.gradient(cost, values, unconnected_gradients="zero")
         return cost, [tf.convert_to_tensor(gradient) for gradient in gradients]
 
@@ -217,7 +221,7 @@ def _any(arguments: tuple) -> tuple:
     source, *others = examples
     words = ("source", "target")
     return (
-        Examples(spec(source, source.shape[-1]), *map(spec, others)),
+        Examples(spec(source, source.shape[-1]), *tf.nest.map_structure(spec, others)),
         {
             name: spec(mask) if name in words else spec(mask, mask.shape[-1])
             for name, mask in masks.items()

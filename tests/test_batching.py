@@ -132,6 +132,8 @@ def corpus(sources, targets, factors=1):
         factors=factors,
         source=lambda i: np.array(sources[i], np.int32).reshape(-1, factors),
         target=lambda i: np.array(targets[i], np.int32),
+        alignments=None,
+        weights=None,
     )
 
 
@@ -166,6 +168,8 @@ def test_the_target_alone():
         factors=0,
         source=lambda i: np.zeros((0, 0), np.int32),
         target=lambda i: np.array([4, 5], np.int32),
+        alignments=None,
+        weights=None,
     )
     batch = make_batch(data, [0], grid=False)
     assert batch.source.shape == (1, 1, 0)

@@ -176,9 +176,9 @@ def test_sentences_that_are_padding_cost_nothing():
     structure = tiny()
     arrays, some = random_arrays(structure), pairs(structure)
     examples = batch(some)
-    empty = Examples(*(tf.zeros_like(x) for x in examples))
+    empty = tf.nest.map_structure(tf.zeros_like, examples)
     empty = empty._replace(source_mask=tf.one_hot([0] * len(some), examples.source.shape[1]))
-    both = Examples(*(tf.concat(pair, axis=0) for pair in zip(examples, empty, strict=True)))
+    both = tf.nest.map_structure(lambda *pair: tf.concat(pair, axis=0), examples, empty)
     expected = float(cost(structure, arrays, examples))
     for packed in (True, False):
         assert float(cost(structure, arrays, both, packed=packed)) == pytest.approx(
