@@ -286,7 +286,7 @@ class Updates:
         clock, lengths = Clock(), []
         with Ahead(itertools.islice(self.examples, count)) as examples, clock:
             for batch, masks in examples:
-                self.step.update([(Examples(*batch[:4]), masks)], batch.sentences, 0.0001)
+                self.step.update([(Examples(*batch.arrays), masks)], batch.sentences, 0.0001)
                 lengths.append((int(batch.source_mask.sum()), batch.words))
                 self.words += sum(lengths[-1])
                 self.positions += batch.source_mask.size + batch.target_mask.size

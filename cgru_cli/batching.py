@@ -149,6 +149,13 @@ class Batch(NamedTuple):
     target_mask: np.ndarray  # (B,T) float32
     sentences: int  # rows that do not pad
     words: int  # of their targets, EOS counted
+    weights: np.ndarray | tuple[()] = ()  # (B,T) float32 of words' costs; () where all are 1
+    shares: np.ndarray | tuple[()] = ()  # (B,T,S) float32 of aligned words; () without alignments
+
+    @property
+    def arrays(self) -> tuple[np.ndarray | tuple[()], ...]:
+        """What a device needs of it, in the order of `objective.Examples`."""
+        return *self[:4], self.weights, self.shares
 
 
 def make_batch(
@@ -167,6 +174,14 @@ def make_batch(
         target[row, : lengths[row, 1] - 1] = corpus.target(pair)
     source_mask = mask(lengths[:, 0], longest[0], rows)
     source_mask[len(lengths) :, 0] = 1.0
+    weights = shares = ()
+    if corpus.weights is not None:
+        weights = np.ones((rows, longest[1]), np.float32)
+        for row, pair in enumerate(pairs):
+            words = lengths[row, 1]
+            weights[row, :words] = corpus.weights.of(pair, words)
+    if corpus.alignments is not None:
+        shares = corpus.alignments.shares(pairs, (rows, longest[1], longest[0]))
     return Batch(
         source,
         source_mask,
@@ -174,6 +189,8 @@ def make_batch(
         mask(lengths[:, 1], longest[1], rows),
         len(lengths),
         int(lengths[:, 1].sum()),
+        weights,
+        shares,
     )
 
 

@@ -1,4 +1,4 @@
-"""The training objectives: cross-entropy of the words of a batch, and expected risk.
+"""The training objectives: cross-entropy, with guided attention, and expected risk.
 
 Each gives the sum over a batch's sentences, so that batches can be added up.
 """
@@ -10,7 +10,8 @@ from typing import Any, NamedTuple, Protocol
 
 import tensorflow as tf
 
-from .forced import Words, unroll
+from .forced import Unrolled, Words, unroll
+from .guided_attention import Guide, attention_costs
 from .network import Network
 
 
@@ -21,6 +22,8 @@ class Examples(NamedTuple):
     source_mask: tf.Tensor  # (B,S) float32
     target: tf.Tensor  # (B,T) int32
     target_mask: tf.Tensor  # (B,T) float32
+    weights: tf.Tensor | tuple = ()  # (B,T) float32 of words' costs; () where all are 1
+    shares: tf.Tensor | tuple = ()  # (B,T,S) float32 of aligned words; () without alignments
 
 
 class Candidates(NamedTuple):
@@ -47,15 +50,23 @@ class CrossEntropy:
     """-log p(y_j | y_<j, x) of every word, in nats.
 
     With label smoothing (Szegedy et al. 2016, as Marian): (1-e) of it, and e of the mean over the
-    vocabulary.
+    vocabulary. guide: what the attention should be adds its own cost to each word's. A batch's
+    weights multiply both, so that a sentence of weight 0 might as well not be there; Marian's
+    multiply the first alone.
     """
 
     label_smoothing: float = 0.0
+    guide: Guide | None = None
 
     def cost(self, network: Network, batch: Examples, *, packed: bool) -> tf.Tensor:
         """See `Objective`."""
-        costs, _ = costs_of_words(network, batch, self.label_smoothing, packed=packed)
-        return tf.reduce_sum(costs)
+        of_words = costs_of_words(network, batch, self.label_smoothing, packed=packed)
+        cost = tf.reduce_sum(of_words.costs)
+        if self.guide is not None and self.guide.weight:
+            alignment = of_words.unrolled.alignment()
+            of_attention = attention_costs(alignment, batch.shares, self.guide.cost)
+            cost += self.guide.weight * tf.reduce_sum(of_attention * of_words.weights)
+        return cost
 
 
 @dataclass(frozen=True)
@@ -71,11 +82,11 @@ class ExpectedRisk:
 
     def cost(self, network: Network, batch: Candidates, *, packed: bool) -> tf.Tensor:
         """See `Objective`."""
-        costs, sentence = costs_of_words(network, batch.examples, 0.0, packed=packed)
+        of_words = costs_of_words(network, batch.examples, 0.0, packed=packed)
         shape = tf.shape(batch.risk)
-        sums = tf.math.unsorted_segment_sum(costs, sentence, shape[0] * shape[1])
+        sums = tf.math.unsorted_segment_sum(of_words.costs, of_words.sentence, shape[0] * shape[1])
         sums = tf.reshape(sums, shape)  # -log p(y_k | x)
-        masked = tf.where(batch.kept > 0, -self.alpha * sums, tf.fill(shape, costs.dtype.min))
+        masked = tf.where(batch.kept > 0, -self.alpha * sums, tf.fill(shape, sums.dtype.min))
         cost = tf.reduce_sum(tf.nn.softmax(masked) * batch.risk)
         if self.mix:
             lengths = tf.reduce_sum(batch.examples.target_mask, axis=1)
@@ -84,22 +95,33 @@ class ExpectedRisk:
         return cost
 
 
+class OfWords(NamedTuple):
+    """What words cost, in nats."""
+
+    costs: tf.Tensor  # (N,) float32, weighted; 0 where a position pads
+    sentence: tf.Tensor  # (N,) int32: whose word it is
+    weights: tf.Tensor  # (B,T) float32, 0 where a position pads
+    unrolled: Unrolled
+
+
 def costs_of_words(
     network: Network, examples: Examples, label_smoothing: float, *, packed: bool
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """Cost of each word in nats, 0 where a position pads, and whose it is: (N,) each."""
-    source, source_mask, target, mask = examples
+) -> OfWords:
+    """The words of a batch, forced."""
+    source, source_mask, target, mask, weights, _ = examples
     unrolled = unroll(network, source, source_mask, target, differentiable=True)
+    weights = mask if isinstance(weights, tuple) else mask * weights
     if packed:
         words = Words.of(mask)
         logits = network.read_out(*unrolled.rows(words.index, words.places), words.sentence)
-        targets, weights, sentence = words.taken(target), words.taken(mask), words.sentence
+        targets, of_words, sentence = words.taken(target), words.taken(weights), words.sentence
     else:
         logits = network.read_out(*unrolled)
         logits = tf.reshape(logits, [-1, logits.shape[-1]])
-        targets, weights = (tf.reshape(tf.transpose(x), [-1]) for x in (target, mask))
+        targets, of_words = (tf.reshape(tf.transpose(x), [-1]) for x in (target, weights))
         sentence = tf.range(tf.size(target)) % tf.shape(target)[0]
-    return word_costs(logits, targets, label_smoothing) * weights, sentence
+    costs = word_costs(logits, targets, label_smoothing) * of_words
+    return OfWords(costs, sentence, weights, unrolled)
 
 
 def word_costs(logits: tf.Tensor, words: tf.Tensor, label_smoothing: float = 0.0) -> tf.Tensor:

@@ -43,6 +43,7 @@ def begin(options: TrainOptions, texts: Texts) -> Beginning:
         given = model_file.read(options.begins_from)
         model, vocabularies = _pretrained(given, options, texts)
     model.settings.right_left = options.right_left
+    _check_guided(options, model.structure.type)
     model.settings.beam_size, model.settings.normalize = options.beam_size, options.normalize
     notes = []
     if options.embedding_vectors:
@@ -77,6 +78,12 @@ def _pretrained(
         settings=Settings(program=given.settings.program),
     )
     return model, vocabularies
+
+
+def _check_guided(options: TrainOptions, kind: Type) -> None:
+    """Raises UsageError for alignments that no attention of this model could follow."""
+    if options.alignments and not kind.attends:
+        raise UsageError(f"--guided-alignment: {kind} has no attention to be guided")
 
 
 def _check_prepared(vocabularies: Sequence[Vocabulary], texts: Texts, given: Model) -> None:

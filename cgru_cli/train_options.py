@@ -80,6 +80,32 @@ class TrainOptions(ModelOptions):
         0.0, "share of the probability that all words get", "--label-smoothing", kind=float,
         metavar="P", aliases=("--label_smoothing",),
     )  # fmt: skip
+    guided_alignment: tuple[str, ...] = option(
+        (), "word alignments of the training text, `0-0 1-2` (source-target) a line, to guide the "
+        "attention; a file for each pair of --train-sets, or none", "--guided-alignment",
+        metavar="FILE...", many=True,
+    )  # fmt: skip
+    guided_alignment_cost: str = option(
+        "ce", "what attention costs elsewhere: cross-entropy, squared error, or -log of what is "
+        "on the aligned words", "--guided-alignment-cost", choices=("ce", "mse", "mult"),
+    )  # fmt: skip
+    guided_alignment_weight: float = option(
+        0.1, "of that cost, beside the words' own", "--guided-alignment-weight", kind=float,
+        metavar="W",
+    )  # fmt: skip
+    data_weighting: tuple[str, ...] = option(
+        (), "weights that multiply the costs of sentences or words, a line for each of the "
+        "training text; a file for each pair of --train-sets", "--data-weighting",
+        metavar="FILE...", many=True,
+    )  # fmt: skip
+    data_weighting_type: str = option(
+        "sentence", "what they are of: one a sentence, or one for each target word and, if given, "
+        "EOS", "--data-weighting-type", choices=("sentence", "word"),
+    )  # fmt: skip
+    domain_weights: tuple[float, ...] = option(
+        (), "weights of whole files, one for each pair of --train-sets; 0 leaves a pair out",
+        "--domain-weights", kind=float, metavar="W...", many=True,
+    )  # fmt: skip
     decay_c: float = option(
         0.0, "L2 regularisation: times the sum of squares, added to the cost", "--decay-c",
         kind=float, metavar="C", aliases=("--decay_c",),
@@ -279,12 +305,15 @@ class TrainOptions(ModelOptions):
         """Whether training is for minimum risk."""
         return self.objective in ("mrt", "MRT")
 
+    @property
+    def alignments(self) -> tuple[str, ...]:
+        """The files of --guided-alignment; Marian says `none` where there are none."""
+        return () if self.guided_alignment == ("none",) else self.guided_alignment
+
 
 # Options of Nematus' and Marian's trainers that are known and cannot be honoured.
 REFUSED_BY_TRAIN = {
     "--reload": "the same command goes on by itself; --pretrained-model begins from another model",
-    "--guided-alignment": "alignments do not guide training in this version",
-    "--data-weighting": "sentences are not weighted in this version",
     "--devices": "one device trains; use --device gpu:N",
     "-d": "one device trains; use --device gpu:N",
     "--num-devices": "one device trains; use --device gpu:N",

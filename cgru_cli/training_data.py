@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +16,7 @@ from . import manifest
 from .batching import Batch, Batches, BatchSize, make_batch, padded
 from .corpus import Corpus, encode_corpus
 from .dropout import Rates, masks
+from .encoding import Beside
 from .errors import CgruError, UsageError
 from .model_file import PREPROCESSING
 from .structure import Structure
@@ -34,6 +37,7 @@ class Texts:
     dev: tuple[Path | None, Path] | None = None
     reference: Path | None = None
     preprocessing: Path | None = None
+    beside: Beside = field(default_factory=Beside)
 
     @classmethod
     def of(cls, options: TrainOptions, folder: str | None) -> Texts:
@@ -42,9 +46,12 @@ class Texts:
         Raises UsageError where files are missing from the command, CgruError from the folder.
         """
         prepared = _prepared(Path(folder)) if folder else None
+        read = _of_one_side if options.type == "lm" else cls._of_two_sides
+        return _with_beside(read(options, prepared), options).readable()
+
+    @classmethod
+    def _of_two_sides(cls, options: TrainOptions, prepared: Texts | None) -> Texts:
         o = options
-        if o.type == "lm":
-            return _of_one_side(o, prepared)
         train = _named("--train-sets", o.train_sets, o.source_dataset, o.target_dataset)
         if len(train) % 2:
             raise UsageError(
@@ -77,11 +84,12 @@ class Texts:
         if options.begins_from and preprocessing is None:
             beside = Path(f"{options.begins_from}{PREPROCESSING}")
             preprocessing = beside if beside.is_file() else None
-        return cls(sources, targets, vocabularies, dev, reference, preprocessing).readable()
+        return cls(sources, targets, vocabularies, dev, reference, preprocessing)
 
     def readable(self) -> Texts:
         """Itself. Raises CgruError where a text cannot be read."""
-        for path in filter(None, (*self.sources, *self.targets, *(self.dev or ()), self.reference)):
+        train = (*self.sources, *self.targets, *self.beside.alignments, *self.beside.weights)
+        for path in filter(None, (*train, *(self.dev or ()), self.reference)):
             _check_readable(path)
         return self
 
@@ -104,7 +112,41 @@ def _of_one_side(options: TrainOptions, prepared: Texts | None) -> Texts:
     if not vocabularies and not options.begins_from:
         raise UsageError("name the vocabulary: -v VOCAB (`cgru prep` makes one)")
     dev = (None, Path(valid[0])) if valid else prepared.dev and (None, prepared.dev[1])
-    return Texts((), targets, vocabularies, dev, None, prepared.preprocessing).readable()
+    return Texts((), targets, vocabularies, dev, None, prepared.preprocessing)
+
+
+def _with_beside(texts: Texts, options: TrainOptions) -> Texts:
+    """The files with their alignments and weights, those of domains that weigh nothing left out."""
+    o, count = options, len(texts.targets)
+    beside = {
+        "guided_alignment": o.alignments,
+        "data_weighting": o.data_weighting,
+        "domain_weights": o.domain_weights,
+    }
+    for name, values in beside.items():
+        if values and len(values) != count:
+            raise UsageError(
+                f"{_flag(name)}: {len(values)} given; one is expected for each training text, "
+                f"of which there are {count}"
+            )
+    if min(o.domain_weights, default=0) < 0 or not any(o.domain_weights or (1,)):
+        raise UsageError("--domain-weights: none may be negative, and not all may be 0")
+    kept = [weight != 0 for weight in o.domain_weights or [1] * count]
+
+    def of_kept(values: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(itertools.compress(values, kept))
+
+    return dataclasses.replace(
+        texts,
+        sources=of_kept(texts.sources),
+        targets=of_kept(texts.targets),
+        beside=Beside(
+            of_kept([Path(name) for name in o.alignments]),
+            of_kept([Path(name) for name in o.data_weighting]),
+            o.data_weighting_type == "word",
+            of_kept(o.domain_weights),
+        ),
+    )
 
 
 def _flag(name: str) -> str:
@@ -215,6 +257,7 @@ def encode(
             max_length=options.max_length,
             crop=options.max_length_crop,
             key=key,
+            beside=texts.beside,
         )
     except CgruError:
         with contextlib.suppress(OSError):  # not empty: of another text

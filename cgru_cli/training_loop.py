@@ -184,7 +184,7 @@ class Training:
         from .objective import Examples
 
         if not self.sampler:
-            return [(Examples(*example.batch[:4]), example.masks) for example in group]
+            return [(Examples(*example.batch.arrays), example.masks) for example in group]
         progress = self.course.progress
         first = progress.epochs * len(self.corpus) + progress.sentences
         batches = []

@@ -20,6 +20,7 @@ _AT_LEAST = {
     "normalize": 0, "mrt_samples": 1, "mrt_alpha": 0, "mrt_ml_mix": 0,
     "clip_norm": 0, "lr_decay_start": 1, "lr_decay_freq": 1, "mini_batch": 1,
     "mini_batch_words": 0, "maxi_batch": 1, "max_length": 1, "workspace": 1, "seed": 0,
+    "guided_alignment_weight": 0,
 }  # fmt: skip
 _SHARES = (
     "label_smoothing", "exponential_smoothing", "dropout_embedding", "dropout_hidden",
@@ -31,6 +32,9 @@ _NEEDS = {
     "lr_decay_start": "lr_decay",
     "lr_decay_freq": "lr_decay",
     "lr_decay_strategy": "lr_decay",
+    "guided_alignment_cost": "guided_alignment",
+    "guided_alignment_weight": "guided_alignment",
+    "data_weighting_type": "data_weighting",
 }
 
 
@@ -115,6 +119,15 @@ def _check_numbers(options: TrainOptions) -> None:
         )
     if options.minimizes_risk and options.cost_type != "ce-mean":
         raise UsageError("--objective mrt: risk is averaged by sentences, not by --cost-type words")
+    for name in ("guided_alignment", "data_weighting", "domain_weights"):
+        if options.minimizes_risk and getattr(options, name):
+            raise UsageError(f"{flag(name)} is of cross-entropy, not of --objective mrt")
+    words = options.data_weighting and options.data_weighting_type == "word"
+    if options.right_left and (options.alignments or words):
+        raise UsageError(
+            "--right-left: alignments and weights of words are counted from the beginning of a "
+            "sentence, and do not go with it"
+        )
     if options.minimizes_risk and options.label_smoothing:
         raise UsageError("--label-smoothing is of cross-entropy, not of --objective mrt")
     for name in ("mrt_samples", "mrt_alpha", "mrt_loss", "mrt_reference", "mrt_ml_mix"):

@@ -30,16 +30,20 @@ _MORE_COPIES = 4
 
 def training_step(model: Model, options: TrainOptions, jit: bool) -> TrainingStep:
     """The step, with the model's weights and a new optimizer. Raises UsageError for its numbers."""
+    from .guided_attention import Guide
     from .model import RecurrentModel
     from .objective import CrossEntropy, ExpectedRisk
     from .optimizers import optimizer
     from .training_step import Regularization, TrainingStep
 
+    guide = None
+    if options.alignments:
+        guide = Guide(options.guided_alignment_cost, options.guided_alignment_weight)
     policy = options.precision if options.precision == "float32" else f"mixed_{options.precision}"
     objective = (
         ExpectedRisk(options.mrt_alpha, options.mrt_ml_mix)
         if options.minimizes_risk
-        else CrossEntropy(options.label_smoothing)
+        else CrossEntropy(options.label_smoothing, guide)
     )
     regularization = Regularization(
         clip_norm=options.clip_norm,
@@ -92,7 +96,7 @@ def faster_compiled(model: Model, options: TrainOptions, corpus: Corpus) -> bool
     for jit in (False, True):
         step = training_step(model, options, jit)
         example = next(Data.of(corpus, model.structure, options, grid=jit).epoch(0, 0))
-        examples = Examples(*example.batch[:4])
+        examples = Examples(*example.batch.arrays)
         for _ in range(3):  # the first one traces and compiles
             begun = time.perf_counter()
             cost, _ = step.gradients(examples, example.masks)
@@ -148,7 +152,7 @@ def greeting(model: Model, corpus: Corpus, options: TrainOptions, jit: bool) -> 
     s = model.structure
     return (
         f"Training {model.parameter_count:,} parameters on {len(corpus):,} pairs "
-        f"({_left_out(corpus)}), vocabularies {s.source_vocabularies} and "
+        f"({_left_out(corpus)}){_beside(corpus)}, vocabularies {s.source_vocabularies} and "
         f"{s.target_vocabulary}, {'XLA' if jit else 'no XLA'}, {options.precision}"
     )
 
@@ -156,6 +160,15 @@ def greeting(model: Model, corpus: Corpus, options: TrainOptions, jit: bool) -> 
 def _left_out(corpus: Corpus) -> str:
     """Which pairs of the text are not trained on as they are."""
     return ", ".join(f"{count:,} {why}" for why, count in corpus.skipped.items())
+
+
+def _beside(corpus: Corpus) -> str:
+    """What goes with the pairs."""
+    aligned, weights = corpus.alignments, corpus.weights
+    shown = f", {aligned.count:,} points of alignment" if aligned else ""
+    if weights:
+        shown += ", weighted by words" if weights.by_word else ", weighted by sentences"
+    return shown
 
 
 def describe(options: TrainOptions, begun: Beginning, corpus: Corpus) -> None:
@@ -170,7 +183,7 @@ def describe(options: TrainOptions, begun: Beginning, corpus: Corpus) -> None:
     arrays = model.parameter_count * 4 * copies / 2**20
     batch = memory_of_batch(s, rows, source, target) / 2**20
     print(*notes, sep="\n", end="\n" * bool(notes))
-    print(f"pairs: {len(corpus):,} ({_left_out(corpus)})")
+    print(f"pairs: {len(corpus):,} ({_left_out(corpus)}){_beside(corpus)}")
     print(f"words with EOS: source {words[0]:,}, target {words[1]:,}")
     print(
         f"model: {model.parameter_count:,} parameters; embeddings {s.source_embeddings} and "

@@ -62,6 +62,8 @@ def identity(options: TrainOptions, begun: Beginning, corpus: Corpus) -> dict[st
         same["--workspace"] = options.workspace
     same["smoothing"] = options.exponential_smoothing > 0
     same["training text"] = corpus.fingerprint
+    for name, beside in (("alignments", corpus.alignments), ("weights", corpus.weights)):
+        same[name] = beside.fingerprint if beside else "none"
     for place, vocabulary in enumerate(begun.vocabularies, 1):
         same[f"vocabulary {place}"] = vocabulary.fingerprint
     same |= {f"model's {name}": value for name, value in begun.model.structure.as_dict().items()}

@@ -229,7 +229,8 @@ def _any(arguments: tuple) -> tuple:
         return tf.TensorSpec([None] * unknown + list(width), tensor.dtype)
 
     def of_batch(tensor: tf.Tensor) -> tf.TensorSpec:
-        return spec(tensor, *tensor.shape[2:])  # of a source its factors
+        factors = tensor.shape[2:] if tensor.dtype.is_integer else ()  # as many in every batch
+        return spec(tensor, *factors)
 
     words = ("source", "target")
     return (

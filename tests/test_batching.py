@@ -12,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cgru_cli.batching import Ahead, Batches, BatchSize, make_batch, padded
+from cgru_cli.data_weights import Weights
+from cgru_cli.word_alignments import Alignments
 
 pairs_of_lengths = st.lists(st.tuples(st.integers(2, 40), st.integers(2, 40)), max_size=80).map(
     lambda pairs: np.array(pairs, np.int32).reshape(-1, 2)
@@ -132,6 +134,8 @@ def corpus(sources, targets, factors=1):
         factors=factors,
         source=lambda i: np.array(sources[i], np.int32).reshape(-1, factors),
         target=lambda i: np.array(targets[i], np.int32),
+        alignments=None,
+        weights=None,
     )
 
 
@@ -143,6 +147,7 @@ def test_a_batch_by_hand():
     assert batch.target.tolist() == [[3, 0, 0], [1, 2, 0]]
     assert batch.target_mask.tolist() == [[1, 1, 0], [1, 1, 1]]
     assert (batch.sentences, batch.words) == (2, 5)
+    assert batch.weights == batch.shares == ()
     assert [array.dtype.name for array in batch[:4]] == ["int32", "float32"] * 2
 
 
@@ -160,12 +165,33 @@ def test_factors_and_padding_rows():
     assert make_batch(data, [0, 0, 0, 0], rows=3).source.shape == (4, 8, 2)
 
 
+def test_weights_and_alignments_by_hand():
+    """What pads has weight 1, as masks have 0, and is aligned to nothing."""
+    data = corpus([[5], [6, 7, 8]], [[1, 2], [3]])
+    flat = np.array([(0, 0), (1, 0), (3, 1)], np.uint16)
+    data.alignments = Alignments("", flat, np.array([[0, 0], [0, 3]]))
+    data.weights = Weights("", True, np.array([3, 1, 4, 1, 5], np.float32), np.array([0, 3]))
+    batch = make_batch(data, [1, 0], grid=False, rows=3)
+    assert batch.weights.tolist() == [[1, 5, 1], [3, 1, 4], [1, 1, 1]]
+    expected = np.zeros((3, 3, 4))
+    expected[0, 0, :2], expected[0, 1, 3] = 0.5, 1
+    np.testing.assert_array_equal(batch.shares, expected)
+    assert batch.weights.dtype == batch.shares.dtype == np.float32
+    for ours, array in zip(batch.arrays, (*batch[:4], batch.weights, batch.shares), strict=True):
+        assert ours is array
+    data.weights = Weights("", False, np.array([3, 1], np.float32), np.arange(2))
+    assert make_batch(data, [1, 0], grid=False).weights.tolist() == [[1, 1, 1], [3, 3, 3]]
+    assert make_batch(data, [0]).shares.shape == (1, 8, 8)
+
+
 def test_the_target_alone():
     data = SimpleNamespace(
         lengths=np.array([[1, 3]]),
         factors=0,
         source=lambda i: np.zeros((0, 0), np.int32),
         target=lambda i: np.array([4, 5], np.int32),
+        alignments=None,
+        weights=None,
     )
     batch = make_batch(data, [0], grid=False)
     assert batch.source.shape == (1, 1, 0)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cgru_cli import corpus as module
+from cgru_cli import encoding as module
 from cgru_cli.corpus import MANIFEST, encode_corpus
 from cgru_cli.errors import CgruError, UsageError
 
@@ -228,7 +228,7 @@ def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
     def full(self, values):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(module._Numbers, "append", full)
+    monkeypatch.setattr(module.Numbers, "append", full)
     with pytest.raises(CgruError, match="cache: cannot be written: No space left on device"):
         encode(tmp_path, ["5"], ["1"])
     assert list((tmp_path / "cache").iterdir()) == []

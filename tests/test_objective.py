@@ -5,9 +5,20 @@ import pytest
 import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from models import EOS, pad_source, pad_target, random_arrays, reference, structures, tiny
+from models import (
+    EOS,
+    double_precision,
+    pad_source,
+    pad_target,
+    random_arrays,
+    reference,
+    structures,
+    tiny,
+)
 
 from cgru_cli.dropout import Rates, masks
+from cgru_cli.forced import force_decode
+from cgru_cli.guided_attention import Guide, attention_costs
 from cgru_cli.network import Network
 from cgru_cli.objective import CrossEntropy, Examples, word_costs
 
@@ -131,9 +142,9 @@ def by_oracle(structure, arrays, some, smoothing):
     return total
 
 
-def cost(structure, arrays, examples, smoothing=0.0, packed=True, dropped=None):
-    network = Network(structure, arrays, masks=dropped)
-    return CrossEntropy(smoothing).cost(network, examples, packed=packed)
+def cost(structure, arrays, examples, smoothing=0.0, packed=True, dropped=None, guide=None):
+    network = Network(structure, arrays, next(iter(arrays.values())).dtype.name, dropped)
+    return CrossEntropy(smoothing, guide).cost(network, examples, packed=packed)
 
 
 @pytest.mark.parametrize("name", NAMED)
@@ -176,9 +187,9 @@ def test_sentences_that_are_padding_cost_nothing():
     structure = tiny()
     arrays, some = random_arrays(structure), pairs(structure)
     examples = batch(some)
-    empty = Examples(*(tf.zeros_like(x) for x in examples))
+    empty = tf.nest.map_structure(tf.zeros_like, examples)
     empty = empty._replace(source_mask=tf.one_hot([0] * len(some), examples.source.shape[1]))
-    both = Examples(*(tf.concat(pair, axis=0) for pair in zip(examples, empty, strict=True)))
+    both = tf.nest.map_structure(lambda *pair: tf.concat(pair, axis=0), examples, empty)
     expected = float(cost(structure, arrays, examples))
     for packed in (True, False):
         assert float(cost(structure, arrays, both, packed=packed)) == pytest.approx(
@@ -186,26 +197,152 @@ def test_sentences_that_are_padding_cost_nothing():
         )
 
 
+# -- weights and guided attention ------------------------------------------------------------------
+
+GUIDES = [None, Guide("ce", 0.7), Guide("mse", 3.0), Guide("mult", 0.2)]
+
+
+def beside(examples, seed=0):
+    """The batch with weights and aligned words, EOS's among them; of padding only noise."""
+    rng = np.random.default_rng(seed)
+    rows, length = examples.target_mask.shape
+    weights = rng.uniform(0, 3, (rows, length))
+    shares = np.zeros((rows, length, examples.source_mask.shape[1]), np.float32)
+    for row in range(rows):
+        ours = int(np.sum(examples.source_mask[row]))
+        for j in range(int(np.sum(examples.target_mask[row]))):
+            shares[row, j, rng.permutation(ours)[: rng.integers(0, 3)]] = 1
+    shares /= np.maximum(shares.sum(axis=-1, keepdims=True), 1)
+    return examples._replace(weights=tf.constant(weights, tf.float32), shares=tf.constant(shares))
+
+
+def weighted_by_oracle(structure, arrays, some, examples, smoothing, guide):
+    """Word by word, in float64: its weight times its cost and that of its attention."""
+    model, total = reference(structure, arrays), 0.0
+    for row, (source, target) in enumerate(some):
+        forced = model.force_decode(source, target)
+        for j, word in enumerate([*target, EOS]):
+            log_p, alpha = forced.distributions[j], forced.alignment[j]
+            cost = -(1 - smoothing) * log_p[word] - smoothing * log_p.mean()
+            share = np.asarray(examples.shares, np.float64)[row, j, : len(alpha)]
+            if guide and share.any():
+                cost += (
+                    guide.weight
+                    * {
+                        "ce": -(share * np.log(alpha + 1e-6)).sum(),
+                        "mse": ((alpha - share) ** 2).sum() / 2,
+                        "mult": -np.log(alpha[share > 0].sum() + 1e-6),
+                    }[guide.cost]
+                )
+            total += float(examples.weights[row, j]) * cost
+    return total
+
+
+def one_row(examples, row):
+    return tf.nest.map_structure(lambda x: x[row : row + 1], examples)
+
+
+@pytest.mark.parametrize(
+    ("name", "guide"), [*(("plain", guide) for guide in GUIDES), ("lexical", GUIDES[1])]
+)
+def test_weights_and_attention_by_the_oracle(name, guide):
+    """Whatever pads, alone or together, packed or not."""
+    structure = tiny(**NAMED[name])
+    arrays, some = random_arrays(structure), pairs(structure)
+    for filler, longer in ((EOS, (0, 0)), (5, (2, 3))):
+        examples = beside(batch(some, filler, longer))
+        expected = weighted_by_oracle(structure, arrays, some, examples, 0.1, guide)
+        for packed in (True, False):
+            found = float(cost(structure, arrays, examples, 0.1, packed, guide=guide))
+            assert found == pytest.approx(expected, rel=3e-6)
+    alone = [
+        cost(structure, arrays, one_row(examples, row), 0.1, guide=guide)
+        for row in range(len(some))
+    ]
+    assert float(sum(alone)) == pytest.approx(expected, rel=3e-6)
+
+
+def with_gradients(structure, arrays, examples, guide, packed=True, dropped=None):
+    @tf.function(autograph=False)
+    def compute():
+        with tf.GradientTape() as tape:
+            tape.watch(arrays)
+            found = cost(structure, arrays, examples, 0.1, packed, dropped, guide)
+        gradients = tape.gradient(found, arrays, unconnected_gradients="zero")
+        return found, {n: tf.convert_to_tensor(g) for n, g in gradients.items()}
+
+    return compute()
+
+
+@pytest.mark.parametrize("guide", [GUIDES[0], GUIDES[1]])
+def test_weight_0_leaves_out_and_2_doubles(guide):
+    """Cost and gradients."""
+    structure = tiny()
+    some = pairs(structure)
+    arrays = {name: tf.constant(array) for name, array in random_arrays(structure).items()}
+    examples = beside(batch(some))
+    factors = tf.constant([[1.0], [0.0], [2.0], [1.0]])
+    scaled = examples._replace(weights=tf.tile(factors, [1, examples.target.shape[1]]))
+    plain = examples._replace(weights=())
+    taken = tf.nest.map_structure(lambda x: tf.gather(x, [0, 2, 2, 3]), plain)
+    found, gradients = with_gradients(structure, arrays, scaled, guide)
+    expected = with_gradients(structure, arrays, taken, guide)
+    assert float(found) == pytest.approx(float(expected[0]), rel=1e-6)
+    for name, gradient in expected[1].items():
+        scale = np.abs(gradient).max()
+        np.testing.assert_allclose(gradients[name], gradient, atol=1e-5 * scale + 1e-7)
+
+
+@pytest.mark.parametrize("guide", GUIDES[1:])
+def test_gradients_equal_plain_autodiff(guide):
+    """In float64, through the recurrence itself, with dropout."""
+    structure = tiny()
+    examples = beside(batch(pairs(structure), filler=5, longer=(1, 2)))
+    count, source = examples.source_mask.shape
+    drawn = masks(
+        structure, Rates(0.3, 0.3, 0.3, 0.3, 0.3), np.random.default_rng(0), count, source,
+        examples.target.shape[1],
+    )  # fmt: skip
+
+    def in_float64(x):
+        return tf.cast(x, tf.float64) if x.dtype.is_floating else x
+
+    with double_precision():
+        arrays = {n: tf.constant(a, tf.float64) for n, a in random_arrays(structure).items()}
+        dropped = {n: tf.constant(m, tf.float64) for n, m in drawn.items()}
+        exact = tf.nest.map_structure(in_float64, examples)
+        with tf.GradientTape() as tape:
+            tape.watch(arrays)
+            network = Network(structure, arrays, "float64", dropped)
+            forced = force_decode(network, exact.source, exact.source_mask, exact.target)
+            log_p = tf.nn.log_softmax(forced.logits)
+            right = 0.9 * tf.gather(log_p, exact.target, batch_dims=2)
+            costs = -right - 0.1 * tf.reduce_mean(log_p, axis=-1)
+            costs += guide.weight * attention_costs(forced.alignment, exact.shares, guide.cost)
+            expected = tf.reduce_sum(costs * exact.target_mask * exact.weights)
+        gradients = tape.gradient(expected, arrays)
+        found = with_gradients(structure, arrays, exact, guide, dropped=dropped)
+    assert float(found[0]) == pytest.approx(float(expected), rel=1e-9)
+    for name, gradient in gradients.items():
+        gradient = tf.convert_to_tensor(gradient).numpy()
+        scale = np.abs(gradient).max() + 1e-3
+        assert np.abs(found[1][name] - gradient).max() <= 1e-9 * scale, name
+
+
 def test_packed_and_unpacked_have_the_same_gradients():
-    """With dropout, whose masks follow each word to its sentence, and with label smoothing."""
+    """With dropout, whose masks follow each word to its sentence, and all that costs can have."""
     structure = tiny(mixture=2)
-    examples = batch(pairs(structure), filler=5, longer=(1, 2))
+    examples = beside(batch(pairs(structure), filler=5, longer=(1, 2)))
     rates = Rates(0.3, 0.3, 0.3, 0.3, 0.3)
     count, source = examples.source_mask.shape
     drawn = masks(
         structure, rates, np.random.default_rng(0), count, source, examples.target.shape[1]
     )
     arrays = {name: tf.constant(array) for name, array in random_arrays(structure).items()}
-
-    @tf.function(autograph=False)
-    def gradients(packed):
-        with tf.GradientTape() as tape:
-            tape.watch(arrays)
-            found = cost(structure, arrays, examples, 0.1, packed, drawn)
-        found_gradients = tape.gradient(found, arrays, unconnected_gradients="zero")
-        return found, {n: tf.convert_to_tensor(g) for n, g in found_gradients.items()}
-
-    (one, by_packed), (other, expected) = gradients(True), gradients(False)
+    (one, by_packed), (other, expected) = (
+        with_gradients(structure, arrays, examples, GUIDES[1], packed, drawn)
+        for packed in (True, False)
+    )
     assert float(one) == pytest.approx(float(other), rel=1e-6)
     for parameter, gradient in expected.items():
         scale = np.abs(gradient).max()

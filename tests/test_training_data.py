@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cgru_cli.corpus import encode_corpus
+from cgru_cli.encoding import Beside
 from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.train_options import TrainOptions
 from cgru_cli.training_data import (
@@ -172,6 +173,65 @@ def test_files_that_cannot_be_read(data):
         texts(data, train_sets=(str(data / "train.src"), str(data / "none")))
     with pytest.raises(CgruError, match=r"dev.none: No such file"):
         texts(data, valid_sets=(str(data / "dev.src"), str(data / "dev.none")))
+
+
+# -- what goes with the text -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def three(data):
+    """Options that name three pairs, an alignment and weights of each."""
+    for side, i in itertools.product("stwa", range(3)):
+        (data / f"{side}{i}").write_text("")
+
+    def names(side):
+        return tuple(str(data / f"{side}{i}") for i in range(3))
+
+    return {
+        "train_sets": names("s") + names("t"), "guided_alignment": names("a"),
+        "data_weighting": names("w"),
+    }  # fmt: skip
+
+
+def test_alignments_and_weights(data, three):
+    assert texts(data).beside == Beside()
+    found = texts(data, **three, data_weighting_type="word", domain_weights=(1.0, 0.0, 2.5))
+    assert [path.name for path in (*found.sources, *found.targets)] == ["s0", "s2", "t0", "t2"]
+    assert found.beside == Beside(
+        (data / "a0", data / "a2"), (data / "w0", data / "w2"), True, (1.0, 2.5)
+    )
+    assert texts(data, guided_alignment=("none",)).beside == Beside()  # as Marian says it
+    assert texts(data, domain_weights=(0.5,)).beside.domains == (0.5,)
+
+
+@pytest.mark.parametrize("name", ["guided_alignment", "data_weighting", "domain_weights"])
+def test_as_many_of_each(data, three, name):
+    changed = three | {name: (three.get(name) or (1.0, 1.0, 1.0))[:2]}
+    flag = "--" + name.replace("_", "-")
+    with pytest.raises(UsageError, match=f"{flag}: 2 given; one is expected for each .* 3"):
+        texts(data, **changed)
+
+
+@pytest.mark.parametrize("weights", [(1.0, -1.0, 1.0), (0.0, 0.0, 0.0)])
+def test_domains_that_are_none(data, three, weights):
+    with pytest.raises(UsageError, match="--domain-weights: none may be negative, and not all"):
+        texts(data, **three, domain_weights=weights)
+
+
+@pytest.mark.parametrize("name", ["a1", "w2"])
+def test_alignments_and_weights_that_cannot_be_read(data, three, name):
+    (data / name).unlink()
+    with pytest.raises(CgruError, match=f"{name}: No such file"):
+        texts(data, **three)
+
+
+def test_the_text_of_a_language_model_is_weighted_too(data, three):
+    found = texts(
+        type="lm", train_sets=three["train_sets"][3:], data_weighting=three["data_weighting"],
+        domain_weights=(0.0, 1.0, 1.0), vocabularies=(str(data / "vocab.trg.json"),),
+    )  # fmt: skip
+    assert [path.name for path in found.targets] == ["t1", "t2"]
+    assert [path.name for path in found.beside.weights] == ["w1", "w2"]
 
 
 # -- vocabularies ----------------------------------------------------------------------------------

@@ -1,0 +1,70 @@
+"""Files of numbers: written as they grow, and mapped into memory as arrays."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import math
+import mmap
+import os
+from pathlib import Path
+
+import numpy as np
+
+
+def mapped(path: Path, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
+    """A file as a read-only array. Raises ValueError if it has not the size of the shape."""
+    size = math.prod(shape) * dtype.itemsize
+    if os.path.getsize(path) != size:
+        raise ValueError(f"{path} has not {size} bytes")
+    if not size:  # which cannot be mapped
+        return np.zeros(shape, dtype)
+    with open(path, "rb") as file:
+        content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    return np.frombuffer(content, dtype).reshape(shape)
+
+
+class Numbers:
+    """A growing file of numbers; 16-bit ones become 32-bit when a number does not fit.
+
+    digest: SHA-256 of the numbers as 32-bit ones, whatever their size in the file.
+    """
+
+    def __init__(self, path: Path, dtype: str):
+        self.path = path
+        self.dtype = np.dtype(dtype)
+        self.digest = hashlib.sha256()
+        self._digested = "<f4" if self.dtype.kind == "f" else "<u4"
+        self._file = open(path, "xb")  # noqa: SIM115
+
+    def append(self, values: np.ndarray) -> None:
+        if self.dtype.itemsize == 2 and values.size and values.max() > np.iinfo(self.dtype).max:
+            self._widen()
+        self.digest.update(np.ascontiguousarray(values, self._digested))
+        self._file.write(np.ascontiguousarray(values, self.dtype))
+
+    def _widen(self) -> None:
+        """Write the file anew with numbers of twice the size."""
+        self._file.close()
+        narrow = self.path.with_suffix(".narrow.ids")
+        os.replace(self.path, narrow)
+        old, self.dtype = self.dtype, np.dtype("<u4")
+        self._file = open(self.path, "xb")  # noqa: SIM115
+        with open(narrow, "rb") as file:
+            while block := file.read(1 << 20):
+                self._file.write(np.frombuffer(block, old).astype(self.dtype))
+        narrow.unlink()
+
+    def finish(self) -> None:
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+
+    def discard(self) -> None:
+        for drop in (
+            self._file.close,
+            self.path.unlink,
+            self.path.with_suffix(".narrow.ids").unlink,
+        ):
+            with contextlib.suppress(OSError):
+                drop()

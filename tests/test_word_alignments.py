@@ -1,0 +1,76 @@
+"""Alignments of word pairs: lines to points, points to shares, and what no alignment is."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cgru_cli.errors import CgruError
+from cgru_cli.word_alignments import Alignments, cut, parse
+
+
+def made(*pairs):
+    """Alignments of pairs of which each is a list of points."""
+    ends = np.cumsum([len(points) for points in pairs])
+    spans = np.stack([ends - [len(points) for points in pairs], ends], axis=1)
+    flat = np.array([point for points in pairs for point in points], np.uint16).reshape(-1, 2)
+    return Alignments("", flat, spans)
+
+
+@given(st.sets(st.tuples(st.integers(0, 7), st.integers(0, 5))), st.randoms())
+def test_points_come_back_sorted_and_once(points, draw):
+    """In any order, some twice, whatever spaces stand between; place 7 and 5 are EOS."""
+    given_twice = [*points, *draw.sample(sorted(points), len(points) // 2)]
+    draw.shuffle(given_twice)
+    line = "  ".join(f"{i}-{j}" for i, j in given_twice) + " "
+    assert parse(line, 7, 5) == sorted(points)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("8-0", "8-0 is beyond the sentence: its source has 7 words, counted from 0, and EOS at 7"),
+        ("0-0 0-6", "0-6 is beyond the sentence: its target has 5 words"),
+        ("99999999999999999999-0", "beyond the sentence"),
+        ("0-0 1", "'1' is no alignment; points as 0-0 1-2"),
+        ("0-0\t1-1", "is no alignment"),
+        ("-1-0", "'-1-0' is no alignment"),
+        ("0--1", "is no alignment"),
+        ("0-1-2", "is no alignment"),
+        ("0p1", "is no alignment"),
+        ("1.0-0", "is no alignment"),
+        ("\u0660-0", "is no alignment"),
+        ("a-b", "is no alignment"),
+        ("0-0\r", "is no alignment"),
+    ],
+)
+def test_what_is_no_alignment(line, message):
+    with pytest.raises(CgruError, match=message):
+        parse(line, 7, 5)
+
+
+def test_an_empty_line_aligns_nothing():
+    assert parse("", 3, 3) == parse(" ", 0, 0) == []
+    assert parse("0-0", 0, 0) == [(0, 0)]  # EOS alone
+
+
+def test_cut_by_hand():
+    points = [(0, 0), (2, 1), (3, 2), (4, 2), (5, 3)]  # of 5 and 3 words, EOS last
+    assert cut(points, 5, 3, 5) == points
+    assert cut(points, 5, 3, 4) == [(0, 0), (2, 1), (3, 2)]
+    assert cut(points, 5, 3, 3) == [(0, 0), (2, 1)]
+    assert cut(points, 5, 3, 2) == [(0, 0)]
+
+
+def test_shares_by_hand():
+    alignments = made([(0, 0), (2, 0), (1, 3)], [], [(0, 1), (1, 1), (2, 1), (0, 0)])
+    shares = alignments.shares([2, 0, 1], (4, 5, 3))
+    expected = np.zeros((4, 5, 3))
+    expected[0, 1] = 1 / 3
+    expected[0, 0, 0] = 1
+    expected[1, 0, [0, 2]] = 1 / 2
+    expected[1, 3, 1] = 1
+    np.testing.assert_array_equal(shares, expected.astype(np.float32))
+    assert shares.dtype == np.float32
+    assert alignments.count == 7
+    assert alignments.points(1).shape == (0, 2)
