@@ -33,13 +33,15 @@ class Beside:
     """What goes with the lines of text: nothing, or as many files or numbers as pairs of files.
 
     alignments: files of `word_alignments`; weights: files of weights, of sentences or `by_word`;
-    domains: what the weights of all lines of a pair of files are multiplied by.
+    domains: what the weights of all lines of a pair of files are multiplied by; from_end: whether
+    targets are encoded last word first, which files are not.
     """
 
     alignments: tuple[PathLike, ...] = ()
     weights: tuple[PathLike, ...] = ()
     by_word: bool = False
     domains: tuple[float, ...] = ()
+    from_end: bool = False
 
     @property
     def weighted(self) -> bool:
@@ -216,6 +218,8 @@ class Encoding:
                 word_alignments.parse, files.alignment, first,
                 lines.alignment, map(len, sources), map(len, targets),
             )  # fmt: skip
+            if self._beside.from_end:
+                points = list(map(word_alignments.from_end, points, map(len, targets)))
         if self._beside.weighted:
             weights = self._weights(lines, targets)
         kept = list(self._kept(map(Pair, sources, targets, points, weights)))
@@ -230,6 +234,8 @@ class Encoding:
         more = [map(len, targets)] if by_word else []
         parse = data_weights.parse_words if by_word else data_weights.parse_sentence
         found = _encode(parse, files.weight, lines.first, lines.weight, *more)
+        if self._beside.from_end:  # EOS, or the sentence, stays
+            found = [[*weights[-2::-1], weights[-1]] for weights in found]
         return [[files.factor * weight for weight in weights] for weights in found]
 
     def _kept(self, pairs: Iterable[Pair]) -> Iterator[Pair]:

@@ -145,6 +145,7 @@ def _with_beside(texts: Texts, options: TrainOptions) -> Texts:
             of_kept([Path(name) for name in o.data_weighting]),
             o.data_weighting_type == "word",
             of_kept(o.domain_weights),
+            o.right_left,
         ),
     )
 

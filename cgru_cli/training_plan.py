@@ -122,12 +122,6 @@ def _check_numbers(options: TrainOptions) -> None:
     for name in ("guided_alignment", "data_weighting", "domain_weights"):
         if options.minimizes_risk and getattr(options, name):
             raise UsageError(f"{flag(name)} is of cross-entropy, not of --objective mrt")
-    words = options.data_weighting and options.data_weighting_type == "word"
-    if options.right_left and (options.alignments or words):
-        raise UsageError(
-            "--right-left: alignments and weights of words are counted from the beginning of a "
-            "sentence, and do not go with it"
-        )
     if options.minimizes_risk and options.label_smoothing:
         raise UsageError("--label-smoothing is of cross-entropy, not of --objective mrt")
     for name in ("mrt_samples", "mrt_alpha", "mrt_loss", "mrt_reference", "mrt_ml_mix"):

@@ -75,6 +75,11 @@ def parse(line: str, source_words: int, target_words: int) -> list[Point]:
     return sorted(points)
 
 
+def from_end(points: Sequence[Point], target_words: int) -> list[Point]:
+    """The points where target words are counted from the last one on; EOS stays behind them."""
+    return sorted((i, target_words - 1 - j if j < target_words else j) for i, j in points)
+
+
 def cut(points: Sequence[Point], source_words: int, target_words: int, limit: int) -> list[Point]:
     """Those that are left where longer sides are cut to `limit` words; EOS of a cut side is not."""
     return [

@@ -142,6 +142,21 @@ def test_from_right_to_left_is_forward_on_reversed_lines(data, tmp_path, monkeyp
     assert ours == [" ".join(line.split()[::-1]) for line in theirs]
 
 
+def test_alignments_turn_with_the_targets(data, tmp_path):
+    """A target word is aligned to the source word that it is made of, whichever end it begins at."""
+    lines = [line.split() for line in (data / "train.src").read_text().splitlines()]
+    mirrored = [" ".join(f"{i}-{len(w) - 1 - i}" for i in range(len(w))) for w in lines]
+    file = runs.lines(tmp_path / "align", mirrored)
+    turned = [" ".join(f"{i}-{i}" for i in range(len(w))) for w in lines]
+    reverse = runs.lines(tmp_path / "reverse", turned)
+    targets = (data / "train.trg").read_text().splitlines()
+    text = runs.lines(tmp_path / "t.trg", [" ".join(t.split()[::-1]) for t in targets])
+    one = trained(data, tmp_path / "a" / "m.npz", "--right-left", "--guided-alignment", file)
+    given = ("-t", data / "train.src", text, "--guided-alignment", reverse)
+    other = trained(data, tmp_path / "b" / "m.npz", *given)
+    assert all(np.array_equal(array, other[name]) for name, array in one.items())
+
+
 def test_models_that_write_in_two_directions(data, first, tmp_path):
     result = runs.train(data, "-m", tmp_path / "m.npz", "--pretrained-model", first, "--right-left")
     assert result.code == 2 and "leave out --right-left" in result.error

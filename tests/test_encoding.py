@@ -61,6 +61,26 @@ def test_they_come_back_in_order(tmp_path):
     assert weights(corpus) == [[3, 0], [1, 2, 1]]
 
 
+@pytest.mark.parametrize("crop", [False, True])
+def test_targets_from_the_end(tmp_path, crop):
+    """Alignments and weights of words turn with them, before anything is cut; EOS's stay."""
+    files = [write(tmp_path / name, [line]) for name, line in
+             (("s", "5 6"), ("t", "1 2 3"), ("a", "0-0 1-1 2-3"), ("w", "7 8 9 4"))]  # fmt: skip
+    corpus = encode_corpus(
+        files[:1], files[1:2], single, lambda line: plain(line)[::-1], tmp_path / "cache",
+        max_length=2 if crop else 9, crop=crop, key="k",
+        beside=Beside((files[2],), (files[3],), by_word=True, from_end=True),
+    )  # fmt: skip
+    assert corpus.target(0).tolist() == ([3, 2] if crop else [3, 2, 1])
+    assert weights(corpus) == [[9, 8, 4] if crop else [9, 8, 7, 4]]
+    assert points(corpus) == [[[1, 1]] if crop else [[0, 2], [1, 1], [2, 3]]]
+    of_sentence = encode_corpus(
+        files[:1], files[1:2], single, plain, tmp_path / "cache", max_length=9, crop=False,
+        key="k", beside=Beside((), (write(tmp_path / "w", ["7"]),), from_end=True),
+    )  # fmt: skip
+    assert weights(of_sentence) == [[7]]
+
+
 def test_text_alone_has_neither(tmp_path):
     corpus = encode(tmp_path, ["5"], ["1"])
     assert (corpus.alignments, corpus.weights) == (None, None)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cgru_cli.errors import CgruError
-from cgru_cli.word_alignments import Alignments, cut, parse
+from cgru_cli.word_alignments import Alignments, cut, from_end, parse
 
 
 def made(*pairs):
@@ -52,6 +52,13 @@ def test_what_is_no_alignment(line, message):
 def test_an_empty_line_aligns_nothing():
     assert parse("", 3, 3) == parse(" ", 0, 0) == []
     assert parse("0-0", 0, 0) == [(0, 0)]  # EOS alone
+
+
+def test_from_the_end():
+    """By hand; twice is not at all."""
+    points = [(0, 0), (2, 1), (2, 2), (4, 3)]  # of 3 target words and EOS
+    assert from_end(points, 3) == [(0, 2), (2, 0), (2, 1), (4, 3)]
+    assert from_end(from_end(points, 3), 3) == points
 
 
 def test_cut_by_hand():
