@@ -143,7 +143,7 @@ def test_from_right_to_left_is_forward_on_reversed_lines(data, tmp_path, monkeyp
 
 
 def test_alignments_turn_with_the_targets(data, tmp_path):
-    """A target word is aligned to the source word that it is made of, whichever end it begins at."""
+    """A target word is aligned to the source word that it is made of, from either end."""
     lines = [line.split() for line in (data / "train.src").read_text().splitlines()]
     mirrored = [" ".join(f"{i}-{len(w) - 1 - i}" for i in range(len(w))) for w in lines]
     file = runs.lines(tmp_path / "align", mirrored)
