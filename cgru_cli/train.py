@@ -46,7 +46,7 @@ def run(options: TrainOptions, folder: str | None) -> None:
         runs.remove_interrupted(begun.vocabularies)
         runs.check_new(begun.vocabularies)
         corpus = encode(texts, begun.vocabularies, options, runs.beside(".corpus"))
-        if options.pretrained_model is None and options.init == "scaled":
+        if options.begins_from is None and options.init == "scaled":
             counts = corpus.target_counts(begun.model.structure.target_vocabulary)
             begun.model.arrays["ff_logit_b"] = output_bias(counts)
         starting.finish(options.device, options.cpu_threads)
