@@ -19,7 +19,14 @@ from .train_options import TrainOptions
 from .training_data import Data, Example, Texts, groups
 from .training_log import TrainingLog
 from .training_plan import Plan
-from .training_setup import board, faster_compiled, greeting, training_step, validator
+from .training_setup import (
+    board,
+    faster_compiled,
+    gradient_probe,
+    greeting,
+    training_step,
+    validator,
+)
 from .training_state import Course, check_same, identity
 
 if TYPE_CHECKING:
@@ -52,6 +59,7 @@ class Training:
         self.saved_updates = self.course.progress.updates
         self.validator = validator(plan, options, texts, begun)
         self.board = board(options, runs)
+        self.probe = gradient_probe(options, self.step)
         self.log = TrainingLog(
             Path(options.log) if options.log else runs.beside(".log"),
             runs.records,
@@ -143,6 +151,8 @@ class Training:
         before = course.progress
         if self.jit:
             self._say_what_is_compiled(group)
+        if not before.updates:
+            self._log_gradients(group[-1])
         begun = time.perf_counter()
         sentences = sum(example.batch.sentences for example in group)
         words = sum(example.batch.words for example in group)
@@ -222,6 +232,15 @@ class Training:
         if self.board:
             self.board.training(course.progress, course.interval, kind, rate)
         course.interval = course.interval.shown()
+        self._log_gradients(self.learnt)
+
+    def _log_gradients(self, example: Example | None) -> None:
+        """Where that is asked for, how large gradients are at a batch."""
+        if self.probe and example:
+            batch, kind = example.batch, self.options.cost_type
+            count = batch.sentences if kind == "ce-mean" else batch.words
+            norms = self.probe.norms(batch[:4], example.masks).to_json(count)
+            self.log.record("gradients", self.course.progress, **norms)
 
     def _say_what_is_compiled(self, group: list[Example]) -> None:
         for example in group:
