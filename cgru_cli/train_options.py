@@ -278,6 +278,11 @@ class TrainOptions(ModelOptions):
     disp_first: int = option(
         0, "and for each of the first updates", "--disp-first", kind=int, metavar="N"
     )
+    log_gradients: bool = option(
+        False, "with each of these lines, and at the beginning, record norms of the gradient for "
+        "programs: of each parameter, and at each step of the states", "--log-gradients",
+        kind=bool,
+    )  # fmt: skip
     log: str | None = option(None, "log file; MODEL.log if not given", "--log", metavar="FILE")
     tensorboard: bool = option(
         False, "write TensorBoard's files too, to MODEL.tensorboard (extra cgru[tensorboard])",

@@ -207,11 +207,7 @@ class TrainingLog:
             "total_seconds": round(progress.seconds, 3),
             **values,
         }
-        entry = {
-            name: None if isinstance(value, float) and not math.isfinite(value) else value
-            for name, value in entry.items()
-        }
-        _append(self._records, (json.dumps(entry, allow_nan=False) + "\n").encode())
+        _append(self._records, (json.dumps(_finite(entry), allow_nan=False) + "\n").encode())
 
     def draw(self, text: str) -> None:
         """Replace the line of progress at the bottom of a terminal, not more often than useful."""
@@ -232,6 +228,15 @@ class TrainingLog:
 
     def __exit__(self, *_exception: object) -> None:
         self.close()
+
+
+def _finite(value: Any) -> Any:
+    """With None in the place of numbers that are not finite."""
+    if isinstance(value, dict):
+        return {name: _finite(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _is_terminal() -> bool:

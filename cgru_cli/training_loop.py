@@ -19,7 +19,15 @@ from .train_options import TrainOptions
 from .training_data import Data, Example, Texts, groups
 from .training_log import TrainingLog
 from .training_plan import Plan
-from .training_setup import board, faster_compiled, greeting, sampler, training_step, validator
+from .training_setup import (
+    board,
+    faster_compiled,
+    gradient_probe,
+    greeting,
+    sampler,
+    training_step,
+    validator,
+)
 from .training_state import Course, check_same, identity
 
 if TYPE_CHECKING:
@@ -53,6 +61,7 @@ class Training:
         self.saved_updates = self.course.progress.updates
         self.validator = validator(plan, options, texts, begun)
         self.board = board(options, runs)
+        self.probe = gradient_probe(options, self.step)
         self.log = TrainingLog(
             Path(options.log) if options.log else runs.beside(".log"),
             runs.records,
@@ -147,6 +156,8 @@ class Training:
         words = sum(example.batch.words for example in group)
         try:
             batches = self._batches(group)
+            if not before.updates:
+                self._log_gradients(batches[-1])
             outcome = self.step.update(
                 batches,
                 divisor=sentences if options.cost_type == "ce-mean" else words,
@@ -237,6 +248,15 @@ class Training:
         if self.board:
             self.board.training(course.progress, course.interval, kind, rate)
         course.interval = course.interval.shown()
+        self._log_gradients(self.learnt)
+
+    def _log_gradients(self, batch: tuple | None) -> None:
+        """Where that is asked for, how large gradients are at a batch, given with its dropout."""
+        if self.probe and batch:
+            mask = batch[0].target_mask
+            count = int((mask[:, 0] if self.options.cost_type == "ce-mean" else mask).sum())
+            norms = self.probe.norms(*batch).to_json(count)
+            self.log.record("gradients", self.course.progress, **norms)
 
     def _say_what_is_compiled(self, group: list[Example]) -> None:
         for example in group:

@@ -119,7 +119,7 @@ def _check_numbers(options: TrainOptions) -> None:
         )
     if options.minimizes_risk and options.cost_type != "ce-mean":
         raise UsageError("--objective mrt: risk is averaged by sentences, not by --cost-type words")
-    for name in ("guided_alignment", "data_weighting", "domain_weights"):
+    for name in ("guided_alignment", "data_weighting", "domain_weights", "log_gradients"):
         if options.minimizes_risk and getattr(options, name):
             raise UsageError(f"{flag(name)} is of cross-entropy, not of --objective mrt")
     if options.minimizes_risk and options.label_smoothing:

@@ -18,6 +18,7 @@ from .training_data import Data, Texts, memory_of_batch
 from .training_plan import Plan
 
 if TYPE_CHECKING:
+    from .gradient_probe import GradientProbe
     from .minimum_risk import Sampler
     from .summaries import Summaries
     from .training_step import TrainingStep
@@ -145,6 +146,15 @@ def board(options: TrainOptions, runs: RunFolder) -> Summaries | None:
     from .summaries import Summaries
 
     return Summaries(runs.beside(".tensorboard"))
+
+
+def gradient_probe(options: TrainOptions, step: TrainingStep) -> GradientProbe | None:
+    """What looks at gradients for the log, where that is asked for."""
+    if not options.log_gradients:
+        return None
+    from .gradient_probe import GradientProbe
+
+    return GradientProbe(step)
 
 
 def greeting(model: Model, corpus: Corpus, options: TrainOptions, jit: bool) -> str:

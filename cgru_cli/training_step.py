@@ -85,7 +85,9 @@ class TrainingStep:
         if not self.jit:
             # one trace for all shapes, from the first on: another trace may round otherwise, and
             # a resumed training begins with another batch
-            self._traced = self._traced or self._gradients.get_concrete_function(*_any(arguments))
+            self._traced = self._traced or self._gradients.get_concrete_function(
+                *any_size(arguments)
+            )
             return self._traced(*arguments)
         return self._gradients(*arguments)
 
@@ -220,7 +222,7 @@ class LossScale:
         self.scale, self.good = float(state[0]), int(state[1])
 
 
-def _any(arguments: tuple) -> tuple:
+def any_size(arguments: tuple) -> tuple:
     """Specifications of arguments with any number of sentences and words."""
     examples, masks, scale = arguments
 

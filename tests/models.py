@@ -25,8 +25,9 @@ EOS = 0
 LEGACY_ACTIVATIONS = [a for a in Activation if a is not Activation.MAXOUT]
 # Modules that say float32, of the computation that `double_precision` does in float64.
 COMPUTING = (
-    "attention", "cells", "encdec", "encoder", "equations", "forced", "guided_attention", "layers",
-    "lm", "network", "product", "readout", "scan", "units", "weights",
+    "attention", "cells", "encdec", "encoder", "equations", "forced", "gradient_probe",
+    "guided_attention", "layers", "lm", "network", "objective", "product", "readout", "scan",
+    "units", "weights",
 )  # fmt: skip
 
 
