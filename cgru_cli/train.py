@@ -7,6 +7,7 @@ from pathlib import Path
 
 from . import model_writer, runtime, train_config
 from .errors import UsageError
+from .initialization import output_bias
 from .run_folder import RunFolder
 from .signals import StopRequest
 from .starting_model import begin
@@ -45,6 +46,9 @@ def run(options: TrainOptions, folder: str | None) -> None:
         runs.remove_interrupted(begun.vocabularies)
         runs.check_new(begun.vocabularies)
         corpus = encode(texts, begun.vocabularies, options, runs.beside(".corpus"))
+        if options.pretrained_model is None and options.init == "scaled":
+            counts = corpus.target_counts(begun.model.structure.target_vocabulary)
+            begun.model.arrays["ff_logit_b"] = output_bias(counts)
         starting.finish(options.device, options.cpu_threads)
         with StopRequest() as stop:
             Training(options, plan, texts, runs, begun, corpus, stop).run()

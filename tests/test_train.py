@@ -255,6 +255,22 @@ def test_a_whole_run(data, model, tmp_path):
     assert (refused.code, "exists, and no training can go on" in refused.error) == (1, True)
 
 
+@pytest.mark.parametrize(("init", "given"), [("scaled", True), ("glorot", False)])
+def test_a_new_model_begins_with_the_frequencies_of_words(data, model, init, given):
+    """The output's bias, an update of next to nothing later; every word is counted once more."""
+    rate = ("-l", "1e-9", "--init", init)
+    trained(data, "-m", model, *SIZES, *NO_VALIDATION, *rate, "--after", "1u")
+    ids = json.loads((data / "vocab.trg.json").read_text())
+    counts = np.ones(len(ids))
+    for line in (data / "train.trg").read_text().splitlines():
+        counts[0] += 1  # EOS
+        for word in line.split():
+            counts[ids[word]] += 1
+    bias = np.load(model)["ff_logit_b"].astype(float)
+    expected = counts / counts.sum() if given else np.full(len(ids), 1 / len(ids))
+    np.testing.assert_allclose(np.exp(bias) / np.exp(bias).sum(), expected, rtol=1e-4)
+
+
 def test_training_stops_when_validation_stalls(data, model):
     result = trained(
         data, "-m", model, *SIZES, "-l", 1e-30, "--valid-freq", "1u", "--early-stopping", 2,
