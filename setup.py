@@ -19,7 +19,7 @@ setup(
         "gpu": ["tensorflow[and-cuda]"],
         "plot": ["matplotlib"],
         "prep": ["sacremoses", "subword-nmt"],
-        "recipes": ["babel>=2.18,<2.19", "num2words>=0.5.14,<0.6"],
+        "recipes": ["babel>=2.18,<2.19", "nltk>=3.9", "num2words>=0.5.14,<0.6"],
         "tensorboard": ["tensorboard"],
         "tune": ["scipy>=1.15"],
         "test": [
@@ -34,6 +34,7 @@ setup(
             "subword-nmt",
             "scipy>=1.15",
             "babel>=2.18,<2.19",
+            "nltk>=3.9",
             "num2words>=0.5.14,<0.6",
         ],
     },

@@ -3,10 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import tensorflow as tf
 
+from cgru_cli.structure import Cell, Structure, Type, Unit
+from cgru_cli.structure_options import new_structure
+from cgru_cli.train_options import TrainOptions
+from cgru_cli.vocabulary import Vocabulary
+
+_COLUMNS = {Unit.GRU: 3, Unit.GRU_BEFORE: 3, Unit.LSTM: 4}  # times the state; of others 1
 _LONGEST = 50  # sentences of a batch, in the mean; there are inputs for so many words
+
+
+def shallow(
+    sizes: Sequence[int], kind: str = "cgru", cell: str = "gru", reader: str | None = None
+) -> Structure:
+    """A rung of the ladder; sizes: of embedding, state and vocabulary."""
+    embedding, state, words = sizes
+    vocabulary = Vocabulary({"</s>": 0, "<unk>": 1} | {str(i): i for i in range(2, words)})
+    options = TrainOptions(
+        type=kind, cell=cell, enc_type=reader, dim_emb=embedding, dim_rnn=state
+    )  # fmt: skip
+    return new_structure(options, [vocabulary] if kind == "lm" else [vocabulary] * 2)
+
+
+class Side(NamedTuple):
+    """Products of each word of a side, (rows, columns) of the matrix."""
+
+    at_once: list[tuple[int, int]]  # for all positions at once
+    by_step: list[tuple[int, int]]  # one position after the other
+
+
+def sides(s: Structure) -> tuple[Side, Side]:
+    """The products of a shallow model for each word of source and target.
+
+    What is multiplied once a sentence (the start, the summary of encdec) is left out.
+    """
+    sizes = s.sizes()
+    d, e, c = s.state, s.target_embedding, s.context
+    source, target = Side([], []), Side([], [])
+
+    def columns(cell: Cell) -> int:
+        return _COLUMNS.get(cell.unit, 1) * d
+
+    def of_state(cell: Cell) -> list[tuple[int, int]]:
+        if cell.unit is Unit.GRU_BEFORE:  # the proposal waits for the reset
+            return [(d, 2 * d), (d, d)]
+        return [(d, columns(cell))]
+
+    for direction in s.directions(1) if s.type.reads_source else ():
+        (cell,) = s.encoder_cells(direction, 1)
+        source.at_once.append((sizes[cell.input], columns(cell)))
+        source.by_step.extend(of_state(cell))
+    if s.type.attends:
+        source.at_once.append((c, c))
+        target.by_step.append((d, c))
+        target.at_once.append((c, e))
+    first, *others = s.base_cells()
+    target.at_once.append((e, columns(first)))
+    target.by_step.extend(of_state(first))
+    for cell in others:
+        target.by_step.extend([(sizes[cell.input], columns(cell)), *of_state(cell)])
+    if s.type is Type.RNNSEARCH:
+        target.by_step.append((c, columns(first)))
+    target.at_once.extend([(e, e), (d, e), (e, s.target_vocabulary)])
+    return source, target
 
 
 class Products:
@@ -16,23 +78,17 @@ class Products:
     """
 
     def __init__(
-        self, sizes: Sequence[int], rows: int, precision: str, *, differentiable: bool = True
+        self, structure: Structure, rows: int, precision: str, *, differentiable: bool = True
     ):
-        """sizes: of embedding, state and vocabulary; differentiable: the backward pass's too."""
-        e, d, v = sizes
-        c = 2 * d
+        """differentiable: the backward pass's too."""
         self.rows = rows
-        # of each word: for all positions at once, and step by step
-        source = [(e, 3 * d)] * 2 + [(c, c)], [(d, 3 * d)] * 2
-        target = (
-            [(e, 3 * d), (e, e), (d, e), (c, e), (e, v)],
-            [(d, 3 * d), (d, c), (d, 3 * d), (c, 3 * d)],
-        )
+        both_sides = sides(structure)
 
         def normal(*shape: int) -> tf.Tensor:
             return tf.cast(tf.random.normal(shape), tf.dtypes.as_dtype(precision))
 
-        inputs = {n: normal(_LONGEST * rows, n) for n in {c, d, e}}
+        read = {m for side in both_sides for products in side for m, _ in products}
+        inputs = {n: normal(_LONGEST * rows, n) for n in read}
 
         def forward_only(at_once: list, by_step: list) -> tuple:
             # nothing of two products is the same, or it would be computed once
@@ -62,11 +118,14 @@ class Products:
             return lambda n: both(once, n) + of_weights(n), lambda n: both(steps, n)
 
         products = both_ways if differentiable else forward_only
-        self._sides = [_traced(*products(*side)) for side in (source, target)]
+        self._sides = [_traced(*products(*side)) if side.at_once else None for side in both_sides]
 
     def __call__(self, source: int, target: int) -> None:
         """Of so many words on either side."""
-        for (once, step), words in zip(self._sides, (source, target), strict=True):
+        for side, words in zip(self._sides, (source, target), strict=True):
+            if side is None:
+                continue
+            once, step = side
             results = [once(tf.constant(words))]
             for start in range(0, words, self.rows):
                 results.append(step(tf.constant(min(self.rows, words - start))))

@@ -79,10 +79,11 @@ class Bench:
 
     def floor(self) -> None:
         """Time of the plain products over the time of scoring, in process."""
-        from products import Products
+        from products import Products, shallow
 
+        structure = shallow(SIZES)
         jobs = {p: Scored(self.a, self.padded, p) for p in self.a.precision}
-        floors = {p: Products(SIZES, 64, p, differentiable=False) for p in self.a.precision}
+        floors = {p: Products(structure, 64, p, differentiable=False) for p in self.a.precision}
         turns: dict[str, list[tuple[Run, Run]]] = {p: [] for p in jobs}
         for turn in range(self.a.turns + 1):
             for precision, job in jobs.items():

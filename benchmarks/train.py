@@ -1,6 +1,7 @@
 """How near training comes to the arithmetic it needs, and how it compares with its peers.
 
     python benchmarks/train.py --source FILE --target FILE [--peer marian]
+    python benchmarks/train.py --source FILE --target FILE --type seq2seq --cell lstm --parts floor
 
 FILE are parallel text, a word between two spaces being a word of the model; the vocabularies are
 their words and as many more as the size of the model says. All ratios are within one run; the
@@ -12,6 +13,8 @@ parts take turns, and the median turn is printed.
 - memory: peak of a process that updates, with the scan's gradient and with plain autodiff.
 - first: from the start of the process to the first update, compilation cache empty and filled.
 - process: whole processes of many and of few updates; their difference is the updates' alone.
+- keras: of LSTMs, the recurrence alone of the first reader, or of the language model, forward and
+  backward, against keras.layers.LSTM in its place in the same graph, on the same batches.
 """
 
 from __future__ import annotations
@@ -52,6 +55,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--source", required=True, type=Path)
     parser.add_argument("--target", required=True, type=Path)
+    parser.add_argument(
+        "--type", default="cgru", choices=["lm", "encdec", "seq2seq", "rnnsearch", "cgru"]
+    )
+    parser.add_argument("--cell", default="gru", choices=["gru", "lstm", "tanh", "relu"])
+    parser.add_argument("--enc-type", help="as of cgru train; of seq2seq reversed")
     parser.add_argument("--sizes", type=int, nargs=3, default=[512, 1024, 30000],
                         metavar=("EMBEDDING", "STATE", "VOCABULARY"))  # fmt: skip
     parser.add_argument("--batch", type=int, default=80)
@@ -61,9 +69,18 @@ def main() -> None:
     parser.add_argument("--precision", nargs="*", default=["float32", "bfloat16"])
     parser.add_argument("--peer", nargs="*", default=[], choices=["marian", "nematus"])
     parser.add_argument("--nematus", type=Path, help="the folder that holds nematus/train.py")
-    parser.add_argument("--parts", nargs="*", default=["floor", "memory", "first", "process"])
+    parser.add_argument(
+        "--parts", nargs="*", default=["floor", "memory", "first", "process"],
+        choices=["floor", "keras", "memory", "first", "process"],
+    )  # fmt: skip
     parser.add_argument("--update-alone", choices=["scan", "autodiff"], help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.peer and (arguments.type, arguments.cell) != ("cgru", "gru"):
+        parser.error("--peer: they are compared on the cGRU")
+    if "keras" in arguments.parts and arguments.cell != "lstm":
+        parser.error("--parts keras: it is of --cell lstm")
+    if arguments.type == "seq2seq":
+        arguments.enc_type = arguments.enc_type or "reversed"
     if arguments.update_alone:
         update_alone(arguments)
         return
@@ -80,7 +97,11 @@ class Bench:
             shutil.copy(text, folder / side)
             write_vocabulary(text, folder / f"{side}.json", arguments.sizes[2])
         sizes = "/".join(map(str, arguments.sizes))
-        print(f"model {sizes}, batch {arguments.batch}, {arguments.threads} threads", flush=True)
+        kind = f"{arguments.type} {arguments.cell} {arguments.enc_type or ''}".rstrip()
+        print(
+            f"{kind}, model {sizes}, batch {arguments.batch}, {arguments.threads} threads",
+            flush=True,
+        )
 
     # -- the arithmetic floor ------------------------------------------------------------------
 
@@ -90,7 +111,9 @@ class Bench:
         from products import Products  # which imports TensorFlow
 
         jobs = {p: Updates(self.a, self.folder, p) for p in self.a.precision}
-        floors = {p: Products(self.a.sizes, self.a.batch, p) for p in self.a.precision}
+        floors = {
+            p: Products(job.structure, self.a.batch, p) for p, job in jobs.items()
+        }  # fmt: skip
         turns: dict[str, list[tuple[Run, Run, int]]] = {p: [] for p in jobs}
         for turn in range(self.a.turns + 1):
             for precision, job in jobs.items():
@@ -122,6 +145,37 @@ class Bench:
             )
             print(f"{precision}: {wall:.2f} x the speed of {first}, {cpu:.2f} x by CPU", flush=True)
 
+    # -- Keras ---------------------------------------------------------------------------------
+
+    def keras(self) -> None:
+        """Time of keras.layers.LSTM over that of the scan's, forward and backward."""
+        runtime.Start().finish("cpu", self.a.threads)
+        from recurrence import Recurrences
+
+        updates = Updates(self.a, self.folder, "float32")
+        pair = Recurrences(updates.structure)
+        turns: list[tuple[Run, Run]] = []
+        for turn in range(self.a.turns + 1):
+            clocks = Clock(), Clock()
+            for batch, _ in itertools.islice(updates.examples, self.a.updates):
+                mask = batch.target_mask if self.a.type == "lm" else batch.source_mask
+                given = pair.inputs(mask)
+                for clock, function in zip(clocks, (pair.scan, pair.keras), strict=True):
+                    with clock:
+                        function(*given)[1][0].numpy()
+            if turn:
+                turns.append((clocks[0].run, clocks[1].run))
+        wall, cpu = (
+            statistics.median(
+                getattr(theirs, what) / getattr(ours, what) for ours, theirs in turns
+            )
+            for what in ("wall", "cpu")
+        )  # fmt: skip
+        print(
+            f"keras.layers.LSTM: {wall:.2f} x the time of the scan, {cpu:.2f} x its CPU; their "
+            f"results differ by {pair.difference(*given):.1e} of the largest at most", flush=True,
+        )  # fmt: skip
+
     # -- memory --------------------------------------------------------------------------------
 
     def memory(self) -> None:
@@ -138,8 +192,13 @@ class Bench:
         return [
             "--source", str(self.a.source), "--target", str(self.a.target),
             "--sizes", *map(str, self.a.sizes), "--batch", str(self.a.batch),
-            "--threads", str(self.a.threads),
+            "--threads", str(self.a.threads), *self.kind(),
         ]  # fmt: skip
+
+    def kind(self) -> list[str]:
+        """The rung, as options here and of `cgru train`."""
+        reader = ["--enc-type", self.a.enc_type] if self.a.enc_type else []
+        return ["--type", self.a.type, "--cell", self.a.cell, *reader]
 
     # -- whole processes -----------------------------------------------------------------------
 
@@ -153,11 +212,10 @@ class Bench:
 
     def cgru(self, model: Path, updates: int, *more: str) -> list[str]:
         embedding, state, _ = self.a.sizes
+        texts, vocabularies = files(self.folder, self.a.type)
         return [
-            sys.executable, "-m", "cgru_cli", "train",
-            "-t", str(self.folder / "src"), str(self.folder / "trg"),
-            "-v", str(self.folder / "src.json"), str(self.folder / "trg.json"),
-            "-m", str(model), "--dim-emb", str(embedding), "--dim-rnn", str(state),
+            sys.executable, "-m", "cgru_cli", "train", "-t", *texts, "-v", *vocabularies,
+            "-m", str(model), "--dim-emb", str(embedding), "--dim-rnn", str(state), *self.kind(),
             *self.shared(updates), "--save-freq", "0", "--device", "cpu", *more,
         ]  # fmt: skip
 
@@ -262,15 +320,17 @@ class Updates:
         from cgru_cli.training_setup import training_step
 
         embedding, state, _ = arguments.sizes
+        text, vocabularies = files(folder, arguments.type)
         options = TrainOptions(
-            train_sets=(str(folder / "src"), str(folder / "trg")),
-            vocabularies=(str(folder / "src.json"), str(folder / "trg.json")),
+            train_sets=text, vocabularies=vocabularies, type=arguments.type,
+            cell=arguments.cell, enc_type=arguments.enc_type,
             model=str(folder / "model.npz"), dim_emb=embedding, dim_rnn=state,
             mini_batch=arguments.batch, max_length=MAX_LENGTH - 1, learn_rate=0.0001,
             precision=precision,
         )  # fmt: skip
         texts = Texts.of(options, None)
         begun = begin(options, texts)
+        self.structure = begun.model.structure
         corpus = encode(texts, begun.vocabularies, options, folder / "corpus")
         self.step = training_step(begun.model, options, jit=False)
         data = Data.of(corpus, begun.model.structure, options, grid=False)
@@ -280,6 +340,8 @@ class Updates:
 
     def __call__(self, count: int) -> tuple[Clock, list[tuple[int, int]]]:
         """So many updates, and the words of each, (source, target)."""
+        import numpy as np
+
         from cgru_cli.batching import Ahead
         from cgru_cli.objective import Examples
 
@@ -287,9 +349,10 @@ class Updates:
         with Ahead(itertools.islice(self.examples, count)) as examples, clock:
             for batch, masks in examples:
                 self.step.update([(Examples(*batch.arrays), masks)], batch.sentences, 0.0001)
-                lengths.append((int(batch.source_mask.sum()), batch.words))
+                source = batch.source_mask if self.structure.type.reads_source else np.zeros(0)
+                lengths.append((int(source.sum()), batch.words))
                 self.words += sum(lengths[-1])
-                self.positions += batch.source_mask.size + batch.target_mask.size
+                self.positions += source.size + batch.target_mask.size
         self.waited += examples.waited
         self.time += clock.run.wall
         return clock, lengths
@@ -305,30 +368,37 @@ def update_alone(arguments: argparse.Namespace) -> None:
     """Three updates on sentences of 25 words, and nothing else, in this process."""
     runtime.Start().finish("cpu", arguments.threads)
     import numpy as np
+    from products import shallow
 
     from cgru_cli import objective
     from cgru_cli.initialization import initial_arrays
     from cgru_cli.model_file import Model
-    from cgru_cli.structure import Structure
     from cgru_cli.train_options import TrainOptions
     from cgru_cli.training_setup import training_step
 
-    embedding, state, vocabulary = arguments.sizes
-    structure = Structure(
-        source_vocabularies=(vocabulary,), source_embeddings=(embedding,),
-        target_vocabulary=vocabulary, target_embedding=embedding, state=state,
-    )  # fmt: skip
+    structure = shallow(arguments.sizes, arguments.type, arguments.cell, arguments.enc_type)
     if arguments.update_alone == "autodiff":
         unroll = objective.unroll
         objective.unroll = lambda *all, differentiable: unroll(*all, differentiable=False)
     arrays = initial_arrays(structure, "scaled", 1)
     model = Model(Path("model.npz"), structure, arrays, "nematus", "npz")
     step = training_step(model, TrainOptions(), jit=False)
-    words = np.random.default_rng(1).integers(2, vocabulary, (2, arguments.batch, 25), np.int32)
-    ones = np.ones((arguments.batch, 25), np.float32)
-    examples = objective.Examples(words[0, :, :, None], ones, words[1], ones)
+    shape = (2, arguments.batch, 25)
+    words = np.random.default_rng(1).integers(2, structure.target_vocabulary, shape, np.int32)
+    source = words[0, :, :, None][..., : len(structure.source_embeddings)]
+    ones = np.ones(shape[1:], np.float32)
+    examples = objective.Examples(source, ones, words[1], ones)
     for _ in range(3):
         step.update([(examples, {})], arguments.batch, 0.0001)
+
+
+def files(folder: Path, kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Texts and vocabularies of a training; of a language model the target's alone."""
+    names = ("trg",) if kind == "lm" else ("src", "trg")
+    return (
+        tuple(str(folder / name) for name in names),
+        tuple(str(folder / f"{name}.json") for name in names),
+    )
 
 
 def write_vocabulary(text: Path, path: Path, size: int) -> None:

@@ -1,6 +1,7 @@
 """The recipes: scripts that a shell understands, with commands and options that exist."""
 
 import gzip
+import math
 import os
 import re
 import shlex
@@ -10,7 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
+import numpy as np
 import pytest
+import sacrebleu
+from click.testing import CliRunner
 
 from cgru_cli.cli import main
 from cgru_cli.errors import UsageError
@@ -198,6 +202,40 @@ def test_multi30k(tmp_path):
         [n, "4"] for n in ("test2016", "test2017", "hours", "words/s")
     ]
     assert len(re.findall(r"^test201[67] .* mean ", done.stdout, re.M)) == 2
+
+
+def test_ladder(tmp_path):
+    """The table's figures, found again from models and texts."""
+    for package in ("sacremoses", "subword_nmt", "nltk", "matplotlib"):
+        pytest.importorskip(package)
+    tests = {"test_2016_flickr": 5, "test_2017_flickr": 6}
+    data = _text(tmp_path / "data", {"train": 200, "val": 4, **tests}, packed=True)
+    out = tmp_path / "o"
+    variables = {"OUT": out, "DATA": data, "SEEDS": 4, "UPDATES": 2}
+    variables |= {"RUNGS": "kneser-ney lm-rnn seq2seq-lstm", "EMBEDDING": 8, "STATE": 8}
+    done = _run("ladder/run.sh", "--mini-batch", "8", **variables)
+    rows = [line.strip("| \n").split(" | ") for line in (out / "table.md").open()]
+    assert done.stdout.endswith((out / "table.md").read_text())
+    assert [row[0] for row in rows[2:]] == ["kneser-ney", "lm-rnn", "seq2seq-lstm"]
+    texts = {name: (out / f"test.{name}").read_text().splitlines() for name in ("trg", "words")}
+    events = sum(len(line.split()) + 1 for line in texts["trg"])
+    for row, source in ((rows[3], []), (rows[4], ["-s", str(out / "test.src")])):
+        model = out / row[0] / "seed4/model.npz"
+        arrays = np.load(model)
+        assert int(row[2].replace(",", "")) == sum(
+            arrays[name].size for name in arrays if name != "decoder_c_tt"
+        )
+        score = ["score", "-m", str(model), *source, "-t", str(out / "test.trg")]
+        result = CliRunner().invoke(
+            main, [*score, "--no-preprocess", "-o", str(tmp_path / "scores")]
+        )
+        assert result.exit_code == 0
+        total = sum(map(float, (tmp_path / "scores").read_text().split()))
+        assert float(row[3].replace(",", "")) == pytest.approx(math.exp(-total / events), abs=0.06)
+    written = (out / "seq2seq-lstm/seed4/test.words").read_text().splitlines()
+    found = sacrebleu.corpus_bleu(written, [texts["words"]], tokenize="none", force=True)
+    assert float(rows[4][4]) == pytest.approx(found.score, abs=0.06)
+    assert (out / "ladder.svg").stat().st_size > 1000
 
 
 def test_wmt16(tmp_path):

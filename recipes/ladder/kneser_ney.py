@@ -1,0 +1,130 @@
+"""The language model of n-grams that a recurrent one is compared with: Kneser-Ney, by NLTK.
+
+    python kneser_ney.py PREP TEXT --output kneser-ney.json
+
+Trained on the target side of PREP, its discount chosen by dev. What is predicted is what
+`cgru score` of a language model predicts: the sub-words of a line and EOS, a sub-word that the
+vocabulary lacks being UNK, which is counted as any other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import math
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from nltk.lm import KneserNeyInterpolated, Vocabulary
+from nltk.lm.smoothing import KneserNey
+from nltk.util import ngrams
+
+from cgru_cli.errors import CgruError
+from cgru_cli.files import atomic_write
+from cgru_cli.vocabulary import read_vocabulary
+
+ORDER = 5
+DISCOUNTS = (0.6, 0.7, 0.8, 0.9, 0.95)
+BEGINNING, EOS = "<s>", "0"  # words are their numbers, as text
+
+
+class Smoothing(KneserNey):
+    """NLTK's estimator, its counts of continuations looked up, and a base for unseen words.
+
+    NLTK walks through all n-grams for each word that it scores. Its lowest order leaves a word
+    that was never seen without probability; here that order too is discounted, and what is taken
+    off goes to all words alike (Chen and Goodman 1999), the vocabulary having `words`.
+    """
+
+    def __init__(self, model: KneserNeyInterpolated, words: int):
+        super().__init__(model.vocab, model.counts, model.order, model.estimator.discount)
+        self.words = words
+        # by context: how many different words stand before each continuation of it
+        self.before: dict[tuple[str, ...], collections.Counter[str]] = {}
+        for order in range(2, model.order + 1):
+            for context, counts in model.counts[order].items():
+                shorter = self.before.setdefault(context[1:], collections.Counter())
+                shorter.update(counts.keys())
+        self.totals = {context: counts.total() for context, counts in self.before.items()}
+
+    def unigram_score(self, word: str) -> float:
+        """Of the lowest order, interpolated with 1 / words."""
+        counts, total = self.before[()], self.totals[()]
+        kept = max(counts[word] - self.discount, 0.0)
+        return (kept + self.discount * len(counts) / self.words) / total
+
+    def alpha_gamma(self, word: str, context: tuple[str, ...]) -> tuple[float, float]:
+        """The discounted share of a word that is seen after its context, and what is left."""
+        counts = self.counts[context]
+        if len(context) + 1 == self._order:
+            count, total = counts[word], counts.N()
+        else:
+            count, total = self.before[context][word], self.totals[context]
+        return max(count - self.discount, 0.0) / total, self.discount * len(counts) / total
+
+
+def events(words: Sequence[str], order: int) -> Iterator[tuple[str, ...]]:
+    """The n-grams that end at each word of a line and at EOS; the beginning is only a context."""
+    padded = [*[BEGINNING] * (order - 1), *words, EOS]
+    return ngrams(padded, order)
+
+
+def train(lines: Iterable[Sequence[str]], size: int, order: int) -> KneserNeyInterpolated:
+    """A model of lines of words that are numbers below size, 0 for EOS and 1 for UNK."""
+    names = [*map(str, range(size)), BEGINNING]
+    model = KneserNeyInterpolated(order, vocabulary=Vocabulary(names, unk_label="1"))
+    model.fit([full[i:] for full in events(line, order) for i in range(order)] for line in lines)
+    model.estimator = Smoothing(model, size)
+    return model
+
+
+def perplexity(model: KneserNeyInterpolated, lines: Iterable[Sequence[str]]) -> float:
+    """e to the mean of -log p, over the words and EOS of all lines."""
+    total, count = 0.0, 0
+    for line in lines:
+        for *context, word in events(line, model.order):
+            total -= math.log(model.unmasked_score(word, tuple(context)))
+            count += 1
+    return math.exp(total / count)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("prepared", type=Path)
+    parser.add_argument("text", type=Path)
+    parser.add_argument("--output", type=Path, required=True)
+    a = parser.parse_args(arguments)
+    vocabulary = read_vocabulary(a.prepared / "vocab.trg.json")
+
+    def numbers(path: Path) -> list[list[str]]:
+        with open(path, encoding="utf-8", newline="\n") as file:
+            return [[str(i) for i in vocabulary.encode(line.split())] for line in file]
+
+    model = train(numbers(a.prepared / "train.trg"), vocabulary.size, ORDER)
+    dev, text = numbers(a.prepared / "dev.trg"), numbers(a.text)
+    on_dev = {}
+    for model.estimator.discount in DISCOUNTS:
+        on_dev[model.estimator.discount] = perplexity(model, dev)
+    model.estimator.discount = min(on_dev, key=on_dev.__getitem__)
+    orders = range(2, ORDER + 1)
+    n_grams = len(model.counts.unigrams)
+    n_grams += sum(len(counts) for n in orders for counts in model.counts[n].values())
+    result = {
+        "order": ORDER,
+        "discount": model.estimator.discount,
+        "n_grams": n_grams,
+        "perplexity": perplexity(model, text),
+        "events": sum(len(line) + 1 for line in text),
+        "unknown": sum(line.count("1") for line in text),
+    }
+    with atomic_write(a.output) as file:
+        file.write(f"{json.dumps(result)}\n".encode())
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except CgruError as error:
+        sys.exit(str(error))

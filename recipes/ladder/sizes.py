@@ -1,0 +1,105 @@
+"""States as wide as a budget of parameters allows, for each rung of the ladder.
+
+    python sizes.py PREP OUT --embedding 64 --state 128 encdec-rnn seq2seq-lstm ...
+
+The budget is what a cGRU has with this width of its states. OUT/RUNG.yml gets the options that
+describe the model, for `cgru train --config`; OUT/sizes.tsv all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from cgru_cli.errors import CgruError
+from cgru_cli.files import atomic_write
+from cgru_cli.names import parameters
+from cgru_cli.structure_options import new_structure
+from cgru_cli.train_options import TrainOptions
+from cgru_cli.vocabulary import Vocabulary, read_vocabulary
+
+STEP = 4  # widths are a multiple of it
+N_GRAMS = "kneser-ney"  # has no states
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("prepared", type=Path)
+    parser.add_argument("output", type=Path)
+    parser.add_argument("--embedding", type=int, required=True)
+    parser.add_argument("--state", type=int, required=True)
+    parser.add_argument("rungs", nargs="+")
+    a = parser.parse_args(arguments)
+    vocabularies = [read_vocabulary(a.prepared / f"vocab.{side}.json") for side in ("src", "trg")]
+    budget = count(options_of("cgru-gru", a.embedding, a.state), vocabularies)
+    lines = []
+    for rung in a.rungs:
+        if rung == N_GRAMS:
+            continue
+        options = widest(rung, a.embedding, budget, vocabularies)
+        number = count(options, vocabularies)
+        with atomic_write(a.output / f"{rung}.yml") as file:
+            file.write(as_yaml(options).encode())
+        lines.append(f"{rung}\t{options.dim_rnn}\t{number}\n")
+        print(
+            f"{rung:16}states {options.dim_rnn:5}{number:12,} parameters, "
+            f"{100 * (number / budget - 1):+.2f} %"
+        )
+    with atomic_write(a.output / "sizes.tsv") as file:
+        file.write("".join(lines).encode())
+
+
+def options_of(rung: str, embedding: int, state: int) -> TrainOptions:
+    """TYPE-CELL as options; seq2seq reads its source from the end (Sutskever et al. 2014)."""
+    kind, _, cell = rung.partition("-")
+    return TrainOptions(
+        type=kind, cell=cell, dim_emb=embedding, dim_rnn=state,
+        enc_type="reversed" if kind == "seq2seq" else None,
+    )  # fmt: skip
+
+
+def as_yaml(options: TrainOptions) -> str:
+    """The options that describe a rung, as `cgru train --config` reads them."""
+    names = ("type", "cell", "enc_type", "dim_emb", "dim_rnn")
+    values = {name: getattr(options, name) for name in names}
+    return "".join(
+        f"{name.replace('_', '-')}: {value}\n" for name, value in values.items() if value
+    )
+
+
+def count(options: TrainOptions, vocabularies: Sequence[Vocabulary]) -> int:
+    """How many parameters the model has. Raises UsageError for a rung that cannot be."""
+    structure = new_structure(options, vocabularies[-1:] if options.type == "lm" else vocabularies)
+    sizes = structure.sizes()
+    return sum(
+        math.prod(sizes[letter] for letter in parameter.shape)
+        for parameter in parameters(structure)
+    )
+
+
+def widest(
+    rung: str, embedding: int, budget: int, vocabularies: Sequence[Vocabulary]
+) -> TrainOptions:
+    """The rung whose number of parameters is nearest to the budget."""
+
+    def distance(steps: int) -> int:
+        return count(options_of(rung, embedding, STEP * steps), vocabularies) - budget
+
+    low, high = 1, 2
+    while distance(high) < 0:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if distance(middle) < 0 else (low, middle)
+    nearest = min(low, high, key=lambda steps: abs(distance(steps)))
+    return options_of(rung, embedding, STEP * nearest)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except CgruError as error:
+        sys.exit(str(error))

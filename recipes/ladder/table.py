@@ -1,0 +1,193 @@
+"""The ladder's results as a table and a plot.
+
+    python table.py OUT --seeds "1 2" --updates 2500 kneser-ney lm-gru encdec-gru ...
+
+Reads what rung.sh left in OUT, writes OUT/table.md and OUT/ladder.svg and prints the table. Each
+figure is the mean over the seeds and, of several, their standard deviation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sacrebleu import BLEU
+
+from cgru_cli.errors import CgruError
+from cgru_cli.files import atomic_write
+
+FROM = (1, 10, 13, 17, 21)  # words of a source sentence that each bucket of lengths begins with
+N_GRAMS = "kneser-ney"
+_CELLS = {"rnn": ("o", ":"), "gru": ("s", "-"), "lstm": ("^", "--")}  # markers and lines
+_TYPES = {"lm": "C7", "encdec": "C0", "seq2seq": "C1", "rnnsearch": "C2", "cgru": "C3"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A rung's figures: of each kind one a seed; BLEU in percent, speed in target words/s."""
+
+    rung: str
+    state: int | None
+    parameters: int | None
+    perplexity: list[float]
+    bleu: list[list[float]]  # of all sentences, then by bucket; none of a language model
+    speed: list[float]
+
+
+def bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
+    """Corpus BLEU of text that is in words already."""
+    return BLEU(tokenize="none", force=True).corpus_score(hypotheses, [references]).score
+
+
+def buckets(lengths: Sequence[int]) -> list[list[int]]:
+    """Which sentences are in each bucket of lengths."""
+    ends = (*FROM[1:], sys.maxsize)
+    return [
+        [i for i, length in enumerate(lengths) if low <= length < high]
+        for low, high in zip(FROM, ends, strict=True)
+    ]
+
+
+def names_of_buckets() -> list[str]:
+    """`1-9`, ..., `21-`."""
+    ends = [str(low - 1) for low in FROM[1:]] + [""]
+    return [f"{low}-{high}" for low, high in zip(FROM, ends, strict=True)]
+
+
+def row(out: Path, rung: str, sizes: dict[str, list[str]], seeds: Sequence[str]) -> Row:
+    """A rung's figures from its runs. Raises CgruError where one is not there."""
+    if rung == N_GRAMS:
+        return Row(rung, None, None, [_json(out / f"{rung}.json")["perplexity"]], [], [])
+    state, parameters = map(int, sizes[rung])
+    runs = [out / rung / f"seed{seed}" for seed in seeds]
+    return Row(
+        rung,
+        state,
+        parameters,
+        [float(_lines(run / "perplexity")[0]) for run in runs],
+        [] if rung.startswith("lm-") else [_bleu_by_length(out, run) for run in runs],
+        [_speed(run / "model.npz.metrics.jsonl") for run in runs],
+    )
+
+
+def _bleu_by_length(out: Path, run: Path) -> list[float]:
+    references, hypotheses = _lines(out / "test.words"), _lines(run / "test.words")
+    lengths = [len(line.replace("@@ ", "").split()) for line in _lines(out / "test.src")]
+    return [
+        bleu([hypotheses[i] for i in some], [references[i] for i in some])
+        for some in (range(len(lengths)), *buckets(lengths))
+        if some
+    ]
+
+
+def _speed(path: Path) -> float:
+    """The median of what the log says, for which it matters less what else ran."""
+    records = [json.loads(line) for line in _lines(path)]
+    return statistics.median(r["words_per_second"] for r in records if r["type"] == "train")
+
+
+def _json(path: Path) -> dict:
+    return json.loads("\n".join(_lines(path)))
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text("utf-8").removesuffix("\n").split("\n")
+    except OSError as error:
+        raise CgruError(f"{path}: {error.strerror}; run.sh makes it") from None
+
+
+def figure(values: Sequence[float], digits: int = 1) -> str:
+    """Mean, and standard deviation of several; nothing of none."""
+    if not values:
+        return ""
+    mean = f"{statistics.mean(values):,.{digits}f}"
+    return mean + (f" ± {statistics.stdev(values):,.{digits}f}" if len(values) > 1 else "")
+
+
+def table(rows: Sequence[Row], present: Sequence[str]) -> str:
+    """Markdown; present: names of the buckets that have sentences."""
+    head = ["rung", "states", "parameters", "perplexity", "BLEU", *present, "words/s"]
+    lines = [head, ["---"] * len(head)]
+    for r in rows:
+        columns = zip(*r.bleu, strict=True) if r.bleu else [[]] * (1 + len(present))
+        lines.append([
+            r.rung, f"{r.state:,}" if r.state else "", f"{r.parameters:,}" if r.parameters else "",
+            figure(r.perplexity), *map(figure, columns), figure(r.speed, 0),
+        ])  # fmt: skip
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def plot(rows: Sequence[Row], present: Sequence[str], path: Path, title: str) -> None:
+    """BLEU by source length, perplexity, and speed, as a picture."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "ladder"  # the same file from the same figures
+    from matplotlib import pyplot
+
+    picture, (left, middle, right) = pyplot.subplots(
+        1, 3, figsize=(14, 5), width_ratios=(2, 1, 1), layout="constrained"
+    )
+    picture.suptitle(title)
+    for r in rows:
+        if not r.bleu:
+            continue
+        kind, _, cell = r.rung.partition("-")
+        marker, line = _CELLS.get(cell, ("x", "-."))
+        by_length = list(zip(*r.bleu, strict=True))[1:]
+        means = [statistics.mean(values) for values in by_length]
+        spread = [statistics.stdev(v) if len(v) > 1 else 0.0 for v in by_length]
+        left.errorbar(present, means, spread, label=r.rung, color=_TYPES.get(kind),
+                      marker=marker, linestyle=line, capsize=2)  # fmt: skip
+    left.set(xlabel="words of the source sentence", ylabel="BLEU")
+    if any(r.bleu for r in rows):
+        left.legend(fontsize="small", ncols=2)
+    for axes, what, values in (
+        (middle, "perplexity", [(r.rung, r.perplexity) for r in rows]),
+        (right, "target words/s", [(r.rung, r.speed) for r in rows if r.speed]),
+    ):
+        values = values[::-1]
+        spread = [statistics.stdev(v) if len(v) > 1 else 0.0 for _, v in values]
+        axes.barh(
+            [rung for rung, _ in values], [statistics.mean(v) for _, v in values], xerr=spread,
+            color=[_TYPES.get(rung.partition("-")[0], "0.5") for rung, _ in values],
+        )  # fmt: skip
+        axes.set(xlabel=what)
+    with atomic_write(path) as file:
+        picture.savefig(file, format="svg", metadata={"Date": None})
+    pyplot.close(picture)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--seeds", required=True)
+    parser.add_argument("--updates", type=int, required=True)
+    parser.add_argument("rungs", nargs="+")
+    a = parser.parse_args(arguments)
+    seeds = a.seeds.split()
+    sizes = {name: values for name, *values in map(str.split, _lines(a.out / "sizes.tsv"))}
+    rows = [row(a.out, rung, sizes, seeds) for rung in a.rungs]
+    lengths = [len(line.replace("@@ ", "").split()) for line in _lines(a.out / "test.src")]
+    counts = [len(some) for some in buckets(lengths)]
+    named = zip(names_of_buckets(), counts, strict=True)
+    present = [f"{name} ({count:,})" for name, count in named if count]
+    text = table(rows, present)
+    with atomic_write(a.out / "table.md") as file:
+        file.write(text.encode())
+    title = f"{a.updates:,} updates, seeds {', '.join(seeds)}"
+    plot(rows, present, a.out / "ladder.svg", title)
+    print(f"\n{title}; BLEU of all and by words of the source (sentences)\n\n{text}", end="")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except CgruError as error:
+        sys.exit(str(error))
