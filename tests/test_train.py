@@ -93,7 +93,7 @@ def meant(monkeypatch):
         ("--tie_decoder_embeddings", "--tied-embeddings"),
         ("--rnn_enc_depth 2 --rnn_dec_depth 3", "--enc-depth 2 --dec-depth 3"),
         ("--rnn_enc_transition_depth 2", "--enc-cell-depth 2"),
-        ("--prior_model p --decay_c 0.1", "--pretrained-model p --decay-c 0.1"),
+        ("--prior_model p --map_decay_c 0.1", "--prior-model p --map-decay-c 0.1"),
         ("--gradient_aggregation_steps 2", "--optimizer-delay 2"),
         ("--exponential_smoothing 0.1", "--exponential-smoothing 0.1"),
         ("--no_shuffle --label_smoothing 0.1", "--no-shuffle --label-smoothing 0.1"),

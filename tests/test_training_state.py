@@ -41,7 +41,7 @@ def made(structure=None, words=("a", "b"), text="f" * 64, **options):
     structure = structure or small_structure()
     model = Model(Path("m.npz"), structure, random_arrays(structure), "nematus", "npz")
     vocabularies = [Vocabulary({w: i for i, w in enumerate(["eos", "UNK", *words])})] * 2
-    corpus = SimpleNamespace(fingerprint=text)
+    corpus = SimpleNamespace(fingerprint=text, alignments=None, weights=None)
     return identity(TrainOptions(**options), Beginning(model, vocabularies, []), corpus)
 
 
