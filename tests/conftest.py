@@ -1,6 +1,7 @@
 """Where the reference cases are; how TensorFlow and hypothesis run under test."""
 
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,10 @@ SHARED = Path(os.environ.get("CGRU_SHARED") or Path(__file__).resolve().parents[
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
 os.environ.setdefault("TF_NUM_INTEROP_THREADS", "1")
+
+# A shell that runs the tests in the background would have all of them deaf to Ctrl-C.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("cgru", deadline=None, derandomize=True)
 settings.load_profile("cgru")

@@ -86,7 +86,7 @@ def test_an_empty_file(tmp_path, content):
         ("dim_rn: 5", "no such option: dim_rn; did you mean dim-rnn?"),
         ("zzzzzz: 5", "no such option: zzzzzz$"),
         ("config: other.yml", "no such option: config"),
-        ("right-left: true", "right-left cannot be honoured: sentences are trained left to right"),
+        ("sqlite: true", "sqlite cannot be honoured: batches are drawn from a file"),
         ("dim-emb: 5\ndim-emb: 6", "dim-emb: given twice"),
         ("dim-emb: 5\nembedding_size: 6", "embedding_size: given twice, under two names"),
         ("dim-emb: five", "dim-emb: 'five' is not a whole number"),
