@@ -13,6 +13,8 @@ parts take turns, and the median turn is printed.
 - memory: peak of a process that updates, with the scan's gradient and with plain autodiff.
 - first: from the start of the process to the first update, compilation cache empty and filled.
 - process: whole processes of many and of few updates; their difference is the updates' alone.
+- workers (`--workers N`): updates of one process against those of N that train together on this
+  machine, with the same threads in all; the bytes that they send each other for an update.
 - keras: of LSTMs, the recurrence alone of the first reader, or of the language model, forward and
   backward, against keras.layers.LSTM in its place in the same graph, on the same batches.
 """
@@ -21,16 +23,20 @@ from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import itertools
 import json
+import math
 import os
 import re
 import shutil
+import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from concurrent import futures
 from pathlib import Path
 
 from measuring import Clock, Run, process
@@ -73,12 +79,15 @@ def main() -> None:
         "--parts", nargs="*", default=["floor", "memory", "first", "process"],
         choices=["floor", "keras", "memory", "first", "process"],
     )  # fmt: skip
+    parser.add_argument("--workers", type=int, default=0, metavar="N")
     parser.add_argument("--update-alone", choices=["scan", "autodiff"], help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.peer and (arguments.type, arguments.cell) != ("cgru", "gru"):
         parser.error("--peer: they are compared on the cGRU")
     if "keras" in arguments.parts and arguments.cell != "lstm":
         parser.error("--parts keras: it is of --cell lstm")
+    if arguments.workers:
+        arguments.parts.append("workers")
     if arguments.type == "seq2seq":
         arguments.enc_type = arguments.enc_type or "reversed"
     if arguments.update_alone:
@@ -276,6 +285,81 @@ class Bench:
                 print(f"{name}: {ratios[0]:.2f} x the time of {ours}, {ratios[1]:.2f} x its CPU")
         sys.stdout.flush()
 
+    def workers(self) -> None:
+        """Several processes on loopback against one, and what goes over it."""
+        few, many = MIN_UPDATES, MIN_UPDATES + self.a.updates
+        speeds: dict[int, list[Run]] = {1: [], self.a.workers: []}
+        sent = []
+        for _ in range(self.a.turns):
+            for count, runs in speeds.items():
+                (short, before), (long, after) = (self._together(count, n) for n in (few, many))
+                runs.append(Run(long.wall - short.wall, long.cpu - short.cpu, long.peak))
+                if count > 1:
+                    sent.append((after - before) / self.a.updates)
+        for count, runs in speeds.items():
+            wall, cpu = (
+                statistics.median(getattr(run, what) for run in runs) / self.a.updates
+                for what in ("wall", "cpu")
+            )
+            peak = max(run.peak for run in runs)
+            print(f"{count} workers: {wall:.2f} s, {cpu:.2f} CPU s an update, peak {peak:.0f} MiB")
+        wall, cpu = (
+            statistics.median(
+                getattr(alone, what) / getattr(shared, what)
+                for alone, shared in zip(*speeds.values(), strict=True)
+            )
+            for what in ("wall", "cpu")
+        )
+        print(
+            f"{self.a.workers} workers: {wall:.2f} x the speed of one process of as many threads, "
+            f"{cpu:.2f} x by CPU"
+        )
+        size = self._model_size()
+        print(
+            f"sent for an update: {statistics.median(sent) / 1e6:.1f} MB by all workers; the "
+            f"gradient has {size / 1e6:.1f} MB", flush=True,
+        )  # fmt: skip
+
+    def _together(self, count: int, updates: int) -> tuple[Run, int]:
+        """So many workers with an equal share of the threads; bytes that went over loopback."""
+        threads = str(max(1, self.a.threads // count))
+        command = self.cgru(self.folder / "model.npz", updates, "--quiet", "--cpu-threads", threads)
+        command += ["--precision", self.a.precision[0], "--mini-batch", str(self.a.batch)]
+        with contextlib.ExitStack() as stack:  # ports that are free
+            servers = [stack.enter_context(socket.create_server(("", 0))) for _ in range(count)]
+            cluster = {"worker": [f"localhost:{s.getsockname()[1]}" for s in servers]}
+        environments = [
+            {
+                "OMP_NUM_THREADS": threads,
+                "TF_CONFIG": json.dumps({"cluster": cluster, "task": {"index": index}}),
+            }
+            for index in range(count)
+        ]
+        before = loopback_bytes()
+        with futures.ThreadPoolExecutor(count) as pool:
+            runs = list(
+                pool.map(lambda env: process(command, environment=env), environments)
+            )  # fmt: skip
+        sent = loopback_bytes() - before
+        for path in self.folder.glob("model.npz*"):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        total = Run(
+            max(run.wall for run in runs),
+            sum(run.cpu for run in runs),
+            sum(run.peak for run in runs),
+        )
+        return total, sent
+
+    def _model_size(self) -> int:
+        """Bytes of the parameters."""
+        runtime.Start().finish("cpu", self.a.threads)
+        from products import shallow
+
+        from cgru_cli.names import parameters
+
+        structure = shallow(self.a.sizes, self.a.type, self.a.cell, self.a.enc_type)
+        return 4 * sum(math.prod(row.size(structure)) for row in parameters(structure))
+
     def _precise(self, precision: str):
         return lambda model, updates: self.cgru(model, updates, "--precision", precision, "--quiet")
 
@@ -348,7 +432,7 @@ class Updates:
         clock, lengths = Clock(), []
         with Ahead(itertools.islice(self.examples, count)) as examples, clock:
             for batch, masks in examples:
-                self.step.update([(Examples(*batch.arrays), masks)], batch.sentences, 0.0001)
+                self.step.update([[(Examples(*batch.arrays), masks)]], batch.sentences, 0.0001)
                 source = batch.source_mask if self.structure.type.reads_source else np.zeros(0)
                 lengths.append((int(source.sum()), batch.words))
                 self.words += sum(lengths[-1])
@@ -389,7 +473,14 @@ def update_alone(arguments: argparse.Namespace) -> None:
     ones = np.ones(shape[1:], np.float32)
     examples = objective.Examples(source, ones, words[1], ones)
     for _ in range(3):
-        step.update([(examples, {})], arguments.batch, 0.0001)
+        step.update([[(examples, {})]], arguments.batch, 0.0001)
+
+
+def loopback_bytes() -> int:
+    """Bytes that this machine has sent to itself so far."""
+    lines = Path("/proc/net/dev").read_text().splitlines()
+    (counters,) = (line.split(":")[1].split() for line in lines if line.strip().startswith("lo:"))
+    return int(counters[8])
 
 
 def files(folder: Path, kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -157,6 +157,16 @@ class Batch(NamedTuple):
         """What a device needs of it, in the order of `objective.Examples`."""
         return *self[:4], self.weights, self.shares
 
+    def share(self, place: int, count: int) -> Batch:
+        """Every count-th row from the place-th on, so that all shares have rows of all lengths.
+
+        count: that rows can be divided by.
+        """
+        mine = slice(place, None, count)
+        arrays = [x if isinstance(x, tuple) else x[mine] for x in self.arrays]
+        sentences = len(range(place, self.sentences, count))
+        return Batch(*arrays[:4], sentences, int(arrays[3].sum()), *arrays[4:])
+
 
 def make_batch(
     corpus: Corpus, pairs: Sequence[int] | np.ndarray, *, grid: bool = True, rows: int = 0

@@ -99,6 +99,7 @@ def encode_corpus(
     key: str,
     beside: Beside | None = None,
     report: Callable[[int], None] | None = None,
+    spare: Path | None = None,
 ) -> Corpus:
     """Encode files of parallel lines (`.gz` too), or map what `cache` holds of the same files.
 
@@ -108,7 +109,8 @@ def encode_corpus(
     (EOS not counted), unless `crop` cuts that side, with the alignments and weights of what is cut.
     `sources` may be (), for a target side alone.
     `report` is told now and then how many lines are done. Only one process at a time may encode
-    into a folder; files of an interrupted one are removed.
+    into a folder; files of an interrupted one are removed. `spare` is a folder to encode into where
+    `cache` is another process', which may only be read.
 
     Raises CgruError for files that cannot be read, differ in their number of lines or leave no
     pair, and if the cache cannot be written; an encoder's own, and those of alignments and weights,
@@ -135,6 +137,7 @@ def encode_corpus(
     corpus = _open(cache, identity)
     if corpus is not None:
         return corpus
+    cache = spare or cache
     encoding = Encoding(encode_source, encode_target, max_length, crop, beside)
     try:
         os.makedirs(cache, exist_ok=True)

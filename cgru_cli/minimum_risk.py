@@ -59,14 +59,19 @@ class Sampler:
         self._join, self._loss = join, loss(how.loss)
 
     def __call__(
-        self, batch: Batch, masks: Mapping[str, np.ndarray], first: int
+        self, batch: Batch, masks: Mapping[str, np.ndarray], numbers: Sequence[int], rows: int = 0
     ) -> list[tuple[Candidates, dict[str, np.ndarray]]]:
         """A batch's candidates, in parts that are computed one after the other.
 
-        masks: the batch's dropout, which all candidates of a source share. first: a number of the
-        batch's first pair that no other pair of the training has; what is drawn follows from it.
+        masks: the batch's dropout, which all candidates of a source share. numbers: of each pair,
+        one that no other pair of the training has; what is drawn follows from it. rows: as many
+        parts are made as if the batch had that many pairs, of which the last may be of nothing.
         """
         count = batch.sentences
+        together = max(1, self._how.rows // (self._how.samples + 1))
+        parts = range(0, max(rows, count), together)
+        if not count:
+            return [self._nothing(batch, masks)] * len(parts)
         lengths = batch.source_mask[:count].sum(axis=1).astype(int)
         a, b = self._how.longest
         drawn = sample(
@@ -75,7 +80,7 @@ class Sampler:
             [int(a * length) + b for length in lengths],
             SearchSettings(beam_size=self._how.samples),
             Sampling(seed=self._seed),
-            [first + row for row in range(count)],
+            list(numbers),
         )
         references = [
             row[: int(mask.sum())].tolist()
@@ -85,11 +90,11 @@ class Sampler:
             self._distinct(reference, [found.words.tolist() for found in of_source])
             for reference, of_source in zip(references, drawn, strict=True)
         ]
-        together = max(1, self._how.rows // (self._how.samples + 1))
         return [
             self._part(batch, masks, lists, slice(start, min(start + together, count)))
-            for start in range(0, count, together)
-        ]
+            if start < count else self._nothing(batch, masks)
+            for start in parts
+        ]  # fmt: skip
 
     def _part(
         self,
@@ -130,6 +135,15 @@ class Sampler:
             least = min(longest, words.shape[1])
             dropped["target"][:, :least] = words[:, :least]
         return Candidates(examples, risk, kept), dropped
+
+    def _nothing(
+        self, batch: Batch, masks: Mapping[str, np.ndarray]
+    ) -> tuple[Candidates, dict[str, np.ndarray]]:
+        """A part without any translation, of cost 0: the first row's source, and no words."""
+        part, dropped = self._part(batch, masks, [_Distinct([[EOS]], False)], slice(0, 1))
+        examples = part.examples
+        nothing = examples._replace(target_mask=np.zeros_like(examples.target_mask))
+        return part._replace(examples=nothing), dropped
 
     def _distinct(self, reference: list[int], samples: Sequence[list[int]]) -> _Distinct:
         """The reference, then every other sample once; unfinished ones are ended."""

@@ -39,4 +39,12 @@ def optimizer(name: str, given: Sequence[float], rate: float) -> keras.optimizer
     values = dict(known) | {
         parameter: value for (parameter, _), value in zip(known, given, strict=False)
     }
-    return _KERAS[name](learning_rate=rate, **values)
+    return _of_sums(_KERAS[name])(learning_rate=rate, **values)
+
+
+def _of_sums(kind: type[keras.optimizers.Optimizer]) -> type[keras.optimizers.Optimizer]:
+    """An optimizer whose gradients are sums over all replicas already.
+
+    Keras' own would sum them up, and send them, once more.
+    """
+    return type(kind.__name__, (kind,), {"_all_reduce_sum_gradients": lambda _, pairs: pairs})

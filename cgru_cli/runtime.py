@@ -7,7 +7,7 @@ import ctypes
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from .errors import CgruError, UsageError
 
@@ -38,10 +38,11 @@ class Start:
         except BaseException as error:  # raised where it is waited for
             self._error = error
 
-    def finish(self, device: str | None, threads: int | None) -> None:
+    def finish(self, device: str | None, threads: int | None, devices: Sequence[str] = ()) -> None:
         """Wait for the import, then choose the device (cpu, gpu, gpu:N) and number of threads.
 
-        Raises CgruError where TensorFlow cannot be loaded or the device is not there.
+        devices: several in its place, gpu:N or N, or cpu:0, cpu:1, ... that share the processors.
+        Raises CgruError where TensorFlow cannot be loaded or a device is not there.
         """
         self._thread.join()
         if self._error is not None:
@@ -49,7 +50,7 @@ class Start:
         import tensorflow as tf
 
         with silent_descriptor():
-            _choose(tf, device)
+            _choose(tf, device, devices)
             if threads is not None:
                 if threads < 1:
                     raise UsageError(f"--cpu-threads {threads}: at least one is needed")
@@ -80,23 +81,37 @@ def _keep_freed_memory() -> None:
         libc.mallopt(trim_threshold, (1 << 31) - 1)
 
 
-def _choose(tf, device: str | None) -> None:
-    kind, _, number = (device or "").partition(":")
-    if kind not in ("", "cpu", "gpu") or (number and not number.isdigit()):
-        raise UsageError(f"--device {device}: cpu, gpu or gpu:N is expected")
+def _choose(tf, device: str | None, devices: Sequence[str]) -> None:
+    option = "--devices" if devices else "--device"
+    names = [name if ":" in name or not name.isdigit() else f"gpu:{name}" for name in devices]
+    chosen = [_kind_and_number(name, option) for name in names or [device] if name]
+    kinds = {kind for kind, _ in chosen}
+    if len(set(chosen)) < len(chosen) or len(kinds) > 1:
+        raise UsageError(f"{option} {' '.join(devices)}: different GPUs, or CPUs, are expected")
     gpus = tf.config.list_physical_devices("GPU")
-    if kind == "cpu":
+    if kinds == {"cpu"}:
         tf.config.set_visible_devices([], "GPU")
-    elif kind == "gpu":
-        index = int(number or 0)
-        if index >= len(gpus):
+        if len(chosen) > 1:
+            tf.config.set_logical_device_configuration(
+                tf.config.list_physical_devices("CPU")[0],
+                [tf.config.LogicalDeviceConfiguration() for _ in chosen],
+            )
+    elif kinds == {"gpu"}:
+        if max(number for _, number in chosen) >= len(gpus):
             raise CgruError(
-                f"--device {device}: TensorFlow sees {len(gpus)} GPUs here "
+                f"{option} {' '.join(devices) or device}: TensorFlow sees {len(gpus)} GPUs here "
                 "(is the extra cgru[gpu] installed?)"
             )
-        tf.config.set_visible_devices(gpus[index], "GPU")
+        tf.config.set_visible_devices([gpus[number] for _, number in chosen], "GPU")
     for gpu in tf.config.get_visible_devices("GPU"):
         tf.config.experimental.set_memory_growth(gpu, True)
+
+
+def _kind_and_number(name: str, option: str) -> tuple[str, int]:
+    kind, _, number = name.partition(":")
+    if kind not in ("cpu", "gpu") or (number and not number.isdigit()):
+        raise UsageError(f"{option} {name}: cpu, gpu or gpu:N is expected")
+    return kind, int(number or 0)
 
 
 # A checkpoint is read while TensorFlow is imported in the background: one after the other.

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
-from . import model_writer, runtime, train_config
+from . import model_writer, runtime, train_config, workers
+from .corpus import Corpus
 from .errors import UsageError
 from .initialization import output_bias
 from .run_folder import RunFolder
 from .signals import StopRequest
-from .starting_model import begin
+from .starting_model import Beginning, begin
 from .train_options import TrainOptions
 from .training_data import Texts, encode
 from .training_loop import Training
 from .training_plan import Plan
 from .training_setup import check_extras, describe
+
+if TYPE_CHECKING:
+    from .replicas import Replicas
 
 
 def run(options: TrainOptions, folder: str | None) -> None:
@@ -27,28 +34,96 @@ def run(options: TrainOptions, folder: str | None) -> None:
     if options.dump_config:
         print(train_config.dump(options), end="")
         return
+    if options.dry_run:
+        _describe(options, folder)
+        return
+    starting = runtime.Start(compilation_cache=options.jit != "off")
+    with contextlib.ExitStack() as stack:
+        if workers.named(os.environ):  # they meet first, to tell each other what fails
+            replicas = _join(starting, options)
+            ready = None
+            for turn in (True, False):  # of worker 0, then of those that may use what it wrote
+                mine = replicas.is_first == turn
+                ready = (
+                    replicas.together(
+                        lambda mine=mine, first=turn: (
+                            _Ready.of(options, folder, stack, first=first) if mine else None
+                        )
+                    )
+                    or ready
+                )
+        else:
+            ready = _Ready.of(options, folder, stack)
+            replicas = _join(starting, options)
+        with StopRequest() as stop, replicas.failures_named():
+            Training(options, *ready, stop, replicas).run()
+
+
+def _join(starting: runtime.Start, options: TrainOptions) -> Replicas:
+    """TensorFlow on its devices, and with the other workers, where there are any."""
+    if options.device and options.together:
+        raise UsageError("--device names one device, --devices and --num-devices several")
+    starting.finish(options.device, options.cpu_threads, options.together)
+    from .replicas import Replicas
+
+    return Replicas.join(workers.Workers.of(os.environ))
+
+
+class _Ready(NamedTuple):
+    """All that a training begins with, but TensorFlow."""
+
+    plan: Plan
+    texts: Texts
+    runs: RunFolder
+    begun: Beginning
+    corpus: Corpus
+
+    @classmethod
+    def of(
+        cls,
+        options: TrainOptions,
+        folder: str | None,
+        stack: contextlib.ExitStack,
+        *,
+        first: bool = True,
+    ) -> _Ready:
+        """Check everything, and encode the text.
+
+        first: whether this process writes what there is to be written; the folder is locked for it
+        as long as the stack is open.
+        """
+        plan, texts = _checked(options, folder)
+        begun = begin(options, texts)
+        runs = RunFolder(Path(options.model))
+        spare = None
+        if first:
+            stack.enter_context(runs.locked())
+            runs.remove_interrupted(begun.vocabularies)
+            runs.check_new(begun.vocabularies)
+        else:
+            spare = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cgru-")))
+        corpus = encode(texts, begun.vocabularies, options, runs.beside(".corpus"), spare)
+        if options.begins_from is None and options.init == "scaled":
+            counts = corpus.target_counts(begun.model.structure.target_vocabulary)
+            begun.model.arrays["ff_logit_b"] = output_bias(counts)
+        return cls(plan, texts, runs, begun, corpus)
+
+
+def _checked(options: TrainOptions, folder: str | None) -> tuple[Plan, Texts]:
+    """What options say of when and how, and the texts. Raises UsageError and CgruError."""
     if options.model is None:
         raise UsageError("name the model: cgru train DATA -m MODEL.npz")
     model_writer.output_path(options.model, "npz")
     texts = Texts.of(options, folder)
     plan = Plan.of(options, can_validate=texts.dev is not None)
     check_extras(options)
-    if options.dry_run:
-        begun = begin(options, texts)
-        with tempfile.TemporaryDirectory(prefix="cgru-") as cache:
-            corpus = encode(texts, begun.vocabularies, options, Path(cache))
-            describe(options, begun, corpus)
-        return
-    starting = runtime.Start(compilation_cache=options.jit != "off")
+    return plan, texts
+
+
+def _describe(options: TrainOptions, folder: str | None) -> None:
+    """--dry-run."""
+    _, texts = _checked(options, folder)
     begun = begin(options, texts)
-    runs = RunFolder(Path(options.model))
-    with runs.locked():
-        runs.remove_interrupted(begun.vocabularies)
-        runs.check_new(begun.vocabularies)
-        corpus = encode(texts, begun.vocabularies, options, runs.beside(".corpus"))
-        if options.begins_from is None and options.init == "scaled":
-            counts = corpus.target_counts(begun.model.structure.target_vocabulary)
-            begun.model.arrays["ff_logit_b"] = output_bias(counts)
-        starting.finish(options.device, options.cpu_threads)
-        with StopRequest() as stop:
-            Training(options, plan, texts, runs, begun, corpus, stop).run()
+    with tempfile.TemporaryDirectory(prefix="cgru-") as cache:
+        corpus = encode(texts, begun.vocabularies, options, Path(cache))
+        describe(options, begun, corpus)

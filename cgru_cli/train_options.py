@@ -295,6 +295,18 @@ class TrainOptions(ModelOptions):
     quiet: bool = option(False, "nothing on standard error but errors", "--quiet", kind=bool)
 
     device: str | None = device_option()
+    devices: tuple[str, ...] = option(
+        (), "train on several together: numbers of GPUs, or cpu:0 cpu:1 ... to try it out without; "
+        "all GPUs if neither this nor --device is given", "-d", "--devices", metavar="N...",
+        many=True,
+    )  # fmt: skip
+    num_devices: int = option(
+        0, "train on the first so many GPUs together", "--num-devices", kind=int, metavar="N"
+    )
+    sync_sgd: bool = option(
+        False, "Marian's name for what is done in any case: devices make one update together",
+        "--sync-sgd", kind=bool,
+    )  # fmt: skip
     cpu_threads: int | None = threads_option()
     precision: str = option(
         "float32", "of the products; weights, states and softmax stay float32", "--precision",
@@ -304,6 +316,11 @@ class TrainOptions(ModelOptions):
         "auto", "compile the step with XLA; auto: never on CPUs, measured on GPUs", "--jit",
         choices=("auto", "on", "off"),
     )  # fmt: skip
+
+    @property
+    def together(self) -> tuple[str, ...]:
+        """The devices that are named one by one, or counted."""
+        return self.devices or tuple(str(number) for number in range(self.num_devices))
 
     @property
     def minimizes_risk(self) -> bool:
@@ -319,10 +336,6 @@ class TrainOptions(ModelOptions):
 # Options of Nematus' and Marian's trainers that are known and cannot be honoured.
 REFUSED_BY_TRAIN = {
     "--reload": "the same command goes on by itself; --pretrained-model begins from another model",
-    "--devices": "one device trains; use --device gpu:N",
-    "-d": "one device trains; use --device gpu:N",
-    "--num-devices": "one device trains; use --device gpu:N",
-    "--sync-sgd": "one device trains; there is nothing to synchronise",
     "--skip": "levels have residual connections, unless --no-skip",
     "--fp16": "use --precision float16",
     "--tempdir": "batches are drawn from a file in the folder of the model",

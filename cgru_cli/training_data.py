@@ -241,9 +241,13 @@ def check_eos(vocabulary: Vocabulary) -> None:
 
 
 def encode(
-    texts: Texts, vocabularies: Sequence[Vocabulary], options: TrainOptions, cache: Path
+    texts: Texts,
+    vocabularies: Sequence[Vocabulary],
+    options: TrainOptions,
+    cache: Path,
+    spare: Path | None = None,
 ) -> Corpus:
-    """The training text as ids, kept in a folder. Raises CgruError as `encode_corpus` does."""
+    """The training text as ids, kept in a folder, as `encode_corpus` does it."""
     *sources, target = vocabularies
     key = " ".join(vocabulary.fingerprint for vocabulary in vocabularies)
     direction = -1 if options.right_left else 1
@@ -259,10 +263,11 @@ def encode(
             crop=options.max_length_crop,
             key=key,
             beside=texts.beside,
+            spare=spare,
         )
     except CgruError:
         with contextlib.suppress(OSError):  # not empty: of another text
-            cache.rmdir()
+            (spare or cache).rmdir()
         raise
 
 
@@ -271,6 +276,13 @@ class Example(NamedTuple):
 
     batch: Batch
     masks: Mapping[str, np.ndarray]
+
+    def share(self, place: int, count: int) -> Example:
+        """See `Batch.share`."""
+        if count == 1:
+            return self
+        masks = {name: mask[place::count] for name, mask in self.masks.items()}
+        return Example(self.batch.share(place, count), masks)
 
 
 @dataclass(frozen=True)
@@ -284,9 +296,17 @@ class Data:
     batches: Batches
     seed: int
     grid: bool  # whether shapes are padded to few different ones, for compiled code
+    shares: int = 1  # that rows can be divided by
 
     @classmethod
-    def of(cls, corpus: Corpus, structure: Structure, options: TrainOptions, grid: bool) -> Data:
+    def of(
+        cls,
+        corpus: Corpus,
+        structure: Structure,
+        options: TrainOptions,
+        grid: bool,
+        shares: int = 1,
+    ) -> Data:
         """As the options of batches and dropout say."""
         rates = Rates(
             options.dropout_embedding,
@@ -296,7 +316,7 @@ class Data:
             options.dropout_annotation,
             options.dropout_output,
         )
-        size = batch_size(options, structure)
+        size = batch_size(options, structure, shares)
         batches = Batches(
             corpus.lengths,
             size,
@@ -305,21 +325,23 @@ class Data:
             seed=options.seed,
             shuffle=not options.no_shuffle,
         )
-        return cls(corpus, structure, rates, size, batches, options.seed, grid)
+        return cls(corpus, structure, rates, size, batches, options.seed, grid, shares)
 
     def epoch(self, number: int, start: int) -> Iterator[Example]:
         """The batches of an epoch (from 0), from the start-th on."""
         dropping = any(self.rates[:-1]) or bool(self.rates.output)
         for place, pairs in enumerate(self.batches.epoch(number, start), start):
-            batch = make_batch(
-                self.corpus, pairs, grid=self.grid, rows=self._rows(len(pairs)) if self.grid else 0
-            )
+            batch = make_batch(self.corpus, pairs, grid=self.grid, rows=self._rows(len(pairs)))
             yield Example(batch, self._masks(batch, pairs, number, place) if dropping else {})
 
     def _rows(self, pairs: int) -> int:
-        """Rows of a batch on the grid; no more than whole batches have anyway."""
-        size = self.size
-        return min(padded(pairs), size.sentences) if size.kind == "sentences" else padded(pairs)
+        """Rows of a batch; on the grid, no more than whole batches have anyway."""
+        rows = pairs
+        if self.grid:
+            rows = padded(pairs)
+            if self.size.kind == "sentences":
+                rows = min(rows, self.size.sentences)
+        return -(-rows // self.shares) * self.shares
 
     def _masks(
         self, batch: Batch, pairs: np.ndarray, number: int, place: int
@@ -359,10 +381,10 @@ def groups(examples: Iterator[Example], size: int) -> Iterator[list[Example]]:
         yield group
 
 
-def batch_size(options: TrainOptions, structure: Structure) -> BatchSize:
-    """How many pairs a batch takes."""
+def batch_size(options: TrainOptions, structure: Structure, shares: int = 1) -> BatchSize:
+    """How many pairs a batch takes; shares: the devices that compute one together."""
     if options.mini_batch_fit:
-        budget = options.workspace * 2**20
+        budget = options.workspace * 2**20 * shares
         return BatchSize(
             "fit",
             options.mini_batch,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +26,7 @@ from .training_setup import (
     faster_compiled,
     gradient_probe,
     greeting,
+    same_everywhere,
     sampler,
     training_step,
     validator,
@@ -31,7 +34,8 @@ from .training_setup import (
 from .training_state import Course, check_same, identity
 
 if TYPE_CHECKING:
-    from .training_step import Outcome
+    from .replicas import Replicas
+    from .training_step import Outcome, Share
 
 COST_TYPES = {"ce-mean": "cross-entropy", "ce-mean-words": "ce-mean-words"}
 
@@ -48,62 +52,84 @@ class Training:
         begun: Beginning,
         corpus: Corpus,
         stop: StopRequest,
+        replicas: Replicas,
     ):
         self.options, self.plan, self.runs, self.stop = options, plan, runs, stop
         self.begun, self.model, self.corpus = begun, begun.model, corpus
+        self.replicas = replicas
+        self.stop_asked = False  # of any process
         self.preprocessing = texts.preprocessing
         self.course, self.patience = Course(), plan.patience(options)
-        self.learnt: tuple | None = None  # the last batch of an update, and its dropout
+        self.learnt: list[Share] | None = None  # of the last batch of an update
         self.compiled: set[tuple[int, ...]] = set()  # shapes of batches
-        self.identity = identity(options, begun, corpus)
-        self.jit = self._restore()
+        self.identity = identity(options, begun, corpus, replicas.count)
+        replicas.check_same(replicas.together(lambda: same_everywhere(options, self.identity)))
+        self._restore()
         self.sampler = sampler(self.step, begun, texts, options, self.jit)
         self.saved_updates = self.course.progress.updates
-        self.validator = validator(plan, options, texts, begun)
-        self.board = board(options, runs)
-        self.probe = gradient_probe(options, self.step)
+        self.validates = bool(plan.metrics)
+        self.validator = self.board = self.probe = None
+        log, records = Path(os.devnull), Path(os.devnull)
+        if replicas.is_first:
+            self.validator = validator(plan, options, texts, begun)
+            self.board = board(options, runs)
+            self.probe = gradient_probe(options, self.step)
+            log = Path(options.log) if options.log else runs.beside(".log")
+            records = runs.records
         self.log = TrainingLog(
-            Path(options.log) if options.log else runs.beside(".log"),
-            runs.records,
+            log,
+            records,
             resumed=self.course.progress.updates,
-            quiet=options.quiet,
+            quiet=options.quiet or not replicas.is_first,
         )
 
-    def _restore(self) -> bool:
-        """Make the step, as it was saved if it was; whether it is compiled."""
-        options, model, runs = self.options, self.model, self.runs
-        saved = runs.load()
-        jit = options.jit == "on"
-        if saved is None:
-            jit = jit or (options.jit == "auto" and faster_compiled(model, options, self.corpus))
-            self.step = training_step(model, options, jit)
-            return jit
-        arrays, values = saved
-        try:
-            check_same(values["identity"], self.identity, str(runs.state))
-            jit = values["jit"] if options.jit == "auto" else jit
-            self.step = training_step(model, options, jit)
-            self.step.restore(arrays)
-            self.course = Course.from_json(values, str(runs.state))
-            self.patience.restore(values["patience"], str(runs.state))
-        except (KeyError, TypeError, ValueError) as error:
-            raise CgruError(f"{runs.state}: not the state of this training ({error})") from None
-        return jit
+    def _restore(self) -> None:
+        """Make the step, as it was saved if it was.
+
+        Worker 0 knows what was saved, and tells the others.
+        """
+        options, path, replicas = self.options, str(self.runs.state), self.replicas
+        first = replicas.is_first
+        arrays, values = replicas.together(lambda: self.runs.load() if first else None) or ({}, {})
+        values = replicas.of_first(values)
+        self.jit = values.get("jit", False) if options.jit == "auto" else options.jit == "on"
+        if options.jit == "auto" and not values:
+            self.jit = replicas.of_first(faster_compiled(self.model, options, self.corpus))
+
+        def make() -> None:
+            try:
+                if values:
+                    check_same(values["identity"], self.identity, path)
+                self.step = training_step(self.model, options, self.jit, replicas)
+                if arrays:
+                    self.step.restore(arrays)
+                if values:
+                    self.course = Course.from_json(values, path)
+                    self.patience.restore(values["patience"], path)
+            except (KeyError, TypeError, ValueError) as error:
+                raise CgruError(f"{path}: not the state of this training ({error})") from None
+
+        replicas.together(make)
+        if replicas.processes > 1:
+            self.step.restore(replicas.arrays_of_first(self.step.state()))
 
     # -- the loop ------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Update until training ends, a signal asks to stop, or nothing can be learnt any more."""
-        with self.log:
+        """Update until training ends, a signal asks to stop, or nothing can be learnt any more.
+
+        Raises CgruError for the latter, and where another worker has ended.
+        """
+        with self.log, self.replicas.failures_named():
             if self.course.progress.updates:
                 self._write_model(self.runs.model)  # a kill may have come before it was written
             else:
                 for line in (
                     *self.begun.notes,
-                    greeting(self.model, self.corpus, self.options, self.jit),
+                    greeting(self.model, self.corpus, self.options, self.jit, str(self.replicas)),
                 ):
                     self.log.line(line)
-                if not self.validator:
+                if not self.validates:
                     self.log.line("No validation, and so no early stopping")
             try:
                 self._check()
@@ -111,6 +137,7 @@ class Training:
                     self._epoch()
             except _Stop:
                 saved = self._save()
+                self.replicas.part()
                 self.log.line(
                     f"Stopped after update {self.course.progress.updates}"
                     + ("; saved" if saved else "; nothing to be saved")
@@ -121,12 +148,15 @@ class Training:
             if not self._save():
                 self._give_up()
             self._draw()
+            self.replicas.part()
             self.log.line("Training finished")
 
     def _epoch(self) -> None:
         """From the batch that comes next to the end of the epoch, or of training."""
         course, log = self.course, self.log
-        data = Data.of(self.corpus, self.model.structure, self.options, grid=self.jit)
+        data = Data.of(
+            self.corpus, self.model.structure, self.options, self.jit, self.replicas.count
+        )
         begun = time.perf_counter()
         with Ahead(data.epoch(course.progress.epochs, course.progress.batches)) as examples:
             for group in groups(examples, self.options.optimizer_delay):
@@ -168,7 +198,7 @@ class Training:
                 f"{sentences} pairs of {words:,} target words do not fit into the memory of the "
                 "device; lower --mini-batch, or use --mini-batch-fit with --workspace"
             ) from None
-        seconds = time.perf_counter() - begun
+        seconds = self._agreed(time.perf_counter() - begun)
         course.progress = before.update(
             batches=len(group), sentences=sentences, words=words, seconds=seconds
         )
@@ -190,18 +220,35 @@ class Training:
                 f"{course.interval.words_per_second:.0f} words/s"
             )
 
-    def _batches(self, group: list[Example]) -> list[tuple]:
-        """The batches of an update as the objective takes them, each with its dropout."""
+    def _agreed(self, seconds: float) -> float:
+        """The seconds of worker 0, by which all decide what is due; and who was asked to stop."""
+        replicas = self.replicas
+        asked, seconds = replicas.total([self.stop.asked, seconds if replicas.is_first else 0.0])
+        self.stop_asked = asked > 0
+        return seconds
+
+    def _batches(self, group: list[Example]) -> list[list[Share]]:
+        """Of each batch of an update, the shares of the replicas here, as the objective takes them.
+
+        Those of samples may be more than the group's.
+        """
         from .objective import Examples
 
-        if not self.sampler:
-            return [(Examples(*example.batch.arrays), example.masks) for example in group]
-        progress = self.course.progress
+        replicas, progress = self.replicas, self.course.progress
         first = progress.epochs * len(self.corpus) + progress.sentences
-        batches = []
-        for example in group:
-            batches += self.sampler(example.batch, example.masks, first)
-            first += example.batch.sentences
+        batches: list[list[Share]] = []
+        for batch, masks in group:
+            shares = []
+            for place in range(replicas.first, replicas.first + replicas.here):
+                mine = Example(batch, masks).share(place, replicas.count)
+                if self.sampler:
+                    numbers = range(first + place, first + batch.sentences, replicas.count)
+                    rows = -(-batch.sentences // replicas.count)
+                    shares.append(self.sampler(*mine, numbers, rows))
+                else:
+                    shares.append([(Examples(*mine.batch.arrays), mine.masks)])
+            batches += zip(*shares, strict=True)
+            first += batch.sentences
         return batches
 
     def _rate(self) -> float:
@@ -250,17 +297,18 @@ class Training:
         course.interval = course.interval.shown()
         self._log_gradients(self.learnt)
 
-    def _log_gradients(self, batch: tuple | None) -> None:
-        """Where that is asked for, how large gradients are at a batch, given with its dropout."""
-        if self.probe and batch:
-            mask = batch[0].target_mask
+    def _log_gradients(self, shares: Sequence[Share] | None) -> None:
+        """Where that is asked for, how large gradients are at the first replica's share."""
+        if self.probe and shares:
+            mask = shares[0][0].target_mask
             count = int((mask[:, 0] if self.options.cost_type == "ce-mean" else mask).sum())
-            norms = self.probe.norms(*batch).to_json(count)
+            norms = self.probe.norms(*shares[0]).to_json(count)
             self.log.record("gradients", self.course.progress, **norms)
 
     def _say_what_is_compiled(self, group: list[Example]) -> None:
         for example in group:
             rows, source = example.batch.source_mask.shape
+            rows //= self.replicas.count
             shape = (rows, source, example.batch.target.shape[1])
             if shape not in self.compiled:
                 self.compiled.add(shape)
@@ -273,7 +321,7 @@ class Training:
         """Validate and save, where that is due since the last check; stop, if that is asked."""
         course, plan = self.course, self.plan
         before, now = course.checked, course.progress
-        if self.validator and plan.valid.due(before, now):
+        if self.validates and plan.valid.due(before, now):
             self._validate()
         course.checked = now
         if plan.save.due(before, now):
@@ -281,10 +329,24 @@ class Training:
         self._stop_if_asked()
 
     def _validate(self) -> None:
+        """Worker 0's validation; of it all get to know patience, or that it was stopped."""
+        stopped = False
+        if self.replicas.is_first:
+            try:
+                self._measure()
+            except _Stop:
+                stopped = True
+        if self.replicas.processes > 1:
+            patience, stopped = self.replicas.of_first([self.patience.to_json(), stopped])
+            self.patience.restore(patience, str(self.runs.state))
+        if stopped:
+            raise _Stop
+
+    def _measure(self) -> None:
         """All metrics; nothing of it changes the course of training but patience."""
         progress = self.course.progress
         values = self.validator.run(
-            self.step.weights(), progress.epoch, progress.updates, self._stop_if_asked
+            self.step.weights(), progress.epoch, progress.updates, self._stop_validation_if_asked
         )
         for metric, value in values.items():
             if self.patience.update(metric, value, progress.updates):
@@ -303,6 +365,11 @@ class Training:
         return done or self.patience.stop()
 
     def _stop_if_asked(self) -> None:
+        """Raises _Stop; workers of several do after the same update."""
+        if self.stop_asked or (self.replicas.processes == 1 and self.stop.asked):
+            raise _Stop
+
+    def _stop_validation_if_asked(self) -> None:
         if self.stop.asked:
             raise _Stop
 
@@ -317,6 +384,8 @@ class Training:
         updates = self.course.progress.updates
         if not updates:
             return False
+        if not self.replicas.is_first:
+            return True  # worker 0 ends them all where it is not
         if not self._is_finite():
             self.log.line(f"Not saved: the cost after update {updates} is not finite")
             return False
@@ -346,12 +415,17 @@ class Training:
 
         if self.learnt is None:
             return self.saved_updates > 0  # as it was saved, if it was
-        cost, gradients = self.step.gradients(*self.learnt)
-        norm = 0.0 if self.step.loss_scale.dynamic else float(tf.linalg.global_norm(gradients))
-        return math.isfinite(float(cost)) and math.isfinite(norm)
+        dynamic = self.step.loss_scale.dynamic
+        for cost, gradients in self.step.gradients(self.learnt):
+            norm = 0.0 if dynamic else float(tf.linalg.global_norm(gradients))
+            if not (math.isfinite(float(cost)) and math.isfinite(norm)):
+                return False
+        return True
 
     def _write_model(self, path: Path) -> None:
         """The model as it is used now, with all that it needs beside it."""
+        if not self.replicas.is_first:
+            return
         arrays = self.step.weights()
         model = dataclasses.replace(self.model, path=self.runs.state, arrays=arrays)
         model_writer.write(

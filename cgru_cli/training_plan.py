@@ -20,7 +20,7 @@ _AT_LEAST = {
     "normalize": 0, "mrt_samples": 1, "mrt_alpha": 0, "mrt_ml_mix": 0,
     "clip_norm": 0, "lr_decay_start": 1, "lr_decay_freq": 1, "mini_batch": 1,
     "mini_batch_words": 0, "maxi_batch": 1, "max_length": 1, "workspace": 1, "seed": 0,
-    "guided_alignment_weight": 0,
+    "guided_alignment_weight": 0, "num_devices": 0,
 }  # fmt: skip
 _SHARES = (
     "label_smoothing", "exponential_smoothing", "dropout_embedding", "dropout_hidden",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 import importlib.util
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from . import adaptation, learning_curves
 from .corpus import Corpus
@@ -15,26 +18,41 @@ from .run_folder import RunFolder
 from .starting_model import Beginning
 from .train_options import TrainOptions
 from .training_data import Data, Texts, memory_of_batch
-from .training_plan import Plan
+from .training_plan import Plan, flag
 
 if TYPE_CHECKING:
     from .gradient_probe import GradientProbe
     from .minimum_risk import Sampler
+    from .replicas import Replicas
     from .summaries import Summaries
     from .training_step import TrainingStep
     from .validation import Validator
 
+# Options that each machine may have its own of: devices, and files, whose content is compared.
+_OF_A_MACHINE = {
+    "config", "cpu_threads", "data_weighting", "device", "devices", "dump_config",
+    "embedding_vectors", "guided_alignment", "log", "model", "num_devices", "plot",
+    "pretrained_model", "prior_model", "quiet", "source_dataset", "target_dataset", "tensorboard",
+    "train_sets", "valid_reference", "valid_script", "valid_sets", "valid_source_dataset",
+    "valid_target_dataset", "valid_translation_output", "vocabularies",
+}  # fmt: skip
 # Arrays of the model's size that an optimizer needs, with weights and gradient.
 _COPIES = {"sgd": 2, "adagrad": 3, "rmsprop": 3}
 _MORE_COPIES = 4
 
 
-def training_step(model: Model, options: TrainOptions, jit: bool) -> TrainingStep:
-    """The step, with the model's weights and a new optimizer. Raises UsageError for its numbers."""
+def training_step(
+    model: Model, options: TrainOptions, jit: bool, replicas: Replicas | None = None
+) -> TrainingStep:
+    """The step, with the model's weights and a new optimizer. Raises UsageError for its numbers.
+
+    replicas: all that train; without, what TensorFlow computes on.
+    """
     from .guided_attention import Guide
     from .model import RecurrentModel
     from .objective import CrossEntropy, ExpectedRisk
     from .optimizers import optimizer
+    from .replicas import Replicas
     from .training_step import Regularization, TrainingStep
 
     guide = None
@@ -52,15 +70,18 @@ def training_step(model: Model, options: TrainOptions, jit: bool) -> TrainingSte
         map_decay_c=options.map_decay_c,
         smoothing=options.exponential_smoothing,
     )
-    return TrainingStep(
-        RecurrentModel(model.structure, model.arrays, dtype=policy),
-        optimizer(options.optimizer, options.optimizer_params, options.learn_rate),
-        regularization,
-        objective,
-        jit=jit,
-        frozen=adaptation.frozen(model, options),
-        prior=adaptation.prior(model, options.prior_model) if options.map_decay_c else None,
-    )
+    replicas = replicas or Replicas()
+    with replicas.scope():
+        return TrainingStep(
+            RecurrentModel(model.structure, model.arrays, dtype=policy),
+            optimizer(options.optimizer, options.optimizer_params, options.learn_rate),
+            regularization,
+            objective,
+            jit=jit,
+            frozen=adaptation.frozen(model, options),
+            prior=adaptation.prior(model, options.prior_model) if options.map_decay_c else None,
+            replicas=replicas,
+        )
 
 
 def sampler(
@@ -85,6 +106,19 @@ def sampler(
     return Sampler(step.model, target, how, options.seed, grid=jit, join=join)
 
 
+def same_everywhere(options: TrainOptions, identity: Mapping[str, Any]) -> dict[str, Any]:
+    """What all workers of a training have to be given alike, by the name it has in messages."""
+    values = dataclasses.asdict(options)
+    same = {flag(name): values[name] for name in values if name not in _OF_A_MACHINE} | identity
+    if options.prior_model:
+        try:
+            with open(options.prior_model, "rb") as file:
+                same["prior"] = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise CgruError(f"{options.prior_model}: {error.strerror}") from None
+    return same
+
+
 def faster_compiled(model: Model, options: TrainOptions, corpus: Corpus) -> bool:
     """Whether a step is faster compiled: never on CPUs, measured on the first batch elsewhere."""
     import tensorflow as tf
@@ -100,7 +134,7 @@ def faster_compiled(model: Model, options: TrainOptions, corpus: Corpus) -> bool
         examples = Examples(*example.batch.arrays)
         for _ in range(3):  # the first one traces and compiles
             begun = time.perf_counter()
-            cost, _ = step.gradients(examples, example.masks)
+            ((cost, _),) = step.gradients([(examples, example.masks)])
             float(cost)
             seconds[jit] = time.perf_counter() - begun
     return seconds[True] < seconds[False]
@@ -157,13 +191,16 @@ def gradient_probe(options: TrainOptions, step: TrainingStep) -> GradientProbe |
     return GradientProbe(step)
 
 
-def greeting(model: Model, corpus: Corpus, options: TrainOptions, jit: bool) -> str:
-    """What the log of a training begins with."""
+def greeting(
+    model: Model, corpus: Corpus, options: TrainOptions, jit: bool, devices: str = ""
+) -> str:
+    """What the log of a training begins with; devices: which, if they are several."""
     s = model.structure
     return (
         f"Training {model.parameter_count:,} parameters on {len(corpus):,} pairs "
         f"({_left_out(corpus)}){_beside(corpus)}, vocabularies {s.source_vocabularies} and "
         f"{s.target_vocabulary}, {'XLA' if jit else 'no XLA'}, {options.precision}"
+        f"{devices and f', {devices}'}"
     )
 
 

@@ -55,11 +55,14 @@ class Course:
         )
 
 
-def identity(options: TrainOptions, begun: Beginning, corpus: Corpus) -> dict[str, Any]:
+def identity(
+    options: TrainOptions, begun: Beginning, corpus: Corpus, devices: int = 1
+) -> dict[str, Any]:
     """What has to stay as it was for a training to go on, by the name it is called in messages."""
     same = {flag(name): getattr(options, name) for name in _FIXED}
     if options.mini_batch_fit:
         same["--workspace"] = options.workspace
+        same["number of devices"] = devices  # --workspace is of each
     same["smoothing"] = options.exponential_smoothing > 0
     same["training text"] = corpus.fingerprint
     for name, beside in (("alignments", corpus.alignments), ("weights", corpus.weights)):

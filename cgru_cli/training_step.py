@@ -1,7 +1,7 @@
 """The one training step: gradients of a batch, their sum, and the update of the parameters.
 
-Gradients are those of the sum of costs over a batch's words, so that batches can be added up
-(accumulation here, replicas elsewhere); the update divides by what was counted.
+Gradients are those of the sum of costs over a batch's words, so that batches can be added up, and
+the shares of one that replicas have; the update divides by what was counted.
 """
 
 from __future__ import annotations
@@ -17,6 +17,16 @@ import tensorflow as tf
 from .model import RecurrentModel
 from .network import Network
 from .objective import CrossEntropy, Objective
+from .replicas import Replicas
+
+Share = tuple[Any, Mapping[str, np.ndarray]]  # of a batch, as the objective takes it; its dropout
+
+
+class Gradients(NamedTuple):
+    """Of a batch, or of a share of it."""
+
+    cost: tf.Tensor  # (): sum over words, nats; times the loss scale, as what follows
+    of_parameters: list[tf.Tensor]  # of each that is trained
 
 
 class Outcome(NamedTuple):
@@ -38,7 +48,10 @@ class Regularization:
 
 
 class TrainingStep:
-    """A model in training: its optimizer, smoothed weights, and the compiled functions."""
+    """A model in training: its optimizer, smoothed weights, and the compiled functions.
+
+    It is made, with model and optimizer, inside `replicas.scope()`.
+    """
 
     def __init__(
         self,
@@ -50,10 +63,12 @@ class TrainingStep:
         jit: bool,
         frozen: Sequence[str] = (),
         prior: Mapping[str, np.ndarray] | None = None,
+        replicas: Replicas | None = None,
     ):
         """frozen: names of parameters that stay; prior: what map_decay_c draws to, by name."""
         self.model, self.optimizer, self.regularization = model, optimizer, regularization
         self.objective, self.jit = objective or CrossEntropy(), jit
+        self.replicas = replicas or Replicas()
         self.trained = {n: v for n, v in model.parameters.items() if n not in frozen}
         optimizer.build(list(self.trained.values()))
         self.smoothed = (
@@ -65,53 +80,55 @@ class TrainingStep:
         self.prior = [tf.constant(prior[name]) for name in self.trained] if drawn else []
         self.updates = tf.Variable(0, dtype=tf.int64, trainable=False)
         self.loss_scale = LossScale(1024.0 if model.compute_dtype == "float16" else 1.0)
-        self._gradients = tf.function(self._of_batch, jit_compile=jit, autograph=False)
-        self._traced = None
-        self._add = tf.function(_sum, autograph=False)
-        self._update = tf.function(self._apply, autograph=False)
-
-    def gradients(
-        self, examples: Any, masks: Mapping[str, np.ndarray]
-    ) -> tuple[tf.Tensor, list[tf.Tensor]]:
-        """Sum of a batch's costs, and its gradient for each trained parameter.
-
-        examples: a batch as the objective takes it.
-        """
-        arguments = (
-            tf.nest.map_structure(tf.convert_to_tensor, examples),
-            {name: tf.convert_to_tensor(mask) for name, mask in masks.items()},
-            tf.constant(self.loss_scale.scale),
+        self._of_share = (
+            tf.function(self._of_batch, jit_compile=True, autograph=False) if jit
+            else self._of_batch
+        )  # fmt: skip
+        self._gradients = tf.function(
+            lambda shares: self.replicas.run(self._of_share, shares), autograph=False
         )
-        if not self.jit:
-            # one trace for all shapes, from the first on: another trace may round otherwise, and
-            # a resumed training begins with another batch
-            self._traced = self._traced or self._gradients.get_concrete_function(
-                *any_size(arguments)
-            )
-            return self._traced(*arguments)
-        return self._gradients(*arguments)
+        self._traced = None
+        self._add = tf.function(self._sum, autograph=False)
+        self._reduce = tf.function(self._reduced, autograph=False)
+        self._follow = tf.function(self._followed, autograph=False)
 
-    def update(
-        self,
-        batches: Sequence[tuple[Any, Mapping[str, np.ndarray]]],
-        divisor: float,
-        rate: float,
-    ) -> Outcome:
+    def gradients(self, shares: Sequence[Share]) -> Sequence[Gradients]:
+        """The sum of costs, and its gradient, of the share that each replica here has."""
+        arguments = [
+            (
+                tf.nest.map_structure(tf.convert_to_tensor, examples),
+                {name: tf.convert_to_tensor(mask) for name, mask in masks.items()},
+                tf.constant(self.loss_scale.scale),
+            )
+            for examples, masks in shares
+        ]
+        if self.jit:
+            return self._gradients(arguments)
+        # one trace for all shapes, from the first on: another trace may round otherwise, and
+        # a resumed training begins with another batch
+        self._traced = self._traced or self._gradients.get_concrete_function(
+            [any_size(share) for share in arguments]
+        )
+        return self._traced(arguments)
+
+    def update(self, batches: Sequence[Sequence[Share]], divisor: float, rate: float) -> Outcome:
         """One update from one batch, or from several as if they were one.
 
-        divisor: sentences or words of all of them, by which costs are averaged. A cost or gradient
-        that is not finite leaves everything as it is.
+        batches: of each, the shares of the replicas here. divisor: sentences or words of all of
+        them, everywhere, by which costs are averaged. A cost or gradient that is not finite leaves
+        everything as it is.
         """
-        cost, gradients = self.gradients(*batches[0])
-        for batch in batches[1:]:
-            more, others = self.gradients(*batch)
-            cost, gradients = cost + more, self._add(gradients, others)
+        found = self.gradients(batches[0])
+        for shares in batches[1:]:
+            found = self._add(found, self.gradients(shares))
         scale = self.loss_scale.scale
-        self.optimizer.learning_rate.assign(rate)
         factor = tf.constant(1.0 / (divisor * scale), tf.float32)
-        norm = float(self._update(cost, gradients, factor))
-        cost = float(cost) / scale
+        cost, norm, gradients = zip(*self._reduce(found, factor), strict=True)
+        cost, norm = float(cost[0]) / scale, float(norm[0])
         finite = bool(np.isfinite(norm) and np.isfinite(cost))
+        if finite:
+            self.optimizer.learning_rate.assign(rate)
+            self._follow(gradients)
         self.loss_scale.seen(finite)
         return Outcome(cost, norm, finite)
 
@@ -145,9 +162,7 @@ class TrainingStep:
         self.updates.assign(int(state["updates"]))
         self.loss_scale.restore(state["loss_scale"])
 
-    def _of_batch(
-        self, examples: Any, masks: dict[str, tf.Tensor], scale: tf.Tensor
-    ) -> tuple[tf.Tensor, list[tf.Tensor]]:
+    def _of_batch(self, examples: Any, masks: dict[str, tf.Tensor], scale: tf.Tensor) -> Gradients:
         model = self.model
         arrays = {name: variable.value for name, variable in model.parameters.items()}
         values = [arrays[name] for name in self.trained]
@@ -156,10 +171,28 @@ class TrainingStep:
             network = Network(model.structure, arrays, model.compute_dtype, masks)
             cost = scale * self.objective.cost(network, examples, packed=not self.jit)
         gradients = tape.gradient(cost, values, unconnected_gradients="zero")
-        return cost, [tf.convert_to_tensor(gradient) for gradient in gradients]
+        return Gradients(cost, [tf.convert_to_tensor(gradient) for gradient in gradients])
 
-    def _apply(self, cost: tf.Tensor, gradients: list[tf.Tensor], factor: tf.Tensor) -> tf.Tensor:
-        """Regularise, clip, and follow the gradient where all is finite; returns its norm."""
+    def _sum(self, found: Sequence[Gradients], others: Sequence[Gradients]) -> tuple:
+        """Of each replica here, the sums of two batches' shares."""
+        return self.replicas.run(
+            lambda one, other: tf.nest.map_structure(tf.add, one, other),
+            list(zip(found, others, strict=True)),
+        )
+
+    def _reduced(self, found: Sequence[Gradients], factor: tf.Tensor) -> tuple:
+        """On each replica here: the whole batch's cost, and its gradient as it is followed."""
+
+        def of_one(share: Gradients) -> tuple[tf.Tensor, tf.Tensor, list[tf.Tensor]]:
+            cost, *gradients = self.replicas.sum([share.cost, *share.of_parameters])
+            return cost, *self._regularized(gradients, factor)
+
+        return self.replicas.run(of_one, [(share,) for share in found])
+
+    def _regularized(
+        self, gradients: list[tf.Tensor], factor: tf.Tensor
+    ) -> tuple[tf.Tensor, list[tf.Tensor]]:
+        """The gradient's norm, with what regularisation adds; and the gradient, clipped."""
         how = self.regularization
         variables = list(self.trained.values())
         if how.decay_c or self.prior:
@@ -178,20 +211,23 @@ class TrainingStep:
         norm = factor * tf.linalg.global_norm(gradients)
         if how.clip_norm:
             factor *= how.clip_norm / tf.maximum(norm, how.clip_norm)
-        gradients = [gradient * factor for gradient in gradients]  # once: they are large
+        return norm, [gradient * factor for gradient in gradients]  # once: they are large
 
-        def follow() -> tf.Tensor:
-            self.optimizer.apply(gradients, variables)
-            self.updates.assign_add(1)
-            # Marian: nearly no memory of the first, random weights
-            t = tf.cast(self.updates, tf.float32)
-            share = tf.maximum(how.smoothing, 1 - t / (t + 9))
-            for smooth, variable in zip(self.smoothed, variables, strict=False):
-                smooth.assign_add(share * (variable.value - smooth))
-            return norm
-
-        finite = tf.math.is_finite(norm) & tf.math.is_finite(cost)
-        return tf.cond(finite, follow, lambda: norm)
+    def _followed(self, gradients: Sequence[list[tf.Tensor]]) -> None:
+        """The optimizer's step on each replica here, by the same gradient, and the smoothing."""
+        variables = list(self.trained.values())
+        self.replicas.run(
+            lambda of_replica: self.optimizer.apply(of_replica, variables),
+            [(of_replica,) for of_replica in gradients],
+        )
+        self.updates.assign_add(1)
+        # Marian: nearly no memory of the first, random weights
+        t = tf.cast(self.updates, tf.float32)
+        share = tf.maximum(self.regularization.smoothing, 1 - t / (t + 9))
+        for smooth, variable in zip(self.smoothed, variables, strict=False):
+            self.replicas.assign(
+                smooth, lambda old, new: old.assign_add(share * (new - old)), variable.value
+            )
 
 
 class LossScale:
@@ -243,7 +279,3 @@ def any_size(arguments: tuple) -> tuple:
         },
         spec(scale),
     )
-
-
-def _sum(gradients: list[tf.Tensor], others: list[tf.Tensor]) -> list[tf.Tensor]:
-    return [one + other for one, other in zip(gradients, others, strict=True)]

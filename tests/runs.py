@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import random
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -87,7 +88,23 @@ def process(*arguments: object, **more: object) -> subprocess.Popen:
     """`cgru train` as a process of its own."""
     command = [sys.executable, "-m", "cgru_cli", "train", *map(str, arguments)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(command, env=os.environ | {"OMP_NUM_THREADS": "1"}, **(pipes | more))
+    more = {"env": os.environ | {"OMP_NUM_THREADS": "1"}} | more
+    return subprocess.Popen(command, **(pipes | more))
+
+
+def workers(count: int, *arguments: object, only: dict[int, list] | None = None) -> list:
+    """As many processes of `cgru train` that train together; only: what one is given alone."""
+    with contextlib.ExitStack() as stack:  # ports that are free
+        servers = [stack.enter_context(socket.create_server(("", 0))) for _ in range(count)]
+        addresses = [f"localhost:{server.getsockname()[1]}" for server in servers]
+    started = []
+    for index in range(count):
+        task = {"type": "worker", "index": index}
+        config = json.dumps({"cluster": {"worker": addresses}, "task": task})
+        environment = os.environ | {"OMP_NUM_THREADS": "1", "TF_CONFIG": config}
+        more = (only or {}).get(index, [])
+        started.append(process(*arguments, *more, "--cpu-threads", "1", env=environment))
+    return started
 
 
 def arrays(path: Path) -> dict[str, np.ndarray]:

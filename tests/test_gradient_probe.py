@@ -172,7 +172,7 @@ def test_norms_of_parameters_are_those_of_the_step(dtype):
     step, examples = real_step(s, dtype, label_smoothing=0.1), batch(s)
     dropped = masks(s, Rates(hidden=0.3), np.random.default_rng(1), 3, 4, 4)
     found = GradientProbe(step).norms(examples, dropped)
-    _, gradients = step.gradients(examples, dropped)
+    ((_, gradients),) = step.gradients([(examples, dropped)])
     expected = {
         name: np.linalg.norm(gradient.numpy()) / step.loss_scale.scale
         for name, gradient in zip(step.trained, gradients, strict=True)

@@ -46,6 +46,7 @@ OUTSIDE = {
 # Imported inside functions, where only some calls need it: by these below its layer.
 LATE = {
     "runtime": {"tensorflow", "keras"},  # starts it
+    "workers": {"tensorflow"},  # knows Slurm
     "checkpoint": {"tensorflow"},  # the one format that only TensorFlow reads
     "settings": {"yaml"},
     "manifest": {"filelock"},

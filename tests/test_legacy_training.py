@@ -93,7 +93,7 @@ def test_a_model_of_each_dialect_learns_on(shared, tmp_path, dialect):
     for update in range(LEARNT // 40):
         rows = slice(update * 40, (update + 1) * 40)
         batch = Examples(*pad_source(sources[rows]), *pad_target(targets[rows]))
-        assert step.update([(batch, {})], 40.0, 3e-4).applied
+        assert step.update([[(batch, {})]], 40.0, 3e-4).applied
     after = -forced_scores(Network(case.model.structure, step.weights()), *held_out).sum()
     assert after < 0.999 * before
 
@@ -113,7 +113,7 @@ def test_marian_scores_a_trained_model_alike(tmp_path):
     targets = [source[::-1] for source in sources]
     batch = Examples(*pad_source([[(i,) for i in s] for s in sources]), *pad_target(targets))
     step, _ = legacy_step(structure)
-    costs = [step.update([(batch, {})], 6.0, 0.02).cost for _ in range(25)]
+    costs = [step.update([[(batch, {})]], 6.0, 0.02).cost for _ in range(25)]
     assert costs[-1] < 0.8 * costs[0]
 
     model = model_file.Model(tmp_path / "x", structure, step.weights(), "nematus")
@@ -139,4 +139,4 @@ def test_marian_scores_a_trained_model_alike(tmp_path):
         Network(structure, step.weights()), [[(i,) for i in s] for s in sources], targets
     )
     np.testing.assert_allclose(found, own, atol=2e-4)
-    assert -own.sum() == pytest.approx(step.update([(batch, {})], 6.0, 0.0).cost, rel=1e-5)
+    assert -own.sum() == pytest.approx(step.update([[(batch, {})]], 6.0, 0.0).cost, rel=1e-5)

@@ -13,6 +13,7 @@ from cgru_cli.minimum_risk import MinimumRisk, Sampler, loss
 from cgru_cli.model import RecurrentModel
 from cgru_cli.network import Network
 from cgru_cli.objective import Candidates, Examples, ExpectedRisk
+from cgru_cli.training_data import Example
 from cgru_cli.vocabulary import Vocabulary
 
 STRUCTURE = tiny()
@@ -102,7 +103,7 @@ def sentences(examples):
 @pytest.mark.parametrize("with_reference", [False, True])
 def test_candidates(with_reference):
     masks = {"x": np.arange(6, dtype=np.float32).reshape(2, 3)}
-    ((found, dropped),) = sampler(with_reference=with_reference)(batch(), masks, 40)
+    ((found, dropped),) = sampler(with_reference=with_reference)(batch(), masks, [40, 41])
     assert found.risk.shape == found.kept.shape == (2, 7)
     np.testing.assert_array_equal(dropped["x"], np.repeat(masks["x"], 7, axis=0))
     np.testing.assert_array_equal(found.examples.source[:7], np.repeat(batch().source[:1], 7, 0))
@@ -121,15 +122,40 @@ def test_candidates(with_reference):
 
 def test_candidates_follow_from_seed_and_number_alone():
     one = sampler()
-    ((whole, _),) = one(batch(), {}, 40)
-    parts = sampler(rows=7)(batch(), {}, 40)
+    ((whole, _),) = one(batch(), {}, [40, 41])
+    parts = sampler(rows=7)(batch(), {}, [40, 41])
     assert len(parts) == 2
     apart = [s for part, _ in parts for s in sentences(part.examples)]
     assert apart == sentences(whole.examples)
-    ((again, _),) = one(batch(), {}, 40)
+    ((again, _),) = one(batch(), {}, [40, 41])
     assert sentences(again.examples) == sentences(whole.examples)
-    ((other, _),) = one(batch(), {}, 42)
+    ((other, _),) = one(batch(), {}, [42, 43])
     assert sentences(other.examples) != sentences(whole.examples)
+
+
+def test_shares_of_a_batch_have_the_same_candidates_in_as_many_parts():
+    """As replicas have them; the third has no pair."""
+    ((whole, _),) = sampler()(batch(), {"x": np.float32([[1, 2], [3, 4]])}, [40, 41])
+    padded = batch()._replace(**{
+        name: np.concatenate([x, np.zeros_like(x[:1])])
+        for name, x in zip(Batch._fields[:4], batch()[:4], strict=True)
+    })  # fmt: skip
+    padded.source_mask[2, 0] = 1
+    masks = {"x": np.float32([[1, 2], [3, 4], [1, 1]])}
+    for place in range(3):
+        share = Example(padded, masks).share(place, 3)
+        numbers = range(40 + place, 42, 3)
+        ((part, dropped),) = sampler()(*share, numbers, 1)
+        if place < 2:
+            assert sentences(part.examples) == sentences(whole.examples)[7 * place : 7 * place + 7]
+            np.testing.assert_array_equal(dropped["x"][0], masks["x"][place])
+        else:
+            assert not part.examples.target_mask.any() and not part.kept.any()
+            network = RecurrentModel(STRUCTURE, random_arrays(STRUCTURE)).network()
+            cost = ExpectedRisk(0.005, 1.0).cost(
+                network, tf.nest.map_structure(tf.convert_to_tensor, part), packed=False
+            )
+            assert float(cost) == 0
 
 
 def test_losses():

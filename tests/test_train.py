@@ -41,9 +41,11 @@ def model(tmp_path):
 
 @pytest.mark.parametrize("name", [field.name for field in dataclasses.fields(TrainOptions)])
 def test_every_option_is_read(name):
-    if name == "keep_best":  # what is done in any case
+    if name in ("keep_best", "sync_sgd"):  # what is done in any case
         return
-    name = {"pretrained_model": "begins_from", "objective": "minimizes_risk"}.get(name, name)
+    meant = {"pretrained_model": "begins_from", "objective": "minimizes_risk"}
+    meant |= dict.fromkeys(("devices", "num_devices"), "together")
+    name = meant.get(name, name)
     package = Path(cgru_cli.__file__).parent
     stated = {"train_options.py", "model_options.py", "options.py", "prep_options.py"}
     readers = [path for path in package.glob("train*.py") if path.name not in stated]
@@ -150,6 +152,9 @@ def test_a_look_before(data, model):
         ("DATA -m M --pretrained-model none.npz", 1, "none.npz: no such file"),
         ("DATA -m M --embedding-vectors none none", 1, "none: No such file"),
         ("DATA -m M -v none none", 1, "none: vocabulary not found"),
+        ("DATA -m M --devices cpu:0 gpu:0", 2, "different GPUs, or CPUs"),
+        ("DATA -m M --device cpu --num-devices 2", 2, "--device names one device"),
+        ("DATA -m M --devices 7 8", 1, "--devices 7 8: TensorFlow sees 0 GPUs"),
         ("DATA -m M --sqlite", 2, "--sqlite cannot be honoured"),
         ("DATA -m M --map-decay-c 0.1", 2, "name it with --prior-model"),
         ("DATA -m M --valid-script-path /none/script", 1, "/none/script"),

@@ -21,7 +21,7 @@ from cgru_cli.model import RecurrentModel
 from cgru_cli.network import Network
 from cgru_cli.objective import CrossEntropy, Examples
 from cgru_cli.optimizers import optimizer
-from cgru_cli.training_step import LossScale, Regularization, TrainingStep
+from cgru_cli.training_step import Gradients, LossScale, Regularization, TrainingStep
 
 NO_EXAMPLES = (None, None)
 START = {"a": [[1.0, -2.0, 0.5]], "b": [3.0, 0.25]}
@@ -46,15 +46,15 @@ class Scripted(TrainingStep):
         )
         self.script = []
 
-    def gradients(self, examples, masks):
+    def gradients(self, shares):
         cost, arrays = self.script.pop(0)
         scale = np.float32(self.loss_scale.scale)
         found = [tf.constant(scale * np.float32(arrays[name])) for name in self.trained]
-        return tf.constant(scale * np.float32(cost)), found
+        return [Gradients(tf.constant(scale * np.float32(cost)), found)]
 
     def follow(self, *script, divisor=1.0, rate=0.1):
         self.script = list(script)
-        return self.update([NO_EXAMPLES] * len(script), divisor, rate)
+        return self.update([[NO_EXAMPLES]] * len(script), divisor, rate)
 
 
 def random_script(count, seed=0, **changes):
@@ -358,7 +358,7 @@ def test_an_update_of_the_model_by_numpy(name, given):
     assert norm > 0.5
     g = {n: array * 0.5 / norm for n, array in g.items()}
     step = beginning(name)
-    outcome = step.update([(examples(), given)], 4.0, 0.02)
+    outcome = step.update([[(examples(), given)]], 4.0, 0.02)
     assert outcome.cost == pytest.approx(cost, rel=1e-6)
     assert outcome.norm == pytest.approx(norm, rel=1e-5)
     for parameter, array in step.model.arrays().items():
@@ -376,12 +376,12 @@ def test_an_update_of_the_model_by_numpy(name, given):
 def test_two_half_batches_are_the_whole():
     """Though the halves are padded less."""
     whole = beginning("sgd")
-    expected = whole.update([(examples(), {})], 4.0, 0.5), whole.state()
+    expected = whole.update([[(examples(), {})]], 4.0, 0.5), whole.state()
     halves = beginning("sgd")
     short = tf.nest.map_structure(
         lambda x: x[:, :7] if x.shape[1] > 7 else x, examples(rows=slice(2))
     )
-    found = halves.update([(short, {}), (examples(rows=slice(2, 4)), {})], 4.0, 0.5)
+    found = halves.update([[(short, {})], [(examples(rows=slice(2, 4)), {})]], 4.0, 0.5)
     assert found == pytest.approx(expected[0], rel=1e-6)
     close(halves.state(), expected[1])
 
@@ -391,8 +391,8 @@ def test_xla_and_graph_mode_agree():
     graph, xla = beginning("adam"), beginning("adam", True)
     costs = []
     for place in range(20):
-        expected = graph.update([BATCHES[place % 3]], 4.0, 0.01)
-        found = xla.update([BATCHES[place % 3]], 4.0, 0.01)
+        expected = graph.update([[BATCHES[place % 3]]], 4.0, 0.01)
+        found = xla.update([[BATCHES[place % 3]]], 4.0, 0.01)
         assert found == pytest.approx(expected, rel=1e-5)
         costs.append(found.cost)
     close(xla.state(), graph.state(), rtol=1e-5, atol=1e-5)
@@ -403,16 +403,16 @@ def test_the_model_goes_on_to_the_bit():
     """From its state, dropout and smoothing on, whatever it computed meanwhile."""
     step = beginning("adam")
     for batch in BATCHES:
-        step.update([batch], 4.0, 0.01)
+        step.update([[batch]], 4.0, 0.01)
     state = {n: np.array(a) for n, a in step.state().items()}
     for batch in BATCHES:
-        step.update([batch, batch], 8.0, 0.02)
+        step.update([[batch], [batch]], 8.0, 0.02)
     expected = step.state()
     assert not np.array_equal(expected["smoothed/Wemb"], expected["weights/Wemb"])
-    step.update([(examples(7, slice(1)), {n: m[:1] for n, m in WHOLE.items()})], 1.0, 0.5)
+    step.update([[(examples(7, slice(1)), {n: m[:1] for n, m in WHOLE.items()})]], 1.0, 0.5)
     step.restore(state)
     for batch in BATCHES:
-        step.update([batch, batch], 8.0, 0.02)
+        step.update([[batch], [batch]], 8.0, 0.02)
     same(step.state(), expected)
 
 
@@ -420,7 +420,7 @@ def test_the_model_goes_on_to_the_bit():
 def test_half_precision_lowers_the_cost(dtype):
     """Weights stay float32; the first cost is float32's to the precision of the products."""
     step = beginning("sgd", False, f"mixed_{dtype}")
-    outcomes = [step.update([(examples(), {})], 4.0, 0.3) for _ in range(12)]
+    outcomes = [step.update([[(examples(), {})]], 4.0, 0.3) for _ in range(12)]
     assert all(outcome.applied for outcome in outcomes)
     assert outcomes[0].cost == pytest.approx(in_float64(0.1)[0], rel=0.02)
     assert outcomes[0].cost != pytest.approx(in_float64(0.1)[0], rel=1e-7)
