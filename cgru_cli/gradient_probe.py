@@ -20,6 +20,7 @@ from .layers import Transition, transit
 from .network import Network, Rung
 from .objective import Examples
 from .scan import Cell
+from .structure import Structure, Unit
 from .training_step import TrainingStep, any_size
 from .units import State, Sums, width_of_state
 
@@ -27,16 +28,18 @@ ARRAYS = ("h", "c")  # of a state; c is an LSTM's memory
 
 
 class GradientNorms(NamedTuple):
-    """Norms at one batch; those at states are means over the sentences that have the step.
+    """Costs and norms at one batch; those at states are means over sentences that have the step.
 
     By state ("decoder.1.h": level 1; "decoder.1.c": an LSTM's memory; "encoder.1.backward.h"), a
     number a step. Steps count from the beginning of a sentence; those of the decoder, of the last
     word's cost, from that word backwards.
     """
 
-    parameters: dict[str, float]  # of the sum of costs
+    cost: float  # sum over the batch, nats
+    parameters: dict[str, float]  # of that
     states: dict[str, list[float]]  # of a sentence's cost
-    last_word: dict[str, list[float]]  # of the cost of its last word, that before EOS
+    last_word_cost: float  # of a sentence's last word, that before EOS; the mean
+    last_word: dict[str, list[float]]  # of that of a sentence
 
     def to_json(self, count: int) -> dict[str, Any]:
         """For the log, six digits a number; count: of what the cost is averaged by."""
@@ -46,9 +49,11 @@ class GradientNorms(NamedTuple):
 
         parameters = {name: norm / count for name, norm in self.parameters.items()}
         return {
+            "cost": self.cost / count,
             "norm": math.hypot(*parameters.values()),
             "parameters": dict(zip(parameters, short(list(parameters.values())), strict=True)),
             "states": {name: short(norms) for name, norms in self.states.items()},
+            "last_word_cost": self.last_word_cost,
             "last_word": {name: short(norms) for name, norms in self.last_word.items()},
         }
 
@@ -66,13 +71,15 @@ class GradientProbe:
         mask = np.asarray(examples.target_mask)
         last = np.maximum(mask.sum(axis=1).astype(int) - 2, 0)
         only_last = mask * (np.arange(mask.shape[1]) == last[:, None])
-        parameters, states = self._run(examples, masks)
-        _, of_last = self._run(examples._replace(target_mask=only_last), masks)
+        cost, parameters, states = self._run(examples, masks)
+        last_cost, _, of_last = self._run(examples._replace(target_mask=only_last), masks)
         source = np.asarray(examples.source_mask) * mask[:, :1]  # 0 in a row that only pads
         here = {"encoder": source.T > 0, "decoder": mask.T > 0}
         return GradientNorms(
+            cost,
             parameters,
             {name: _means(norms, here[name[:7]]) for name, norms in states.items()},
+            last_cost / max(float(only_last.sum()), 1.0),
             {
                 name: _means(
                     *((norms, here["encoder"]) if name.startswith("encoder")
@@ -82,24 +89,25 @@ class GradientProbe:
             },
         )  # fmt: skip
 
-    def _run(self, examples: Examples, masks: Mapping[str, np.ndarray]) -> tuple[dict, dict]:
+    def _run(self, examples: Examples, masks: Mapping[str, np.ndarray]) -> tuple:
         arguments = (
             tf.nest.map_structure(tf.convert_to_tensor, examples),
             {name: tf.convert_to_tensor(mask) for name, mask in masks.items()},
             tf.constant(self.step.loss_scale.scale),
         )
         self._traced = self._traced or self._norms.get_concrete_function(*any_size(arguments))
-        parameters, states = self._traced(*arguments)
+        cost, parameters, states = self._traced(*arguments)
         scale = self.step.loss_scale.scale
         return (
+            float(cost) / scale,
             {name: float(norm) / scale for name, norm in parameters.items()},
             {name: norm.numpy() / scale for name, norm in states.items()},
         )
 
     def _of_batch(
         self, examples: Examples, masks: dict[str, tf.Tensor], scale: tf.Tensor
-    ) -> tuple[dict[str, tf.Tensor], dict[str, tf.Tensor]]:
-        """Norms of parameters: () each, and of states: (T,B) or (S,B) each."""
+    ) -> tuple[tf.Tensor, dict[str, tf.Tensor], dict[str, tf.Tensor]]:
+        """Cost (), norms of parameters, () each, and at states, (T,B) or (S,B) each."""
         model = self.step.model
         arrays = {name: variable.value for name, variable in model.parameters.items()}
         values = {name: arrays[name] for name in self.step.trained}
@@ -110,12 +118,13 @@ class GradientProbe:
             cost = scale * self.step.objective.cost(network, examples, packed=True)
         found, at_states = tape.gradient(cost, (values, nudges), unconnected_gradients="zero")
         return (
+            cost,
             {name: _norm(tf.reshape(tf.convert_to_tensor(g), [-1])) for name, g in found.items()},
             {name: _norm(gradient) for name, gradient in at_states.items()},
         )
 
 
-def zeros(structure: Any, examples: Examples) -> dict[str, tf.Tensor]:
+def zeros(structure: Structure, examples: Examples) -> dict[str, tf.Tensor]:
     """A nudge for every state of a batch: (T,B,D) or, by position of the source, (S,B,D)."""
     rows, words = tf.unstack(tf.shape(examples.target))
     found = {}
@@ -137,7 +146,7 @@ class NudgedNetwork(Network):
 
     def __init__(
         self,
-        structure: Any,
+        structure: Structure,
         arrays: Mapping,
         dtype: str,
         masks: Mapping[str, tf.Tensor],
@@ -145,7 +154,7 @@ class NudgedNetwork(Network):
     ):
         super().__init__(structure, arrays, dtype, masks)
 
-        def of(place: str, unit: Any) -> State:
+        def of(place: str, unit: Unit) -> State:
             return tuple(nudges[f"{place}.{array}"] for array in ARRAYS[: width_of_state(unit)])
 
         s = structure

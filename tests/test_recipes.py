@@ -251,3 +251,20 @@ def test_wmt16(tmp_path):
     assert scores == ["single", "average", "ensemble"]
     kept = sorted(path.name for path in (tmp_path / "o/model").glob("*.u?.npz"))
     assert kept == [f"model.npz.u{n}.npz" for n in (2, 3, 4, 5)]
+
+
+def test_vanishing(tmp_path):
+    """Two of its models, for three updates: what is measured at the start is the README's."""
+    models = {"MODELS": "tanh-small tanh-large", "SEEDS": 1, "UPDATES": 3}
+    done = _run("vanishing/run.sh", "--disp-freq", "1u", OUT=tmp_path, **models)
+    rows = [line.strip("| ").split(" | ") for line in done.stdout.splitlines() if " | " in line]
+    small, large = (row for row in rows if len(row) == 6 and row[2].startswith(("0.", "1.")))
+    assert [small[0], large[0]] == ["tanh-small", "tanh-large"]
+    assert float(small[2]) < 0.6 and float(large[2]) > 1.05  # a step
+    assert [row[:2] for row in rows if row[1] in ("yes", "no")] == [
+        ["tanh-large", "yes"], ["tanh-large", "no"]
+    ]  # fmt: skip
+    page = (tmp_path / "vanishing.html").read_text("utf-8")
+    assert page.count("<svg") == 1 and page.count("<table>") == 2
+    assert (tmp_path / "vanishing.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "results.md").read_text("utf-8") == done.stdout
