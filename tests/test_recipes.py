@@ -1,6 +1,7 @@
 """The recipes: scripts that a shell understands, with commands and options that exist."""
 
 import gzip
+import json
 import math
 import os
 import re
@@ -259,9 +260,11 @@ def test_ladder(tmp_path):
 def test_wmt16(tmp_path):
     pytest.importorskip("sacremoses")
     pytest.importorskip("subword_nmt")
-    data = _text(tmp_path / "data", {"train": 300, "train.more": 3, "dev": 5, "test": 7})
+    texts = {"train": 300, "train.more": 3, "dev": 5, "test": 7, "mono": 9}
+    data = _text(tmp_path / "data", texts)
     options = ("--dim-emb", "8", "--dim-rnn", "8", "--after", "5u", "--save-freq", "1u")
-    variables = {"OUT": tmp_path / "o", "DATA": data, "SAMPLE": 1}
+    variables = {"OUT": tmp_path / "o", "DATA": data, "SAMPLE": 1, "TAG": "back"}
+    (data / "mono.en").unlink()
     done = _run("wmt16/run.sh", *options, "--valid-freq", "2u", **variables)
     translations = [tmp_path / f"o/test.{name}.de" for name in ("single", "average", "ensemble")]
     assert [_lines(path) for path in translations] == [7, 7, 7]
@@ -269,6 +272,11 @@ def test_wmt16(tmp_path):
     assert scores == ["single", "average", "ensemble"]
     kept = sorted(path.name for path in (tmp_path / "o/model").glob("*.u?.npz"))
     assert kept == [f"model.npz.u{n}.npz" for n in (2, 3, 4, 5)]
+    back = (tmp_path / "o/back/text.en").read_text("utf-8").splitlines()
+    assert len(back) == 9 and all(line.startswith("back") for line in back)
+    manifest = json.loads((tmp_path / "o/prep/manifest.json").read_text("utf-8"))
+    inputs = [entry for entry in manifest["request"]["inputs"] if entry["role"] == "source"]
+    assert [Path(entry["path"]).name for entry in inputs] == ["train.en", "text.en"]
 
 
 def test_vanishing(tmp_path):

@@ -1,17 +1,21 @@
 #!/usr/bin/env bash
 # The Edinburgh systems of WMT16: a large cGRU, the mean of its last models, and their ensemble.
 #
-#   DATA=DIR [OUT=wmt16] [SOURCE=en] [TARGET=de] recipes/wmt16/run.sh [options of cgru train]
+#   DATA=DIR [OUT=wmt16] [SOURCE=en] [TARGET=de] [SEARCH="beam-search"] [TAG=WORD]
+#   recipes/wmt16/run.sh [options of cgru train]
 #   SAMPLE=1 [DATA=DIR] recipes/wmt16/run.sh        all steps in minutes, on a small model
 #
 # DATA holds raw text, a sentence a line, plain or .gz: train.en and train.de (train.NAME.en and
-# .de too, for more than one corpus), dev.en and dev.de, test.en and test.de. Run it again after an
-# interruption and it goes on. Needs: pip install '.[prep]', and '.[recipes]' for a sample without
-# DATA.
+# .de too, for more than one corpus), dev.en and dev.de, test.en and test.de; and mono.de, if text
+# of the target language is to be translated back: by a model of the other direction, which is
+# trained first, by SEARCH (--output-sampling of cgru translate), TAG before each source. Run it
+# again after an interruption and it goes on. Needs: pip install '.[prep]', and '.[recipes]' for a
+# sample without DATA.
 set -euo pipefail
 
 source=${SOURCE:-en} target=${TARGET:-de} sample=${SAMPLE:-}
 out=${OUT:-wmt16${sample:+-sample}}
+search=${SEARCH:-full} tag=${TAG:-}
 data=${DATA:-}
 here=$(cd "$(dirname "$0")" && pwd)
 
@@ -45,6 +49,8 @@ done
 [ "${#sources[@]}" -gt 0 ] || { echo "$data: no train.$source in it" >&2; exit 1; }
 dev=("$(file dev "$source")" "$(file dev "$target")")
 test=("$(file test "$source")" "$(file test "$target")")
+mono=
+for path in "$data/mono.$target"{,.gz}; do [ ! -e "$path" ] || mono=$path; done
 
 # The first lines of a text, unless they are there: sample_of LINES FILE NAME
 sample_of() {
@@ -63,6 +69,10 @@ if [ -n "$sample" ]; then
   sample_of 200 "${dev[1]}" "dev.$target"
   sample_of 200 "${test[0]}" "test.$source"
   sample_of 200 "${test[1]}" "test.$target"
+  if [ -n "$mono" ]; then
+    sample_of 10000 "$mono" "mono.$target"
+    mono=$out/sample/mono.$target
+  fi
   data=$out/sample
   sources=("$data/train.$source") targets=("$data/train.$target")
   dev=("$data/dev.$source" "$data/dev.$target") test=("$data/test.$source" "$data/test.$target")
@@ -79,10 +89,36 @@ if [[ $source = ro || $target = ro ]]; then
   options+=(--dropout-embedding 0.2 --dropout-hidden 0.2 --dropout-source 0.1 --dropout-target 0.1)
 fi
 
-cgru prep "$out/prep" -s "${sources[@]}" -t "${targets[@]}" --dev "${dev[@]}" --test "${test[@]}" \
-  --source-lang "$source" --target-lang "$target" --normalize-punctuation --tokenize --escape \
-  --split-hyphens --truecase --max-length 80 --keep-duplicates --keep-identical \
-  --subwords subword-nmt --subword-vocabulary "$merges" --vocabulary-size 90000
+# prepare FOLDER and what to prepare
+prepare() {
+  cgru prep "$@" --normalize-punctuation --tokenize --escape --split-hyphens --truecase \
+    --max-length 80 --keep-duplicates --keep-identical --subwords subword-nmt \
+    --subword-vocabulary "$merges" --vocabulary-size 90000
+}
+
+# Target text and its translation as one more corpus.
+if [ -n "$mono" ]; then
+  back=$out/back
+  if [ ! -e "$back/text.$source" ]; then
+    prepare "$back/prep" -s "${targets[@]}" -t "${sources[@]}" --dev "${dev[1]}" "${dev[0]}" \
+      --source-lang "$target" --target-lang "$source"
+    cgru train "$back/prep" -m "$back/model/model.npz" --mini-batch 80 --max-length 50 \
+      --clip-norm 1 --valid-metrics bleu --normalize 1 "${options[@]}" "$@"
+    model=$back/model/model.npz.best-bleu.npz
+    [ -e "$model" ] || model=$back/model/model.npz
+    if [ "$search" = beam-search ]; then
+      cgru translate -m "$model" -k 5 -n 1 -i "$mono" -o "$back/translated"
+    else
+      cgru translate -m "$model" --output-sampling "$search" -i "$mono" -o "$back/translated"
+    fi
+    sed "s/^/${tag:+$tag }/" "$back/translated" > "$back/text.part"
+    mv "$back/text.part" "$back/text.$source"
+  fi
+  sources+=("$back/text.$source") targets+=("$mono")
+fi
+
+prepare "$out/prep" -s "${sources[@]}" -t "${targets[@]}" --dev "${dev[@]}" --test "${test[@]}" \
+  --source-lang "$source" --target-lang "$target"
 
 cgru train "$out/prep" -m "$out/model/model.npz" --mini-batch 80 --max-length 50 --clip-norm 1 \
   --valid-metrics bleu cross-entropy --normalize 1 --keep 4 "${options[@]}" "$@"
