@@ -41,17 +41,7 @@ def run(options: TrainOptions, folder: str | None) -> None:
     with contextlib.ExitStack() as stack:
         if workers.named(os.environ):  # they meet first, to tell each other what fails
             replicas = _join(starting, options)
-            ready = None
-            for turn in (True, False):  # of worker 0, then of those that may use what it wrote
-                mine = replicas.is_first == turn
-                ready = (
-                    replicas.together(
-                        lambda mine=mine, first=turn: (
-                            _Ready.of(options, folder, stack, first=first) if mine else None
-                        )
-                    )
-                    or ready
-                )
+            ready = _ready_together(options, folder, stack, replicas)
         else:
             ready = _Ready.of(options, folder, stack)
             replicas = _join(starting, options)
@@ -107,6 +97,16 @@ class _Ready(NamedTuple):
             counts = corpus.target_counts(begun.model.structure.target_vocabulary)
             begun.model.arrays["ff_logit_b"] = output_bias(counts)
         return cls(plan, texts, runs, begun, corpus)
+
+
+def _ready_together(
+    options: TrainOptions, folder: str | None, stack: contextlib.ExitStack, replicas: Replicas
+) -> _Ready:
+    """What each process begins with: worker 0 first, as others may use what it has written."""
+    of_first = replicas.together(
+        lambda: _Ready.of(options, folder, stack) if replicas.is_first else None
+    )
+    return replicas.together(lambda: of_first or _Ready.of(options, folder, stack, first=False))
 
 
 def _checked(options: TrainOptions, folder: str | None) -> tuple[Plan, Texts]:

@@ -94,7 +94,8 @@ class Training:
         values = replicas.of_first(values)
         self.jit = values.get("jit", False) if options.jit == "auto" else options.jit == "on"
         if options.jit == "auto" and not values:
-            self.jit = replicas.of_first(faster_compiled(self.model, options, self.corpus))
+            faster = faster_compiled(self.model, options, self.corpus, replicas.count)
+            self.jit = replicas.of_first(faster)
 
         def make() -> None:
             try:

@@ -119,8 +119,11 @@ def same_everywhere(options: TrainOptions, identity: Mapping[str, Any]) -> dict[
     return same
 
 
-def faster_compiled(model: Model, options: TrainOptions, corpus: Corpus) -> bool:
-    """Whether a step is faster compiled: never on CPUs, measured on the first batch elsewhere."""
+def faster_compiled(model: Model, options: TrainOptions, corpus: Corpus, shares: int = 1) -> bool:
+    """Whether a step is faster compiled: never on CPUs, measured on the first batch elsewhere.
+
+    shares: how many devices share a batch.
+    """
     import tensorflow as tf
 
     from .objective import Examples
@@ -130,7 +133,8 @@ def faster_compiled(model: Model, options: TrainOptions, corpus: Corpus) -> bool
     seconds = {}
     for jit in (False, True):
         step = training_step(model, options, jit)
-        example = next(Data.of(corpus, model.structure, options, grid=jit).epoch(0, 0))
+        data = Data.of(corpus, model.structure, options, jit, shares)
+        example = next(data.epoch(0, 0)).share(0, shares)
         examples = Examples(*example.batch.arrays)
         for _ in range(3):  # the first one traces and compiles
             begun = time.perf_counter()
