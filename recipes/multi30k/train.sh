@@ -54,7 +54,8 @@ for seed in $seeds; do
     --dropout-embedding 0.3 --dropout-annotation 0.4 --dropout-output 0.5 \
     --exponential-smoothing 0.001 --disp-freq 100u --save-freq 1e \
     --valid-freq 2e --valid-metrics bleu cross-entropy --valid-reference "$out/dev.lower" \
-    --beam-size 3 --early-stopping 6 --after-epochs 36 "$@"
+    --beam-size 3 --early-stopping 0 --lr-decay 0.6 --lr-decay-strategy epoch \
+    --lr-decay-start 31 --after-epochs 37 "$@"
   # No best model yet, where training ended before its first validation.
   model=$run/model.npz.best-bleu.npz
   [ -e "$model" ] || model=$run/model.npz
