@@ -39,7 +39,7 @@ class Replicas:
         self.processes = len(workers.addresses) if workers else 1
         self.here = self.count // self.processes
         self.first = self.here * (workers.index if workers else 0)  # number of the first one here
-        self._sums: dict[str, Callable] = {}  # by type
+        self._sum: Callable | None = None
 
     @classmethod
     def join(cls, workers: Workers | None) -> Self:
@@ -116,7 +116,7 @@ class Replicas:
         """Sums of what the processes give."""
         if self.processes == 1:
             return list(values)
-        return self._summed(np.array(values, np.float64)).tolist()
+        return self._summed(np.array(values)).tolist()
 
     def part(self) -> None:
         """Wait until all processes are here, and will not be missed any more."""
@@ -128,17 +128,15 @@ class Replicas:
         """What every process gives, in the order of the workers."""
         if self.processes == 1:
             return [text]
-        content = np.frombuffer(text.encode(), np.uint8).astype(np.int32)
-        sizes = np.zeros(self.processes, np.int32)
+        content = np.frombuffer(text.encode(), np.uint8)
+        sizes = np.zeros(self.processes, int)
         sizes[self._workers.index] = len(content)
-        ends = np.cumsum(self._summed(sizes))
-        everything = np.zeros(ends[-1] if len(ends) else 0, np.int32)
-        start = ends[self._workers.index] - len(content)
+        *ends, length = np.cumsum(self._summed(sizes)).astype(int)
+        start = ([0, *ends])[self._workers.index]
+        everything = np.zeros(length + 1)  # no empty sums
         everything[start : start + len(content)] = content
-        if len(everything):
-            everything = self._summed(everything)
-        parts = np.split(everything.astype(np.uint8), ends[:-1])
-        return [part.tobytes().decode() for part in parts]
+        everything = self._summed(everything)[:length].astype(np.uint8)
+        return [part.tobytes().decode() for part in np.split(everything, ends)]
 
     def of_first(self, value: Any) -> Any:
         """What worker 0 gives, anything that JSON can say."""
@@ -155,8 +153,8 @@ class Replicas:
             whole = np.zeros(-(-len(content) // 4) * 4, np.uint8)
             if self.is_first:
                 whole[: len(content)] = content
-            summed = self._summed(whole.view(np.int32)).view(np.uint8)[: len(content)]
-            found[name] = np.frombuffer(summed.tobytes(), array.dtype).reshape(array.shape)
+            summed = self._summed(whole.view(np.int32)).astype(np.int32).tobytes()
+            found[name] = np.frombuffer(summed[: len(content)], array.dtype).reshape(array.shape)
         return found
 
     def together(self, work: Callable[[], Result]) -> Result:
@@ -182,12 +180,13 @@ class Replicas:
         """Raises CgruError in every process where one has other values than worker 0."""
         given = [json.loads(text) for text in self.texts(json.dumps(dict(values)))]
         for index, others in enumerate(given):
-            for name, value in given[0].items():
-                if others.get(name) != value:
+            for name in given[0] | others:
+                value, expected = others.get(name), given[0].get(name)
+                if value != expected:
                     self.part()
                     raise CgruError(
                         f"{self._workers.name(index)} trains otherwise than worker 0: {name} is "
-                        f"{_short(others.get(name))}, not {_short(value)}"
+                        f"{_short(value)}, not {_short(expected)}"
                     )
 
     @contextlib.contextmanager
@@ -206,12 +205,11 @@ class Replicas:
             ) from None
 
     def _summed(self, array: np.ndarray) -> np.ndarray:
-        """Sums over the processes, (N,), of int32 or float64."""
-        dtype = array.dtype.name
-        if dtype not in self._sums:
+        """Sums over the processes, (N,) float64: whole numbers below 2^53 stay what they are."""
+        if self._sum is None:
             function = tf.function(self._sum_over_processes, autograph=False)
-            self._sums[dtype] = function.get_concrete_function(tf.TensorSpec([None], dtype))
-        return self._sums[dtype](tf.constant(array)).numpy()
+            self._sum = function.get_concrete_function(tf.TensorSpec([None], tf.float64))
+        return self._sum(tf.constant(array, tf.float64)).numpy()
 
     def _sum_over_processes(self, array: tf.Tensor) -> tf.Tensor:
         nothing = tf.zeros_like(array)
