@@ -141,7 +141,7 @@ def test_equals_autodiff(name, dropout):
     check(own, expected, 1e-5)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(st.data())
 def test_equals_autodiff_for_any_structure(data):
     structure = data.draw(structures())

@@ -1,0 +1,113 @@
+"""Types, cells, encoders, depths, norms and tying together: trained, saved, resumed, used.
+
+Of each type and cell, all combinations of any three of the rest (half of those of all four).
+Operations run one by one, without tracing, which for models of this size would take most of the
+time; `test_ladder_commands` takes some of the combinations through the commands.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+import runs
+import tensorflow as tf
+from models import pad_source, pad_target
+
+from cgru_cli import model_file, model_writer
+from cgru_cli.errors import UsageError
+from cgru_cli.forced import force_decode, log_probabilities
+from cgru_cli.network import Network
+from cgru_cli.objective import Examples
+from cgru_cli.starting_model import begin
+from cgru_cli.train_options import TrainOptions
+from cgru_cli.training_data import Texts
+from cgru_cli.training_setup import training_step
+
+TYPES = ("lm", "encdec", "seq2seq", "rnnsearch", "cgru")
+CELLS = ("gru", "lstm", "rnn", "relu")
+ENCODERS = ("alternating", "bidirectional", "bi-unidirectional", "unidirectional", "reversed")
+ONE_WAY = ("unidirectional", "reversed")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return runs.prepared(tmp_path_factory.mktemp("data"), pairs=2, dev=1)
+
+
+@pytest.fixture
+def eagerly():
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
+
+
+def options(data, kind, cell, encoder, depth, norm, tied):
+    sides = ("src", "trg") if encoder else ("trg",)
+    return TrainOptions(
+        type=kind, cell=cell, enc_type=encoder, enc_depth=depth if encoder else 1, dec_depth=depth,
+        layer_normalization=norm, tied_embeddings=tied, dim_emb=3, dim_rnn=4, optimizer="sgd",
+        train_sets=tuple(str(data / f"train.{side}") for side in sides), model="m.npz",
+        vocabularies=tuple(str(data / f"vocab.{side}.json") for side in sides), clip_norm=1.0,
+    )  # fmt: skip
+
+
+def batch(reads_source):
+    source = tf.zeros([2, 1, 0], tf.int32), tf.ones([2, 1])
+    if reads_source:
+        source = pad_source([[(3,)], []])
+    return Examples(*map(tf.convert_to_tensor, (*source, *pad_target([[2], []]))))
+
+
+def step_of(begun, chosen):
+    step = training_step(begun.model, chosen, jit=False)
+    step._traced = step._gradients  # there are no concrete functions where nothing is traced
+    return step
+
+
+@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize("kind", TYPES)
+def test_combinations(data, tmp_path, eagerly, kind, cell):
+    examples, path = batch(kind != "lm"), tmp_path / "saved.npz"
+    source, source_mask, target, mask = examples[:4]
+    encoders = ENCODERS if kind != "lm" else (None,)
+    everything = itertools.product(encoders, (1, 2), (False, True), (False, True))
+    for encoder, depth, norm, tied in everything:
+        if (encoders.index(encoder) + depth + norm + tied) % 2:
+            continue
+        chosen = encoder, depth, norm, tied
+        given = options(data, kind, cell, *chosen)
+        texts = Texts.of(given, None)
+        if kind == "seq2seq" and chosen[0] not in ONE_WAY:
+            with pytest.raises(UsageError, match="--enc-type"):
+                begin(given, texts)
+            continue
+        begun = begin(given, texts)
+        step = step_of(begun, given)
+        first = step.update([[(examples, {})]], 2.0, 0.01)
+        state = step.state()
+        begun.model.arrays = step.weights()
+        model_writer.write(begun.model, path, "npz", begun.vocabularies, force=True)
+        second = step.update([[(examples, {})]], 2.0, 0.01)
+        assert first.applied and second.applied and second.cost != first.cost, chosen
+
+        resumed = step_of(begun, given)
+        resumed.restore(state)
+        assert resumed.update([[(examples, {})]], 2.0, 0.01) == second, chosen
+        found, expected = resumed.state(), step.state()
+        assert all(np.array_equal(found[name], array) for name, array in expected.items())
+
+        read = model_file.read(str(path))
+        assert read.structure == begun.model.structure
+        network = Network(read.structure, read.arrays, "float32")
+        log_probs = log_probabilities(
+            force_decode(network, source, source_mask, target), target, mask
+        )
+        assert float(tf.reduce_sum(log_probs)) == pytest.approx(-second.cost, rel=1e-5), chosen
+
+        memory = network.encode(source, source_mask)
+        state, word, total = network.start(memory), tf.constant([-1, -1]), 0.0
+        for place in range(2):  # the words that were scored, now one by one
+            logits, state, _ = network.step(state, word, memory)
+            word = target[:, place]
+            total += tf.gather(tf.nn.log_softmax(logits), word, batch_dims=1) * mask[:, place]
+        assert float(tf.reduce_sum(total)) == pytest.approx(-second.cost, rel=1e-5), chosen
