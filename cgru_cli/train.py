@@ -37,13 +37,15 @@ def run(options: TrainOptions, folder: str | None) -> None:
     if options.dry_run:
         _describe(options, folder)
         return
+    several = workers.named(os.environ)  # they meet first, to tell each other what fails
+    checked = None if several else _checked(options, folder)
     starting = runtime.Start(compilation_cache=options.jit != "off")
     with contextlib.ExitStack() as stack:
-        if workers.named(os.environ):  # they meet first, to tell each other what fails
+        if several:
             replicas = _join(starting, options)
             ready = _ready_together(options, folder, stack, replicas)
         else:
-            ready = _Ready.of(options, folder, stack)
+            ready = _Ready.of(options, *checked, stack)
             replicas = _join(starting, options)
         with StopRequest() as stop, replicas.failures_named():
             Training(options, *ready, stop, replicas).run()
@@ -51,8 +53,6 @@ def run(options: TrainOptions, folder: str | None) -> None:
 
 def _join(starting: runtime.Start, options: TrainOptions) -> Replicas:
     """TensorFlow on its devices, and with the other workers, where there are any."""
-    if options.device and options.together:
-        raise UsageError("--device names one device, --devices and --num-devices several")
     starting.finish(options.device, options.cpu_threads, options.together)
     from .replicas import Replicas
 
@@ -72,17 +72,17 @@ class _Ready(NamedTuple):
     def of(
         cls,
         options: TrainOptions,
-        folder: str | None,
+        plan: Plan,
+        texts: Texts,
         stack: contextlib.ExitStack,
         *,
         first: bool = True,
     ) -> _Ready:
-        """Check everything, and encode the text.
+        """Read vocabularies and models, and encode the text.
 
         first: whether this process writes what there is to be written; the folder is locked for it
         as long as the stack is open.
         """
-        plan, texts = _checked(options, folder)
         begun = begin(options, texts)
         runs = RunFolder(Path(options.model))
         spare = None
@@ -103,16 +103,20 @@ def _ready_together(
     options: TrainOptions, folder: str | None, stack: contextlib.ExitStack, replicas: Replicas
 ) -> _Ready:
     """What each process begins with: worker 0 first, as others may use what it has written."""
-    of_first = replicas.together(
-        lambda: _Ready.of(options, folder, stack) if replicas.is_first else None
-    )
-    return replicas.together(lambda: of_first or _Ready.of(options, folder, stack, first=False))
+
+    def here() -> _Ready:
+        return _Ready.of(options, *_checked(options, folder), stack, first=replicas.is_first)
+
+    of_first = replicas.together(lambda: here() if replicas.is_first else None)
+    return replicas.together(lambda: of_first or here())
 
 
 def _checked(options: TrainOptions, folder: str | None) -> tuple[Plan, Texts]:
     """What options say of when and how, and the texts. Raises UsageError and CgruError."""
     if options.model is None:
         raise UsageError("name the model: cgru train DATA -m MODEL.npz")
+    if options.device and options.together:
+        raise UsageError("--device names one device, --devices and --num-devices several")
     model_writer.output_path(options.model, "npz")
     texts = Texts.of(options, folder)
     plan = Plan.of(options, can_validate=texts.dev is not None)
