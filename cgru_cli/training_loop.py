@@ -63,7 +63,8 @@ class Training:
         self.learnt: list[Share] | None = None  # of the last batch of an update
         self.compiled: set[tuple[int, ...]] = set()  # shapes of batches
         self.identity = identity(options, begun, corpus, replicas.count)
-        replicas.check_same(replicas.together(lambda: same_everywhere(options, self.identity)))
+        if replicas.processes > 1:
+            replicas.check_same(replicas.together(lambda: same_everywhere(options, self.identity)))
         self._restore()
         self.sampler = sampler(self.step, begun, texts, options, self.jit)
         self.saved_updates = self.course.progress.updates
@@ -117,11 +118,8 @@ class Training:
     # -- the loop ------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Update until training ends, a signal asks to stop, or nothing can be learnt any more.
-
-        Raises CgruError for the latter, and where another worker has ended.
-        """
-        with self.log, self.replicas.failures_named():
+        """Update until training ends, a signal asks to stop, or nothing can be learnt any more."""
+        with self.log:
             if self.course.progress.updates:
                 self._write_model(self.runs.model)  # a kill may have come before it was written
             else:
