@@ -44,9 +44,9 @@ class Attention(NamedTuple):
         query = tf.cast(eq.normalize(query, self.query_norm), self.projected.dtype)
         mask = self.mask.value
         if self.place is None:
-            weights = eq.attend(self.projected, query[:, None], self.v, mask)
+            weights = eq.attend(self.projected, tf.expand_dims(query, 1), self.v, mask)
             (c,) = self.annotations(weights)
-            return weights[:, 0], c[:, 0]
+            return tf.squeeze(weights, 1), tf.squeeze(c, 1)
         place = tf.stack(self.place.value, axis=1)
         beam = tf.reduce_max(self.place.value.slot) + 1
         grid = tf.scatter_nd(place, query, [tf.shape(mask)[0], beam, query.shape[-1]])

@@ -124,6 +124,7 @@ class TrainingStep:
         scale = self.loss_scale.scale
         factor = tf.constant(1.0 / (divisor * scale), tf.float32)
         cost, norm, gradients = zip(*self._reduce(found, factor), strict=True)
+        del found  # as large as the model, and not needed while that is updated
         cost, norm = float(cost[0]) / scale, float(norm[0])
         finite = bool(np.isfinite(norm) and np.isfinite(cost))
         if finite:
