@@ -467,6 +467,8 @@ def update_alone(arguments: argparse.Namespace) -> None:
     arrays = initial_arrays(structure, "scaled", 1)
     model = Model(Path("model.npz"), structure, arrays, "nematus", "npz")
     step = training_step(model, TrainOptions(), jit=False)
+    arrays.clear()  # as the program does
+    runtime.return_freed_memory()
     shape = (2, arguments.batch, 25)
     words = np.random.default_rng(1).integers(2, structure.target_vocabulary, shape, np.int32)
     source = words[0, :, :, None][..., : len(structure.source_embeddings)]

@@ -8,6 +8,7 @@ inverse. Which array is called what is said in `names.py` alone.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,7 +57,7 @@ class Model:
     @property
     def parameter_count(self) -> int:
         """Numbers in all arrays that the computation uses."""
-        return sum(array.size for array in self.arrays.values())
+        return sum(math.prod(row.size(self.structure)) for row in parameters(self.structure))
 
 
 def read(path: str | Path) -> Model:

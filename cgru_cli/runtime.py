@@ -81,6 +81,12 @@ def _keep_freed_memory() -> None:
         libc.mallopt(trim_threshold, (1 << 31) - 1)
 
 
+def return_freed_memory() -> None:
+    """Give back to the system what is free now, where a lot was and will not be needed again."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
 def _choose(tf, device: str | None, devices: Sequence[str]) -> None:
     option = "--devices" if devices else "--device"
     names = [name if ":" in name or not name.isdigit() else f"gpu:{name}" for name in devices]

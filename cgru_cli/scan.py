@@ -134,6 +134,7 @@ class _Loop:
             body,
             (tf.constant(0), self.carry, arrays),
             maximum_iterations=self.size,
+            parallel_iterations=1,
         )
         stacked = [array.stack() for array in arrays]
         count = len(tf.nest.flatten(self.outputs))
@@ -194,6 +195,7 @@ class _Loop:
             body,
             (tf.constant(0), d_carry, zeros, stacks),
             maximum_iterations=self.size,
+            parallel_iterations=1,
         )
         stacked = [stack.stack() for stack in stacks]
         d_inputs, stacked = stacked[: len(inputs)], stacked[len(inputs) :]

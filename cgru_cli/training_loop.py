@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import learning_curves, model_writer
+from . import learning_curves, model_writer, runtime
 from .batching import Ahead
 from .corpus import Corpus
 from .errors import CgruError
@@ -114,6 +114,10 @@ class Training:
         replicas.together(make)
         if replicas.processes > 1:
             self.step.restore(replicas.arrays_of_first(self.step.state()))
+        # the step has them: what it began with need not stay for the days that follow
+        self.model.arrays.clear()
+        arrays.clear()
+        runtime.return_freed_memory()
 
     # -- the loop ------------------------------------------------------------------------------
 
