@@ -10,7 +10,8 @@ parts take turns, and the median turn is printed.
 - floor: the plain products of forward and backward pass (one TensorFlow product each, no biases, no
   attention, no softmax, no update) for the words trained on, without padding, against the time
   that the updates took. Recurrent ones go step by step, the rest over all positions at once.
-- memory: peak of a process that updates, with the scan's gradient and with plain autodiff.
+- memory: peak of a process that updates on the text's largest batch, with the scan's gradient and
+  with plain autodiff.
 - first: from the start of the process to the first update, compilation cache empty and filled.
 - process: whole processes of many and of few updates; their difference is the updates' alone.
 - workers (`--workers N`): updates of one process against those of N that train together on this
@@ -44,6 +45,7 @@ from measuring import Clock, Run, process
 from cgru_cli import runtime
 
 MIN_UPDATES = 2  # a process' first updates trace and allocate
+ALONE = 3  # updates whose peak memory is measured
 MAX_LENGTH = 50
 
 # Nematus is of TensorFlow 1, whose graphs TensorFlow 2 still runs where it is told to.
@@ -80,7 +82,7 @@ def main() -> None:
         choices=["floor", "keras", "memory", "first", "process"],
     )  # fmt: skip
     parser.add_argument("--workers", type=int, default=0, metavar="N")
-    parser.add_argument("--update-alone", choices=["scan", "autodiff"], help=argparse.SUPPRESS)
+    parser.add_argument("--update-alone", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.peer and (arguments.type, arguments.cell) != ("cgru", "gru"):
         parser.error("--peer: they are compared on the cGRU")
@@ -188,13 +190,23 @@ class Bench:
     # -- memory --------------------------------------------------------------------------------
 
     def memory(self) -> None:
-        """Peak memory of updates on long sentences, scan against autodiff."""
+        """Peak memory of updates on the largest batch, scan against autodiff."""
         peaks = {}
         for how in ("scan", "autodiff"):
-            command = [sys.executable, __file__, *self.same(), "--update-alone", how]
-            peaks[how] = process(command).peak
-            print(f"{how}: peak {peaks[how]:.0f} MiB", flush=True)
-        print(f"{peaks['scan'] / peaks['autodiff']:.2f} of autodiff's peak memory", flush=True)
+            command = [sys.executable, __file__, *self.same()]
+            command += ["--update-alone", how, str(self.folder)]
+            with (self.folder / "said").open("w+") as said:
+                whole = process(command, stdout=said).peak
+                batch, tensors = (self.folder / "said").read_text().splitlines()
+            peaks[how] = float(tensors), whole
+            print(f"{how}: {batch}: peak {float(tensors):.0f} MiB of tensors, "
+                  f"{whole:.0f} MiB of the process", flush=True)  # fmt: skip
+        tensors, whole = (
+            ours / theirs for ours, theirs in zip(*peaks.values(), strict=True)
+        )  # fmt: skip
+        print(
+            f"{tensors:.2f} of autodiff's peak of tensors, {whole:.2f} of its process", flush=True
+        )
 
     def same(self) -> list[str]:
         """This run's text and sizes, for a process of its own."""
@@ -417,7 +429,9 @@ class Updates:
         self.structure = begun.model.structure
         corpus = encode(texts, begun.vocabularies, options, folder / "corpus")
         self.step = training_step(begun.model, options, jit=False)
-        data = Data.of(corpus, begun.model.structure, options, grid=False)
+        begun.model.arrays.clear()  # as the program does
+        runtime.return_freed_memory()
+        self.data = data = Data.of(corpus, begun.model.structure, options, grid=False)
         self.examples = itertools.chain.from_iterable(data.epoch(n, 0) for n in itertools.count())
         self.words = self.positions = 0
         self.waited, self.time = 0.0, 0.0
@@ -449,33 +463,29 @@ class Updates:
 
 
 def update_alone(arguments: argparse.Namespace) -> None:
-    """Three updates on sentences of 25 words, and nothing else, in this process."""
+    """Updates on the batch of the text that takes the most memory, and nothing else here."""
+    how, folder = arguments.update_alone
     runtime.Start().finish("cpu", arguments.threads)
-    import numpy as np
-    from products import shallow
+    import tensorflow as tf
 
     from cgru_cli import objective
-    from cgru_cli.initialization import initial_arrays
-    from cgru_cli.model_file import Model
-    from cgru_cli.train_options import TrainOptions
-    from cgru_cli.training_setup import training_step
+    from cgru_cli.training_data import memory_of_batch
 
-    structure = shallow(arguments.sizes, arguments.type, arguments.cell, arguments.enc_type)
-    if arguments.update_alone == "autodiff":
+    if how == "autodiff":
         unroll = objective.unroll
         objective.unroll = lambda *all, differentiable: unroll(*all, differentiable=False)
-    arrays = initial_arrays(structure, "scaled", 1)
-    model = Model(Path("model.npz"), structure, arrays, "nematus", "npz")
-    step = training_step(model, TrainOptions(), jit=False)
-    arrays.clear()  # as the program does
-    runtime.return_freed_memory()
-    shape = (2, arguments.batch, 25)
-    words = np.random.default_rng(1).integers(2, structure.target_vocabulary, shape, np.int32)
-    source = words[0, :, :, None][..., : len(structure.source_embeddings)]
-    ones = np.ones(shape[1:], np.float32)
-    examples = objective.Examples(source, ones, words[1], ones)
-    for _ in range(3):
-        step.update([[(examples, {})]], arguments.batch, 0.0001)
+    updates = Updates(arguments, Path(folder), "float32")
+
+    def memory(example: tuple) -> float:
+        shape = *example[0].source_mask.shape, example[0].target.shape[1]
+        return memory_of_batch(updates.structure, *shape)
+
+    largest = max(updates.data.epoch(0, 0), key=memory)
+    updates.examples = itertools.repeat(largest)
+    updates(ALONE)
+    _, source = largest[0].source_mask.shape
+    print(f"{largest[0].sentences} pairs of {source} and {largest[0].target.shape[1]} words")
+    print(tf.config.experimental.get_memory_info("CPU:0")["peak"] / 2**20)
 
 
 def loopback_bytes() -> int:
