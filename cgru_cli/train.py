@@ -117,6 +117,10 @@ def _checked(options: TrainOptions, folder: str | None) -> tuple[Plan, Texts]:
         raise UsageError("name the model: cgru train DATA -m MODEL.npz")
     if options.device and options.together:
         raise UsageError("--device names one device, --devices and --num-devices several")
+    if options.devices and options.num_devices not in (0, len(options.devices)):
+        raise UsageError(
+            f"--num-devices {options.num_devices}: --devices names {len(options.devices)}"
+        )
     model_writer.output_path(options.model, "npz")
     texts = Texts.of(options, folder)
     plan = Plan.of(options, can_validate=texts.dev is not None)

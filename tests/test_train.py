@@ -154,6 +154,7 @@ def test_a_look_before(data, model):
         ("DATA -m M -v none none", 1, "none: vocabulary not found"),
         ("DATA -m M --devices cpu:0 gpu:0", 2, "different GPUs, or CPUs"),
         ("DATA -m M --device cpu --num-devices 2", 2, "--device names one device"),
+        ("DATA -m M --devices 0 1 --num-devices 3", 2, "--num-devices 3: --devices names 2"),
         ("DATA -m M --devices 7 8", 1, "--devices 7 8: TensorFlow sees 0 GPUs"),
         ("DATA -m M --sqlite", 2, "--sqlite cannot be honoured"),
         ("DATA -m M --map-decay-c 0.1", 2, "name it with --prior-model"),
