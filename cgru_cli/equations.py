@@ -45,7 +45,7 @@ def attend(projected: tf.Tensor, query: tf.Tensor, v: tf.Tensor, mask: tf.Tensor
     projected: (B,S,A) W_a h_i + b_a; query: (B,K,A) U_a s'_j; v: (A,1); mask: (B,S), 1 at words.
     Returns (B,K,S) float32, zero at padding.
     """
-    # the gradient of x[:, None] would be a copy of a tensor of zeros
+    # not x[:, None], whose gradient is copied into a tensor of zeros
     hidden = tf.tanh(tf.expand_dims(projected, 1) + tf.expand_dims(query, 2))
     shape = tf.shape(hidden)
     energy = tf.reshape(tf.matmul(tf.reshape(hidden, [-1, hidden.shape[-1]]), v), shape[:3])
