@@ -195,9 +195,10 @@ class Bench:
         for how in ("scan", "autodiff"):
             command = [sys.executable, __file__, *self.same()]
             command += ["--update-alone", how, str(self.folder)]
-            with (self.folder / "said").open("w+") as said:
-                whole = process(command, stdout=said).peak
-                batch, tensors = (self.folder / "said").read_text().splitlines()
+            said = self.folder / "said"
+            with said.open("w") as output:
+                whole = process(command, stdout=output).peak
+            batch, tensors = said.read_text().splitlines()
             peaks[how] = float(tensors), whole
             print(f"{how}: {batch}: peak {float(tensors):.0f} MiB of tensors, "
                   f"{whole:.0f} MiB of the process", flush=True)  # fmt: skip
@@ -431,8 +432,9 @@ class Updates:
         self.step = training_step(begun.model, options, jit=False)
         begun.model.arrays.clear()  # as the program does
         runtime.return_freed_memory()
-        self.data = data = Data.of(corpus, begun.model.structure, options, grid=False)
-        self.examples = itertools.chain.from_iterable(data.epoch(n, 0) for n in itertools.count())
+        self.data = Data.of(corpus, begun.model.structure, options, grid=False)
+        epochs = (self.data.epoch(n, 0) for n in itertools.count())
+        self.examples = itertools.chain.from_iterable(epochs)
         self.words = self.positions = 0
         self.waited, self.time = 0.0, 0.0
 
