@@ -29,7 +29,6 @@ class Conditional(NamedTuple):
     first: Transition
     of_intermediate: Products  # s'_j [U_a | U]
     attention: Attention
-    of_context: Products  # c_j [W | C_o]
     second: Recurrent
     transitions: list[Transition]
     levels: Levels
@@ -40,11 +39,10 @@ class Conditional(NamedTuple):
         s1 = self.first.step(before, x)
         query, s1U = self.of_intermediate(s1[0])
         alignment, c = self.attention.attend(query)
-        cW, readout = self.of_context(c)
-        s = self.second.step(s1, s1U, self.second.sums.of_input(cW))
+        s = self.second.step(s1, s1U, self.second.sums.of_input(c.of_cell))
         s = transit(self.transitions, s, None)
-        top, new = self.levels.climb(s, above, c)
-        return Recurrence(top, readout, alignment), new
+        top, new = self.levels.climb(s, above, c.itself)
+        return Recurrence(top, c.readout, alignment), new
 
 
 class ConditionalGRU:
@@ -54,22 +52,21 @@ class ConditionalGRU:
         self.structure = layers.structure
         first, second, *transitions = layers.structure.base_cells()
         self.first, self.second = layers.transition(first), layers.unit(second)
-        self.attention = AttentionLayer(layers)
+        self.attention = AttentionLayer(layers, input_arrays(second))
         # products are joined by their input
         self.of_intermediate = layers.product(
             ("decoder/attention/W_comb_att",), state_arrays(second)
         )
-        self.of_context = layers.product(input_arrays(second), ("decoder/readout/ctx/W",))
         self.transitions = [layers.transition(cell) for cell in transitions]
         self.levels = Levels.of(layers)
 
-    def memory(self, encoded: Encoded) -> Memory:
+    def memory(self, encoded: Encoded, search: bool) -> Memory:
         """What is kept of the source."""
-        return self.attention.memory(encoded)
+        return self.attention.memory(encoded, search)
 
     def start(self, memory: Memory) -> States:
         """s_0, the same at every level."""
-        return alike(self.structure, self.attention.start(memory))
+        return alike(self.structure, memory.start)
 
     def cell(self, memory: Memory, place: Place | None) -> Conditional:
         """The decoder's cell over a batch; without a place, a row is a sentence."""
@@ -77,7 +74,6 @@ class ConditionalGRU:
             self.first,
             self.of_intermediate,
             self.attention.over(memory, place),
-            self.of_context,
             self.second,
             self.transitions,
             self.levels,

@@ -121,7 +121,7 @@ def _beginning(network: Network) -> tf.types.experimental.ConcreteFunction:
     """Source ids (B,S,F) and mask (B,S) -> state and memory."""
 
     def begin(source: tf.Tensor, mask: tf.Tensor) -> tuple[State, Any]:
-        memory = network.encode(source, mask)
+        memory = network.encode(source, mask, search=True)
         return network.start(memory), memory
 
     return tf.function(begin, autograph=False).get_concrete_function(

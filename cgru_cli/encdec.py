@@ -58,7 +58,7 @@ class EncoderDecoder:
         self.transitions = [layers.transition(cell) for cell in transitions]
         self.levels = Levels.of(layers)
 
-    def memory(self, encoded: Encoded) -> Summary:
+    def memory(self, encoded: Encoded, _search: bool) -> Summary:
         """C, and what it is multiplied to."""
         annotations, s = encoded.annotations, self.structure
         ends = tf.cast(tf.reduce_sum(encoded.mask, axis=1), tf.int32) - 1

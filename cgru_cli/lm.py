@@ -49,7 +49,7 @@ class LanguageModel:
         self.structure = layers.structure
         self.chain = Chain.of(layers)
 
-    def memory(self, encoded: Encoded) -> Nothing:
+    def memory(self, encoded: Encoded, _search: bool) -> Nothing:
         """Nothing of the source."""
         return Nothing(encoded.mask[:, :0])
 

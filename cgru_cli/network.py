@@ -31,8 +31,11 @@ from .structure import Structure, Type
 class Rung(Protocol):
     """What a rung of the ladder says of its decoder; made of a model's `Layers`."""
 
-    def memory(self, encoded: Encoded) -> Any:
-        """What of the source is kept for the whole sentence: a named tuple, (B,..) each."""
+    def memory(self, encoded: Encoded, search: bool) -> Any:
+        """What of the source is kept for the whole sentence: a named tuple, (B,..) each.
+
+        search: it is to be read by many hypotheses of each sentence.
+        """
 
     def start(self, memory: Any) -> States:
         """The states before the first word, a row a sentence."""
@@ -83,15 +86,23 @@ class Network:
         self.of_embedding = layers.product(input_arrays(first), ("decoder/readout/prev/W",))
         self.first_sums = layers.unit(first).sums
 
-    def encode(self, source: tf.Tensor, mask: tf.Tensor, *, differentiable: bool = False) -> Any:
+    def encode(
+        self,
+        source: tf.Tensor,
+        mask: tf.Tensor,
+        *,
+        differentiable: bool = False,
+        search: bool = False,
+    ) -> Any:
         """What the decoder keeps of the source: the rung's memory.
 
         source: (B,S) int32, or (B,S,F) with F factors, none without a source, each sentence ended
-        by EOS; mask: (B,S) float32, 1 at words and EOS.
+        by EOS; mask: (B,S) float32, 1 at words and EOS. search: see `Rung.memory`; for the same
+        numbers, less is computed at each step, and more here.
         """
         if source.shape.rank == 2:
             source = source[..., None]
-        return self.rung.memory(self.encoder(source, mask, differentiable))
+        return self.rung.memory(self.encoder(source, mask, differentiable), search)
 
     def start(self, memory: Any) -> State:
         """The decoder before its first word, one row a sentence."""

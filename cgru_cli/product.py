@@ -63,16 +63,31 @@ class Products(NamedTuple):
         parts = [Product(tf.cast(matrix, dtype)) for matrix in matrices]
         return cls(parts, [mask if mask is None else Fixed(mask) for mask in masks], widths)
 
+    @property
+    def width(self) -> int:
+        """Columns of all groups together."""
+        return sum(map(sum, self.widths))
+
     def __call__(self, x: tf.Tensor) -> list[tf.Tensor]:
         """x: (...,N) -> one float32 (...,width) a group."""
+        return self.apart(self.joined(x))
+
+    def joined(self, x: tf.Tensor) -> tf.Tensor:
+        """x: (...,N) -> float32 (...,all widths), the groups side by side."""
         found = []
         for part, mask in zip(self.parts, self.masks, strict=True):
             found += part(x if mask is None else x * mask.value)
-        if len(found) == 1:
-            sums = [sum(group) for group in self.widths]
-            return tf.split(found[0], sums, axis=-1) if len(sums) > 1 else found
-        found = iter(found)
-        return [tf.concat([next(found) for _ in group], axis=-1) for group in self.widths]
+        return found[0] if len(found) == 1 else tf.concat(found, axis=-1)
+
+    def apart(self, y: tf.Tensor) -> list[tf.Tensor]:
+        """(...,all widths) -> one (...,width) a group."""
+        sums = [sum(group) for group in self.widths]
+        return tf.split(y, sums, axis=-1) if len(sums) > 1 else [y]
+
+    def at_positions(self) -> Products:
+        """The same for (B,S,N), each sentence's mask at all its positions."""
+        masks = [mask and Fixed(tf.expand_dims(mask.value, 1)) for mask in self.masks]
+        return self._replace(masks=masks)
 
     def for_rows(self, sentence: tf.Tensor | None) -> Products:
         """The same for rows that are not one a sentence: sentence (N,) tells whose each is."""

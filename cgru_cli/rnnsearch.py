@@ -27,7 +27,6 @@ class Searching(NamedTuple):
 
     of_state: Products  # s_{j-1} [U_a | U]
     attention: Attention
-    of_context: Products  # c_j [Wc | C_o]
     context: Sums
     unit: Recurrent
     transitions: list[Transition]
@@ -38,11 +37,10 @@ class Searching(NamedTuple):
         before, *above = states
         query, sU = self.of_state(before[0])
         alignment, c = self.attention.attend(query)
-        cW, readout = self.of_context(c)
-        s = self.unit.step(before, sU, x + self.context.of_input(cW))
+        s = self.unit.step(before, sU, x + self.context.of_input(c.of_cell))
         s = transit(self.transitions, s, None)
-        top, new = self.levels.climb(s, above, c)
-        return Recurrence(top, readout, alignment), new
+        top, new = self.levels.climb(s, above, c.itself)
+        return Recurrence(top, c.readout, alignment), new
 
 
 class RNNSearch:
@@ -51,27 +49,25 @@ class RNNSearch:
     def __init__(self, layers: Layers):
         self.structure = layers.structure
         first, *transitions = layers.structure.base_cells()
-        self.attention = AttentionLayer(layers)
+        self.attention = AttentionLayer(layers, context_arrays(first))
         self.of_state = layers.product(("decoder/attention/W_comb_att",), state_arrays(first))
-        self.of_context = layers.product(context_arrays(first), ("decoder/readout/ctx/W",))
         self.context, self.unit = layers.context_sums(first), layers.unit(first)
         self.transitions = [layers.transition(cell) for cell in transitions]
         self.levels = Levels.of(layers)
 
-    def memory(self, encoded: Encoded) -> Memory:
+    def memory(self, encoded: Encoded, search: bool) -> Memory:
         """What is kept of the source."""
-        return self.attention.memory(encoded)
+        return self.attention.memory(encoded, search)
 
     def start(self, memory: Memory) -> States:
         """s_0, the same at every level."""
-        return alike(self.structure, self.attention.start(memory))
+        return alike(self.structure, memory.start)
 
     def cell(self, memory: Memory, place: Place | None) -> Searching:
         """The decoder's cell over a batch; without a place, a row is a sentence."""
         return Searching(
             self.of_state,
             self.attention.over(memory, place),
-            self.of_context,
             self.context,
             self.unit,
             self.transitions,

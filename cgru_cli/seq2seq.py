@@ -29,7 +29,7 @@ class SequenceToSequence:
     def __init__(self, layers: Layers):
         self.chain = Chain.of(layers)
 
-    def memory(self, encoded: Encoded) -> Ends:
+    def memory(self, encoded: Encoded, _search: bool) -> Ends:
         """The last state of each level's one reader."""
         return Ends(tuple(state for (state,) in encoded.last))
 

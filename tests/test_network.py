@@ -174,7 +174,7 @@ def test_intermediate_values_are_nematus(shared, name):
     @tf.function(reduce_retracing=True)
     def step(state, previous, memory):
         logits, state, alignment = network.step(state, previous, memory)
-        context = tf.matmul(alignment[:, None], memory.annotations)[:, 0]
+        context = tf.matmul(alignment[:, None], annotations)[:, 0]
         return tf.nn.log_softmax(logits), state, alignment, context
 
     with np.load(folder / "attention.npz") as file:
@@ -499,7 +499,7 @@ def test_bfloat16_products_keep_states_and_softmax_in_float32():
     memory = model.encode(*batch[:2])
     state = model.start(memory)
     logits, state, alignment = model.step(state, tf.fill([3], -1), memory)
-    assert memory.annotations.dtype == tf.bfloat16
+    assert memory.annotations.dtype == memory.projected.dtype == tf.bfloat16
     assert {logits.dtype, state.cells[0][0].dtype, alignment.dtype} == {tf.float32}
     _, gradients = loss_and_gradients(model, *batch)
     assert all(np.isfinite(tf.convert_to_tensor(g)).all() for g in gradients)
