@@ -24,7 +24,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from measuring import Run, cpu_seconds, process
+from measuring import Clock, Run, process
 from padding import SIZES, Padded
 
 from cgru_cli import runtime
@@ -97,30 +97,36 @@ class Bench:
         ids = [[(i,) for i in self.padded.source.encode(line.split(" "))] for line in lines]
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
         settings = search.SearchSettings(beam, normalize=1.0, best_only=True)
-        turn, rows = Turn(), []
-        for start in range(0, len(order), 64):
-            batch = [ids[i] for i in order[start : start + 64]]
-            lengths = [len(line) + 1 for line in batch]
-            begin = time.perf_counter()
-            lattice = decoder.begin([padded(batch)])
-            turn.encode += time.perf_counter() - begin
-            expand = lattice.expand
+        turn, rows, starts = Turn(), [], range(0, len(order), 64)
+        encoding = Clock()
 
-            def counted(sentences, *rest, expand=expand):
-                rows.append(len(sentences))
-                return expand(sentences, *rest)
+        def batches():
+            for start in starts:
+                batch = [ids[i] for i in order[start : start + 64]]
+                lengths = [len(line) + 1 for line in batch]
+                with encoding:
+                    lattice = decoder.begin([padded(batch)])
+                expand = lattice.expand
 
-            lattice.expand = counted
-            begin, cpu = time.perf_counter(), cpu_seconds()
-            found = search.shrinking_beam(lattice, lengths, [200] * len(lengths), settings)
-            turn.wall += time.perf_counter() - begin
-            turn.cpu += cpu_seconds() - cpu
-            turn.words += sum(len(best[0].words) for best in found)
-        turn.encode /= turn.wall
-        begin, cpu = time.perf_counter(), cpu_seconds()
-        for count in rows:
-            floor(count)
-        turn.floor_wall, turn.floor_cpu = time.perf_counter() - begin, cpu_seconds() - cpu
+                def counted(sentences, *rest, expand=expand):
+                    rows.append(len(sentences))
+                    return expand(sentences, *rest)
+
+                lattice.expand = counted
+                yield search.Batch(lattice, lengths, [3 * length for length in lengths])
+
+        whole = Clock()
+        with whole:
+            for _, found in search.shrinking_beam(batches(), settings):
+                turn.words += len(found[0].words)
+        turn.wall = whole.run.wall - encoding.run.wall
+        turn.cpu = whole.run.cpu - encoding.run.cpu
+        turn.encode = encoding.run.wall / turn.wall
+        plain = Clock()
+        with plain:
+            for count in rows:
+                floor(count)
+        turn.floor_wall, turn.floor_cpu = plain.run.wall, plain.run.cpu
         return turn
 
     # -- whole processes -----------------------------------------------------------------------
@@ -129,7 +135,7 @@ class Bench:
         return [
             sys.executable, "-m", "cgru_cli", "translate", "-m", str(self.padded.path),
             "-v", *self.padded.vocabularies,
-            "-i", str(self.text(count)), "-o", str(self.folder / "out.cgru"),
+            "-i", str(self.text(count)), "-o", str(self.folder / f"out.{precision}"),
             "-k", str(beam), "-n", "--allow-unk", "--cpu-threads", str(self.a.threads),
             "--precision", precision, "--max-length-factor", "3", "--device", "cpu",
         ]  # fmt: skip
@@ -159,7 +165,8 @@ class Bench:
             for _ in range(self.a.turns):
                 for name, command in commands.items():
                     runs[name].append(process(command))
-            words = len((self.folder / "out.cgru").read_text("utf-8").split())
+            out = self.folder / f"out.{self.a.precision[0]}"
+            words = len(out.read_text("utf-8").split())
             for name, turns in runs.items():
                 cpu = statistics.median(run.cpu for run in turns)
                 wall = statistics.median(run.wall for run in turns)
@@ -178,9 +185,10 @@ class Bench:
                 print(line)
             if self.a.peer:
                 theirs = (self.folder / "out.marian").read_text("utf-8").split("\n")
-                mine = (self.folder / "out.cgru").read_text("utf-8").split("\n")
-                same = sum(a == b for a, b in zip(mine, theirs, strict=True))
-                print(f"{count} lines: the same translation in {same - 1} of {count}")
+                for precision in self.a.precision:
+                    mine = (self.folder / f"out.{precision}").read_text("utf-8").split("\n")
+                    same = sum(a == b for a, b in zip(mine, theirs, strict=True)) - 1
+                    print(f"{count} lines, {precision}: {same} translations are Marian's")
 
     def first(self) -> None:
         """Seconds from the start of the process to the first translation on a pipe."""

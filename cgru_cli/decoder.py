@@ -49,6 +49,11 @@ class Decoder:
             input_signature=(self._memories, rows),
             autograph=False,
         )
+        self._append = tf.function(
+            lambda *nests: tf.nest.map_structure(_appended, *nests),
+            input_signature=((self._states, self._memories),) * 2,
+            autograph=False,
+        )
 
     def begin(self, sources: Sequence[tuple[np.ndarray, np.ndarray]]) -> Lattice:
         """Encode a batch, given as each model reads it: ids (B,S,F) and mask (B,S)."""
@@ -117,6 +122,17 @@ def best(x: tf.Tensor, count: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     return values, tf.gather(which, places // width, batch_dims=1) * width + places % width
 
 
+def _appended(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+    """Rows below rows; an axis of any size behind the first is the source's, and is padded."""
+    if x.shape.rank > 1 and x.shape[1] is None:
+        longest = tf.maximum(tf.shape(x)[1], tf.shape(y)[1])
+        x, y = (
+            tf.pad(z, [[0, 0], [0, longest - tf.shape(z)[1]]] + [[0, 0]] * (z.shape.rank - 2))
+            for z in (x, y)
+        )
+    return tf.concat([x, y], axis=0)
+
+
 def _beginning(network: Network) -> tf.types.experimental.ConcreteFunction:
     """Source ids (B,S,F) and mask (B,S) -> state and memory."""
 
@@ -138,13 +154,24 @@ def _unbound(nest: Any) -> Any:
 
 
 class Lattice:
-    """The rows of one batch: every model's states and memory, and which sentence a row is of."""
+    """The rows of a search: every model's states and memory, and which sentence a row is of."""
 
     def __init__(self, decoder: Decoder, states: list[State], memories: list[Any]):
         self.decoder = decoder
         self._states, self._memories = states, memories
         self._sentences = int(states[0].sentence.shape[0])
         self._row_of = np.arange(self._sentences)  # sentence -> row of the memory
+        self.rows = self._sentences  # of the last call
+
+    def join(self, other: Lattice) -> Lattice:
+        """Both searches as one; the other's sentences and rows are numbered behind these."""
+        self._states, self._memories = self.decoder._append(
+            (self._states, self._memories), (other._states, other._memories)
+        )
+        self._row_of = np.append(self._row_of, other._row_of + self._sentences)
+        self._sentences += other._sentences
+        self.rows += other.rows
+        return self
 
     def expand(
         self,
@@ -178,6 +205,7 @@ class Lattice:
             )
             words, log_probs = words.numpy(), log_probs.numpy()
         found = [alignment.numpy() for alignment in alignments if tf.is_tensor(alignment)]
+        self.rows = len(sentences)
         alignment = None
         if with_alignment and found:
             same = [part for part in found if part.shape == found[0].shape]

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from .distinct import distinct, spread
 from .layers import Layers, Transition, transit
 from .product import Products
 from .scan import scan
@@ -42,10 +43,11 @@ class Readers(NamedTuple):
 
 
 class SourceEncoder:
-    """Embeddings and levels of readers."""
+    """Embeddings and levels of readers; once: each word is looked up once."""
 
-    def __init__(self, layers: Layers):
+    def __init__(self, layers: Layers, once: bool = False):
         s = self.structure = layers.structure
+        self.once = once and len(s.source_embeddings) == 1
         self.masks = layers.masks
         self.embeddings = [
             layers[f"encoder/embedding{factor or ''}"] for factor in range(len(s.source_embeddings))
@@ -64,16 +66,20 @@ class SourceEncoder:
         if not self.levels:
             return Encoded((), mask, (), ())
         s = self.structure
-        time_major = tf.transpose(source, [1, 0, 2])
-        embeddings = tf.concat(
+        words, places = tf.transpose(source, [1, 0, 2]), None
+        if self.once:
+            words, places = distinct(words[..., 0])
+            words = words[..., None]
+        embedded = tf.concat(
             [
-                tf.gather(embedding, time_major[..., factor])
+                tf.gather(embedding, words[..., factor])
                 for factor, embedding in enumerate(self.embeddings)
             ],
             axis=-1,
         )
         if "source" in self.masks:  # whole words
-            embeddings *= tf.transpose(self.masks["source"])[..., None]
+            embedded *= tf.transpose(self.masks["source"])[..., None]
+        embeddings = spread(embedded, places)  # (S,B,Es)
         steps = tf.transpose(mask)[..., None]  # (S,B,1)
         states = [embeddings] * len(s.directions(1))
         last = []
@@ -83,7 +89,11 @@ class SourceEncoder:
                 read = [tf.concat(states, axis=-1)]
             elif level > 1 and s.encoder is Encoder.ALTERNATING:
                 read = states[::-1]
-            states, ended = self._read(level, read, steps, differentiable)
+            if level == 1:
+                below = [embedded] * len(read)
+                states, ended = self._read(level, below, steps, differentiable, places)
+            else:
+                states, ended = self._read(level, read, steps, differentiable)
             last.append(ended)
             if s.adds_input(level):
                 states = [state + x for state, x in zip(states, read, strict=True)]
@@ -94,9 +104,17 @@ class SourceEncoder:
         return Encoded(annotations, mask, tf.transpose(embeddings, [1, 0, 2]), tuple(last))
 
     def _read(
-        self, level: int, below: list[tf.Tensor], mask: tf.Tensor, differentiable: bool
+        self,
+        level: int,
+        below: list[tf.Tensor],
+        mask: tf.Tensor,
+        differentiable: bool,
+        places: tf.Tensor | None = None,
     ) -> tuple[list[tf.Tensor], tuple[State, ...]]:
-        """A level over (S,B,N) inputs -> its (S,B,D) by source position, and its last states."""
+        """A level over (S,B,N) inputs -> its (S,B,D) by source position, and its last states.
+
+        With places (S,B), the inputs are those of distinct words (U,N).
+        """
         backward = [direction == "backward" for direction in self.structure.directions(level)]
 
         def in_order(x: tf.Tensor, reverse: bool) -> tf.Tensor:
@@ -107,7 +125,8 @@ class SourceEncoder:
             self.levels[level - 1], below, backward, strict=True
         ):
             (xW,) = product(x)
-            inputs.append(in_order(transitions[0].unit.sums.of_input(xW), reverse))
+            xW = spread(transitions[0].unit.sums.of_input(xW), places)
+            inputs.append(in_order(xW, reverse))
             cells.append(transitions)
         zeros = tf.zeros([tf.shape(mask)[1], self.structure.state])
         state = (zeros,) * width_of_state(self.structure.encoder_unit)

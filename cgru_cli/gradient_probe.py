@@ -115,7 +115,7 @@ class GradientProbe:
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch((values, nudges))
             network = NudgedNetwork(model.structure, arrays, model.compute_dtype, masks, nudges)
-            cost = scale * self.step.objective.cost(network, examples, packed=True)
+            cost = scale * self.step.objective.cost(network, examples)
         found, at_states = tape.gradient(cost, (values, nudges), unconnected_gradients="zero")
         return (
             cost,
@@ -142,7 +142,10 @@ def zeros(structure: Structure, examples: Examples) -> dict[str, tf.Tensor]:
 
 
 class NudgedNetwork(Network):
-    """A network over a batch, its states moved by the nudges that `zeros` lists."""
+    """A network over a batch, its states moved by the nudges that `zeros` lists.
+
+    Not packed: a word's state is nudged wherever it stands.
+    """
 
     def __init__(
         self,

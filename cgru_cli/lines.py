@@ -387,10 +387,9 @@ def windows(
 
 
 def batches(lengths: Sequence[int], mini_batch: int, max_tokens: int) -> list[list[int]]:
-    """Cut items of similar length (tokens) into mini-batches of indices.
+    """Cut items of similar length (tokens) into mini-batches of indices, the shortest first.
 
     At most mini_batch items, and items * longest at most max_tokens unless it is a single item.
-    Batches are ordered by their smallest index, so that output in order can start early.
     """
     cut: list[list[int]] = []
     for index in sorted(range(len(lengths)), key=lengths.__getitem__):
@@ -398,7 +397,7 @@ def batches(lengths: Sequence[int], mini_batch: int, max_tokens: int) -> list[li
             cut[-1].append(index)
         else:
             cut.append([index])
-    return sorted(cut, key=min)
+    return cut
 
 
 class InOrder:

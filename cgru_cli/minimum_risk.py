@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from . import search
 from .batching import Batch, padded
 from .decoder import Decoder
 from .model import RecurrentModel
 from .objective import Candidates, Examples
-from .search import Sampling, SearchSettings, sample
 from .vocabulary import Vocabulary
 
 EOS = 0
@@ -74,12 +74,15 @@ class Sampler:
             return [self._nothing(batch, masks)] * len(parts)
         lengths = batch.source_mask[:count].sum(axis=1).astype(int)
         a, b = self._how.longest
-        drawn = sample(
+        begun = search.Batch(
             self._decoder.begin([(batch.source[:count], batch.source_mask[:count])]),
             lengths.tolist(),
             [int(a * length) + b for length in lengths],
-            SearchSettings(beam_size=self._how.samples),
-            Sampling(seed=self._seed),
+        )
+        drawn = search.sample(
+            begun,
+            search.SearchSettings(beam_size=self._how.samples),
+            search.Sampling(seed=self._seed),
             list(numbers),
         )
         references = [

@@ -64,9 +64,9 @@ class RecurrentModel(keras.Model):
         """(B,S[,F]) source, (B,S) mask, (B,T) target -> logits (B,T,V), forced decoding."""
         return force_decode(self.network(), *inputs, differentiable=True).logits
 
-    def encode(self, source: tf.Tensor, mask: tf.Tensor) -> Any:
+    def encode(self, source: tf.Tensor, mask: tf.Tensor, *, search: bool = False) -> Any:
         """See `Network.encode`."""
-        return self.network().encode(source, mask)
+        return self.network().encode(source, mask, search=search)
 
     def start(self, memory: Any) -> State:
         """See `Network.start`."""

@@ -16,6 +16,7 @@ from .attention import Place
 from .cell_names import input_arrays
 from .cells import States
 from .cgru import ConditionalGRU
+from .distinct import distinct, spread
 from .encdec import EncoderDecoder
 from .encoder import Encoded, SourceEncoder
 from .layers import Layers
@@ -66,7 +67,9 @@ class Network:
 
     arrays: every parameter by its DL4MT/Nematus name; variables or plain arrays. dtype: that of
     the products; states, alignments and softmax stay float32. masks: dropout of training, by the
-    names of `dropout.py`, each (B,N) for a batch of B sentences.
+    names of `dropout.py`, each (B,N) for a batch of B sentences. packed: what there is of a batch
+    is found out as it is computed: each word is looked up once, padding is not read out; compiled
+    code, whose shapes are fixed, computes everything.
     """
 
     def __init__(
@@ -75,10 +78,13 @@ class Network:
         arrays: Mapping,
         dtype: str = "float32",
         masks: Mapping[str, tf.Tensor] | None = None,
+        *,
+        packed: bool = False,
     ):
-        self.structure, self.masks = structure, masks or {}
+        self.structure, self.masks, self.packed = structure, masks or {}, packed
         layers = Layers(structure, arrays, tf.as_dtype(dtype), self.masks)
-        self.encoder = SourceEncoder(layers)
+        self.once = packed and not self.masks  # a mask is another in each sentence
+        self.encoder = SourceEncoder(layers, self.once)
         self.rung = RUNGS[structure.type](layers)
         self.read_out = Readout(layers)
         self.target_embedding = layers[target_table(structure)]
@@ -134,9 +140,10 @@ class Network:
 
         kept: dropout of whole words, of the shape of previous.
         """
-        known = tf.cast(previous >= 0, tf.float32)
+        words, places = distinct(previous) if self.once else (previous, None)
+        known = tf.cast(words >= 0, tf.float32)
         if kept is not None:
             known *= kept
-        embedding = tf.gather(self.target_embedding, tf.maximum(previous, 0)) * known[..., None]
+        embedding = tf.gather(self.target_embedding, tf.maximum(words, 0)) * known[..., None]
         xW, readout = self.of_embedding(embedding)
-        return self.first_sums.of_input(xW), readout
+        return spread(self.first_sums.of_input(xW), places), spread(readout, places)

@@ -37,12 +37,8 @@ class Candidates(NamedTuple):
 class Objective(Protocol):
     """What is minimised."""
 
-    def cost(self, network: Network, batch: Any, *, packed: bool) -> tf.Tensor:
-        """The sum over a batch: ().
-
-        packed: only words are read out, no padding; compiled code, whose shapes are fixed, reads
-        out everything.
-        """
+    def cost(self, network: Network, batch: Any) -> tf.Tensor:
+        """The sum over a batch: ()."""
 
 
 @dataclass(frozen=True)
@@ -58,9 +54,9 @@ class CrossEntropy:
     label_smoothing: float = 0.0
     guide: Guide | None = None
 
-    def cost(self, network: Network, batch: Examples, *, packed: bool) -> tf.Tensor:
+    def cost(self, network: Network, batch: Examples) -> tf.Tensor:
         """See `Objective`."""
-        of_words = costs_of_words(network, batch, self.label_smoothing, packed=packed)
+        of_words = costs_of_words(network, batch, self.label_smoothing)
         cost = tf.reduce_sum(of_words.costs)
         if self.guide is not None and self.guide.weight:
             alignment = of_words.unrolled.alignment()
@@ -80,9 +76,9 @@ class ExpectedRisk:
     alpha: float = 0.005
     mix: float = 0.0
 
-    def cost(self, network: Network, batch: Candidates, *, packed: bool) -> tf.Tensor:
+    def cost(self, network: Network, batch: Candidates) -> tf.Tensor:
         """See `Objective`."""
-        of_words = costs_of_words(network, batch.examples, 0.0, packed=packed)
+        of_words = costs_of_words(network, batch.examples, 0.0)
         shape = tf.shape(batch.risk)
         sums = tf.math.unsorted_segment_sum(of_words.costs, of_words.sentence, shape[0] * shape[1])
         sums = tf.reshape(sums, shape)  # -log p(y_k | x)
@@ -104,14 +100,12 @@ class OfWords(NamedTuple):
     unrolled: Unrolled
 
 
-def costs_of_words(
-    network: Network, examples: Examples, label_smoothing: float, *, packed: bool
-) -> OfWords:
-    """The words of a batch, forced."""
+def costs_of_words(network: Network, examples: Examples, label_smoothing: float) -> OfWords:
+    """The words of a batch, forced; of a packed network padding is not read out."""
     source, source_mask, target, mask, weights, _ = examples
     unrolled = unroll(network, source, source_mask, target, differentiable=True)
     weights = mask if isinstance(weights, tuple) else mask * weights
-    if packed:
+    if network.packed:
         words = Words.of(mask)
         logits = network.read_out(*unrolled.rows(words.index, words.places), words.sentence)
         targets, of_words, sentence = words.taken(target), words.taken(weights), words.sentence
@@ -120,7 +114,7 @@ def costs_of_words(
         logits = tf.reshape(logits, [-1, logits.shape[-1]])
         targets, of_words = (tf.reshape(tf.transpose(x), [-1]) for x in (target, weights))
         sentence = tf.range(tf.size(target)) % tf.shape(target)[0]
-    costs = word_costs(logits, targets, label_smoothing, compiled=not packed) * of_words
+    costs = word_costs(logits, targets, label_smoothing, compiled=not network.packed) * of_words
     return OfWords(costs, sentence, weights, unrolled)
 
 

@@ -269,13 +269,14 @@ def sampling_of(options: TranslateOptions) -> Sampling | None:
 def max_tokens_of(workspace: int, beam_size: int, structures: Iterable[Structure]) -> int:
     """Padded source words that a batch may have to stay within the workspace (MiB).
 
-    A source word takes annotations and their projection, and the attention's hidden layer once a
+    A source word takes its annotation's products, and the attention's hidden layer once a
     hypothesis; a hypothesis takes the vocabulary's logits (twice, for the softmax) and its states.
-    Sentences are counted as if they were at least ten words long.
+    Sentences are counted as if they were at least ten words long. Half of a batch may be left when
+    the next one joins it (`search.REFILL_BELOW`).
     """
     per_token = 0.0
     for s in structures:
-        attention = 4 * s.context * (2 + 2 * beam_size)
+        attention = 4 * (s.context * (1 + 2 * beam_size) + 3 * s.state + s.target_embedding)
         row = 4 * (3 * s.target_vocabulary + 12 * s.state + 4 * s.context)
         per_token += attention + beam_size * row / 10
-    return max(1, int(workspace * 2**20 / per_token))
+    return max(1, int(workspace * 2**20 / (1.5 * per_token)))

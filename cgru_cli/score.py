@@ -139,7 +139,8 @@ def _score(
     for window in pairs.windows(options.mini_batch, options.maxi_batch):
         lines = [scoring.read(pair, start + i) for i, pair in enumerate(window)]
         sizes = [max(max(len(one.source), len(one.target)) for one in line) + 1 for line in lines]
-        for batch in batches(sizes, options.mini_batch, scoring.max_tokens):
+        together = batches(sizes, options.mini_batch, scoring.max_tokens)
+        for batch in sorted(together, key=min):  # so that output in order can start early
             numbers = [start + i for i in batch]
             scored = scoring.batch(numbers, [lines[i] for i in batch])
             for i, of_pair in zip(batch, scored, strict=True):

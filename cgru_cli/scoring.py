@@ -46,7 +46,7 @@ class ModelScorer:
         from .scorer import Scorer
 
         model = self.reader.model
-        network = Network(model.structure, model.arrays, self._options.precision)
+        network = Network(model.structure, model.arrays, self._options.precision, packed=True)
         model.arrays = {}
         self._scorer = Scorer(network, with_alignment=with_alignment)
 

@@ -10,7 +10,7 @@ All scores are natural logarithms; EOS (id 0) counts as a word.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -20,6 +20,8 @@ from .decoder import Expansion, Lattice
 
 EOS = 0
 START = -1  # before the first word: its embedding is zeros
+# A batch joins when this share of the one before is left to search: `plan.max_tokens_of` knows.
+REFILL_BELOW = 0.5
 
 
 @dataclass(frozen=True)
@@ -43,34 +45,43 @@ class SearchSettings:
         return (score - self.word_penalty * length) / length**self.normalize
 
 
-@dataclass(frozen=True)
-class Prefixes:
-    """Words that translations have to begin with, a list a sentence."""
+class Batch(NamedTuple):
+    """Sentences whose search begins together.
 
-    words: Sequence[Sequence[int]]
+    lengths: of the sources, EOS counted; limits: the most words a translation may have, EOS
+    counted; prefixes: words that translations have to begin with, a list a sentence, or none.
+    """
 
-    def at(self, step: int, sentences: np.ndarray) -> np.ndarray | None:
-        """The word each row has to have at a step, -1 where it is free; None if all are."""
-        if all(len(words) <= step for words in self.words):
-            return None
-        return np.array(
-            [self.words[i][step] if step < len(self.words[i]) else -1 for i in sentences], np.int32
-        )
+    lattice: Lattice
+    lengths: Sequence[int]
+    limits: Sequence[int]
+    prefixes: Sequence[Sequence[int]] = ()
 
 
-NO_PREFIXES = Prefixes(())
+def _forced(
+    prefixes: Sequence[Sequence[int]], sentences: np.ndarray, steps: np.ndarray
+) -> np.ndarray | None:
+    """The word that each row has to have at its step, -1 where it is free; None if all are."""
+    if not any(prefixes):
+        return None
+    words = [
+        prefixes[sentence][step] if step < len(prefixes[sentence]) else -1
+        for sentence, step in zip(sentences, steps, strict=True)
+    ]
+    return np.array(words, np.int32) if any(word >= 0 for word in words) else None
 
 
 def _expand(
     lattice: Lattice,
-    step: int,
-    prefixes: Prefixes,
+    forced: np.ndarray | None,
     rows: tuple[np.ndarray, np.ndarray, np.ndarray],
     count: int | None,
     settings: SearchSettings,
 ) -> tuple[Expansion, np.ndarray]:
-    """The words that may follow, and which must not, (R,N) bool; rows: as of `Lattice.expand`."""
-    forced = prefixes.at(step, rows[0])
+    """The words that may follow, and which must not, (R,N) bool.
+
+    forced: as of `_forced`; rows: as of `Lattice.expand`.
+    """
     if forced is None:
         expansion = lattice.expand(*rows, count, settings.with_alignment)
     else:  # a forced word need not be among the best
@@ -115,11 +126,11 @@ class _Step(NamedTuple):
 
 @dataclass
 class _History:
-    """All steps of a search, to read a hypothesis back from its last row."""
+    """The steps of a search, to read a hypothesis back from its last row."""
 
     settings: SearchSettings
-    lengths: Sequence[int]  # source lengths, to cut alignments
-    steps: list[_Step] = field(default_factory=list)
+    steps: dict[int, _Step] = field(default_factory=dict)
+    count: int = 0
 
     def add(
         self, continued: np.ndarray, expansion: Expansion, rows: np.ndarray, places: np.ndarray
@@ -132,20 +143,30 @@ class _History:
         words, log_probs = expansion.words[rows, places], expansion.log_probs[rows, places]
         own = expansion.model_log_probs[rows, places]
         alignment = None if expansion.alignment is None else expansion.alignment[rows]
-        self.steps.append(_Step(continued[rows], words, log_probs, own, alignment))
+        self.steps[self.count] = _Step(continued[rows], words, log_probs, own, alignment)
+        self.count += 1
         return words, log_probs
 
-    def found(self, sentence: int, step: int, row: int) -> Found:
-        """The hypothesis that ends in a row of a step."""
+    def forget(self, first: int) -> None:
+        """Let go of what lies before a step."""
+        for step in [step for step in self.steps if step < first]:
+            del self.steps[step]
+
+    def found(self, row: int, length: int, step: int | None = None, first: int = 0) -> Found:
+        """The hypothesis that ends in a row of a step, the last one if none is given.
+
+        length: of its source, to cut alignments; first: the step that it began at.
+        """
         words, log_probs, own, alignment = [], [], [], []
+        step = self.count - 1 if step is None else step
         last = self.steps[step].words[row]
-        for t in range(step, -1, -1):
+        for t in range(step, first - 1, -1):
             s = self.steps[t]
             words.append(s.words[row])
             log_probs.append(s.log_probs[row])
             own.append(s.model_log_probs[row])
             if s.alignment is not None:
-                alignment.append(s.alignment[row, : self.lengths[sentence]])
+                alignment.append(s.alignment[row, :length])
             row = s.parents[row]
         # summed in the order in which the search added them up
         score = float(np.add.accumulate(np.array(log_probs[::-1], np.float32))[-1])
@@ -161,40 +182,59 @@ class _History:
 
 
 def shrinking_beam(
-    lattice: Lattice,
-    lengths: Sequence[int],
-    limits: Sequence[int],
-    settings: SearchSettings,
-    prefixes: Prefixes = NO_PREFIXES,
-) -> list[list[Found]]:
-    """Best-first lists of at most k translations for each sentence.
+    batches: Iterable[Batch], settings: SearchSettings
+) -> Iterator[tuple[int, list[Found]]]:
+    """Best-first lists of at most k translations for each sentence, as they get ready.
 
-    lengths: source lengths with EOS; limits: the most words a translation may have, EOS counted.
-    What is alive at the limit is returned unfinished.
+    Yields a sentence's number, counted through all batches, and its list. The next batch joins
+    while the last sentences of the one before are still extended: a step of few rows takes nearly
+    the time of one of many. What is alive at the limit is returned unfinished.
     """
     beam = settings.beam_size
     count = beam + (settings.unk is not None)
-    history = _History(settings, lengths)
-    results: list[list[Found]] = [[] for _ in lengths]
-    capacity = np.full(len(lengths), beam)  # k less the finished ones
-    limits = np.asarray(limits)
-
-    sentences = np.arange(len(lengths), dtype=np.int32)
-    parents = continued = sentences
-    previous = np.full(len(lengths), START, np.int32)
-    scores = np.zeros(len(lengths), np.float32)
-    step = 0
-    while len(sentences):
+    history = _History(settings)
+    waiting = iter(batches)
+    lattice: Lattice | None = None
+    # by sentence
+    results: list[list[Found]] = []
+    prefixes: list[Sequence[int]] = []
+    lengths = limits = capacity = first = np.zeros(0, int)  # capacity: k less the finished ones
+    # by row
+    sentences = parents = continued = previous = np.zeros(0, np.int32)
+    scores = np.zeros(0, np.float32)
+    refill = 0
+    while True:
+        # not the rows: a sentence begins with one
+        while capacity[np.unique(sentences)].sum() <= refill and (batch := next(waiting, None)):
+            begun = np.arange(len(batch.lengths), dtype=np.int32)
+            parents = np.append(parents, begun + (lattice.rows if lattice else 0))
+            lattice = lattice.join(batch.lattice) if lattice else batch.lattice
+            sentences = np.append(sentences, begun + len(results))
+            continued = np.append(continued, begun)  # nothing: they begin here
+            previous = np.append(previous, np.full_like(begun, START))
+            scores = np.append(scores, np.zeros(len(begun), np.float32))
+            lengths, limits = np.append(lengths, batch.lengths), np.append(limits, batch.limits)
+            capacity = np.append(capacity, np.full(len(begun), beam))
+            first = np.append(first, np.full(len(begun), history.count))
+            prefixes += batch.prefixes or [()] * len(begun)
+            results += [[] for _ in begun]
+            refill = int(REFILL_BELOW * beam * len(begun))
+        if not len(sentences):
+            return
+        forced = _forced(prefixes, sentences, history.count - first[sentences])
         expansion, banned = _expand(
-            lattice, step, prefixes, (sentences, parents, previous), count, settings
+            lattice, forced, (sentences, parents, previous), count, settings
         )
+        begun = np.unique(sentences)
         rows, places = _best_extensions(sentences, scores, expansion, capacity, banned)
         words, log_probs = history.add(continued, expansion, rows, places)
         new_scores = scores[rows] + log_probs
         sentences = sentences[rows]
-        done = (words == EOS) | (step + 1 >= limits[sentences])
+        done = (words == EOS) | (history.count - first[sentences] >= limits[sentences])
         for row in np.flatnonzero(done):
-            results[sentences[row]].append(history.found(int(sentences[row]), step, int(row)))
+            number = sentences[row]
+            found = history.found(int(row), int(lengths[number]), first=int(first[number]))
+            results[number].append(found)
         np.subtract.at(capacity, sentences[done], 1)
         alive = ~done
         if settings.best_only:
@@ -202,8 +242,11 @@ def shrinking_beam(
         continued, parents = np.flatnonzero(alive), rows[alive].astype(np.int32)
         sentences, previous = sentences[alive], words[alive]
         scores = new_scores[alive]
-        step += 1
-    return [sorted(found, key=lambda f: -f.total) for found in results]
+        for number in np.setdiff1d(begun, sentences):
+            yield int(number), sorted(results[number], key=lambda f: -f.total)
+            results[number] = []
+        if len(sentences):
+            history.forget(int(first[sentences].min()))
 
 
 def _best_extensions(
@@ -262,37 +305,34 @@ def _decided(
     return decided
 
 
-def nematus_tf_beam(
-    lattice: Lattice, lengths: Sequence[int], limits: Sequence[int], settings: SearchSettings
-) -> list[list[Found]]:
-    """Nematus-TF's search (beam_search_sampler.py); arguments and result as `shrinking_beam`.
+def nematus_tf_beam(batch: Batch, settings: SearchSettings) -> list[list[Found]]:
+    """Nematus-TF's search (beam_search_sampler.py): best-first lists, one a sentence.
 
     At each step the k best extensions of the k alive hypotheses compete: the finished among them
     for the k places of the finished, the others stay alive. A batch goes on until, in each of its
     sentences, the worst finished hypothesis beats the best alive one. That is the program's own
     rule, and makes the tail of its n-best lists depend on the batch.
     """
-    beam = settings.beam_size
-    history = _History(settings, lengths)
-    batch = len(lengths)
-    limit = max(1, max(limits) - 1)  # the program counts its start symbol
-    alive: list[list[int]] = [[row] for row in range(batch)]  # rows of the step before
-    finished: list[list[tuple[float, int, int]]] = [[] for _ in range(batch)]  # score, step, row
-    scores = np.zeros(batch, np.float32)
-    capacity = np.full(batch, beam)
-    parents = continued = sentences = np.arange(batch, dtype=np.int32)
-    previous = np.full(batch, START, np.int32)
+    beam, size = settings.beam_size, len(batch.lengths)
+    history = _History(settings)
+    limit = max(1, max(batch.limits) - 1)  # the program counts its start symbol
+    alive: list[list[int]] = [[row] for row in range(size)]  # rows of the step before
+    finished: list[list[tuple[float, int, int]]] = [[] for _ in range(size)]  # score, step, row
+    scores = np.zeros(size, np.float32)
+    capacity = np.full(size, beam)
+    parents = continued = sentences = np.arange(size, dtype=np.int32)
+    previous = np.full(size, START, np.int32)
     count = beam + (settings.unk is not None)
     for step in range(limit):
         rows = (sentences, parents, previous)
-        expansion, banned = _expand(lattice, step, NO_PREFIXES, rows, count, settings)
+        expansion, banned = _expand(batch.lattice, None, rows, count, settings)
         rows, places = _best_extensions(sentences, scores, expansion, capacity, banned)
         words, log_probs = history.add(continued, expansion, rows, places)
         totals = scores[rows] + log_probs
         sentences = sentences[rows]
         going = False
         keep = []
-        for sentence in range(batch):
+        for sentence in range(size):
             mine = np.flatnonzero(sentences == sentence)
             if not len(mine):
                 continue
@@ -310,11 +350,11 @@ def nematus_tf_beam(
             break
         parents, sentences = rows[continued].astype(np.int32), sentences[continued]
         previous, scores = words[continued], totals[continued]
-    last = len(history.steps) - 1
+    last = history.count - 1
     results = []
-    for sentence in range(batch):
+    for sentence in range(size):
         ends = finished[sentence] or [(0.0, last, row) for row in alive[sentence]]
-        found = [history.found(sentence, step, row) for _, step, row in ends]
+        found = [history.found(row, batch.lengths[sentence], step) for _, step, row in ends]
         if not finished[sentence]:  # the program counts an EOS that is not there
             found = [f._replace(total=settings.total(f.score, len(f.words) + 1)) for f in found]
         results.append(sorted(found, key=lambda f: -f.total))
@@ -331,13 +371,7 @@ class Sampling:
 
 
 def sample(
-    lattice: Lattice,
-    lengths: Sequence[int],
-    limits: Sequence[int],
-    settings: SearchSettings,
-    sampling: Sampling,
-    lines: Sequence[int],
-    prefixes: Prefixes = NO_PREFIXES,
+    batch: Batch, settings: SearchSettings, sampling: Sampling, lines: Sequence[int]
 ) -> list[list[Found]]:
     """k independent translations of each sentence, drawn from the model; the best first.
 
@@ -346,8 +380,8 @@ def sample(
     """
     beam = settings.beam_size
     count = None if sampling.top is None else sampling.top + (settings.unk is not None)
-    history = _History(settings, lengths)
-    results: list[list[Found]] = [[] for _ in lengths]
+    history = _History(settings)
+    results: list[list[Found]] = [[] for _ in batch.lengths]
     draws = [
         [
             np.random.Generator(np.random.Philox(key=[sampling.seed, line], counter=[0, 0, 0, k]))
@@ -355,15 +389,16 @@ def sample(
         ]
         for line in lines
     ]
-    limits = np.asarray(limits)
-    sentences = np.repeat(np.arange(len(lengths), dtype=np.int32), beam)
-    numbers = np.tile(np.arange(beam), len(lengths))
+    limits = np.asarray(batch.limits)
+    prefixes = batch.prefixes or [()] * len(limits)
+    sentences = np.repeat(np.arange(len(limits), dtype=np.int32), beam)
+    numbers = np.tile(np.arange(beam), len(limits))
     parents = continued = sentences  # k samples start from a sentence's one row
     previous = np.full(len(sentences), START, np.int32)
-    step = 0
     while len(sentences):
+        forced = _forced(prefixes, sentences, np.full(len(sentences), history.count))
         expansion, banned = _expand(
-            lattice, step, prefixes, (sentences, parents, previous), count, settings
+            batch.lattice, forced, (sentences, parents, previous), count, settings
         )
         weights = expansion.log_probs.astype(np.float64) / sampling.temperature
         weights = np.where(banned, -np.inf, weights)
@@ -374,10 +409,10 @@ def sample(
         uniform = np.array([draws[i][k].random() for i, k in zip(sentences, numbers, strict=True)])
         places = (cumulative <= uniform[:, None] * cumulative[:, -1:]).sum(axis=1)
         words, _ = history.add(continued, expansion, np.arange(len(sentences)), places)
-        done = (words == EOS) | (step + 1 >= limits[sentences])
+        done = (words == EOS) | (history.count >= limits[sentences])
         for row in np.flatnonzero(done):
-            results[sentences[row]].append(history.found(int(sentences[row]), step, int(row)))
+            number = sentences[row]
+            results[number].append(history.found(int(row), batch.lengths[number]))
         parents = continued = np.flatnonzero(~done).astype(np.int32)
         sentences, numbers, previous = sentences[parents], numbers[parents], words[parents]
-        step += 1
     return [sorted(found, key=lambda f: -f.total) for found in results]

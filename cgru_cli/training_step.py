@@ -169,8 +169,10 @@ class TrainingStep:
         values = [arrays[name] for name in self.trained]
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(values)
-            network = Network(model.structure, arrays, model.compute_dtype, masks)
-            cost = scale * self.objective.cost(network, examples, packed=not self.jit)
+            network = Network(
+                model.structure, arrays, model.compute_dtype, masks, packed=not self.jit
+            )
+            cost = scale * self.objective.cost(network, examples)
         gradients = tape.gradient(cost, values, unconnected_gradients="zero")
         return Gradients(cost, [tf.convert_to_tensor(gradient) for gradient in gradients])
 

@@ -107,16 +107,12 @@ def _filter(
                 filled.append(i)
             else:
                 emit(start + i, translator.empty(start + i))
-        for batch in _batches(
-            [len(lines[i].source) + 1 for i in filled], translator, options, plan
+        together = _batches([len(lines[i].source) + 1 for i in filled], translator, options, plan)
+        for number, texts in translator.translate(
+            [(start + filled[i], lines[filled[i]]) for i in batch] for batch in together
         ):
-            rows = [filled[i] for i in batch]
-            numbers = [start + i for i in rows]
-            for number, texts in zip(
-                numbers, translator.batch(numbers, [lines[i] for i in rows]), strict=True
-            ):
-                emit(number, texts)
-            progress.add(len(rows))
+            emit(number, texts)
+            progress.add(1)
         start += len(window)
     progress.close()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -22,9 +22,9 @@ from .plan import Plan, max_tokens_of, sampling_of
 from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from .decoder import Decoder, Lattice
+    from .decoder import Decoder
     from .preprocessing import Preprocessing
-    from .search import Found, SearchSettings
+    from .search import Batch, Found, SearchSettings
 
 EOS = 0
 
@@ -218,7 +218,8 @@ class Translator:
         networks = []
         for reader in models:
             model = reader.model
-            networks.append(Network(model.structure, model.arrays, options.precision))
+            network = Network(model.structure, model.arrays, options.precision, packed=True)
+            networks.append(network)
             model.arrays = {}  # held by the network, in the form it multiplies
         self.decoder: Decoder = Decoder(networks, plan.weights)
         several = self.heatmaps.wanted and len(networks) > 1
@@ -273,50 +274,69 @@ class Translator:
         prefix = tokenize(prepared(self.preprocessing, prefix, "target", number)) if prefix else []
         return Request(words, self.target.encode(prefix))
 
-    def batch(self, numbers: Sequence[int], lines: Sequence[Request]) -> list[tuple[str, str]]:
-        """Translate lines that are not empty: (text, alignments in a file of their own)."""
-        ids = [
-            [
-                reader.ids(line.source, n) if reader.sources else []
-                for line, n in zip(lines, numbers, strict=True)
-            ]
-            for reader in self.models
-        ]
-        lattice = self.decoder.begin(
-            [padded(i, len(r.sources)) for i, r in zip(ids, self.models, strict=True)]
-        )
-        lengths = [len(line.source) + 1 for line in lines]
-        found = self._search(lattice, lengths, numbers, [line.prefix for line in lines])
-        for row, number in enumerate(numbers):
+    def translate(
+        self, batches: Iterable[Sequence[tuple[int, Request]]]
+    ) -> Iterator[tuple[int, tuple[str, str]]]:
+        """Lines that are not empty, each with its number, batch by batch.
+
+        Yields, as they get ready, number and (text, alignments in a file of their own).
+        """
+        begun: list[tuple[int, Request]] = []
+
+        def beginning() -> Iterator[Batch]:
+            for lines in batches:
+                begun.extend(lines)
+                yield self._begin(lines)
+
+        for place, found in self._search(beginning(), begun):
+            number, line = begun[place]
             if self.heatmaps.wants(number):
-                of_row = [of_model[row] for of_model in ids]
-                self.heatmaps.add(number, self._views(lines[row].source, of_row, found[row]))
+                self.heatmaps.add(number, self._views(number, line.source, found))
+            yield number, self.render(number, line.source, found)
+
+    def _begin(self, lines: Sequence[tuple[int, Request]]) -> Batch:
+        from .search import Batch
+
+        lengths = [len(line.source) + 1 for _, line in lines]
+        return Batch(
+            self.decoder.begin(self._sources([(number, line.source) for number, line in lines])),
+            lengths,
+            [
+                self.plan.limit(length) + len(line.prefix)
+                for length, (_, line) in zip(lengths, lines, strict=True)
+            ],
+            [line.prefix for _, line in lines],
+        )
+
+    def _sources(
+        self, lines: Sequence[tuple[int, Sequence[str]]]
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Numbered lines as each model reads them: ids and mask."""
         return [
-            self.render(number, line.source, results)
-            for number, line, results in zip(numbers, lines, found, strict=True)
+            padded(
+                [reader.ids(words, number) if reader.sources else [] for number, words in lines],
+                len(reader.sources),
+            )
+            for reader in self.models
         ]
 
     def _search(
-        self,
-        lattice: Lattice,
-        lengths: list[int],
-        numbers: Sequence[int],
-        begun: Sequence[Sequence[int]],
-    ) -> list[list[Found]]:
+        self, batches: Iterable[Batch], begun: Sequence[tuple[int, Request]]
+    ) -> Iterator[tuple[int, list[Found]]]:
         from . import search
 
-        limits = [
-            self.plan.limit(length) + len(words)
-            for length, words in zip(lengths, begun, strict=True)
-        ]
-        prefixes = search.Prefixes(begun)
-        if self.sampling:
-            return search.sample(
-                lattice, lengths, limits, self.settings, self.sampling, numbers, prefixes
-            )
-        if self.plan.search == "nematus-tf":
-            return search.nematus_tf_beam(lattice, lengths, limits, self.settings)
-        return search.shrinking_beam(lattice, lengths, limits, self.settings, prefixes)
+        if not self.sampling and self.plan.search != "nematus-tf":
+            yield from search.shrinking_beam(batches, self.settings)
+            return
+        done = 0
+        for batch in batches:
+            if self.sampling:
+                numbers = [number for number, _ in begun[done:]]
+                lists = search.sample(batch, self.settings, self.sampling, numbers)
+            else:
+                lists = search.nematus_tf_beam(batch, self.settings)
+            yield from enumerate(lists, done)
+            done += len(lists)
 
     def render(
         self, number: int, source: Sequence[str], results: Sequence[Found]
@@ -328,13 +348,8 @@ class Translator:
             return self.layout.render_apart(number, surface, hypotheses)
         return self.layout.render(number, surface, hypotheses), ""
 
-    def _views(
-        self,
-        source: Sequence[str],
-        ids: Sequence[Sequence[tuple[int, ...]]],
-        results: Sequence[Found],
-    ) -> list[View]:
-        """What a heat map shows of a line's best translation; ids: the source of each model."""
+    def _views(self, number: int, source: Sequence[str], results: Sequence[Found]) -> list[View]:
+        """What a heat map shows of a line's best translation."""
         if not results:
             return []
         best, surface = results[0], self._surface(source)
@@ -346,8 +361,7 @@ class Translator:
         )  # fmt: skip
         if not self._members:
             return [mean]
-        sources = [padded([i], len(r.sources)) for i, r in zip(ids, self.models, strict=True)]
-        of_models = self._members(sources, best.words)
+        of_models = self._members(self._sources([(number, source)]), best.words)
         return [mean] + [
             View.of(
                 name, surface,

@@ -7,7 +7,7 @@ import functools
 import math
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -90,10 +90,10 @@ class _Network:
     def ready(self) -> Network:
         from .network import Network
 
-        return Network(self.structure, self.variables, self.precision)
+        return Network(self.structure, self.variables, self.precision, packed=True)
 
-    def encode(self, source: tf.Tensor, mask: tf.Tensor) -> Any:
-        return self.ready().encode(source, mask)
+    def encode(self, source: tf.Tensor, mask: tf.Tensor, *, search: bool) -> Any:
+        return self.ready().encode(source, mask, search=search)
 
     def start(self, memory: Any) -> State:
         return self.ready().start(memory)
@@ -174,7 +174,7 @@ class Validator:
 
     def _translations(self, check: Check) -> list[str]:
         """The best translation of each line, as plain text; "" for an empty line."""
-        from .search import SearchSettings, shrinking_beam
+        from .search import Batch, SearchSettings, shrinking_beam
 
         beam, limit = self.settings.beam_size, PROGRAMS["nematus"].limit
         how = SearchSettings(beam, self.settings.normalize, best_only=True)
@@ -182,16 +182,21 @@ class Validator:
         filled = [i for i, words in enumerate(self._sources) if words]
         max_tokens = max_tokens_of(WORKSPACE, beam, [self.structure])
         sizes = [len(self._sources[i]) + 1 for i in filled]
-        for batch in batches(sizes, self.settings.mini_batch, max_tokens):
-            check()
-            rows = [filled[i] for i in batch]
-            lengths = [sizes[i] for i in batch]
-            lattice = self._decoder.begin([self._padded_sources(rows)])
-            found = shrinking_beam(lattice, lengths, [limit(n) for n in lengths], how)
-            for row, hypotheses in zip(rows, found, strict=True):
-                if hypotheses:  # none where no number is finite
-                    words = self._turned(self.target.decode(hypotheses[0].words))
-                    texts[row] = self._plain(self.target.detokenize(words))
+        begun: list[int] = []
+
+        def beginning() -> Iterator[Batch]:
+            for batch in batches(sizes, self.settings.mini_batch, max_tokens):
+                check()
+                rows = [filled[i] for i in batch]
+                begun.extend(rows)
+                lengths = [sizes[i] for i in batch]
+                lattice = self._decoder.begin([self._padded_sources(rows)])
+                yield Batch(lattice, lengths, [limit(length) for length in lengths])
+
+        for place, hypotheses in shrinking_beam(beginning(), how):
+            if hypotheses:  # none where no number is finite
+                words = self._turned(self.target.decode(hypotheses[0].words))
+                texts[begun[place]] = self._plain(self.target.detokenize(words))
         return texts
 
     def _turned(self, words: list) -> list:

@@ -222,11 +222,11 @@ def test_the_network_with_masks_by_hand(rates):
         -log_p[np.arange(len(log_p)), [*target, EOS]].sum()
         for log_p, (_, target) in zip(expected, SENTENCES, strict=True)
     ]
-    network = Network(STRUCTURE, arrays, masks=given)
     for packed in (True, False):
-        found = float(CrossEntropy().cost(network, examples, packed=packed))
+        network = Network(STRUCTURE, arrays, masks=given, packed=packed)
+        found = float(CrossEntropy().cost(network, examples))
         assert found == pytest.approx(sum(costs), rel=1e-6)
-    plain = float(CrossEntropy().cost(Network(STRUCTURE, arrays), examples, packed=True))
+    plain = float(CrossEntropy().cost(Network(STRUCTURE, arrays, packed=True), examples))
     assert plain != pytest.approx(sum(costs), rel=1e-3)
     with double_precision():
         tensors = {n: tf.constant(a, tf.float64) for n, a in arrays.items()}
@@ -248,9 +248,9 @@ def test_dropped_words_are_as_if_their_embeddings_were_zeros():
     }
     zeroed = {name: array.copy() for name, array in arrays.items()}
     zeroed["Wemb"][6] = zeroed["Wemb_dec"][3] = 0
-    expected = float(CrossEntropy().cost(Network(STRUCTURE, zeroed), examples, packed=True))
+    expected = float(CrossEntropy().cost(Network(STRUCTURE, zeroed, packed=True), examples))
     found = float(
-        CrossEntropy().cost(Network(STRUCTURE, arrays, masks=given), examples, packed=True)
+        CrossEntropy().cost(Network(STRUCTURE, arrays, masks=given, packed=True), examples)
     )
     assert found == pytest.approx(expected, rel=1e-6)
 
@@ -264,9 +264,9 @@ def test_masks_of_ones_change_nothing(changes):
     sizes = (*examples.source_mask.shape, examples.target.shape[1])
     given = masks(structure, Rates(0.5, 0.5, 0.5, 0.5, 0.5), np.random.default_rng(0), *sizes)
     ones = {name: np.ones_like(mask) for name, mask in given.items()}
-    expected = float(CrossEntropy().cost(Network(structure, arrays), examples, packed=True))
+    expected = float(CrossEntropy().cost(Network(structure, arrays, packed=True), examples))
     found = float(
-        CrossEntropy().cost(Network(structure, arrays, masks=ones), examples, packed=True)
+        CrossEntropy().cost(Network(structure, arrays, masks=ones, packed=True), examples)
     )
     assert found == pytest.approx(expected, rel=1e-6)
 
@@ -281,13 +281,13 @@ def test_the_lexical_model_reads_embeddings_of_its_own():
     for name in ("encoder_W", "encoder_Wx", "encoder_r_W", "encoder_r_Wx"):
         scaled[name] = arrays[name] / m[:, None]
     examples = batch()
-    masked = Network(structure, arrays, masks={"lexical": np.tile(m, (len(SENTENCES), 1))})
+    masks = {"lexical": np.tile(m, (len(SENTENCES), 1))}
     costs = [
-        CrossEntropy().cost(network, examples, packed=packed).numpy()
-        for network in (masked, Network(structure, scaled))
+        CrossEntropy().cost(Network(structure, *given, packed=packed), examples).numpy()
+        for given in ((arrays, "float32", masks), (scaled,))
         for packed in (False, True)
     ]
     assert costs == pytest.approx([costs[0]] * 4, rel=1e-5)
     assert costs[0] != pytest.approx(
-        CrossEntropy().cost(Network(structure, arrays), examples, packed=True).numpy(), rel=1e-4
+        CrossEntropy().cost(Network(structure, arrays, packed=True), examples).numpy(), rel=1e-4
     )

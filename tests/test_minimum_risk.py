@@ -53,8 +53,8 @@ def test_cost_and_gradient_are_the_formulas(alpha, mix, packed):
         arrays = {n: tf.constant(a, tf.float64) for n, a in random_arrays(STRUCTURE).items()}
 
         def own(arrays):
-            network = Network(STRUCTURE, arrays, "float64")
-            return objective.cost(network, candidates(), packed=packed)
+            network = Network(STRUCTURE, arrays, "float64", packed=packed)
+            return objective.cost(network, candidates())
 
         found = []
         for compute in (own, lambda arrays: by_formula(arrays, alpha, mix)):
@@ -153,7 +153,7 @@ def test_shares_of_a_batch_have_the_same_candidates_in_as_many_parts():
             assert not part.examples.target_mask.any() and not part.kept.any()
             network = RecurrentModel(STRUCTURE, random_arrays(STRUCTURE)).network()
             cost = ExpectedRisk(0.005, 1.0).cost(
-                network, tf.nest.map_structure(tf.convert_to_tensor, part), packed=False
+                network, tf.nest.map_structure(tf.convert_to_tensor, part)
             )
             assert float(cost) == 0
 

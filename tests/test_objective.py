@@ -143,8 +143,9 @@ def by_oracle(structure, arrays, some, smoothing):
 
 
 def cost(structure, arrays, examples, smoothing=0.0, packed=True, dropped=None, guide=None):
-    network = Network(structure, arrays, next(iter(arrays.values())).dtype.name, dropped)
-    return CrossEntropy(smoothing, guide).cost(network, examples, packed=packed)
+    dtype = next(iter(arrays.values())).dtype.name
+    network = Network(structure, arrays, dtype, dropped, packed=packed)
+    return CrossEntropy(smoothing, guide).cost(network, examples)
 
 
 @pytest.mark.parametrize("name", NAMED)

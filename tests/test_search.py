@@ -17,7 +17,7 @@ from cgru_cli.network import Network
 from cgru_cli.numpy_order import argsort
 from cgru_cli.programs import PROGRAMS, marian_limit
 from cgru_cli.search import (
-    Prefixes,
+    Batch,
     Sampling,
     SearchSettings,
     nematus_tf_beam,
@@ -44,7 +44,7 @@ def small_decoder(*seeds, weights=None):
     return decoder(*(small_network(seed) for seed in seeds), weights=weights)
 
 
-def run(search, decoder, sources, limit, settings, *more):
+def run(search, decoder, sources, limit, settings, *more, prefixes=()):
     """Search all sources as one batch; limit: a number or a function of the length with EOS."""
     ids, mask = pad_source(sources)
     lengths = [len(words) + 1 for words in sources]
@@ -53,7 +53,11 @@ def run(search, decoder, sources, limit, settings, *more):
     else:
         limits = [limit(length) if callable(limit) else limit for length in lengths]
     lattice = decoder.begin([(ids, mask)] * len(decoder.networks))
-    return search(lattice, lengths, limits, settings, *more)
+    batch = Batch(lattice, lengths, limits, prefixes)
+    if search is shrinking_beam:
+        found = dict(search([batch], settings))
+        return [found[number] for number in range(len(sources))]
+    return search(batch, settings, *more)
 
 
 def words(lists):
@@ -319,8 +323,7 @@ BEGINNINGS = ((2, 3), (), (1,))
 def test_with_prefixes_an_endless_beam_finds_what_begins_so():
     every = SearchSettings(V**LONGEST, 1.0, unk=4)  # an unknown word may be forced
     sources = [list(s) for s in SOURCES]
-    prefixes = Prefixes(BEGINNINGS)
-    lists = run(shrinking_beam, small_decoder(0), sources, LONGEST, every, prefixes)
+    lists = run(shrinking_beam, small_decoder(0), sources, LONGEST, every, prefixes=BEGINNINGS)
     for source, begun, found in zip(SOURCES, BEGINNINGS, lists, strict=True):
         scored = {
             words: scores
@@ -333,7 +336,7 @@ def test_with_prefixes_an_endless_beam_finds_what_begins_so():
 def test_a_forced_word_may_be_unknown():
     settings = SearchSettings(beam_size=2, unk=4)
     ((first, *_),) = run(
-        shrinking_beam, small_decoder(0), [list(SOURCES[0])], 6, settings, Prefixes([(4, 4)])
+        shrinking_beam, small_decoder(0), [list(SOURCES[0])], 6, settings, prefixes=[(4, 4)]
     )
     assert first.words[:2].tolist() == [4, 4] and 4 not in first.words[2:]
 
@@ -341,9 +344,9 @@ def test_a_forced_word_may_be_unknown():
 def test_samples_begin_as_they_are_told():
     sources = [list(s) for s in SOURCES]
     sampling, settings = Sampling(top=2, seed=3), SearchSettings(beam_size=5)
-    prefixes = Prefixes(BEGINNINGS)
-    lists = run(sample, small_decoder(0), sources, 7, settings, sampling, range(3), prefixes)
-    free = run(sample, small_decoder(0), sources, 7, settings, sampling, range(3))
+    a_decoder, numbers = small_decoder(0), range(3)
+    lists = run(sample, a_decoder, sources, 7, settings, sampling, numbers, prefixes=BEGINNINGS)
+    free = run(sample, a_decoder, sources, 7, settings, sampling, numbers)
     for begun, found in zip(BEGINNINGS, lists, strict=True):
         assert all(tuple(one.words[: len(begun)]) == begun for one in found)
     assert words([lists[1]]) == words([free[1]])
@@ -572,3 +575,33 @@ def test_a_suppressed_word_is_never_drawn():
         assert all(2 not in one.words for one in found)
         firsts = {int(one.words[0]) for one in found}
         assert len(firsts) == (top or V - 1)
+
+
+@given(
+    sources=st.lists(st.lists(st.integers(2, 5), min_size=1, max_size=7), min_size=1, max_size=12),
+    cut=st.integers(1, 5),
+    best_only=st.booleans(),
+)
+@settings(max_examples=25, deadline=None)
+def test_sentences_that_join_a_search_are_translated_as_alone(sources, cut, best_only):
+    a_decoder = small_decoder(0)
+    how = SearchSettings(beam_size=3, normalize=1.0, best_only=best_only, with_alignment=True)
+
+    def batches():
+        for start in range(0, len(sources), cut):
+            batch = sources[start : start + cut]
+            lengths = [len(words) + 1 for words in batch]
+            lattice = a_decoder.begin([pad_source([[(i,) for i in s] for s in batch])])
+            yield Batch(lattice, lengths, [2 * length for length in lengths])
+
+    together = list(shrinking_beam(batches(), how))
+    assert sorted(number for number, _ in together) == list(range(len(sources)))
+    for number, found in together:
+        source = [(i,) for i in sources[number]]
+        (alone,) = run(shrinking_beam, a_decoder, [source], 2 * len(source) + 2, how)
+        for one, other in itertools.zip_longest(
+            found[:1] if best_only else found, alone[:1] if best_only else alone
+        ):
+            assert one.words.tolist() == other.words.tolist()
+            np.testing.assert_allclose(one.word_scores, other.word_scores, atol=1e-5)
+            np.testing.assert_allclose(one.alignment, other.alignment, atol=1e-6)

@@ -64,7 +64,7 @@ def translated(arrays, lines, join=True, **options):
     for number, line in enumerate(lines):
         words = translator.lines.words(line, number)
         text, _ = (
-            translator.batch([number], [Request(words, [])])[0]
+            next(translator.translate([[(number, Request(words, []))]]))[1]
             if words
             else translator.empty(number)
         )
