@@ -209,14 +209,23 @@ def test_multi30k(tmp_path):
     tests = {"test_2016_flickr": 5, "test_2017_flickr": 6}
     data = _text(tmp_path / "data", {"train": 200, "val": 4, **tests}, packed=True)
     sizes = ("--dim-emb", "8", "--dim-rnn", "8", "--after", "2u")
-    done = _run("multi30k/train.sh", *sizes, OUT=tmp_path / "o", DATA=data, SEEDS=4, SETUP="large")
-    folder = tmp_path / "o/large/seed4"
-    assert [_lines(folder / f"test{number}.words") for number in (1, 2)] == [5, 6]
-    rows = [line.split("\t") for line in (folder / "results.tsv").read_text().splitlines()]
-    assert [row[:2] for row in rows] == [
-        [n, "4"] for n in ("test2016", "test2017", "hours", "words/s")
+    variables = {"OUT": tmp_path / "o", "DATA": data, "SEEDS": 4, "SETUP": "large", "RISK": 1}
+    done = _run("multi30k/train.sh", *sizes, **variables)
+    for setup in ("large", "large-risk"):
+        folder = tmp_path / f"o/{setup}/seed4"
+        assert [_lines(folder / f"test{number}.words") for number in (1, 2)] == [5, 6]
+        rows = [line.split("\t") for line in (folder / "results.tsv").read_text().splitlines()]
+        assert [row[:2] for row in rows] == [
+            [n, "4"] for n in ("test2016", "test2017", "hours", "words/s")
+        ]
+    updates = [
+        json.loads(
+            (tmp_path / f"o/{setup}/seed4/model.npz.metrics.jsonl").read_text().split("\n")[-2]
+        )
+        for setup in ("large", "large-risk")
     ]
-    assert len(re.findall(r"^test201[67] .* mean ", done.stdout, re.M)) == 2
+    assert [record["update"] for record in updates] == [2, 1]
+    assert len(re.findall(r"^test201[67] .* mean ", done.stdout, re.M)) == 4
 
 
 def test_ladder(tmp_path):

@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
 # Multi30k en-de, text only: train a cGRU of the size of the published one, and score it.
 #
-#   DATA=DIR [OUT=multi30k] [SETUP=base|large] [SEEDS="1 2 3"] recipes/multi30k/train.sh
-#                                                              [options of cgru train]
+#   DATA=DIR [OUT=multi30k] [SETUP=base|large] [SEEDS="1 2 3"] [RISK=1000]
+#     recipes/multi30k/train.sh [options of cgru train]
 #
-# DATA holds raw text, a sentence a line: train, val, test_2016_flickr and test_2017_flickr, each
-# .en.gz and .de.gz. Run it again after an interruption and it goes on. BLEU is of lower-cased
-# tokens, as the published figures are. Needs: pip install '.[prep]'
+# Each model is trained by cross-entropy, tested, trained on by minimum risk for RISK updates (0:
+# not at all), and tested again. DATA holds raw text, a sentence a line: train, val,
+# test_2016_flickr and test_2017_flickr, each .en.gz and .de.gz. Run it again after an interruption
+# and it goes on. BLEU is of lower-cased tokens, as the published figures are. Needs:
+# pip install '.[prep]'
 set -euo pipefail
 
 : "${DATA:?the folder of the corpus, as DATA=data/multi30k}"
-out=${OUT:-multi30k} seeds=${SEEDS:-1 2 3} setup=${SETUP:-base}
+out=${OUT:-multi30k} seeds=${SEEDS:-1 2 3} setup=${SETUP:-base} risk=${RISK:-1000}
 
 for tool in cgru python sacrebleu; do
   command -v "$tool" > /dev/null || { echo "$tool is not on the PATH" >&2; exit 1; }
@@ -46,19 +48,9 @@ for number in 1 2; do
   mv "$out/test$number.part" "$out/test$number.words"
 done
 
-results=()
-for seed in $seeds; do
-  run=$out/$setup/seed$seed
-  cgru train "$out/prep" -m "$run/model.npz" --seed "$seed" "${size[@]}" \
-    --mini-batch 64 --maxi-batch 20 --max-length 60 --learn-rate 0.0008 \
-    --dropout-embedding 0.3 --dropout-annotation 0.4 --dropout-output 0.5 \
-    --exponential-smoothing 0.001 --disp-freq 100u --save-freq 1e \
-    --valid-freq 2e --valid-metrics bleu cross-entropy --valid-reference "$out/dev.lower" \
-    --beam-size 3 --early-stopping 0 --lr-decay 0.6 --lr-decay-strategy epoch \
-    --lr-decay-start 31 --after-epochs 37 "$@"
-  # No best model yet, where training ended before its first validation.
-  model=$run/model.npz.best-bleu.npz
-  [ -e "$model" ] || model=$run/model.npz
+# Translate both tests by a model and write what it reaches: RUN MODEL SEED.
+tested() {
+  local run=$1 model=$2 seed=$3 number bleu
   for number in 1 2; do
     [ ! "$run/test$number.words" -nt "$model" ] || continue
     cgru translate -m "$model" --no-preprocess --join-bpe -k 12 -n 1 \
@@ -79,16 +71,47 @@ print("hours", sys.argv[1], f"{hours:.2f}", sep="\t")
 print("words/s", sys.argv[1], f"{speed:.0f}", sep="\t")
 ' "$seed" < "$run/model.npz.metrics.jsonl" >> "$run/results.tsv"
   cat "$run/results.tsv"
-  results+=("$run/results.tsv")
+}
+
+for seed in $seeds; do
+  run=$out/$setup/seed$seed
+  cgru train "$out/prep" -m "$run/model.npz" --seed "$seed" "${size[@]}" \
+    --mini-batch 64 --maxi-batch 20 --max-length 60 --learn-rate 0.0008 \
+    --dropout-embedding 0.3 --dropout-annotation 0.4 --dropout-output 0.5 \
+    --exponential-smoothing 0.001 --disp-freq 100u --save-freq 1e \
+    --valid-freq 2e --valid-metrics bleu cross-entropy --valid-reference "$out/dev.lower" \
+    --beam-size 3 --early-stopping 0 --lr-decay 0.6 --lr-decay-strategy epoch \
+    --lr-decay-start 31 --after-epochs 37 "$@"
+  # No best model yet, where training ended before its first validation.
+  model=$run/model.npz.best-bleu.npz
+  [ -e "$model" ] || model=$run/model.npz
+  tested "$run" "$model" "$seed"
+  [ "$risk" -gt 0 ] || continue
+  run=$out/$setup-risk/seed$seed
+  cgru train "$out/prep" -m "$run/model.npz" --seed "$seed" "$@" \
+    --pretrained-model "$model" --objective mrt --mrt-samples 20 --mini-batch 16 \
+    --max-length 60 --learn-rate 0.0001 --disp-freq 50u --save-freq 100u --valid-freq 0 \
+    --after "${risk}u"
+  tested "$run" "$run/model.npz" "$seed"
 done
 
-printf '\n%s: each seed, and the mean of %s\n' "$setup" "$(wc -w <<< "$seeds")"
-awk -F '\t' '
-  !($1 in row) { order[++names] = $1 }
-  { row[$1] = row[$1] sprintf("%10s", $3); sum[$1] += $3; count[$1]++ }
-  END {
-    for (i = 1; i <= names; i++) {
-      name = order[i]
-      printf "%-10s%s   mean %.2f\n", name, row[name], sum[name] / count[name]
-    }
-  }' "${results[@]}"
+# Each seed and the mean: NAME, then the results of its runs.
+summary() {
+  printf '\n%s: each seed, and the mean of %s\n' "$1" "$(wc -w <<< "$seeds")"
+  awk -F '\t' '
+    !($1 in row) { order[++names] = $1 }
+    { row[$1] = row[$1] sprintf("%10s", $3); sum[$1] += $3; count[$1]++ }
+    END {
+      for (i = 1; i <= names; i++) {
+        name = order[i]
+        printf "%-10s%s   mean %.2f\n", name, row[name], sum[name] / count[name]
+      }
+    }' "${@:2}"
+}
+
+for name in "$setup" "$setup-risk"; do
+  [ "$name" = "$setup" ] || [ "$risk" -gt 0 ] || continue
+  results=()
+  for seed in $seeds; do results+=("$out/$name/seed$seed/results.tsv"); done
+  summary "$name" "${results[@]}"
+done
