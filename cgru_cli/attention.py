@@ -41,7 +41,7 @@ class Context(NamedTuple):
 
     of_cell: tf.Tensor  # (R,3D), or as wide as the unit's products: c_j W
     readout: tf.Tensor  # (R,R') c_j C_o
-    itself: tf.Tensor | tuple  # (R,C) c_j; () in a search, unless higher levels read it
+    itself: tf.Tensor  # (R,C) c_j; (R,0) in a search unless higher levels read it
 
 
 class Attention(NamedTuple):

@@ -46,8 +46,28 @@ def source_batch(s, longer=0):
     return pad_source([[(i,) for i in words] for words in SOURCES], filler=1, longer=longer)
 
 
+def stepped(network, source, mask, target):
+    """Log-probabilities (T,B,V) as a search computes them: word by word, of two rows a sentence."""
+    memory = network.encode(source, mask, search=True)
+    state = network.start(memory)
+    first = np.repeat(np.arange(len(target)), 2)
+    state = state._replace(
+        cells=tf.nest.map_structure(lambda x: tf.gather(x, first), state.cells),
+        sentence=tf.constant(first, tf.int32),
+        slot=tf.constant(np.tile([0, 1], len(target)), tf.int32),
+    )
+    previous, found = tf.fill([len(first)], -1), []
+    for t in range(target.shape[1]):
+        logits, state, _ = network.step(state, previous, memory)
+        found.append(tf.nn.log_softmax(logits))
+        previous = tf.gather(target[:, t], first)
+    both = np.stack(found)
+    np.testing.assert_allclose(both[:, ::2], both[:, 1::2], atol=1e-12)
+    return both[:, ::2]
+
+
 def check(s, seed=1):
-    """One padded batch in float64 against the oracle, sentence by sentence."""
+    """One padded batch in float64 against the oracle: each sentence, at once and by steps."""
     arrays = random_arrays(s, seed)
     exact = oracle(s, arrays)
     with double_precision():
@@ -57,6 +77,9 @@ def check(s, seed=1):
         decoded = force_decode(
             Network(s, doubled, "float64"), source, tf.cast(mask, tf.float64), ids
         )
+        in_steps = stepped(
+            Network(s, doubled, "float64", packed=True), source, tf.cast(mask, tf.float64), ids
+        )
     log_probs = tf.nn.log_softmax(decoded.logits).numpy()
     for row, target in enumerate(TARGETS):
         source = SOURCES[row] if s.type.reads_source else None
@@ -64,6 +87,9 @@ def check(s, seed=1):
         steps = len(target) + 1
         np.testing.assert_allclose(
             log_probs[row, :steps], expected.distributions, atol=1e-10, rtol=1e-10
+        )
+        np.testing.assert_allclose(
+            in_steps[:steps, row], expected.distributions, atol=1e-10, rtol=1e-10
         )
         if s.type.attends:
             alignment = decoded.alignment[row, :steps, : len(source) + 1]

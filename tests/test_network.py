@@ -339,16 +339,17 @@ def test_a_feature_is_the_oracles(feature):
     check_against_oracle(structure, arrays, sources, targets, log_p, forced.alignment.numpy(), 1e-6)
 
 
+@pytest.mark.parametrize("search", [False, True])
 @settings(max_examples=4)
 @given(structures(), st.integers(0, 1000))
-def test_steps_are_forced_decoding(structure, seed):
+def test_steps_are_forced_decoding(search, structure, seed):
     """`step` one word at a time, on rows of any order, gives what `force_decode` gives at once."""
-    network = Network(structure, random_arrays(structure, seed))
+    network = Network(structure, random_arrays(structure, seed), packed=search)
     sources, targets = random_pairs(structure, seed, [(2, 3), (3, 3)])
     ids, mask = pad_source(sources)
     target, _ = pad_target(targets)
     forced = force_decode(network, ids, mask, target)
-    memory = network.encode(ids, mask)
+    memory = network.encode(ids, mask, search=search)
     state = network.start(memory)
     previous = tf.constant([-1, -1])
     for t in range(target.shape[1]):
