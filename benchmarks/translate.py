@@ -90,13 +90,14 @@ class Bench:
                 )
 
     def turn(self, decoder, floor: Floor, beam: int) -> Turn:
-        from cgru_cli import search
+        from cgru_cli.hypotheses import SearchBatch, SearchSettings
+        from cgru_cli.search import shrinking_beam
         from cgru_cli.translator import padded
 
         lines = self.lines[: self.a.lines[0]]
         ids = [[(i,) for i in self.padded.source.encode(line.split(" "))] for line in lines]
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
-        settings = search.SearchSettings(beam, normalize=1.0, best_only=True)
+        settings = SearchSettings(beam, normalize=1.0, best_only=True)
         turn, rows, starts = Turn(), [], range(0, len(order), 64)
         encoding = Clock()
 
@@ -113,11 +114,11 @@ class Bench:
                     return expand(sentences, *rest)
 
                 lattice.expand = counted
-                yield search.Batch(lattice, lengths, [3 * length for length in lengths])
+                yield SearchBatch(lattice, lengths, [3 * length for length in lengths])
 
         whole = Clock()
         with whole:
-            for _, found in search.shrinking_beam(batches(), settings):
+            for _, found in shrinking_beam(batches(), settings):
                 turn.words += len(found[0].words)
         turn.wall = whole.run.wall - encoding.run.wall
         turn.cpu = whole.run.cpu - encoding.run.cpu

@@ -12,11 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import search
 from .batching import Batch, padded
 from .decoder import Decoder
+from .hypotheses import SearchBatch, SearchSettings
 from .model import RecurrentModel
 from .objective import Candidates, Examples
+from .sampling import Sampling, sample
 from .vocabulary import Vocabulary
 
 EOS = 0
@@ -74,15 +75,15 @@ class Sampler:
             return [self._nothing(batch, masks)] * len(parts)
         lengths = batch.source_mask[:count].sum(axis=1).astype(int)
         a, b = self._how.longest
-        begun = search.Batch(
+        begun = SearchBatch(
             self._decoder.begin([(batch.source[:count], batch.source_mask[:count])]),
             lengths.tolist(),
             [int(a * length) + b for length in lengths],
         )
-        drawn = search.sample(
+        drawn = sample(
             begun,
-            search.SearchSettings(beam_size=self._how.samples),
-            search.Sampling(seed=self._seed),
+            SearchSettings(beam_size=self._how.samples),
+            Sampling(seed=self._seed),
             list(numbers),
         )
         references = [

@@ -1,7 +1,7 @@
 """The order in which Nematus-TF sorts a maxi-batch by length.
 
 It is that of `numpy.argsort` of its day: an introsort, whose order among equal lengths decides
-which lines share a mini-batch, and so (see `search.nematus_tf_beam`) the tail of n-best lists.
+which lines share a mini-batch, and so (see `nematus_tf_search`) the tail of n-best lists.
 Newer NumPy sorts by vector instructions, and orders ties differently from machine to machine.
 """
 

@@ -20,7 +20,7 @@ from .settings import Settings, from_marian, parse_yaml
 from .structure import Structure
 
 if TYPE_CHECKING:
-    from .search import Sampling
+    from .sampling import Sampling
 
 
 TEXT_LIMIT = 200  # words of a text that a language model writes, as Nematus' of a translation
@@ -238,7 +238,7 @@ def _layout(
 
 
 def sampling_of(options: TranslateOptions) -> Sampling | None:
-    from .search import Sampling
+    from .sampling import Sampling
 
     words = (options.output_sampling or "").split()
     if not words and options.translation_strategy == "sampling":

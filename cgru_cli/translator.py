@@ -23,8 +23,8 @@ from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from .decoder import Decoder
+    from .hypotheses import Found, SearchBatch, SearchSettings
     from .preprocessing import Preprocessing
-    from .search import Batch, Found, SearchSettings
 
 EOS = 0
 
@@ -204,9 +204,9 @@ class Translator:
         heatmaps: Heatmaps | None = None,
     ):
         from .decoder import Decoder
+        from .hypotheses import SearchSettings
         from .members import Members
         from .network import Network
-        from .search import SearchSettings
 
         self.plan, self.models = plan, models
         self.heatmaps = heatmaps or Heatmaps(None)
@@ -283,7 +283,7 @@ class Translator:
         """
         begun: list[tuple[int, Request]] = []
 
-        def beginning() -> Iterator[Batch]:
+        def beginning() -> Iterator[SearchBatch]:
             for lines in batches:
                 begun.extend(lines)
                 yield self._begin(lines)
@@ -294,11 +294,11 @@ class Translator:
                 self.heatmaps.add(number, self._views(number, line.source, found))
             yield number, self.render(number, line.source, found)
 
-    def _begin(self, lines: Sequence[tuple[int, Request]]) -> Batch:
-        from .search import Batch
+    def _begin(self, lines: Sequence[tuple[int, Request]]) -> SearchBatch:
+        from .hypotheses import SearchBatch
 
         lengths = [len(line.source) + 1 for _, line in lines]
-        return Batch(
+        return SearchBatch(
             self.decoder.begin(self._sources([(number, line.source) for number, line in lines])),
             lengths,
             [
@@ -321,20 +321,22 @@ class Translator:
         ]
 
     def _search(
-        self, batches: Iterable[Batch], begun: Sequence[tuple[int, Request]]
+        self, batches: Iterable[SearchBatch], begun: Sequence[tuple[int, Request]]
     ) -> Iterator[tuple[int, list[Found]]]:
-        from . import search
+        from .nematus_tf_search import nematus_tf_beam
+        from .sampling import sample
+        from .search import shrinking_beam
 
         if not self.sampling and self.plan.search != "nematus-tf":
-            yield from search.shrinking_beam(batches, self.settings)
+            yield from shrinking_beam(batches, self.settings)
             return
         done = 0
         for batch in batches:
             if self.sampling:
                 numbers = [number for number, _ in begun[done:]]
-                lists = search.sample(batch, self.settings, self.sampling, numbers)
+                lists = sample(batch, self.settings, self.sampling, numbers)
             else:
-                lists = search.nematus_tf_beam(batch, self.settings)
+                lists = nematus_tf_beam(batch, self.settings)
             yield from enumerate(lists, done)
             done += len(lists)
 

@@ -174,7 +174,8 @@ class Validator:
 
     def _translations(self, check: Check) -> list[str]:
         """The best translation of each line, as plain text; "" for an empty line."""
-        from .search import Batch, SearchSettings, shrinking_beam
+        from .hypotheses import SearchBatch, SearchSettings
+        from .search import shrinking_beam
 
         beam, limit = self.settings.beam_size, PROGRAMS["nematus"].limit
         how = SearchSettings(beam, self.settings.normalize, best_only=True)
@@ -184,14 +185,14 @@ class Validator:
         sizes = [len(self._sources[i]) + 1 for i in filled]
         begun: list[int] = []
 
-        def beginning() -> Iterator[Batch]:
+        def beginning() -> Iterator[SearchBatch]:
             for batch in batches(sizes, self.settings.mini_batch, max_tokens):
                 check()
                 rows = [filled[i] for i in batch]
                 begun.extend(rows)
                 lengths = [sizes[i] for i in batch]
                 lattice = self._decoder.begin([self._padded_sources(rows)])
-                yield Batch(lattice, lengths, [limit(length) for length in lengths])
+                yield SearchBatch(lattice, lengths, [limit(length) for length in lengths])
 
         for place, hypotheses in shrinking_beam(beginning(), how):
             if hypotheses:  # none where no number is finite

@@ -13,17 +13,13 @@ from models import case, forced_scores, pad_source, random_arrays, structures, t
 
 from cgru_cli.decoder import Decoder
 from cgru_cli.forced import force_decode
+from cgru_cli.hypotheses import SearchBatch, SearchSettings
+from cgru_cli.nematus_tf_search import nematus_tf_beam
 from cgru_cli.network import Network
 from cgru_cli.numpy_order import argsort
 from cgru_cli.programs import PROGRAMS, marian_limit
-from cgru_cli.search import (
-    Batch,
-    Sampling,
-    SearchSettings,
-    nematus_tf_beam,
-    sample,
-    shrinking_beam,
-)
+from cgru_cli.sampling import Sampling, sample
+from cgru_cli.search import shrinking_beam
 
 V, LONGEST = 5, 4
 SMALL = {"target_vocabulary": V, "source_vocabularies": (6,)}
@@ -53,7 +49,7 @@ def run(search, decoder, sources, limit, settings, *more, prefixes=()):
     else:
         limits = [limit(length) if callable(limit) else limit for length in lengths]
     lattice = decoder.begin([(ids, mask)] * len(decoder.networks))
-    batch = Batch(lattice, lengths, limits, prefixes)
+    batch = SearchBatch(lattice, lengths, limits, prefixes)
     if search is shrinking_beam:
         found = dict(search([batch], settings))
         return [found[number] for number in range(len(sources))]
@@ -592,7 +588,7 @@ def test_sentences_that_join_a_search_are_translated_as_alone(sources, cut, best
             batch = sources[start : start + cut]
             lengths = [len(words) + 1 for words in batch]
             lattice = a_decoder.begin([pad_source([[(i,) for i in s] for s in batch])])
-            yield Batch(lattice, lengths, [2 * length for length in lengths])
+            yield SearchBatch(lattice, lengths, [2 * length for length in lengths])
 
     together = list(shrinking_beam(batches(), how))
     assert sorted(number for number, _ in together) == list(range(len(sources)))
