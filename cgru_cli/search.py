@@ -69,7 +69,7 @@ def shrinking_beam(
             return
         forced = forced_words(prefixes, sentences, history.count - first[sentences])
         expansion, banned = expand(lattice, forced, (sentences, parents, previous), count, settings)
-        begun = np.unique(sentences)
+        live = np.unique(sentences)
         rows, places = best_extensions(sentences, scores, expansion, capacity, banned)
         words, log_probs = history.add(continued, expansion, rows, places)
         new_scores = scores[rows] + log_probs
@@ -86,7 +86,7 @@ def shrinking_beam(
         continued, parents = np.flatnonzero(alive), rows[alive].astype(np.int32)
         sentences, previous = sentences[alive], words[alive]
         scores = new_scores[alive]
-        for number in np.setdiff1d(begun, sentences):
+        for number in np.setdiff1d(live, sentences):
             yield int(number), sorted(results[number], key=lambda f: -f.total)
             results[number] = []
         if len(sentences):
