@@ -89,11 +89,8 @@ class SourceEncoder:
                 read = [tf.concat(states, axis=-1)]
             elif level > 1 and s.encoder is Encoder.ALTERNATING:
                 read = states[::-1]
-            if level == 1:
-                below = [embedded] * len(read)
-                states, ended = self._read(level, below, steps, differentiable, places)
-            else:
-                states, ended = self._read(level, read, steps, differentiable)
+            below, where = ([embedded] * len(read), places) if level == 1 else (read, None)
+            states, ended = self._read(level, below, steps, differentiable, where)
             last.append(ended)
             if s.adds_input(level):
                 states = [state + x for state, x in zip(states, read, strict=True)]
@@ -109,7 +106,7 @@ class SourceEncoder:
         below: list[tf.Tensor],
         mask: tf.Tensor,
         differentiable: bool,
-        places: tf.Tensor | None = None,
+        places: tf.Tensor | None,
     ) -> tuple[list[tf.Tensor], tuple[State, ...]]:
         """A level over (S,B,N) inputs -> its (S,B,D) by source position, and its last states.
 

@@ -23,7 +23,7 @@ from .hypotheses import (
     forced_words,
 )
 
-# A batch joins when this share of the one before is left to search: `plan.max_tokens_of` knows.
+# A batch joins when this share of the one before is left to search.
 REFILL_BELOW = 0.5
 
 
