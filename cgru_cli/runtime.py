@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import os
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from .errors import CgruError, UsageError
 
@@ -33,7 +35,7 @@ class Start:
 
     def _import(self) -> None:
         try:
-            with silent_descriptor():
+            with silent_descriptor(), _not_found_here("matplotlib", "scipy"), _uncollected():
                 import tensorflow  # noqa: F401
         except BaseException as error:  # raised where it is waited for
             self._error = error
@@ -56,6 +58,46 @@ class Start:
                     raise UsageError(f"--cpu-threads {threads}: at least one is needed")
                 tf.config.threading.set_intra_op_parallelism_threads(threads)
                 tf.config.threading.set_inter_op_parallelism_threads(1)
+
+
+@contextlib.contextmanager
+def _not_found_here(*packages: str) -> Iterator[None]:
+    """Packages that this thread does not find, whether installed or not.
+
+    Keras imports matplotlib and SciPy where they are installed, for pictures and filters that
+    nothing here uses; half a second of every start.
+    """
+    finder = _Hidden(packages, threading.get_ident())
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+
+
+class _Hidden(NamedTuple):
+    packages: tuple[str, ...]
+    thread: int
+
+    def find_spec(self, name: str, path: object, target: object = None) -> None:
+        """As `importlib.abc.MetaPathFinder`: nothing found, or the search ended."""
+        if name in self.packages and threading.get_ident() == self.thread:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Objects made here are not looked through for garbage, now or later: half a second of an
+    import that makes a third of a million and drops few.
+    """
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if collecting:
+            gc.enable()
 
 
 def _keep_compiled() -> None:
