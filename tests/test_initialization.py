@@ -62,6 +62,16 @@ def test_nematus():
     assert len(gates) == 2 and not np.allclose(*gates)
 
 
+def test_orthogonal_matrices_are_all_as_likely():
+    """Of every sign: each entry's mean is 0, its square's a third; half of them are reflections."""
+    size, count = 3, 400
+    structure = tiny(**WIDE | {"state": size})
+    draws = [initial_arrays(structure, "nematus", seed)["encoder_Ux"] for seed in range(count)]
+    assert np.abs(np.mean(draws, axis=0)).max() < 5 * (3 * count) ** -0.5
+    assert np.abs(np.mean(np.square(draws), axis=0) - 1 / 3).max() < 5 * 0.3 * count**-0.5
+    assert abs(np.mean([np.linalg.det(q) for q in draws])) < 5 * count**-0.5
+
+
 def test_nematus_inputs_as_wide_as_the_state():
     """Each gate of a cell is orthogonal wherever it is square: norm_weight of DL4MT and Nematus."""
     inputs = ("encoder_2_W", "encoder_r_2_Wx", "decoder_2_W")
