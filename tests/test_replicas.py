@@ -109,37 +109,36 @@ LONG = (
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def undisturbed(data, tmp_path_factory):
-    """What two workers train when nothing happens."""
-    model = tmp_path_factory.mktemp("undisturbed") / "m.npz"
-    for code, messages in ended(runs.workers(2, data, "-m", model, *LONG)):
-        assert code == 0, messages
-    return model
-
-
-@pytest.mark.parametrize("victim", [0, 1])
-def test_a_killed_worker_ends_all_and_costs_nothing(data, tmp_path, undisturbed, victim):
-    """SIGKILL in the midst; the other says so, and both go on to the same end, bit by bit."""
-    model = tmp_path / "m.npz"
-    both = runs.workers(2, data, "-m", model, *LONG)
-    log = Path(f"{model}.log")
+def killed_in_the_midst(both, victim, log, update):
+    """SIGKILL to one of two workers when an update is logged; how both ended."""
     while all(one.poll() is None for one in both):
-        if log.exists() and "Up. 30 " in log.read_text():
+        if log.exists() and f"Up. {update} " in log.read_text():
             both[victim].kill()
             break
         time.sleep(0.002)
     begun = time.monotonic()
     results = ended(both)
     assert time.monotonic() - begun < 60
-    code, messages = results[1 - victim]
-    assert code == 1 and "Training finished" not in messages
-    last = messages.splitlines()[-1]
-    assert re.fullmatch(rf"cgru: worker {victim} \(localhost:\d+\) has ended; .*", last)
+    return results
+
+
+def test_a_killed_worker_ends_all_and_costs_nothing(data, tmp_path):
+    """The other one says so; going on ends where an undisturbed training does, bit by bit."""
+    undisturbed, model = tmp_path / "undisturbed.npz", tmp_path / "m.npz"
+    for code, messages in ended(runs.workers(2, data, "-m", undisturbed, *LONG)):
+        assert code == 0, messages
+    log = Path(f"{model}.log")
+    for victim, update in enumerate((30, 100)):
+        both = runs.workers(2, data, "-m", model, *LONG)
+        results = killed_in_the_midst(both, victim, log, update)
+        code, messages = results[1 - victim]
+        assert code == 1 and "Training finished" not in messages
+        last = messages.splitlines()[-1]
+        assert re.fullmatch(rf"cgru: worker {victim} \(localhost:\d+\) has ended; .*", last)
     for code, messages in ended(runs.workers(2, data, "-m", model, *LONG)):
         assert code == 0, messages
     assert model.read_bytes() == undisturbed.read_bytes()
-    assert "Resuming after update" in log.read_text()
+    assert log.read_text().count("Resuming after update") == 2
 
 
 @pytest.mark.parametrize(

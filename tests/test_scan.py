@@ -93,7 +93,9 @@ def loss(structure, arrays, batch, dropped, differentiable):
 
 
 def gradients(structure, arrays, batch, dropped, differentiable, jit=None, traced=False):
-    """Loss and gradients; operation by operation, as tracing would take most of the time."""
+    """Loss and gradients; operation by operation where not said otherwise, as tracing would take
+    most of the time.
+    """
 
     def compute():
         with tf.GradientTape() as tape:
@@ -128,17 +130,31 @@ def dropped_for(structure, batch, dtype, rate=0.3):
     return as_tensors(found, dtype)
 
 
-@pytest.mark.parametrize("name", NAMED)
-@pytest.mark.parametrize("dropout", [False, True], ids=["", "dropout"])
-def test_equals_autodiff(name, dropout):
-    structure = tiny(**NAMED[name])
+def without_the_scan(structure, dropout):
+    """What goes in, in float64, and what plain autodiff makes of it."""
     batch = example(structure)
     arrays = as_tensors(random_arrays(structure, 0), tf.float64)
     dropped = dropped_for(structure, batch, tf.float64) if dropout else {}
     with double_precision():
-        expected = gradients(structure, arrays, batch, dropped, differentiable=False)
+        found = gradients(structure, arrays, batch, dropped, differentiable=False)
+    return batch, arrays, dropped, found
+
+
+@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("dropout", [False, True], ids=["", "dropout"])
+def test_equals_autodiff(name, dropout):
+    structure = tiny(**NAMED[name])
+    batch, arrays, dropped, expected = without_the_scan(structure, dropout)
+    with double_precision():
         own = gradients(structure, arrays, batch, dropped, differentiable=True)
-        check(own, expected, 1e-9)
+    check(own, expected, 1e-9)
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_equals_autodiff_in_float32(name):
+    """Traced, as training runs it."""
+    structure = tiny(**NAMED[name])
+    batch, arrays, dropped, expected = without_the_scan(structure, dropout=True)
     arrays = {name: tf.cast(array, tf.float32) for name, array in arrays.items()}
     dropped = {name: tf.cast(mask, tf.float32) for name, mask in dropped.items()}
     own = gradients(structure, arrays, batch, dropped, differentiable=True, traced=True)
