@@ -127,6 +127,8 @@ def describe(model: Model, given: Sequence[str] = ()) -> dict:
     try:
         found = model_vocabularies.find(model, given)
     except CgruError as error:
+        if given:
+            raise
         description |= {"vocabularies": [], "vocabulary_error": str(error)}
     else:
         description["vocabularies"] = [

@@ -243,6 +243,8 @@ def sampling_of(options: TranslateOptions) -> Sampling | None:
     words = (options.output_sampling or "").split()
     if not words and options.translation_strategy == "sampling":
         words = ["full", str(options.sampling_temperature or 1.0)]
+    elif options.sampling_temperature is not None:
+        raise UsageError("--sampling-temperature is of --translation-strategy sampling alone")
     if not words:
         return None
     try:

@@ -131,6 +131,8 @@ def return_freed_memory() -> None:
 
 def _choose(tf, device: str | None, devices: Sequence[str]) -> None:
     option = "--devices" if devices else "--device"
+    if device and device.startswith("cpu:"):
+        raise UsageError(f"--device {device}: cpu, gpu or gpu:N is expected; a CPU has no number")
     names = [name if ":" in name or not name.isdigit() else f"gpu:{name}" for name in devices]
     chosen = [_kind_and_number(name, option) for name in names or [device] if name]
     kinds = {kind for kind, _ in chosen}

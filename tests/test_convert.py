@@ -61,6 +61,8 @@ def test_info_without_vocabularies(model):
     (model.parent / "src.json").unlink()
     description = json.loads(run(model, "--info", "--json").stdout)
     assert description["vocabularies"] == [] and "src.json" in description["vocabulary_error"]
+    named = run(model, "--info", "-v", "nowhere.json", "nowhere.json")
+    assert named.exit_code == 1 and "nowhere.json" in named.stderr
 
 
 def test_vocabularies_go_along(model, tmp_path):

@@ -20,7 +20,7 @@ def test_a_descriptor_is_silent_and_python_is_not(capfd):
 
 
 def test_devices_and_threads_that_cannot_be():
-    for device in ("tpu", "gpu:x", "cuda"):
+    for device in ("tpu", "gpu:x", "cuda", "cpu:1"):
         with pytest.raises(UsageError, match="cpu, gpu or gpu:N"):
             runtime.Start().finish(device, None)
     with pytest.raises(CgruError, match="sees 0 GPUs"):

@@ -362,6 +362,7 @@ def test_words_beyond_the_matrix_are_unknown(tmp_path, lines):
         (["--output-sampling", "topk", "0"], ["full [T]"]),
         (["--output-sampling", "full", "-1"], ["full [T]"]),
         (["--output-sampling", "often"], ["full [T]"]),
+        (["--sampling-temperature", "2"], ["--translation-strategy sampling"]),
         (["--alignment", "much"], ["--alignment much"]),
         (["--alignment", "1.5"], ["1.5"]),
         (["--lexicon", "x"], ["--unk-replace"]),
