@@ -205,7 +205,7 @@ class Scored:
     def __init__(self, arguments: argparse.Namespace, padded: Padded, precision: str):
         from cgru_cli.score_options import ScoreOptions
         from cgru_cli.scoring import ModelScorer
-        from cgru_cli.translator import SourceReader
+        from cgru_cli.source_reader import SourceReader
 
         self.options = ScoreOptions(precision=precision)
         reader = SourceReader.of(str(padded.path), padded.vocabularies)

@@ -92,7 +92,7 @@ class Bench:
     def turn(self, decoder, floor: Floor, beam: int) -> Turn:
         from cgru_cli.hypotheses import SearchBatch, SearchSettings
         from cgru_cli.search import shrinking_beam
-        from cgru_cli.translator import padded
+        from cgru_cli.source_reader import padded
 
         lines = self.lines[: self.a.lines[0]]
         ids = [[(i,) for i in self.padded.source.encode(line.split(" "))] for line in lines]

@@ -23,7 +23,7 @@ from .score_options import ScoreOptions
 from .score_output import ScoreLayout
 from .score_request import check, files_of, pairs_of
 from .scoring import ModelScorer, Scoring
-from .translator import SourceReader, check_attention, check_ensemble, preprocessing_of
+from .source_reader import SourceReader, check_attention, check_ensemble, preprocessing_of
 from .tuner import Ranking
 
 if TYPE_CHECKING:

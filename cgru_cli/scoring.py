@@ -18,7 +18,7 @@ from .output import Hypothesis
 from .pairs import Pair
 from .score_options import ScoreOptions
 from .score_output import ScoreLayout
-from .translator import SourceLines, SourceReader, padded, prepared
+from .source_reader import SourceLines, SourceReader, padded, prepared
 
 if TYPE_CHECKING:
     from .preprocessing import Preprocessing

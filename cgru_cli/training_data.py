@@ -19,9 +19,9 @@ from .dropout import Rates, masks
 from .encoding import Beside
 from .errors import CgruError, UsageError
 from .model_file import PREPROCESSING
+from .source_reader import source_ids
 from .structure import Structure
 from .train_options import TrainOptions
-from .translator import source_ids
 from .vocabulary import Vocabulary, read_vocabulary
 
 PREPARED = "preprocess.json"  # in a folder that `cgru prep` made

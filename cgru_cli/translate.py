@@ -16,13 +16,8 @@ from .lines import InOrder, LineReader, LineWriter, batches, check_distinct, win
 from .numpy_order import argsort
 from .options import TranslateOptions
 from .plan import Plan, with_configuration
-from .translator import (
-    SourceReader,
-    Translator,
-    check_attention,
-    check_ensemble,
-    preprocessing_of,
-)
+from .source_reader import SourceReader, check_attention, check_ensemble, preprocessing_of
+from .translator import Translator
 
 
 def run(options: TranslateOptions) -> None:

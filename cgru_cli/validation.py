@@ -21,8 +21,8 @@ from .names import parameters
 from .plan import max_tokens_of
 from .postprocess import join_bpe
 from .programs import PROGRAMS
+from .source_reader import padded, source_ids
 from .structure import Structure
-from .translator import padded, source_ids
 from .validation_script import Check, command_of, score_of
 from .vocabulary import Vocabulary
 

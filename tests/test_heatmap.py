@@ -131,7 +131,7 @@ def test_one_model_with_a_weight(models, alone, score, texts, tmp_path):
 
 
 def test_models_that_read_other_words_have_no_mean(score, texts, tmp_path, monkeypatch, models):
-    from cgru_cli.translator import SourceReader
+    from cgru_cli.source_reader import SourceReader
 
     plain = SourceReader.tokens
     monkeypatch.setattr(

@@ -19,7 +19,8 @@ from cgru_cli.plan import Plan
 from cgru_cli.postprocess import join_bpe
 from cgru_cli.preprocessing import Preprocessing, Settings
 from cgru_cli.settings import Settings as Configuration
-from cgru_cli.translator import Request, SourceReader, Translator
+from cgru_cli.source_reader import SourceReader
+from cgru_cli.translator import Request, Translator
 from cgru_cli.validation import ValidationSettings, Validator
 from cgru_cli.vocabulary import Vocabulary
 
