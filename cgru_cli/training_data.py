@@ -20,7 +20,7 @@ from .encoding import Beside
 from .errors import CgruError, UsageError
 from .model_file import PREPROCESSING
 from .source_reader import source_ids
-from .structure import Structure
+from .structure import Normalization, Structure
 from .train_options import TrainOptions
 from .vocabulary import Vocabulary, read_vocabulary
 
@@ -398,13 +398,16 @@ def batch_size(options: TrainOptions, structure: Structure, shares: int = 1) -> 
 def memory_of_batch(structure: Structure, sentences: int, source: int, target: int) -> float:
     """Bytes that a training step takes for a batch beside the model, roughly.
 
-    Logits, their softmax and their gradient; what the scan keeps of the decoder's and encoder's
-    steps and their gradients; the attention's hidden layer of one step.
+    The most is either when the words have been read out, the logits and what is made of them
+    beside what the scan has kept of each step; or at the end of the scan back, which keeps as
+    much again. With layer normalization both keep half as much more.
     """
     s = structure
     levels = s.encoder_depth * s.encoder_transition
     cells = s.decoder_base_transition + (s.decoder_depth - 1) * s.decoder_high_transition
-    words = target * (3 * s.target_vocabulary + (16 * cells + 8) * s.state + 8 * s.target_embedding)
-    positions = source * (18 * levels * s.state + 3 * s.context + 2 * sum(s.source_embeddings))
-    attention = 3 * source * s.context
-    return 4.0 * sentences * (words + positions + attention)
+    words = target * ((8 * cells + 4) * s.state + 4 * s.target_embedding)
+    positions = source * (9 * levels * s.state + 2 * s.context + sum(s.source_embeddings))
+    kept = (words + positions) * (1 if s.normalization is Normalization.NONE else 1.5)
+    attention = 3 * source * s.context  # of one step
+    logits = target * s.target_vocabulary
+    return 4.0 * sentences * (kept + max(2 * logits, kept + attention))
