@@ -18,7 +18,7 @@ from cgru_cli import archive, model_file, model_vocabularies, model_writer
 from cgru_cli.model_file import Model
 from cgru_cli.names import parameters
 from cgru_cli.structure import Normalization
-from cgru_cli.vocabulary import write_vocabulary
+from cgru_cli.vocabulary_files import write_vocabulary
 
 SIZES = (512, 1024, 30000)  # embedding, state, vocabulary
 NEVER = -30.0

@@ -11,7 +11,8 @@ from .configurations import as_pickle
 from .errors import CgruError, warn
 from .files import atomic_write
 from .model_file import Model
-from .vocabulary import Vocabulary, marian_needs_rewrite, read_vocabulary, write_vocabulary
+from .vocabulary import Vocabulary
+from .vocabulary_files import marian_needs_rewrite, read_vocabulary, write_vocabulary
 
 
 def find(model: Model, given: Sequence[str] = ()) -> list[Vocabulary]:

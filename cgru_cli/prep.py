@@ -24,7 +24,8 @@ from .prep_options import PrepOptions
 from .prep_request import inputs_of, resolved, settings_of
 from .preprocessing import SIDES, Preprocessing
 from .subwords import check_codes, learn_codes, learn_pieces
-from .vocabulary import Vocabulary, write_vocabulary
+from .vocabulary import Vocabulary
+from .vocabulary_files import write_vocabulary
 
 ENDINGS = {"source": "src", "target": "trg"}
 _SPECIAL = ("eos", "UNK")

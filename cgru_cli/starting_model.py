@@ -17,7 +17,8 @@ from .structure_options import described, new_structure, understood
 from .train_options import TrainOptions
 from .training_data import Texts, check_eos, read_vocabularies
 from .training_plan import flag
-from .vocabulary import Vocabulary, read_vocabulary
+from .vocabulary import Vocabulary
+from .vocabulary_files import read_vocabulary
 
 
 class Beginning(NamedTuple):

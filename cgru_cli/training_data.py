@@ -22,7 +22,8 @@ from .model_file import PREPROCESSING
 from .source_reader import source_ids
 from .structure import Normalization, Structure
 from .train_options import TrainOptions
-from .vocabulary import Vocabulary, read_vocabulary
+from .vocabulary import Vocabulary
+from .vocabulary_files import read_vocabulary
 
 PREPARED = "preprocess.json"  # in a folder that `cgru prep` made
 

@@ -16,7 +16,8 @@ from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.model_file import MARIAN_YAML, Model, read
 from cgru_cli.options import TO
 from cgru_cli.structure import Activation, Bias, Dropout, Encoder, Normalization
-from cgru_cli.vocabulary import Vocabulary, read_vocabulary
+from cgru_cli.vocabulary import Vocabulary
+from cgru_cli.vocabulary_files import read_vocabulary
 
 # The reference cases that can be computed, and the formats (beside npz and h5) that hold each.
 ALL = {"dl4mt", "nematus", "nematus-tf", "marian-amun", "marian-nematus", "marian-s2s"}

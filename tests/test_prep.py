@@ -19,7 +19,7 @@ from cgru_cli import prep
 from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.prep_options import PrepOptions
 from cgru_cli.preprocessing import Preprocessing
-from cgru_cli.vocabulary import read_vocabulary
+from cgru_cli.vocabulary_files import read_vocabulary
 
 CHANCE = random.Random(5)
 EN = ["the", "a", "cat", "dog", "house", "tree", "sees", "has", "loves", "old", "new", "red"]

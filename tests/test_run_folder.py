@@ -12,7 +12,7 @@ import pytest
 from cgru_cli import archive
 from cgru_cli.errors import CgruError
 from cgru_cli.run_folder import RunFolder
-from cgru_cli.vocabulary import read_vocabulary
+from cgru_cli.vocabulary_files import read_vocabulary
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from nltk.util import ngrams
 
 from cgru_cli.errors import CgruError
 from cgru_cli.files import atomic_write
-from cgru_cli.vocabulary import read_vocabulary
+from cgru_cli.vocabulary_files import read_vocabulary
 
 ORDER = 5
 DISCOUNTS = (0.6, 0.7, 0.8, 0.9, 0.95)

@@ -19,7 +19,8 @@ from cgru_cli.files import atomic_write
 from cgru_cli.names import parameters
 from cgru_cli.structure_options import new_structure
 from cgru_cli.train_options import TrainOptions
-from cgru_cli.vocabulary import Vocabulary, read_vocabulary
+from cgru_cli.vocabulary import Vocabulary
+from cgru_cli.vocabulary_files import read_vocabulary
 
 STEP = 4  # widths are a multiple of it
 N_GRAMS = "kneser-ney"  # has no states
