@@ -413,8 +413,9 @@ class Updates:
     def __init__(self, arguments: argparse.Namespace, folder: Path, precision: str):
         from cgru_cli.starting_model import begin
         from cgru_cli.train_options import TrainOptions
-        from cgru_cli.training_data import Data, Texts, encode
+        from cgru_cli.training_data import Data, encode
         from cgru_cli.training_setup import training_step
+        from cgru_cli.training_texts import Texts
 
         embedding, state, _ = arguments.sizes
         text, vocabularies = files(folder, arguments.type)

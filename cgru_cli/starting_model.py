@@ -15,8 +15,8 @@ from .settings import Settings
 from .structure import Type
 from .structure_options import described, new_structure, understood
 from .train_options import TrainOptions
-from .training_data import Texts, check_eos, read_vocabularies
 from .training_plan import flag
+from .training_texts import Texts, check_eos, read_vocabularies
 from .vocabulary import Vocabulary
 from .vocabulary_files import read_vocabulary
 

@@ -16,10 +16,11 @@ from .run_folder import RunFolder
 from .signals import StopRequest
 from .starting_model import Beginning, begin
 from .train_options import TrainOptions
-from .training_data import Texts, encode
+from .training_data import encode
 from .training_loop import Training
 from .training_plan import Plan
 from .training_setup import check_extras, describe
+from .training_texts import Texts
 
 if TYPE_CHECKING:
     from .replicas import Replicas

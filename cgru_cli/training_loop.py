@@ -18,7 +18,7 @@ from .run_folder import RunFolder
 from .signals import StopRequest
 from .starting_model import Beginning
 from .train_options import TrainOptions
-from .training_data import Data, Example, Texts, groups
+from .training_data import Data, Example, groups
 from .training_log import TrainingLog
 from .training_plan import Plan
 from .training_setup import (
@@ -32,6 +32,7 @@ from .training_setup import (
     validator,
 )
 from .training_state import Course, check_same, identity
+from .training_texts import Texts
 
 if TYPE_CHECKING:
     from .replicas import Replicas

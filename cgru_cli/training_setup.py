@@ -17,8 +17,9 @@ from .preprocessing import Preprocessing
 from .run_folder import RunFolder
 from .starting_model import Beginning
 from .train_options import TrainOptions
-from .training_data import Data, Texts, memory_of_batch
+from .training_data import Data, memory_of_batch
 from .training_plan import Plan, flag
+from .training_texts import Texts
 
 if TYPE_CHECKING:
     from .gradient_probe import GradientProbe

@@ -20,8 +20,8 @@ from cgru_cli.network import Network
 from cgru_cli.objective import Examples
 from cgru_cli.starting_model import begin
 from cgru_cli.train_options import TrainOptions
-from cgru_cli.training_data import Texts
 from cgru_cli.training_setup import training_step
+from cgru_cli.training_texts import Texts
 
 TYPES = ("lm", "encdec", "seq2seq", "rnnsearch", "cgru")
 CELLS = ("gru", "lstm", "rnn", "relu")

@@ -13,7 +13,7 @@ from cgru_cli.names import parameters
 from cgru_cli.starting_model import begin
 from cgru_cli.structure_options import described
 from cgru_cli.train_options import TrainOptions
-from cgru_cli.training_data import Texts
+from cgru_cli.training_texts import Texts
 
 MODELS = {
     "nematus-tf": ("a-shallow", "model.npz"),

@@ -13,7 +13,7 @@ from cgru_cli.errors import CgruError
 from cgru_cli.objective import CrossEntropy, ExpectedRisk
 from cgru_cli.starting_model import begin
 from cgru_cli.train_options import TrainOptions
-from cgru_cli.training_data import Texts, encode
+from cgru_cli.training_data import encode
 from cgru_cli.training_plan import Plan
 from cgru_cli.training_setup import (
     board,
@@ -24,6 +24,7 @@ from cgru_cli.training_setup import (
     training_step,
     validator,
 )
+from cgru_cli.training_texts import Texts
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,7 @@ from cgru_cli.errors import CgruError
 from cgru_cli.files import atomic_write
 from cgru_cli.starting_model import begin
 from cgru_cli.train_options import TrainOptions
-from cgru_cli.training_data import Texts
+from cgru_cli.training_texts import Texts
 
 SYMBOLS, FILLERS, LINES = 4, 20, 2000
 FIRST = FILLERS + 1  # steps from the state that has read the first word to the one asked for it
