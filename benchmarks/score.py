@@ -215,7 +215,7 @@ class Scored:
 
     def __call__(self, pairs: list[tuple[str, str]]) -> list[tuple[int, int]]:
         """The words of each batch, EOS counted: (source, target)."""
-        from cgru_cli.lines import batches
+        from cgru_cli.windows import batches
 
         texts = [(s.split(" "), t.split(" ")) for s, t in pairs]
         sizes = [max(map(len, pair)) + 1 for pair in texts]

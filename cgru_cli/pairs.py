@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol, Self
 
 from .errors import CgruError
-from .lines import LineReader, Source, count_lines, windows
+from .lines import LineReader, Source, count_lines
 from .n_best import split
+from .windows import windows
 
 
 class Pair(NamedTuple):

@@ -14,7 +14,7 @@ from . import evaluation, runtime
 from .counter import Counter
 from .errors import UsageError
 from .heatmap import Heatmaps
-from .lines import InOrder, LineWriter, batches
+from .lines import LineWriter
 from .output import Layout
 from .pairs import Pairs
 from .plan import alignment_of, weights_of
@@ -25,6 +25,7 @@ from .score_request import check, files_of, pairs_of
 from .scoring import ModelScorer, Scoring
 from .source_reader import SourceReader, check_attention, check_ensemble, preprocessing_of
 from .tuner import Ranking
+from .windows import InOrder, batches
 
 if TYPE_CHECKING:
     from .reranking import Writer

@@ -12,12 +12,13 @@ from . import runtime
 from .counter import Counter
 from .errors import UsageError
 from .heatmap import Heatmaps
-from .lines import InOrder, LineReader, LineWriter, batches, check_distinct, windows
+from .lines import LineReader, LineWriter, check_distinct
 from .numpy_order import argsort
 from .options import TranslateOptions
 from .plan import Plan, with_configuration
 from .source_reader import SourceReader, check_attention, check_ensemble, preprocessing_of
 from .translator import Translator
+from .windows import InOrder, batches, windows
 
 
 def run(options: TranslateOptions) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from .errors import CgruError, UsageError, warn
 from .files import atomic_write
-from .lines import LineReader, batches, tokens
+from .lines import LineReader, tokens
 from .names import parameters
 from .plan import max_tokens_of
 from .postprocess import join_bpe
@@ -25,6 +25,7 @@ from .source_reader import padded, source_ids
 from .structure import Structure
 from .validation_script import Check, command_of, score_of
 from .vocabulary import Vocabulary
+from .windows import batches
 
 if TYPE_CHECKING:
     import tensorflow as tf

@@ -15,16 +15,8 @@ from hypothesis import strategies as st
 
 from cgru_cli import lines as module
 from cgru_cli.errors import CgruError, UsageError
-from cgru_cli.lines import (
-    InOrder,
-    LineReader,
-    LineWriter,
-    OutputClosed,
-    batches,
-    check_distinct,
-    tokens,
-    windows,
-)
+from cgru_cli.lines import LineReader, LineWriter, OutputClosed, check_distinct, tokens
+from cgru_cli.windows import windows
 
 fast = settings(
     deadline=None,
@@ -185,14 +177,6 @@ def test_token_limit_counts_tokens_but_lets_a_long_line_through(tmp_path):
     reader = LineReader(tmp_path / "x")
     given_over = [reader.window(10, token_limit=3) for _ in range(4)]
     assert given_over == [["a b", "c", ""], ["d e f g h"], ["i"], []]
-
-
-def test_windows_grow_from_one_line(tmp_path):
-    (tmp_path / "x").write_bytes(b"a\n" * 120)
-    sizes = [len(window) for window in windows(LineReader(tmp_path / "x"), 8, 10)]
-    assert sizes == [1, 16, 80, 23]
-    (tmp_path / "y").write_bytes(b"a\n" * 3)
-    assert [len(window) for window in windows(LineReader(tmp_path / "y"), 1, 1)] == [1, 1, 1]
 
 
 def test_endless_input_needs_constant_memory(pipe):
@@ -362,7 +346,8 @@ def test_check_distinct(tmp_path):
 
 FILTER = """
 import sys
-from cgru_cli.lines import LineReader, LineWriter, OutputClosed, windows
+from cgru_cli.lines import LineReader, LineWriter, OutputClosed
+from cgru_cli.windows import windows
 from cgru_cli.signals import stop_cleanly
 assert "numpy" not in sys.modules and "tensorflow" not in sys.modules
 try:
@@ -446,37 +431,3 @@ def test_a_stopped_filter_keeps_what_was_finished(tmp_path, signum, name):
         assert process.wait(10) == 128 + signum
         assert process.stderr.read() == b""
     assert read_all(LineReader(path)) == ["done"]
-
-
-@fast
-@given(
-    lengths=st.lists(st.integers(0, 30), max_size=60),
-    mini_batch=st.integers(1, 10),
-    max_tokens=st.integers(1, 100),
-)
-def test_batches_are_a_bounded_partition(lengths, mini_batch, max_tokens):
-    cut = batches(lengths, mini_batch, max_tokens)
-    assert sorted(index for batch in cut for index in batch) == list(range(len(lengths)))
-    assert [lengths[i] for batch in cut for i in batch] == sorted(lengths)
-    for batch in cut:
-        longest = max(lengths[index] for index in batch)
-        assert len(batch) <= mini_batch
-        assert len(batch) == 1 or len(batch) * longest <= max_tokens
-        assert batch == sorted(batch, key=lambda index: (lengths[index], index))
-
-
-@given(order=st.permutations(range(12)))
-def test_results_come_out_in_order_and_as_soon_as_possible(order):
-    results, out, seen = InOrder(), "", set()
-    for index in order:
-        out += results.put(index, f"{index}\n")
-        seen.add(index)
-        ready = next(i for i in range(13) if i not in seen)
-        assert out == "".join(f"{i}\n" for i in range(ready))
-
-
-def test_a_result_counts_once():
-    results = InOrder()
-    results.put(0, "")
-    with pytest.raises(ValueError, match="twice"):
-        results.put(0, "")

@@ -1,0 +1,55 @@
+"""Lines taken in windows, cut into batches of like length, and given back in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from .lines import LineReader
+
+
+def windows(
+    reader: LineReader, mini_batch: int, maxi_batch: int, token_limit: int | None = None
+) -> Iterator[list[str]]:
+    """All lines in windows of up to mini_batch * maxi_batch lines.
+
+    The first is one line, each next one sixteen times larger, so that the first translation comes
+    early and few batches are small.
+    """
+    largest = max(1, mini_batch * maxi_batch)
+    size = 1
+    while lines := reader.window(min(size, largest), token_limit):
+        yield lines
+        size = min(16 * size, largest)
+
+
+def batches(lengths: Sequence[int], mini_batch: int, max_tokens: int) -> list[list[int]]:
+    """Cut items of similar length (tokens) into mini-batches of indices, the shortest first.
+
+    At most mini_batch items, and items * longest at most max_tokens unless it is a single item.
+    """
+    cut: list[list[int]] = []
+    for index in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if cut and len(cut[-1]) < mini_batch and (len(cut[-1]) + 1) * lengths[index] <= max_tokens:
+            cut[-1].append(index)
+        else:
+            cut.append([index])
+    return cut
+
+
+class InOrder:
+    """Gives back results that arrive in any order in the order of their indices 0, 1, 2, ..."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[int, str] = {}
+        self._next = 0
+
+    def put(self, index: int, text: str) -> str:
+        """Add one result; return the texts, joined, that are now complete up to a gap ("")."""
+        if index < self._next or index in self._waiting:
+            raise ValueError(f"result {index} was put twice")
+        self._waiting[index] = text
+        ready = []
+        while self._next in self._waiting:
+            ready.append(self._waiting.pop(self._next))
+            self._next += 1
+        return "".join(ready)
