@@ -209,8 +209,8 @@ def test_multi30k(tmp_path):
     tests = {"test_2016_flickr": 5, "test_2017_flickr": 6}
     data = _text(tmp_path / "data", {"train": 200, "val": 4, **tests}, packed=True)
     sizes = ("--dim-emb", "8", "--dim-rnn", "8", "--after", "2u")
-    variables = {"OUT": tmp_path / "o", "DATA": data, "SEEDS": 4, "SETUP": "large", "RISK": 1}
-    done = _run("multi30k/train.sh", *sizes, **variables)
+    variables = {"OUT": tmp_path / "o", "DATA": data, "SETUP": "large"}
+    done = _run("multi30k/train.sh", *sizes, SEEDS=4, RISK=1, **variables)
     for setup in ("large", "large-risk"):
         folder = tmp_path / f"o/{setup}/seed4"
         assert [_lines(folder / f"test{number}.words") for number in (1, 2)] == [5, 6]
@@ -226,6 +226,11 @@ def test_multi30k(tmp_path):
     ]
     assert [record["update"] for record in updates] == [2, 1]
     assert len(re.findall(r"^test201[67] .* mean ", done.stdout, re.M)) == 4
+    assert "together" not in done.stdout
+    done = _run("multi30k/train.sh", *sizes, SEEDS="4 5", RISK=0, **variables)
+    assert re.search(r"\n2 models together\ntest2016\t[\d.]+\ntest2017\t[\d.]+\n$", done.stdout)
+    words = [tmp_path / f"o/large-together/test{number}.words" for number in (1, 2)]
+    assert [_lines(path) for path in words] == [5, 6]
 
 
 def test_ladder(tmp_path):

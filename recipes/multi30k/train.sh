@@ -5,10 +5,10 @@
 #     recipes/multi30k/train.sh [options of cgru train]
 #
 # Each model is trained by cross-entropy, tested, trained on by minimum risk for RISK updates (0:
-# not at all), and tested again. DATA holds raw text, a sentence a line: train, val,
-# test_2016_flickr and test_2017_flickr, each .en.gz and .de.gz. Run it again after an interruption
-# and it goes on. BLEU is of lower-cased tokens, as the published figures are. Needs:
-# pip install '.[prep]'
+# not at all), and tested again; at the end all of them are tested together, as an ensemble. DATA
+# holds raw text, a sentence a line: train, val, test_2016_flickr and test_2017_flickr, each .en.gz
+# and .de.gz. Run it again after an interruption and it goes on. BLEU is of lower-cased tokens, as
+# the published figures are. Needs: pip install '.[prep]'
 set -euo pipefail
 
 : "${DATA:?the folder of the corpus, as DATA=data/multi30k}"
@@ -48,20 +48,30 @@ for number in 1 2; do
   mv "$out/test$number.part" "$out/test$number.words"
 done
 
-# Translate both tests by a model and write what it reaches: RUN MODEL SEED.
-tested() {
-  local run=$1 model=$2 seed=$3 number bleu
+# Translate both tests by a model, or by several together, and print what is reached:
+# FOLDER NAME MODEL...
+scored() {
+  local folder=$1 name=$2 number model bleu old
+  shift 2
+  mkdir -p "$folder"
   for number in 1 2; do
-    [ ! "$run/test$number.words" -nt "$model" ] || continue
-    cgru translate -m "$model" --no-preprocess --join-bpe -k 12 -n 1 \
-      < "$out/prep/test$number.src" > "$run/test$number.part"
-    mv "$run/test$number.part" "$run/test$number.words"
+    old=
+    for model in "$@"; do [ "$folder/test$number.words" -nt "$model" ] || old=1; done
+    if [ "$old" ]; then
+      cgru translate -m "$@" --no-preprocess --join-bpe -k 12 -n 1 \
+        < "$out/prep/test$number.src" > "$folder/test$number.part"
+      mv "$folder/test$number.part" "$folder/test$number.words"
+    fi
+    bleu=$(sacrebleu "$out/test$number.words" -i "$folder/test$number.words" --tokenize none -b \
+      -w 2 --force)
+    printf 'test201%s\t%s\t%s\n' "$((number + 5))" "$name" "$bleu"
   done
-  for number in 1 2; do
-    bleu=$(sacrebleu "$out/test$number.words" -i "$run/test$number.words" --tokenize none -b -w 2 \
-      --force)
-    printf 'test201%s\t%s\t%s\n' "$((number + 5))" "$seed" "$bleu"
-  done > "$run/results.tsv"
+}
+
+# The same for a seed's model, with the time that its training took, kept: RUN MODEL SEED.
+tested() {
+  local run=$1 model=$2 seed=$3
+  scored "$run" "$seed" "$model" > "$run/results.tsv"
   # Hours and words per second of all updates, from the last record of the log for programs.
   python -c 'import json, sys
 last = json.loads(sys.stdin.readlines()[-1])
@@ -73,6 +83,7 @@ print("words/s", sys.argv[1], f"{speed:.0f}", sep="\t")
   cat "$run/results.tsv"
 }
 
+models=()
 for seed in $seeds; do
   run=$out/$setup/seed$seed
   cgru train "$out/prep" -m "$run/model.npz" --seed "$seed" "${size[@]}" \
@@ -86,13 +97,16 @@ for seed in $seeds; do
   model=$run/model.npz.best-bleu.npz
   [ -e "$model" ] || model=$run/model.npz
   tested "$run" "$model" "$seed"
-  [ "$risk" -gt 0 ] || continue
-  run=$out/$setup-risk/seed$seed
-  cgru train "$out/prep" -m "$run/model.npz" --seed "$seed" "$@" \
-    --pretrained-model "$model" --objective mrt --mrt-samples 20 --mini-batch 16 \
-    --max-length 60 --learn-rate 0.0001 --disp-freq 50u --save-freq 100u --valid-freq 0 \
-    --after "${risk}u"
-  tested "$run" "$run/model.npz" "$seed"
+  if [ "$risk" -gt 0 ]; then
+    run=$out/$setup-risk/seed$seed
+    cgru train "$out/prep" -m "$run/model.npz" --seed "$seed" "$@" \
+      --pretrained-model "$model" --objective mrt --mrt-samples 20 --mini-batch 16 \
+      --max-length 60 --learn-rate 0.0001 --disp-freq 50u --save-freq 100u --valid-freq 0 \
+      --after "${risk}u"
+    model=$run/model.npz
+    tested "$run" "$model" "$seed"
+  fi
+  models+=("$model")
 done
 
 # Each seed and the mean: NAME, then the results of its runs.
@@ -115,3 +129,8 @@ for name in "$setup" "$setup-risk"; do
   for seed in $seeds; do results+=("$out/$name/seed$seed/results.tsv"); done
   summary "$name" "${results[@]}"
 done
+
+if [ "${#models[@]}" -gt 1 ]; then
+  printf '\n%s models together\n' "${#models[@]}"
+  scored "$out/$setup-together" together "${models[@]}" | cut -f 1,3
+fi
