@@ -18,8 +18,7 @@ from typing import Generic, Literal, NamedTuple, Self, TypeVar
 import numpy as np
 
 from .corpus import Corpus
-
-EOS = 0  # ends each sentence, and pads
+from .vocabulary import EOS_ID
 
 Item = TypeVar("Item")
 
@@ -177,8 +176,8 @@ def make_batch(
     if grid:
         longest = [padded(n) for n in longest]
     rows = max(rows, len(lengths))
-    source = np.full((rows, longest[0], corpus.factors), EOS, np.int32)
-    target = np.full((rows, longest[1]), EOS, np.int32)
+    source = np.full((rows, longest[0], corpus.factors), EOS_ID, np.int32)
+    target = np.full((rows, longest[1]), EOS_ID, np.int32)
     for row, pair in enumerate(pairs):
         source[row, : lengths[row, 0] - 1] = corpus.source(pair)
         target[row, : lengths[row, 1] - 1] = corpus.target(pair)

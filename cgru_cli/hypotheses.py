@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .decoder import Expansion, Lattice
+from .vocabulary import EOS_ID
 
-EOS = 0
 START = -1  # before the first word: its embedding is zeros
 
 
@@ -166,7 +166,7 @@ class History:
         score = float(np.add.accumulate(np.array(log_probs[::-1], np.float32))[-1])
         return Found(
             np.array(words[::-1], np.int32),
-            last == EOS,
+            last == EOS_ID,
             score,
             self.settings.total(score, len(words)),
             np.array(log_probs[::-1], np.float32),

@@ -18,9 +18,8 @@ from .hypotheses import SearchBatch, SearchSettings
 from .model import RecurrentModel
 from .objective import Candidates, Examples
 from .sampling import Sampling, sample
-from .vocabulary import Vocabulary
+from .vocabulary import EOS_ID, Vocabulary
 
-EOS = 0
 Loss = Callable[[str, str], float]  # hypothesis, reference -> risk
 
 
@@ -111,7 +110,7 @@ class Sampler:
         width = self._how.samples + 1
         longest = max(len(words) for each in lists for words in each.words)
         longest = padded(longest) if self._grid else longest
-        target = np.full((len(lists), width, longest), EOS, np.int32)
+        target = np.full((len(lists), width, longest), EOS_ID, np.int32)
         mask = np.zeros((len(lists), width, longest), np.float32)
         risk = np.zeros((len(lists), width), np.float32)
         kept = np.zeros((len(lists), width), np.float32)
@@ -144,14 +143,14 @@ class Sampler:
         self, batch: Batch, masks: Mapping[str, np.ndarray]
     ) -> tuple[Candidates, dict[str, np.ndarray]]:
         """A part without any translation, of cost 0: the first row's source, and no words."""
-        part, dropped = self._part(batch, masks, [_Distinct([[EOS]], False)], slice(0, 1))
+        part, dropped = self._part(batch, masks, [_Distinct([[EOS_ID]], False)], slice(0, 1))
         examples = part.examples
         nothing = examples._replace(target_mask=np.zeros_like(examples.target_mask))
         return part._replace(examples=nothing), dropped
 
     def _distinct(self, reference: list[int], samples: Sequence[list[int]]) -> _Distinct:
         """The reference, then every other sample once; unfinished ones are ended."""
-        ended = [words if words[-1] == EOS else [*words, EOS] for words in samples]
+        ended = [words if words[-1] == EOS_ID else [*words, EOS_ID] for words in samples]
         counts = self._how.with_reference or reference in ended
         return _Distinct([list(w) for w in dict.fromkeys(map(tuple, [reference, *ended]))], counts)
 

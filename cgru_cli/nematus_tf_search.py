@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from .hypotheses import (
-    EOS,
     START,
     Found,
     History,
@@ -14,6 +13,7 @@ from .hypotheses import (
     best_extensions,
     expand,
 )
+from .vocabulary import EOS_ID
 
 
 def nematus_tf_beam(batch: SearchBatch, settings: SearchSettings) -> list[list[Found]]:
@@ -47,8 +47,8 @@ def nematus_tf_beam(batch: SearchBatch, settings: SearchSettings) -> list[list[F
             mine = np.flatnonzero(sentences == sentence)
             if not len(mine):
                 continue
-            ended = [int(row) for row in mine if words[row] == EOS]
-            alive[sentence] = [int(row) for row in mine if words[row] != EOS]
+            ended = [int(row) for row in mine if words[row] == EOS_ID]
+            alive[sentence] = [int(row) for row in mine if words[row] != EOS_ID]
             finished[sentence] += [(float(totals[row]), step, row) for row in ended]
             finished[sentence] = sorted(finished[sentence], key=lambda f: -f[0])[:beam]
             keep += alive[sentence]

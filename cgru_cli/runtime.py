@@ -131,8 +131,6 @@ def return_freed_memory() -> None:
 
 def _choose(tf, device: str | None, devices: Sequence[str]) -> None:
     option = "--devices" if devices else "--device"
-    if device and device.startswith("cpu:"):
-        raise UsageError(f"--device {device}: cpu, gpu or gpu:N is expected; a CPU has no number")
     names = [name if ":" in name or not name.isdigit() else f"gpu:{name}" for name in devices]
     chosen = [_kind_and_number(name, option) for name in names or [device] if name]
     kinds = {kind for kind, _ in chosen}
@@ -158,8 +156,9 @@ def _choose(tf, device: str | None, devices: Sequence[str]) -> None:
 
 
 def _kind_and_number(name: str, option: str) -> tuple[str, int]:
-    kind, _, number = name.partition(":")
-    if kind not in ("cpu", "gpu") or (number and not number.isdigit()):
+    kind, colon, number = name.partition(":")
+    numbered_cpu = kind == "cpu" and colon and option == "--device"  # several alone have numbers
+    if kind not in ("cpu", "gpu") or numbered_cpu or (number and not number.isdigit()):
         raise UsageError(f"{option} {name}: cpu, gpu or gpu:N is expected")
     return kind, int(number or 0)
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from .hypotheses import (
-    EOS,
     START,
     Found,
     History,
@@ -17,6 +16,7 @@ from .hypotheses import (
     expand,
     forced_words,
 )
+from .vocabulary import EOS_ID
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def sample(
         uniform = np.array([draws[i][k].random() for i, k in zip(sentences, numbers, strict=True)])
         places = (cumulative <= uniform[:, None] * cumulative[:, -1:]).sum(axis=1)
         words, _ = history.add(continued, expansion, np.arange(len(sentences)), places)
-        done = (words == EOS) | (history.count >= limits[sentences])
+        done = (words == EOS_ID) | (history.count >= limits[sentences])
         for row in np.flatnonzero(done):
             number = sentences[row]
             results[number].append(history.found(int(row), batch.lengths[number]))

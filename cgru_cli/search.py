@@ -12,7 +12,6 @@ import numpy as np
 
 from .decoder import Lattice
 from .hypotheses import (
-    EOS,
     START,
     Found,
     History,
@@ -22,6 +21,7 @@ from .hypotheses import (
     expand,
     forced_words,
 )
+from .vocabulary import EOS_ID
 
 # A batch joins when this share of the one before is left to search.
 REFILL_BELOW = 0.5
@@ -74,7 +74,7 @@ def shrinking_beam(
         words, log_probs = history.add(continued, expansion, rows, places)
         new_scores = scores[rows] + log_probs
         sentences = sentences[rows]
-        done = (words == EOS) | (history.count - first[sentences] >= limits[sentences])
+        done = (words == EOS_ID) | (history.count - first[sentences] >= limits[sentences])
         for row in np.flatnonzero(done):
             number = sentences[row]
             found = history.found(int(row), int(lengths[number]), first=int(first[number]))

@@ -13,12 +13,10 @@ from . import model_file, model_vocabularies
 from .errors import CgruError, UsageError, warn
 from .lines import tokens
 from .model_file import PREPROCESSING, Model
-from .vocabulary import Vocabulary
+from .vocabulary import EOS_ID, Vocabulary
 
 if TYPE_CHECKING:
     from .preprocessing import Preprocessing
-
-EOS = 0
 
 
 @dataclass
@@ -35,10 +33,10 @@ class SourceReader:
         model = model_file.read(path)
         *sources, target = model_vocabularies.find(model, vocabularies)
         for vocabulary in (*sources, target):
-            if vocabulary.eos_id != EOS:
+            if vocabulary.eos_id != EOS_ID:
                 raise CgruError(
                     f"{vocabulary.path}: ends sentences by id {vocabulary.eos_id}, the model by "
-                    f"id {EOS}; it is not the vocabulary the model was trained with"
+                    f"id {EOS_ID}; it is not the vocabulary the model was trained with"
                 )
         return cls(model, sources, target)
 
@@ -182,7 +180,7 @@ def padded(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Ids (B,S,F) ended and padded by EOS, and the mask (B,S)."""
     longest = max(len(words) for words in lines) + 1
-    ids = np.full((len(lines), longest, factors), EOS, np.int32)
+    ids = np.full((len(lines), longest, factors), EOS_ID, np.int32)
     mask = np.zeros((len(lines), longest), np.float32)
     for row, words in enumerate(lines):
         if words:

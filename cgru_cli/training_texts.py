@@ -14,7 +14,7 @@ from .encoding import Beside
 from .errors import CgruError, UsageError
 from .model_file import PREPROCESSING
 from .train_options import TrainOptions
-from .vocabulary import Vocabulary
+from .vocabulary import EOS_ID, Vocabulary
 from .vocabulary_files import read_vocabulary
 
 PREPARED = "preprocess.json"  # in a folder that `cgru prep` made
@@ -226,7 +226,7 @@ def read_vocabularies(texts: Texts, limits: Sequence[int]) -> list[Vocabulary]:
 
 def check_eos(vocabulary: Vocabulary) -> None:
     """Raises CgruError for a vocabulary that ends sentences by another id than 0."""
-    if vocabulary.eos_id != 0:
+    if vocabulary.eos_id != EOS_ID:
         raise CgruError(
             f"{vocabulary.path}: ends sentences by id {vocabulary.eos_id}; id 0 is needed "
             "(spm_train --eos_id=0 --unk_id=1 --bos_id=-1)"

@@ -12,7 +12,7 @@ import sentencepiece
 
 from .errors import CgruError, warn
 
-EOS_ID = 0
+EOS_ID = 0  # ends each sentence, and pads
 EOS_NAMES = ("</s>", "<EOS>", "eos", "<eos>", "<s>")  # the first is Marian's own
 UNK_NAMES = ("<unk>", "<UNK>", "UNK")
 
