@@ -30,6 +30,7 @@ class Start:
         _keep_freed_memory()
         os.environ["KERAS_BACKEND"] = "tensorflow"
         self._error: BaseException | None = None
+        _part_stderr()  # here, before this thread can write while the other redirects
         self._thread = threading.Thread(target=self._import, daemon=True)
         self._thread.start()
 
@@ -173,8 +174,24 @@ def silent_descriptor() -> Iterator[None]:
 
     TensorFlow greets on stderr before any log level is looked at.
     """
+    _part_stderr()
     with _descriptor_lock, _redirected():
         yield
+
+
+def _part_stderr() -> None:
+    """Give Python's stderr a descriptor of its own, for good.
+
+    For good, as another thread may have the stream in hand when descriptor 2 is redirected; a
+    line written then would go nowhere.
+    """
+    python = sys.stderr
+    with contextlib.suppress(AttributeError, OSError):  # closed at the start, or in memory
+        if python.fileno() == 2:
+            python.flush()
+            sys.stderr = os.fdopen(
+                os.dup(2), "w", buffering=1, encoding=python.encoding, errors=python.errors
+            )
 
 
 @contextlib.contextmanager
@@ -184,9 +201,7 @@ def _redirected() -> Iterator[None]:
     except OSError:  # closed at the start
         yield
         return
-    python = sys.stderr
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    sys.stderr = os.fdopen(os.dup(saved), "w", buffering=1, errors="backslashreplace")
     try:
         os.dup2(nowhere, 2)
         yield
@@ -194,4 +209,3 @@ def _redirected() -> Iterator[None]:
         os.dup2(saved, 2)
         os.close(saved)
         os.close(nowhere)
-        sys.stderr = python  # the other is not closed: another thread may be writing to it

@@ -1,13 +1,11 @@
 """Small models in files, and the commands run on them in this process."""
 
-import contextlib
 import json
 
 import numpy as np
 from click.testing import CliRunner
 from models import random_arrays, tiny
 
-from cgru_cli import runtime
 from cgru_cli.cli import main
 
 SOURCE = ["eos", "UNK", "a", "b", "c", "d", "e@@", "f"]
@@ -48,10 +46,8 @@ def as_marian(path, yaml):
     return path
 
 
-def in_process(command, folder, monkeypatch):
+def in_process(command, folder):
     """A function that runs the command on files: (exit code, output, messages)."""
-    # which in the background would take stderr from the test
-    monkeypatch.setattr(runtime, "silent_descriptor", contextlib.nullcontext)
 
     def run(*arguments, text=None, output=None):
         target = output or folder / "out.txt"

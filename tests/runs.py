@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 from click.testing import CliRunner
 
-from cgru_cli import runtime
 from cgru_cli.cli import main
 
 WORDS = [f"w{i}" for i in range(12)]
@@ -65,13 +64,7 @@ def vocabulary(path: Path, words: list[str]) -> Path:
 
 def train(*arguments: object) -> Result:
     """`cgru train` in this process."""
-    before = runtime.silent_descriptor
-    # which in the background would take stderr from the test
-    runtime.silent_descriptor = contextlib.nullcontext
-    try:
-        result = CliRunner().invoke(main, ["train", *map(str, arguments)])
-    finally:
-        runtime.silent_descriptor = before
+    result = CliRunner().invoke(main, ["train", *map(str, arguments)])
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
     return Result(result.exit_code, result.stdout, result.stderr)

@@ -111,7 +111,7 @@ def test_a_prior_holds_back(data, first, tmp_path):
     assert 0 < distance(held, before) < 0.8 * distance(plain, before)
 
 
-def test_from_right_to_left_is_forward_on_reversed_lines(data, tmp_path, monkeypatch):
+def test_from_right_to_left_is_forward_on_reversed_lines(data, tmp_path):
     turned = []
     for name in ("train", "dev"):
         lines = (data / f"{name}.trg").read_text().splitlines()
@@ -130,13 +130,13 @@ def test_from_right_to_left_is_forward_on_reversed_lines(data, tmp_path, monkeyp
     for record, same in zip(*costs, strict=True):
         if record["metric"] == "cross-entropy":
             assert record["value"] == same["value"]
-    score = in_process("score", tmp_path, monkeypatch)
+    score = in_process("score", tmp_path)
     pairs = ("-s", data / "dev.src")
     assert (
         score("-m", models[0], *pairs, "-t", data / "dev.trg")[1]
         == score("-m", models[1], *pairs, "-t", turned[1])[1]
     )
-    translate = in_process("translate", tmp_path, monkeypatch)
+    translate = in_process("translate", tmp_path)
     text = (data / "dev.src").read_text()
     ours, theirs = (translate("-m", path, text=text)[1].splitlines() for path in models)
     assert ours == [" ".join(line.split()[::-1]) for line in theirs]

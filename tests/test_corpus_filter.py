@@ -22,9 +22,9 @@ PAIRS = [
 
 
 @pytest.fixture
-def score(tmp_path, monkeypatch):
+def score(tmp_path):
     """Run the command in this process, on files: (exit code, output, messages)."""
-    return in_process("score", tmp_path, monkeypatch)
+    return in_process("score", tmp_path)
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from commands import in_process, one_line
 
 
 @pytest.fixture
-def evaluate(tmp_path, monkeypatch):
-    return in_process("score", tmp_path, monkeypatch)
+def evaluate(tmp_path):
+    return in_process("score", tmp_path)
 
 
 def sacrebleu(*arguments):

@@ -26,13 +26,13 @@ def models(tmp_path_factory):
 
 
 @pytest.fixture
-def score(tmp_path, monkeypatch):
-    return in_process("score", tmp_path, monkeypatch)
+def score(tmp_path):
+    return in_process("score", tmp_path)
 
 
 @pytest.fixture
-def translate(tmp_path, monkeypatch):
-    return in_process("translate", tmp_path, monkeypatch)
+def translate(tmp_path):
+    return in_process("translate", tmp_path)
 
 
 def write_texts(folder):
@@ -72,14 +72,13 @@ def check_against_json(view, told):
 def alone(models, tmp_path_factory):
     """Of each model, pages of some pairs and what is told of them as JSON."""
     folder = tmp_path_factory.mktemp("alone")
-    with pytest.MonkeyPatch.context() as patch:
-        score = in_process("score", folder, patch)
-        pages, told = [folder / "one.html", folder / "two.html"], []
-        for model, page in zip(models, pages, strict=True):
-            arguments = ("-m", model, *write_texts(folder), *AS_JSON, "--heatmap", page)
-            lines, messages = done(score(*arguments))
-            assert messages == ""
-            told.append([json.loads(line) for line in lines])
+    score = in_process("score", folder)
+    pages, told = [folder / "one.html", folder / "two.html"], []
+    for model, page in zip(models, pages, strict=True):
+        arguments = ("-m", model, *write_texts(folder), *AS_JSON, "--heatmap", page)
+        lines, messages = done(score(*arguments))
+        assert messages == ""
+        told.append([json.loads(line) for line in lines])
     return pages, told
 
 

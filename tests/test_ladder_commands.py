@@ -20,8 +20,8 @@ def data(tmp_path_factory):
 
 
 @pytest.fixture
-def translate(tmp_path, monkeypatch):
-    return in_process("translate", tmp_path, monkeypatch)
+def translate(tmp_path):
+    return in_process("translate", tmp_path)
 
 
 def combinations():
@@ -60,8 +60,8 @@ def test_trains_resumes_and_translates(
 
 
 @pytest.fixture
-def score(tmp_path, monkeypatch):
-    return in_process("score", tmp_path, monkeypatch)
+def score(tmp_path):
+    return in_process("score", tmp_path)
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,22 @@ def test_a_descriptor_is_silent_and_python_is_not(capfd):
     assert "from C" not in err and "after" in err
 
 
+def test_a_stream_that_is_in_hand_writes_on():
+    """As where an error is printed by one thread while another imports TensorFlow."""
+    program = (
+        "import os, sys\n"
+        "from cgru_cli import runtime\n"
+        "runtime.Start()\n"
+        "stream = sys.stderr\n"
+        "with runtime.silent_descriptor():\n"
+        "    os.write(2, b'from C\\n')\n"
+        "    stream.write('written \\N{SNOWMAN}\\n')"
+    )
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, env=environment)
+    assert (done.returncode, done.stderr) == (0, b"written \\u2603\n")
+
+
 def test_devices_and_threads_that_cannot_be():
     for device in ("tpu", "gpu:x", "cuda", "cpu:1"):
         with pytest.raises(UsageError, match="cpu, gpu or gpu:N"):

@@ -22,9 +22,9 @@ def model(tmp_path_factory):
 
 
 @pytest.fixture
-def score(tmp_path, monkeypatch):
+def score(tmp_path):
     """Run the command in this process, on files: (exit code, output, messages)."""
-    return in_process("score", tmp_path, monkeypatch)
+    return in_process("score", tmp_path)
 
 
 @pytest.fixture
@@ -140,14 +140,14 @@ def test_json_has_the_whole_matrix(model, lines, texts):
 
 
 @pytest.mark.parametrize("weights", [(), ("0.3", "0.9")])
-def test_what_translate_prints_scores_the_same(shared, lines, tmp_path, monkeypatch, weights):
+def test_what_translate_prints_scores_the_same(shared, lines, tmp_path, weights):
     folder = shared("fixtures/a-shallow")
     source = tmp_path / "src"
     source.write_text("".join(f"{line}\n" for line in text_lines(folder / "src.txt")[:6]))
     models = [folder / "model.npz", shared("fixtures/marian-nematus/model.npz")]
     flags = [f"-m{path}" for path in models[: len(weights) or 1]]
     flags += ["-n", "0.8", *(f"--weights={w}" for w in weights)]
-    translate = in_process("translate", tmp_path, monkeypatch)
+    translate = in_process("translate", tmp_path)
     _, text, _ = translate(*flags, "-i", source, "--n-best", output=tmp_path / "list")
     assert text.count("\n") > 20
     rescored = lines(*flags, "-s", source, "--n-best", tmp_path / "list")

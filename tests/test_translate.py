@@ -31,9 +31,9 @@ def model(tmp_path_factory):
 
 
 @pytest.fixture
-def translate(tmp_path, monkeypatch):
+def translate(tmp_path):
     """Run the command in this process, on files: (exit code, output, messages)."""
-    return in_process("translate", tmp_path, monkeypatch)
+    return in_process("translate", tmp_path)
 
 
 @pytest.fixture

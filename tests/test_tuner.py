@@ -12,9 +12,9 @@ from cgru_cli.n_best import parse
 
 
 @pytest.fixture
-def score(tmp_path, monkeypatch):
+def score(tmp_path):
     """Run the command in this process, on files: (exit code, output, messages)."""
-    return in_process("score", tmp_path, monkeypatch)
+    return in_process("score", tmp_path)
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def test_the_model_that_made_a_list_ranks_it_the_same(
             assert mine == [entries[i].text for i in expected]
 
 
-def test_weights_of_a_file_are_an_ensembles(lines, tmp_path, monkeypatch):
+def test_weights_of_a_file_are_an_ensembles(lines, tmp_path):
     one, two = (write_model(tmp_path / name, seed) for name, seed in (("a", 5), ("b", 11)))
     both = ["-m", one, "-m", two]
     text = written(tmp_path / "pairs", ["a b\tA B", "f c d\tF"])
@@ -152,7 +152,7 @@ def test_weights_of_a_file_are_an_ensembles(lines, tmp_path, monkeypatch):
     path.write_text(json.dumps({"weights": {two: 0.7, one: 0.3}}))
     scored = lines(*both, "-t", text, "--weights", path)
     assert scored == lines(*both, "-t", text, "--weights", 0.3, "--weights", 0.7)
-    translate = in_process("translate", tmp_path, monkeypatch)
+    translate = in_process("translate", tmp_path)
     by_file, by_number = (
         translate(*both, "--n-best", *(f"--weights={w}" for w in weights), text="a b\nf c d\n")
         for weights in ((path,), (0.3, 0.7))
@@ -161,12 +161,12 @@ def test_weights_of_a_file_are_an_ensembles(lines, tmp_path, monkeypatch):
     assert by_file[0] == 0
 
 
-def test_what_tune_wrote_is_what_translate_takes(lines, tmp_path, monkeypatch):
+def test_what_tune_wrote_is_what_translate_takes(lines, tmp_path):
     models = [write_model(tmp_path / name, seed) for name, seed in (("a", 5), ("b", 11))]
     flags = [f"-m{model}" for model in models]
     source = written(tmp_path / "src", ["a b c", "f f", "d a", "b c d f"])
     reference = written(tmp_path / "ref", ["A B C", "F F", "D@@ A", "B C F"])
-    translate = in_process("translate", tmp_path, monkeypatch)
+    translate = in_process("translate", tmp_path)
     code, _, _ = translate(*flags, "-i", source, "--n-best", "-k", 6, output=tmp_path / "list")
     assert code == 0
     tuned = tmp_path / "w.json"
