@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import tensorflow as tf
@@ -95,3 +96,26 @@ class Products(NamedTuple):
             return self
         masks = [mask and Fixed(tf.gather(mask.value, sentence)) for mask in self.masks]
         return self._replace(masks=masks)
+
+
+def at_once(function: Callable[..., tf.Tensor], *given: tf.Tensor) -> tf.Tensor:
+    """A function's result, whose gradient is taken as a whole: none of its parts before all.
+
+    Left to themselves, those parts that nothing waits for, a bias', are taken last, and until then
+    what they are taken of is kept: of logits, the largest tensor of an update.
+    """
+
+    @tf.custom_gradient
+    def run(*given: tf.Tensor) -> tuple:
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(given)
+            result = function(*given)
+
+        def gradient(d_result: tf.Tensor) -> list[tf.Tensor]:
+            found = tape.gradient(result, given, output_gradients=d_result)
+            with tf.control_dependencies(found):
+                return [tf.identity(part) for part in found]
+
+        return result, gradient
+
+    return run(*map(tf.convert_to_tensor, given))

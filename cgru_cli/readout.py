@@ -7,6 +7,7 @@ import tensorflow as tf
 from . import equations as eq
 from .cells import Recurrence
 from .layers import Affine, Layers
+from .product import Product, at_once
 from .structure import Activation
 
 
@@ -75,5 +76,11 @@ class Readout:
         return logits
 
     def _logits(self, t: tf.Tensor, sentence: tf.Tensor | None) -> tf.Tensor:
-        (logits,) = self.output.for_rows(sentence)(t)
-        return tf.nn.bias_add(logits, self.output_bias)
+        output = self.output.for_rows(sentence)
+        (matrix,) = (part.matrix for part in output.parts)
+
+        def layer(t: tf.Tensor, matrix: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
+            (logits,) = output._replace(parts=[Product(matrix)])(t)
+            return tf.nn.bias_add(logits, bias)
+
+        return at_once(layer, t, matrix, self.output_bias)

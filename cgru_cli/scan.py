@@ -56,7 +56,9 @@ def scan(
         outputs, last, record = here.run(recording=True)
 
         def backward(*gradients: tf.Tensor) -> list[tf.Tensor]:
-            return here.backward(record, gradients)
+            # what does not need them would start at once, and its memory be taken for long
+            with tf.control_dependencies(gradients):
+                return here.backward(record, gradients)
 
         return (*tf.nest.flatten(outputs), *tf.nest.flatten(last)), backward
 
@@ -83,6 +85,7 @@ class _Loop:
         self.outputs, _ = self._step(recorders, self.tensors, carry, tf.constant(0))
         self.sums = [recorder.y for recorder in recorders]
         self.read = [recorder.x for recorder in recorders]
+        self.record = _Stacks([*tf.nest.flatten(carry), *self.sums])
 
     def differentiated(self) -> list[tf.Tensor]:
         """All that gradients flow to, flat: matrices, the cell's tensors, carry, inputs."""
@@ -114,38 +117,35 @@ class _Loop:
         return self._cell(products, tensors).step(carry, x, fixed)
 
     def run(self, recording: bool) -> tuple[Any, Any, list[tf.Tensor]]:
-        """Outputs (T,...), last carry and, recording, what `backward` reads: carries and sums."""
-        templates = [*tf.nest.flatten(self.outputs)]
-        if recording:
-            templates += [*tf.nest.flatten(self.carry), *self.sums]
-        arrays = [self._array(template) for template in templates]
+        """Outputs (T,...), last carry and, recording, what `backward` takes: carries and sums."""
+        arrays = [self._array(template) for template in tf.nest.flatten(self.outputs)]
+        record = self.record.empty(self.size) if recording else []
 
-        def body(t: tf.Tensor, carry: Any, arrays: list[tf.TensorArray]) -> tuple:
+        def body(t: tf.Tensor, carry: Any, arrays: list[tf.TensorArray], record: list) -> tuple:
             recorders = [_Recorder(product) for product in self.products]
             outputs, new = self._step(recorders, self.tensors, carry, t)
             values = tf.nest.flatten(outputs)
-            if recording:
-                values += [*tf.nest.flatten(carry), *(recorder.y for recorder in recorders)]
             written = [array.write(t, value) for array, value in zip(arrays, values, strict=True)]
-            return t + 1, new, written
+            if recording:
+                sums = [recorder.y for recorder in recorders]
+                record = self.record.push(record, [*tf.nest.flatten(carry), *sums])
+            return t + 1, new, written, record
 
-        _, last, arrays = tf.while_loop(
+        _, last, arrays, record = tf.while_loop(
             lambda t, *_: t < self.length,
             body,
-            (tf.constant(0), self.carry, arrays),
+            (tf.constant(0), self.carry, arrays, record),
             maximum_iterations=self.size,
             parallel_iterations=1,
         )
         stacked = [array.stack() for array in arrays]
-        count = len(tf.nest.flatten(self.outputs))
-        return tf.nest.pack_sequence_as(self.outputs, stacked[:count]), last, stacked[count:]
+        return tf.nest.pack_sequence_as(self.outputs, stacked), last, record
 
     def backward(
         self, record: Sequence[tf.Tensor], gradients: Sequence[tf.Tensor]
     ) -> list[tf.Tensor]:
         """Gradients of all that `differentiated` lists, from those of outputs and last carry."""
         width = len(tf.nest.flatten(self.carry))
-        carries, sums = record[:width], record[width:]
         d_outputs, d_carry = list(gradients[:-width]), list(gradients[-width:])
         inputs = tf.nest.flatten(self.inputs)
         stacks = [self._array(x[0]) for x in inputs]  # dx_t
@@ -154,13 +154,13 @@ class _Loop:
         # turned once: a product of few rows with a transposed matrix is slow on CPUs
         transposed = [tf.linalg.matrix_transpose(product.matrix) for product in self.products]
 
-        def body(i: tf.Tensor, d_carry: list, d_tensors: list, stacks: list) -> tuple:
+        def body(i: tf.Tensor, record: list, d_carry: list, d_tensors: list, stacks: list) -> tuple:
             t = self.length - 1 - i
-            carry = [stack[t] for stack in carries]
+            record, values = self.record.pop(record)
+            carry, sums = values[:width], values[width:]
             x = [stack[t] for stack in inputs]
             replayers = [
-                _Replayer(product, turned, stack[t])
-                for product, turned, stack in zip(self.products, transposed, sums, strict=True)
+                _Replayer(*each) for each in zip(self.products, transposed, sums, strict=True)
             ]
             tensors = [tf.identity(tensor) for tensor in self.tensors]
             answers = [replayer.y for replayer in replayers]
@@ -185,15 +185,16 @@ class _Loop:
             values = [*dx, *(replayer.x for replayer in replayers), *d_sums]
             return (
                 i + 1,
+                record,
                 new_d_carry,
                 [total + part for total, part in zip(d_tensors, d_own, strict=True)],
                 [stack.write(t, value) for stack, value in zip(stacks, values, strict=True)],
             )
 
-        _, d_carry, d_tensors, stacks = tf.while_loop(
+        _, _, d_carry, d_tensors, stacks = tf.while_loop(
             lambda i, *_: i < self.length,
             body,
-            (tf.constant(0), d_carry, zeros, stacks),
+            (tf.constant(0), list(record), d_carry, zeros, stacks),
             maximum_iterations=self.size,
             parallel_iterations=1,
         )
@@ -208,6 +209,45 @@ class _Loop:
 
     def _array(self, template: tf.Tensor) -> tf.TensorArray:
         return tf.TensorArray(template.dtype, self.size, element_shape=template.shape)
+
+
+class _Stacks:
+    """Tensors of each step, last in first out: the backward loop frees what it has read."""
+
+    def __init__(self, templates: Sequence[tf.Tensor]):
+        self._kinds = [(template.dtype, template.shape) for template in templates]
+
+    def empty(self, size: tf.Tensor) -> list[tf.Tensor]:
+        """A stack for each template, of so many steps at most."""
+        return [
+            tf.raw_ops.EmptyTensorList(
+                element_shape=_partial(shape), max_num_elements=size, element_dtype=dtype
+            )
+            for dtype, shape in self._kinds
+        ]
+
+    def push(self, stacks: Sequence[tf.Tensor], values: Sequence[tf.Tensor]) -> list[tf.Tensor]:
+        """The stacks with a step's values on them."""
+        return [
+            tf.raw_ops.TensorListPushBack(input_handle=stack, tensor=value)
+            for stack, value in zip(stacks, values, strict=True)
+        ]
+
+    def pop(self, stacks: Sequence[tf.Tensor]) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
+        """The stacks without the last step's values, and these."""
+        left, values = [], []
+        for stack, (dtype, shape) in zip(stacks, self._kinds, strict=True):
+            stack, value = tf.raw_ops.TensorListPopBack(
+                input_handle=stack, element_shape=_partial(shape), element_dtype=dtype
+            )
+            left.append(stack)
+            values.append(tf.ensure_shape(value, shape))
+        return left, values
+
+
+def _partial(shape: tf.TensorShape) -> tf.Tensor:
+    """A shape as lists of tensors take it, with -1 for what is not known."""
+    return tf.constant([-1 if size is None else size for size in shape], tf.int32)
 
 
 def _deferred(product: Product, x: tf.Tensor, dy: tf.Tensor) -> tf.Tensor:
