@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 from click.core import ParameterSource
+from click.exceptions import NoArgsIsHelpError
 
 from . import __version__, train_config
 from .errors import CgruError, UsageError
@@ -103,7 +104,15 @@ def _help_record(option: click.Option, ctx: click.Context, flag: Flag) -> tuple[
 
 
 class Group(click.Group):
-    """Errors become messages and exit codes here and nowhere else."""
+    """Errors become messages of a line, and exit codes, here and nowhere else."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except NoArgsIsHelpError:
+            raise
+        except click.UsageError as error:
+            _refuse(error)
 
     def invoke(self, ctx: click.Context) -> Any:
         from .lines import OutputClosed
@@ -114,9 +123,19 @@ class Group(click.Group):
                 return super().invoke(ctx)
         except OutputClosed:  # nobody reads on, as behind `| head`
             return None
+        except click.UsageError as error:
+            _refuse(error)
         except CgruError as error:
             click.echo(f"cgru: {error}", err=True)
             ctx.exit(2 if isinstance(error, UsageError) else 1)
+
+
+def _refuse(error: click.UsageError) -> NoReturn:
+    """In one line what click says in three."""
+    message = " ".join(error.format_message().split())
+    command = error.ctx.command_path if error.ctx else "cgru"
+    click.echo(f"cgru: {message} (see {command} --help)", err=True)
+    sys.exit(error.exit_code)
 
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})

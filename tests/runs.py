@@ -32,7 +32,7 @@ class Result(NamedTuple):
         lines = [
             line
             for line in self.messages.splitlines()
-            if not line.startswith(("[", "cgru: warning: ", "Usage: ", "Try "))
+            if not line.startswith(("[", "cgru: warning: "))
         ]
         assert len([line for line in lines if line]) == 1, self.messages
         return lines[-1]

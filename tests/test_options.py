@@ -122,6 +122,29 @@ def test_numbers_are_finite(value):
     assert "not a finite number" in result.output
 
 
+@pytest.mark.parametrize(
+    ("arguments", "named", "help_of"),
+    [
+        (["--quick"], "--quick", "cgru"),
+        (["tranlate"], "tranlate", "cgru"),
+        (["translate", "--beem-size", "5"], "--beam-size", "cgru translate"),
+        (["translate", "--shortlist", "x"], "--shortlist cannot be honoured", "cgru translate"),
+        (["train", "--mini-batch", "many"], "many", "cgru train"),
+        (["convert"], "IN", "cgru convert"),
+    ],
+)
+def test_a_wrong_command_line_is_told_in_one_line(arguments, named, help_of):
+    result = CliRunner().invoke(main, arguments, prog_name="cgru")
+    assert (result.exit_code, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("cgru: ") and named in line and line.endswith(f"(see {help_of} --help)")
+
+
+def test_a_command_without_arguments_is_explained():
+    result = CliRunner().invoke(main, [])
+    assert "Commands:" in result.output and "translate" in result.output
+
+
 def test_two_names_of_one_option_with_two_values():
     result = CliRunner().invoke(main, ["translate", "-m", "x.npz", "-k", "5", "-b", "80"])
     assert result.exit_code == 2
