@@ -6,7 +6,6 @@ of `names.py` and `model_file.py`.
 
 from __future__ import annotations
 
-import io
 import math
 import os
 import zipfile
@@ -20,6 +19,7 @@ from .errors import CgruError
 from .files import atomic_write
 
 GIT_LFS = b"version https://git-lfs"
+_HEADER = 128  # bytes of a .npy before the array, or some more
 
 
 def read_npz(path: Path, skip: Callable[[str], bool] = lambda name: False) -> dict[str, np.ndarray]:
@@ -92,12 +92,12 @@ def write_npz(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """
     with atomic_write(path) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
         for name, array in arrays.items():
-            buffer = io.BytesIO()
             # not ascontiguousarray, which would make a 0-d array 1-d
-            np.lib.format.write_array(buffer, np.array(array, order="C"), allow_pickle=False)
-            archive.writestr(
-                zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0)), buffer.getvalue()
-            )
+            array = np.asarray(array, order="C")
+            entry = zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0))
+            entry.file_size = array.nbytes + _HEADER  # by which zip64 is decided on
+            with archive.open(entry, "w") as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
 
 
 def read_hdf5(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:

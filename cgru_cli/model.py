@@ -54,7 +54,7 @@ class RecurrentModel(keras.Model):
 
     def arrays(self) -> dict[str, np.ndarray]:
         """The variables' values by their DL4MT/Nematus names."""
-        return {name: variable.value.numpy() for name, variable in self.parameters.items()}
+        return {name: array_of(variable) for name, variable in self.parameters.items()}
 
     def network(self) -> Network:
         """The computation on the variables as they stand; gradients flow back through it."""
@@ -77,3 +77,13 @@ class RecurrentModel(keras.Model):
     ) -> tuple[tf.Tensor, State, tf.Tensor]:
         """See `Network.step`."""
         return self.network().step(state, previous, memory)
+
+
+def array_of(variable: keras.Variable | tf.Variable) -> np.ndarray:
+    """A variable's value, read-only and, on CPUs, without a copy; it stays as it is now.
+
+    TensorFlow writes into a variable's memory only where nothing else reads it.
+    """
+    array = np.asarray(tf.convert_to_tensor(variable))
+    array.flags.writeable = False
+    return array

@@ -14,7 +14,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from .model import RecurrentModel
+from .model import RecurrentModel, array_of
 from .network import Network
 from .objective import CrossEntropy, Objective
 from .replicas import Replicas
@@ -137,17 +137,17 @@ class TrainingStep:
         """The model's arrays as they are used: smoothed, where they are smoothed."""
         arrays = self.model.arrays()
         if self.smoothed:
-            arrays |= {n: v.numpy() for n, v in zip(self.trained, self.smoothed, strict=True)}
+            arrays |= {n: array_of(v) for n, v in zip(self.trained, self.smoothed, strict=True)}
         return arrays
 
     def state(self) -> dict[str, np.ndarray]:
         """All that has to be kept to go on to the bit: weights, smoothed weights, optimizer."""
         state = {f"weights/{name}": array for name, array in self.model.arrays().items()}
         for name, variable in zip(self.trained, self.smoothed, strict=False):
-            state[f"smoothed/{name}"] = variable.numpy()
+            state[f"smoothed/{name}"] = array_of(variable)
         for place, variable in enumerate(self.optimizer.variables):
-            state[f"optimizer/{place}/{variable.name}"] = variable.value.numpy()
-        state["updates"] = self.updates.numpy()
+            state[f"optimizer/{place}/{variable.name}"] = array_of(variable)
+        state["updates"] = array_of(self.updates)
         state["loss_scale"] = np.array(self.loss_scale.state())
         return state
 

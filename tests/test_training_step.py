@@ -404,9 +404,11 @@ def test_the_model_goes_on_to_the_bit():
     step = beginning("adam")
     for batch in BATCHES:
         step.update([[batch]], 4.0, 0.01)
-    state = {n: np.array(a) for n, a in step.state().items()}
+    state = step.state()
+    copies = {n: np.array(a) for n, a in state.items()}
     for batch in BATCHES:
         step.update([[batch], [batch]], 8.0, 0.02)
+    same(state, copies)  # what was given to be saved is not what is updated
     expected = step.state()
     assert not np.array_equal(expected["smoothed/Wemb"], expected["weights/Wemb"])
     step.update([[(examples(7, slice(1)), {n: m[:1] for n, m in WHOLE.items()})]], 1.0, 0.5)
