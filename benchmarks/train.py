@@ -118,7 +118,7 @@ class Bench:
 
     def floor(self) -> None:
         """Time of the plain products over the time of updates, in process."""
-        runtime.Start().finish("cpu", self.a.threads)
+        runtime.Start().finish("cpu", self.a.threads, training=True)
         from products import Products  # which imports TensorFlow
 
         jobs = {p: Updates(self.a, self.folder, p) for p in self.a.precision}
@@ -160,7 +160,7 @@ class Bench:
 
     def keras(self) -> None:
         """Time of keras.layers.LSTM over that of the scan's, forward and backward."""
-        runtime.Start().finish("cpu", self.a.threads)
+        runtime.Start().finish("cpu", self.a.threads, training=True)
         from recurrence import Recurrences
 
         updates = Updates(self.a, self.folder, "float32")
@@ -365,7 +365,7 @@ class Bench:
 
     def _model_size(self) -> int:
         """Bytes of the parameters."""
-        runtime.Start().finish("cpu", self.a.threads)
+        runtime.Start().finish("cpu", self.a.threads, training=True)
         from products import shallow
 
         from cgru_cli.names import parameters
@@ -468,7 +468,7 @@ class Updates:
 def update_alone(arguments: argparse.Namespace) -> None:
     """Updates on the batch of the text that takes the most memory, and nothing else here."""
     how, folder = arguments.update_alone
-    runtime.Start().finish("cpu", arguments.threads)
+    runtime.Start().finish("cpu", arguments.threads, training=True)
     import tensorflow as tf
 
     from cgru_cli import objective

@@ -41,10 +41,19 @@ class Start:
         except BaseException as error:  # raised where it is waited for
             self._error = error
 
-    def finish(self, device: str | None, threads: int | None, devices: Sequence[str] = ()) -> None:
+    def finish(
+        self,
+        device: str | None,
+        threads: int | None,
+        devices: Sequence[str] = (),
+        *,
+        training: bool = False,
+    ) -> None:
         """Wait for the import, then choose the device (cpu, gpu, gpu:N) and number of threads.
 
         devices: several in its place, gpu:N or N, or cpu:0, cpu:1, ... that share the processors.
+        training: operations that do not wait for each other run side by side, as the gradients of
+        an update do; those of a search are a chain, and only pay for it.
         Raises CgruError where TensorFlow cannot be loaded or a device is not there.
         """
         self._thread.join()
@@ -58,7 +67,7 @@ class Start:
                 if threads < 1:
                     raise UsageError(f"--cpu-threads {threads}: at least one is needed")
                 tf.config.threading.set_intra_op_parallelism_threads(threads)
-                tf.config.threading.set_inter_op_parallelism_threads(1)
+                tf.config.threading.set_inter_op_parallelism_threads(threads if training else 1)
 
 
 @contextlib.contextmanager

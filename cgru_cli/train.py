@@ -54,7 +54,7 @@ def run(options: TrainOptions, folder: str | None) -> None:
 
 def _join(starting: runtime.Start, options: TrainOptions) -> Replicas:
     """TensorFlow on its devices, and with the other workers, where there are any."""
-    starting.finish(options.device, options.cpu_threads, options.together)
+    starting.finish(options.device, options.cpu_threads, options.together, training=True)
     from .replicas import Replicas
 
     return Replicas.join(workers.Workers.of(os.environ))

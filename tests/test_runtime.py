@@ -45,6 +45,17 @@ def test_devices_and_threads_that_cannot_be():
         runtime.Start().finish("cpu", 0)
 
 
+@pytest.mark.parametrize(("training", "side_by_side"), [(False, 1), (True, 3)])
+def test_operations_run_side_by_side_in_training_alone(training, side_by_side):
+    program = (
+        f"from cgru_cli import runtime; runtime.Start().finish('cpu', 3, training={training})\n"
+        "from tensorflow.config import threading as t\n"
+        "print(t.get_intra_op_parallelism_threads(), t.get_inter_op_parallelism_threads())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert done.stdout.split() == [b"3", str(side_by_side).encode()]
+
+
 def test_start_is_quiet():
     """In a process of its own, where stderr shows what is written."""
     program = (
