@@ -17,7 +17,7 @@ import contextlib
 import json
 import os
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -98,7 +98,6 @@ def encode_corpus(
     crop: bool,
     key: str,
     beside: Beside | None = None,
-    report: Callable[[int], None] | None = None,
     spare: Path | None = None,
 ) -> Corpus:
     """Encode files of parallel lines (`.gz` too), or map what `cache` holds of the same files.
@@ -108,9 +107,8 @@ def encode_corpus(
     Pairs with an empty side are left out, and those with a side of more than `max_length` words
     (EOS not counted), unless `crop` cuts that side, with the alignments and weights of what is cut.
     `sources` may be (), for a target side alone.
-    `report` is told now and then how many lines are done. Only one process at a time may encode
-    into a folder; files of an interrupted one are removed. `spare` is a folder to encode into where
-    `cache` is another process', which may only be read.
+    Only one process at a time may encode into a folder; files of an interrupted one are removed.
+    `spare` is a folder to encode into where `cache` is another process', which may only be read.
 
     Raises CgruError for files that cannot be read, differ in their number of lines or leave no
     pair, and if the cache cannot be written; an encoder's own, and those of alignments and weights,
@@ -145,8 +143,6 @@ def encode_corpus(
             for files in files_of(sources, targets, beside):
                 for lines in parallel(files):
                     encoding.add(lines)
-                    if report is not None:
-                        report(encoding.lines)
             encoding.check_not_empty([*sources, *targets])
             encoding.check_counting()
         manifest = {"identity": identity, **encoding.description()}

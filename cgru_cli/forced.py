@@ -109,12 +109,6 @@ def force_decode(
     return Forced(tf.transpose(logits, [1, 0, 2]), unrolled.alignment())
 
 
-def log_probabilities(forced: Forced, target: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
-    """log p(y_j | y_<j, x) of each target word, 0 at padding: (B,T) float32, nats."""
-    costs = tf.nn.sparse_softmax_cross_entropy_with_logits(target, forced.logits)
-    return -costs * mask
-
-
 def select(x: tf.Tensor, index: tf.Tensor, inverse: tf.Tensor) -> tf.Tensor:
     """Rows of (T,B,..) at the flat positions `index` (N,), as (N,..).
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from reference import ReferenceModel
 
 from cgru_cli import model_file, model_vocabularies
-from cgru_cli.forced import force_decode, log_probabilities
+from cgru_cli.forced import force_decode
 from cgru_cli.names import parameters
 from cgru_cli.network import Network
 from cgru_cli.structure import Activation, Bias, Dropout, Encoder, Normalization, Structure
@@ -29,6 +29,11 @@ COMPUTING = (
     "guided_attention", "layers", "lm", "network", "objective", "product", "readout", "scan",
     "units", "weights",
 )  # fmt: skip
+
+
+def log_probabilities(forced, target, mask):
+    """log p(y_j | y_<j, x) of each target word, 0 at padding: (B,T) in nats, by TensorFlow."""
+    return -tf.nn.sparse_softmax_cross_entropy_with_logits(target, forced.logits) * mask
 
 
 def tiny(**changes) -> Structure:

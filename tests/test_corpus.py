@@ -280,13 +280,6 @@ def test_an_encoders_error_names_file_and_line(tmp_path, monkeypatch):
         encode(tmp_path, ["1", "2", "3", "9"], ["1"] * 4, source=picky)
 
 
-def test_progress_is_reported(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "CHUNK", 2)
-    seen = []
-    encode(tmp_path, ["5"] * 5, ["1"] * 5, report=seen.append)
-    assert seen == [2, 4, 5]
-
-
 def test_memory_does_not_grow_with_the_corpus(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "CHUNK", 256)
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import runs
 import tensorflow as tf
-from models import pad_source, pad_target
+from models import log_probabilities, pad_source, pad_target
 
 from cgru_cli import model_file, model_writer
 from cgru_cli.errors import UsageError
-from cgru_cli.forced import force_decode, log_probabilities
+from cgru_cli.forced import force_decode
 from cgru_cli.network import Network
 from cgru_cli.objective import Examples
 from cgru_cli.starting_model import begin

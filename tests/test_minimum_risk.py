@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import runs
 import tensorflow as tf
-from models import double_precision, pad_source, pad_target, random_arrays, tiny
+from models import double_precision, log_probabilities, pad_source, pad_target, random_arrays, tiny
 
 from cgru_cli import model_file
 from cgru_cli.batching import Batch
-from cgru_cli.forced import force_decode, log_probabilities
+from cgru_cli.forced import force_decode
 from cgru_cli.minimum_risk import MinimumRisk, Sampler, loss
 from cgru_cli.model import RecurrentModel
 from cgru_cli.network import Network

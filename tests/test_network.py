@@ -13,6 +13,7 @@ from models import (
     case,
     double_precision,
     forced_scores,
+    log_probabilities,
     pad_source,
     pad_target,
     random_arrays,
@@ -23,7 +24,7 @@ from models import (
 )
 
 from cgru_cli.errors import CgruError
-from cgru_cli.forced import force_decode, log_probabilities
+from cgru_cli.forced import force_decode
 from cgru_cli.model import RecurrentModel
 from cgru_cli.model_file import read
 from cgru_cli.network import Network

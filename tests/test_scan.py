@@ -5,10 +5,18 @@ import pytest
 import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from models import double_precision, pad_source, pad_target, random_arrays, structures, tiny
+from models import (
+    double_precision,
+    log_probabilities,
+    pad_source,
+    pad_target,
+    random_arrays,
+    structures,
+    tiny,
+)
 
 from cgru_cli.dropout import Rates, masks
-from cgru_cli.forced import force_decode, log_probabilities
+from cgru_cli.forced import force_decode
 from cgru_cli.network import Network
 from cgru_cli.structure import Activation, Bias, Encoder, Normalization, Type, Unit
 
