@@ -365,7 +365,7 @@ class Bench:
 
     def _model_size(self) -> int:
         """Bytes of the parameters."""
-        runtime.Start().finish("cpu", self.a.threads, training=True)
+        runtime.Start().finish("cpu", self.a.threads)
         from products import shallow
 
         from cgru_cli.names import parameters

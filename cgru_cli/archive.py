@@ -19,7 +19,6 @@ from .errors import CgruError
 from .files import atomic_write
 
 GIT_LFS = b"version https://git-lfs"
-_HEADER = 128  # bytes of a .npy before the array, or some more
 
 
 def read_npz(path: Path, skip: Callable[[str], bool] = lambda name: False) -> dict[str, np.ndarray]:
@@ -95,7 +94,7 @@ def write_npz(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
             # not ascontiguousarray, which would make a 0-d array 1-d
             array = np.asarray(array, order="C")
             entry = zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0))
-            entry.file_size = array.nbytes + _HEADER  # by which zip64 is decided on
+            entry.file_size = array.nbytes  # by which zip64 is decided on, with some to spare
             with archive.open(entry, "w") as member:
                 np.lib.format.write_array(member, array, allow_pickle=False)
 

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import click
 from click.core import ParameterSource
-from click.exceptions import NoArgsIsHelpError
+from click.exceptions import Exit, NoArgsIsHelpError
 
 from . import __version__, train_config
 from .errors import CgruError, UsageError
@@ -126,16 +126,19 @@ class Group(click.Group):
         except click.UsageError as error:
             _refuse(error)
         except CgruError as error:
-            click.echo(f"cgru: {error}", err=True)
-            ctx.exit(2 if isinstance(error, UsageError) else 1)
+            _end(str(error), 2 if isinstance(error, UsageError) else 1)
 
 
 def _refuse(error: click.UsageError) -> NoReturn:
     """In one line what click says in three."""
     message = " ".join(error.format_message().split())
     command = error.ctx.command_path if error.ctx else "cgru"
-    click.echo(f"cgru: {message} (see {command} --help)", err=True)
-    sys.exit(error.exit_code)
+    _end(f"{message} (see {command} --help)", error.exit_code)
+
+
+def _end(message: str, code: int) -> NoReturn:
+    click.echo(f"cgru: {message}", err=True)
+    raise Exit(code)
 
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})

@@ -235,14 +235,13 @@ class _Stacks:
 
     def pop(self, stacks: Sequence[tf.Tensor]) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
         """The stacks without the last step's values, and these."""
-        left, values = [], []
-        for stack, (dtype, shape) in zip(stacks, self._kinds, strict=True):
-            stack, value = tf.raw_ops.TensorListPopBack(
+        popped = [
+            tf.raw_ops.TensorListPopBack(
                 input_handle=stack, element_shape=_partial(shape), element_dtype=dtype
             )
-            left.append(stack)
-            values.append(tf.ensure_shape(value, shape))
-        return left, values
+            for stack, (dtype, shape) in zip(stacks, self._kinds, strict=True)
+        ]
+        return [both.output_handle for both in popped], [both.tensor for both in popped]
 
 
 def _partial(shape: tf.TensorShape) -> tf.Tensor:
