@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from setuptools import setup
+from setuptools import find_packages, setup
 
 ROOT = Path(__file__).parent
 VERSION = (ROOT / "cgru_cli/__init__.py").read_text().split('__version__ = "')[1].split('"')[0]
@@ -11,8 +11,8 @@ setup(
     description="Recurrent neural machine translation with the conditional GRU",
     long_description=(ROOT / "README.md").read_text(),
     long_description_content_type="text/markdown",
-    packages=["cgru_cli"],
-    package_data={"cgru_cli": ["*.html"]},
+    packages=find_packages(include=["cgru_cli", "cgru_cli.*"]),
+    package_data={"cgru_cli.output.heatmap": ["*.html"]},
     python_requires=">=3.11,<3.14",
     install_requires=(ROOT / "requirements.txt").read_text().split(),
     extras_require={

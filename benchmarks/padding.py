@@ -14,11 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
-from cgru_cli import archive, model_file, model_vocabularies, model_writer
-from cgru_cli.model_file import Model
-from cgru_cli.names import parameters
-from cgru_cli.structure import Normalization
-from cgru_cli.vocabulary_files import write_vocabulary
+from cgru_cli.formats import array_files, model_vocabularies, read_model, write_model
+from cgru_cli.formats.read_model import Model
+from cgru_cli.formats.vocabulary_files import write_vocabulary
+from cgru_cli.parameters.names import parameters
+from cgru_cli.parameters.structure import Normalization
 
 SIZES = (512, 1024, 30000)  # embedding, state, vocabulary
 NEVER = -30.0
@@ -30,7 +30,7 @@ class Padded:
     """A small model, padded to SIZES, in files of a folder, for cgru and for Marian."""
 
     def __init__(self, path: str, vocabularies: Sequence[str], folder: Path):
-        small = model_file.read(path)
+        small = read_model.read(path)
         *sources, self.target = model_vocabularies.find(small, vocabularies)
         self.source = sources[0]
         self.model = pad(small, *SIZES)
@@ -38,7 +38,7 @@ class Padded:
         write_vocabulary(self.source, folder / "src.json")
         write_vocabulary(self.target, folder / "trg.json")
         self.path = folder / "model.npz"
-        archive.write_npz(self.path, self.model.arrays)
+        array_files.write_npz(self.path, self.model.arrays)
         names = {"dictionaries": ["src.json", "trg.json"], "model_version": 0.1}
         (folder / "model.npz.json").write_text(json.dumps(names))
         self._marian = folder / "marian"
@@ -47,7 +47,7 @@ class Padded:
         """The folder of Marian's form of the model: model.npz, src.json, trg.json."""
         if not self._marian.exists():
             self._marian.mkdir()
-            model_writer.write(self.model, self._marian / "model.npz", "marian-amun")
+            write_model.write(self.model, self._marian / "model.npz", "marian-amun")
             for path in self.vocabularies:
                 shutil.copy(path, self._marian)
         return self._marian

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from cgru_cli.structure import Cell, Structure, Type, Unit
-from cgru_cli.structure_options import new_structure
-from cgru_cli.train_options import TrainOptions
-from cgru_cli.vocabulary import Vocabulary
+from cgru_cli.options.train import TrainOptions
+from cgru_cli.parameters.structure import Cell, Structure, Type, Unit
+from cgru_cli.text.vocabulary import Vocabulary
+from cgru_cli.train.structure_from_options import new_structure
 
 _COLUMNS = {Unit.GRU: 3, Unit.GRU_BEFORE: 3, Unit.LSTM: 4}  # times the state; of others 1
 _LONGEST = 50  # sentences of a batch, in the mean; there are inputs for so many words

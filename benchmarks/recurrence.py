@@ -6,15 +6,15 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from cgru_cli.cell_names import input_arrays, state_arrays
-from cgru_cli.cells import Levels
-from cgru_cli.encoder import Readers
-from cgru_cli.initialization import initial_arrays
-from cgru_cli.layers import Layers
-from cgru_cli.lm import Chain
-from cgru_cli.names import parameters
-from cgru_cli.scan import scan
-from cgru_cli.structure import Structure, Unit
+from cgru_cli.network.encoder import Readers
+from cgru_cli.network.ladder.levels import Levels
+from cgru_cli.network.ladder.lm import Chain
+from cgru_cli.network.layers import Layers
+from cgru_cli.network.scan import scan
+from cgru_cli.parameters.cell_names import input_arrays, state_arrays
+from cgru_cli.parameters.initialization import initial_arrays
+from cgru_cli.parameters.names import parameters
+from cgru_cli.parameters.structure import Structure, Unit
 
 
 class Recurrences:

@@ -27,7 +27,7 @@ import numpy as np
 from measuring import Clock, Run, process
 from padding import SIZES, Padded
 
-from cgru_cli import runtime
+from cgru_cli.system import tensorflow_start
 
 
 def main() -> None:
@@ -54,7 +54,7 @@ def main() -> None:
 class Bench:
     def __init__(self, arguments: argparse.Namespace, folder: Path):
         self.a, self.folder = arguments, folder
-        starting = runtime.Start()
+        starting = tensorflow_start.Start()
         self.padded = Padded(arguments.model, arguments.vocabs, folder)
         self.pairs = list(
             zip(
@@ -203,9 +203,9 @@ class Scored:
     """Pairs scored in batches, as `cgru score` does it."""
 
     def __init__(self, arguments: argparse.Namespace, padded: Padded, precision: str):
-        from cgru_cli.score_options import ScoreOptions
-        from cgru_cli.scoring import ModelScorer
-        from cgru_cli.source_reader import SourceReader
+        from cgru_cli.formats.loaded_model import SourceReader
+        from cgru_cli.options.score import ScoreOptions
+        from cgru_cli.score.pair_scorer import ModelScorer
 
         self.options = ScoreOptions(precision=precision)
         reader = SourceReader.of(str(padded.path), padded.vocabularies)
@@ -215,7 +215,7 @@ class Scored:
 
     def __call__(self, pairs: list[tuple[str, str]]) -> list[tuple[int, int]]:
         """The words of each batch, EOS counted: (source, target)."""
-        from cgru_cli.windows import batches
+        from cgru_cli.system.windows import batches
 
         texts = [(s.split(" "), t.split(" ")) for s, t in pairs]
         sizes = [max(map(len, pair)) + 1 for pair in texts]

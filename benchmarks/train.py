@@ -42,7 +42,7 @@ from pathlib import Path
 
 from measuring import Clock, Run, process
 
-from cgru_cli import runtime
+from cgru_cli.system import tensorflow_start
 
 MIN_UPDATES = 2  # a process' first updates trace and allocate
 ALONE = 3  # updates whose peak memory is measured
@@ -118,7 +118,7 @@ class Bench:
 
     def floor(self) -> None:
         """Time of the plain products over the time of updates, in process."""
-        runtime.Start().finish("cpu", self.a.threads, training=True)
+        tensorflow_start.Start().finish("cpu", self.a.threads, training=True)
         from products import Products  # which imports TensorFlow
 
         jobs = {p: Updates(self.a, self.folder, p) for p in self.a.precision}
@@ -160,7 +160,7 @@ class Bench:
 
     def keras(self) -> None:
         """Time of keras.layers.LSTM over that of the scan's, forward and backward."""
-        runtime.Start().finish("cpu", self.a.threads, training=True)
+        tensorflow_start.Start().finish("cpu", self.a.threads, training=True)
         from recurrence import Recurrences
 
         updates = Updates(self.a, self.folder, "float32")
@@ -365,10 +365,10 @@ class Bench:
 
     def _model_size(self) -> int:
         """Bytes of the parameters."""
-        runtime.Start().finish("cpu", self.a.threads)
+        tensorflow_start.Start().finish("cpu", self.a.threads)
         from products import shallow
 
-        from cgru_cli.names import parameters
+        from cgru_cli.parameters.names import parameters
 
         structure = shallow(self.a.sizes, self.a.type, self.a.cell, self.a.enc_type)
         return 4 * sum(math.prod(row.size(structure)) for row in parameters(structure))
@@ -411,11 +411,11 @@ class Updates:
     """Updates of one model, batch after batch, as `cgru train` makes them."""
 
     def __init__(self, arguments: argparse.Namespace, folder: Path, precision: str):
-        from cgru_cli.starting_model import begin
-        from cgru_cli.train_options import TrainOptions
-        from cgru_cli.training_data import Data, encode
-        from cgru_cli.training_setup import training_step
-        from cgru_cli.training_texts import Texts
+        from cgru_cli.options.train import TrainOptions
+        from cgru_cli.train.builders import training_step
+        from cgru_cli.train.examples import Data, encode
+        from cgru_cli.train.starting_model import begin
+        from cgru_cli.train.texts import Texts
 
         embedding, state, _ = arguments.sizes
         text, vocabularies = files(folder, arguments.type)
@@ -432,7 +432,7 @@ class Updates:
         corpus = encode(texts, begun.vocabularies, options, folder / "corpus")
         self.step = training_step(begun.model, options, jit=False)
         begun.model.arrays.clear()  # as the program does
-        runtime.return_freed_memory()
+        tensorflow_start.return_freed_memory()
         self.data = Data.of(corpus, begun.model.structure, options, grid=False)
         epochs = (self.data.epoch(n, 0) for n in itertools.count())
         self.examples = itertools.chain.from_iterable(epochs)
@@ -443,8 +443,8 @@ class Updates:
         """So many updates, and the words of each, (source, target)."""
         import numpy as np
 
-        from cgru_cli.batching import Ahead
-        from cgru_cli.objective import Examples
+        from cgru_cli.corpus.batches import Ahead
+        from cgru_cli.optimization.objective import Examples
 
         clock, lengths = Clock(), []
         with Ahead(itertools.islice(self.examples, count)) as examples, clock:
@@ -468,11 +468,11 @@ class Updates:
 def update_alone(arguments: argparse.Namespace) -> None:
     """Updates on the batch of the text that takes the most memory, and nothing else here."""
     how, folder = arguments.update_alone
-    runtime.Start().finish("cpu", arguments.threads, training=True)
+    tensorflow_start.Start().finish("cpu", arguments.threads, training=True)
     import tensorflow as tf
 
-    from cgru_cli import objective
-    from cgru_cli.training_data import memory_of_batch
+    from cgru_cli.optimization import objective
+    from cgru_cli.train.examples import memory_of_batch
 
     if how == "autodiff":
         unroll = objective.unroll

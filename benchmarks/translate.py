@@ -27,7 +27,7 @@ from pathlib import Path
 from measuring import Clock, Run, process
 from padding import SIZES, Padded
 
-from cgru_cli import runtime
+from cgru_cli.system import tensorflow_start
 
 
 def main() -> None:
@@ -53,7 +53,7 @@ def main() -> None:
 class Bench:
     def __init__(self, arguments: argparse.Namespace, folder: Path):
         self.a, self.folder = arguments, folder
-        starting = runtime.Start()
+        starting = tensorflow_start.Start()
         self.padded = Padded(arguments.model, arguments.vocabs, folder)
         self.big = self.padded.model
         self.lines = arguments.source.read_text("utf-8").split("\n")[:-1]
@@ -71,8 +71,8 @@ class Bench:
 
     def floor(self) -> None:
         """Time of the plain products over the time of the search, in process."""
-        from cgru_cli.decoder import Decoder
-        from cgru_cli.network import Network
+        from cgru_cli.network.network import Network
+        from cgru_cli.search.ensemble import Decoder
 
         floor = Floor(self.big.structure)
         for precision in self.a.precision:
@@ -90,9 +90,9 @@ class Bench:
                 )
 
     def turn(self, decoder, floor: Floor, beam: int) -> Turn:
-        from cgru_cli.hypotheses import SearchBatch, SearchSettings
-        from cgru_cli.search import shrinking_beam
-        from cgru_cli.source_reader import padded
+        from cgru_cli.formats.loaded_model import padded
+        from cgru_cli.search.beam import shrinking_beam
+        from cgru_cli.search.hypotheses import SearchBatch, SearchSettings
 
         lines = self.lines[: self.a.lines[0]]
         ids = [[(i,) for i in self.padded.source.encode(line.split(" "))] for line in lines]

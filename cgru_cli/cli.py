@@ -11,9 +11,10 @@ import click
 from click.core import ParameterSource
 from click.exceptions import Exit, NoArgsIsHelpError
 
-from . import __version__, train_config
+from . import __version__
 from .errors import CgruError, UsageError
-from .options import (
+from .options import config_file
+from .options.flags import (
     REFUSED_BY_TRANSLATE,
     ConvertOptions,
     Flag,
@@ -21,9 +22,9 @@ from .options import (
     spread,
     statements,
 )
-from .prep_options import PrepOptions
-from .score_options import REFUSED_BY_SCORE, ScoreOptions
-from .train_options import REFUSED_BY_TRAIN, TrainOptions
+from .options.prep import PrepOptions
+from .options.score import REFUSED_BY_SCORE, ScoreOptions
+from .options.train import REFUSED_BY_TRAIN, TrainOptions
 
 
 class Command(click.Command):
@@ -55,7 +56,7 @@ class Command(click.Command):
         names = statements(self.options)
         values = {name: ctx.params.pop(name) for name in names}
         if self.configured and values["config"]:
-            for name, value in train_config.read(
+            for name, value in config_file.read(
                 values["config"], self.options, self.refused
             ).items():
                 if ctx.get_parameter_source(name) is ParameterSource.DEFAULT:
@@ -115,8 +116,8 @@ class Group(click.Group):
             _refuse(error)
 
     def invoke(self, ctx: click.Context) -> Any:
-        from .lines import OutputClosed
-        from .signals import stop_cleanly
+        from .system.lines import OutputClosed
+        from .system.signals import stop_cleanly
 
         try:
             with stop_cleanly():
@@ -156,7 +157,7 @@ def convert(model: str, output: str | None, options: ConvertOptions) -> None:
     IN is a model of any dialect: .npz of DL4MT, Nematus, Marian or nmtpy, .h5, or a Nematus-TF
     checkpoint (model-N). Every array is carried over bit for bit.
     """
-    from .convert import run
+    from .convert.job import run
 
     run(model, output, options)
 
@@ -172,7 +173,7 @@ def prep(folder: str | None, options: PrepOptions) -> None:
 
     The same command again does nothing, or goes on where it was interrupted.
     """
-    from .prep import run
+    from .prep.job import run
 
     run(folder, options)
 
@@ -187,7 +188,7 @@ def translate(options: TranslateOptions) -> None:
     The model's dialect, configuration and vocabularies are found by themselves, and decide the
     defaults. Long options of Nematus and Marian are understood.
     """
-    from .translate import run
+    from .translate.job import run
 
     run(options)
 
@@ -204,7 +205,7 @@ def score(options: ScoreOptions) -> None:
     The model's dialect, configuration and vocabularies are found by themselves. Long options of
     Nematus and Marian are understood.
     """
-    from .score import run
+    from .score.job import run
 
     run(options)
 
@@ -220,7 +221,7 @@ def train(data: str | None, options: TrainOptions) -> None:
 
     DATA is a folder that `cgru prep` made; text and vocabularies may be named by options instead.
     """
-    from .train import run
+    from .train.job import run
 
     run(options, data)
 

@@ -10,18 +10,18 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from cgru_cli.names import parameters
-from cgru_cli.options import (
+from cgru_cli.options.flags import (
     REFUSED_BY_TRANSLATE,
     ConvertOptions,
     TranslateOptions,
     statements,
 )
-from cgru_cli.parameter import Dialect, Parameter
-from cgru_cli.prep_options import PrepOptions
-from cgru_cli.score_options import ScoreOptions
-from cgru_cli.structure import Activation, Encoder, Normalization, Structure, Type, Unit
-from cgru_cli.train_options import TrainOptions
+from cgru_cli.options.prep import PrepOptions
+from cgru_cli.options.score import ScoreOptions
+from cgru_cli.options.train import TrainOptions
+from cgru_cli.parameters.names import parameters
+from cgru_cli.parameters.parameter import Dialect, Parameter
+from cgru_cli.parameters.structure import Activation, Encoder, Normalization, Structure, Type, Unit
 
 FOLDER = Path(__file__).parent
 COMMANDS = {

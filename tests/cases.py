@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from conftest import SHARED
 
-from cgru_cli.names import parameters
-from cgru_cli.structure import Structure
+from cgru_cli.parameters.names import parameters
+from cgru_cli.parameters.structure import Structure
 
 FIXTURES = SHARED / "fixtures"
 

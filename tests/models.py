@@ -15,19 +15,28 @@ import tensorflow as tf
 from hypothesis import strategies as st
 from reference import ReferenceModel
 
-from cgru_cli import model_file, model_vocabularies
-from cgru_cli.forced import force_decode
-from cgru_cli.names import parameters
-from cgru_cli.network import Network
-from cgru_cli.structure import Activation, Bias, Dropout, Encoder, Normalization, Structure
+from cgru_cli.formats import model_vocabularies, read_model
+from cgru_cli.network.forced_decoding import force_decode
+from cgru_cli.network.network import Network
+from cgru_cli.parameters.names import parameters
+from cgru_cli.parameters.structure import (
+    Activation,
+    Bias,
+    Dropout,
+    Encoder,
+    Normalization,
+    Structure,
+)
 
 EOS = 0
 LEGACY_ACTIVATIONS = [a for a in Activation if a is not Activation.MAXOUT]
 # Modules that say float32, of the computation that `double_precision` does in float64.
 COMPUTING = (
-    "attention", "cells", "encdec", "encoder", "equations", "forced", "gradient_probe",
-    "guided_attention", "layers", "lm", "network", "objective", "product", "readout", "scan",
-    "units", "weights",
+    "network.attention", "network.ladder.levels", "network.ladder.encdec", "network.encoder",
+    "network.normalization", "network.forced_decoding", "optimization.gradient_norms",
+    "optimization.guided_attention", "network.layers", "network.ladder.lm", "network.network",
+    "optimization.objective", "network.products", "network.readout", "network.scan",
+    "network.units", "network.folded_weights",
 )  # fmt: skip
 
 
@@ -194,7 +203,7 @@ class Case:
     """A reference model and how it reads text."""
 
     def __init__(self, path: Path, vocabularies: Sequence[Path] = ()):
-        self.model = model_file.read(path)
+        self.model = read_model.read(path)
         given = [str(path) for path in vocabularies]
         *self.sources, self.target = model_vocabularies.find(self.model, given)
         self.network = Network(self.model.structure, self.model.arrays)

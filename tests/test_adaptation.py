@@ -6,10 +6,11 @@ import runs
 from cases import random_arrays, small_structure
 from commands import in_process
 
-from cgru_cli import adaptation, model_file
 from cgru_cli.errors import CgruError, UsageError
-from cgru_cli.model_file import Model
-from cgru_cli.train_options import TrainOptions
+from cgru_cli.formats import read_model
+from cgru_cli.formats.read_model import Model
+from cgru_cli.options.train import TrainOptions
+from cgru_cli.train import adaptation
 
 
 def model(path="m.npz", **changes):
@@ -81,7 +82,7 @@ def trained(data, path, *options, after=2):
     given = (*runs.SIZES, "--valid-freq", "0", "--after", f"{after}u", "-l", "0.01")
     result = runs.train(data, "-m", path, *given, *options)
     assert result.code == 0, result.messages
-    return model_file.read(path).arrays
+    return read_model.read(path).arrays
 
 
 def distance(arrays, others):
@@ -89,7 +90,7 @@ def distance(arrays, others):
 
 
 def test_frozen_parameters_stay_and_others_do_not(data, first, tmp_path):
-    before = model_file.read(first).arrays
+    before = read_model.read(first).arrays
     given = ("--pretrained-model", first, "--freeze", "decoder_*", "--fix-embeddings")
     after = trained(data, tmp_path / "m.npz", *given)
     for name, array in after.items():
@@ -104,7 +105,7 @@ def test_a_prior_without_weight_changes_nothing(data, first, tmp_path):
 
 
 def test_a_prior_holds_back(data, first, tmp_path):
-    before = model_file.read(first).arrays
+    before = read_model.read(first).arrays
     plain = trained(data, tmp_path / "a" / "m.npz", "--pretrained-model", first, after=9)
     given = ("--prior-model", first, "--map-decay-c", "1")
     held = trained(data, tmp_path / "b" / "m.npz", *given, after=9)
@@ -123,8 +124,8 @@ def test_from_right_to_left_is_forward_on_reversed_lines(data, tmp_path):
     forward = runs.train(data, "-m", tmp_path / "b" / "m.npz", *common, *texts)
     assert backward.code == forward.code == 0, (backward.messages, forward.messages)
     models = [tmp_path / side / "m.npz" for side in "ab"]
-    assert model_file.read(models[0]).settings.right_left
-    one, other = (model_file.read(path).arrays for path in models)
+    assert read_model.read(models[0]).settings.right_left
+    one, other = (read_model.read(path).arrays for path in models)
     assert all(np.array_equal(array, other[name]) for name, array in one.items())
     costs = [runs.records(path, "valid") for path in models]
     for record, same in zip(*costs, strict=True):

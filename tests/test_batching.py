@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cgru_cli.batching import Ahead, Batches, BatchSize, make_batch, padded
-from cgru_cli.data_weights import Weights
-from cgru_cli.word_alignments import Alignments
+from cgru_cli.corpus.batches import Ahead, Batches, BatchSize, make_batch, padded
+from cgru_cli.corpus.data_weights import Weights
+from cgru_cli.corpus.word_alignments import Alignments
 
 pairs_of_lengths = st.lists(st.tuples(st.integers(2, 40), st.integers(2, 40)), max_size=80).map(
     lambda pairs: np.array(pairs, np.int32).reshape(-1, 2)

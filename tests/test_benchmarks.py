@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cgru_cli.names import parameters
+from cgru_cli.parameters.names import parameters
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 EMBEDDING, STATE, WORDS = 3, 5, 11

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from cases import fixture_path
 
-from cgru_cli.checkpoint import read_checkpoint, write_checkpoint
 from cgru_cli.cli import main
 from cgru_cli.errors import CgruError
-from cgru_cli.model_file import read
+from cgru_cli.formats.read_model import read
+from cgru_cli.formats.tensorflow_checkpoint import read_checkpoint, write_checkpoint
 
 ARRAYS = {"encoder/a": np.arange(12, dtype=np.float32).reshape(3, 4), "b": np.ones(5, "f4")}
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cgru_cli import cleaning
-from cgru_cli.cleaning import FILTERS, Cleaning, Duplicates, digest, is_set, summary
+from cgru_cli.prep import pair_filters
+from cgru_cli.prep.pair_filters import FILTERS, Cleaning, Duplicates, digest, is_set, summary
 
 OFF = {"invalid": False, "control": False, "empty": False, "identical": False}
 
@@ -81,7 +81,7 @@ def test_a_digest_tells_the_sides_apart():
 
 
 def test_many_duplicates_go_by_the_disk(tmp_path, monkeypatch):
-    monkeypatch.setattr(cleaning, "_BUFFER", 240)
+    monkeypatch.setattr(pair_filters, "_BUFFER", 240)
     duplicates = Duplicates(tmp_path / "digests")
     duplicates.add(digest(str(i % 8_000), "") for i in range(10_000))
     assert all(f.stat().st_size >= 240 for f in (tmp_path / "digests").iterdir())

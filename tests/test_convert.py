@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from cases import fixture_path, random_arrays, small_structure
 
-from cgru_cli import convert, model_vocabularies, model_writer
 from cgru_cli.cli import main
+from cgru_cli.convert import job
 from cgru_cli.errors import CgruError
-from cgru_cli.model_file import Model, read
+from cgru_cli.formats import model_vocabularies, write_model
+from cgru_cli.formats.read_model import Model, read
 
 
 def run(*arguments):
@@ -39,7 +40,7 @@ def model(tmp_path):
     names = [vocabulary(folder / "src.json", 11), vocabulary(folder / "trg.json", 13)]
     small = Model(folder / "x", structure, random_arrays(structure), "nematus")
     small.settings.vocabularies = [name.name for name in names]
-    model_writer.write(small, folder / "model.npz", "nematus")
+    write_model.write(small, folder / "model.npz", "nematus")
     return folder / "model.npz"
 
 
@@ -140,7 +141,7 @@ def test_average(model, tmp_path):
     others = []
     for seed in (1, 2):
         other = Model(model, first.structure, random_arrays(first.structure, seed), "nematus")
-        model_writer.write(other, tmp_path / f"m{seed}.h5", "h5")
+        write_model.write(other, tmp_path / f"m{seed}.h5", "h5")
         others.append(other)
     out = tmp_path / "mean.npz"
     result = run(model, out, "--average", tmp_path / "m1.h5", tmp_path / "m2.h5")
@@ -155,7 +156,7 @@ def test_average(model, tmp_path):
 def test_average_of_different_structures(model, tmp_path):
     structure = small_structure(state=5)
     other = Model(model, structure, random_arrays(structure), "nematus")
-    model_writer.write(other, tmp_path / "other.npz", "npz")
+    write_model.write(other, tmp_path / "other.npz", "npz")
     result = run(model, tmp_path / "out.npz", "--average", tmp_path / "other.npz")
     assert result.exit_code == 1 and "state is 5, not 4" in result.stderr
     assert not (tmp_path / "out.npz").exists()
@@ -163,11 +164,11 @@ def test_average_of_different_structures(model, tmp_path):
 
 def test_verify_names_the_first_difference(model):
     one, other = read(model), read(model)
-    convert.verify(one, other)
+    job.verify(one, other)
     other.arrays["decoder_U"] = other.arrays["decoder_U"].copy()
     other.arrays["decoder_U"][0, 0] *= -1
     with pytest.raises(CgruError, match="in array decoder_U"):
-        convert.verify(one, other)
+        job.verify(one, other)
 
 
 def test_usage(model, tmp_path):

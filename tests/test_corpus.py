@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cgru_cli import encoding as module
-from cgru_cli.corpus import MANIFEST, encode_corpus
+from cgru_cli.corpus import encoding as module
+from cgru_cli.corpus.corpus import MANIFEST, encode_corpus
 from cgru_cli.errors import CgruError, UsageError
 
 sentences = st.lists(st.lists(st.integers(0, 70000), max_size=6), max_size=30)

@@ -11,9 +11,9 @@ from commands import SOURCE, TARGET, in_process, one_line, write_model
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cgru_cli.corpus_filter import Bounds, dual_cross_entropy
 from cgru_cli.errors import CgruError
-from cgru_cli.pairs import Pair
+from cgru_cli.score.filter import Bounds, dual_cross_entropy
+from cgru_cli.score.pairs import Pair
 
 PAIRS = [
     ("a b c", "A D@@ E"), ("", "F"), ("f f a d", ""), ("b unseen", "unseen B"), ("c", "A A A F B"),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cgru_cli.counting import WordCounts
+from cgru_cli.prep.word_counts import WordCounts
 
 WORDS = st.text(
     st.characters(exclude_characters=" \n", exclude_categories=["Cs"]), min_size=1, max_size=2

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cgru_cli.data_weights import Weights, parse_sentence, parse_words
+from cgru_cli.corpus.data_weights import Weights, parse_sentence, parse_words
 from cgru_cli.errors import CgruError
 
 weights = st.floats(0, 1e30)

@@ -5,9 +5,9 @@ import pytest
 import tensorflow as tf
 from models import pad_source, random_arrays, tiny
 
-from cgru_cli import decoder
-from cgru_cli.decoder import Decoder
-from cgru_cli.network import Network
+from cgru_cli.network.network import Network
+from cgru_cli.search import ensemble
+from cgru_cli.search.ensemble import Decoder
 
 
 @pytest.mark.parametrize("vocabulary", [5, 1000, 8192, 8256, 9001, 30000])
@@ -20,7 +20,7 @@ def test_best_is_top_k(vocabulary, count):
     x[4, : vocabulary // 2] = -np.inf
     x[5] = -80 - np.abs(x[5])
     expected = tf.math.top_k(x, min(count, vocabulary))
-    for function in (decoder.best, tf.function(decoder.best)):
+    for function in (ensemble.best, tf.function(ensemble.best)):
         values, words = function(tf.constant(x), tf.constant(min(count, vocabulary)))
         np.testing.assert_array_equal(values, expected.values)
         np.testing.assert_array_equal(words, expected.indices)

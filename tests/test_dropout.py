@@ -5,12 +5,12 @@ import pytest
 import tensorflow as tf
 from models import EOS, double_precision, pad_source, pad_target, random_arrays, tiny
 
-from cgru_cli.dropout import Rates, masks
-from cgru_cli.forced import force_decode
-from cgru_cli.names import parameters
-from cgru_cli.network import Network
-from cgru_cli.objective import CrossEntropy, Examples
-from cgru_cli.structure import Normalization
+from cgru_cli.corpus.dropout import Rates, masks
+from cgru_cli.network.forced_decoding import force_decode
+from cgru_cli.network.network import Network
+from cgru_cli.optimization.objective import CrossEntropy, Examples
+from cgru_cli.parameters.names import parameters
+from cgru_cli.parameters.structure import Normalization
 
 # What is multiplied in the shallow model, by what Nematus drops before it.
 EMBEDDING = ["encoder_W", "encoder_Wx", "encoder_r_W", "encoder_r_Wx", "decoder_W", "decoder_Wx",

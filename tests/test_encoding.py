@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cgru_cli import encoding as module
-from cgru_cli.corpus import MANIFEST, encode_corpus
-from cgru_cli.encoding import Beside
+from cgru_cli.corpus import encoding as module
+from cgru_cli.corpus.corpus import MANIFEST, encode_corpus
+from cgru_cli.corpus.encoding import Beside
 from cgru_cli.errors import CgruError
 
 

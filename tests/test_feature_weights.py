@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cgru_cli.errors import CgruError, UsageError
-from cgru_cli.feature_weights import FeatureWeights, of_models, read, weight
+from cgru_cli.options.feature_weights import FeatureWeights, of_models, read, weight
 
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)
 

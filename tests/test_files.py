@@ -3,7 +3,7 @@
 import pytest
 
 from cgru_cli.errors import CgruError
-from cgru_cli.files import all_or_nothing, atomic_write
+from cgru_cli.system.atomic_files import all_or_nothing, atomic_write
 
 
 def write(path, content):

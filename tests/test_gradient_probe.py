@@ -10,13 +10,13 @@ from models import double_precision, pad_source, pad_target, random_arrays
 from runs import SIZES, prepared, records, trained
 from test_ladder import oracle, rung
 
-from cgru_cli.dropout import Rates, masks
-from cgru_cli.gradient_probe import GradientProbe
-from cgru_cli.model import RecurrentModel
-from cgru_cli.objective import CrossEntropy, Examples
-from cgru_cli.optimizers import optimizer
-from cgru_cli.structure import Encoder, Normalization, Type, Unit
-from cgru_cli.training_step import Regularization, TrainingStep
+from cgru_cli.corpus.dropout import Rates, masks
+from cgru_cli.network.keras_model import RecurrentModel
+from cgru_cli.optimization.gradient_norms import GradientProbe
+from cgru_cli.optimization.objective import CrossEntropy, Examples
+from cgru_cli.optimization.optimizers import optimizer
+from cgru_cli.optimization.step import Regularization, TrainingStep
+from cgru_cli.parameters.structure import Encoder, Normalization, Type, Unit
 
 SOURCES = [[3, 1], []]
 TARGETS = [[], [5, 1, 4]]

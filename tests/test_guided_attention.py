@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import double_precision
 
-from cgru_cli.guided_attention import attention_costs
+from cgru_cli.optimization.guided_attention import attention_costs
 
 KINDS = ("ce", "mse", "mult")
 

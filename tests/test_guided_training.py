@@ -8,8 +8,8 @@ import pytest
 import runs
 from runs import SIZES, records, train, trained
 
-from cgru_cli import model_file
-from cgru_cli.network import Network
+from cgru_cli.formats import read_model
+from cgru_cli.network.network import Network
 
 SHORT = ("--after", "6u", "-l", 0.01, "--valid-freq", 0)
 LONG = ("--after", "40u", "-l", 0.02, "--valid-freq", 0, "--dropout-hidden", 0.1,
@@ -49,9 +49,9 @@ def alignment_cost(path, data):
     """-log of the attention on the right word, a mean over the words of the dev set, nats."""
     import tensorflow as tf
 
-    from cgru_cli.forced import force_decode
+    from cgru_cli.network.forced_decoding import force_decode
 
-    read = model_file.read(str(path))
+    read = read_model.read(str(path))
     network = Network(read.structure, {n: tf.constant(a) for n, a in read.arrays.items()})
     costs = []
     for line in (data / "dev.src").read_text().splitlines():

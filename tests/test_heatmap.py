@@ -9,11 +9,11 @@ from commands import SOURCE, TARGET, as_marian, in_process, one_line, vocabulary
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cgru_cli import heatmap, heatmap_plot
 from cgru_cli.errors import CgruError, UsageError
-from cgru_cli.heatmap import Heatmaps, chosen_lines
-from cgru_cli.heatmap_view import View
-from cgru_cli.lines import OutputClosed
+from cgru_cli.output.heatmap import heatmaps, picture
+from cgru_cli.output.heatmap.heatmaps import Heatmaps, chosen_lines
+from cgru_cli.output.heatmap.view import View
+from cgru_cli.system.lines import OutputClosed
 
 AS_JSON = ("--word-scores", "--alignment-format", "json")
 LINES = "a b c\nf f a d\n\nb unseen <script>&</script>\nc\n"
@@ -130,7 +130,7 @@ def test_one_model_with_a_weight(models, alone, score, texts, tmp_path):
 
 
 def test_models_that_read_other_words_have_no_mean(score, texts, tmp_path, monkeypatch, models):
-    from cgru_cli.source_reader import SourceReader
+    from cgru_cli.formats.loaded_model import SourceReader
 
     plain = SourceReader.tokens
     monkeypatch.setattr(
@@ -248,7 +248,7 @@ def test_options_that_cannot_be_meant(models, score, translate, texts, tmp_path)
 
 
 def test_pictures_without_matplotlib(models, score, texts, tmp_path, monkeypatch):
-    monkeypatch.setattr(heatmap_plot.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(picture.importlib.util, "find_spec", lambda name: None)
     outcome = score("-m", models[0], *texts, "--heatmap", tmp_path / "out.png")
     one_line(outcome, 1, "pip install 'cgru[plot]'")
 
@@ -334,9 +334,9 @@ def test_without_the_option_nothing_is_wanted():
 
 
 def test_limits_are_those_of_the_help():
-    from cgru_cli.options import FilterOptions, statements
+    from cgru_cli.options.flags import FilterOptions, statements
 
     help = statements(FilterOptions)["heatmap_lines"][0].help
     assert re.findall(r"\d+", help) == ["1", "20", "4"]
-    assert {heatmap.LIMITS[suffix][0] for suffix in (".png", ".svg")} == {4}
-    assert heatmap.LIMITS[".html"][0] == 20
+    assert {heatmaps.LIMITS[suffix][0] for suffix in (".png", ".svg")} == {4}
+    assert heatmaps.LIMITS[".html"][0] == 20

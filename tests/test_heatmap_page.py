@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cgru_cli.heatmap_page import page
-from cgru_cli.heatmap_view import Sentence, View
+from cgru_cli.output.heatmap.page import page
+from cgru_cli.output.heatmap.view import Sentence, View
 
 SOURCE = ["<script>alert(1)</script>", "&", "&amp;", "</s>", "'\"\\", "b", "</s>"]
 TARGET = ["<img", "src=x", "onerror=alert(2)>", "Mann", "</s>"]

@@ -7,9 +7,9 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from cgru_cli import heatmap_plot
 from cgru_cli.errors import CgruError
-from cgru_cli.heatmap_view import Sentence, View
+from cgru_cli.output.heatmap import picture
+from cgru_cli.output.heatmap.view import Sentence, View
 
 pytest.importorskip("matplotlib")
 
@@ -22,7 +22,7 @@ def view(source, target, name="model.npz", probabilities=True):
 
 def draw(kind, *sentences, title="Attention of model.npz"):
     file = io.BytesIO()
-    heatmap_plot.draw(file, kind, title, sentences)
+    picture.draw(file, kind, title, sentences)
     return file.getvalue()
 
 
@@ -93,6 +93,6 @@ def test_too_large():
 
 
 def test_not_installed(monkeypatch):
-    monkeypatch.setattr(heatmap_plot.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(picture.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(CgruError, match=r"pip install 'cgru\[plot\]'"):
-        heatmap_plot.check_installed()
+        picture.check_installed()

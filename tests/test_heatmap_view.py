@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from cgru_cli.errors import CgruError
-from cgru_cli.heatmap_view import View, is_right_to_left, model_names
-from cgru_cli.output import Hypothesis
+from cgru_cli.output.heatmap.view import View, is_right_to_left, model_names
+from cgru_cli.output.layout import Hypothesis
 
 WEIGHTS = np.array([[0.9, 0.1, 0.0], [0.2, 0.5, 0.3], [0.1, 0.1, 0.8]], np.float32)
 SCORES = np.log([0.5, 0.25, 0.125])

@@ -7,7 +7,9 @@ import re
 import subprocess
 import sys
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 import numpy as np
@@ -15,16 +17,20 @@ import pytest
 from models import random_arrays, tiny
 
 import cgru_cli
-from cgru_cli import archive
 from cgru_cli.cli import main
-from cgru_cli.options import REFUSED_BY_TRANSLATE, ConvertOptions, TranslateOptions, statements
-from cgru_cli.prep_options import PrepOptions
-from cgru_cli.score_options import REFUSED_BY_SCORE, ScoreOptions
-from cgru_cli.train_options import REFUSED_BY_TRAIN, TrainOptions
+from cgru_cli.formats import array_files
+from cgru_cli.options.flags import (
+    REFUSED_BY_TRANSLATE,
+    ConvertOptions,
+    TranslateOptions,
+    statements,
+)
+from cgru_cli.options.prep import PrepOptions
+from cgru_cli.options.score import REFUSED_BY_SCORE, ScoreOptions
+from cgru_cli.options.train import REFUSED_BY_TRAIN, TrainOptions
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "cgru_cli"
-MODULES = {path.stem: path for path in sorted(PACKAGE.glob("*.py"))}
 README = (ROOT / "README.md").read_text("utf-8")
 OPTIONS = {
     "convert": ConvertOptions,
@@ -34,117 +40,161 @@ OPTIONS = {
     "translate": TranslateOptions,
 }
 
-# The layers themselves are the table in README.md. What each may import from outside, beyond the
-# standard library and what the layers below may:
+# A folder is a layer. Inside a layer a folder imports only those named before it.
+LAYERS = (
+    ("errors", "system", "options"),
+    ("parameters", "text", "formats", "corpus", "output"),
+    ("network", "search", "optimization"),
+    ("convert", "prep", "translate", "score", "train"),
+    ("__init__", "cli", "__main__"),
+)
+PLAIN, FILES, COMPUTATION, COMMANDS, ENTRY = range(len(LAYERS))
+RANK = {room: i for i, room in enumerate(room for layer in LAYERS for room in layer)}
+LAYER = {room: i for i, layer in enumerate(LAYERS) for room in layer}
+# One command reads what another made: what a prepared folder is called inside.
+BETWEEN_COMMANDS = {("train.texts", "prep.folder")}
+# What each layer may import from outside, beyond the standard library and what those below may;
+# TensorFlow stays in the computation.
 OUTSIDE = {
-    0: set(),
-    1: {"numpy", "h5py", "sentencepiece", "yaml"},
-    2: {"tensorflow", "keras"},
-    3: set(),
-    4: {"click"},
+    PLAIN: set(),
+    FILES: {"numpy", "h5py", "sentencepiece", "yaml"},
+    COMPUTATION: {"tensorflow", "keras"},
+    COMMANDS: set(),
+    ENTRY: {"click"},
 }
-# Imported inside functions, where only some calls need it: by these below its layer.
+# Imported inside functions, where only some calls need it, by these below its layer.
 LATE = {
-    "runtime": {"tensorflow", "keras"},  # starts it
-    "workers": {"tensorflow"},  # knows Slurm
-    "checkpoint": {"tensorflow"},  # the one format that only TensorFlow reads
-    "settings": {"yaml"},
-    "manifest": {"filelock"},
-    "run_folder": {"filelock"},
-    "train_config": {"yaml"},
-    "heatmap_plot": {"matplotlib"},
-    "learning_curves": {"matplotlib"},
-    "evaluation": {"sacrebleu"},
-    "validation": {"sacrebleu"},
-    "minimum_risk": {"sacrebleu"},
-    "moses": {"sacremoses"},
-    "subwords": {"subword_nmt"},
-    "tuning": {"sacrebleu", "scipy"},
+    "system.tensorflow_start": {"tensorflow", "keras"},  # starts it
+    "system.cluster": {"tensorflow"},  # knows Slurm
+    "formats.tensorflow_checkpoint": {"tensorflow"},  # the one format that only TensorFlow reads
+    "formats.read_configuration": {"yaml"},
+    "options.config_file": {"yaml"},
+    "prep.folder": {"filelock"},
+    "train.run.folder": {"filelock"},
+    "output.heatmap.picture": {"matplotlib"},
+    "train.run.curves": {"matplotlib"},
+    "score.metric": {"sacrebleu"},
+    "train.validation": {"sacrebleu"},
+    "optimization.minimum_risk": {"sacrebleu"},
+    "text.moses": {"sacremoses"},
+    "text.subwords": {"subword_nmt"},
+    "score.weight_search": {"sacrebleu", "scipy"},
 }
 
 
-def _layers() -> dict[str, int]:
-    rows = re.findall(r"^\| (\d) \w+ \|[^|]*\|([^|]*)\|$", README, re.MULTILINE)
-    pairs = [(m, int(layer)) for layer, names in rows for m in re.findall(r"`(\w+)`", names)]
-    assert len(pairs) == len(dict(pairs)), "a module stands in two layers"
-    return dict(pairs)
+def _modules() -> dict[str, Path]:
+    """Every module by its dotted name below the package; folders are their `__init__`."""
+    modules = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        modules[".".join(parts)] = path
+    return modules
 
 
-LAYERS = _layers()
+MODULES = _modules()
+FILES_OF_ROOMS = [name for name in MODULES if not name.endswith("__init__")]
 
 
-def _imports(module: str):
-    """(top-level name or module of the package, whether of the package, whether in a function)."""
+class Import(NamedTuple):
+    """What a statement imports: a module of the package, or a package from outside."""
+
+    name: str
+    own: bool
+    late: bool  # inside a function, or for type checkers alone
+
+
+def _imports(module: str) -> list[Import]:
     tree = ast.parse(MODULES[module].read_text("utf-8"))
+    here = module.split(".")[:-1]
 
-    def walk(node, late):
+    def own(path: list[str], name: str, late: bool) -> Import:
+        """`from path import name`: the name is a module or stands in one."""
+        for dotted in (".".join([*path, name]), ".".join(path), ".".join([*path, "__init__"])):
+            if dotted in MODULES:
+                return Import(dotted, True, late)
+        raise AssertionError(f"{module} imports {'.'.join([*path, name])}, which is not there")
+
+    def walk(node: ast.AST, late: bool) -> Iterator[Import]:
         for child in ast.iter_child_nodes(node):
             inside = late or isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef))
             if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
                 inside = True
             if isinstance(child, ast.Import):
                 for alias in child.names:
-                    top, _, rest = alias.name.partition(".")
-                    own = top == "cgru_cli"
-                    yield (rest or "__init__") if own else top, own, late
+                    assert not alias.name.startswith("cgru_cli"), f"{module}: import {alias.name}"
+                    yield Import(alias.name.split(".")[0], False, late)
             elif isinstance(child, ast.ImportFrom):
-                name = child.module or ""
-                if child.level == 0 and name.split(".")[0] != "cgru_cli":
-                    yield name.split(".")[0], False, late
+                path = (child.module or "").split(".") if child.module else []
+                if child.level == 0 and path[0] != "cgru_cli":
+                    yield Import(path[0], False, late)
                     continue
-                name = name.removeprefix("cgru_cli").lstrip(".")
-                if name:
-                    yield name, True, late
-                else:  # from . import a, b
-                    for alias in child.names:
-                        yield alias.name if alias.name in MODULES else "__init__", True, late
+                start = here[: len(here) - child.level + 1] if child.level else []
+                path = start + (path if child.level else path[1:])
+                yield from (own(path, alias.name, late) for alias in child.names)
             yield from walk(child, inside)
 
     return list(walk(tree, False))
 
 
-def test_every_module_has_a_layer():
-    assert set(LAYERS) == set(MODULES)
+def _room(module: str) -> str:
+    return module.split(".")[0]
 
 
-@pytest.mark.parametrize("module", MODULES)
+def test_every_folder_has_a_layer():
+    assert {_room(module) for module in MODULES} == set(RANK)
+
+
+@pytest.mark.parametrize("module", FILES_OF_ROOMS)
 def test_imports_go_downwards(module):
-    layer = LAYERS[module]
+    room = _room(module)
     for name, own, late in _imports(module):
-        if own:
-            assert LAYERS[name] <= layer, f"{module} imports {name} from above"
-            above = LAYERS[name] == 2 < layer or LAYERS[name] == 3 < layer
-            assert late or not above, f"{module} imports {name} at start"
+        if not own or name == "__init__":
+            continue
+        above = RANK[_room(name)] > RANK[room]
+        assert not above, f"{module} imports {name}, which is above it"
+        if LAYER[room] == LAYER[_room(name)] == COMMANDS and room != _room(name):
+            assert (module, name) in BETWEEN_COMMANDS, f"{module} imports {name}"
+        heavy = LAYER[room] > LAYER[_room(name)] == COMPUTATION
+        jobs = LAYER[room] > LAYER[_room(name)] == COMMANDS
+        assert late or not (heavy or jobs), f"{module} imports {name} at its top"
 
 
-@pytest.mark.parametrize("module", MODULES)
+@pytest.mark.parametrize("module", FILES_OF_ROOMS)
 def test_imports_from_outside(module):
-    layer = LAYERS[module]
+    layer = LAYER[_room(module)]
     allowed = set().union(*(OUTSIDE[below] for below in range(layer + 1)))
-    if layer > 2:
-        allowed -= OUTSIDE[2]
+    if layer > COMPUTATION:
+        allowed -= OUTSIDE[COMPUTATION]
     for name, own, late in _imports(module):
         if own or name in sys.stdlib_module_names:
             continue
         permitted = allowed | (LATE.get(module, set()) if late else set())
-        permitted |= OUTSIDE[2] if late and layer > 2 else set()
-        assert name in permitted, f"{module} (layer {layer}) imports {name}"
+        permitted |= OUTSIDE[COMPUTATION] if late and layer > COMPUTATION else set()
+        assert name in permitted, f"{module} imports {name}"
 
 
 def test_no_module_needs_itself():
-    needs = {m: {n for n, own, late in _imports(m) if own and not late} for m in MODULES}
+    needs = {m: {i.name for i in _imports(m) if i.own and not i.late} for m in MODULES}
     done: set[str] = set()
     while ready := {m for m in needs if m not in done and needs[m] <= done | {"__init__"}}:
         done |= ready
     assert done == set(MODULES), f"imports in a circle: {sorted(set(MODULES) - done)}"
 
 
+@pytest.mark.parametrize("module", sorted(set(MODULES) - set(FILES_OF_ROOMS) - {"__init__"}))
+def test_a_folder_says_what_is_in_it_and_imports_nothing(module):
+    tree = ast.parse(MODULES[module].read_text("utf-8"))
+    assert ast.get_docstring(tree)
+    assert len(tree.body) == 1
+
+
 @pytest.mark.parametrize("module", MODULES)
 def test_a_module_is_one_concept(module):
-    assert module not in ("utils", "util", "helpers", "helper", "common", "misc")
+    words = {"utils", "util", "helpers", "helper", "common", "misc"}
+    assert not words & set(module.split("."))
     length = len(MODULES[module].read_text("utf-8").splitlines())
     if length > 350:
-        warnings.warn(f"{module}.py has {length} lines: is it one concept?", stacklevel=1)
+        warnings.warn(f"{module} has {length} lines: is it one concept?", stacklevel=1)
     assert length < 520
 
 
@@ -176,7 +226,9 @@ def _load(path):
 def test_convert_imports_no_tensorflow(tmp_path):
     structure = tiny(source_embeddings=(5,))
     model = tmp_path / "model.npz"
-    archive.write_npz(model, random_arrays(structure) | {"decoder_c_tt": np.zeros(1, np.float32)})
+    array_files.write_npz(
+        model, random_arrays(structure) | {"decoder_c_tt": np.zeros(1, np.float32)}
+    )
     names = [f"{side}.json" for side in ("src", "trg")]
     for name, size in zip(names, (7, 6), strict=True):
         words = {word: i for i, word in enumerate(["eos", "UNK", *"abcde"][:size])}
@@ -191,7 +243,7 @@ def test_convert_imports_no_tensorflow(tmp_path):
     ]
     script = (
         "import sys\n"
-        "import cgru_cli.translate\n"
+        "import cgru_cli.translate.job\n"
         "from cgru_cli.cli import main\n"
         f"codes = [main(['convert', *run], standalone_mode=False) for run in {runs!r}]\n"
         "sys.exit('tensorflow' in sys.modules or codes != [None, None, None, 1])\n"

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from models import tiny
 
-from cgru_cli.initialization import SCHEMES, initial_arrays, output_bias
-from cgru_cli.names import parameters
-from cgru_cli.structure import Activation, Bias, Normalization
+from cgru_cli.parameters.initialization import SCHEMES, initial_arrays, output_bias
+from cgru_cli.parameters.names import parameters
+from cgru_cli.parameters.structure import Activation, Bias, Normalization
 
 D, E = 40, 30
 WIDE = {

@@ -8,9 +8,9 @@ import tensorflow as tf
 from ladder_reference import LadderModel
 from models import double_precision, pad_source, pad_target, random_arrays, tiny
 
-from cgru_cli.forced import force_decode
-from cgru_cli.network import Network
-from cgru_cli.structure import Activation, Encoder, Normalization, Type, Unit
+from cgru_cli.network.forced_decoding import force_decode
+from cgru_cli.network.network import Network
+from cgru_cli.parameters.structure import Activation, Encoder, Normalization, Type, Unit
 
 SOURCES = [[3, 1, 4, 1, 5], [], [2, 6]]
 TARGETS = [[2, 3], [5, 1, 4, 2], []]

@@ -13,15 +13,15 @@ import runs
 import tensorflow as tf
 from models import log_probabilities, pad_source, pad_target
 
-from cgru_cli import model_file, model_writer
 from cgru_cli.errors import UsageError
-from cgru_cli.forced import force_decode
-from cgru_cli.network import Network
-from cgru_cli.objective import Examples
-from cgru_cli.starting_model import begin
-from cgru_cli.train_options import TrainOptions
-from cgru_cli.training_setup import training_step
-from cgru_cli.training_texts import Texts
+from cgru_cli.formats import read_model, write_model
+from cgru_cli.network.forced_decoding import force_decode
+from cgru_cli.network.network import Network
+from cgru_cli.optimization.objective import Examples
+from cgru_cli.options.train import TrainOptions
+from cgru_cli.train.builders import training_step
+from cgru_cli.train.starting_model import begin
+from cgru_cli.train.texts import Texts
 
 TYPES = ("lm", "encdec", "seq2seq", "rnnsearch", "cgru")
 CELLS = ("gru", "lstm", "rnn", "relu")
@@ -87,7 +87,7 @@ def test_combinations(data, tmp_path, eagerly, kind, cell):
         first = step.update([[(examples, {})]], 2.0, 0.01)
         state = step.state()
         begun.model.arrays = step.weights()
-        model_writer.write(begun.model, path, "npz", begun.vocabularies, force=True)
+        write_model.write(begun.model, path, "npz", begun.vocabularies, force=True)
         resumed = step_of(begun, given)
         resumed.restore(state)
         found = resumed.state()
@@ -95,7 +95,7 @@ def test_combinations(data, tmp_path, eagerly, kind, cell):
         second = resumed.update([[(examples, {})]], 2.0, 0.01)
         assert first.applied and second.applied and second.cost != first.cost, chosen
 
-        read = model_file.read(str(path))
+        read = read_model.read(str(path))
         assert read.structure == begun.model.structure
         network = Network(read.structure, read.arrays, "float32")
         log_probs = log_probabilities(

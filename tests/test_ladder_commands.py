@@ -7,8 +7,8 @@ import pytest
 import runs
 from commands import in_process
 
-from cgru_cli import model_file
-from cgru_cli.structure import Type
+from cgru_cli.formats import read_model
+from cgru_cli.parameters.structure import Type
 
 CELLS = ("gru", "lstm", "relu")
 ENCODERS = ("alternating", "bidirectional", "bi-unidirectional", "unidirectional", "reversed")
@@ -48,9 +48,9 @@ def test_trains_resumes_and_translates(
     given = [data, "-m", model, *runs.SIZES, *given, "--valid-freq", "0", "--quiet"]
     first = runs.train(*given, "--after", "1u")
     assert first.code == 0, first.messages
-    before = model_file.read(model).arrays
+    before = read_model.read(model).arrays
     assert runs.train(*given, "--after", "2u").code == 0
-    after = model_file.read(model)
+    after = read_model.read(model)
     assert (after.structure.type, after.structure.decoder_depth) == (kind, depth)
     assert any((after.arrays[name] != array).any() for name, array in before.items())
     assert all(np.isfinite(array).all() for array in after.arrays.values())

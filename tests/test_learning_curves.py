@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from cgru_cli import learning_curves
 from cgru_cli.errors import CgruError
+from cgru_cli.train.run import curves
 
 
 def write(path, *entries):
@@ -29,7 +29,7 @@ def test_curves(tmp_path):
     )  # fmt: skip
     with open(records, "a") as file:
         file.write('not JSON\n[]\n{"type": "train"}\n{"type": "train", "upda')
-    found = learning_curves.curves(records)
+    found = curves.curves(records)
     assert found == {
         "cross-entropy": {"training": [(1, 5.0), (2, 4.0), (4, 3.0)], "validation": [(2, 4.5)]},
         "bleu": {"validation": [(2, 10.0), (4, 20.5)]},
@@ -39,28 +39,28 @@ def test_curves(tmp_path):
 
 def test_no_records(tmp_path):
     with pytest.raises(CgruError, match="none: No such file"):
-        learning_curves.curves(tmp_path / "none")
+        curves.curves(tmp_path / "none")
 
 
 def test_pictures(tmp_path):
     pytest.importorskip("matplotlib")
     model = tmp_path / "model.npz"
     records = write(tmp_path / "r", *(train(n, 9 / n) for n in range(1, 60)), valid(30, 1, "chrf"))
-    learning_curves.draw(records, model)
+    curves.draw(records, model)
     assert (tmp_path / "model.npz.png").read_bytes().startswith(b"\x89PNG")
     picture = (tmp_path / "model.npz.svg").read_text()
     assert "chrF" in picture or "<path" in picture
-    learning_curves.draw(records, model)
+    curves.draw(records, model)
     assert (tmp_path / "model.npz.svg").read_text().count("<svg") == 1
 
 
 def test_nothing_to_draw(tmp_path):
     pytest.importorskip("matplotlib")
-    learning_curves.draw(write(tmp_path / "r"), tmp_path / "model.npz")
+    curves.draw(write(tmp_path / "r"), tmp_path / "model.npz")
     assert [path.name for path in tmp_path.iterdir()] == ["r"]
 
 
 def test_not_installed(monkeypatch):
-    monkeypatch.setattr(learning_curves.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(curves.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(CgruError, match=r"--plot needs matplotlib: pip install 'cgru\[plot\]'"):
-        learning_curves.check_installed()
+        curves.check_installed()

@@ -3,8 +3,8 @@
 import pytest
 
 from cgru_cli.errors import UsageError
-from cgru_cli.learning_rate import Schedule
-from cgru_cli.progress import Frequency, Progress
+from cgru_cli.train.run.learning_rate import Schedule
+from cgru_cli.train.run.progress import Frequency, Progress
 
 
 def rates(schedule, unit, points):

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cgru_cli.errors import CgruError
-from cgru_cli.legacy_pickle import load
+from cgru_cli.formats.pickles import load
 
 SHARED = Path(os.environ.get("CGRU_SHARED") or Path(__file__).resolve().parents[2] / "shared")
 

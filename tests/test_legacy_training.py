@@ -14,17 +14,17 @@ import pytest
 from models import Case, forced_scores, pad_source, pad_target, tiny
 from test_model_file import nmtpy
 
-from cgru_cli import model_file, model_vocabularies, model_writer
 from cgru_cli.cli import main
-from cgru_cli.initialization import initial_arrays
-from cgru_cli.model import RecurrentModel
-from cgru_cli.moses import Tokenizer
-from cgru_cli.network import Network
-from cgru_cli.objective import Examples
-from cgru_cli.optimizers import optimizer
-from cgru_cli.structure import Normalization
-from cgru_cli.subwords import Codes
-from cgru_cli.training_step import Regularization, TrainingStep
+from cgru_cli.formats import model_vocabularies, read_model, write_model
+from cgru_cli.network.keras_model import RecurrentModel
+from cgru_cli.network.network import Network
+from cgru_cli.optimization.objective import Examples
+from cgru_cli.optimization.optimizers import optimizer
+from cgru_cli.optimization.step import Regularization, TrainingStep
+from cgru_cli.parameters.initialization import initial_arrays
+from cgru_cli.parameters.structure import Normalization
+from cgru_cli.text.moses import Tokenizer
+from cgru_cli.text.subwords import Codes
 
 LEGACY = {
     "Nematus-Theano": "a-shallow/model.npz",
@@ -58,10 +58,10 @@ def legacy_step(structure):
 
 def as_dialect(dialect, path, vocabularies, folder):
     """The model's file, written in the dialect where no reference case is."""
-    model = model_file.read(path)
+    model = read_model.read(path)
     if dialect == "DL4MT":
         path = folder / "model.npz"
-        model_writer.write(model, path, "dl4mt", model_vocabularies.find(model, vocabularies))
+        write_model.write(model, path, "dl4mt", model_vocabularies.find(model, vocabularies))
     elif dialect == "nmtpy":
         path = folder / "model.npz"
         np.savez(path, **nmtpy(model.structure, model.arrays))
@@ -116,9 +116,9 @@ def test_marian_scores_a_trained_model_alike(tmp_path):
     costs = [step.update([[(batch, {})]], 6.0, 0.02).cost for _ in range(25)]
     assert costs[-1] < 0.8 * costs[0]
 
-    model = model_file.Model(tmp_path / "x", structure, step.weights(), "nematus")
+    model = read_model.Model(tmp_path / "x", structure, step.weights(), "nematus")
     model.settings.vocabularies = ["src.json", "trg.json"]
-    model_writer.write(model, tmp_path / "model.npz", "npz")
+    write_model.write(model, tmp_path / "model.npz", "npz")
     (tmp_path / "marian").mkdir()
     converted = tmp_path / "marian" / "model.npz"
     command = ["convert", str(tmp_path / "model.npz"), str(converted), "--to", "marian-nematus"]
@@ -127,7 +127,7 @@ def test_marian_scores_a_trained_model_alike(tmp_path):
     for side, lines in (("src", sources), ("trg", targets)):
         text = "".join(" ".join(words[i] for i in line) + "\n" for line in lines)
         (tmp_path / side).write_text(text)
-    vocabularies = [str(v.path) for v in model_vocabularies.find(model_file.read(converted))]
+    vocabularies = [str(v.path) for v in model_vocabularies.find(read_model.read(converted))]
     subprocess.run(
         [str(Path(sys.executable).with_name("pymarian")), "score", "-m", str(converted),
          "-v", *vocabularies, "-t", str(tmp_path / "src"), str(tmp_path / "trg"),

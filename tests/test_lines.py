@@ -13,10 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cgru_cli import lines as module
 from cgru_cli.errors import CgruError, UsageError
-from cgru_cli.lines import LineReader, LineWriter, OutputClosed, check_distinct, tokens
-from cgru_cli.windows import windows
+from cgru_cli.system import lines as module
+from cgru_cli.system.lines import LineReader, LineWriter, OutputClosed, check_distinct, tokens
+from cgru_cli.system.windows import windows
 
 fast = settings(
     deadline=None,
@@ -336,7 +336,7 @@ def test_check_distinct(tmp_path):
     check_distinct([tmp_path / "missing"], tmp_path / "a")
     check_distinct(["/dev/null"], "/dev/null")
     check_distinct([tmp_path / "a"], None)
-    code = "import sys; from cgru_cli import lines; lines.check_distinct(sys.argv[1:], None)"
+    code = "import sys; from cgru_cli.system import lines; lines.check_distinct(sys.argv[1:], None)"
     with open(tmp_path / "a", "ab") as same:
         command = [sys.executable, "-c", code, tmp_path / "a"]
         done = subprocess.run(command, stdout=same, stderr=subprocess.PIPE)

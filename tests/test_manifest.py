@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cgru_cli import manifest
 from cgru_cli.errors import CgruError
-from cgru_cli.manifest import Folder, difference, write_json, writes
+from cgru_cli.prep import folder as manifest
+from cgru_cli.prep.folder import Folder, difference, write_json, writes
 
 VERSIONS = {"cgru": "1"}
 

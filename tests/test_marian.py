@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from cases import fixture_path
 
-from cgru_cli import model_vocabularies, model_writer
-from cgru_cli.model_file import read
-from cgru_cli.settings import from_marian, parse_yaml
+from cgru_cli.formats import model_vocabularies, write_model
+from cgru_cli.formats.read_configuration import from_marian, parse_yaml
+from cgru_cli.formats.read_model import read
 
 pytest.importorskip("pymarian")
 
@@ -36,7 +36,7 @@ def decode(folder, name, to, options):
     """Marian's n-best lists from a model converted to one of its types."""
     model = read(fixture_path(f"{name}/model.npz"))
     out = folder / "model.npz"
-    model_writer.write(model, out, to, model_vocabularies.find(model))
+    write_model.write(model, out, to, model_vocabularies.find(model))
     told = parse_yaml((folder / "model.npz.decoder.yml").read_bytes(), "decoder.yml")
     vocabularies = [str(folder / v) for v in from_marian(told, "decoder.yml").vocabularies]
     program = Path(sys.executable).with_name("pymarian")

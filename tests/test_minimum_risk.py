@@ -6,15 +6,15 @@ import runs
 import tensorflow as tf
 from models import double_precision, log_probabilities, pad_source, pad_target, random_arrays, tiny
 
-from cgru_cli import model_file
-from cgru_cli.batching import Batch
-from cgru_cli.forced import force_decode
-from cgru_cli.minimum_risk import MinimumRisk, Sampler, loss
-from cgru_cli.model import RecurrentModel
-from cgru_cli.network import Network
-from cgru_cli.objective import Candidates, Examples, ExpectedRisk
-from cgru_cli.training_data import Example
-from cgru_cli.vocabulary import Vocabulary
+from cgru_cli.corpus.batches import Batch
+from cgru_cli.formats import read_model
+from cgru_cli.network.forced_decoding import force_decode
+from cgru_cli.network.keras_model import RecurrentModel
+from cgru_cli.network.network import Network
+from cgru_cli.optimization.minimum_risk import MinimumRisk, Sampler, loss
+from cgru_cli.optimization.objective import Candidates, Examples, ExpectedRisk
+from cgru_cli.text.vocabulary import Vocabulary
+from cgru_cli.train.examples import Example
 
 STRUCTURE = tiny()
 SOURCES = [[(1,), (2,)], [(3,)]]
@@ -178,7 +178,7 @@ def test_a_run_resumes_exactly(data, tmp_path):
     assert runs.train(data, "-m", whole, *GIVEN, "--after", "5u").code == 0
     for after in ("2u", "5u"):
         assert runs.train(data, "-m", parts, *GIVEN, "--after", after).code == 0
-    one, other = (model_file.read(path).arrays for path in (whole, parts))
+    one, other = (read_model.read(path).arrays for path in (whole, parts))
     assert all(np.array_equal(array, other[name]) for name, array in one.items())
     assert {record["cost_type"] for record in runs.records(whole, "train")} == {"risk"}
 

@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 from cases import FIXTURES, SHARED, fixture_path, need, random_arrays, small_structure
 
-from cgru_cli import legacy_pickle, model_writer
 from cgru_cli.cli import main
-from cgru_cli.convert import verify
+from cgru_cli.convert.job import verify
 from cgru_cli.errors import CgruError
-from cgru_cli.model_file import Model, read
-from cgru_cli.names import parameters
-from cgru_cli.parameter import Dialect
-from cgru_cli.settings import from_marian, from_nematus, parse_yaml, read_json
-from cgru_cli.structure import Bias, Normalization
+from cgru_cli.formats import pickles, write_model
+from cgru_cli.formats.read_configuration import from_marian, from_nematus, parse_yaml, read_json
+from cgru_cli.formats.read_model import Model, read
+from cgru_cli.parameters.names import parameters
+from cgru_cli.parameters.parameter import Dialect
+from cgru_cli.parameters.structure import Bias, Normalization
 
 
 def npz(path, arrays):
@@ -69,7 +69,7 @@ def test_no_model_at_all(tmp_path):
 @pytest.mark.parametrize("suffix", ["npz", "h5"])
 def test_truncated_anywhere(tmp_path, arrays, suffix):
     model = Model(tmp_path / "x", small_structure(), arrays, "nematus")
-    model_writer.write(model, tmp_path / f"whole.{suffix}", suffix)
+    write_model.write(model, tmp_path / f"whole.{suffix}", suffix)
     whole = (tmp_path / f"whole.{suffix}").read_bytes()
     for part in (1, 9, 100, len(whole) // 3, len(whole) // 2, len(whole) - 30, len(whole) - 1):
         file = tmp_path / f"part{part}.{suffix}"
@@ -81,7 +81,7 @@ def test_damaged_bytes_never_give_a_traceback(tmp_path, arrays):
     model = Model(tmp_path / "x", small_structure(), arrays, "nematus")
     generator = np.random.default_rng(0)
     for suffix in ("npz", "h5"):
-        model_writer.write(model, tmp_path / f"whole.{suffix}", suffix)
+        write_model.write(model, tmp_path / f"whole.{suffix}", suffix)
         whole = (tmp_path / f"whole.{suffix}").read_bytes()
         for place in generator.integers(0, len(whole), 60):
             damaged = bytearray(whole)
@@ -219,7 +219,7 @@ def test_configuration_that_is_none(tmp_path, arrays, content):
 
 def test_own_structure_with_absurd_numbers(tmp_path, arrays):
     model = Model(tmp_path / "x", small_structure(), arrays, "nematus")
-    model_writer.write(model, tmp_path / "model.npz", "npz")
+    write_model.write(model, tmp_path / "model.npz", "npz")
     file = tmp_path / "model.npz.json"
     values = json.loads(file.read_text())
     for name, value in (("encoder_depth", 10**9), ("state", -4), ("state", "4"), ("mixture", 0)):
@@ -241,7 +241,7 @@ def test_hdf5_of_another_kind(tmp_path, arrays):
     ):
         path = tmp_path / "model.h5"
         path.unlink(missing_ok=True)
-        model_writer.write(model, path, "h5")
+        write_model.write(model, path, "h5")
         with h5py.File(path, "a") as file:
             change(file)
         refused(tmp_path, path, "Wemb_dec" if name.startswith("decoder") else name)
@@ -318,7 +318,7 @@ def test_legacy_configurations(name):
 
 def test_legacy_options_pickle():
     file = need(SHARED / "legacy/dl4mt-pickles/zhouh.model_hal.npz.pkl")
-    settings = from_nematus(legacy_pickle.load(file, "model options"), str(file))
+    settings = from_nematus(pickles.load(file, "model options"), str(file))
     assert settings.structure["state"] == 1000 and settings.structure["target_embedding"] == 600
     assert not settings.unsupported and "old_dropout" not in settings.structure
 

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from cases import FIXTURES, fixture_path, random_arrays, small_structure
 
-from cgru_cli import legacy_pickle, model_vocabularies, model_writer
-from cgru_cli.capabilities import cannot_hold
-from cgru_cli.configurations import as_pickle
-from cgru_cli.convert import verify
+from cgru_cli.convert.job import verify
 from cgru_cli.errors import CgruError, UsageError
-from cgru_cli.model_file import MARIAN_YAML, Model, read
-from cgru_cli.options import TO
-from cgru_cli.structure import Activation, Bias, Dropout, Encoder, Normalization
-from cgru_cli.vocabulary import Vocabulary
-from cgru_cli.vocabulary_files import read_vocabulary
+from cgru_cli.formats import model_vocabularies, pickles, write_model
+from cgru_cli.formats.capabilities import cannot_hold
+from cgru_cli.formats.read_model import MARIAN_YAML, Model, read
+from cgru_cli.formats.vocabulary_files import read_vocabulary
+from cgru_cli.formats.write_configuration import as_pickle
+from cgru_cli.options.flags import TO
+from cgru_cli.parameters.structure import Activation, Bias, Dropout, Encoder, Normalization
+from cgru_cli.text.vocabulary import Vocabulary
 
 # The reference cases that can be computed, and the formats (beside npz and h5) that hold each.
 ALL = {"dl4mt", "nematus", "nematus-tf", "marian-amun", "marian-nematus", "marian-s2s"}
@@ -78,7 +78,7 @@ def test_every_format_that_holds_a_model_gives_it_back(name, tmp_path):
     fixture_path(name.split("/")[0])
     model = read(FIXTURES / name)
     vocabularies = vocabularies_of(model)
-    model_writer.write(model, tmp_path / "model.h5", "h5", vocabularies)
+    write_model.write(model, tmp_path / "model.h5", "h5", vocabularies)
     through_h5 = read(tmp_path / "model.h5")
     verify(model, through_h5)
     assert through_h5.program == model.program
@@ -88,12 +88,12 @@ def test_every_format_that_holds_a_model_gives_it_back(name, tmp_path):
         path = target(tmp_path, to)
         if to not in {*HOLDERS[name], "npz", "h5"}:
             with pytest.raises(CgruError, match="cannot be written as") as refused:
-                model_writer.write(through_h5, path, to)
+                write_model.write(through_h5, path, to)
             assert all(text in str(refused.value) for text in lost) and lost
             assert not list(path.parent.iterdir())
             continue
         assert not lost
-        model_writer.write(through_h5, path, to, vocabularies_of(through_h5))
+        write_model.write(through_h5, path, to, vocabularies_of(through_h5))
         if to not in ("npz", "h5"):
             without_own_words(path)
         again = read(path)
@@ -101,7 +101,7 @@ def test_every_format_that_holds_a_model_gives_it_back(name, tmp_path):
         if vocabularies:
             found = [v.fingerprint for v in model_vocabularies.find(again)]
             assert found == [v.fingerprint for v in vocabularies]
-        model_writer.write(again, path.parent / "back.npz", "npz")
+        write_model.write(again, path.parent / "back.npz", "npz")
         verify(model, read(path.parent / "back.npz"))
 
 
@@ -109,10 +109,10 @@ def test_every_format_that_holds_a_model_gives_it_back(name, tmp_path):
 def test_marian_files_are_the_same_after_npz_and_h5(name, tmp_path):
     path = fixture_path(name)
     original = read(path)
-    model_writer.write(original, tmp_path / "one.npz", "npz")
-    model_writer.write(read(tmp_path / "one.npz"), tmp_path / "two.h5", "h5")
+    write_model.write(original, tmp_path / "one.npz", "npz")
+    write_model.write(read(tmp_path / "one.npz"), tmp_path / "two.h5", "h5")
     to = original.program
-    model_writer.write(read(tmp_path / "two.h5"), target(tmp_path, to), to)
+    write_model.write(read(tmp_path / "two.h5"), target(tmp_path, to), to)
     with np.load(path) as before, np.load(target(tmp_path, to)) as after:
         names = set(before.files) - {"history_errs", "uidx"}
         assert names == set(after.files)
@@ -128,7 +128,7 @@ def test_marian_files_are_the_same_after_npz_and_h5(name, tmp_path):
 def test_marian_form(to, tmp_path):
     model = make(small_structure())
     path = target(tmp_path, to)
-    model_writer.write(model, path, to)
+    write_model.write(model, path, to)
     with np.load(path) as stored:
         yaml = stored[MARIAN_YAML]
         assert yaml.dtype == np.int8 and yaml[-1] == 0 and yaml.size % 256 == 0
@@ -189,7 +189,7 @@ def test_structures_without_a_reference_case(name, tmp_path):
             assert cannot_hold(model.structure, to), to
             continue
         assert not cannot_hold(model.structure, to), to
-        model_writer.write(model, path, to)
+        write_model.write(model, path, to)
         if to not in ("npz", "h5"):
             without_own_words(path)
         verify(model, read(path))
@@ -197,12 +197,12 @@ def test_structures_without_a_reference_case(name, tmp_path):
 
 def test_npz_that_nematus_would_compute_otherwise_is_not_in_its_terms(tmp_path):
     model = make(small_structure(decoder_depth=2, bias=Bias.NEMATUS_TF))
-    model_writer.write(model, tmp_path / "model.npz", "npz")
+    write_model.write(model, tmp_path / "model.npz", "npz")
     assert set(json.loads((tmp_path / "model.npz.json").read_text())) == {"cgru"}
 
 
 def test_deep_theano_models_are_described_to_nematus_tf_in_theano_terms(tmp_path):
-    model_writer.write(make(small_structure(**DEEP)), tmp_path / "model-1", "nematus-tf")
+    write_model.write(make(small_structure(**DEEP)), tmp_path / "model-1", "nematus-tf")
     values = json.loads((tmp_path / "model-1.json").read_text())
     assert "embedding_size" not in values and values["model_version"] == 0.2
 
@@ -213,7 +213,7 @@ def test_decoding_and_original_bias_of_the_attention_are_kept(tmp_path):
     model.settings.right_left = True
     model.inert["decoder_c_tt"] = np.array([3], dtype=np.int64)
     for to in ("npz", "h5"):
-        model_writer.write(model, target(tmp_path, to), to)
+        write_model.write(model, target(tmp_path, to), to)
         again = read(target(tmp_path, to))
         settings = again.settings
         assert (settings.beam_size, settings.normalize, settings.right_left) == (7, 0.6, True)
@@ -228,7 +228,7 @@ def test_dl4mt_options_are_a_python_2_pickle(tmp_path):
     vocabulary_path.write_text(json.dumps({w: i for i, w in enumerate(words)}))
     vocabulary = read_vocabulary(vocabulary_path)
     path = target(tmp_path, "dl4mt")
-    model_writer.write(model, path, "dl4mt", [vocabulary, vocabulary])
+    write_model.write(model, path, "dl4mt", [vocabulary, vocabulary])
     options = pickle.loads((path.parent / "model.npz.pkl").read_bytes(), encoding="ascii")
     assert options["dim_word"] == 6 and options["dictionaries"] == ["words.pkl"] * 2
     pickled = pickle.loads((path.parent / "words.pkl").read_bytes(), encoding="bytes")
@@ -238,7 +238,7 @@ def test_dl4mt_options_are_a_python_2_pickle(tmp_path):
 
 @pytest.mark.parametrize("value", [None, True, 5, -1.5, "ä'\"\n", [1, ["x"]], {"a": {"b": 2}}])
 def test_pickles_are_read_back(value):
-    assert legacy_pickle.load(as_pickle(value), "test") == value
+    assert pickles.load(as_pickle(value), "test") == value
 
 
 def test_marian_vocabularies_are_rewritten_where_marian_needs_it(tmp_path):
@@ -249,7 +249,7 @@ def test_marian_vocabularies_are_rewritten_where_marian_needs_it(tmp_path):
     plain.write_text(json.dumps({"eos": 0, "UNK": 1, "word": 2}))
     vocabularies = [read_vocabulary(odd), read_vocabulary(plain)]
     path = target(tmp_path, "marian-amun")
-    model_writer.write(model, path, "marian-amun", vocabularies)
+    write_model.write(model, path, "marian-amun", vocabularies)
     assert (path.parent / "plain.json").read_bytes() == plain.read_bytes()
     rewritten = read_vocabulary(path.parent / "odd.yml")
     assert (rewritten.words[0], rewritten.words[2]) == ("</s>", "<unk>")
@@ -262,7 +262,7 @@ def test_vocabularies_of_one_name_do_not_overwrite_each_other(tmp_path):
         (tmp_path / side / "vocab.json").write_text(json.dumps({"eos": 0, "UNK": 1, side: 2}))
     both = [read_vocabulary(tmp_path / side / "vocab.json") for side in ("a", "b")]
     path = target(tmp_path, "npz")
-    model_writer.write(make(small_structure()), path, "npz", both)
+    write_model.write(make(small_structure()), path, "npz", both)
     found = model_vocabularies.find(read(path))
     assert [v.words[2] for v in found] == ["a", "b"]
 
@@ -271,28 +271,28 @@ def test_nothing_is_overwritten_without_force(tmp_path):
     model = make(small_structure())
     other = make(small_structure(normalization=Normalization.NEMATUS))
     path = tmp_path / "model.npz"
-    model_writer.write(model, path, "nematus")
+    write_model.write(model, path, "nematus")
     before = path.read_bytes()
     for to in ("npz", "nematus", "marian-nematus"):
         with pytest.raises(CgruError, match="exists; --force"):
-            model_writer.write(other, path, to)
+            write_model.write(other, path, to)
     assert path.read_bytes() == before
     vocabulary = Vocabulary({"eos": 0, "UNK": 1}, tmp_path / "v.json")
     (tmp_path / "v.json").write_text('{"eos": 0, "UNK": 1}')
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "v.json").write_text('{"eos": 0, "UNK": 1, "else": 2}')
     with pytest.raises(CgruError, match="is another vocabulary"):
-        model_writer.write(model, tmp_path / "out" / "m.npz", "npz", [vocabulary, vocabulary])
+        write_model.write(model, tmp_path / "out" / "m.npz", "npz", [vocabulary, vocabulary])
     assert not (tmp_path / "out" / "m.npz").exists()
 
 
 def test_configuration_of_a_replaced_model_does_not_stay(tmp_path):
     path = tmp_path / "model.npz"
-    model_writer.write(make(small_structure(old_dropout=Dropout(readout=0.5))), path, "npz")
+    write_model.write(make(small_structure(old_dropout=Dropout(readout=0.5))), path, "npz")
     model = make(small_structure())
-    model_writer.write(model, path, "marian-amun", force=True)
+    write_model.write(model, path, "marian-amun", force=True)
     verify(model, read(path))
-    model_writer.write(model, path, "nematus", force=True)
+    write_model.write(model, path, "nematus", force=True)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["model.npz", "model.npz.json"]
 
 
@@ -303,20 +303,20 @@ def test_preprocessing_goes_along(to, tmp_path):
     beside.write_text("of another model")
     model = make(small_structure(), path=tmp_path / "in.npz")
     with pytest.raises(CgruError, match=r"preprocess.json: exists; --force"):
-        model_writer.write(model, path, to)
+        write_model.write(model, path, to)
     assert [file.name for file in path.parent.iterdir()] == [beside.name]
-    model_writer.write(model, path, to, force=True)
+    write_model.write(model, path, to, force=True)
     assert not beside.exists()
     content = b'{"format": "cgru-preprocess", "text": "\xc3\xa4"}\n'
     (tmp_path / "in.npz.preprocess.json").write_bytes(content)
-    model_writer.write(model, path, to, force=True)
+    write_model.write(model, path, to, force=True)
     assert beside.read_bytes() == content
     verify(model, read(path))
     before = {file: file.read_bytes() for file in path.parent.iterdir()}
     (tmp_path / "in.npz.preprocess.json").unlink()
     (tmp_path / "in.npz.preprocess.json").mkdir()
     with pytest.raises(CgruError, match=r"in.npz.preprocess.json: cannot be read"):
-        model_writer.write(model, path, to, force=True)
+        write_model.write(model, path, to, force=True)
     assert {file: file.read_bytes() for file in path.parent.iterdir()} == before
 
 
@@ -324,26 +324,26 @@ def test_paths_that_do_not_fit(tmp_path):
     model = make(small_structure())
     for path, to in (("m.h5", "npz"), ("m", "nematus"), ("m.npz", "h5"), ("m.npz", "nematus-tf")):
         with pytest.raises(UsageError):
-            model_writer.write(model, tmp_path / path, to)
+            write_model.write(model, tmp_path / path, to)
     for to in ("npz", "h5", "nematus-tf"):
         with pytest.raises(CgruError, match="cannot be written"):
-            model_writer.write(model, tmp_path / "nowhere" / FILE.get(to, "model.npz"), to)
+            write_model.write(model, tmp_path / "nowhere" / FILE.get(to, "model.npz"), to)
     assert not list(tmp_path.iterdir())
 
 
 def test_a_model_is_not_written_over_itself(tmp_path):
     path = tmp_path / "model.npz"
-    model_writer.write(make(small_structure()), path, "npz")
+    write_model.write(make(small_structure()), path, "npz")
     before = path.read_bytes()
     (tmp_path / "link.npz").symlink_to(path)
     for out in (path, tmp_path / "link.npz"):
         with pytest.raises(CgruError, match="same file"):
-            model_writer.write(read(path), out, "nematus", force=True)
+            write_model.write(read(path), out, "nematus", force=True)
     assert path.read_bytes() == before
 
 
 def test_equal_models_give_equal_files(tmp_path):
     model = make(small_structure(**DEEP))
     for name in ("a.npz", "b.npz"):
-        model_writer.write(dataclasses.replace(model), tmp_path / name, "npz")
+        write_model.write(dataclasses.replace(model), tmp_path / name, "npz")
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()

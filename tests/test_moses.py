@@ -12,13 +12,7 @@ from cgru_cli.errors import CgruError
 
 pytest.importorskip("sacremoses")
 
-from cgru_cli.moses import (
-    CaseModel,
-    PunctuationNormalizer,
-    Tokenizer,
-    Truecaser,
-    sacremoses,
-)
+from cgru_cli.text.moses import CaseModel, PunctuationNormalizer, Tokenizer, Truecaser, sacremoses
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), max_size=30)
 PLAIN = st.lists(st.text(st.sampled_from("abcxyzäé"), min_size=1, max_size=6), max_size=8)

@@ -8,9 +8,17 @@ import pytest
 from hypothesis import given, settings
 from models import structures, tiny
 
-from cgru_cli.names import INERT, is_training_array, parameters
-from cgru_cli.parameter import MARIAN, Dialect
-from cgru_cli.structure import Activation, Bias, Dropout, Encoder, Normalization, Type, Unit
+from cgru_cli.parameters.names import INERT, is_training_array, parameters
+from cgru_cli.parameters.parameter import MARIAN, Dialect
+from cgru_cli.parameters.structure import (
+    Activation,
+    Bias,
+    Dropout,
+    Encoder,
+    Normalization,
+    Type,
+    Unit,
+)
 
 PLAIN = {
     "Wemb": (7, 4), "Wemb_dec": (6, 5),

@@ -24,11 +24,11 @@ from models import (
 )
 
 from cgru_cli.errors import CgruError
-from cgru_cli.forced import force_decode
-from cgru_cli.model import RecurrentModel
-from cgru_cli.model_file import read
-from cgru_cli.network import Network
-from cgru_cli.structure import Bias, Dropout, Encoder, Normalization
+from cgru_cli.formats.read_model import read
+from cgru_cli.network.forced_decoding import force_decode
+from cgru_cli.network.keras_model import RecurrentModel
+from cgru_cli.network.network import Network
+from cgru_cli.parameters.structure import Bias, Dropout, Encoder, Normalization
 
 NEMATUS, MARIAN = 1e-4, 2e-4  # nats; above 10 nats relative to every 10
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cgru_cli.number_files import Numbers, mapped
+from cgru_cli.corpus.number_files import Numbers, mapped
 
 
 def written(path, dtype, *chunks):

@@ -16,11 +16,11 @@ from models import (
     tiny,
 )
 
-from cgru_cli.dropout import Rates, masks
-from cgru_cli.forced import force_decode
-from cgru_cli.guided_attention import Guide, attention_costs
-from cgru_cli.network import Network
-from cgru_cli.objective import CrossEntropy, Examples, word_costs
+from cgru_cli.corpus.dropout import Rates, masks
+from cgru_cli.network.forced_decoding import force_decode
+from cgru_cli.network.network import Network
+from cgru_cli.optimization.guided_attention import Guide, attention_costs
+from cgru_cli.optimization.objective import CrossEntropy, Examples, word_costs
 
 SCALES = (1e-3, 1.0, 30.0, 1e4)
 SMOOTHINGS = (0.0, 0.1, 0.5, 0.9)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from cgru_cli.errors import UsageError
-from cgru_cli.optimizers import PARAMETERS, optimizer
+from cgru_cli.optimization.optimizers import PARAMETERS, optimizer
 
 RATE = 0.1
 START = np.array([[0.5, -1.0, 2.0], [0.0, 3.0, -0.25]])

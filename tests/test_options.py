@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cgru_cli.cli import main
 from cgru_cli.errors import UsageError
-from cgru_cli.options import (
+from cgru_cli.options.flags import (
     REFUSED_BY_TRANSLATE,
     ConvertOptions,
     TranslateOptions,

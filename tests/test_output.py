@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cgru_cli.errors import UsageError
-from cgru_cli.output import Hypothesis, Layout
-from cgru_cli.postprocess import join_bpe
+from cgru_cli.output.layout import Hypothesis, Layout
+from cgru_cli.text.unknown_words import join_bpe
 
 SHARED = Path(os.environ.get("CGRU_SHARED") or Path(__file__).resolve().parents[2] / "shared")
 FIXTURES = SHARED / "fixtures"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cgru_cli.errors import CgruError
-from cgru_cli.parallel import Workers
+from cgru_cli.system.process_pool import Workers
 
 
 def adder(number):
@@ -51,7 +51,7 @@ def test_chunks_are_read_no_further_than_needed():
 def test_workers_end_with_a_killed_parent():
     script = (
         "import os, signal\n"
-        "from cgru_cli.parallel import Workers\n"
+        "from cgru_cli.system.process_pool import Workers\n"
         "if __name__ == '__main__':\n"
         "    workers = Workers(2)\n"
         "    pool = workers._started()\n"

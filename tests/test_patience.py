@@ -6,7 +6,7 @@ import math
 import pytest
 
 from cgru_cli.errors import CgruError, UsageError
-from cgru_cli.patience import LOWER_IS_BETTER, Patience, Record
+from cgru_cli.train.run.patience import LOWER_IS_BETTER, Patience, Record
 
 
 def follow(patience, metric, values):

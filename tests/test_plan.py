@@ -3,8 +3,8 @@
 import pytest
 
 from cgru_cli.errors import CgruError, UsageError
-from cgru_cli.options import TranslateOptions
-from cgru_cli.plan import with_configuration
+from cgru_cli.options.flags import TranslateOptions
+from cgru_cli.translate.plan import with_configuration
 
 
 def configured(tmp_path, text, **options):

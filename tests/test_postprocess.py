@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cgru_cli.errors import CgruError
-from cgru_cli.postprocess import join_bpe, read_lexicon, replace_unknown
+from cgru_cli.text.unknown_words import join_bpe, read_lexicon, replace_unknown
 
 # Source a b </s>, target UNK x UNK </s>; EOS has the highest weight in the first row.
 ALIGNMENT = np.array(

@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from cgru_cli import prep
 from cgru_cli.errors import CgruError, UsageError
-from cgru_cli.prep_options import PrepOptions
-from cgru_cli.preprocessing import Preprocessing
-from cgru_cli.vocabulary_files import read_vocabulary
+from cgru_cli.formats.vocabulary_files import read_vocabulary
+from cgru_cli.options.prep import PrepOptions
+from cgru_cli.prep import job as prep
+from cgru_cli.text.pipeline import Preprocessing
 
 CHANCE = random.Random(5)
 EN = ["the", "a", "cat", "dog", "house", "tree", "sees", "has", "loves", "old", "new", "red"]
@@ -232,7 +232,7 @@ def test_legacy_codes_are_applied(job, tmp_path):
 
 @pytest.mark.parametrize("options", [{}, NAMES["codes"][0]], ids=["spm", "codes"])
 def test_the_number_of_jobs_changes_nothing(job, text, tmp_path, monkeypatch, options):
-    monkeypatch.setattr("cgru_cli.raw_text.LINES", 40)
+    monkeypatch.setattr("cgru_cli.prep.raw_text.LINES", 40)
     one, two = (job(tmp_path / str(n), jobs=n, **options) for n in (1, 2))
     assert hashes(one) == hashes(two)
 
@@ -451,7 +451,7 @@ def test_a_full_disk_leaves_what_was_done(job, tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("cgru_cli.prep.WordCounts", full)
+        patch.setattr("cgru_cli.prep.job.WordCounts", full)
         with pytest.raises(CgruError, match="cannot be written: No space left"):
             job()
     assert not (tmp_path / "out/train.src").exists()
@@ -538,7 +538,7 @@ def test_a_filter_answers_a_lone_line_at_once(job):
 
 
 def test_no_tensorflow():
-    script = "import sys, cgru_cli.prep; sys.exit('tensorflow' in sys.modules)"
+    script = "import sys, cgru_cli.prep.job; sys.exit('tensorflow' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script]).returncode == 0
 
 

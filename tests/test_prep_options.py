@@ -6,9 +6,9 @@ import click
 import pytest
 
 from cgru_cli.cli import main
-from cgru_cli.options import statements
-from cgru_cli.prep_options import SUBWORDS, UNICODE, PrepOptions
-from cgru_cli.preprocessing import Settings
+from cgru_cli.options.flags import statements
+from cgru_cli.options.prep import SUBWORDS, UNICODE, PrepOptions
+from cgru_cli.text.pipeline import Settings
 
 
 def parsed(*arguments):

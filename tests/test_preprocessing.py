@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cgru_cli.errors import CgruError
-from cgru_cli.moses import CaseModel
-from cgru_cli.preprocessing import Preprocessing, Settings
-from cgru_cli.subwords import Codes, Pieces, check_codes, learn_codes, learn_pieces
+from cgru_cli.text.moses import CaseModel
+from cgru_cli.text.pipeline import Preprocessing, Settings
+from cgru_cli.text.subwords import Codes, Pieces, check_codes, learn_codes, learn_pieces
 
 TEXT = [
     "the cat sat on the mat .",

@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from cgru_cli.product import Product, at_once
+from cgru_cli.network.products import Product, at_once
 
 
 def layer(x, matrix, bias):

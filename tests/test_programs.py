@@ -5,8 +5,8 @@ from typing import get_args
 
 import pytest
 
-from cgru_cli.output import Program as Layout
-from cgru_cli.programs import COMPAT, PROGRAMS, marian_limit, of_model
+from cgru_cli.options.programs import COMPAT, PROGRAMS, marian_limit, of_model
+from cgru_cli.output.layout import Program as Layout
 
 
 def test_every_compatible_program_is_described():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cgru_cli.errors import CgruError, UsageError
-from cgru_cli.progress import Frequency, Progress
+from cgru_cli.train.run.progress import Frequency, Progress
 
 
 @pytest.mark.parametrize(

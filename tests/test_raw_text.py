@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cgru_cli import raw_text
 from cgru_cli.errors import CgruError
+from cgru_cli.prep import raw_text
 
 BOM = b"\xef\xbb\xbf"
 PARTS = st.sampled_from([b"\n", b"\r", b"\x00", b"\x0b", b"\xff", b"\xc2\x85", BOM, b"a", b"bc "])

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 import sacrebleu
 
-from cgru_cli.initialization import initial_arrays
-from cgru_cli.structure_options import new_structure
-from cgru_cli.train_config import read
-from cgru_cli.train_options import TrainOptions
-from cgru_cli.vocabulary import Vocabulary
+from cgru_cli.options.config_file import read
+from cgru_cli.options.train import TrainOptions
+from cgru_cli.parameters.initialization import initial_arrays
+from cgru_cli.text.vocabulary import Vocabulary
+from cgru_cli.train.structure_from_options import new_structure
 
 FOLDER = Path(__file__).resolve().parents[1] / "recipes" / "ladder"
 

@@ -9,7 +9,7 @@ import pytest
 import runs
 from runs import SIZES, arrays, process, records, trained
 
-from cgru_cli.replicas import Replicas
+from cgru_cli.optimization.replicas import Replicas
 
 LIMIT = 120  # seconds that a process may take
 DROPOUT = ("--dropout-embedding", "0.2", "--dropout-hidden", "0.2", "--dropout-source", "0.1")

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cgru_cli.errors import CgruError
-from cgru_cli.feature_weights import FeatureWeights
-from cgru_cli.reranking import Reranker
+from cgru_cli.options.feature_weights import FeatureWeights
+from cgru_cli.score.rerank import Reranker
 
 FLOATS = st.integers(-40, 40).map(lambda i: i / 4)
 HYPOTHESIS = st.tuples(st.lists(st.sampled_from("ab"), max_size=3), FLOATS, FLOATS)

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cgru_cli import archive
 from cgru_cli.errors import CgruError
-from cgru_cli.run_folder import RunFolder
-from cgru_cli.vocabulary_files import read_vocabulary
+from cgru_cli.formats import array_files
+from cgru_cli.formats.vocabulary_files import read_vocabulary
+from cgru_cli.train.run.folder import RunFolder
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_a_failing_save_leaves_the_old_state(runs, monkeypatch):
 )
 def test_what_is_no_state(runs, arrays):
     runs.model.parent.mkdir()
-    archive.write_npz(runs.state, arrays)
+    array_files.write_npz(runs.state, arrays)
     with pytest.raises(CgruError, match="not the state of a training; restore it, or remove it"):
         runs.load()
 
@@ -81,7 +81,7 @@ def test_one_process_at_a_time(runs):
     script = (
         "import sys, pathlib\n"
         "from cgru_cli.errors import CgruError\n"
-        "from cgru_cli.run_folder import RunFolder\n"
+        "from cgru_cli.train.run.folder import RunFolder\n"
         "try:\n"
         "    with RunFolder(pathlib.Path(sys.argv[1])).locked():\n"
         "        print('in')\n"

@@ -6,12 +6,12 @@ import sys
 
 import pytest
 
-from cgru_cli import runtime
 from cgru_cli.errors import CgruError, UsageError
+from cgru_cli.system import tensorflow_start
 
 
 def test_a_descriptor_is_silent_and_python_is_not(capfd):
-    with runtime.silent_descriptor():
+    with tensorflow_start.silent_descriptor():
         os.write(2, b"from C\n")
         sys.stderr.write("from Python\n")
     os.write(2, b"after\n")
@@ -23,10 +23,10 @@ def test_a_stream_that_is_in_hand_writes_on():
     """As where an error is printed by one thread while another imports TensorFlow."""
     program = (
         "import os, sys\n"
-        "from cgru_cli import runtime\n"
-        "runtime.Start()\n"
+        "from cgru_cli.system import tensorflow_start\n"
+        "tensorflow_start.Start()\n"
         "stream = sys.stderr\n"
-        "with runtime.silent_descriptor():\n"
+        "with tensorflow_start.silent_descriptor():\n"
         "    os.write(2, b'from C\\n')\n"
         "    stream.write('written \\N{SNOWMAN}\\n')"
     )
@@ -38,17 +38,18 @@ def test_a_stream_that_is_in_hand_writes_on():
 def test_devices_and_threads_that_cannot_be():
     for device in ("tpu", "gpu:x", "cuda", "cpu:1"):
         with pytest.raises(UsageError, match="cpu, gpu or gpu:N"):
-            runtime.Start().finish(device, None)
+            tensorflow_start.Start().finish(device, None)
     with pytest.raises(CgruError, match="sees 0 GPUs"):
-        runtime.Start().finish("gpu:99", None)
+        tensorflow_start.Start().finish("gpu:99", None)
     with pytest.raises(UsageError, match="at least one"):
-        runtime.Start().finish("cpu", 0)
+        tensorflow_start.Start().finish("cpu", 0)
 
 
 @pytest.mark.parametrize(("training", "side_by_side"), [(False, 1), (True, 3)])
 def test_operations_run_side_by_side_in_training_alone(training, side_by_side):
     program = (
-        f"from cgru_cli import runtime; runtime.Start().finish('cpu', 3, training={training})\n"
+        "from cgru_cli.system.tensorflow_start import Start\n"
+        f"Start().finish('cpu', 3, training={training})\n"
         "from tensorflow.config import threading as t\n"
         "print(t.get_intra_op_parallelism_threads(), t.get_inter_op_parallelism_threads())"
     )
@@ -59,7 +60,7 @@ def test_operations_run_side_by_side_in_training_alone(training, side_by_side):
 def test_start_is_quiet():
     """In a process of its own, where stderr shows what is written."""
     program = (
-        "from cgru_cli import runtime; runtime.Start().finish('cpu', 1)\n"
+        "from cgru_cli.system.tensorflow_start import Start; Start().finish('cpu', 1)\n"
         "import sys; assert not {'matplotlib', 'scipy'} & set(sys.modules)\n"
         "import matplotlib, scipy  # which Keras alone does not find\n"
         "import tensorflow as tf; print(tf.config.threading.get_intra_op_parallelism_threads())\n"

@@ -15,10 +15,10 @@ from models import (
     tiny,
 )
 
-from cgru_cli.dropout import Rates, masks
-from cgru_cli.forced import force_decode
-from cgru_cli.network import Network
-from cgru_cli.structure import Activation, Bias, Encoder, Normalization, Type, Unit
+from cgru_cli.corpus.dropout import Rates, masks
+from cgru_cli.network.forced_decoding import force_decode
+from cgru_cli.network.network import Network
+from cgru_cli.parameters.structure import Activation, Bias, Encoder, Normalization, Type, Unit
 
 
 def rung(kind, **changes):
@@ -213,12 +213,12 @@ def test_xla_gives_the_same(name):
 
 
 def test_steps_behind_the_length_are_zeros():
-    from cgru_cli.encoder import Readers
-    from cgru_cli.layers import Transition
-    from cgru_cli.product import Products
-    from cgru_cli.scan import scan
-    from cgru_cli.structure import BiasPlace
-    from cgru_cli.units import GRU, Sums
+    from cgru_cli.network.encoder import Readers
+    from cgru_cli.network.layers import Transition
+    from cgru_cli.network.products import Products
+    from cgru_cli.network.scan import scan
+    from cgru_cli.network.units import GRU, Sums
+    from cgru_cli.parameters.structure import BiasPlace
 
     U = tf.random.stateless_normal([2, 6], [1, 2])
     gru = Transition(Products.of([[U]], tf.float32), GRU(Sums(BiasPlace.NONE, None)))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from cgru_cli.errors import UsageError
-from cgru_cli.output import Hypothesis, Layout
-from cgru_cli.score_output import ScoreLayout
+from cgru_cli.output.layout import Hypothesis, Layout
+from cgru_cli.score.layout import ScoreLayout
 
 ALIGNMENT = np.array([[0.75, 0.25, 0], [0.125, 0.5, 0.375], [0, 0.25, 0.75]], np.float32)
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from models import pad_source, pad_target, random_arrays, reference, structures, tiny
 from test_network import random_pairs
 
-from cgru_cli.network import Network
-from cgru_cli.scorer import Scorer
+from cgru_cli.network.network import Network
+from cgru_cli.network.scorer import Scorer
 
 LENGTHS = [(3, 2), (0, 1), (1, 4), (4, 0)]
 

@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import case, forced_scores, pad_source, random_arrays, structures, text_lines, tiny
 
-from cgru_cli.decoder import Decoder
-from cgru_cli.forced import force_decode
-from cgru_cli.hypotheses import SearchBatch, SearchSettings
-from cgru_cli.nematus_tf_search import nematus_tf_beam
-from cgru_cli.network import Network
-from cgru_cli.numpy_order import argsort
-from cgru_cli.programs import PROGRAMS, marian_limit
-from cgru_cli.sampling import Sampling, sample
-from cgru_cli.search import shrinking_beam
+from cgru_cli.network.forced_decoding import force_decode
+from cgru_cli.network.network import Network
+from cgru_cli.options.programs import PROGRAMS, marian_limit
+from cgru_cli.search.beam import shrinking_beam
+from cgru_cli.search.ensemble import Decoder
+from cgru_cli.search.hypotheses import SearchBatch, SearchSettings
+from cgru_cli.search.nematus_tf_beam import nematus_tf_beam
+from cgru_cli.search.sampling import Sampling, sample
+from cgru_cli.translate.nematus_tf_order import argsort
 
 V, LONGEST = 5, 4
 SMALL = {"target_vocabulary": V, "source_vocabularies": (6,)}

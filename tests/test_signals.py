@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from cgru_cli.signals import Stopped, StopRequest, stop_cleanly
+from cgru_cli.system.signals import Stopped, StopRequest, stop_cleanly
 
 BOTH = pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
 
@@ -72,7 +72,7 @@ def test_in_another_thread_nothing_changes():
 def test_the_second_one_ends_the_process(signum):
     script = (
         "import os, sys\n"
-        "from cgru_cli.signals import StopRequest\n"
+        "from cgru_cli.system.signals import StopRequest\n"
         "with StopRequest():\n"
         "    for _ in range(2):\n"
         "        os.kill(os.getpid(), int(sys.argv[1]))\n"

@@ -7,8 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cgru_cli.errors import CgruError
-from cgru_cli.source_reader import SourceLines, SourceReader, check_ensemble, padded, source_ids
-from cgru_cli.vocabulary import Vocabulary
+from cgru_cli.formats.loaded_model import (
+    SourceLines,
+    SourceReader,
+    check_ensemble,
+    padded,
+    source_ids,
+)
+from cgru_cli.text.vocabulary import Vocabulary
 
 WORDS = {"eos": 0, "UNK": 1, "a": 2, "b": 3}
 TAGS = {"eos": 0, "UNK": 1, "N": 2, "V": 3, "X": 4}

@@ -7,13 +7,13 @@ import pytest
 import runs
 from cases import fixture_path
 
-from cgru_cli import model_file
 from cgru_cli.errors import CgruError, UsageError
-from cgru_cli.names import parameters
-from cgru_cli.starting_model import begin
-from cgru_cli.structure_options import described
-from cgru_cli.train_options import TrainOptions
-from cgru_cli.training_texts import Texts
+from cgru_cli.formats import read_model
+from cgru_cli.options.train import TrainOptions
+from cgru_cli.parameters.names import parameters
+from cgru_cli.train.starting_model import begin
+from cgru_cli.train.structure_from_options import described
+from cgru_cli.train.texts import Texts
 
 MODELS = {
     "nematus-tf": ("a-shallow", "model.npz"),
@@ -105,7 +105,7 @@ def vocabularies_of(name):
 @pytest.mark.parametrize("name", MODELS)
 def test_from_any_dialect(name):
     model, vocabularies, _ = text(name, vocabularies=vocabularies_of(name))
-    expected = model_file.read(str(fixture(name)))
+    expected = read_model.read(str(fixture(name)))
     assert model.structure == expected.structure
     assert set(model.arrays) == set(expected.arrays)
     for array_name, array in expected.arrays.items():
@@ -116,7 +116,7 @@ def test_from_any_dialect(name):
 
 def test_options_that_the_given_model_has_are_no_contradiction():
     name = "deep"
-    structure = model_file.read(str(fixture(name))).structure
+    structure = read_model.read(str(fixture(name))).structure
     text(name, vocabularies=vocabularies_of(name), **described(structure))
 
 
@@ -176,8 +176,8 @@ def test_a_number_that_is_not_finite(tmp_path):
 
 def test_one_that_writes_from_right_to_left(tmp_path, monkeypatch):
     path, data, _ = written(tmp_path / "given")
-    read = model_file.read(str(path))
+    read = read_model.read(str(path))
     read.settings.right_left = True
-    monkeypatch.setattr(model_file, "read", lambda _: read)
+    monkeypatch.setattr(read_model, "read", lambda _: read)
     with pytest.raises(UsageError, match="add --right-left"):
         begun(data, pretrained_model=str(path))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from models import structures, tiny
 
-from cgru_cli.structure import Bias, BiasPlace, Dropout, Structure
+from cgru_cli.parameters.structure import Bias, BiasPlace, Dropout, Structure
 
 
 @given(structures())

@@ -4,10 +4,10 @@ import pytest
 from cases import small_structure
 
 from cgru_cli.errors import UsageError
-from cgru_cli.structure import Activation, Encoder, Normalization, Type, Unit
-from cgru_cli.structure_options import described, new_structure
-from cgru_cli.train_options import TrainOptions
-from cgru_cli.vocabulary import Vocabulary
+from cgru_cli.options.train import TrainOptions
+from cgru_cli.parameters.structure import Activation, Encoder, Normalization, Type, Unit
+from cgru_cli.text.vocabulary import Vocabulary
+from cgru_cli.train.structure_from_options import described, new_structure
 
 WORDS = Vocabulary({w: i for i, w in enumerate(["eos", "UNK", "a", "b"])})
 OTHER = Vocabulary({w: i for i, w in enumerate(["eos", "UNK", "a", "c"])})

@@ -12,9 +12,16 @@ import sentencepiece
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cgru_cli import subwords
 from cgru_cli.errors import CgruError
-from cgru_cli.subwords import Codes, Pieces, check_codes, learn_codes, learn_pieces, subword_nmt
+from cgru_cli.text import subwords
+from cgru_cli.text.subwords import (
+    Codes,
+    Pieces,
+    check_codes,
+    learn_codes,
+    learn_pieces,
+    subword_nmt,
+)
 
 # The example of Sennrich, Haddow and Birch (2016).
 PAPER = Counter({"low": 5, "lower": 2, "newest": 6, "widest": 3})

@@ -5,12 +5,12 @@ import pytest
 import tensorflow as tf
 
 from cgru_cli.errors import CgruError
-from cgru_cli.progress import Progress
-from cgru_cli.training_log import Interval
+from cgru_cli.train.run.log import Interval
+from cgru_cli.train.run.progress import Progress
 
 pytest.importorskip("tensorboard")
 
-from cgru_cli.summaries import Summaries
+from cgru_cli.train.run.tensorboard import Summaries
 
 
 def scalars(folder):

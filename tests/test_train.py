@@ -17,11 +17,12 @@ import runs
 from runs import SIZES, arrays, process, records, train, trained
 
 import cgru_cli
-from cgru_cli import files, model_file
 from cgru_cli.cli import main
-from cgru_cli.run_folder import RunFolder
-from cgru_cli.train_options import TrainOptions
-from cgru_cli.training_step import Outcome, TrainingStep
+from cgru_cli.formats import read_model
+from cgru_cli.optimization.step import Outcome, TrainingStep
+from cgru_cli.options.train import TrainOptions
+from cgru_cli.system import atomic_files
+from cgru_cli.train.run.folder import RunFolder
 
 NO_VALIDATION = ("--valid-freq", "0")
 
@@ -47,12 +48,7 @@ def test_every_option_is_read(name):
     meant |= dict.fromkeys(("devices", "num_devices"), "together")
     name = meant.get(name, name)
     package = Path(cgru_cli.__file__).parent
-    stated = {"train_options.py", "model_options.py", "options.py", "prep_options.py"}
-    readers = [path for path in package.glob("train*.py") if path.name not in stated]
-    readers += [
-        package / name
-        for name in ("starting_model.py", "structure_options.py", "adaptation.py", "cli.py")
-    ]
+    readers = [package / "cli.py", *sorted((package / "train").rglob("*.py"))]
     read = re.compile(rf'\b(o|options)\.{name}\b|"{name}"')
     assert any(read.search(path.read_text("utf-8")) for path in readers)
 
@@ -64,7 +60,7 @@ def meant(monkeypatch):
     def run(*arguments):
         seen = []
         with monkeypatch.context() as patch:
-            patch.setattr("cgru_cli.train.run", lambda options, folder: seen.append(options))
+            patch.setattr("cgru_cli.train.job.run", lambda options, folder: seen.append(options))
             main(["train", *arguments], standalone_mode=False)
         return seen[0]
 
@@ -237,7 +233,7 @@ def test_a_whole_run(data, model, tmp_path):
     assert [entry["epoch"] for entry in records(model, "data")] == [1, 2]
     assert all(0 <= entry["waited"] <= entry["of"] for entry in records(model, "data"))
     assert (tmp_path / "out.1.8").read_text().count("\n") == 6
-    read = model_file.read(str(model))
+    read = read_model.read(str(model))
     assert (read.settings.beam_size, read.settings.normalize) == (2, 0.5)
     assert read.settings.vocabularies == ["vocab.src.json", "vocab.trg.json"]
 
@@ -355,7 +351,7 @@ def killed_at(event):
         return run
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files.os, "replace", counted(os.replace, after=event % 2))
+        patch.setattr(atomic_files.os, "replace", counted(os.replace, after=event % 2))
         patch.setattr(TrainingStep, "update", counted(TrainingStep.update, after=True))
         yield
 
@@ -442,7 +438,7 @@ def test_a_full_disk_leaves_what_was_saved(data, model, monkeypatch):
     def full(descriptor):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(files.os, "fsync", full)
+    monkeypatch.setattr(atomic_files.os, "fsync", full)
     result = train(*options, "--after", "4u")
     assert result.code == 1
     assert result.error.startswith("cgru: ")

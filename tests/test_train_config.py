@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cgru_cli import train, train_config
 from cgru_cli.cli import main
 from cgru_cli.errors import CgruError
-from cgru_cli.options import statements
-from cgru_cli.train_options import REFUSED_BY_TRAIN, TrainOptions
+from cgru_cli.options import config_file
+from cgru_cli.options.flags import statements
+from cgru_cli.options.train import REFUSED_BY_TRAIN, TrainOptions
+from cgru_cli.train import job
 
 PRINTABLE = st.text(st.characters(exclude_categories=["Cs", "Cc"]))
 SINGLE = {
@@ -34,7 +35,7 @@ def options(draw):
 
 
 def read(path):
-    return train_config.read(str(path), TrainOptions, REFUSED_BY_TRAIN)
+    return config_file.read(str(path), TrainOptions, REFUSED_BY_TRAIN)
 
 
 def written(path, content):
@@ -47,7 +48,7 @@ def written(path, content):
 def test_what_is_dumped_is_read_back(tmp_path_factory, made):
     path = tmp_path_factory.getbasetemp() / "dumped.yml"
     expected = dataclasses.replace(made, config=None, dump_config=False)
-    assert TrainOptions(**read(written(path, train_config.dump(made)))) == expected
+    assert TrainOptions(**read(written(path, config_file.dump(made)))) == expected
 
 
 @settings(max_examples=25)
@@ -140,7 +141,7 @@ def meant(monkeypatch):
     def run(*arguments):
         seen = []
         with monkeypatch.context() as patch:
-            patch.setattr(train, "run", lambda options, folder: seen.append(options))
+            patch.setattr(job, "run", lambda options, folder: seen.append(options))
             code = main(["train", *map(str, arguments)], standalone_mode=False)
         return seen[0] if seen else code
 

@@ -11,11 +11,11 @@ from cases import small_structure
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cgru_cli.corpus import encode_corpus
+from cgru_cli.corpus.corpus import encode_corpus
 from cgru_cli.errors import CgruError
-from cgru_cli.train_options import TrainOptions
-from cgru_cli.training_data import Data, batch_size, encode, groups, memory_of_batch
-from cgru_cli.training_texts import Texts, read_vocabularies
+from cgru_cli.options.train import TrainOptions
+from cgru_cli.train.examples import Data, batch_size, encode, groups, memory_of_batch
+from cgru_cli.train.texts import Texts, read_vocabularies
 
 # -- the corpus ------------------------------------------------------------------------------------
 

@@ -8,11 +8,11 @@ import sys
 
 import pytest
 
-from cgru_cli import training_log as module
 from cgru_cli.errors import CgruError
-from cgru_cli.patience import Patience, Record
-from cgru_cli.progress import Progress
-from cgru_cli.training_log import Interval, TrainingLog, training_line, validation_line
+from cgru_cli.train.run import log as module
+from cgru_cli.train.run.log import Interval, TrainingLog, training_line, validation_line
+from cgru_cli.train.run.patience import Patience, Record
+from cgru_cli.train.run.progress import Progress
 
 TIME = r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] "
 # What Marian 1.12 printed: 640 sentences of 7,880 words, once with each --cost-type.

@@ -5,9 +5,9 @@ import dataclasses
 import pytest
 
 from cgru_cli.errors import UsageError
-from cgru_cli.progress import Frequency, Progress
-from cgru_cli.train_options import TrainOptions
-from cgru_cli.training_plan import Plan
+from cgru_cli.options.train import TrainOptions
+from cgru_cli.train.plan import Plan
+from cgru_cli.train.run.progress import Frequency, Progress
 
 
 def plan(can_validate=True, **options):

@@ -8,14 +8,11 @@ import pytest
 import runs
 import tensorflow as tf
 
-from cgru_cli import training_setup
 from cgru_cli.errors import CgruError
-from cgru_cli.objective import CrossEntropy, ExpectedRisk
-from cgru_cli.starting_model import begin
-from cgru_cli.train_options import TrainOptions
-from cgru_cli.training_data import encode
-from cgru_cli.training_plan import Plan
-from cgru_cli.training_setup import (
+from cgru_cli.optimization.objective import CrossEntropy, ExpectedRisk
+from cgru_cli.options.train import TrainOptions
+from cgru_cli.train import builders
+from cgru_cli.train.builders import (
     board,
     check_extras,
     describe,
@@ -24,7 +21,10 @@ from cgru_cli.training_setup import (
     training_step,
     validator,
 )
-from cgru_cli.training_texts import Texts
+from cgru_cli.train.examples import encode
+from cgru_cli.train.plan import Plan
+from cgru_cli.train.starting_model import begin
+from cgru_cli.train.texts import Texts
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +125,7 @@ def test_validation_as_the_options_say(given):
 
 def test_extras_that_are_missing(monkeypatch):
     check_extras(TrainOptions())
-    monkeypatch.setattr(training_setup.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(builders.importlib.util, "find_spec", lambda name: None)
     check_extras(TrainOptions())
     with pytest.raises(CgruError, match=r"--plot needs matplotlib"):
         check_extras(TrainOptions(plot=True))

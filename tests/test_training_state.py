@@ -9,13 +9,13 @@ import pytest
 from cases import random_arrays, small_structure
 
 from cgru_cli.errors import CgruError
-from cgru_cli.model_file import Model
-from cgru_cli.progress import Progress
-from cgru_cli.starting_model import Beginning
-from cgru_cli.train_options import TrainOptions
-from cgru_cli.training_log import Interval
-from cgru_cli.training_state import Course, check_same, identity
-from cgru_cli.vocabulary import Vocabulary
+from cgru_cli.formats.read_model import Model
+from cgru_cli.options.train import TrainOptions
+from cgru_cli.text.vocabulary import Vocabulary
+from cgru_cli.train.run.log import Interval
+from cgru_cli.train.run.progress import Progress
+from cgru_cli.train.run.state import Course, check_same, identity
+from cgru_cli.train.starting_model import Beginning
 
 COURSE = Course(
     Progress(epochs=1, updates=17, batches=3, sentences=24, words=99, seconds=0.1 + 0.2),

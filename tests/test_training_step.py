@@ -15,13 +15,13 @@ from models import (
     tiny,
 )
 
-from cgru_cli.dropout import Rates, masks
-from cgru_cli.forced import force_decode
-from cgru_cli.model import RecurrentModel
-from cgru_cli.network import Network
-from cgru_cli.objective import CrossEntropy, Examples
-from cgru_cli.optimizers import optimizer
-from cgru_cli.training_step import Gradients, LossScale, Regularization, TrainingStep
+from cgru_cli.corpus.dropout import Rates, masks
+from cgru_cli.network.forced_decoding import force_decode
+from cgru_cli.network.keras_model import RecurrentModel
+from cgru_cli.network.network import Network
+from cgru_cli.optimization.objective import CrossEntropy, Examples
+from cgru_cli.optimization.optimizers import optimizer
+from cgru_cli.optimization.step import Gradients, LossScale, Regularization, TrainingStep
 
 NO_EXAMPLES = (None, None)
 START = {"a": [[1.0, -2.0, 0.5]], "b": [3.0, 0.25]}

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import pytest
 import runs
 
-from cgru_cli.encoding import Beside
+from cgru_cli.corpus.encoding import Beside
 from cgru_cli.errors import CgruError, UsageError
-from cgru_cli.train_options import TrainOptions
-from cgru_cli.training_texts import Texts, check_eos, read_vocabularies
+from cgru_cli.options.train import TrainOptions
+from cgru_cli.train.texts import Texts, check_eos, read_vocabularies
 
 # -- files -----------------------------------------------------------------------------------------
 

@@ -19,8 +19,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from models import text_lines
 
-from cgru_cli import preprocessing
 from cgru_cli.cli import main
+from cgru_cli.text import pipeline
 
 LIMIT = 30  # seconds that a process may take to answer on a busy machine
 
@@ -510,9 +510,9 @@ def test_sentencepiece_reads_and_writes_raw_text(tmp_path, lines):
 def prepared_by(path, **changes):
     """Lay a preprocess.json beside a model: tokenizer, lower case and codes, if nothing else."""
     how = {"languages": ("en", "de"), "tokenize": True, "case": "lower", "pieces": True}
-    settings = preprocessing.Settings(**(how | {"subwords": "subword-nmt"} | changes))
+    settings = pipeline.Settings(**(how | {"subwords": "subword-nmt"} | changes))
     codes = ("#version: 0.2\nx y</w>\n",) if settings.subwords == "subword-nmt" else ()
-    made = preprocessing.Preprocessing(settings, subword_models=codes)
+    made = pipeline.Preprocessing(settings, subword_models=codes)
     with open(f"{path}.preprocess.json", "w") as file:
         json.dump(made.as_json(), file)
 
@@ -601,7 +601,7 @@ def test_preprocessing_that_cannot_be_is_told(tmp_path, translate):
 
 
 def test_without_preprocessing_its_packages_are_not_looked_for(model, lines, monkeypatch):
-    for package in ("cgru_cli.preprocessing", "sacremoses"):
+    for package in ("cgru_cli.text.pipeline", "sacremoses"):
         monkeypatch.setitem(sys.modules, package, None)  # not to be imported
     assert lines("-m", model, text="a b\n")
 

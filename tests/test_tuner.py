@@ -8,7 +8,7 @@ from commands import in_process, one_line, write_model
 from models import text_lines
 from sacrebleu.metrics import BLEU, CHRF
 
-from cgru_cli.n_best import parse
+from cgru_cli.score.n_best import parse
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from cgru_cli.product import Products
-from cgru_cli.structure import BiasPlace, Unit
-from cgru_cli.units import GRU, LSTM, GRUBefore, Plain, Sums
+from cgru_cli.network.products import Products
+from cgru_cli.network.units import GRU, LSTM, GRUBefore, Plain, Sums
+from cgru_cli.parameters.structure import BiasPlace, Unit
 
 D, E, R = 6, 4, 5
 

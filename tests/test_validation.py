@@ -13,16 +13,16 @@ import sacrebleu
 from models import case, random_arrays, text_lines, tiny
 
 from cgru_cli.errors import CgruError, UsageError
-from cgru_cli.model_file import Model
-from cgru_cli.options import TranslateOptions
-from cgru_cli.plan import Plan
-from cgru_cli.postprocess import join_bpe
-from cgru_cli.preprocessing import Preprocessing, Settings
-from cgru_cli.settings import Settings as Configuration
-from cgru_cli.source_reader import SourceReader
-from cgru_cli.translator import Request, Translator
-from cgru_cli.validation import ValidationSettings, Validator
-from cgru_cli.vocabulary import Vocabulary
+from cgru_cli.formats.loaded_model import SourceReader
+from cgru_cli.formats.read_configuration import Settings as Configuration
+from cgru_cli.formats.read_model import Model
+from cgru_cli.options.flags import TranslateOptions
+from cgru_cli.text.pipeline import Preprocessing, Settings
+from cgru_cli.text.unknown_words import join_bpe
+from cgru_cli.text.vocabulary import Vocabulary
+from cgru_cli.train.validation import ValidationSettings, Validator
+from cgru_cli.translate.plan import Plan
+from cgru_cli.translate.translator import Request, Translator
 
 SOURCE = Vocabulary({w: i for i, w in enumerate(["eos", "UNK", "a", "b", "c@@", "d", "e"])})
 TARGET = Vocabulary({w: i for i, w in enumerate(["eos", "UNK", "A", "B", "C@@", "D"])})

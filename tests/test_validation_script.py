@@ -7,7 +7,7 @@ import time
 import pytest
 
 from cgru_cli.errors import CgruError
-from cgru_cli.validation_script import command_of, score_of
+from cgru_cli.train.validation_script import command_of, score_of
 
 
 def going_on():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cgru_cli.errors import CgruError
-from cgru_cli.vocabulary import Vocabulary
+from cgru_cli.text.vocabulary import Vocabulary
 
 
 def old_style(*tokens):

@@ -18,8 +18,12 @@ from hypothesis import strategies as st
 from test_vocabulary import new_style, old_style
 
 from cgru_cli.errors import CgruError
-from cgru_cli.vocabulary import Vocabulary
-from cgru_cli.vocabulary_files import marian_needs_rewrite, read_vocabulary, write_vocabulary
+from cgru_cli.formats.vocabulary_files import (
+    marian_needs_rewrite,
+    read_vocabulary,
+    write_vocabulary,
+)
+from cgru_cli.text.vocabulary import Vocabulary
 
 SHARED = Path(os.environ.get("CGRU_SHARED") or Path(__file__).resolve().parents[2] / "shared")
 REFERENCE = sorted(
@@ -416,6 +420,6 @@ def test_reference_vocabulary(path, tmp_path, capsys):
 
 
 def test_no_tensorflow():
-    code = "import sys, cgru_cli.vocabulary; sys.exit('tensorflow' in sys.modules)"
+    code = "import sys, cgru_cli.text.vocabulary; sys.exit('tensorflow' in sys.modules)"
     root = Path(__file__).resolve().parents[1]
     assert subprocess.run([sys.executable, "-c", code], cwd=root).returncode == 0

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cgru_cli.lines import LineReader
-from cgru_cli.windows import InOrder, batches, windows
+from cgru_cli.system.lines import LineReader
+from cgru_cli.system.windows import InOrder, batches, windows
 
 
 def test_windows_grow_from_one_line(tmp_path):

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cgru_cli.corpus.word_alignments import Alignments, cut, from_end, parse
 from cgru_cli.errors import CgruError
-from cgru_cli.word_alignments import Alignments, cut, from_end, parse
 
 
 def made(*pairs):

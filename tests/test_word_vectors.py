@@ -7,9 +7,9 @@ import pytest
 from cases import random_arrays, small_structure
 
 from cgru_cli.errors import CgruError, UsageError
-from cgru_cli.model_file import Model
-from cgru_cli.vocabulary import Vocabulary
-from cgru_cli.word_vectors import place
+from cgru_cli.formats.read_model import Model
+from cgru_cli.text.vocabulary import Vocabulary
+from cgru_cli.train.word_vectors import place
 
 SOURCE = Vocabulary({w: i for i, w in enumerate(["eos", "UNK", *"abcdefghi"])})
 TARGET = Vocabulary({w: i for i, w in enumerate(["eos", "UNK", *"ABCDEFGHIJK"])})

@@ -8,9 +8,9 @@ import time
 
 import pytest
 
-from cgru_cli import workers
 from cgru_cli.errors import CgruError
-from cgru_cli.workers import Workers
+from cgru_cli.system import cluster as workers
+from cgru_cli.system.cluster import Workers
 
 TWO = ["a:1", "b:22"]
 

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cgru_cli.errors import CgruError, UsageError
-from cgru_cli.files import all_or_nothing, atomic_write
+from cgru_cli.system.atomic_files import all_or_nothing, atomic_write
 
 PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 

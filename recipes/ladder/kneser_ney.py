@@ -22,8 +22,8 @@ from nltk.lm.smoothing import KneserNey
 from nltk.util import ngrams
 
 from cgru_cli.errors import CgruError
-from cgru_cli.files import atomic_write
-from cgru_cli.vocabulary_files import read_vocabulary
+from cgru_cli.formats.vocabulary_files import read_vocabulary
+from cgru_cli.system.atomic_files import atomic_write
 
 ORDER = 5
 DISCOUNTS = (0.6, 0.7, 0.8, 0.9, 0.95)

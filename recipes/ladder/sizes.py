@@ -15,12 +15,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cgru_cli.errors import CgruError
-from cgru_cli.files import atomic_write
-from cgru_cli.names import parameters
-from cgru_cli.structure_options import new_structure
-from cgru_cli.train_options import TrainOptions
-from cgru_cli.vocabulary import Vocabulary
-from cgru_cli.vocabulary_files import read_vocabulary
+from cgru_cli.formats.vocabulary_files import read_vocabulary
+from cgru_cli.options.train import TrainOptions
+from cgru_cli.parameters.names import parameters
+from cgru_cli.system.atomic_files import atomic_write
+from cgru_cli.text.vocabulary import Vocabulary
+from cgru_cli.train.structure_from_options import new_structure
 
 STEP = 4  # widths are a multiple of it
 N_GRAMS = "kneser-ney"  # has no states

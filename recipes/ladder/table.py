@@ -19,7 +19,7 @@ from pathlib import Path
 from sacrebleu import BLEU
 
 from cgru_cli.errors import CgruError
-from cgru_cli.files import atomic_write
+from cgru_cli.system.atomic_files import atomic_write
 
 FROM = (1, 10, 13, 17, 21)  # words of a source sentence that each bucket of lengths begins with
 N_GRAMS = "kneser-ney"

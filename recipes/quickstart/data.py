@@ -22,7 +22,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from cgru_cli.errors import CgruError, UsageError
-from cgru_cli.files import all_or_nothing, atomic_write
+from cgru_cli.system.atomic_files import all_or_nothing, atomic_write
 
 try:
     from babel import Locale, dates, lists, numbers, units

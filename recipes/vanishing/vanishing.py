@@ -24,12 +24,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cgru_cli import model_writer
 from cgru_cli.errors import CgruError
-from cgru_cli.files import atomic_write
-from cgru_cli.starting_model import begin
-from cgru_cli.train_options import TrainOptions
-from cgru_cli.training_texts import Texts
+from cgru_cli.formats import write_model
+from cgru_cli.options.train import TrainOptions
+from cgru_cli.system.atomic_files import atomic_write
+from cgru_cli.train.starting_model import begin
+from cgru_cli.train.texts import Texts
 
 SYMBOLS, FILLERS, LINES = 4, 20, 2000
 FIRST = FILLERS + 1  # steps from the state that has read the first word to the one asked for it
@@ -85,7 +85,7 @@ def start(out: Path, names: Sequence[str], seeds: Sequence[int]) -> None:
             )
             begun = begin(options, Texts.of(options, None))
             begun.model.arrays["encoder_U"] *= np.float32(STARTS[name].factor)
-            model_writer.write(begun.model, path, "npz", begun.vocabularies, force=True)
+            write_model.write(begun.model, path, "npz", begun.vocabularies, force=True)
 
 
 # -- what was recorded -----------------------------------------------------------------------------

@@ -1,0 +1,178 @@
+"""The job of `cgru convert`: describe a model, or write it in another program's form."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..errors import CgruError, UsageError, warn
+from ..formats import model_vocabularies, write_model
+from ..formats.read_model import Model, read
+from ..options.flags import ConvertOptions
+from ..parameters.structure import Structure
+from ..text.vocabulary import Vocabulary
+
+
+def run(model: str, output: str | None, options: ConvertOptions) -> None:
+    """Do what the command line asks for.
+
+    Raises CgruError for bad input and UsageError for a command that cannot be meant.
+    """
+    if options.info:
+        if output is not None:
+            raise UsageError("--info writes nothing: give no OUT")
+        description = describe(read(model), options.vocabularies)
+        sys.stdout.write(
+            json.dumps(description, indent=2, ensure_ascii=False) + "\n"
+            if options.json
+            else as_text(description, options.arrays)
+        )
+        return
+    if output is None:
+        raise UsageError("name the file to write, OUT, or ask for --info")
+    to = options.to or _by_name(output)
+    target = write_model.output_path(output, to)
+    source = read(model)
+    if options.average:
+        source = average([source, *(read(other) for other in options.average)])
+    vocabularies = _vocabularies(source, options.vocabularies)
+    write_model.write(source, target, to, vocabularies, options.force)
+    if options.verify:
+        verify(source, read(target))
+
+
+def _by_name(output: str) -> str:
+    for ending, to in ((".npz", "npz"), (".h5", "h5"), (".hdf5", "h5")):
+        if output.endswith(ending):
+            return to
+    raise UsageError(f"{output}: say by --to what to write, or end the name in .npz or .h5")
+
+
+def _vocabularies(model: Model, given: Sequence[str]) -> list[Vocabulary]:
+    """The model's vocabularies; none, with a warning, where they are not found."""
+    if given:
+        return model_vocabularies.find(model, given)
+    try:
+        return model_vocabularies.find(model)
+    except CgruError as error:
+        warn(f"{error}; the model is written without")
+        return []
+
+
+def average(models: Sequence[Model]) -> Model:
+    """The mean of several models' arrays, taken in float64 and rounded to float32 once.
+
+    Raises CgruError where they are not of one structure, naming what differs.
+    """
+    first, *others = models
+    for other in others:
+        difference = _different(first.structure, other.structure)
+        if difference:
+            raise CgruError(f"{other.path} cannot be averaged with {first.path}: {difference}")
+    arrays = {}
+    for name, array in first.arrays.items():
+        total = array.astype(np.float64)
+        for other in others:
+            total += other.arrays[name]
+        with np.errstate(over="ignore"):
+            arrays[name] = (total / len(models)).astype(np.float32)
+    return dataclasses.replace(first, arrays=arrays)
+
+
+def _different(one: Structure, other: Structure) -> str:
+    """The first field in which two structures differ, in words."""
+    for field in dataclasses.fields(Structure):
+        a, b = getattr(one, field.name), getattr(other, field.name)
+        if a != b:
+            return f"{field.name.replace('_', ' ')} is {_shown(b)}, not {_shown(a)}"
+    return ""
+
+
+def verify(written: Model, found: Model) -> None:
+    """Compare a model with what is read back from a file, array by array and bit by bit.
+
+    Raises CgruError naming the first difference.
+    """
+    difference = _different(written.structure, found.structure)
+    if difference:
+        raise CgruError(f"{found.path}: differs from {written.path}: {difference}")
+    for name, array in written.arrays.items():
+        if (
+            array.shape != found.arrays[name].shape
+            or array.tobytes() != found.arrays[name].tobytes()
+        ):
+            raise CgruError(f"{found.path}: differs from {written.path} in array {name}")
+
+
+def describe(model: Model, given: Sequence[str] = ()) -> dict:
+    """What `--info --json` prints: plain values."""
+    structure = model.structure
+    description = {
+        "path": str(model.path),
+        "program": model.program,
+        "container": model.container,
+        "configuration": model.settings.source,
+        "structure": _structure(structure),
+        "parameters": model.parameter_count,
+        "arrays": [
+            {"name": p.name, "symbol": p.symbol, "path": p.path, "shape": list(p.size(structure))}
+            for p in model.parameters()
+        ],
+        "inert": sorted(model.inert),
+    }
+    try:
+        found = model_vocabularies.find(model, given)
+    except CgruError as error:
+        if given:
+            raise
+        description |= {"vocabularies": [], "vocabulary_error": str(error)}
+    else:
+        description["vocabularies"] = [
+            {"path": v.path, "format": v.format, "words": v.size, "unk": v.unk_id} for v in found
+        ]
+    return description
+
+
+def _structure(structure: Structure) -> dict:
+    """Its fields as plain values; those of an encoder where there is one."""
+    values = json.loads(json.dumps(structure.as_dict()))
+    if structure.type.reads_source:
+        return values
+    return {n: v for n, v in values.items() if not n.startswith(("source_", "encoder"))}
+
+
+def as_text(description: dict, arrays: bool) -> str:
+    """A description as lines for people."""
+    rows = [
+        ("model", description["path"]),
+        ("program", f"{description['program']} ({description['container']})"),
+        ("configuration", description["configuration"] or "none"),
+        ("parameters", f"{description['parameters']:,} in {len(description['arrays'])} arrays"),
+    ]
+    rows += [
+        (name.replace("_", " "), _shown(value)) for name, value in description["structure"].items()
+    ]
+    for vocabulary in description["vocabularies"]:
+        rows.append(
+            ("vocabulary", f"{vocabulary['path']} ({vocabulary['format']}, {vocabulary['words']})")
+        )
+    if "vocabulary_error" in description:
+        rows.append(("vocabularies", f"not found ({description['vocabulary_error']})"))
+    if arrays:
+        for array in description["arrays"]:
+            shape = " x ".join(map(str, array["shape"]))
+            rows.append(("array", f"{array['name']:<24} {shape:<14} {array['symbol']}"))
+    width = max(len(name) for name, _ in rows)
+    return "".join(f"{name:<{width}}  {value}\n" for name, value in rows)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, (tuple, list)):
+        return ", ".join(map(str, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None else str(value)

@@ -1,0 +1,1 @@
+"""Parallel text as ids and batches."""

@@ -1,0 +1,286 @@
+"""Which sentence pairs make which batch, and the padded arrays of a batch.
+
+The batches of an epoch are a function of lengths, options, seed and epoch alone: the position in
+the data is the epoch and the number of batches taken from it.
+"""
+
+from __future__ import annotations
+
+import bisect
+import contextlib
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Generic, Literal, NamedTuple, Self, TypeVar
+
+import numpy as np
+
+from ..text.vocabulary import EOS_ID
+from .corpus import Corpus
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class BatchSize:
+    """How many sentence pairs a batch takes; lengths count EOS, and a single pair always fits.
+
+    "sentences": that many. "words": as many as `sentences in the batch * longest side <= words`
+    allows, source or target (Nematus' --token_batch_size; Marian's --mini-batch-words counts
+    source words without padding). "fit": as many as `cost(sentences, longest source, longest
+    target) <= 1` allows; cost must not fall when any of the three grows.
+    """
+
+    kind: Literal["sentences", "words", "fit"] = "sentences"
+    sentences: int = 80  # also what a maxi-batch is counted in, whatever the kind
+    words: int = 0
+    cost: Callable[[int, int, int], float] | None = None
+
+    def __post_init__(self) -> None:
+        usable = {"sentences": True, "words": self.words > 0, "fit": self.cost is not None}
+        if self.sentences < 1 or not usable[self.kind]:
+            raise ValueError(f"not the size of a batch: {self}")
+
+    def fits(self, sentences: int, source: int, target: int) -> bool:
+        """Whether so many sentences of these longest lengths make a batch (never "sentences")."""
+        if self.kind == "words":
+            return sentences * max(source, target) <= self.words
+        return self.cost(sentences, source, target) <= 1.0
+
+
+class Batches:
+    """The batches of any epoch over N pairs of the given lengths, (N, 2) with EOS.
+
+    An epoch takes all pairs in a new order (that of the corpus without `shuffle`), in maxi-batches
+    of `maxi_batch * size.sentences` pairs, as Marian and Nematus count them. Each is sorted by
+    target then source length ("trg"), source then target length ("src") or not at all, cut into
+    batches, and its batches are shuffled.
+    """
+
+    def __init__(
+        self,
+        lengths: np.ndarray,
+        size: BatchSize,
+        *,
+        maxi_batch: int,
+        sort: Literal["trg", "src", "none"] = "trg",
+        seed: int,
+        shuffle: bool = True,
+    ):
+        self._lengths = lengths
+        self._size = size
+        self._window = maxi_batch * size.sentences
+        # lexsort's last key is the first to sort by
+        self._columns = {"trg": (0, 1), "src": (1, 0), "none": ()}[sort]
+        self._seed = seed
+        self._shuffle = shuffle
+
+    def epoch(self, number: int, start: int = 0) -> Iterator[np.ndarray]:
+        """The pairs of each batch of an epoch (from 0), the first `start` batches left out."""
+        count = len(self._lengths)
+        order = self._permutation(count, number, 0) if self._shuffle else np.arange(count)
+        for first in range(0, count, self._window):
+            pairs = order[first : first + self._window]
+            lengths = self._lengths[pairs]
+            if self._columns:
+                by_length = np.lexsort([lengths[:, column] for column in self._columns])
+                pairs, lengths = pairs[by_length], lengths[by_length]
+            ends = self._cut(lengths)
+            turn = range(len(ends))
+            if self._shuffle:
+                turn = self._permutation(len(ends), number, 1, first)
+            for i in turn[start:]:
+                yield pairs[ends[i - 1] if i else 0 : ends[i]]
+            start = max(0, start - len(ends))
+
+    def _permutation(self, count: int, *key: int) -> np.ndarray:
+        """A random order, the same with every version of NumPy.
+
+        It keeps the raw numbers of its generators the same, and not what `Generator` makes of
+        them (NEP 19).
+        """
+        raw = np.random.PCG64(np.random.SeedSequence(self._seed, spawn_key=key)).random_raw(count)
+        return np.argsort(raw, kind="stable")
+
+    def _cut(self, lengths: np.ndarray) -> list[int]:
+        """Where each batch ends."""
+        count, size = len(lengths), self._size
+        if size.kind == "sentences":
+            return [*range(size.sentences, count, size.sentences), count]
+        ends = [0]
+        guess = 1
+        while (first := ends[-1]) < count:
+            longest = np.maximum.accumulate(lengths[first : first + guess]).tolist()
+            if len(longest) == guess and size.fits(guess, *longest[-1]) and first + guess < count:
+                guess *= 2
+                continue
+            candidates = range(2, len(longest) + 1)
+            taken = 1 + bisect.bisect_left(
+                candidates, True, key=lambda n: not size.fits(n, *longest[n - 1])
+            )
+            ends.append(first + taken)
+            guess = taken + 1
+        return ends[1:]
+
+
+def padded(length: int) -> int:
+    """The smallest of a few lengths that holds this one.
+
+    Multiples of 8 up to 64, of 16 up to 128, then eight to each doubling, so that few shapes are
+    ever compiled: 11 lengths up to 100 words, 20 up to 256.
+    """
+    step = 8 if length <= 64 else 16 if length <= 128 else 1 << (length - 1).bit_length() - 4
+    return -(-max(length, 1) // step) * step
+
+
+class Batch(NamedTuple):
+    """Sentence pairs, each ended and then padded by EOS.
+
+    Rows and positions that only pad have mask 0; but a padding row has mask 1 at its first source
+    position, so that the mean of its source is a number.
+    """
+
+    source: np.ndarray  # (B,S,F) int32
+    source_mask: np.ndarray  # (B,S) float32
+    target: np.ndarray  # (B,T) int32
+    target_mask: np.ndarray  # (B,T) float32
+    sentences: int  # rows that do not pad
+    words: int  # of their targets, EOS counted
+    weights: np.ndarray | tuple[()] = ()  # (B,T) float32 of words' costs; () where all are 1
+    shares: np.ndarray | tuple[()] = ()  # (B,T,S) float32 of aligned words; () without alignments
+
+    @property
+    def arrays(self) -> tuple[np.ndarray | tuple[()], ...]:
+        """What a device needs of it, in the order of `objective.Examples`."""
+        return *self[:4], self.weights, self.shares
+
+    def share(self, place: int, count: int) -> Batch:
+        """Every count-th row from the place-th on, so that all shares have rows of all lengths.
+
+        count: that rows can be divided by.
+        """
+        mine = slice(place, None, count)
+        arrays = [x if isinstance(x, tuple) else x[mine] for x in self.arrays]
+        sentences = len(range(place, self.sentences, count))
+        return Batch(*arrays[:4], sentences, int(arrays[3].sum()), *arrays[4:])
+
+
+def make_batch(
+    corpus: Corpus, pairs: Sequence[int] | np.ndarray, *, grid: bool = True, rows: int = 0
+) -> Batch:
+    """The batch of these pairs of a corpus, on the grid of `padded` lengths, of at least `rows`."""
+    lengths = corpus.lengths[pairs]
+    longest = [int(n) for n in lengths.max(axis=0)]
+    if grid:
+        longest = [padded(n) for n in longest]
+    rows = max(rows, len(lengths))
+    source = np.full((rows, longest[0], corpus.factors), EOS_ID, np.int32)
+    target = np.full((rows, longest[1]), EOS_ID, np.int32)
+    for row, pair in enumerate(pairs):
+        source[row, : lengths[row, 0] - 1] = corpus.source(pair)
+        target[row, : lengths[row, 1] - 1] = corpus.target(pair)
+    source_mask = mask(lengths[:, 0], longest[0], rows)
+    source_mask[len(lengths) :, 0] = 1.0
+    weights = shares = ()
+    if corpus.weights is not None:
+        weights = np.ones((rows, longest[1]), np.float32)
+        for row, pair in enumerate(pairs):
+            words = lengths[row, 1]
+            weights[row, :words] = corpus.weights.of(pair, words)
+    if corpus.alignments is not None:
+        shares = corpus.alignments.shares(pairs, (rows, longest[1], longest[0]))
+    return Batch(
+        source,
+        source_mask,
+        target,
+        mask(lengths[:, 1], longest[1], rows),
+        len(lengths),
+        int(lengths[:, 1].sum()),
+        weights,
+        shares,
+    )
+
+
+def mask(lengths: np.ndarray, longest: int, rows: int) -> np.ndarray:
+    """1.0 at the words of each row and 0.0 behind: (rows, longest) float32."""
+    full = np.zeros(rows, np.int64)
+    full[: len(lengths)] = lengths
+    return (np.arange(longest) < full[:, None]).astype(np.float32)
+
+
+class Ahead(Generic[Item]):
+    """An iterator whose items a thread makes ahead of their use, at most `depth` of them.
+
+    An error in the making is raised where its item would have come. Use it with `with`, or
+    `close` it, to end the thread.
+
+    waited: seconds in which an item was asked for that was not yet made
+    """
+
+    def __init__(self, items: Iterator[Item], depth: int = 4):
+        self.waited = 0.0
+        self._items = items
+        self._depth = depth
+        self._made: deque[Item] = deque()
+        self._changed = threading.Condition()
+        self._closed = False
+        self._ended = False
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._make, daemon=True)
+        self._thread.start()
+
+    def _make(self) -> None:
+        try:
+            while self._has_room():
+                item = next(self._items)
+                with self._changed:
+                    self._made.append(item)
+                    self._changed.notify_all()
+        except StopIteration:
+            pass
+        except BaseException as error:
+            self._error = error
+        finally:
+            with self._changed:
+                self._ended = True
+                self._changed.notify_all()
+
+    def _has_room(self) -> bool:
+        """Wait for room; False if no more items are wanted."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or len(self._made) < self._depth)
+            return not self._closed
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Item:
+        with self._changed:
+            if not self._made and not self._ended:
+                begun = time.perf_counter()
+                self._changed.wait_for(lambda: self._made or self._ended)
+                self.waited += time.perf_counter() - begun
+            if self._made:
+                self._changed.notify_all()
+                return self._made.popleft()
+        if self._error is not None:
+            raise self._error
+        raise StopIteration
+
+    def close(self) -> None:
+        """End the thread, after the item that it is making, and what it takes items from."""
+        with self._changed:
+            self._closed = True
+            self._made.clear()
+            self._changed.notify_all()
+        self._thread.join()
+        with contextlib.suppress(AttributeError):  # only generators have it
+            self._items.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()

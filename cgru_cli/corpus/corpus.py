@@ -1,0 +1,213 @@
+"""Parallel text as word ids, encoded once into files that are mapped into memory.
+
+A cache folder holds `corpus.json` and the files that it names:
+
+- source ids (words, F) and target ids (words,), uint16 or uint32 as the largest id needs;
+- lengths (N, 2) int32, words of source and target with EOS;
+- offsets (N, 2) int64, where each sentence begins in the ids;
+- of word alignments points (P, 2), and spans (N, 2) int64, where those of each pair are;
+- weights (N,) float32 of sentences, or (words + N,) of target words and EOS.
+
+`corpus.json` is written last, so that an encoding counts whole or not at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import CgruError, UsageError
+from ..system.atomic_files import atomic_write
+from .data_weights import Weights
+from .encoding import (
+    FORMAT,
+    Beside,
+    EncodeSource,
+    EncodeTarget,
+    Encoding,
+    PathLike,
+    files_of,
+    parallel,
+)
+from .number_files import mapped
+from .word_alignments import Alignments
+
+MANIFEST = "corpus.json"
+COUNTED = 1 << 22  # words counted together
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """N sentence pairs as ids, read from disk when they are asked for.
+
+    lengths: (N, 2) int32, words of source and target, EOS counted
+    factors: F, ids of a source word; 0 without a source side, whose lengths are then 1
+    skipped: lines left out as "empty" or "too long", and sentence pairs that were "cut"
+    fingerprint: SHA-256 of the ids and lengths; equal for equal content
+    alignments, weights: what goes with the pairs, if anything does
+    """
+
+    lengths: np.ndarray
+    factors: int
+    skipped: dict[str, int]
+    fingerprint: str
+    _offsets: np.ndarray
+    _source: np.ndarray
+    _target: np.ndarray
+    alignments: Alignments | None = None
+    weights: Weights | None = None
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def source(self, i: int) -> np.ndarray:
+        """Words of source sentence i, without EOS: (S, F) int32."""
+        start = self._offsets[i, 0]
+        return self._source[start : start + self.lengths[i, 0] - 1].astype(np.int32)
+
+    def target(self, i: int) -> np.ndarray:
+        """Words of target sentence i, without EOS: (T,) int32."""
+        start = self._offsets[i, 1]
+        return self._target[start : start + self.lengths[i, 1] - 1].astype(np.int32)
+
+    def target_counts(self, words: int) -> np.ndarray:
+        """How often each of the ids below `words` stands in the targets, EOS as id 0: (V,)."""
+        counts = np.zeros(words, np.int64)
+        for first in range(0, len(self._target), COUNTED):
+            counts += np.bincount(self._target[first : first + COUNTED], minlength=words)
+        counts[0] += len(self)
+        return counts
+
+
+def encode_corpus(
+    sources: Sequence[PathLike],
+    targets: Sequence[PathLike],
+    encode_source: EncodeSource,
+    encode_target: EncodeTarget,
+    cache: Path,
+    *,
+    max_length: int,
+    crop: bool,
+    key: str,
+    beside: Beside | None = None,
+    spare: Path | None = None,
+) -> Corpus:
+    """Encode files of parallel lines (`.gz` too), or map what `cache` holds of the same files.
+
+    The files are the same if path, size and time of change are; `key` stands for the encoders
+    and whatever else decides on the ids. Ids come without EOS; a source word has F of them.
+    Pairs with an empty side are left out, and those with a side of more than `max_length` words
+    (EOS not counted), unless `crop` cuts that side, with the alignments and weights of what is cut.
+    `sources` may be (), for a target side alone.
+    Only one process at a time may encode into a folder; files of an interrupted one are removed.
+    `spare` is a folder to encode into where `cache` is another process', which may only be read.
+
+    Raises CgruError for files that cannot be read, differ in their number of lines or leave no
+    pair, and if the cache cannot be written; an encoder's own, and those of alignments and weights,
+    with file and line in front of it.
+    """
+    beside = beside or Beside()
+    if sources and len(sources) != len(targets):
+        raise UsageError(
+            f"{len(sources)} source files and {len(targets)} target files; name as many of each"
+        )
+    identity = {
+        "format": FORMAT,
+        "key": key,
+        "max length": max_length,
+        "crop": crop,
+        "sources": [_state_of(path) for path in sources],
+        "targets": [_state_of(path) for path in targets],
+        "alignments": [_state_of(path) for path in beside.alignments],
+        "weights": [_state_of(path) for path in beside.weights],
+        "by word": beside.by_word,
+        "domains": list(beside.domains),
+        "from end": beside.from_end,
+    }
+    corpus = _open(cache, identity)
+    if corpus is not None:
+        return corpus
+    cache = spare or cache
+    encoding = Encoding(encode_source, encode_target, max_length, crop, beside)
+    try:
+        os.makedirs(cache, exist_ok=True)
+        with encoding.writing(cache):
+            for files in files_of(sources, targets, beside):
+                for lines in parallel(files):
+                    encoding.add(lines)
+            encoding.check_not_empty([*sources, *targets])
+            encoding.check_counting()
+        manifest = {"identity": identity, **encoding.description()}
+        with atomic_write(cache / MANIFEST) as file:
+            file.write(json.dumps(manifest, indent=1).encode())
+        _remove_all_but(cache, {name for name, _ in manifest["files"].values()})
+    except OSError as error:
+        raise CgruError(f"{cache}: cannot be written: {error.strerror or error}") from error
+    return _open(cache, identity, trusted=True)
+
+
+def _state_of(path: PathLike) -> list[Any]:
+    """What tells whether a file is unchanged; of a pipe, which has no past, something new."""
+    try:
+        status = os.stat(path)
+    except OSError as error:
+        raise CgruError(f"{path}: {error.strerror}") from error
+    regular = os.path.isfile(path)
+    changed = status.st_mtime_ns if regular else secrets.token_hex(8)
+    return [os.path.abspath(path), status.st_size, changed]
+
+
+def _open(cache: Path, identity: dict[str, Any], trusted: bool = False) -> Corpus | None:
+    """The corpus in a folder; None if it is not that of `identity`, or not whole."""
+    try:
+        manifest = json.loads((cache / MANIFEST).read_bytes())
+        if manifest["identity"] != identity:
+            return None
+        count, factors, words = manifest["pairs"], manifest["factors"], manifest["words"]
+
+        def read(name: str, *shape: int) -> np.ndarray:
+            file, dtype = manifest["files"][name]
+            return mapped(cache / file, np.dtype(dtype), shape)
+
+        offsets = read("offsets", count, 2)
+        alignments = weights = None
+        if manifest["alignments"]:
+            points = read("points", manifest["points"], 2)
+            alignments = Alignments(manifest["alignments"], points, read("spans", count, 2))
+        if manifest["weights"]:
+            by_word = identity["by word"]
+            values = read("weights", words[1] + count if by_word else count)
+            # an EOS stands between the words of one sentence and the next
+            first = np.arange(count) + (offsets[:, 1] if by_word else 0)
+            weights = Weights(manifest["weights"], by_word, values, first)
+        return Corpus(
+            read("lengths", count, 2),
+            factors,
+            manifest["skipped"],
+            manifest["fingerprint"],
+            offsets,
+            read("source", words[0], factors),
+            read("target", words[1]),
+            alignments,
+            weights,
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        if trusted:
+            raise CgruError(f"{cache}: cannot be read again: {error}") from error
+        return None
+
+
+def _remove_all_but(cache: Path, names: set[str]) -> None:
+    """Remove files of earlier and of interrupted encodings."""
+    for path in cache.iterdir():
+        if path.name not in names and path.suffix in (".ids", ".tmp"):
+            with contextlib.suppress(OSError):
+                path.unlink()

@@ -1,0 +1,63 @@
+"""Weights of sentence pairs or of their target words, which multiply the costs of training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import CgruError
+from ..system.lines import tokens
+
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """The weights of N sentence pairs.
+
+    by_word: whether each target word and EOS has one, or the sentence as a whole
+    fingerprint: SHA-256 of them; equal for equal content
+    """
+
+    fingerprint: str
+    by_word: bool
+    _values: np.ndarray  # (W,) float32
+    _first: np.ndarray  # (N,) int64: where those of each pair begin
+
+    def of(self, i: int, words: int) -> np.ndarray:
+        """The weights of pair i, of so many target words with EOS: (T,) or (1,) float32."""
+        first = self._first[i]
+        return self._values[first : first + (words if self.by_word else 1)]
+
+
+def parse_sentence(line: str) -> list[float]:
+    """The one weight of a line. Raises CgruError for anything else."""
+    found = tokens(line)
+    if len(found) != 1:
+        raise CgruError(f"{len(found)} numbers; one is expected, the weight of the sentence pair")
+    return [_weight(found[0])]
+
+
+def parse_words(line: str, words: int) -> list[float]:
+    """The weight of each of so many target words and of EOS, which is 1 where it is not given.
+
+    Raises CgruError for another number of weights, and for what is none.
+    """
+    weights = [_weight(token) for token in tokens(line)]
+    if len(weights) not in (words, words + 1):
+        raise CgruError(
+            f"{len(weights)} weights for a target of {words} words; as many are expected, or one "
+            "more for EOS"
+        )
+    return weights if len(weights) > words else [*weights, 1.0]
+
+
+def _weight(text: str) -> float:
+    try:
+        weight = float(text)
+    except ValueError:
+        raise CgruError(f"{text!r} is not a number") from None
+    if not 0 <= weight <= _LARGEST:  # nor NaN
+        raise CgruError(f"{text} is no weight; it must be finite and not negative")
+    return weight

@@ -1,0 +1,87 @@
+"""Dropout masks, one a batch and the same at every position (Gal and Ghahramani 2016; Nematus).
+
+They are drawn by NumPy on the host, so that they are the same numbers on every device, compiled or
+not, and follow from the seed and the number of the update alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from ..parameters.names import parameters
+from ..parameters.parameter import Parameter
+from ..parameters.structure import Structure
+
+
+class Rates(NamedTuple):
+    """Probabilities of dropping.
+
+    embedding, hidden, source, target are Nematus': what multiplies an embedding, what multiplies
+    a state, a context or an annotation, whole source and target words. annotation drops of the
+    encoder's output for all that reads it; output of the readout, which otherwise has Nematus'
+    rate, that of embeddings.
+    """
+
+    embedding: float = 0.0
+    hidden: float = 0.0
+    source: float = 0.0
+    target: float = 0.0
+    annotation: float = 0.0
+    output: float | None = None
+
+
+def masks(
+    structure: Structure,
+    rates: Rates,
+    rng: np.random.Generator,
+    sentences: int,
+    source_length: int,
+    target_length: int,
+) -> dict[str, np.ndarray]:
+    """Masks by the path of the matrix whose input they multiply: (B,N), 0 or 1/(1-p), float32.
+
+    And by name `source` (B,S) and `target` (B,T) for whole words, the target's being that before
+    each position; `annotations` (B,C); `lexical` (B,Es), of the embeddings that a lexical model
+    takes the mean of.
+    """
+    widths = {
+        "source": (rates.source, source_length),
+        "target": (rates.target, target_length),
+        "annotations": (rates.annotation, structure.context),
+    }
+    if not structure.type.reads_source:
+        del widths["source"], widths["annotations"]
+    if structure.lexical:
+        widths["lexical"] = (rates.embedding, sum(structure.source_embeddings))
+    widths |= {path: (rate, width) for path, rate, width in _inputs(structure, rates)}
+    return {
+        name: _mask(rng, rate, (sentences, width)) for name, (rate, width) in widths.items() if rate
+    }
+
+
+def _mask(rng: np.random.Generator, rate: float, shape: tuple[int, int]) -> np.ndarray:
+    kept = rng.random(shape, np.float32) >= rate
+    return kept * np.float32(1 / (1 - rate))
+
+
+def _inputs(structure: Structure, rates: Rates) -> Iterator[tuple[str, float, int]]:
+    sizes = structure.sizes()
+    output = rates.embedding if rates.output is None else rates.output
+    for row in parameters(structure):
+        if len(row.shape) == 2 and _is_multiplied(row):
+            rate = rates.embedding if row.shape[0] in ("E", "Es") else rates.hidden
+            if row.path.startswith(("decoder/output", "decoder/mixture")):
+                rate = output
+            elif row.path == "decoder/lexical/hidden/W":  # reads a mean of embeddings
+                rate = rates.hidden
+            yield row.path, rate, sizes[row.shape[0]]
+    if structure.tied_output:
+        yield "decoder/output/W", output, sizes["E"]
+
+
+def _is_multiplied(row: Parameter) -> bool:
+    """Whether a matrix multiplies an input that dropout falls on: not a table, nor v_a."""
+    return "embedding" not in row.path and not row.path.endswith("/U_att")

@@ -1,0 +1,331 @@
+"""Parallel lines, and what goes with them, encoded into the files of a corpus."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import itertools
+import json
+import os
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, NoReturn
+
+import numpy as np
+
+from ..errors import CgruError, warn
+from ..system.lines import LineReader
+from . import data_weights, word_alignments
+from .number_files import Numbers
+
+FORMAT = 1
+CHUNK = 4096  # lines encoded together
+
+PathLike = str | os.PathLike[str]
+EncodeSource = Callable[[str], list[tuple[int, ...]]]
+EncodeTarget = Callable[[str], list[int]]
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What goes with the lines of text: nothing, or as many files or numbers as pairs of files.
+
+    alignments: files of `word_alignments`; weights: files of weights, of sentences or `by_word`;
+    domains: what the weights of all lines of a pair of files are multiplied by; from_end: whether
+    targets are encoded last word first, which files are not.
+    """
+
+    alignments: tuple[PathLike, ...] = ()
+    weights: tuple[PathLike, ...] = ()
+    by_word: bool = False
+    domains: tuple[float, ...] = ()
+    from_end: bool = False
+
+    @property
+    def weighted(self) -> bool:
+        return bool(self.weights or self.domains)
+
+
+class Files(NamedTuple):
+    """Files whose lines i belong together, and the factor of their weights."""
+
+    source: PathLike | None
+    target: PathLike
+    alignment: PathLike | None
+    weight: PathLike | None
+    factor: float
+
+
+class Lines(NamedTuple):
+    """Some parallel lines, the first of which is line `first` of its file."""
+
+    files: Files
+    first: int
+    source: list[str] | None
+    target: list[str]
+    alignment: list[str] | None
+    weight: list[str] | None
+
+
+def files_of(
+    sources: Sequence[PathLike], targets: Sequence[PathLike], beside: Beside
+) -> Iterator[Files]:
+    """What belongs together; sources may be ()."""
+    none = [None] * len(targets)
+    columns = (
+        sources or none,
+        targets,
+        beside.alignments or none,
+        beside.weights or none,
+        beside.domains or [1.0] * len(targets),
+    )
+    return itertools.starmap(Files, zip(*columns, strict=True))
+
+
+def parallel(files: Files) -> Iterator[Lines]:
+    """The lines of files, CHUNK at a time. Raises CgruError if one is longer than another."""
+    with contextlib.ExitStack() as stack:
+        readers = [
+            None if path is None else stack.enter_context(LineReader(os.fspath(path)))
+            for path in files[:4]
+        ]
+        done = 0
+        while True:
+            taken = [None if reader is None else reader.take(CHUNK) for reader in readers]
+            count = len(taken[1])
+            if any(lines is not None and len(lines) != count for lines in taken):
+                _refuse(files, readers, [done + len(lines or ()) for lines in taken])
+            if not count:
+                return
+            yield Lines(files, done + 1, *taken)
+            done += count
+
+
+def _refuse(files: Files, readers: Sequence[LineReader | None], counts: list[int]) -> NoReturn:
+    """Raises CgruError for files of other numbers of lines; counts: of what was read so far."""
+    for side, reader in enumerate(readers):
+        while reader is not None and (rest := reader.window(CHUNK)):
+            counts[side] += len(rest)
+    if files.source is not None and counts[0] != counts[1]:
+        raise CgruError(
+            f"{files.source} has {counts[0]:,} lines and {files.target} {counts[1]:,};"
+            " line i of one must be the translation of line i of the other"
+        )
+    for side in (2, 3):
+        if files[side] is not None and counts[side] != counts[1]:
+            raise CgruError(
+                f"{files[side]} has {counts[side]:,} lines and {files.target} {counts[1]:,};"
+                " line i of one must belong to line i of the other"
+            )
+
+
+def _encode(
+    encode: Callable[..., list[Any]], path: PathLike, first: int, *lines: Iterable[Any]
+) -> list[list[Any]]:
+    encoded: list[list[Any]] = []
+    try:
+        for given in zip(*lines, strict=True):
+            encoded.append(encode(*given))
+    except CgruError as error:
+        raise type(error)(f"{path}: line {first + len(encoded)}: {error}") from error
+    return encoded
+
+
+class Pair(NamedTuple):
+    """A sentence pair encoded."""
+
+    source: list
+    target: list
+    points: list  # of its alignment
+    weights: list  # of the sentence or of its target words
+
+    def cut(self, limit: int) -> Pair:
+        points = word_alignments.cut(self.points, len(self.source), len(self.target), limit)
+        *weights, last = self.weights or [None]  # EOS's, or the sentence's
+        return Pair(
+            self.source[:limit],
+            self.target[:limit],
+            points,
+            [*weights[:limit], last] if self.weights else [],
+        )
+
+
+class Encoding:
+    """Encodes lines into the files of a cache, and counts.
+
+    Arguments as of `encode_corpus`, which says what is left out and cut.
+    """
+
+    TYPES: ClassVar = {"source": "<u2", "target": "<u2", "lengths": "<i4", "offsets": "<i8"}
+
+    def __init__(
+        self,
+        encode_source: EncodeSource,
+        encode_target: EncodeTarget,
+        max_length: int,
+        crop: bool,
+        beside: Beside,
+    ):
+        self.lines = 0
+        self._encode_source = encode_source
+        self._encode_target = encode_target
+        self._max_length = max_length
+        self._crop = crop
+        self._beside = beside
+        self._skipped = {"empty": 0, "too long": 0, "cut": 0}
+        self._pairs = 0
+        self._words = np.zeros(2, np.int64)
+        self._points = 0
+        self._names_no_first = bool(beside.alignments)  # neither a first source nor target word
+        self._factors: int | None = None
+        self._files: dict[str, Numbers] = {}
+
+    @contextlib.contextmanager
+    def writing(self, cache: Path) -> Iterator[None]:
+        """Open the files in a folder; at the end they are on the disk, after an error gone."""
+        token = secrets.token_hex(6)
+        types = dict(self.TYPES)
+        if self._beside.alignments:
+            types |= {"points": "<u2", "spans": "<i8"}
+        if self._beside.weighted:
+            types["weights"] = "<f4"
+        try:
+            for name, dtype in types.items():
+                self._files[name] = Numbers(cache / f"{name}-{token}.ids", dtype)
+            yield
+            for file in self._files.values():
+                file.finish()
+        except BaseException:
+            for file in self._files.values():
+                file.discard()
+            raise
+
+    def add(self, lines: Lines) -> None:
+        """Encode some lines. Raises CgruError, naming file and line, for those that cannot be."""
+        files, first = lines.files, lines.first
+        targets = _encode(self._encode_target, files.target, first, lines.target)
+        if lines.source is None:
+            self._factors = 0
+            sources = [[()]] * len(targets)  # one word of no ids, in place of an empty side
+        else:
+            sources = _encode(self._encode_source, files.source, first, lines.source)
+        self.lines += len(targets)
+        points = weights = [[]] * len(targets)
+        if lines.alignment is not None:
+            points = _encode(
+                word_alignments.parse, files.alignment, first,
+                lines.alignment, map(len, sources), map(len, targets),
+            )  # fmt: skip
+            if self._beside.from_end:
+                points = list(map(word_alignments.from_end, points, map(len, targets)))
+        if self._beside.weighted:
+            weights = self._weights(lines, targets)
+        kept = list(self._kept(map(Pair, sources, targets, points, weights)))
+        if kept:
+            self._write(*zip(*kept, strict=True))
+
+    def _weights(self, lines: Lines, targets: list) -> list[list[float]]:
+        """The weights of each pair, its domain's factor in them."""
+        files, by_word = lines.files, self._beside.by_word
+        if lines.weight is None:
+            return [[files.factor] * (len(target) + 1 if by_word else 1) for target in targets]
+        more = [map(len, targets)] if by_word else []
+        parse = data_weights.parse_words if by_word else data_weights.parse_sentence
+        found = _encode(parse, files.weight, lines.first, lines.weight, *more)
+        if self._beside.from_end:  # EOS, or the sentence, stays
+            found = [[*weights[-2::-1], weights[-1]] for weights in found]
+        return [[files.factor * weight for weight in weights] for weights in found]
+
+    def _kept(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
+        limit, skipped = self._max_length, self._skipped
+        for pair in pairs:
+            if not pair.source or not pair.target:
+                skipped["empty"] += 1
+            elif len(pair.source) <= limit and len(pair.target) <= limit:
+                yield pair
+            elif self._crop:
+                skipped["cut"] += 1
+                yield pair.cut(limit)
+            else:
+                skipped["too long"] += 1
+
+    def _write(
+        self,
+        sources: Sequence[list],
+        targets: Sequence[list],
+        points: Sequence[list],
+        weights: Sequence[list],
+    ) -> None:
+        if self._factors is None:
+            self._factors = len(sources[0][0])
+        chain = itertools.chain.from_iterable
+        lengths = np.zeros((len(targets), 2), np.int64)  # without EOS
+        lengths[:, 1] = [len(target) for target in targets]
+        if self._factors:
+            lengths[:, 0] = [len(source) for source in sources]
+        source_ids = np.fromiter(chain(chain(sources)), np.int64)
+        if len(source_ids) != lengths[:, 0].sum() * self._factors:
+            raise ValueError(f"source words with other than {self._factors} factors")
+        ends = self._words + np.cumsum(lengths, axis=0)
+        self._files["source"].append(source_ids)
+        self._files["target"].append(np.fromiter(chain(targets), np.int64))
+        self._files["lengths"].append(lengths + 1)
+        self._files["offsets"].append(ends - lengths)
+        self._words = ends[-1]
+        self._pairs += len(targets)
+        if self._beside.alignments:
+            self._write_points(points)
+        if self._beside.weighted:
+            self._files["weights"].append(np.fromiter(chain(weights), np.float64))
+
+    def _write_points(self, points: Sequence[list]) -> None:
+        counts = np.array([len(of_pair) for of_pair in points])
+        ends = self._points + np.cumsum(counts)
+        flat = np.fromiter(itertools.chain.from_iterable(itertools.chain(*points)), np.int64)
+        self._names_no_first &= bool(flat.size == 0 or flat.min() > 0)
+        self._files["points"].append(flat)
+        self._files["spans"].append(np.stack([ends - counts, ends], axis=1))
+        self._points = int(ends[-1])
+
+    def check_not_empty(self, paths: Sequence[PathLike]) -> None:
+        """Raises CgruError where no pair is left."""
+        if self._pairs:
+            return
+        names = " and ".join(os.fspath(path) for path in paths)
+        if not self.lines:
+            raise CgruError(f"{names}: no lines to train on; the text is empty")
+        raise CgruError(
+            f"{names}: nothing is left of {self.lines:,} lines:"
+            f" {self._skipped['empty']:,} with an empty side, {self._skipped['too long']:,} of more"
+            f" than {self._max_length} words; look at the text, or raise the maximum length"
+        )
+
+    def check_counting(self) -> None:
+        """Warn of alignments that seem to count from 1."""
+        if self._points and self._names_no_first:
+            warn(
+                f"{self._beside.alignments[0]}: no first word is aligned to anything; alignments "
+                "count words from 0"
+            )
+
+    def description(self) -> dict[str, Any]:
+        """What the files are and hold."""
+        files = self._files
+        return {
+            "pairs": self._pairs,
+            "factors": self._factors,
+            "words": self._words.tolist(),
+            "points": self._points,
+            "skipped": self._skipped,
+            "fingerprint": self._fingerprint("source", "target", "lengths"),
+            "alignments": self._fingerprint("points", "spans") if "points" in files else None,
+            "weights": self._fingerprint("weights") if "weights" in files else None,
+            "files": {name: [file.path.name, file.dtype.str] for name, file in files.items()},
+        }
+
+    def _fingerprint(self, *names: str) -> str:
+        digests = [self._files[name].digest.hexdigest() for name in names]
+        content = json.dumps([FORMAT, self._pairs, self._factors, *digests])
+        return hashlib.sha256(content.encode()).hexdigest()

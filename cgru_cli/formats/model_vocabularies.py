@@ -1,0 +1,202 @@
+"""The vocabularies of a model: where they are found, and how they are laid beside another file."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..errors import CgruError, warn
+from ..system.atomic_files import atomic_write
+from ..text.vocabulary import Vocabulary
+from .read_model import Model
+from .vocabulary_files import marian_needs_rewrite, read_vocabulary, write_vocabulary
+from .write_configuration import as_pickle
+
+
+def find(model: Model, given: Sequence[str] = ()) -> list[Vocabulary]:
+    """Source vocabularies (one a factor), then the target's, each seen through its embedding.
+
+    given are paths from the command line. Otherwise the configuration's are tried as they stand
+    (from the working directory), then from the model's folder, then by their base name there.
+    One file does for both sides of a model with one embedding.
+
+    Raises CgruError where a file is missing or is no vocabulary, where there are too few or too
+    many, and where source and target are exchanged.
+    """
+    structure = model.structure
+    rows = [*structure.source_vocabularies, structure.target_vocabulary]
+    names = list(given) or list(model.settings.vocabularies)
+    if not names:
+        raise CgruError(f"{model.path}: no vocabularies are known; name them with -v SRC TRG")
+    if len(names) == 1 and structure.shared_embeddings and len(rows) == 2:
+        names = names * 2
+    if len(names) != len(rows):
+        factors = f"{len(rows) - 1} source factors and " if len(rows) > 2 else "source and "
+        kinds = f"{len(rows)} vocabularies expected ({factors}target)"
+        if len(rows) == 1:
+            kinds = "one vocabulary expected of a language model"
+        raise CgruError(
+            f"{model.path}: {kinds}, {len(names)} "
+            f"{'given' if given else 'in ' + (model.settings.source or 'its configuration')}; "
+            f"name {'it with -v VOCAB' if len(rows) == 1 else 'them with -v SRC TRG'}"
+        )
+    paths = [Path(name) if given else _located(model, name) for name in names]
+    read = {path: read_vocabulary(path) for path in dict.fromkeys(paths)}
+    vocabularies = [read[path] for path in paths]
+    _check_sides(model, vocabularies, rows)
+    return [
+        vocabulary.limited(size) if size < vocabulary.size else vocabulary
+        for vocabulary, size in zip(vocabularies, rows, strict=True)
+    ]
+
+
+def _located(model: Model, name: str) -> Path:
+    folder = model.path.parent
+    as_given, beside = Path(name), folder / Path(name).name
+    candidates = list(dict.fromkeys((as_given, folder / name, beside)))
+    if model.container == "h5" or "cgru" in model.settings.values:
+        candidates.reverse()  # cgru laid them beside the model, and says only how they are called
+    found = [path for path in candidates if path.is_file()]
+    if not found:
+        tried = " or ".join(str(path) for path in candidates)
+        raise CgruError(
+            f"{model.path}: no vocabulary at {tried}; name the vocabularies with -v SRC TRG"
+        )
+    if found[0] == as_given != found[-1] and not _same_content(as_given, found[-1]):
+        warn(f"{found[0]}: taken as {model.path} names it; {found[-1]} is another one")
+    return found[0]
+
+
+def _check_sides(model: Model, vocabularies: list[Vocabulary], rows: list[int]) -> None:
+    """Tell exchanged sides; other differences of size are common, and are no mistakes."""
+    if len(rows) != 2:
+        return
+    sizes = [vocabulary.size for vocabulary in vocabularies]
+    if sizes != rows and sizes[::-1] == rows:
+        raise CgruError(
+            f"{model.path}: source and target vocabulary are exchanged: {vocabularies[0].path} "
+            f"has {sizes[0]} words and {vocabularies[1].path} {sizes[1]}, the embeddings "
+            f"{rows[0]} and {rows[1]} rows"
+        )
+    for vocabulary, size, side in zip(vocabularies, rows, ("source", "target"), strict=True):
+        if vocabulary.size * 2 < size:
+            warn(
+                f"{vocabulary.path}: {vocabulary.size} words for {size} rows of the {side} "
+                "embedding; is it the vocabulary of another model?"
+            )
+
+
+@dataclasses.dataclass
+class Placement:
+    """One vocabulary on its way to another model's folder; style None copies it as it is."""
+
+    vocabulary: Vocabulary
+    path: Path
+    style: str | None
+
+
+def plan(
+    vocabularies: Sequence[Vocabulary], folder: Path, to: str, force: bool
+) -> tuple[list[str], list[Placement]]:
+    """The vocabularies' names beside a model written as `to`, and what has to be written for that.
+
+    Raises CgruError where a different file would be overwritten without force, before anything
+    is.
+    """
+    names: list[str] = []
+    placements: dict[Path, Placement] = {}
+    for index, vocabulary in enumerate(vocabularies):
+        style = _style(vocabulary, to)
+        if style == "":
+            warn(f"{vocabulary.path}: a SentencePiece model, which {to} does not read; not copied")
+            names.append(Path(vocabulary.path).name)
+            continue
+        name = _name(vocabulary, to, style)
+        path = folder / name
+        taken = placements.get(path)
+        if taken and taken.vocabulary.path != vocabulary.path:
+            side = "target" if index == len(vocabularies) - 1 else f"source{index}"
+            name = f"{side}.{name}"
+            path = folder / name
+        names.append(name)
+        if path in placements or _is_there(vocabulary, path, style):
+            continue
+        if path.exists() and not force:
+            raise CgruError(
+                f"{path}: exists and is another vocabulary than {vocabulary.path}; "
+                "--force overwrites it"
+            )
+        placements[path] = Placement(vocabulary, path, style)
+    return names, list(placements.values())
+
+
+def place(placement: Placement) -> None:
+    """Write one vocabulary. Raises CgruError where it cannot be written."""
+    vocabulary, path = placement.vocabulary, placement.path
+    if placement.style is None:
+        try:
+            with open(vocabulary.path, "rb") as source, atomic_write(path) as target:
+                shutil.copyfileobj(source, target)
+        except OSError as error:
+            raise CgruError(f"{vocabulary.path}: {error.strerror}") from None
+    elif placement.style == "dl4mt":
+        words = {word: i for i, word in sorted(vocabulary.words.items())}
+        with atomic_write(path) as target:
+            target.write(as_pickle(words))
+    else:
+        write_vocabulary(vocabulary, path, placement.style)
+
+
+def _style(vocabulary: Vocabulary, to: str) -> str | None:
+    """How a vocabulary has to be rewritten for a program; None as it is, "" not at all."""
+    if to.startswith("marian-"):
+        return "marian" if marian_needs_rewrite(vocabulary) else None
+    formats = {"dl4mt": "pickle", "nematus": "json", "nematus-tf": "json"}
+    if to not in formats:
+        return None
+    if vocabulary.format == formats[to] and not _is_gzipped(vocabulary.path):
+        return None
+    if vocabulary.format == "sentencepiece":
+        return ""
+    return "dl4mt" if to == "dl4mt" else "nematus"
+
+
+def _name(vocabulary: Vocabulary, to: str, style: str | None) -> str:
+    name = Path(vocabulary.path).name
+    if style is None:
+        return name
+    name = name.removesuffix(".gz")
+    for suffix in (".json", ".pkl", ".pickle", ".yml", ".yaml", ".txt"):
+        name = name.removesuffix(suffix)
+    return name + {"marian": ".yml", "dl4mt": ".pkl", "nematus": ".json"}[style]
+
+
+def _is_there(vocabulary: Vocabulary, path: Path, style: str | None) -> bool:
+    """Whether what would be written is there already."""
+    if not path.is_file():
+        return False
+    if style is None:
+        return _same_content(Path(vocabulary.path), path)
+    try:
+        present = read_vocabulary(path)
+    except CgruError:
+        return False
+    if present.fingerprint != vocabulary.fingerprint:
+        return False
+    if style == "marian":
+        return not marian_needs_rewrite(present)
+    return _style(present, style) is None
+
+
+def _same_content(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other) or one.read_bytes() == other.read_bytes()
+    except OSError:
+        return False
+
+
+def _is_gzipped(path: str) -> bool:
+    with open(path, "rb") as stream:
+        return stream.read(2) == b"\x1f\x8b"

@@ -1,0 +1,257 @@
+"""Vocabularies in files, in every format that models of this family come with.
+
+`read_vocabulary` goes by a file's content, not its name; every format may be gzipped:
+
+- Nematus JSON, old (`eos`: 0, `UNK`: 1) or new (`<EOS>`: 0, `<GO>`: 1, `<UNK>`: 2);
+- DL4MT pickles;
+- Marian YAML (`</s>: 0`, `<unk>: 1`) and Marian text (line n holds word n, the first is `</s>`);
+- SentencePiece models.
+"""
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Literal
+
+import sentencepiece
+import yaml
+
+from ..errors import CgruError
+from ..system.atomic_files import atomic_write
+from ..text.vocabulary import EOS_NAMES, UNK_NAMES, Vocabulary, shown
+from . import pickles
+
+Style = Literal["nematus", "marian"]
+
+# YAML allows these characters only as escapes, or takes them for line ends.
+_NOT_IN_YAML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_PICKLE_START = re.compile(
+    rb"\x80[\x00-\x05]|[}\]][qr.(]|\([dl]p?\d*\n|\(i|c[\w.]+\n[\w.]+\n[()\]}pq]"
+)
+
+_NO_VOCABULARY = (
+    "not a vocabulary (neither JSON, YAML, a pickle nor a SentencePiece model, nor a list of words"
+    " that starts with </s>)"
+)
+
+
+def read_vocabulary(path: str | os.PathLike[str], limit: int | None = None) -> Vocabulary:
+    """Read a vocabulary of any format; ids from `limit` on count as unknown.
+
+    Raises CgruError, in one line that names the file, when there is no file, it holds no
+    vocabulary, two words share an id, or a word appears twice.
+    """
+    data = pickles.read_bytes(path, "vocabulary")
+    name = os.fspath(path)
+    if not data.strip():
+        raise CgruError(f"{name}: the vocabulary is empty")
+    if _is_sentencepiece(data):
+        return _read_sentencepiece(data, name, limit)
+    if _is_pickle(data, name):
+        mapping = pickles.load(data, name)
+        if not isinstance(mapping, dict):
+            raise CgruError(f"{name}: not a vocabulary (a pickled {type(mapping).__name__})")
+        return Vocabulary(mapping, path, limit, format="pickle")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise CgruError(f"{name}: not a vocabulary (line {line} is not UTF-8)") from None
+    # Not strip(): the first word of a text vocabulary may well be an odd space.
+    start = text.lstrip(" \t\r\n")
+    if start.startswith("{"):
+        return Vocabulary(_read_json(text, name), path, limit, format="json")
+    first_line = text.split("\n", 1)[0].removesuffix("\r")
+    if first_line in EOS_NAMES:
+        return Vocabulary(_read_text(text, name), path, limit, format="text")
+    if start.startswith("[") and _is_json(start):
+        raise CgruError(f"{name}: not a vocabulary (a JSON list)")
+    return Vocabulary(_read_yaml(text, name), path, limit, format="yaml")
+
+
+def write_vocabulary(
+    vocabulary: Vocabulary, path: str | os.PathLike[str], style: Style = "nematus"
+) -> None:
+    """Write the first `size` ids, whole or not at all.
+
+    "nematus" is JSON with all names as they were read. "marian" names EOS `</s>` and UNK `<unk>`
+    and is YAML if the path ends in .yml or .yaml and JSON otherwise; an ordinary word of the same
+    name is left out. A SentencePiece model is copied as it is, and only for Marian. Raises
+    CgruError when the file cannot be written.
+    """
+    if vocabulary.processor is not None:
+        if style != "marian":
+            raise CgruError(f"{path}: a SentencePiece model cannot be written as Nematus JSON")
+        content = vocabulary.processor.serialized_model_proto()
+    else:
+        pairs = [(w, i) for w, i in vocabulary.ids.items() if i < vocabulary.size]
+        if style == "marian":
+            special = {EOS_NAMES[0]: vocabulary.eos_id, UNK_NAMES[0]: vocabulary.unk_id}
+            ordinary = [(w, i) for w, i in pairs if w not in special and i not in special.values()]
+            pairs = [*special.items(), *ordinary]
+        elif style != "nematus":
+            raise ValueError(f"no such style: {style}")
+        pairs.sort(key=lambda pair: pair[1])
+        as_yaml = style == "marian" and os.fspath(path).endswith((".yml", ".yaml"))
+        content = "".join(_yaml_lines(pairs) if as_yaml else _json_lines(pairs)).encode("utf-8")
+    with atomic_write(path) as file:
+        file.write(content)
+
+
+def marian_needs_rewrite(vocabulary: Vocabulary) -> bool:
+    """Whether Marian needs another file than the one this vocabulary was read from.
+
+    Marian knows JSON and YAML by the file's name alone (so never gzipped) and in them takes id 0
+    for EOS and 1 for UNK where that id is unused or named `eos`, `UNK`; otherwise, and in text
+    always, it looks for `</s>` and `<unk>` (marian-dev, src/data/default_vocab.cpp).
+    """
+    if vocabulary.format == "sentencepiece":
+        return False
+    if vocabulary.format == "pickle":
+        return True
+    ids = vocabulary.ids
+    mapping = vocabulary.format != "text"
+    if vocabulary.path.endswith((".json", ".yaml", ".yml")) is not mapping:
+        return True
+    if len(set(ids.values())) < len(ids) or (not mapping and "" in ids):
+        return True
+    found = []
+    for old_id, old_name, name in ((0, "eos", "</s>"), (1, "UNK", "<unk>")):
+        at_old_id = mapping and vocabulary.words.get(old_id, old_name) == old_name
+        found.append(old_id if at_old_id else ids.get(name))
+    return found != [vocabulary.eos_id, vocabulary.unk_id]
+
+
+def _unique(pairs: Iterable[tuple[str, Any]], path: str) -> dict[str, Any]:
+    ids: dict[str, Any] = {}
+    for word, i in pairs:
+        if word in ids:
+            raise CgruError(f"{path}: the word {shown(word)} appears twice")
+        ids[word] = i
+    return ids
+
+
+def _read_json(text: str, path: str) -> dict[str, Any]:
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        mapping = dict(pairs)
+        return mapping if len(mapping) == len(pairs) else _unique(pairs, path)
+
+    try:
+        return json.loads(text, object_pairs_hook=members)
+    except json.JSONDecodeError as error:
+        raise CgruError(
+            f"{path}: not a vocabulary (broken JSON, line {error.lineno}: {error.msg})"
+        ) from None
+    except (ValueError, RecursionError):
+        # Numbers of thousands of digits, brackets within brackets without end.
+        raise CgruError(f"{path}: not a vocabulary (absurd JSON)") from None
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _read_text(text: str, path: str) -> dict[str, int]:
+    # Only "\n" ends a line: words may hold what else Python takes for a line's end.
+    words = text.removesuffix("\n").split("\n")
+    if all(word.endswith("\r") for word in words[:-1]):
+        words = [word.removesuffix("\r") for word in words]
+    return _unique(((word, i) for i, word in enumerate(words)), path)
+
+
+def _read_yaml(text: str, path: str) -> dict[str, int]:
+    """Words and ids of a YAML mapping. Words are text, also `no`, `null`, `~` and `1.5`."""
+    text, restore = _protect_from_yaml(text)
+    try:
+        return _unique(_yaml_pairs(text, restore, path), path)
+    except (yaml.YAMLError, ValueError):
+        raise CgruError(f"{path}: {_NO_VOCABULARY}") from None
+
+
+def _yaml_pairs(text: str, restore: Callable[[str], str], path: str) -> Iterator[tuple[str, int]]:
+    """The pairs of a flat mapping, read from YAML's events.
+
+    Events carry the scalars' own text, before YAML gives it a type; and there is no tree, which
+    libyaml's composer builds by recursion until the stack of the process is full.
+    """
+    events = yaml.parse(text, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader))
+    for expected in (yaml.StreamStartEvent, yaml.DocumentStartEvent, yaml.MappingStartEvent):
+        if not isinstance(next(events, None), expected):
+            raise CgruError(f"{path}: {_NO_VOCABULARY}")
+    while not isinstance(key := next(events), yaml.MappingEndEvent):
+        if not isinstance(key, yaml.ScalarEvent):
+            raise CgruError(f"{path}: not a vocabulary (a word is a list or mapping)")
+        word, value = restore(key.value), next(events)
+        number = value.value if isinstance(value, yaml.ScalarEvent) else ""
+        if not re.fullmatch(r"-?[0-9]{1,18}", number):
+            raise CgruError(
+                f"{path}: not a vocabulary (the id of {shown(word)} is not a whole number)"
+            )
+        yield word, int(number)
+
+
+def _protect_from_yaml(text: str) -> tuple[str, Callable[[str], str]]:
+    """Put characters that YAML forbids, but Marian writes, in words that it would read unchanged.
+
+    Returns the text with private characters in their place and a function that puts the original
+    ones back.
+    """
+    odd = sorted(set(_NOT_IN_YAML.findall(text)))
+    if not odd:
+        return text, str
+    present = set(text)
+    free = (code for code in range(0xF0000, 0xFFFFE) if chr(code) not in present)
+    stand_in = {ord(character): next(free) for character in odd}
+    back = {private: character for character, private in stand_in.items()}
+    return text.translate(stand_in), lambda word: word.translate(back)
+
+
+def _is_pickle(data: bytes, name: str) -> bool:
+    by_name = name.removesuffix(".gz").endswith((".pkl", ".pickle"))
+    if by_name and data[:1] != b"{":
+        return True
+    return data.rstrip().endswith(b".") and _PICKLE_START.match(data) is not None
+
+
+def _is_sentencepiece(data: bytes) -> bool:
+    """A message whose first field is a piece: its text, then its score (sentencepiece_model.proto).
+
+    The first piece is a short special one in every model.
+    """
+    if len(data) < 10 or data[0] != 0x0A or data[2] != 0x0A:
+        return False
+    score = 4 + data[3]
+    return score < 2 + data[1] and data[score : score + 1] in (b"\x15", b"\x18")
+
+
+def _read_sentencepiece(data: bytes, name: str, limit: int | None) -> Vocabulary:
+    try:
+        processor = sentencepiece.SentencePieceProcessor(model_proto=data)
+        count = processor.get_piece_size()
+        ids = {processor.id_to_piece(i): i for i in range(count)}
+    except (RuntimeError, ValueError, TypeError) as error:
+        detail = f"{error}".partition("\n")[0]
+        raise CgruError(f"{name}: not a valid SentencePiece model ({detail})") from None
+    return Vocabulary(ids, name, limit, format="sentencepiece", processor=processor)
+
+
+def _json_lines(pairs: list[tuple[str, int]]) -> Iterator[str]:
+    # The layout of Nematus, one word per line.
+    yield "{\n"
+    yield ",\n".join(f"  {json.dumps(w, ensure_ascii=False)}: {i}" for w, i in pairs)
+    yield "\n}\n"
+
+
+def _yaml_lines(pairs: list[tuple[str, int]]) -> Iterator[str]:
+    for word, i in pairs:
+        # A JSON string is a YAML string too, once the forbidden characters are escapes.
+        quoted = _NOT_IN_YAML.sub(
+            lambda match: f"\\u{ord(match[0]):04x}", json.dumps(word, ensure_ascii=False)
+        )
+        # YAML ends the search for a key's colon after 1,024 characters.
+        yield f"{quoted}: {i}\n" if len(quoted.encode()) < 1000 else f"? {quoted}\n: {i}\n"

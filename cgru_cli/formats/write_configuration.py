@@ -1,0 +1,322 @@
+"""Configuration files as the legacy programs read them: the inverse of `settings.py`.
+
+Each function makes the content of one file from a model's structure, and keeps what the model's
+own configuration says beyond it where that is in the same program's terms.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..parameters.structure import Bias, Encoder, Normalization, Structure, Type, Unit
+from .capabilities import cannot_hold, is_deep
+from .read_model import MARIAN_YAML, Model
+
+# Nematus-TF refuses a file that has both an option's old name and its new one.
+_OLD_NAMES = (
+    "dim_word", "dim", "n_words", "n_words_src", "source_vocab_size", "enc_depth", "dec_depth",
+    "enc_recurrence_transition_depth", "dec_base_recurrence_transition_depth",
+    "dec_high_recurrence_transition_depth", "dec_deep_context", "use_dropout",
+    "dropout_embedding", "dropout_hidden", "dropout_source", "dropout_target", "use_layer_norm",
+    "layer_normalisation", "lexical_model", "lrate", "deep_include_ctx", "weight_normalisation",
+    "encoder", "decoder", "decoder_deep", "enc_depth_bidirectional", "cgru",
+)  # fmt: skip
+
+_NO_DATASETS = ["source", "target"]  # Nematus-TF reads no configuration without any
+
+
+def own(model: Model, program: str) -> dict:
+    """What cgru adds to a Nematus configuration, under the key `cgru`.
+
+    program is the one whose conventions hold for the file.
+    """
+    settings = model.settings
+    added: dict[str, Any] = {"structure": model.structure.as_dict(), "program": program}
+    decoding = {
+        name: getattr(settings, name)
+        for name in ("beam_size", "normalize", "word_penalty", "right_left")
+        if getattr(settings, name) not in (None, False)
+    }
+    if decoding:
+        added["decoding"] = decoding
+    if model.inert:
+        added["inert"] = {
+            name: {"dtype": array.dtype.str, "shape": list(array.shape), "data": array.tolist()}
+            for name, array in model.inert.items()
+            if array.dtype.kind in "fiu"
+        }
+    if model.origin:
+        added["origin"] = model.origin
+    return added
+
+
+def own_container(model: Model, dictionaries: Sequence[str]) -> dict:
+    """The configuration in cgru's own `.npz` and `.h5`.
+
+    Nematus' keys only where Nematus would compute the same: it must not take the file for its own
+    where it would not.
+    """
+    if cannot_hold(model.structure, "nematus"):
+        return {"dictionaries": list(dictionaries)} if dictionaries else {}
+    return nematus(model, dictionaries)
+
+
+def nematus(model: Model, dictionaries: Sequence[str]) -> dict:
+    """`model.npz.json` of Nematus-Theano."""
+    s = model.structure
+    values = _same_program(model, ("nematus",)) | _sizes(s)
+    values |= {
+        "enc_depth_bidirectional": s.encoder_depth,
+        "encoder": "gru",
+        "decoder": "gru_cond",
+        "decoder_deep": "gru",
+        "weight_normalisation": s.weight_normalization,
+        "deep_fusion_lm": None,
+        "saveto": "model.npz",
+    }
+    values.pop("deep_include_ctx", None)
+    if s.old_dropout is None:
+        values.setdefault("use_dropout", False)
+        for name in ("embedding", "hidden", "source", "target"):
+            values.setdefault(f"dropout_{name}", 0.0)
+        values["model_version"] = max(0.1, float(values.get("model_version") or 0.1))
+    else:  # the program scales at inference where no model_version is given
+        values.pop("model_version", None)
+        values["use_dropout"] = True
+        for name in ("embedding", "hidden", "source", "target"):
+            values[f"dropout_{name}"] = getattr(s.old_dropout, name)
+    return _with_dictionaries(values, dictionaries)
+
+
+def dl4mt(model: Model, dictionaries: Sequence[str]) -> dict:
+    """The options in DL4MT's `model.npz.pkl`."""
+    s = model.structure
+    values = _same_program(model, ("dl4mt",)) | {
+        "dim_word": s.target_embedding,
+        "dim": s.state,
+        "n_words": s.target_vocabulary,
+        "encoder": "gru",
+        "use_dropout": s.old_dropout is not None,
+        "saveto": "model.npz",
+    }
+    if s.type is Type.LM:
+        values.pop("dictionary", None)
+        return values | ({"dictionary": dictionaries[0]} if dictionaries else {})
+    values["n_words_src"] = s.source_vocabularies[0]
+    values["decoder"] = "gru_cond" if s.type is Type.CGRU else "gru_cond_simple"
+    return _with_dictionaries(values, dictionaries)
+
+
+def nematus_tf(model: Model, dictionaries: Sequence[str]) -> dict:
+    """`model-N.json` of Nematus-TF.
+
+    Nematus-TF computes with Theano's biases where the file is in Theano's terms (has no
+    `embedding_size`), whatever its `theano_compat` says: so deep models of Theano's convention
+    are described in those.
+    """
+    s = model.structure
+    theano = s.bias is Bias.THEANO
+    added = {
+        "model_type": "rnn",
+        "model_version": 0.2,  # names of the variables; 0.1 are the older ones
+        "theano_compat": theano,
+        "output_hidden_activation": s.readout_activation.value,
+        "softmax_mixture_size": s.mixture,
+        "source_vocab_sizes": list(s.source_vocabularies),
+        "layer_normalization_type": (
+            "rmsnorm" if s.normalization is Normalization.RMS else "layernorm"
+        ),
+        "exponential_smoothing": 0.0,  # smoothed weights, where there were any, are the weights now
+    }
+    if sum(s.source_embeddings) != s.target_embedding:
+        added["target_embedding_size"] = s.target_embedding
+    if theano and is_deep(s):
+        values = _sizes(s) | added | {"use_dropout": False, "lexical_model": s.lexical}
+        values |= {"dim_word": sum(s.source_embeddings), "datasets": _NO_DATASETS}
+        return _with_dictionaries(values, dictionaries)
+    kept = _same_program(model, ("nematus-tf",))
+    if "embedding_size" not in kept:
+        kept = {}
+    values = {name: value for name, value in kept.items() if name not in _OLD_NAMES} | added
+    values |= {
+        "embedding_size": sum(s.source_embeddings),
+        "state_size": s.state,
+        "target_embedding_size": s.target_embedding,
+        "target_vocab_size": s.target_vocabulary,
+        "factors": len(s.source_embeddings),
+        "dim_per_factor": list(s.source_embeddings),
+        "rnn_enc_depth": s.encoder_depth,
+        "rnn_enc_transition_depth": s.encoder_transition,
+        "rnn_dec_depth": s.decoder_depth,
+        "rnn_dec_base_transition_depth": s.decoder_base_transition,
+        "rnn_dec_high_transition_depth": s.decoder_high_transition,
+        "rnn_dec_deep_context": s.deep_context,
+        "rnn_layer_normalization": s.normalization is not Normalization.NONE,
+        "rnn_lexical_model": s.lexical,
+        "tie_decoder_embeddings": s.tied_output,
+        "tie_encoder_decoder_embeddings": s.shared_embeddings,
+    }
+    values.setdefault("rnn_use_dropout", False)
+    if not values.get("source_dataset"):
+        values.setdefault("datasets", _NO_DATASETS)
+    values = _with_dictionaries(values, dictionaries)
+    if dictionaries:
+        values["source_dicts"] = list(dictionaries[:-1])
+        values["target_dict"] = dictionaries[-1]
+    return values
+
+
+def nematus_tf_progress() -> dict:
+    """`model-N.progress.json`: training that has not begun."""
+    return {
+        "bad_counter": 0,
+        "uidx": 0,
+        "eidx": 0,
+        "estop": False,
+        "history_errs": [],
+        "valid_script_scores": [],
+    }
+
+
+def _sizes(s: Structure) -> dict:
+    values: dict[str, Any] = {
+        "dim_word": s.target_embedding,
+        "dim": s.state,
+        "n_words_src": s.source_vocabularies[0],
+        "n_words": s.target_vocabulary,
+        "factors": len(s.source_embeddings),
+        "dim_per_factor": list(s.source_embeddings),
+        "enc_depth": s.encoder_depth,
+        "dec_depth": s.decoder_depth,
+        "enc_recurrence_transition_depth": s.encoder_transition,
+        "dec_base_recurrence_transition_depth": s.decoder_base_transition,
+        "dec_high_recurrence_transition_depth": s.decoder_high_transition,
+        "dec_deep_context": s.deep_context,
+        "layer_normalisation": s.normalization is not Normalization.NONE,
+        "tie_encoder_decoder_embeddings": s.shared_embeddings,
+        "tie_decoder_embeddings": s.tied_output,
+    }
+    if len(set(s.source_vocabularies)) > 1:
+        # Theano's own form gives all factors as many rows; Nematus-TF reads these by this key
+        values["source_vocab_sizes"] = list(s.source_vocabularies)
+    return values
+
+
+def _same_program(model: Model, programs: tuple[str, ...]) -> dict:
+    """The model's own configuration, where it is one of these programs that wrote it."""
+    values = model.settings.values
+    if model.program not in programs or MARIAN_YAML in values:
+        return {}
+    return {name: value for name, value in values.items() if name != "cgru"}
+
+
+def _with_dictionaries(values: dict, dictionaries: Sequence[str]) -> dict:
+    for name in ("source_dicts", "target_dict", "dictionaries"):
+        values.pop(name, None)
+    if dictionaries:
+        values["dictionaries"] = list(dictionaries)
+    return values
+
+
+def marian_model(model: Model, to: str) -> bytes:
+    """`special:model.yml`, ending in NUL: as it was where the model came from the same type."""
+    if model.origin.get("dialect") == to and "yaml" in model.origin:
+        text = model.origin["yaml"].encode()
+        return text.ljust(int(model.origin["bytes"]), b"\0")
+    s = model.structure
+    stacked = s.encoder_depth > 1 or s.decoder_depth > 1
+    values = {
+        "dec-cell": _marian_cell(s.decoder_unit, to),
+        "dec-cell-base-depth": s.decoder_base_transition,
+        "dec-cell-high-depth": s.decoder_high_transition,
+        "dec-depth": s.decoder_depth,
+        "dim-emb": s.target_embedding,
+        "dim-rnn": s.state,
+        "dim-vocabs": [*s.source_vocabularies[:1], s.target_vocabulary],
+        "enc-cell": _marian_cell(s.encoder_unit, to),
+        "enc-cell-depth": s.encoder_transition,
+        "enc-depth": s.encoder_depth,
+        "enc-type": (s.encoder if s.encoder_depth > 1 else Encoder.BIDIRECTIONAL).value,
+        "input-types": [],
+        "layer-normalization": s.normalization is not Normalization.NONE,
+        "right-left": model.settings.right_left,
+        "skip": stacked and s.residual,
+        "tied-embeddings": s.tied_output and not s.shared_embeddings,
+        "tied-embeddings-all": s.tied_output and s.shared_embeddings,
+        "tied-embeddings-src": s.shared_embeddings and not s.tied_output,
+        "type": "lm" if s.type is Type.LM else to.removeprefix("marian-"),
+        "version": "v1.12.0",
+    }
+    content = _yaml(values) + b"\0"
+    return content.ljust(-(-len(content) // 256) * 256, b"\0")  # Marian's own blocks
+
+
+def _marian_cell(unit: Unit, to: str) -> str:
+    return "gru-nematus" if to == "marian-nematus" else unit.value
+
+
+def marian_decoder(model: Model, name: str, vocabularies: Sequence[str]) -> bytes:
+    """`.decoder.yml`, with which `marian-decoder -c` needs nothing else."""
+    settings = model.settings
+    values = {
+        "relative-paths": True,
+        "models": [name],
+        "vocabs": list(vocabularies),
+        "beam-size": settings.beam_size or 5,
+        "normalize": settings.normalize or 0,
+        "word-penalty": settings.word_penalty or 0,
+    }
+    if not vocabularies:
+        del values["vocabs"]
+    return _yaml(values)
+
+
+def _yaml(values: Mapping) -> bytes:
+    import yaml
+
+    return yaml.safe_dump(dict(values), sort_keys=False, allow_unicode=True).encode()
+
+
+def as_json(values: Mapping) -> bytes:
+    """JSON as Nematus writes it, in UTF-8."""
+    return (json.dumps(values, indent=2, ensure_ascii=False, default=_plain) + "\n").encode()
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, (np.integer, np.floating)):
+        return value.item()
+    raise TypeError(f"no JSON for {type(value).__name__}")
+
+
+def as_pickle(value: Any) -> bytes:
+    """A protocol 0 pickle of plain values in which text is Python 2's `str`, in UTF-8.
+
+    Python 3's own pickles give Python 2 `unicode`, which DL4MT's byte strings do not equal.
+    """
+    return _pickled(value) + b"."
+
+
+def _pickled(value: Any) -> bytes:
+    if value is None:
+        return b"N"
+    if isinstance(value, bool):
+        return b"I01\n" if value else b"I00\n"
+    if isinstance(value, (int, np.integer)):
+        return b"I%d\n" % int(value)
+    if isinstance(value, (float, np.floating)):
+        return b"F%s\n" % repr(float(value)).encode()
+    if isinstance(value, (str, bytes)):
+        raw = value.encode() if isinstance(value, str) else value
+        return b"S" + repr(raw)[1:].encode() + b"\n"
+    if isinstance(value, (list, tuple)):
+        return b"(lp0\n" + b"".join(_pickled(item) + b"a" for item in value)
+    if isinstance(value, Mapping):
+        items = value.items()
+        return b"(dp0\n" + b"".join(_pickled(k) + _pickled(v) + b"s" for k, v in items)
+    raise TypeError(f"no pickle for {type(value).__name__}")

@@ -1,0 +1,203 @@
+"""Models written in the form of every program: the inverse of `model_file.read`.
+
+All goes through the name table. Vocabularies and configuration are written first and the arrays
+last, so that a conversion which is killed leaves no model that is not whole.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import CgruError, UsageError
+from ..parameters.names import INERT
+from ..parameters.parameter import MARIAN, Dialect
+from ..system.atomic_files import all_or_nothing, atomic_write
+from ..text.vocabulary import Vocabulary
+from . import array_files, model_vocabularies, write_configuration
+from .capabilities import DIALECT, cannot_hold
+from .dialects import convention
+from .read_model import HDF5_ATTRIBUTE, MARIAN_YAML, PREPROCESSING, Model, checkpoint_prefix
+
+# Files beside a model that are read as its configuration.
+_CONFIGURATION = (".json", ".pkl", ".decoder.yml", ".amun.yml", ".yml", ".progress.json")
+_ENDINGS = {"h5": (".h5", ".hdf5")}
+
+
+def write(
+    model: Model,
+    path: str | Path,
+    to: str,
+    vocabularies: Sequence[Vocabulary] = (),
+    force: bool = False,
+    preprocessing: Path | None = None,
+) -> None:
+    """Write a model, its configuration and its vocabularies as the format `to` (options.TO).
+
+    The vocabularies are laid beside it, rewritten where the program needs another form, and the
+    preprocessing that the model has beside itself, or the given one, as it is.
+
+    Raises CgruError where the format cannot hold the model, naming all that it cannot hold, and
+    where a file exists and force is not given; UsageError where the path does not fit the format.
+    """
+    path = output_path(path, to)
+    lost = cannot_hold(model.structure, to)
+    if lost:
+        raise CgruError(
+            f"{model.path} cannot be written as {to}: it has {', '.join(lost)}, "
+            f"which {to} does not hold"
+        )
+    _refuse_same_file(model.path, path)
+    names, placements = model_vocabularies.plan(vocabularies, path.parent, to, force)
+    names = names or [Path(name).name for name in model.settings.vocabularies]
+    source = preprocessing or Path(f"{model.path}{PREPROCESSING}")
+    contents = _configuration_files(model, path, to, names) | _preprocessing(source, path)
+    stale = _check_overwriting(path, to, contents, force)
+    with all_or_nothing():  # a failure half-way leaves the old model, or none, never a mixture
+        for placement in placements:
+            model_vocabularies.place(placement)
+        for file, content in contents.items():
+            with atomic_write(file) as stream:
+                stream.write(content)
+        _write_arrays(model, path, to, names)
+    for file in stale:
+        file.unlink(missing_ok=True)
+
+
+def output_path(path: str | Path, to: str) -> Path:
+    """The file that is written: for a checkpoint the prefix of its files.
+
+    Raises UsageError where the ending does not fit the format.
+    """
+    path = Path(path)
+    if to == "nematus-tf":
+        if path.name.endswith((".npz", ".h5", ".hdf5")):
+            raise UsageError(f"{path}: a Nematus-TF checkpoint is named like model-1500")
+        return path.with_name(path.name.removesuffix(".index")) if path.name else path
+    endings = _ENDINGS.get(to, (".npz",))
+    if not path.name.endswith(endings):
+        raise UsageError(f"{path}: a file written as {to} ends in {' or '.join(endings)}")
+    return path
+
+
+def _refuse_same_file(source: Path, target: Path) -> None:
+    for suffix in ("", ".index"):
+        one, other = Path(f"{source}{suffix}"), Path(f"{target}{suffix}")
+        if one.exists() and other.exists() and one.samefile(other):
+            raise CgruError(f"{target}: IN and OUT are the same file")
+
+
+def _check_overwriting(path: Path, to: str, contents: dict[Path, bytes], force: bool) -> list[Path]:
+    """Configuration of a model that is replaced, which would be read as that of the new one.
+
+    Raises CgruError where anything would be overwritten without force.
+    """
+    if path.is_dir():
+        raise CgruError(f"{path}: is a directory")
+    suffixes = (PREPROCESSING, *(() if to == "h5" else _CONFIGURATION))
+    beside = [Path(f"{path}{suffix}") for suffix in suffixes]
+    whole = Path(f"{path}.index") if to == "nematus-tf" else path
+    for file in (whole, *contents, *beside):
+        if file.exists() and not force:
+            raise CgruError(f"{file}: exists; --force overwrites it")
+    return [file for file in beside if file not in contents and file.exists()]
+
+
+def _configuration_files(model: Model, path: Path, to: str, names: list[str]) -> dict[Path, bytes]:
+    def beside(suffix: str) -> Path:
+        return Path(f"{path}{suffix}")
+
+    if to == "dl4mt":
+        return {
+            beside(".pkl"): write_configuration.as_pickle(write_configuration.dl4mt(model, names))
+        }
+    if to.startswith("marian-"):
+        return {beside(".decoder.yml"): write_configuration.marian_decoder(model, path.name, names)}
+    if to == "h5":
+        return {}
+    program = model.program if to == "npz" else to
+    make = {
+        "npz": write_configuration.own_container,
+        "nematus": write_configuration.nematus,
+        "nematus-tf": write_configuration.nematus_tf,
+    }[to]
+    values = make(model, names) | {"cgru": write_configuration.own(model, program)}
+    files = {beside(".json"): write_configuration.as_json(values)}
+    if to == "nematus-tf":
+        progress = write_configuration.nematus_tf_progress()
+        files[beside(".progress.json")] = write_configuration.as_json(progress)
+    return files
+
+
+def _preprocessing(source: Path, path: Path) -> dict[Path, bytes]:
+    """The file that says how raw text is prepared, if there is one, beside the new model."""
+    try:
+        return {Path(f"{path}{PREPROCESSING}"): source.read_bytes()}
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise CgruError(f"{source}: cannot be read: {error.strerror or error}") from error
+
+
+def _write_arrays(model: Model, path: Path, to: str, names: list[str]) -> None:
+    if to == "h5":
+        _write_hdf5(model, path, names)
+    elif to == "nematus-tf":
+        from .tensorflow_checkpoint import write_checkpoint
+
+        write_checkpoint(path, arrays_as(model, to))
+    else:
+        array_files.write_npz(path, arrays_as(model, to))
+
+
+def arrays_as(model: Model, to: str) -> dict[str, np.ndarray]:
+    """The arrays as an `.npz` or checkpoint of the format `to` has them, by its names."""
+    dialect = DIALECT[to]
+    marian = dialect in MARIAN
+    arrays = {}
+    for parameter in model.parameters():
+        array = convention(parameter, dialect, model.structure, model.arrays[parameter.name])
+        if marian and array.ndim == 1:
+            array = array[None, :]
+        name = parameter.names.get(dialect)
+        kept = parameter.name in model.origin.get("transposed", ())
+        if dialect in parameter.transposed and (kept or name is None):
+            name, array = parameter.transposed[dialect], array.T
+        arrays[name] = np.ascontiguousarray(array, dtype="<f4")
+    if dialect in INERT:
+        arrays[INERT[dialect]] = _inert(model, to)
+    if marian:
+        arrays[MARIAN_YAML] = np.frombuffer(
+            write_configuration.marian_model(model, to), dtype=np.int8
+        )
+    return arrays
+
+
+def _inert(model: Model, to: str) -> np.ndarray:
+    """The attention's second bias: as it was, where the program can read that."""
+    original = model.inert.get(INERT[Dialect.NEMATUS])
+    if to.startswith("marian-"):
+        if original is not None and original.dtype == np.float32 and original.ndim in (1, 2):
+            return original
+        return np.zeros((1, 0), dtype=np.float32)
+    if original is not None and (original.shape == (1,) or to == "npz"):
+        return original
+    return np.zeros(1, dtype=np.float32)
+
+
+def _write_hdf5(model: Model, path: Path, names: list[str]) -> None:
+    arrays = {p.path: model.arrays[p.name] for p in model.parameters()}
+    arrays |= {f"inert/{name}": array for name, array in model.inert.items()}
+    attribute = write_configuration.own(dataclasses.replace(model, inert={}), model.program)
+    attribute["configuration"] = write_configuration.own_container(model, names)
+    array_files.write_hdf5(
+        path, arrays, {HDF5_ATTRIBUTE: write_configuration.as_json(attribute).decode()}
+    )
+
+
+def is_checkpoint(path: str | Path) -> bool:
+    """Whether a path names a TensorFlow checkpoint."""
+    return checkpoint_prefix(Path(path)) is not None

@@ -1,0 +1,139 @@
+"""Attention to the annotations, and what it needs kept of the source.
+
+A product may be taken before the sum as well as behind it: (sum_i alpha_ij h_i) W = sum_i alpha_ij
+(h_i W). In a search, many hypotheses attend to one sentence: there W is multiplied to the words of
+the source, once, and not to the context of every hypothesis at every step.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from ..parameters.structure import Normalization
+from . import normalization as eq
+from .encoder import Encoded
+from .layers import Layers
+from .products import Fixed, Product, Products
+
+
+class Memory(NamedTuple):
+    """What the encoder leaves to a decoder that attends; kept for the whole sentence."""
+
+    annotations: tf.Tensor | tuple  # (B,S,C) compute dtype: h_i; () in a search, which has
+    products: tf.Tensor | tuple  # (B,S,N) compute dtype: h_i [W | C_o], and h_i if c_j is read
+    projected: tf.Tensor  # (B,S,A) compute dtype: W_a h_i + b_a, normalised
+    start: tf.Tensor  # (B,D) float32: s_0
+    mask: tf.Tensor  # (B,S) float32: 1 at words and EOS
+    embeddings: tf.Tensor | tuple  # (B,S,Es) float32, for a lexical model
+
+
+class Place(NamedTuple):
+    """Which sentence each row of a search belongs to, and its number there."""
+
+    sentence: tf.Tensor  # (R,) int32
+    slot: tf.Tensor  # (R,) int32
+
+
+class Context(NamedTuple):
+    """What a decoder makes of c_j."""
+
+    of_cell: tf.Tensor  # (R,3D), or as wide as the unit's products: c_j W
+    readout: tf.Tensor  # (R,R') c_j C_o
+    itself: tf.Tensor  # (R,C) c_j; (R,0) in a search unless higher levels read it
+
+
+class Attention(NamedTuple):
+    """Attention to the annotations of a batch (eq. 6-8); a row a sentence, unless placed."""
+
+    summed: Product  # (B,S,N): alpha_j -> c_j, or its products
+    of_context: Products  # c_j [W | C_o]
+    is_multiplied: bool  # whether these are what is summed
+    projected: tf.Tensor  # (B,S,A): W_a h_i + b_a, normalised
+    v: tf.Tensor  # (A,1)
+    query_norm: eq.Norm | None
+    mask: Fixed  # (B,S) float32
+    place: Fixed | None = None  # of a search
+
+    def attend(self, query: tf.Tensor) -> tuple[tf.Tensor, Context]:
+        """query: (R,A) U_a s -> alignment alpha_j (R,S), and the context."""
+        query = tf.cast(eq.normalize(query, self.query_norm), self.projected.dtype)
+        mask = self.mask.value
+        if self.place is None:
+            weights = eq.attend(self.projected, tf.expand_dims(query, 1), self.v, mask)
+            (c,) = self.summed(weights)
+            return tf.squeeze(weights, 1), self._context(tf.squeeze(c, 1))
+        place = tf.stack(self.place.value, axis=1)
+        beam = tf.reduce_max(self.place.value.slot) + 1
+        grid = tf.scatter_nd(place, query, [tf.shape(mask)[0], beam, query.shape[-1]])
+        weights = eq.attend(self.projected, grid, self.v, mask)
+        (c,) = self.summed(weights)
+        return tf.gather_nd(weights, place), self._context(tf.gather_nd(c, place))
+
+    def _context(self, c: tf.Tensor) -> Context:
+        """c: (R,N), what the sum is."""
+        if not self.is_multiplied:
+            return Context(*self.of_context(c), c)
+        width = self.of_context.width
+        products, itself = tf.split(c, [width, c.shape[-1] - width], axis=-1)
+        return Context(*self.of_context.apart(products), itself)
+
+
+class AttentionLayer:
+    """The arrays of attention; `over` a batch it is a part of the decoder's cell.
+
+    of_cell: the arrays that multiply the context for the cell that reads it.
+    """
+
+    def __init__(self, layers: Layers, of_cell: tuple[str, ...]):
+        path = "decoder/attention"
+        self.structure = layers.structure
+        weights = layers.weights
+        self.dtype = layers.dtype
+        self.of_context = layers.product(of_cell, ("decoder/readout/ctx/W",))
+        self.of_annotation = layers.product((f"{path}/Wc_att",))
+        self.bias = weights[f"{path}/b_att"]
+        self.v = tf.cast(weights[f"{path}/U_att"], layers.dtype)
+        self.annotation_norm = weights.norm(f"{path}/Wc_att", f"{path}/gamma1")
+        self.query_norm = weights.norm(f"{path}/W_comb_att", f"{path}/gamma2")
+        self.start_layer = layers.affine("decoder/start")
+
+    def memory(self, encoded: Encoded, search: bool) -> Memory:
+        """All that does not change from step to step; search: many rows are to attend to it."""
+        annotations, products, mask = encoded.annotations, (), encoded.mask
+        start = tf.tanh(self.start_layer(eq.mean_annotation(annotations, mask)))
+        (projected,) = self.of_annotation.at_positions()(annotations)
+        if self.annotation_norm and self.annotation_norm.kind is Normalization.MARIAN:
+            projected = eq.normalize(projected, self.annotation_norm) + self.bias
+        else:
+            projected = eq.normalize(projected + self.bias, self.annotation_norm)
+        if search:
+            products = self.of_context.at_positions().joined(annotations)
+            if self.structure.deep_context:
+                products = tf.concat([products, annotations], axis=-1)
+            annotations, products = (), tf.cast(products, self.dtype)
+        else:
+            annotations = tf.cast(annotations, self.dtype)
+        return Memory(
+            annotations,
+            products,
+            tf.cast(projected, self.dtype),
+            start,
+            mask,
+            encoded.embeddings if self.structure.lexical else (),
+        )
+
+    def over(self, memory: Memory, place: Place | None) -> Attention:
+        """Attention to this batch."""
+        search = tf.is_tensor(memory.products)
+        return Attention(
+            Product(memory.products if search else memory.annotations),
+            self.of_context,
+            search,
+            memory.projected,
+            self.v,
+            self.query_norm,
+            Fixed(memory.mask),
+            place and Fixed(place),
+        )

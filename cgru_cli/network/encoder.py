@@ -1,0 +1,137 @@
+"""The encoder: every level's readers, run over the source."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from ..parameters.structure import Encoder
+from .distinct_words import distinct, spread
+from .layers import Layers, Transition, transit
+from .products import Products
+from .scan import scan
+from .units import State, width_of_state
+
+
+class Encoded(NamedTuple):
+    """What is known of a source: B sentences, S words with EOS; () where a model reads none."""
+
+    annotations: tf.Tensor | tuple  # (B,S,C): [forward ; backward], or one reader's
+    mask: tf.Tensor  # (B,S): 1 at words and EOS
+    embeddings: tf.Tensor | tuple  # (B,S,Es)
+    last: tuple[tuple[State, ...], ...]  # by level and reader: the state after the last word read
+
+
+class Readers(NamedTuple):
+    """The readers of an encoder level, side by side."""
+
+    cells: list[list[Transition]]
+
+    def step(
+        self, states: tuple[State, ...], inputs: tuple[tf.Tensor, ...], mask: tuple[tf.Tensor, ...]
+    ) -> tuple[tuple, tuple]:
+        """By reader: states (B,D), inputs x W, masks (B,1), 1 at words.
+
+        A masked step keeps the state: the backward reader starts at the last word.
+        """
+        new = []
+        for cells, state, x, here in zip(self.cells, states, inputs, mask, strict=True):
+            stepped = transit(cells, state, x)
+            new.append(tuple(h + here * (n - h) for h, n in zip(state, stepped, strict=True)))
+        return tuple(state[0] for state in new), tuple(new)
+
+
+class SourceEncoder:
+    """Embeddings and levels of readers; once: each word is looked up once."""
+
+    def __init__(self, layers: Layers, once: bool = False):
+        s = self.structure = layers.structure
+        self.once = once and len(s.source_embeddings) == 1
+        self.masks = layers.masks
+        self.embeddings = [
+            layers[f"encoder/embedding{factor or ''}"] for factor in range(len(s.source_embeddings))
+        ]
+        self.levels: list[list[tuple[Products, list[Transition]]]] = []
+        for level in s.encoder_levels():
+            readers = []
+            for direction in s.directions(level):
+                cells = s.encoder_cells(direction, level)
+                transitions = [layers.transition(cell) for cell in cells]
+                readers.append((layers.input(cells[0]), transitions))
+            self.levels.append(readers)
+
+    def __call__(self, source: tf.Tensor, mask: tf.Tensor, differentiable: bool) -> Encoded:
+        """source: (B,S,F) int32; mask: (B,S) float32, 1 at words and EOS."""
+        if not self.levels:
+            return Encoded((), mask, (), ())
+        s = self.structure
+        words, places = tf.transpose(source, [1, 0, 2]), None
+        if self.once:
+            words, places = distinct(words[..., 0])
+            words = words[..., None]
+        embedded = tf.concat(
+            [
+                tf.gather(embedding, words[..., factor])
+                for factor, embedding in enumerate(self.embeddings)
+            ],
+            axis=-1,
+        )
+        if "source" in self.masks:  # whole words
+            embedded *= tf.transpose(self.masks["source"])[..., None]
+        embeddings = spread(embedded, places)  # (S,B,Es)
+        steps = tf.transpose(mask)[..., None]  # (S,B,1)
+        states = [embeddings] * len(s.directions(1))
+        last = []
+        for level in s.encoder_levels():
+            read = states
+            if level > 1 and len(states) > len(s.directions(level)):
+                read = [tf.concat(states, axis=-1)]
+            elif level > 1 and s.encoder is Encoder.ALTERNATING:
+                read = states[::-1]
+            below, where = ([embedded] * len(read), places) if level == 1 else (read, None)
+            states, ended = self._read(level, below, steps, differentiable, where)
+            last.append(ended)
+            if s.adds_input(level):
+                states = [state + x for state, x in zip(states, read, strict=True)]
+        # the forward reader's states first, whatever stack it belongs to
+        annotations = tf.transpose(tf.concat(states, axis=-1), [1, 0, 2])
+        if "annotations" in self.masks:
+            annotations *= self.masks["annotations"][:, None]
+        return Encoded(annotations, mask, tf.transpose(embeddings, [1, 0, 2]), tuple(last))
+
+    def _read(
+        self,
+        level: int,
+        below: list[tf.Tensor],
+        mask: tf.Tensor,
+        differentiable: bool,
+        places: tf.Tensor | None,
+    ) -> tuple[list[tf.Tensor], tuple[State, ...]]:
+        """A level over (S,B,N) inputs -> its (S,B,D) by source position, and its last states.
+
+        With places (S,B), the inputs are those of distinct words (U,N).
+        """
+        backward = [direction == "backward" for direction in self.structure.directions(level)]
+
+        def in_order(x: tf.Tensor, reverse: bool) -> tf.Tensor:
+            return tf.reverse(x, [0]) if reverse else x
+
+        inputs, cells = [], []
+        for (product, transitions), x, reverse in zip(
+            self.levels[level - 1], below, backward, strict=True
+        ):
+            (xW,) = product(x)
+            xW = spread(transitions[0].unit.sums.of_input(xW), places)
+            inputs.append(in_order(xW, reverse))
+            cells.append(transitions)
+        zeros = tf.zeros([tf.shape(mask)[1], self.structure.state])
+        state = (zeros,) * width_of_state(self.structure.encoder_unit)
+        states, last = scan(
+            Readers(cells),
+            (state,) * len(cells),
+            tuple(inputs),
+            tuple(in_order(mask, reverse) for reverse in backward),
+            differentiable=differentiable,
+        )
+        return [in_order(x, reverse) for x, reverse in zip(states, backward, strict=True)], last

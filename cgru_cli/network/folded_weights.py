@@ -1,0 +1,73 @@
+"""Parameters as they are multiplied: by their place in the model, with what is folded into them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import tensorflow as tf
+
+from ..parameters.names import parameters, target_table
+from ..parameters.structure import Normalization, Structure
+from . import normalization as eq
+
+
+class Weights:
+    """Parameters by their path in the model, with weight norm and old dropout folded in."""
+
+    def __init__(self, structure: Structure, arrays: Mapping):
+        self.structure = structure
+        self._arrays = {p.path: (p, arrays[p.name]) for p in parameters(structure)}
+
+    def __contains__(self, path: str) -> bool:
+        return path in self._arrays
+
+    def __getitem__(self, path: str) -> tf.Tensor:
+        parameter, value = self._arrays[path]
+        tensor = tf.convert_to_tensor(value, tf.float32)
+        scale = f"{path}_wns"
+        if scale in self._arrays:
+            tensor = eq.weight_norm(tensor, tf.convert_to_tensor(self._arrays[scale][1]))
+        if self.structure.old_dropout is not None:
+            tensor = tensor * self._kept(parameter)
+        return tensor
+
+    def output(self) -> tf.Tensor:
+        """W_o (E,V), or the target embeddings transposed."""
+        if not self.structure.tied_output:
+            return self["decoder/output/W"]
+        table = self._arrays[target_table(self.structure)][1]
+        tensor = tf.transpose(tf.convert_to_tensor(table, tf.float32))
+        dropout = self.structure.old_dropout
+        return tensor if dropout is None else tensor * (1 - dropout.readout)
+
+    def _kept(self, parameter) -> float:
+        """What old dropout left of the input that this matrix multiplies.
+
+        Programs that did not scale in training scaled every dropped input by 1 - p at inference:
+        that is a factor of the matrix.
+        """
+        drop = self.structure.old_dropout
+        if len(parameter.shape) < 2:
+            return 1.0
+        embedding, hidden = 1 - drop.embedding, 1 - drop.hidden
+        if parameter.path.endswith("embedding") or "/embedding" in parameter.path:
+            return 1.0  # looked up, not multiplied: the factor goes to what follows
+        if parameter.path.startswith("decoder/output"):
+            return 1 - drop.readout
+        if parameter.path.startswith("decoder/readout/prev"):
+            return embedding * (1 - drop.target)
+        if parameter.shape[0] == "Es":
+            return embedding * (1 - drop.source)
+        if parameter.shape[0] == "E":
+            return embedding * (1 - drop.target)
+        return hidden
+
+    def norm(self, path: str, gamma: str) -> eq.Norm | None:
+        """The normalisation of one product."""
+        kind = self.structure.normalization
+        if kind is Normalization.MARIAN and gamma in self:
+            return eq.Norm(kind, self[gamma], None)
+        if f"{path}_lns" in self:
+            bias = self[f"{path}_lnb"] if kind is Normalization.NEMATUS else None
+            return eq.Norm(kind, self[f"{path}_lns"], bias)
+        return None

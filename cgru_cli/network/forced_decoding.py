@@ -1,0 +1,128 @@
+"""Forced decoding: the network run over given translations, as scoring and training need it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from .ladder.levels import Recurrence
+from .network import Network
+from .scan import scan
+
+
+class Forced(NamedTuple):
+    """What a network says of given target words; T counts EOS."""
+
+    logits: tf.Tensor  # (B,T,V) float32
+    alignment: tf.Tensor | tuple  # (B,T,S) float32; () without attention
+
+
+class Unrolled(NamedTuple):
+    """The recurrent part at every target position, time first: what the readout reads."""
+
+    recurrence: Recurrence  # (T,B,..) each
+    of_previous: tf.Tensor  # (T,B,E) E[y_{j-1}] V_o
+    words: tf.Tensor | tuple  # (T,B,Es) sum_i alpha_ij E_x[x_i], of a lexical model
+
+    def alignment(self) -> tf.Tensor | tuple:
+        """(B,T,S) float32; () without attention."""
+        return tf.nest.map_structure(
+            lambda x: tf.transpose(x, [1, 0, 2]), self.recurrence.alignment
+        )
+
+    def rows(self, index: tf.Tensor, inverse: tf.Tensor) -> Unrolled:
+        """Only some positions, side by side: (N,..) each; see `select`."""
+        return tf.nest.map_structure(lambda x: select(x, index, inverse), self)
+
+
+def unroll(
+    network: Network,
+    source: tf.Tensor,
+    source_mask: tf.Tensor,
+    target: tf.Tensor,
+    *,
+    differentiable: bool = False,
+) -> Unrolled:
+    """Run encoder and decoder over a batch, each position given the words before it.
+
+    source: (B,S[,F]) int32; source_mask: (B,S) float32; target: (B,T) int32, ended by EOS.
+    Only the recurrence runs step by step: embeddings before it and the readout behind it are one
+    product over all positions.
+    """
+    memory = network.encode(source, source_mask, differentiable=differentiable)
+    start = network.start(memory)
+    target = tf.transpose(target)  # (T,B)
+    previous = tf.concat([tf.fill(tf.shape(target[:1]), -1), target[:-1]], axis=0)
+    kept = network.masks.get("target")
+    x, of_previous = network.embed(previous, kept if kept is None else tf.transpose(kept))
+    cell = network.rung.cell(memory, None)
+    recurrence, _ = scan(cell, start.cells, x, differentiable=differentiable)
+    words = ()
+    if network.structure.lexical:
+        weights = tf.transpose(recurrence.alignment, [1, 0, 2])
+        words = tf.transpose(tf.matmul(weights, memory.embeddings), [1, 0, 2])
+        if "lexical" in network.masks:
+            words *= network.masks["lexical"]
+    return Unrolled(recurrence, of_previous, words)
+
+
+class Words(NamedTuple):
+    """The target positions of a batch that do not pad, N of T*B, side by side."""
+
+    index: tf.Tensor  # (N,) int32: flat positions, time first
+    places: tf.Tensor  # (T*B,) int32: where each position went, N where nowhere
+    sentence: tf.Tensor  # (N,) int32: whose word it is
+
+    @classmethod
+    def of(cls, mask: tf.Tensor) -> Words:
+        """mask: (B,T), 1 at words."""
+        flat = tf.reshape(tf.transpose(mask), [-1])
+        index = tf.cast(tf.where(flat > 0)[:, 0], tf.int32)
+        count = tf.size(index)
+        places = tf.tensor_scatter_nd_update(
+            tf.fill(tf.shape(flat), count), index[:, None], tf.range(count)
+        )
+        return cls(index, places, index % tf.shape(mask)[0])
+
+    def taken(self, x: tf.Tensor) -> tf.Tensor:
+        """(B,T) -> (N,)."""
+        return tf.gather(tf.reshape(tf.transpose(x), [-1]), self.index)
+
+    def put_back(self, x: tf.Tensor, batch: tf.Tensor) -> tf.Tensor:
+        """(N,) -> (B,T), 0 where a position pads; batch: of which only the shape counts."""
+        flat = tf.gather(tf.concat([x, tf.zeros_like(x[:1])], axis=0), self.places)
+        return tf.transpose(tf.reshape(flat, tf.shape(tf.transpose(batch))))
+
+
+def force_decode(
+    network: Network,
+    source: tf.Tensor,
+    source_mask: tf.Tensor,
+    target: tf.Tensor,
+    *,
+    differentiable: bool = False,
+) -> Forced:
+    """Logits and alignment at every target position; arguments as of `unroll`."""
+    unrolled = unroll(network, source, source_mask, target, differentiable=differentiable)
+    logits = network.read_out(*unrolled)
+    return Forced(tf.transpose(logits, [1, 0, 2]), unrolled.alignment())
+
+
+def select(x: tf.Tensor, index: tf.Tensor, inverse: tf.Tensor) -> tf.Tensor:
+    """Rows of (T,B,..) at the flat positions `index` (N,), as (N,..).
+
+    inverse: (T*B,) where each position went, N where nowhere. The gradient is a selection too,
+    where that of a gather would be a slow addition into place.
+    """
+    shape = tf.shape(x)
+
+    @tf.custom_gradient
+    def taken(flat: tf.Tensor) -> tuple:
+        def gradient(dy: tf.Tensor) -> tf.Tensor:
+            padded = tf.concat([dy, tf.zeros_like(dy[:1])], axis=0)
+            return tf.gather(padded, inverse)
+
+        return tf.gather(flat, index), gradient
+
+    return taken(tf.reshape(x, tf.concat([[shape[0] * shape[1]], shape[2:]], axis=0)))

@@ -1,0 +1,89 @@
+"""A model of any rung as a Keras model; its computation is a `Network`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from ..parameters.initialization import initial_arrays
+from ..parameters.names import parameters
+from ..parameters.structure import Structure
+from .forced_decoding import force_decode
+from .network import Network, State
+
+keras.config.set_floatx("float32")  # a user's ~/.keras/keras.json may say otherwise
+
+
+class RecurrentModel(keras.Model):
+    """Variables from the name table, one a row; called with (source, source mask, target).
+
+    Without arrays it begins as Nematus' models did, the same every time. Keras' optimizers,
+    `summary()` and precision policies work on it: products are computed in the
+    policy's compute dtype, states and softmax in float32.
+    """
+
+    def __init__(self, structure: Structure, arrays: Mapping | None = None, **kwargs):
+        super().__init__(autocast=False, **kwargs)
+        self.structure = structure
+        self.parameters = {}
+        groups: dict[str, keras.layers.Layer] = {}  # what `summary()` lists
+        for row in parameters(structure):
+            path = row.path.rpartition("/")[0].replace("/", ".")
+            if path not in groups:
+                groups[path] = keras.layers.Layer(name=path, dtype="float32")
+                groups[path].built = True
+            self.parameters[row.name] = groups[path].add_weight(
+                name=row.name,
+                shape=row.size(structure),
+                initializer="zeros",
+                dtype="float32",
+                autocast=False,
+            )
+        self.groups = list(groups.values())
+        self.assign(initial_arrays(structure, "nematus", 0) if arrays is None else arrays)
+        self.built = True
+
+    def assign(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Set every variable from arrays by their DL4MT/Nematus names."""
+        for name, variable in self.parameters.items():
+            variable.assign(arrays[name])
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The variables' values by their DL4MT/Nematus names."""
+        return {name: array_of(variable) for name, variable in self.parameters.items()}
+
+    def network(self) -> Network:
+        """The computation on the variables as they stand; gradients flow back through it."""
+        return Network(self.structure, self.parameters, self.compute_dtype)
+
+    def call(self, inputs: tuple[tf.Tensor, tf.Tensor, tf.Tensor]) -> tf.Tensor:
+        """(B,S[,F]) source, (B,S) mask, (B,T) target -> logits (B,T,V), forced decoding."""
+        return force_decode(self.network(), *inputs, differentiable=True).logits
+
+    def encode(self, source: tf.Tensor, mask: tf.Tensor, *, search: bool = False) -> Any:
+        """See `Network.encode`."""
+        return self.network().encode(source, mask, search=search)
+
+    def start(self, memory: Any) -> State:
+        """See `Network.start`."""
+        return self.network().start(memory)
+
+    def step(
+        self, state: State, previous: tf.Tensor, memory: Any
+    ) -> tuple[tf.Tensor, State, tf.Tensor]:
+        """See `Network.step`."""
+        return self.network().step(state, previous, memory)
+
+
+def array_of(variable: keras.Variable | tf.Variable) -> np.ndarray:
+    """A variable's value, read-only and, on CPUs, without a copy; it stays as it is now.
+
+    TensorFlow writes into a variable's memory only where nothing else reads it.
+    """
+    array = np.asarray(tf.convert_to_tensor(variable))
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,1 @@
+"""The rungs from the language model up to the conditional GRU."""

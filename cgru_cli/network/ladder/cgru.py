@@ -1,0 +1,80 @@
+"""The conditional GRU: attention between two cells (DL4MT note, Firat and Cho 2016; Nematus).
+
+    s'_j = REC1(s_{j-1}, E[y_{j-1}])                                  (eq. 2-5)
+    c_j = sum_i alpha_ij h_i, alpha_ij = softmax_i v_a^T tanh(U_a s'_j + W_a h_i)    (eq. 6-8)
+    s_j = REC2(s'_j, c_j)                                             (eq. 9-12)
+    s_0 = tanh(mean_i(h_i) W_init + b)
+
+The cells may be any unit; an LSTM's memory goes through both.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from ...parameters.cell_names import input_arrays, state_arrays
+from ..attention import Attention, AttentionLayer, Memory, Place
+from ..encoder import Encoded
+from ..layers import Layers, Transition, transit
+from ..products import Products
+from ..units import Recurrent
+from .levels import Levels, Recurrence, States, alike
+
+
+class Conditional(NamedTuple):
+    """REC1, ATT, REC2, then the levels above."""
+
+    first: Transition
+    of_intermediate: Products  # s'_j [U_a | U]
+    attention: Attention
+    second: Recurrent
+    transitions: list[Transition]
+    levels: Levels
+
+    def step(self, states: States, x: tf.Tensor, _fixed: tuple = ()) -> tuple[Recurrence, States]:
+        """states: (R,D) each; x: E[y_{j-1}] W, with all that does not depend on the state."""
+        before, *above = states
+        s1 = self.first.step(before, x)
+        query, s1U = self.of_intermediate(s1[0])
+        alignment, c = self.attention.attend(query)
+        s = self.second.step(s1, s1U, self.second.sums.of_input(c.of_cell))
+        s = transit(self.transitions, s, None)
+        top, new = self.levels.climb(s, above, c.itself)
+        return Recurrence(top, c.readout, alignment), new
+
+
+class ConditionalGRU:
+    """The rung `cgru`."""
+
+    def __init__(self, layers: Layers):
+        self.structure = layers.structure
+        first, second, *transitions = layers.structure.base_cells()
+        self.first, self.second = layers.transition(first), layers.unit(second)
+        self.attention = AttentionLayer(layers, input_arrays(second))
+        # products are joined by their input
+        self.of_intermediate = layers.product(
+            ("decoder/attention/W_comb_att",), state_arrays(second)
+        )
+        self.transitions = [layers.transition(cell) for cell in transitions]
+        self.levels = Levels.of(layers)
+
+    def memory(self, encoded: Encoded, search: bool) -> Memory:
+        """What is kept of the source."""
+        return self.attention.memory(encoded, search)
+
+    def start(self, memory: Memory) -> States:
+        """s_0, the same at every level."""
+        return alike(self.structure, memory.start)
+
+    def cell(self, memory: Memory, place: Place | None) -> Conditional:
+        """The decoder's cell over a batch; without a place, a row is a sentence."""
+        return Conditional(
+            self.first,
+            self.of_intermediate,
+            self.attention.over(memory, place),
+            self.second,
+            self.transitions,
+            self.levels,
+        )

@@ -1,0 +1,83 @@
+"""Encoder-decoder: one summary of the source, seen at every step (Cho et al. 2014; cs224n).
+
+    C = the encoder's last state;  s_0 = tanh(C W_init + b)
+    s_j = f(s_{j-1}, E[y_{j-1}], C);  p(y_j) = g(E[y_{j-1}], s_j, C)
+
+With DL4MT's session 1 it has the names. C is the annotation that a reader ends at: of the last
+word (EOS) forward, of the first backward.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from ...parameters.cell_names import context_arrays
+from ..attention import Place
+from ..encoder import Encoded
+from ..layers import Layers, Transition, transit
+from .levels import Levels, Recurrence, States, alike
+
+
+class Summary(NamedTuple):
+    """What the encoder leaves to the decoder."""
+
+    context: tf.Tensor  # (B,C) float32
+    of_cell: tf.Tensor  # (B,3D), or as wide as the unit's products: C Wc, normalised
+    readout: tf.Tensor  # (B,R) C C_o
+
+
+class Summarized(NamedTuple):
+    """The cell that reads word and summary, then the levels above."""
+
+    first: Transition
+    summary: Summary  # (R,..): of each row's sentence
+    transitions: list[Transition]
+    levels: Levels
+
+    def step(self, states: States, x: tf.Tensor, _fixed: tuple = ()) -> tuple[Recurrence, States]:
+        """states: (R,D) each; x: E[y_{j-1}] W, with all that does not depend on the state."""
+        before, *above = states
+        s = self.first.step(before, x + self.summary.of_cell)
+        s = transit(self.transitions, s, None)
+        top, new = self.levels.climb(s, above, self.summary.context)
+        return Recurrence(top, tf.identity(self.summary.readout), ()), new
+
+
+class EncoderDecoder:
+    """The rung `encdec`."""
+
+    def __init__(self, layers: Layers):
+        self.structure = layers.structure
+        first, *transitions = layers.structure.base_cells()
+        self.first = layers.transition(first)
+        self.of_context = layers.product(context_arrays(first), ("decoder/readout/ctx/W",))
+        self.context = layers.context_sums(first)
+        self.start_layer = layers.affine("decoder/start")
+        self.transitions = [layers.transition(cell) for cell in transitions]
+        self.levels = Levels.of(layers)
+
+    def memory(self, encoded: Encoded, _search: bool) -> Summary:
+        """C, and what it is multiplied to."""
+        annotations, s = encoded.annotations, self.structure
+        ends = tf.cast(tf.reduce_sum(encoded.mask, axis=1), tf.int32) - 1
+        at_end = {"forward": tf.gather(annotations, ends, batch_dims=1),
+                  "backward": annotations[:, 0]}  # fmt: skip
+        parts = [
+            at_end[direction][:, place * s.state : (place + 1) * s.state]
+            for place, direction in enumerate(s.directions(s.encoder_depth))
+        ]
+        context = tf.concat(parts, axis=-1)
+        cW, readout = self.of_context(context)
+        return Summary(context, self.context.of_input(cW), readout)
+
+    def start(self, memory: Summary) -> States:
+        """s_0, the same at every level."""
+        return alike(self.structure, tf.tanh(self.start_layer(memory.context)))
+
+    def cell(self, memory: Summary, place: Place | None) -> Summarized:
+        """The decoder's cell over a batch; without a place, a row is a sentence."""
+        if place is not None:
+            memory = Summary(*(tf.gather(field, place.sentence) for field in memory))
+        return Summarized(self.first, memory, self.transitions, self.levels)

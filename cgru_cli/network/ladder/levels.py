@@ -1,0 +1,62 @@
+"""What the decoders of all rungs have in common: their levels, and what a step hands on.
+
+The cell of each rung is a nest of products, biases and constants with a `step`, which search calls
+for a row a hypothesis, and `scan` runs over time, with its gradient.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from ...parameters.structure import Structure
+from ..layers import Layers, Transition, transit
+from ..products import Products
+from ..units import State, width_of_state
+
+States = tuple[State, ...]  # by level of the decoder
+
+
+class Recurrence(NamedTuple):
+    """What a step's recurrent part hands to the readout; () where the rung has no such thing."""
+
+    top: tf.Tensor  # (R,D) output of the highest level
+    context: tf.Tensor | tuple  # (R,R') c_j C_o
+    alignment: tf.Tensor | tuple  # (R,S) alpha_j
+
+
+class Levels(NamedTuple):
+    """The decoder's levels above the first."""
+
+    levels: list[tuple[Products, list[Transition]]]
+    deep_context: bool
+    residual: bool
+
+    @classmethod
+    def of(cls, layers: Layers) -> Levels:
+        """All levels above the first, none in a shallow model."""
+        s = layers.structure
+        levels = []
+        for level in s.high_levels():
+            cells = s.high_cells(level)
+            transitions = [layers.transition(cell) for cell in cells]
+            levels.append((layers.input(cells[0]), transitions))
+        return cls(levels, s.deep_context, s.residual)
+
+    def climb(
+        self, first: State, above: States, context: tf.Tensor | None = None
+    ) -> tuple[tf.Tensor, States]:
+        """first: the new state of level 1; above: the others' before -> top (R,D), all states."""
+        new, top = [first], first[0]
+        for (product, cells), state in zip(self.levels, above, strict=True):
+            (xW,) = product(tf.concat([top, context], axis=-1) if self.deep_context else top)
+            state = transit(cells, state, cells[0].unit.sums.of_input(xW))
+            new.append(state)
+            top = top + state[0] if self.residual else state[0]
+        return top, tuple(new)
+
+
+def alike(structure: Structure, h: tf.Tensor) -> States:
+    """The same state for every level; an LSTM's memory begins as its output does, as in Marian."""
+    return ((h,) * width_of_state(structure.decoder_unit),) * structure.decoder_depth

@@ -1,0 +1,75 @@
+"""RNNsearch: attention from the state before, one recurrent step (Bahdanau, Cho, Bengio 2015).
+
+    e_ij = v_a^T tanh(U_a s_{j-1} + W_a h_i), alpha_ij = softmax_i e_ij, c_j = sum_i alpha_ij h_i
+    s_j = f(s_{j-1}, E[y_{j-1}], c_j);  p(y_j) = g(E[y_{j-1}], s_j, c_j)
+
+Their g is a maxout layer (`Activation.MAXOUT`), their f a GRU with the reset before the product.
+s_0 is the cGRU's, of the mean annotation, where they take the backward reader's last state.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from ...parameters.cell_names import context_arrays, state_arrays
+from ..attention import Attention, AttentionLayer, Memory, Place
+from ..encoder import Encoded
+from ..layers import Layers, Transition, transit
+from ..products import Products
+from ..units import Recurrent, Sums
+from .levels import Levels, Recurrence, States, alike
+
+
+class Searching(NamedTuple):
+    """Attention, then the cell that reads both word and context, then the levels above."""
+
+    of_state: Products  # s_{j-1} [U_a | U]
+    attention: Attention
+    context: Sums
+    unit: Recurrent
+    transitions: list[Transition]
+    levels: Levels
+
+    def step(self, states: States, x: tf.Tensor, _fixed: tuple = ()) -> tuple[Recurrence, States]:
+        """states: (R,D) each; x: E[y_{j-1}] W, with all that does not depend on the state."""
+        before, *above = states
+        query, sU = self.of_state(before[0])
+        alignment, c = self.attention.attend(query)
+        s = self.unit.step(before, sU, x + self.context.of_input(c.of_cell))
+        s = transit(self.transitions, s, None)
+        top, new = self.levels.climb(s, above, c.itself)
+        return Recurrence(top, c.readout, alignment), new
+
+
+class RNNSearch:
+    """The rung `rnnsearch`."""
+
+    def __init__(self, layers: Layers):
+        self.structure = layers.structure
+        first, *transitions = layers.structure.base_cells()
+        self.attention = AttentionLayer(layers, context_arrays(first))
+        self.of_state = layers.product(("decoder/attention/W_comb_att",), state_arrays(first))
+        self.context, self.unit = layers.context_sums(first), layers.unit(first)
+        self.transitions = [layers.transition(cell) for cell in transitions]
+        self.levels = Levels.of(layers)
+
+    def memory(self, encoded: Encoded, search: bool) -> Memory:
+        """What is kept of the source."""
+        return self.attention.memory(encoded, search)
+
+    def start(self, memory: Memory) -> States:
+        """s_0, the same at every level."""
+        return alike(self.structure, memory.start)
+
+    def cell(self, memory: Memory, place: Place | None) -> Searching:
+        """The decoder's cell over a batch; without a place, a row is a sentence."""
+        return Searching(
+            self.of_state,
+            self.attention.over(memory, place),
+            self.context,
+            self.unit,
+            self.transitions,
+            self.levels,
+        )

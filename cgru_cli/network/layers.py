@@ -1,0 +1,140 @@
+"""A model's arrays made ready: products that share an input are joined, units have their biases.
+
+What the encoder, the rungs of the ladder and the readout are built from. Parameters come by their
+path in the model, as `names.py` has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from ..parameters.cell_names import context_arrays, input_arrays, state_arrays
+from ..parameters.structure import BiasPlace, Cell, Normalization, Structure, Unit
+from . import normalization as eq
+from .folded_weights import Weights
+from .products import Products
+from .units import GRU, LSTM, GRUBefore, Plain, Recurrent, State, Sums
+
+
+class Transition(NamedTuple):
+    """A cell: the product with its state, and the unit that makes the next state of it."""
+
+    of_state: Products
+    unit: Recurrent
+
+    def step(self, state: State, x: tf.Tensor | None) -> State:
+        """x: from `Sums.of_input`; None in a transition, whose bias alone may stand there."""
+        (hU,) = self.of_state(state[0])
+        return self.unit.step(state, hU, self.unit.sums.of_input(None) if x is None else x)
+
+
+def transit(cells: list[Transition], state: State, x: tf.Tensor | None) -> State:
+    """A cell and its transitions, each on the state the one before left; x enters the first."""
+    for cell in cells:
+        state, x = cell.step(state, x), None
+    return state
+
+
+class Affine(NamedTuple):
+    """x W + b with its normalisation: Nematus LN(x W + b), Marian LN(x W) + b."""
+
+    product: Products
+    bias: tf.Tensor
+    norm: eq.Norm | None
+
+    def __call__(self, x: tf.Tensor, sentence: tf.Tensor | None = None) -> tf.Tensor:
+        """x: (R,N) -> (R,M); sentence: (R,) whose each row is, see `Products.for_rows`."""
+        (xW,) = self.product.for_rows(sentence)(x)
+        return self.of_product(xW)
+
+    def of_product(self, xW: tf.Tensor) -> tf.Tensor:
+        """The rest, where x W was a part of another product."""
+        if self.norm is not None and self.norm.kind is Normalization.MARIAN:
+            return eq.normalize(xW, self.norm) + self.bias
+        return eq.normalize(xW + self.bias, self.norm)
+
+
+class Layers:
+    """The arrays of one model, by path.
+
+    dtype: that of the products. masks: dropout of training, see `dropout.py`.
+    """
+
+    def __init__(
+        self,
+        structure: Structure,
+        arrays: Mapping,
+        dtype: tf.DType,
+        masks: Mapping[str, tf.Tensor],
+    ):
+        self.structure, self.dtype, self.masks = structure, dtype, masks
+        self.weights = Weights(structure, arrays)
+
+    def __getitem__(self, path: str) -> tf.Tensor:
+        return self.weights[path]
+
+    def product(self, *groups: tuple[str, ...]) -> Products:
+        """The product with all matrices at the groups' paths."""
+        matrices = [[self.weights[path] for path in group] for group in groups]
+        masks = [self.masks.get(path) for group in groups for path in group]
+        return Products.of(matrices, self.dtype, masks)
+
+    def output(self) -> Products:
+        """The product with W_o, or with the target embeddings where they are tied."""
+        masks = [self.masks.get("decoder/output/W")]
+        return Products.of([[self.weights.output()]], self.dtype, masks)
+
+    def affine(self, path: str) -> Affine:
+        """The feed-forward layer at this path."""
+        return Affine(
+            self.product((f"{path}/W",)),
+            self.weights[f"{path}/b"],
+            self.weights.norm(f"{path}/W", f"{path}/gamma"),
+        )
+
+    def input(self, cell: Cell) -> Products:
+        """What multiplies a cell's input."""
+        return self.product(input_arrays(cell))
+
+    def transition(self, cell: Cell) -> Transition:
+        """A cell with the product of its state."""
+        return Transition(self.product(state_arrays(cell)), self.unit(cell))
+
+    def unit(self, cell: Cell) -> Recurrent:
+        """The unit of a cell, with its biases and norms."""
+        inputs = self._norms(cell, ("W", "Wx"), "gamma1")
+        states = self._norms(cell, ("U", "Ux"), "gamma2")
+        biases = [f"{cell.path}/{root}" for root in ("b", "bx")]
+        biases = [self.weights[path] for path in biases if path in self.weights]
+        bias = tf.concat(biases, axis=0) if biases else None
+        if cell.unit is Unit.GRU_BEFORE:
+            place = cell.bias if cell.bias is BiasPlace.STATE else BiasPlace.NONE
+            apart = [
+                Sums(place, part, (), states[i : i + 1])
+                for i, part in enumerate(biases or (None, None))
+            ]
+            return GRUBefore(
+                Sums(cell.bias, bias, inputs), *apart, self.product((f"{cell.path}/Ux",))
+            )
+        sums = Sums(cell.bias, bias, inputs, states)
+        if cell.unit is Unit.GRU:
+            return GRU(sums)
+        return LSTM(sums) if cell.unit is Unit.LSTM else Plain(sums, cell.unit)
+
+    def context_sums(self, cell: Cell) -> Sums:
+        """What is added to the product of a context that enters a cell beside its input."""
+        roots = [path.rpartition("/")[2] for path in context_arrays(cell)]
+        return Sums(BiasPlace.NONE, None, self._norms(cell, roots, ""))
+
+    def _norms(self, cell: Cell, roots, gamma: str) -> tuple[eq.Norm, ...]:
+        found = [self.weights.norm(f"{cell.path}/{root}", f"{cell.path}/{gamma}") for root in roots]
+        found = [norm for norm in found if norm]
+        if self.structure.normalization is not Normalization.MARIAN or not found:
+            return tuple(found)
+        norm = found[0]  # one for all columns
+        if cell.unit is Unit.TANH:  # Marian keeps 3D and uses D
+            norm = norm._replace(gain=norm.gain[: self.structure.state])
+        return (norm,)

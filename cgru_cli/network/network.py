@@ -1,0 +1,149 @@
+"""The one seam of the computation: `encode`, `start`, `step`.
+
+A `Network` is a model's arrays made ready to be multiplied. Training scans `step`, search loops
+it, scoring sums it, ensembles average it. What differs from rung to rung of the ladder stands in
+a file of its own: `lm`, `encdec`, `seq2seq`, `rnnsearch`, `cgru`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
+
+import tensorflow as tf
+
+from ..parameters.cell_names import input_arrays
+from ..parameters.names import target_table
+from ..parameters.structure import Structure, Type
+from .attention import Place
+from .distinct_words import distinct, spread
+from .encoder import Encoded, SourceEncoder
+from .ladder.cgru import ConditionalGRU
+from .ladder.encdec import EncoderDecoder
+from .ladder.levels import States
+from .ladder.lm import LanguageModel
+from .ladder.rnnsearch import RNNSearch
+from .ladder.seq2seq import SequenceToSequence
+from .layers import Layers
+from .readout import Readout
+from .scan import Cell
+
+
+class Rung(Protocol):
+    """What a rung of the ladder says of its decoder; made of a model's `Layers`."""
+
+    def memory(self, encoded: Encoded, search: bool) -> Any:
+        """What of the source is kept for the whole sentence: a named tuple, (B,..) each.
+
+        search: it is to be read by many hypotheses of each sentence.
+        """
+
+    def start(self, memory: Any) -> States:
+        """The states before the first word, a row a sentence."""
+
+    def cell(self, memory: Any, place: Place | None) -> Cell:
+        """The recurrent cell: (states, x) -> (Recurrence, states); a row a sentence, or placed."""
+
+
+RUNGS: dict[Type, type[Rung]] = {
+    Type.LM: LanguageModel,
+    Type.ENCDEC: EncoderDecoder,
+    Type.SEQ2SEQ: SequenceToSequence,
+    Type.RNNSEARCH: RNNSearch,
+    Type.CGRU: ConditionalGRU,
+}
+
+
+class State(NamedTuple):
+    """The decoder's state in a search; R rows are hypotheses, each of one sentence."""
+
+    cells: States  # by level: (R,D) float32 each, s_j first
+    sentence: tf.Tensor  # (R,) int32: row of the memory
+    slot: tf.Tensor  # (R,) int32: number of the hypothesis within its sentence
+
+
+class Network:
+    """The computation of one model.
+
+    arrays: every parameter by its DL4MT/Nematus name; variables or plain arrays. dtype: that of
+    the products; states, alignments and softmax stay float32. masks: dropout of training, by the
+    names of `dropout.py`, each (B,N) for a batch of B sentences. packed: what there is of a batch
+    is found out as it is computed: each word is looked up once, padding is not read out; compiled
+    code, whose shapes are fixed, computes everything.
+    """
+
+    def __init__(
+        self,
+        structure: Structure,
+        arrays: Mapping,
+        dtype: str = "float32",
+        masks: Mapping[str, tf.Tensor] | None = None,
+        *,
+        packed: bool = False,
+    ):
+        self.structure, self.masks, self.packed = structure, masks or {}, packed
+        layers = Layers(structure, arrays, tf.as_dtype(dtype), self.masks)
+        self.once = packed and not self.masks  # a mask is another in each sentence
+        self.encoder = SourceEncoder(layers, self.once)
+        self.rung = RUNGS[structure.type](layers)
+        self.read_out = Readout(layers)
+        self.target_embedding = layers[target_table(structure)]
+        first = structure.base_cells()[0]
+        self.of_embedding = layers.product(input_arrays(first), ("decoder/readout/prev/W",))
+        self.first_sums = layers.unit(first).sums
+
+    def encode(
+        self,
+        source: tf.Tensor,
+        mask: tf.Tensor,
+        *,
+        differentiable: bool = False,
+        search: bool = False,
+    ) -> Any:
+        """What the decoder keeps of the source: the rung's memory.
+
+        source: (B,S) int32, or (B,S,F) with F factors, none without a source, each sentence ended
+        by EOS; mask: (B,S) float32, 1 at words and EOS. search: see `Rung.memory`; for the same
+        numbers, less is computed at each step, and more here.
+        """
+        if source.shape.rank == 2:
+            source = source[..., None]
+        return self.rung.memory(self.encoder(source, mask, differentiable), search)
+
+    def start(self, memory: Any) -> State:
+        """The decoder before its first word, one row a sentence."""
+        cells = self.rung.start(memory)
+        rows = tf.range(tf.shape(cells[0][0])[0])
+        return State(cells, rows, tf.zeros_like(rows))
+
+    def step(
+        self, state: State, previous: tf.Tensor, memory: Any
+    ) -> tuple[tf.Tensor, State, tf.Tensor | tuple]:
+        """One target word: logits (R,V), the new state, the alignment (R,S), or () without.
+
+        previous: (R,) int32, the word before; -1 at the start, where its embedding is zeros.
+        """
+        x, readout_of_previous = self.embed(previous)
+        cell = self.rung.cell(memory, Place(state.sentence, state.slot))
+        recurrence, cells = cell.step(state.cells, x)
+        words = ()
+        if self.structure.lexical:
+            rows = tf.gather(memory.embeddings, state.sentence)
+            words = tf.linalg.matvec(rows, recurrence.alignment, transpose_a=True)
+        logits = self.read_out(recurrence, readout_of_previous, words)
+        return logits, state._replace(cells=cells), recurrence.alignment
+
+    def embed(
+        self, previous: tf.Tensor, kept: tf.Tensor | None = None
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """E[y_{j-1}] times what it is multiplied with: for the first cell, and to read out.
+
+        kept: dropout of whole words, of the shape of previous.
+        """
+        words, places = distinct(previous) if self.once else (previous, None)
+        known = tf.cast(words >= 0, tf.float32)
+        if kept is not None:
+            known *= kept
+        embedding = tf.gather(self.target_embedding, tf.maximum(words, 0)) * known[..., None]
+        xW, readout = self.of_embedding(embedding)
+        return spread(self.first_sums.of_input(xW), places), spread(readout, places)

@@ -1,0 +1,86 @@
+"""The readout and the output layer: from a decoder's step to the logits of the next word."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+from ..parameters.structure import Activation
+from . import normalization as eq
+from .ladder.levels import Recurrence
+from .layers import Affine, Layers
+from .products import Product, at_once
+
+
+class Readout:
+    """t_j = phi(s_j U_o + E[y_{j-1}] V_o + c_j C_o + biases), then W_o or what stands for it."""
+
+    def __init__(self, layers: Layers):
+        s, weights = layers.structure, layers.weights
+        self.activation = s.readout_activation
+        self.of_top = layers.product(("decoder/readout/lstm/W",))
+        self.parts = [
+            (weights[f"decoder/readout/{part}/b"],
+             weights.norm(f"decoder/readout/{part}/W", f"decoder/readout/{part}/gamma"))
+            for part in ("lstm", "prev") + (("ctx",) if s.type.has_context else ())
+        ]  # fmt: skip
+        prelu = s.readout_activation is Activation.PRELU
+        self.prelu_slope = weights["decoder/readout/prelu_slope"] if prelu else None
+        self.output, self.output_bias = layers.output(), weights["decoder/output/b"]
+        self.mixture = None
+        if s.mixture > 1:
+            self.mixture = (
+                layers.product(("decoder/mixture/pi/W",)),
+                weights["decoder/mixture/pi/b"],
+                [layers.affine(f"decoder/mixture/hidden{k}") for k in range(s.mixture)],
+            )
+        self.lexical = None
+        if s.lexical:
+            self.lexical = (
+                layers.affine("decoder/lexical/hidden"),
+                layers.product(("decoder/lexical/output/W",)),
+                weights["decoder/lexical/output/b"],
+            )
+
+    def __call__(
+        self,
+        recurrence: Recurrence,
+        of_previous: tf.Tensor,
+        words: tf.Tensor | tuple = (),
+        sentence: tf.Tensor | None = None,
+    ) -> tf.Tensor:
+        """Logits (R,V) float32.
+
+        of_previous: (R,R') E[y_{j-1}] V_o. words: (R,Es) sum_i alpha_ij E_x[x_i], of a lexical
+        model. sentence: (R,) whose a row is, for dropout, where the rows are not one a sentence.
+        """
+        (of_top,) = self.of_top.for_rows(sentence)(recurrence.top)
+        products = (of_top, of_previous, recurrence.context)[: len(self.parts)]
+        t = tf.add_n(
+            [
+                Affine(self.of_top, bias, norm).of_product(xW)
+                for xW, (bias, norm) in zip(products, self.parts, strict=True)
+            ]
+        )
+        t = eq.activate(t, self.activation, self.prelu_slope)
+        if self.mixture:
+            of_pi, pi_bias, hidden = self.mixture
+            (pi,) = of_pi.for_rows(sentence)(t)
+            logits = [self._logits(tf.tanh(layer(t, sentence)), sentence) for layer in hidden]
+            return eq.mix(pi + pi_bias, logits)
+        logits = self._logits(t, sentence)
+        if self.lexical:
+            hidden, output, output_bias = self.lexical
+            l = tf.tanh(words)
+            l = tf.tanh(hidden(l, sentence)) + l
+            logits += output.for_rows(sentence)(l)[0] + output_bias
+        return logits
+
+    def _logits(self, t: tf.Tensor, sentence: tf.Tensor | None) -> tf.Tensor:
+        output = self.output.for_rows(sentence)
+        (matrix,) = (part.matrix for part in output.parts)
+
+        def layer(t: tf.Tensor, matrix: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
+            (logits,) = output._replace(parts=[Product(matrix)])(t)
+            return tf.nn.bias_add(logits, bias)
+
+        return at_once(layer, t, matrix, self.output_bias)

@@ -1,0 +1,292 @@
+"""Back-propagation through time for any cell, with the weights' gradients taken afterwards.
+
+Autodiff of a loop adds each step's weight gradient into a buffer of the weights' size: one small
+product and one pass over all weights a step. Here the backward loop computes the gradients of the
+pre-activations only and stacks them; then each weight's gradient is one product over all steps,
+dW = sum_t x_t^T dy_t = X^T dY.
+
+No cell has a backward pass of its own. A step is replayed under a gradient tape with every
+`Product` answering what it answered in the forward pass, so that only element-wise operations are
+computed twice; its gradient passes dy W^T to the input and leaves dy to be stacked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import tensorflow as tf
+
+from .products import Product
+
+
+class Cell(Protocol):
+    """A nest (tuples, lists) of `Product`s, tensors and constants, with a step.
+
+    Each product is taken once a step. Tensors are differentiated with, `Fixed` ones are not.
+    """
+
+    def step(self, carry: Any, x: Any, fixed: Any) -> tuple[Any, Any]:
+        """One step: (carry, x_t, fixed_t) -> (outputs, new carry)."""
+
+
+def scan(
+    cell: Cell,
+    carry: Any,
+    inputs: Any,
+    fixed: Any = (),
+    *,
+    length: tf.Tensor | None = None,
+    differentiable: bool = True,
+) -> tuple[Any, Any]:
+    """Run a cell over time: outputs of all steps, each (T,...), and the last carry.
+
+    carry, inputs, outputs: nests of float32 tensors; inputs (T,...), fixed (T,...) too but not
+    differentiated. length: steps to run, T if not given; outputs behind it are zeros. Without
+    differentiable, nothing is kept for the gradient, and none can be taken.
+    """
+    loop = _Loop(cell, carry, inputs, fixed, length)
+    if not differentiable:
+        return loop.run(recording=False)[:2]
+    flat = loop.differentiated()
+
+    @tf.custom_gradient
+    def run(*tensors: tf.Tensor) -> tuple:
+        here = loop.given(tensors)
+        outputs, last, record = here.run(recording=True)
+
+        def backward(*gradients: tf.Tensor) -> list[tf.Tensor]:
+            # what does not need them would start at once, and its memory be taken for long
+            with tf.control_dependencies(gradients):
+                return here.backward(record, gradients)
+
+        return (*tf.nest.flatten(outputs), *tf.nest.flatten(last)), backward
+
+    results = list(run(*flat))
+    count = len(tf.nest.flatten(loop.outputs))
+    return (
+        tf.nest.pack_sequence_as(loop.outputs, results[:count]),
+        tf.nest.pack_sequence_as(carry, results[count:]),
+    )
+
+
+class _Loop:
+    """One scan: its cell taken apart into what is differentiated and what is not."""
+
+    def __init__(self, cell: Cell, carry: Any, inputs: Any, fixed: Any, length: tf.Tensor | None):
+        self.cell, self.carry, self.inputs, self.fixed = cell, carry, inputs, fixed
+        self.leaves = tf.nest.flatten(cell)
+        self.products = [leaf for leaf in self.leaves if isinstance(leaf, Product)]
+        self.tensors = [leaf for leaf in self.leaves if tf.is_tensor(leaf)]
+        self.size = tf.shape(tf.nest.flatten((inputs, fixed))[0])[0]
+        self.length = self.size if length is None else length
+        # traced once outside the loop for the shapes alone: nothing reads it, so nothing runs
+        recorders = [_Recorder(product) for product in self.products]
+        self.outputs, _ = self._step(recorders, self.tensors, carry, tf.constant(0))
+        self.sums = [recorder.y for recorder in recorders]
+        self.read = [recorder.x for recorder in recorders]
+        self.record = _Stacks([*tf.nest.flatten(carry), *self.sums])
+
+    def differentiated(self) -> list[tf.Tensor]:
+        """All that gradients flow to, flat: matrices, the cell's tensors, carry, inputs."""
+        matrices = [product.matrix for product in self.products]
+        return [*matrices, *self.tensors, *tf.nest.flatten((self.carry, self.inputs))]
+
+    def given(self, tensors: Sequence[tf.Tensor]) -> _Loop:
+        """This loop over the tensors that a gradient is taken of, in the order above."""
+        tensors = list(tensors)
+        matrices = [tensors.pop(0) for _ in self.products]
+        own = [tensors.pop(0) for _ in self.tensors]
+        carry, inputs = tf.nest.pack_sequence_as((self.carry, self.inputs), tensors)
+        products = [Product(matrix) for matrix in matrices]
+        return _Loop(self._cell(products, own), carry, inputs, self.fixed, self.length)
+
+    def _cell(self, products: Sequence[Product], tensors: Sequence[tf.Tensor]) -> Cell:
+        """The cell with others in the place of its products and tensors."""
+        products, tensors = iter(products), iter(tensors)
+        leaves = [
+            next(products) if isinstance(leaf, Product)
+            else next(tensors) if tf.is_tensor(leaf)
+            else leaf
+            for leaf in self.leaves
+        ]  # fmt: skip
+        return tf.nest.pack_sequence_as(self.cell, leaves)
+
+    def _step(self, products: Sequence, tensors: Sequence[tf.Tensor], carry: Any, t: tf.Tensor):
+        x, fixed = tf.nest.map_structure(lambda all_steps: all_steps[t], (self.inputs, self.fixed))
+        return self._cell(products, tensors).step(carry, x, fixed)
+
+    def run(self, recording: bool) -> tuple[Any, Any, list[tf.Tensor]]:
+        """Outputs (T,...), last carry and, recording, what `backward` takes: carries and sums."""
+        arrays = [self._array(template) for template in tf.nest.flatten(self.outputs)]
+        record = self.record.empty(self.size) if recording else []
+
+        def body(t: tf.Tensor, carry: Any, arrays: list[tf.TensorArray], record: list) -> tuple:
+            recorders = [_Recorder(product) for product in self.products]
+            outputs, new = self._step(recorders, self.tensors, carry, t)
+            values = tf.nest.flatten(outputs)
+            written = [array.write(t, value) for array, value in zip(arrays, values, strict=True)]
+            if recording:
+                sums = [recorder.y for recorder in recorders]
+                record = self.record.push(record, [*tf.nest.flatten(carry), *sums])
+            return t + 1, new, written, record
+
+        _, last, arrays, record = tf.while_loop(
+            lambda t, *_: t < self.length,
+            body,
+            (tf.constant(0), self.carry, arrays, record),
+            maximum_iterations=self.size,
+            parallel_iterations=1,
+        )
+        stacked = [array.stack() for array in arrays]
+        return tf.nest.pack_sequence_as(self.outputs, stacked), last, record
+
+    def backward(
+        self, record: Sequence[tf.Tensor], gradients: Sequence[tf.Tensor]
+    ) -> list[tf.Tensor]:
+        """Gradients of all that `differentiated` lists, from those of outputs and last carry."""
+        width = len(tf.nest.flatten(self.carry))
+        d_outputs, d_carry = list(gradients[:-width]), list(gradients[-width:])
+        inputs = tf.nest.flatten(self.inputs)
+        stacks = [self._array(x[0]) for x in inputs]  # dx_t
+        stacks += [self._array(x) for x in self.read] + [self._array(y) for y in self.sums]
+        zeros = [tf.zeros_like(tensor) for tensor in self.tensors]
+        # turned once: a product of few rows with a transposed matrix is slow on CPUs
+        transposed = [tf.linalg.matrix_transpose(product.matrix) for product in self.products]
+
+        def body(i: tf.Tensor, record: list, d_carry: list, d_tensors: list, stacks: list) -> tuple:
+            t = self.length - 1 - i
+            record, values = self.record.pop(record)
+            carry, sums = values[:width], values[width:]
+            x = [stack[t] for stack in inputs]
+            replayers = [
+                _Replayer(*each) for each in zip(self.products, transposed, sums, strict=True)
+            ]
+            tensors = [tf.identity(tensor) for tensor in self.tensors]
+            answers = [replayer.y for replayer in replayers]
+            with tf.GradientTape(watch_accessed_variables=False) as tape:
+                tape.watch([*carry, *x, *tensors, *answers])
+                outputs, new = self._cell(replayers, tensors).step(
+                    tf.nest.pack_sequence_as(self.carry, carry),
+                    tf.nest.pack_sequence_as(self.inputs, x),
+                    tf.nest.map_structure(lambda all_steps: all_steps[t], self.fixed),
+                )
+                reached = tf.nest.flatten((outputs, new))
+            d_reached = [*(stack[t] for stack in d_outputs), *d_carry]
+            found = tape.gradient(
+                reached,
+                [*carry, *x, *tensors, *answers],
+                output_gradients=d_reached,
+                unconnected_gradients=tf.UnconnectedGradients.ZERO,
+            )
+            new_d_carry, found = found[:width], found[width:]
+            dx, found = found[: len(x)], found[len(x) :]
+            d_own, d_sums = found[: len(tensors)], found[len(tensors) :]
+            values = [*dx, *(replayer.x for replayer in replayers), *d_sums]
+            return (
+                i + 1,
+                record,
+                new_d_carry,
+                [total + part for total, part in zip(d_tensors, d_own, strict=True)],
+                [stack.write(t, value) for stack, value in zip(stacks, values, strict=True)],
+            )
+
+        _, _, d_carry, d_tensors, stacks = tf.while_loop(
+            lambda i, *_: i < self.length,
+            body,
+            (tf.constant(0), list(record), d_carry, zeros, stacks),
+            maximum_iterations=self.size,
+            parallel_iterations=1,
+        )
+        stacked = [stack.stack() for stack in stacks]
+        d_inputs, stacked = stacked[: len(inputs)], stacked[len(inputs) :]
+        count = len(self.products)
+        d_matrices = [
+            _deferred(product, x, dy)
+            for product, x, dy in zip(self.products, stacked[:count], stacked[count:], strict=True)
+        ]
+        return [*d_matrices, *d_tensors, *d_carry, *d_inputs]
+
+    def _array(self, template: tf.Tensor) -> tf.TensorArray:
+        return tf.TensorArray(template.dtype, self.size, element_shape=template.shape)
+
+
+class _Stacks:
+    """Tensors of each step, last in first out: the backward loop frees what it has read."""
+
+    def __init__(self, templates: Sequence[tf.Tensor]):
+        self._kinds = [(template.dtype, template.shape) for template in templates]
+
+    def empty(self, size: tf.Tensor) -> list[tf.Tensor]:
+        """A stack for each template, of so many steps at most."""
+        return [
+            tf.raw_ops.EmptyTensorList(
+                element_shape=_partial(shape), max_num_elements=size, element_dtype=dtype
+            )
+            for dtype, shape in self._kinds
+        ]
+
+    def push(self, stacks: Sequence[tf.Tensor], values: Sequence[tf.Tensor]) -> list[tf.Tensor]:
+        """The stacks with a step's values on them."""
+        return [
+            tf.raw_ops.TensorListPushBack(input_handle=stack, tensor=value)
+            for stack, value in zip(stacks, values, strict=True)
+        ]
+
+    def pop(self, stacks: Sequence[tf.Tensor]) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
+        """The stacks without the last step's values, and these."""
+        popped = [
+            tf.raw_ops.TensorListPopBack(
+                input_handle=stack, element_shape=_partial(shape), element_dtype=dtype
+            )
+            for stack, (dtype, shape) in zip(stacks, self._kinds, strict=True)
+        ]
+        return [both.output_handle for both in popped], [both.tensor for both in popped]
+
+
+def _partial(shape: tf.TensorShape) -> tf.Tensor:
+    """A shape as lists of tensors take it, with -1 for what is not known."""
+    return tf.constant([-1 if size is None else size for size in shape], tf.int32)
+
+
+def _deferred(product: Product, x: tf.Tensor, dy: tf.Tensor) -> tf.Tensor:
+    """dW = X^T dY, one product over all steps; x: (T,...,N), dy: (T,...,M)."""
+    matrix = product.matrix
+    dy = tf.cast(dy, matrix.dtype)
+    if matrix.shape.rank == 2:
+        x = tf.reshape(x, [-1, matrix.shape[0]])
+        dy = tf.reshape(dy, [-1, matrix.shape[1]])
+        return tf.matmul(x, dy, transpose_a=True)
+    # one matrix a sentence: (T,B,1,N) -> (B,N,T), (T,B,1,M) -> (B,T,M)
+    return tf.matmul(tf.transpose(x[:, :, 0], [1, 2, 0]), tf.transpose(dy[:, :, 0], [1, 0, 2]))
+
+
+class _Recorder(Product):
+    """A product that keeps what it read and what it answered."""
+
+    def __init__(self, product: Product):
+        super().__init__(product.matrix)
+
+    def multiply(self, x: tf.Tensor) -> tf.Tensor:
+        self.x, self.y = x, super().multiply(x)
+        return self.y
+
+
+class _Replayer(Product):
+    """A product that answers what it did before; its gradient leaves dy at y."""
+
+    def __init__(self, product: Product, transposed: tf.Tensor, y: tf.Tensor):
+        super().__init__(product.matrix)
+        self.transposed, self.y = transposed, y
+
+    def multiply(self, x: tf.Tensor) -> tf.Tensor:
+        self.x = x
+
+        @tf.custom_gradient
+        def replay(x: tf.Tensor, y: tf.Tensor) -> tuple:
+            def gradient(dy: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+                return tf.matmul(tf.cast(dy, self.matrix.dtype), self.transposed), dy
+
+            return tf.identity(y), gradient
+
+        return replay(x, self.y)

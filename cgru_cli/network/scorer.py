@@ -1,0 +1,69 @@
+"""A model that scores given translations, batch by batch."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from ..optimization.objective import word_costs
+from .forced_decoding import Words, unroll
+from .network import Network
+
+
+class Scores(NamedTuple):
+    """What a model says of a batch of B pairs."""
+
+    log_probs: np.ndarray  # (B,T) float32: log p(y_j | y_<j, x) in nats, EOS's last; 0 at padding
+    alignment: np.ndarray | None  # (B,T,S) float32: attention over the source with EOS
+
+
+class Scorer:
+    """Forced decoding of a model, traced once for all shapes."""
+
+    def __init__(self, network: Network, *, with_alignment: bool):
+        factors = len(network.structure.source_embeddings)
+        mask = tf.TensorSpec([None, None])
+        self._network, self._with_alignment = network, with_alignment
+        self._score = tf.function(
+            self._of_batch,
+            input_signature=(
+                tf.TensorSpec([None, None, factors], tf.int32),
+                mask,
+                tf.TensorSpec([None, None], tf.int32),
+                mask,
+            ),
+            autograph=False,
+        )
+
+    def __call__(
+        self,
+        source: np.ndarray,
+        source_mask: np.ndarray,
+        target: np.ndarray,
+        target_mask: np.ndarray,
+    ) -> Scores:
+        """source (B,S,F) and target (B,T) int32, ended by EOS; masks (B,S) and (B,T) float32."""
+        log_probs, alignment = self._score(source, source_mask, target, target_mask)
+        return Scores(log_probs.numpy(), alignment.numpy() if tf.is_tensor(alignment) else None)
+
+    def _of_batch(
+        self, source: tf.Tensor, source_mask: tf.Tensor, target: tf.Tensor, mask: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        log_probs, alignment = score(self._network, source, source_mask, target, mask)
+        return log_probs, alignment if self._with_alignment else ()
+
+
+def score(
+    network: Network,
+    source: tf.Tensor,
+    source_mask: tf.Tensor,
+    target: tf.Tensor,
+    mask: tf.Tensor,
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """As `Scores`, of tensors: only words are read out, no padding."""
+    unrolled = unroll(network, source, source_mask, target)
+    words = Words.of(mask)
+    logits = network.read_out(*unrolled.rows(words.index, words.places), words.sentence)
+    return words.put_back(-word_costs(logits, words.taken(target)), mask), unrolled.alignment()

@@ -1,0 +1,1 @@
+"""What is minimised, its gradient, and the update."""

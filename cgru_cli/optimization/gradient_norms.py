@@ -1,0 +1,267 @@
+"""How large the gradient is: of each parameter, and at each step of the recurrences.
+
+Every new state h_t is moved by a nudge n_t = 0 before anything reads it; then the gradient with
+respect to n_t is all of d cost / d h_t, by way of the readout, of the next state, of attention and
+of the levels above. What is nudged is the computation of training, its cells as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from ..network.attention import Place
+from ..network.ladder.levels import Levels, Recurrence, States
+from ..network.layers import Transition, transit
+from ..network.network import Network, Rung
+from ..network.scan import Cell
+from ..network.units import State, Sums, width_of_state
+from ..parameters.structure import Structure, Unit
+from .objective import Examples
+from .step import TrainingStep, any_size
+
+ARRAYS = ("h", "c")  # of a state; c is an LSTM's memory
+
+
+class GradientNorms(NamedTuple):
+    """Costs and norms at one batch; those at states are means over sentences that have the step.
+
+    By state ("decoder.1.h": level 1; "decoder.1.c": an LSTM's memory; "encoder.1.backward.h"), a
+    number a step. Steps count from the beginning of a sentence; those of the decoder, of the last
+    word's cost, from that word backwards.
+    """
+
+    cost: float  # sum over the batch, nats
+    parameters: dict[str, float]  # of that
+    states: dict[str, list[float]]  # of a sentence's cost
+    last_word_cost: float  # of a sentence's last word, that before EOS; the mean
+    last_word: dict[str, list[float]]  # of that of a sentence
+
+    def to_json(self, count: int) -> dict[str, Any]:
+        """For the log, six digits a number; count: of what the cost is averaged by."""
+
+        def short(norms: list[float]) -> list[float]:
+            return [float(f"{norm:.6g}") for norm in norms]
+
+        parameters = {name: norm / count for name, norm in self.parameters.items()}
+        return {
+            "cost": self.cost / count,
+            "norm": math.hypot(*parameters.values()),
+            "parameters": dict(zip(parameters, short(list(parameters.values())), strict=True)),
+            "states": {name: short(norms) for name, norms in self.states.items()},
+            "last_word_cost": self.last_word_cost,
+            "last_word": {name: short(norms) for name, norms in self.last_word.items()},
+        }
+
+
+class GradientProbe:
+    """Looks at the gradient of a model in training, and changes nothing."""
+
+    def __init__(self, step: TrainingStep):
+        self.step = step
+        self._norms = tf.function(self._of_batch, autograph=False)
+        self._traced = None
+
+    def norms(self, examples: Examples, masks: Mapping[str, np.ndarray]) -> GradientNorms:
+        """All norms at a batch, with its dropout masks."""
+        mask = np.asarray(examples.target_mask)
+        last = np.maximum(mask.sum(axis=1).astype(int) - 2, 0)
+        only_last = mask * (np.arange(mask.shape[1]) == last[:, None])
+        cost, parameters, states = self._run(examples, masks)
+        last_cost, _, of_last = self._run(examples._replace(target_mask=only_last), masks)
+        source = np.asarray(examples.source_mask) * mask[:, :1]  # 0 in a row that only pads
+        here = {"encoder": source.T > 0, "decoder": mask.T > 0}
+        return GradientNorms(
+            cost,
+            parameters,
+            {name: _means(norms, here[name[:7]]) for name, norms in states.items()},
+            last_cost / max(float(only_last.sum()), 1.0),
+            {
+                name: _means(
+                    *((norms, here["encoder"]) if name.startswith("encoder")
+                      else _backwards(norms, last, mask[:, 0] > 0))
+                )
+                for name, norms in of_last.items()
+            },
+        )  # fmt: skip
+
+    def _run(self, examples: Examples, masks: Mapping[str, np.ndarray]) -> tuple:
+        arguments = (
+            tf.nest.map_structure(tf.convert_to_tensor, examples),
+            {name: tf.convert_to_tensor(mask) for name, mask in masks.items()},
+            tf.constant(self.step.loss_scale.scale),
+        )
+        self._traced = self._traced or self._norms.get_concrete_function(*any_size(arguments))
+        cost, parameters, states = self._traced(*arguments)
+        scale = self.step.loss_scale.scale
+        return (
+            float(cost) / scale,
+            {name: float(norm) / scale for name, norm in parameters.items()},
+            {name: norm.numpy() / scale for name, norm in states.items()},
+        )
+
+    def _of_batch(
+        self, examples: Examples, masks: dict[str, tf.Tensor], scale: tf.Tensor
+    ) -> tuple[tf.Tensor, dict[str, tf.Tensor], dict[str, tf.Tensor]]:
+        """Cost (), norms of parameters, () each, and at states, (T,B) or (S,B) each."""
+        model = self.step.model
+        arrays = {name: variable.value for name, variable in model.parameters.items()}
+        values = {name: arrays[name] for name in self.step.trained}
+        nudges = zeros(model.structure, examples)
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch((values, nudges))
+            network = NudgedNetwork(model.structure, arrays, model.compute_dtype, masks, nudges)
+            cost = scale * self.step.objective.cost(network, examples)
+        found, at_states = tape.gradient(cost, (values, nudges), unconnected_gradients="zero")
+        return (
+            cost,
+            {name: _norm(tf.reshape(tf.convert_to_tensor(g), [-1])) for name, g in found.items()},
+            {name: _norm(gradient) for name, gradient in at_states.items()},
+        )
+
+
+def zeros(structure: Structure, examples: Examples) -> dict[str, tf.Tensor]:
+    """A nudge for every state of a batch: (T,B,D) or, by position of the source, (S,B,D)."""
+    rows, words = tf.unstack(tf.shape(examples.target))
+    found = {}
+    for level in range(1, structure.decoder_depth + 1):
+        for array in ARRAYS[: width_of_state(structure.decoder_unit)]:
+            found[f"decoder.{level}.{array}"] = tf.zeros([words, rows, structure.state])
+    if structure.type.reads_source:
+        positions = tf.shape(examples.source)[1]
+        for level in structure.encoder_levels():
+            for direction in structure.directions(level):
+                for array in ARRAYS[: width_of_state(structure.encoder_unit)]:
+                    name = f"encoder.{level}.{direction}.{array}"
+                    found[name] = tf.zeros([positions, rows, structure.state])
+    return found
+
+
+class NudgedNetwork(Network):
+    """A network over a batch, its states moved by the nudges that `zeros` lists.
+
+    Not packed: a word's state is nudged wherever it stands.
+    """
+
+    def __init__(
+        self,
+        structure: Structure,
+        arrays: Mapping,
+        dtype: str,
+        masks: Mapping[str, tf.Tensor],
+        nudges: Mapping[str, tf.Tensor],
+    ):
+        super().__init__(structure, arrays, dtype, masks)
+
+        def of(place: str, unit: Unit) -> State:
+            return tuple(nudges[f"{place}.{array}"] for array in ARRAYS[: width_of_state(unit)])
+
+        s = structure
+        self.nudges: States = tuple(
+            of(f"decoder.{level}", s.decoder_unit) for level in range(1, s.decoder_depth + 1)
+        )
+        self.rung = _NudgedRung(self.rung)
+        for level, readers in enumerate(self.encoder.levels, 1):
+            self.encoder.levels[level - 1] = [
+                (product, _nudged(cells, of(f"encoder.{level}.{direction}", s.encoder_unit)))
+                for (product, cells), direction in zip(readers, s.directions(level), strict=True)
+            ]
+
+    def embed(self, previous: tf.Tensor, kept: tf.Tensor | None = None) -> tuple:
+        """What the scan is given of each word: with it, the nudges of its step."""
+        x, readout = super().embed(previous, kept)
+        return (x, self.nudges), readout
+
+
+class _NudgedRung:
+    """A rung whose cell reads, with a word, the nudges of the states that it makes."""
+
+    def __init__(self, rung: Rung):
+        self.memory, self.start, self._cell = rung.memory, rung.start, rung.cell
+
+    def cell(self, memory: Any, place: Place | None) -> Cell:
+        return _NudgedCell(self._cell(memory, place))
+
+
+class _NudgedCell(NamedTuple):
+    cell: Any
+
+    def step(self, states: States, x: tuple, fixed: tuple = ()) -> tuple[Recurrence, States]:
+        word, nudges = x
+        cell = self.cell._replace(levels=_NudgedLevels(self.cell.levels, nudges))
+        return cell.step(states, word, fixed)
+
+
+class _NudgedLevels(NamedTuple):
+    """Levels that move each new state, that of the first among them, where it is handed on."""
+
+    levels: Levels
+    nudges: States
+
+    def climb(
+        self, first: State, above: States, context: tf.Tensor | None = None
+    ) -> tuple[tf.Tensor, States]:
+        nudge, *others = self.nudges
+        new = [_moved(first, nudge)]
+        top = new[0][0]
+        for level, state, nudge in zip(self.levels.levels, above, others, strict=True):
+            alone = self.levels._replace(levels=[level])
+            top, (_, state) = alone.climb((top,), (state,), context)
+            top += nudge[0]
+            new.append(_moved(state, nudge))
+        return top, tuple(new)
+
+
+class _NudgedReader(NamedTuple):
+    """An encoder's cell and transitions as one cell, the nudges behind the input's columns."""
+
+    cells: list[Transition]
+    unit: _Entrance
+
+    def step(self, state: State, x: tf.Tensor) -> State:
+        width = state[0].shape[-1]
+        word = x.shape[-1] - width * len(state)
+        x, *nudge = tf.split(x, [word] + [width] * len(state), axis=-1)
+        return _moved(transit(self.cells, state, x), tuple(nudge))
+
+
+class _Entrance:
+    """What the encoder asks a cell's unit for: what it adds to the product of the input."""
+
+    def __init__(self, sums: Sums, nudge: State):
+        self.sums, self._sums, self._nudge = self, sums, nudge
+
+    def of_input(self, xW: tf.Tensor) -> tf.Tensor:
+        return tf.concat([self._sums.of_input(xW), *self._nudge], axis=-1)
+
+
+def _nudged(cells: list[Transition], nudge: State) -> list[_NudgedReader]:
+    return [_NudgedReader(cells, _Entrance(cells[0].unit.sums, nudge))]
+
+
+def _moved(state: State, nudge: State) -> State:
+    return tuple(array + by for array, by in zip(state, nudge, strict=True))
+
+
+def _norm(x: tf.Tensor) -> tf.Tensor:
+    """Length of the last axis; of numbers whose squares are no float32, too."""
+    largest = tf.reduce_max(tf.abs(x), axis=-1, keepdims=True)
+    norm = largest[..., 0] * tf.norm(tf.math.divide_no_nan(x, largest), axis=-1)
+    return tf.where(tf.math.is_finite(largest[..., 0]), norm, largest[..., 0])
+
+
+def _backwards(norms: np.ndarray, last: np.ndarray, rows: np.ndarray) -> tuple:
+    """(T,B) by the distance from each sentence's last word, and where there is such a step."""
+    steps = last - np.arange(len(norms))[:, None]
+    return np.take_along_axis(norms, np.maximum(steps, 0), axis=0), (steps >= 0) & rows
+
+
+def _means(norms: np.ndarray, here: np.ndarray) -> list[float]:
+    """Of each step, over the sentences that have it."""
+    counts = here.sum(axis=1)
+    sums = np.where(here, norms, 0).sum(axis=1, dtype=np.float64)
+    return [float(total / count) for total, count in zip(sums, counts, strict=True) if count]

@@ -1,0 +1,166 @@
+"""Translations that a model in training samples, and how bad each is: for minimum risk training.
+
+Shen et al. 2016; Nematus' --objective MRT. The samples are the model's own, drawn by the sampler
+of `cgru translate`, without dropout; the risk is 1 less sentence-level BLEU or chrF by sacrebleu,
+of words whose sub-words are joined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..corpus.batches import Batch, padded
+from ..network.keras_model import RecurrentModel
+from ..search.ensemble import Decoder
+from ..search.hypotheses import SearchBatch, SearchSettings
+from ..search.sampling import Sampling, sample
+from ..text.vocabulary import EOS_ID, Vocabulary
+from .objective import Candidates, Examples
+
+Loss = Callable[[str, str], float]  # hypothesis, reference -> risk
+
+
+class MinimumRisk(NamedTuple):
+    """How candidates are made."""
+
+    samples: int  # of each source, before equal ones are dropped
+    with_reference: bool  # whether it takes part in the risk
+    loss: str  # bleu or chrf
+    longest: tuple[float, int] = (1.5, 5)  # a, b: a sample has at most a * source words + b
+    rows: int = 256  # candidates that are computed together, at least those of one source
+
+
+class _Distinct(NamedTuple):
+    """A source's candidates, the reference first, and whether that is one of the risk's."""
+
+    words: list[list[int]]
+    first_counts: bool
+
+
+class Sampler:
+    """Makes the candidates of batches, by the weights that the model has then."""
+
+    def __init__(
+        self,
+        model: RecurrentModel,
+        target: Vocabulary,
+        how: MinimumRisk,
+        seed: int,
+        *,
+        grid: bool,
+        join: Callable[[Sequence[str]], str],
+    ):
+        """join: words of the target's vocabulary -> text that is compared."""
+        self._decoder = Decoder([model], [1.0])
+        self._target, self._how, self._seed, self._grid = target, how, seed, grid
+        self._join, self._loss = join, loss(how.loss)
+
+    def __call__(
+        self, batch: Batch, masks: Mapping[str, np.ndarray], numbers: Sequence[int], rows: int = 0
+    ) -> list[tuple[Candidates, dict[str, np.ndarray]]]:
+        """A batch's candidates, in parts that are computed one after the other.
+
+        masks: the batch's dropout, which all candidates of a source share. numbers: of each pair,
+        one that no other pair of the training has; what is drawn follows from it. rows: as many
+        parts are made as if the batch had that many pairs, of which the last may be of nothing.
+        """
+        count = batch.sentences
+        together = max(1, self._how.rows // (self._how.samples + 1))
+        parts = range(0, max(rows, count), together)
+        if not count:
+            return [self._nothing(batch, masks)] * len(parts)
+        lengths = batch.source_mask[:count].sum(axis=1).astype(int)
+        a, b = self._how.longest
+        begun = SearchBatch(
+            self._decoder.begin([(batch.source[:count], batch.source_mask[:count])]),
+            lengths.tolist(),
+            [int(a * length) + b for length in lengths],
+        )
+        drawn = sample(
+            begun,
+            SearchSettings(beam_size=self._how.samples),
+            Sampling(seed=self._seed),
+            list(numbers),
+        )
+        references = [
+            row[: int(mask.sum())].tolist()
+            for row, mask in zip(batch.target[:count], batch.target_mask[:count], strict=True)
+        ]
+        lists = [
+            self._distinct(reference, [found.words.tolist() for found in of_source])
+            for reference, of_source in zip(references, drawn, strict=True)
+        ]
+        return [
+            self._part(batch, masks, lists, slice(start, min(start + together, count)))
+            if start < count else self._nothing(batch, masks)
+            for start in parts
+        ]  # fmt: skip
+
+    def _part(
+        self,
+        batch: Batch,
+        masks: Mapping[str, np.ndarray],
+        lists: Sequence[_Distinct],
+        part: slice,
+    ) -> tuple[Candidates, dict[str, np.ndarray]]:
+        lists = lists[part]
+        width = self._how.samples + 1
+        longest = max(len(words) for each in lists for words in each.words)
+        longest = padded(longest) if self._grid else longest
+        target = np.full((len(lists), width, longest), EOS_ID, np.int32)
+        mask = np.zeros((len(lists), width, longest), np.float32)
+        risk = np.zeros((len(lists), width), np.float32)
+        kept = np.zeros((len(lists), width), np.float32)
+        for g, each in enumerate(lists):
+            reference = self._text(each.words[0])
+            for k, words in enumerate(each.words):
+                target[g, k, : len(words)] = words
+                mask[g, k, : len(words)] = 1
+                kept[g, k] = k > 0 or each.first_counts
+                risk[g, k] = self._loss(self._text(words), reference) if kept[g, k] else 0.0
+
+        def repeated(x: np.ndarray) -> np.ndarray:
+            return np.repeat(x[part], width, axis=0)
+
+        examples = Examples(
+            repeated(batch.source),
+            repeated(batch.source_mask),
+            target.reshape(-1, longest),
+            mask.reshape(-1, longest),
+        )
+        dropped = {name: repeated(one) for name, one in masks.items() if name != "target"}
+        if "target" in masks:  # of whole words, which are others here: by their place
+            words = repeated(masks["target"])
+            dropped["target"] = np.ones(examples.target.shape, np.float32)
+            least = min(longest, words.shape[1])
+            dropped["target"][:, :least] = words[:, :least]
+        return Candidates(examples, risk, kept), dropped
+
+    def _nothing(
+        self, batch: Batch, masks: Mapping[str, np.ndarray]
+    ) -> tuple[Candidates, dict[str, np.ndarray]]:
+        """A part without any translation, of cost 0: the first row's source, and no words."""
+        part, dropped = self._part(batch, masks, [_Distinct([[EOS_ID]], False)], slice(0, 1))
+        examples = part.examples
+        nothing = examples._replace(target_mask=np.zeros_like(examples.target_mask))
+        return part._replace(examples=nothing), dropped
+
+    def _distinct(self, reference: list[int], samples: Sequence[list[int]]) -> _Distinct:
+        """The reference, then every other sample once; unfinished ones are ended."""
+        ended = [words if words[-1] == EOS_ID else [*words, EOS_ID] for words in samples]
+        counts = self._how.with_reference or reference in ended
+        return _Distinct([list(w) for w in dict.fromkeys(map(tuple, [reference, *ended]))], counts)
+
+    def _text(self, words: Sequence[int]) -> str:
+        return self._join(self._target.decode(words))
+
+
+def loss(name: str) -> Loss:
+    """1 - sentence BLEU or chrF, from 0 to 1."""
+    from sacrebleu.metrics import BLEU, CHRF
+
+    metric = BLEU(effective_order=True, tokenize="none") if name == "bleu" else CHRF()
+    return lambda text, reference: 1 - metric.sentence_score(text, [reference]).score / 100

@@ -1,0 +1,159 @@
+"""The training objectives: cross-entropy, with guided attention, and expected risk.
+
+Each gives the sum over a batch's sentences, so that batches can be added up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import tensorflow as tf
+
+from ..network.forced_decoding import Unrolled, Words, unroll
+from ..network.network import Network
+from .guided_attention import Guide, attention_costs
+
+
+class Examples(NamedTuple):
+    """A batch as the device computes it; B sentences, EOS ends and pads."""
+
+    source: tf.Tensor  # (B,S,F) int32
+    source_mask: tf.Tensor  # (B,S) float32
+    target: tf.Tensor  # (B,T) int32
+    target_mask: tf.Tensor  # (B,T) float32
+    weights: tf.Tensor | tuple = ()  # (B,T) float32 of words' costs; () where all are 1
+    shares: tf.Tensor | tuple = ()  # (B,T,S) float32 of aligned words; () without alignments
+
+
+class Candidates(NamedTuple):
+    """Translations of G sources, K each, side by side as G*K sentences: the reference first."""
+
+    examples: Examples
+    risk: tf.Tensor  # (G,K) float32: of each translation
+    kept: tf.Tensor  # (G,K) float32: 1 for those that the risk is expected over
+
+
+class Objective(Protocol):
+    """What is minimised."""
+
+    def cost(self, network: Network, batch: Any) -> tf.Tensor:
+        """The sum over a batch: ()."""
+
+
+@dataclass(frozen=True)
+class CrossEntropy:
+    """-log p(y_j | y_<j, x) of every word, in nats.
+
+    With label smoothing (Szegedy et al. 2016, as Marian): (1-e) of it, and e of the mean over the
+    vocabulary. guide: what the attention should be adds its own cost to each word's. A batch's
+    weights multiply both, so that a sentence of weight 0 might as well not be there; Marian's
+    multiply the first alone.
+    """
+
+    label_smoothing: float = 0.0
+    guide: Guide | None = None
+
+    def cost(self, network: Network, batch: Examples) -> tf.Tensor:
+        """See `Objective`."""
+        of_words = costs_of_words(network, batch, self.label_smoothing)
+        cost = tf.reduce_sum(of_words.costs)
+        if self.guide is not None and self.guide.weight:
+            alignment = of_words.unrolled.alignment()
+            of_attention = attention_costs(alignment, batch.shares, self.guide.cost)
+            cost += self.guide.weight * tf.reduce_sum(of_attention * of_words.weights)
+        return cost
+
+
+@dataclass(frozen=True)
+class ExpectedRisk:
+    """Minimum risk training (Shen et al. 2016; Nematus' --objective MRT).
+
+    sum_k Q_k risk_k, Q_k = p(y_k | x)^alpha / sum_l p(y_l | x)^alpha over the kept translations
+    of a source; and, `mix` times, the reference's cross-entropy a word.
+    """
+
+    alpha: float = 0.005
+    mix: float = 0.0
+
+    def cost(self, network: Network, batch: Candidates) -> tf.Tensor:
+        """See `Objective`."""
+        of_words = costs_of_words(network, batch.examples, 0.0)
+        shape = tf.shape(batch.risk)
+        sums = tf.math.unsorted_segment_sum(of_words.costs, of_words.sentence, shape[0] * shape[1])
+        sums = tf.reshape(sums, shape)  # -log p(y_k | x)
+        masked = tf.where(batch.kept > 0, -self.alpha * sums, tf.fill(shape, sums.dtype.min))
+        cost = tf.reduce_sum(tf.nn.softmax(masked) * batch.risk)
+        if self.mix:
+            lengths = tf.reduce_sum(batch.examples.target_mask, axis=1)
+            lengths = tf.reshape(lengths, shape)[:, 0]
+            cost += self.mix * tf.reduce_sum(sums[:, 0] / tf.maximum(lengths, 1))
+        return cost
+
+
+class OfWords(NamedTuple):
+    """What words cost, in nats."""
+
+    costs: tf.Tensor  # (N,) float32, weighted; 0 where a position pads
+    sentence: tf.Tensor  # (N,) int32: whose word it is
+    weights: tf.Tensor  # (B,T) float32, 0 where a position pads
+    unrolled: Unrolled
+
+
+def costs_of_words(network: Network, examples: Examples, label_smoothing: float) -> OfWords:
+    """The words of a batch, forced; of a packed network padding is not read out."""
+    source, source_mask, target, mask, weights, _ = examples
+    unrolled = unroll(network, source, source_mask, target, differentiable=True)
+    weights = mask if isinstance(weights, tuple) else mask * weights
+    if network.packed:
+        words = Words.of(mask)
+        logits = network.read_out(*unrolled.rows(words.index, words.places), words.sentence)
+        targets, of_words, sentence = words.taken(target), words.taken(weights), words.sentence
+    else:
+        logits = network.read_out(*unrolled)
+        logits = tf.reshape(logits, [-1, logits.shape[-1]])
+        targets, of_words = (tf.reshape(tf.transpose(x), [-1]) for x in (target, weights))
+        sentence = tf.range(tf.size(target)) % tf.shape(target)[0]
+    costs = word_costs(logits, targets, label_smoothing, compiled=not network.packed) * of_words
+    return OfWords(costs, sentence, weights, unrolled)
+
+
+def word_costs(
+    logits: tf.Tensor, words: tf.Tensor, label_smoothing: float = 0.0, *, compiled: bool = False
+) -> tf.Tensor:
+    """(1-e) * -log p_y + e * mean_v(-log p_v) of each row, in nats: (N,V), (N,) -> (N,).
+
+    TensorFlow's own operation takes more than twice the time on CPUs, and label smoothing beside
+    it goes over the logits again; here the gradient is made of the forward pass's exponentials.
+    The logits' memory, the largest of an update, is used again for what follows; compiled: by XLA,
+    which sees to that, and lacks the operation that does it elsewhere.
+    """
+    rest = 1 - label_smoothing
+
+    @tf.custom_gradient
+    def costs(logits: tf.Tensor) -> tuple:
+        top = tf.reduce_max(logits, axis=-1, keepdims=True)
+        of_words = tf.gather(logits, words, batch_dims=1)[:, None]
+        wanted = rest * (of_words - top)
+        if label_smoothing:
+            wanted += label_smoothing * (tf.reduce_mean(logits, axis=-1, keepdims=True) - top)
+        with tf.control_dependencies([wanted]):  # so that the exponentials take the logits' place
+            exponentials = tf.exp(logits - top)
+        total = tf.reduce_sum(exponentials, axis=-1, keepdims=True)
+        cost = tf.math.log(total) - wanted
+
+        def gradient(d_cost: tf.Tensor) -> tf.Tensor:
+            """softmax - (1-e) * one-hot - e / V."""
+            d_logits = exponentials * (d_cost[:, None] / total)
+            if label_smoothing:
+                d_logits -= (label_smoothing / logits.shape[-1]) * d_cost[:, None]
+            places = tf.stack([tf.range(tf.size(words)), words], axis=1)
+            if compiled:
+                return tf.tensor_scatter_nd_sub(d_logits, places, rest * d_cost)
+            return tf.raw_ops.ScatterNdNonAliasingAdd(
+                input=d_logits, indices=places, updates=-rest * d_cost
+            )
+
+        return tf.squeeze(cost, 1), gradient
+
+    return costs(logits)

@@ -1,0 +1,73 @@
+"""Keras' optimizers under the names and with the parameters of the legacy programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import keras
+import tensorflow as tf
+
+from ..errors import UsageError
+
+# What the numbers of --optimizer-params are, in order, and what they are by default.
+PARAMETERS = {
+    "adam": (("beta_1", 0.9), ("beta_2", 0.999), ("epsilon", 1e-8)),
+    "adamw": (("beta_1", 0.9), ("beta_2", 0.999), ("epsilon", 1e-8), ("weight_decay", 0.004)),
+    "sgd": (("momentum", 0.0),),
+    "adagrad": (("initial_accumulator_value", 0.0), ("epsilon", 1e-8)),
+    "adadelta": (("rho", 0.95), ("epsilon", 1e-6)),
+    "rmsprop": (("rho", 0.95), ("momentum", 0.0), ("epsilon", 1e-7)),
+}
+_KERAS = {
+    "adam": keras.optimizers.Adam,
+    "adamw": keras.optimizers.AdamW,
+    "sgd": keras.optimizers.SGD,
+    "adagrad": keras.optimizers.Adagrad,
+    "adadelta": keras.optimizers.Adadelta,
+    "rmsprop": keras.optimizers.RMSprop,
+}
+
+
+def optimizer(name: str, given: Sequence[float], rate: float) -> keras.optimizers.Optimizer:
+    """A new optimizer; given are its parameters in the order of PARAMETERS.
+
+    Raises UsageError where more are given than it has.
+    """
+    known = PARAMETERS[name]
+    if len(given) > len(known):
+        names = " ".join(parameter for parameter, _ in known)
+        raise UsageError(f"--optimizer-params: {name} has {names}; {len(given)} numbers are given")
+    values = dict(known) | {
+        parameter: value for (parameter, _), value in zip(known, given, strict=False)
+    }
+    return _of_sums(_KERAS[name])(learning_rate=rate, **values)
+
+
+class _AdamInOnePass:
+    """Keras' Adam, of its formula and with its variables, by TensorFlow's operation for it.
+
+    That reads and writes the parameters once; the operations of Keras' own step go over them about
+    ten times.
+    """
+
+    def update_step(
+        self, gradient: tf.Tensor, variable: tf.Variable, learning_rate: tf.Tensor
+    ) -> None:
+        place = self._get_variable_index(variable)
+        m, v = self._momentums[place].value, self._velocities[place].value
+        step = tf.cast(self.iterations.value + 1, variable.dtype)
+        beta_1, beta_2 = (tf.cast(beta, variable.dtype) for beta in (self.beta_1, self.beta_2))
+        tf.raw_ops.ResourceApplyAdam(
+            var=variable.handle, m=m.handle, v=v.handle, grad=gradient,
+            beta1=beta_1, beta1_power=beta_1**step, beta2=beta_2, beta2_power=beta_2**step,
+            lr=tf.cast(learning_rate, variable.dtype), epsilon=self.epsilon,
+        )  # fmt: skip
+
+
+def _of_sums(kind: type[keras.optimizers.Optimizer]) -> type[keras.optimizers.Optimizer]:
+    """An optimizer whose gradients are sums over all replicas already.
+
+    Keras' own would sum them up, and send them, once more.
+    """
+    bases = (_AdamInOnePass, kind) if issubclass(kind, keras.optimizers.Adam) else (kind,)
+    return type(kind.__name__, bases, {"_all_reduce_sum_gradients": lambda _, pairs: pairs})

@@ -1,0 +1,139 @@
+"""Weights of features and of an ensemble's models: numbers, or a file that `--tune` wrote.
+
+The file is JSON: an object of names and numbers, or one that has it as its "weights".
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import CgruError, UsageError
+
+EQUAL = "equal"  # for the option without a value
+
+
+@dataclass(frozen=True)
+class FeatureWeights:
+    """Weights by name, or in order; neither: 1 for every feature that has a name.
+
+    normalize: of the length normalisation that they were found with; None if nobody said.
+    """
+
+    by_name: Mapping[str, float] | None = None
+    in_order: Sequence[float] = ()
+    path: str = ""
+    normalize: float | None = None
+
+    @classmethod
+    def asked(cls, text: str | None) -> FeatureWeights:
+        """What an option's value means: numbers, a file's name, or None.
+
+        Raises CgruError for a file that cannot be read, UsageError for numbers that are none.
+        """
+        if text in (None, EQUAL):
+            return cls()
+        try:
+            given = [weight(word) for word in text.split(" ")]
+        except ValueError as error:
+            raise UsageError(f"--rerank: {error} is not a finite number") from None
+        numbers = [one for one in given if not isinstance(one, str)]
+        return read(text) if len(numbers) < len(given) else cls(in_order=numbers)
+
+    def of(self, names: Sequence[str]) -> list[float]:
+        """The weight of each of these features.
+
+        Raises CgruError where the file lacks one or has one more, and for columns without names
+        that were given no weights; UsageError for another number.
+        """
+        if self.by_name is not None:
+            for name in names:
+                if name not in self.by_name:
+                    raise CgruError(f"{self.path}: no weight of {name}; {_have(names)}")
+            for name in self.by_name:
+                if name not in names:
+                    raise CgruError(f"{self.path}: weighs {name}, which is none; {_have(names)}")
+            return [self.by_name[name] for name in names]
+        if self.in_order and len(self.in_order) != len(names):
+            raise UsageError(f"--rerank: {len(self.in_order)} weights given; {_have(names)}")
+        if not self.in_order and any(re.fullmatch(r"column\d+", name) for name in names):
+            raise CgruError(
+                "--rerank: columns without names may be costs or log-probabilities; give the "
+                f"weight of each ({', '.join(names)}), below 0 for a cost"
+            )
+        return list(self.in_order) or [1.0] * len(names)
+
+
+def weight(text: str) -> float | str:
+    """A weight, or what must be the name of a file. Raises ValueError for nan and inf."""
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return number
+
+
+def read(path: str) -> FeatureWeights:
+    """Weights by name. Raises CgruError, naming the file and what is wrong with it."""
+    try:
+        with open(path, encoding="utf-8", newline="\n") as file:
+            values = json.load(file)
+    except OSError as error:
+        raise CgruError(f"{path}: {error.strerror}") from None
+    except json.JSONDecodeError as error:
+        raise CgruError(f"{path}: line {error.lineno}: no JSON ({error.msg})") from None
+    except ValueError:
+        raise CgruError(f"{path}: no JSON (invalid UTF-8)") from None
+    whole = values if isinstance(values, dict) else {}
+    weights = whole.get("weights", whole)
+    if not isinstance(weights, dict) or not weights:
+        raise CgruError(f"{path}: no weights: an object of names and numbers is expected")
+    for name, value in weights.items():
+        if not _is_number(value):
+            raise CgruError(f"{path}: the weight of {name} is {value!r}, no finite number")
+    normalize = whole.get("normalize") if weights is not whole else None
+    if normalize is not None and not _is_number(normalize):
+        raise CgruError(f"{path}: normalize is {normalize!r}, no finite number")
+    return FeatureWeights(weights, path=path, normalize=normalize)
+
+
+def of_models(given: Sequence[float | str], models: Sequence[str]) -> tuple[float, ...]:
+    """The weights of an ensemble's models (their paths) as `--weights` gives them.
+
+    A file's are found by the models' names; F0, F1, .. are the models in their order, and other
+    names stand in the order of the models. Raises UsageError for another number of weights.
+    """
+    if not any(isinstance(one, str) for one in given):
+        return _as_many(given, models, "--weights")  # type: ignore[arg-type]
+    if len(given) > 1:
+        raise UsageError("--weights: numbers, or one file of weights")
+    (path,) = given
+    weights = read(str(path)).by_name or {}
+    if set(models) == set(weights):
+        return tuple(weights[model] for model in models)
+    if all(re.fullmatch(r"F\d+", name) for name in weights):
+        weights = dict(sorted(weights.items(), key=lambda item: int(item[0][1:])))
+    named = f" ({', '.join(weights)})"
+    return _as_many(tuple(weights.values()), models, f"--weights {path}", named)
+
+
+def _as_many(
+    weights: Sequence[float], models: Sequence[str], what: str, named: str = ""
+) -> tuple[float, ...]:
+    if len(weights) != len(models):
+        raise UsageError(f"{what}: {len(weights)} given{named} for {len(models)} models")
+    return tuple(weights)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _have(names: Sequence[str]) -> str:
+    return f"the list's features are {', '.join(names)}"

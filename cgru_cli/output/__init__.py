@@ -1,0 +1,1 @@
+"""Hypotheses as text and as pictures."""

@@ -1,0 +1,133 @@
+"""`--heatmap`: the attention of chosen lines, kept while a filter runs and written as one file."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from typing import Self
+
+from ...errors import CgruError, UsageError, warn
+from ...options.flags import FilterOptions
+from ...system.atomic_files import atomic_write
+from ...system.lines import OutputClosed, Source, check_distinct
+from . import page, picture
+from .view import Sentence, View, model_names
+
+# By suffix: how many lines are drawn where none are chosen, and the most that can be chosen.
+LIMITS = {".html": (20, 200), ".png": (4, 20), ".svg": (4, 20)}
+
+
+class Heatmaps:
+    """The file, written when the block ends; without the option, nothing.
+
+    Also where nobody reads the output on (`| head`), but not after an error.
+    """
+
+    def __init__(self, path: str | None, lines: str | None = None, title: str = "Attention"):
+        """lines: as `1,3-5`, None for the first.
+
+        Raises UsageError for a suffix or lines that cannot be meant, CgruError where the file
+        could not be written.
+        """
+        if lines is not None and path is None:
+            raise UsageError("--heatmap-lines needs --heatmap FILE")
+        self.path, self._title = path, title
+        self._sentences: dict[int, Sentence] = {}
+        self._seen = 0
+        self._chosen: set[int] | None = None
+        if path is None:
+            return
+        suffix = os.path.splitext(path)[1].lower()
+        if suffix not in LIMITS:
+            raise UsageError(f"--heatmap {path}: .html, .png or .svg is expected")
+        self._kind = suffix[1:]
+        self._first, most = LIMITS[suffix]
+        if lines is not None:
+            self._chosen = chosen_lines(lines, most)
+        folder = os.path.dirname(os.path.realpath(path))
+        if not os.path.isdir(folder):
+            raise CgruError(f"{path}: cannot be written: no folder {folder}")
+        if suffix != ".html":
+            picture.check_installed()
+
+    @classmethod
+    def of(
+        cls, options: FilterOptions, inputs: Iterable[Source], outputs: Iterable[str | None]
+    ) -> Self:
+        """As the options say. Raises UsageError also where it would overwrite these files."""
+        path = options.heatmap
+        if path is not None:
+            check_distinct(inputs, path)
+            if os.path.realpath(path) in [os.path.realpath(other) for other in outputs if other]:
+                raise UsageError(f"{path}: --heatmap and another output name one file")
+        title = f"Attention of {', '.join(model_names(options.model))}"
+        return cls(path, options.heatmap_lines, title)
+
+    @property
+    def wanted(self) -> bool:
+        """Whether the attention is needed at all."""
+        return self.path is not None
+
+    def wants(self, number: int) -> bool:
+        """Whether this line (counted from 0) is drawn; to be asked of every line."""
+        self._seen = max(self._seen, number + 1)
+        if not self.wanted:
+            return False
+        return number < self._first if self._chosen is None else number + 1 in self._chosen
+
+    def add(self, number: int, views: Sequence[View]) -> None:
+        """Keep what is seen of a line (counted from 0); no views where it has no words."""
+        self._sentences[number] = Sentence(number + 1, views)
+
+    def write(self) -> None:
+        """Write the file, and say what is not in it. Raises CgruError where that is everything."""
+        kept = [self._sentences[number] for number in sorted(self._sentences)]
+        sentences = [sentence for sentence in kept if sentence.views]
+        empty = [sentence.number for sentence in kept if not sentence.views]
+        missing = sorted(number for number in self._chosen or () if number > self._seen)
+        if not sentences:
+            raise CgruError(
+                f"{self.path}: not written: none of the lines has words (of {self._seen:,})"
+            )
+        if missing:
+            warn(f"{self.path}: without line {_listed(missing)}; the input has {self._seen:,}")
+        if empty:
+            warn(f"{self.path}: without line {_listed(empty)}, which has no words")
+        if self._chosen is None and self._seen > self._first:
+            warn(
+                f"{self.path}: has the first {self._first} of {self._seen:,} lines; "
+                "--heatmap-lines chooses others"
+            )
+        with atomic_write(self.path) as file:
+            if self._kind == "html":
+                text = page.page(self._title, sentences)
+                file.write(text.encode("utf-8", errors="replace"))
+            else:
+                picture.draw(file, self._kind, self._title, sentences)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_exception: object) -> None:
+        if self.wanted and (kind is None or (kind is OutputClosed and self._sentences)):
+            self.write()
+
+
+def chosen_lines(text: str, most: int) -> set[int]:
+    """The numbers in `1,3-5`. Raises UsageError for anything else, and for too many."""
+    numbers: set[int] = set()
+    for part in text.split(","):
+        match = re.fullmatch(r"([0-9]{1,18})(?:-([0-9]{1,18}))?", part.strip(" "))
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+        if not 1 <= first <= last:
+            raise UsageError(f"--heatmap-lines {text}: numbers from 1 are expected, as 1,3-5")
+        numbers.update(range(first, min(last, first + most) + 1))
+    if len(numbers) > most:
+        raise UsageError(f"--heatmap-lines {text}: such a file holds {most} lines at most")
+    return numbers
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    more = ", ..." if len(numbers) > 5 else ""
+    return ", ".join(map(str, numbers[:5])) + more

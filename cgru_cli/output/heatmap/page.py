@@ -1,0 +1,46 @@
+"""Heat maps as a page: `page.html` with its data inside, which needs no network."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from .view import Sentence, View, is_right_to_left
+
+_TEMPLATE = Path(__file__).with_name("page.html")
+_DECIMALS = 6  # of weights and probabilities; the page shows four
+
+
+def page(title: str, sentences: Sequence[Sentence]) -> str:
+    """The whole page; it shows one line at a time."""
+    data = [
+        {"number": number, "views": [_as_json(view) for view in views]}
+        for number, views in sentences
+    ]
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    for character in "<>&":  # what HTML could take for the end of the script
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    values = {"title": html.escape(title), "data": text}
+    template = _TEMPLATE.read_text("utf-8")
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: values[match[1]], template)
+
+
+def _as_json(view: View) -> dict:
+    return {
+        "name": view.name,
+        "source": list(view.source),
+        "target": list(view.target),
+        "rightToLeft": is_right_to_left(view.source[:-1]),
+        "weights": _rounded(view.weights),
+        "strongest": view.strongest.tolist(),
+        "probabilities": None if view.probabilities is None else _rounded(view.probabilities),
+    }
+
+
+def _rounded(values: np.ndarray) -> list:
+    return np.round(np.asarray(values, np.float64), _DECIMALS).tolist()

@@ -1,0 +1,1 @@
+"""Which arrays a model has, and what each program calls them."""

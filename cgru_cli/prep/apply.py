@@ -1,0 +1,42 @@
+"""`cgru prep --apply` and `--undo`: the pipeline of a data folder as a filter."""
+
+from __future__ import annotations
+
+from ..errors import CgruError, UsageError
+from ..options.prep import PrepOptions
+from ..system.lines import LineReader, LineWriter
+from ..text.pipeline import Preprocessing
+
+_LINES, _TOKENS = 500, 50_000  # of a window
+
+
+def run(options: PrepOptions) -> None:
+    """Standard input to standard output, a line for each line.
+
+    Raises CgruError for a bad folder or input, OutputClosed where nobody reads.
+    """
+    if options.apply and options.undo:
+        raise UsageError("--apply and --undo exclude each other")
+    if options.words and options.undo:
+        raise UsageError("--words belongs to --apply")
+    if any((options.source, options.target, options.dev, options.test, options.force)):
+        raise UsageError("--apply and --undo filter standard input; -s and -t make a folder")
+    pipeline = Preprocessing.read(options.apply or options.undo)
+    number = 0
+    with LineReader() as reader, LineWriter() as writer:
+        while window := reader.window(_LINES, _TOKENS):
+            done = []
+            for line in window:
+                number += 1
+                try:
+                    done.append(_filtered(pipeline, line, options))
+                except CgruError as error:
+                    writer.write("".join(done))
+                    raise CgruError(f"line {number}: {error}") from error
+            writer.write("".join(done))
+
+
+def _filtered(pipeline: Preprocessing, line: str, options: PrepOptions) -> str:
+    if options.apply:
+        return pipeline.apply(line, options.side or "source", options.words) + "\n"
+    return pipeline.undo(line, options.side or "target") + "\n"

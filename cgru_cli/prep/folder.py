@@ -1,0 +1,289 @@
+"""The folder that `cgru prep` writes: its lock, which steps are done, and its manifest.
+
+While a run is under way `.prep/state.json` says which steps are done; `manifest.json` is written
+last and says that the folder is whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..errors import CgruError
+from ..system.atomic_files import atomic_write
+from .raw_text import sha256
+
+VERSION = 1
+FILE = "manifest.json"
+_WORK = ".prep"
+_LOCK = ".prep.lock"
+_OUTPUT = re.compile(
+    r"(train|dev|test\d*)\.(src|trg)|(dev|test\d*)\.ref|test\d*\.raw"
+    r"|vocab(\.src|\.trg|\.factor\d+)?\.(json|spm)|codes(\.src|\.trg)?\.bpe"
+    r"|preprocess\.json|manifest\.json"
+)
+
+
+class Folder:
+    """A folder in the making; use `locked`."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.work = path / _WORK
+        self._state: dict[str, Any] = {}
+
+    @classmethod
+    @contextlib.contextmanager
+    def locked(cls, path: str | os.PathLike[str]) -> Iterator[Folder]:
+        """The folder, made if need be, and no other process at work in it.
+
+        Raises CgruError where it cannot be made or written, or another process is in it.
+        """
+        from filelock import FileLock, Timeout
+
+        folder = Path(path)
+        lock = FileLock(folder / _LOCK)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            lock.acquire(timeout=0)
+        except Timeout as error:
+            raise CgruError(f"{path}: another cgru prep is at work there") from error
+        except (OSError, NotImplementedError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise CgruError(f"{path}: cannot be written: {reason}") from error
+        place = cls(folder)
+        try:
+            yield place
+        except BaseException:
+            place._leave_nothing()
+            raise
+        finally:
+            lock.release()
+
+    def is_complete(self, wanted: Mapping[str, Any]) -> bool:
+        """Whether everything that is wanted is there, as the manifest says it."""
+        manifest = self._recorded(self.path / FILE)
+        if manifest is None or difference(manifest["request"], wanted):
+            return False
+        if not self._hold({name: entry["sha256"] for name, entry in manifest["outputs"].items()}):
+            return False
+        self._remove_work()
+        return True
+
+    def begin(self, wanted: Mapping[str, Any], versions: Mapping[str, str], force: bool) -> bool:
+        """Get ready to make what is wanted; returns whether an interrupted run goes on.
+
+        Raises CgruError, the difference named, where the folder holds something else.
+        """
+        manifest = self._recorded(self.path / FILE, force)
+        state = self._recorded(self.work / "state.json", force)
+        if state and not state["steps"]:  # nothing to go on with, so it may be anything else too
+            state = None
+        found = manifest or state
+        if found is None:
+            foreign = sorted(p.name for p in self.path.iterdir() if _OUTPUT.fullmatch(p.name))
+            if foreign and not force:
+                raise CgruError(
+                    f"{self.path / foreign[0]}: is there already, and not by a whole run of cgru "
+                    "prep; name another folder, or --force to overwrite"
+                )
+        elif not force and (changed := difference(found["request"], wanted)):
+            raise CgruError(
+                f"{self.path}: made otherwise: {changed}; name another folder, or --force to "
+                "make it anew"
+            )
+        elif manifest and not force:
+            for name, entry in manifest["outputs"].items():
+                if (self.path / name).exists() and not self._holds(name, entry["sha256"]):
+                    raise CgruError(
+                        f"{self.path / name}: was changed since cgru prep wrote it; --force to "
+                        "make it again"
+                    )
+        goes_on = bool(state) and not force and not manifest and state["versions"] == versions
+        try:
+            if goes_on:
+                self._state = state
+            else:
+                self._clear()
+                self.work.mkdir()
+                self._state = {"request": wanted, "versions": versions, "steps": {}}
+                self._save()
+            self._remove_temporary()
+        except OSError as error:
+            raise CgruError(f"{self.path}: cannot be written: {error.strerror}") from error
+        return goes_on
+
+    def step(self, name: str, make: Callable[[], dict[str, Any]], files: list[str]) -> dict:
+        """What `make` returned, now or when an interrupted run did this step.
+
+        files: those it writes, relative to the folder. A step whose files are no longer as they
+        were written is done again, and so is every step after it.
+        """
+        steps = self._state["steps"]
+        done = steps.get(name)
+        if done and set(done["files"]) == set(files) and self._hold(done["files"]):
+            return done["data"]
+        names = list(steps)
+        for later in names[names.index(name) :] if name in names else []:
+            del steps[later]
+        started = time.monotonic()
+        try:
+            data = make()
+        except OSError as error:  # of working files; those that stay have their own message
+            reason = error.strerror or error
+            raise CgruError(
+                f"{error.filename or self.path}: cannot be written: {reason}"
+            ) from error
+        seconds = round(time.monotonic() - started, 3)
+        hashes = {file: sha256(self.path / file) for file in files}
+        steps[name] = {"files": hashes, "data": data, "seconds": seconds}
+        self._save()
+        return data
+
+    def finish(self, lines: Mapping[str, int], more: Mapping[str, Any]) -> None:
+        """Write the manifest; lines: of each text among the outputs."""
+        outputs = {}
+        for step in self._state["steps"].values():
+            for name, digest in step["files"].items():
+                if not name.startswith(_WORK):
+                    outputs[name] = {"sha256": digest, "bytes": (self.path / name).stat().st_size}
+                    if name in lines:
+                        outputs[name]["lines"] = lines[name]
+        manifest = {
+            "version": VERSION,
+            "request": self._state["request"],
+            "versions": self._state["versions"],
+            **more,
+            "outputs": outputs,
+            "seconds": {name: step["seconds"] for name, step in self._state["steps"].items()},
+        }
+        write_json(self.path / FILE, manifest)
+        self._remove_work()
+
+    def _leave_nothing(self) -> None:
+        """After a failure: no folder, where nothing in it is worth going on with."""
+        with contextlib.suppress(OSError):
+            if self._state and not self._state["steps"]:
+                shutil.rmtree(self.work, ignore_errors=True)
+            if {path.name for path in self.path.iterdir()} <= {_LOCK}:
+                (self.path / _LOCK).unlink()
+                self.path.rmdir()
+
+    def _save(self) -> None:
+        write_json(self.work / "state.json", self._state)
+
+    def _hold(self, digests: Mapping[str, str]) -> bool:
+        return all(self._holds(name, digest) for name, digest in digests.items())
+
+    def _holds(self, name: str, digest: str) -> bool:
+        path = self.path / name
+        return path.is_file() and sha256(path) == digest
+
+    def _recorded(self, path: Path, force: bool = False) -> dict[str, Any] | None:
+        try:
+            values = json.loads(path.read_bytes())
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise CgruError(f"{path}: cannot be read: {error.strerror}") from error
+        except (ValueError, RecursionError):
+            values = None
+        if _is_whole(values, path.name == FILE):
+            return values
+        if force:
+            return None
+        raise CgruError(f"{path}: damaged; --force to make the folder anew")
+
+    def _clear(self) -> None:
+        """Remove what an earlier run made, its manifest first."""
+        (self.path / FILE).unlink(missing_ok=True)
+        for path in sorted(self.path.iterdir()):
+            if _OUTPUT.fullmatch(path.name):
+                path.unlink()
+        self._remove_work()
+
+    def _remove_work(self) -> None:
+        if self.work.exists():
+            shutil.rmtree(self.work)
+
+    def _remove_temporary(self) -> None:
+        """What `atomic_write` leaves when the process is killed."""
+        for folder in (self.path, self.work):
+            for path in folder.iterdir():
+                found = re.fullmatch(r"\.(.+)\.[0-9a-f]{12}\.tmp", path.name)
+                if found and (folder == self.work or _OUTPUT.fullmatch(found[1])):
+                    path.unlink()
+
+
+def _is_whole(record: Any, is_manifest: bool) -> bool:
+    """Whether a manifest or a state holds all that is read of it, of the kinds that are written."""
+    try:
+        request = record["request"]
+        mappings = [request["options"], record["versions"]]
+        texts = [entry[key] for entry in request["inputs"] for key in ("role", "path", "sha256")]
+        numbers = [entry["number"] for entry in request["inputs"]]
+        if is_manifest:
+            numbers.append(record["version"])
+            names = list(record["outputs"])
+            texts += [entry["sha256"] for entry in record["outputs"].values()]
+        else:
+            names = []
+            for step in record["steps"].values():
+                texts += step["files"].values()
+                mappings.append(step["data"])
+                numbers.append(step["seconds"])
+    except (KeyError, TypeError, AttributeError):
+        return False
+    return (
+        all(isinstance(mapping, dict) for mapping in mappings)
+        and all(isinstance(text, str) for text in texts)
+        and all(isinstance(number, (int, float)) for number in numbers)
+        and all(_OUTPUT.fullmatch(name) for name in names)
+    )
+
+
+def writes(folder: str | os.PathLike[str], path: str | os.PathLike[str]) -> bool:
+    """Whether `path` is a place that a run may write to, or clear, in the folder."""
+    place = Path(os.path.realpath(path))
+    return place.parent == Path(os.path.realpath(folder)) and bool(_OUTPUT.fullmatch(place.name))
+
+
+def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    """What the request differs in from an older one, in words; "" where in nothing."""
+    parts = []
+    for name in sorted({*old["options"], *new["options"]}):
+        before, now = old["options"].get(name), new["options"].get(name)
+        if before != now:
+            parts.append(f"--{name.replace('_', '-')} was {_shown(before)}, is {_shown(now)}")
+    before, now = (
+        {(e["role"], e["number"]): (e["sha256"], e["path"]) for e in r["inputs"]}
+        for r in (old, new)
+    )
+    for key in sorted({*before, *now}):
+        role = f"--{key[0]} file {key[1]}"
+        if key not in now:
+            parts.append(f"{role} ({before[key][1]}) is not given any more")
+        elif key not in before:
+            parts.append(f"{role} ({now[key][1]}) is new")
+        elif before[key][0] != now[key][0]:
+            parts.append(f"{role} ({now[key][1]}) has other content")
+    return "; ".join(parts)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return "set" if value else "not set"
+    return str(value)
+
+
+def write_json(path: Path, values: Any) -> None:
+    """Write JSON, whole or not at all."""
+    with atomic_write(path) as file:
+        file.write(json.dumps(values, ensure_ascii=False, indent=1).encode("utf-8") + b"\n")

@@ -1,0 +1,297 @@
+"""`cgru prep`: from raw parallel text to a folder to train on, and its pipeline as a filter."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import json
+import platform
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from importlib import metadata
+from itertools import chain
+from typing import Any
+
+from .. import __version__
+from ..errors import CgruError, UsageError
+from ..formats.vocabulary_files import write_vocabulary
+from ..options.prep import PrepOptions
+from ..system.atomic_files import atomic_write
+from ..system.process_pool import Workers, processors
+from ..text import pipeline
+from ..text.moses import CaseModel
+from ..text.pipeline import SIDES, Preprocessing
+from ..text.subwords import check_codes, learn_codes, learn_pieces
+from ..text.vocabulary import Vocabulary
+from . import apply, chunk_work, clean, raw_text
+from .folder import Folder, write_json, writes
+from .request import inputs_of, resolved, settings_of
+from .word_counts import WordCounts
+
+ENDINGS = {"source": "src", "target": "trg"}
+_SPECIAL = ("eos", "UNK")
+
+
+def run(folder: str | None, options: PrepOptions) -> None:
+    """Make the folder, or filter standard input; raises CgruError, UsageError, OutputClosed."""
+    if options.apply or options.undo:
+        if folder:
+            raise UsageError("--apply and --undo are filters: they write no folder")
+        apply.run(options)
+        return
+    if options.side or options.words:
+        raise UsageError("--side and --words belong to --apply and --undo")
+    if not folder:
+        raise UsageError("name the folder to write: cgru prep OUT -s FILE... -t FILE...")
+    options = resolved(options)
+    say = _silent if options.quiet else _say
+    inputs = inputs_of(options)
+    for entry in inputs:
+        if writes(folder, entry["path"]):
+            raise UsageError(f"{entry['path']}: the output would take its place; name another OUT")
+    request = {"options": _result_options(options), "inputs": inputs}
+    with Folder.locked(folder) as place:
+        if not options.force and place.is_complete(request):
+            say(f"{folder}: up to date, nothing to do")
+            return
+        with Workers(options.jobs or processors()) as workers:
+            _Job(place, options, request, workers, say).run()
+
+
+def _say(message: str) -> None:
+    if sys.stderr is not None:
+        sys.stderr.write(f"cgru: prep: {message}\n")
+        sys.stderr.flush()
+
+
+def _silent(_message: str) -> None:
+    pass
+
+
+def _result_options(options: PrepOptions) -> dict[str, Any]:
+    """The options that decide what is written, but for the files, which count by content."""
+    without = {"source", "target", "dev", "test", "codes"}
+    without |= {"jobs", "force", "quiet", "apply", "undo", "side", "words"}
+    return {k: v for k, v in dataclasses.asdict(options).items() if k not in without}
+
+
+def _versions() -> dict[str, str]:
+    found = {"cgru": __version__, "python": platform.python_version()}
+    for package in ("sentencepiece", "sacremoses", "subword-nmt"):
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+class _Job:
+    """The steps of one run, each kept when it is done."""
+
+    def __init__(
+        self,
+        place: Folder,
+        options: PrepOptions,
+        request: dict[str, Any],
+        workers: Workers,
+        say: Callable[[str], None],
+    ):
+        self.place, self.options, self.request, self.say = place, options, request, say
+        self.workers = workers
+        self.settings = settings_of(options)
+        # The pipeline before anything is learned.
+        case = "none" if options.truecase else self.settings.case
+        self.words = Preprocessing(dataclasses.replace(self.settings, case=case, pieces=False))
+        self.lines: dict[str, int] = {}
+
+    def run(self) -> None:
+        options = self.options
+        counts = self._check_inputs()
+        versions = _versions()
+        if self.place.begin(self.request, versions, options.force):
+            self.say("an interrupted run goes on")
+        work = [f".prep/{name}.{side}" for name in ("words", "sample") for side in ENDINGS.values()]
+        cleaned = self._step("clean", self._clean, work)
+        cases: tuple[CaseModel, ...] = ()
+        if options.truecase:
+            self._step("truecase", self._learn_case, [".prep/truecase.json"])
+            cases = tuple(CaseModel(*map(tuple, m)) for m in self._load("truecase"))
+        cased = Preprocessing(dataclasses.replace(self.settings, pieces=False), cases)
+        models: tuple[str, ...] = ()
+        if options.subwords != "none":
+            codes = self._code_names()
+            work = [".prep/subwords.json", *codes.values()]
+            self._step("subwords", lambda: self._learn_subwords(cased), work)
+            models = tuple(self._load("subwords"))
+        whole = Preprocessing(self.settings, cases, models if self.settings.pieces else ())
+        outputs = ["train.src", "train.trg", *self._vocabulary_names()]
+        self._step("train", lambda: self._encode(whole, models), outputs)
+        for name, source, target in self._sets():
+            ends = ("src", "trg", "ref", "raw")[: 4 if name != "dev" else 3]
+            outputs = [f"{name}.{end}" for end in ends]
+            self._step(name, lambda n=name, s=source, t=target: self._set(whole, n, s, t), outputs)
+            self.lines |= dict.fromkeys(outputs, counts[source])
+        self._step("preprocess", lambda: self._save(whole), [pipeline.FILE])
+        self.lines |= dict.fromkeys(("train.src", "train.trg"), cleaned["kept"])
+        inputs = [{**e, "lines": counts[e["path"]]} for e in self.request["inputs"]]
+        self.place.finish(self.lines, {"inputs": inputs, "cleaning": cleaned})
+        self.say(f"{self.place.path}: {cleaned['kept']:,} of {cleaned['read']:,} pairs kept")
+
+    def _step(self, name: str, make: Callable[[], dict[str, Any]], files: list[str]) -> dict:
+        def announced() -> dict[str, Any]:
+            self.say(name)
+            return make()
+
+        return self.place.step(name, announced, files)
+
+    def _load(self, name: str) -> Any:
+        return json.loads((self.place.work / f"{name}.json").read_bytes())
+
+    def _sets(self) -> Iterator[tuple[str, str, str]]:
+        if self.options.dev:
+            yield "dev", *self.options.dev
+        tests = list(zip(self.options.test[::2], self.options.test[1::2], strict=True))
+        for i, (source, target) in enumerate(tests, 1):
+            yield f"test{i if len(tests) > 1 else ''}", source, target
+
+    def _check_inputs(self) -> dict[str, int]:
+        """Lines of every input; raises CgruError for pairs of different length."""
+        options = self.options
+        counts = {
+            entry["path"]: raw_text.count_lines(entry["path"]) for entry in self.request["inputs"]
+        }
+        pairs = list(zip(options.source, options.target, strict=True))
+        for source, target in (*pairs, *((s, t) for _, s, t in self._sets())):
+            if counts[source] != counts[target]:
+                raise CgruError(
+                    f"{source} has {counts[source]:,} lines, {target} has {counts[target]:,}; "
+                    "they must be the same sentences"
+                )
+        if not any(counts[source] for source in options.source):
+            raise CgruError(f"{', '.join(options.source)}: no lines to train on")
+        return counts
+
+    def _clean(self) -> dict[str, Any]:
+        return clean.clean(self.options, self.words, self.place.work, self.workers, self.say)
+
+    def _sample(self, side: str) -> Iterator[str]:
+        for line in raw_text.read_lines(self.place.work / f"sample.{ENDINGS[side]}"):
+            text = line.decode("utf-8")
+            if side == "source" and self.settings.factors > 1:
+                text = " ".join(word.split("|")[0] for word in text.split(" "))
+            yield text
+
+    def _learn_case(self) -> dict[str, Any]:
+        models = [CaseModel.learn(self._sample(side)) for side in SIDES]
+        write_json(self.place.work / "truecase.json", [[m.best, m.known] for m in models])
+        return {}
+
+    def _code_names(self) -> dict[int, str]:
+        if self.options.subwords != "subword-nmt":
+            return {}
+        return {0: "codes.bpe"} if self.options.joint else {0: "codes.src.bpe", 1: "codes.trg.bpe"}
+
+    def _learn_subwords(self, cased: Preprocessing) -> dict[str, Any]:
+        """One model for both sides, or one each; codes also as a file that subword-nmt reads."""
+        options = self.options
+        if options.codes:
+            models = [_codes_of(path) for path in options.codes]
+        else:
+            groups = [SIDES] if options.joint else [(side,) for side in SIDES]
+            models = [self._learn(cased, group) for group in groups]
+        for i, name in self._code_names().items():
+            with atomic_write(self.place.path / name) as file:
+                file.write(models[i].encode("utf-8"))
+        write_json(self.place.work / "subwords.json", models)
+        return {}
+
+    def _learn(self, cased: Preprocessing, sides: Iterable[str]) -> str:
+        options = self.options
+        lines = chain.from_iterable(self._cased(cased, side) for side in sides)
+        if options.subwords == "subword-nmt":
+            counts: Counter[str] = Counter()
+            for line in lines:
+                counts.update(word for word in line.split(" ") if word)
+            return learn_codes(counts, options.subword_vocabulary)
+        size = options.subword_vocabulary
+        return learn_pieces(lines, options.subwords, size, options.character_coverage)
+
+    def _cased(self, cased: Preprocessing, side: str) -> Iterator[str]:
+        if self.settings.case != "true":
+            yield from self._sample(side)
+            return
+        plain = dataclasses.replace(cased.settings, factors=1)
+        values = Preprocessing(plain, cased.case_models).as_json()
+        chunks = raw_text.chunks(line.encode("utf-8") for line in self._sample(side))
+        for text in self.workers.in_order(chunk_work.recaser, (values, side), chunks):
+            yield from text
+
+    def _vocabulary_names(self) -> list[str]:
+        if self.options.vocabulary_format == "spm":
+            return ["vocab.spm"] if self.options.joint else ["vocab.src.spm", "vocab.trg.spm"]
+        names = [f"vocab.factor{i}.json" for i in range(1, self.settings.factors)]
+        surface = ["vocab.json"] if self.options.joint_vocabulary else [
+            "vocab.src.json", "vocab.trg.json",
+        ]  # fmt: skip
+        return [*surface, *names]
+
+    def _encode(self, whole: Preprocessing, models: tuple[str, ...]) -> dict[str, Any]:
+        """The training text and the vocabularies."""
+        names = self._vocabulary_names()
+        counts = {name: WordCounts(self.place.work, name) for name in names}
+        in_json = self.options.vocabulary_format == "json"
+        for side, ending in ENDINGS.items():
+            columns = []
+            if in_json:
+                surface = f"vocab.{ending}.json"
+                factors = self.settings.factors if side == "source" else 1
+                columns = [surface if surface in counts else "vocab.json"]
+                columns += [f"vocab.factor{i}.json" for i in range(1, factors)]
+            lines = raw_text.read_lines(self.place.work / f"words.{ending}")
+            arguments = (whole.as_json(), side, bool(columns))
+            with atomic_write(self.place.path / f"train.{ending}") as file:
+                chunks = raw_text.chunks(lines)
+                for text, found in self.workers.in_order(chunk_work.splitter, arguments, chunks):
+                    file.write(text)
+                    for name, words in zip(columns, found, strict=True):
+                        counts[name].add(words)
+        for i, name in enumerate(names):
+            if in_json:
+                self._write_vocabulary(name, counts[name])
+            else:
+                with atomic_write(self.place.path / name) as file:
+                    file.write(base64.b64decode(models[i]))
+        return {}
+
+    def _write_vocabulary(self, name: str, counts: WordCounts) -> None:
+        limit = self.options.vocabulary_size
+        words = counts.most_common(max(0, limit - len(_SPECIAL)), without=_SPECIAL)
+        ids = {word: i for i, word in enumerate((*_SPECIAL, *words))}
+        write_vocabulary(Vocabulary(ids, name), self.place.path / name)
+
+    def _set(self, whole: Preprocessing, name: str, source: str, target: str) -> dict[str, Any]:
+        """A text to validate or test on: preprocessed, and as it was."""
+        values = whole.as_json()
+        for side, path in zip(SIDES, (source, target), strict=True):
+            chunks = chunk_work.numbered(path)
+            with atomic_write(self.place.path / f"{name}.{ENDINGS[side]}") as file:
+                file.writelines(self.workers.in_order(chunk_work.applier, (values, side), chunks))
+        copies = {"ref": target} if name == "dev" else {"ref": target, "raw": source}
+        for ending, path in copies.items():
+            with atomic_write(self.place.path / f"{name}.{ending}") as file:
+                file.writelines(line + b"\n" for line in raw_text.read_lines(path))
+        return {}
+
+    def _save(self, whole: Preprocessing) -> dict[str, Any]:
+        write_json(self.place.path / pipeline.FILE, whole.as_json())
+        return {}
+
+
+def _codes_of(path: str) -> str:
+    try:
+        text = "".join(line.decode("utf-8") + "\n" for line in raw_text.read_lines(path))
+    except UnicodeDecodeError as error:
+        raise CgruError(f"{path}: not UTF-8, so no file of subword-nmt codes") from error
+    check_codes(text, path)
+    return text

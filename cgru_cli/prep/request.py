@@ -1,0 +1,117 @@
+"""What `cgru prep` is asked for: options that fit together, the files that are read."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from ..errors import UsageError
+from ..options.prep import PrepOptions
+from ..text.pipeline import Settings
+from . import raw_text
+
+_AT_LEAST = {
+    "factors": 1, "subword_vocabulary": 1, "vocabulary_size": 0, "sample": 0, "max_length": 0,
+    "max_characters": 0, "max_ratio": 0, "jobs": 1,
+}  # fmt: skip
+
+
+def resolved(options: PrepOptions) -> PrepOptions:
+    """The options with everything decided that depends on others.
+
+    Raises UsageError for options that exclude each other or lack what they need.
+    """
+    _check(options)
+    subwords = options.subwords or ("subword-nmt" if options.codes else "bpe")
+    by_sentencepiece = subwords in ("bpe", "unigram")
+    if options.codes and subwords != "subword-nmt":
+        raise UsageError(f"--codes are subword-nmt's; they exclude --subwords {subwords}")
+    if len(options.codes) > 2 or (len(options.codes) == 2 and options.joint):
+        raise UsageError("--codes takes one file for both sides, or one for each")
+    if len(options.codes) == 1 and options.separate:
+        raise UsageError("--codes of one file are joint; give one file a side, or no --separate")
+    if subwords == "none" and (options.joint or options.separate):
+        raise UsageError("--joint and --separate are about sub-words; --subwords none has none")
+    if options.character_coverage != 1 and not by_sentencepiece:
+        raise UsageError(f"--character-coverage is SentencePiece's, not of --subwords {subwords}")
+    kind = options.vocabulary_format
+    if kind is None:
+        kind = "spm" if by_sentencepiece and options.factors == 1 else "json"
+    if kind == "spm" and not by_sentencepiece:
+        raise UsageError(f"--vocabulary-format spm needs --subwords bpe or unigram, not {subwords}")
+    if kind == "spm" and options.factors > 1:
+        raise UsageError("--vocabulary-format spm has no place for --factors; use json")
+    if kind == "spm" and (options.joint_vocabulary or options.vocabulary_size):
+        raise UsageError(
+            "--joint-vocabulary and --vocabulary-size belong to --vocabulary-format json; a .spm "
+            "has --joint and --subword-vocabulary"
+        )
+    return dataclasses.replace(
+        options,
+        subwords=subwords,
+        vocabulary_format=kind,
+        joint=not options.separate and len(options.codes) < 2 and subwords != "none",
+    )
+
+
+def _check(options: PrepOptions) -> None:
+    if not options.source or not options.target:
+        raise UsageError("name the text: cgru prep OUT -s FILE... -t FILE...")
+    if len(options.source) != len(options.target):
+        raise UsageError(
+            f"--source names {len(options.source)} files, --target {len(options.target)}; "
+            "they go in pairs"
+        )
+    if len(options.dev) not in (0, 2):
+        raise UsageError("--dev takes two files: SRC TRG")
+    if len(options.test) % 2:
+        raise UsageError("--test takes two files: SRC TRG")
+    for one, other in (("lowercase", "truecase"), ("joint", "separate")):
+        if getattr(options, one) and getattr(options, other):
+            raise UsageError(f"--{one} and --{other} exclude each other")
+    for name in ("truecase", "escape", "split_hyphens"):
+        if getattr(options, name) and not options.tokenize:
+            raise UsageError(f"--{name.replace('_', '-')} needs --tokenize")
+    if options.tokenize or options.normalize_punctuation:
+        sides = ("source", "target") if options.factors == 1 else ("target",)
+        for side in sides:
+            if not getattr(options, f"{side}_lang"):
+                needed = "--tokenize" if options.tokenize else "--normalize-punctuation"
+                raise UsageError(f"{needed} needs --{side}-lang, as in --{side}-lang en")
+    for name, least in _AT_LEAST.items():
+        value = getattr(options, name)
+        if value is not None and value < least:
+            raise UsageError(f"--{name.replace('_', '-')} {value}: at least {least}")
+    if 0 < options.max_ratio < 1:
+        raise UsageError(f"--max-ratio {options.max_ratio}: at least 1, or 0 to keep all")
+    if 0 < options.vocabulary_size < 3:
+        raise UsageError("--vocabulary-size counts eos and UNK: at least 3, or 0 for all")
+    if not 0 < options.character_coverage <= 1:
+        raise UsageError(f"--character-coverage {options.character_coverage}: above 0, at most 1")
+
+
+def settings_of(options: PrepOptions) -> Settings:
+    """The pipeline of resolved options."""
+    return Settings(
+        languages=(options.source_lang or "", options.target_lang or ""),
+        unicode=options.unicode,
+        normalize_punctuation=options.normalize_punctuation,
+        tokenize=options.tokenize,
+        escape=options.escape,
+        split_hyphens=options.split_hyphens,
+        case="lower" if options.lowercase else "true" if options.truecase else "none",
+        factors=options.factors,
+        subwords=options.subwords,
+        pieces=options.subwords != "none" and options.vocabulary_format == "json",
+    )
+
+
+def inputs_of(options: PrepOptions) -> list[dict[str, Any]]:
+    """Every file that is read: role, number, path, hash. Raises CgruError for unreadable ones."""
+    entries = []
+    for role in ("source", "target", "dev", "test", "codes"):
+        for number, path in enumerate(getattr(options, role), 1):
+            raw_text.check(path)
+            digest = raw_text.sha256(path)
+            entries.append({"role": role, "number": number, "path": path, "sha256": digest})
+    return entries

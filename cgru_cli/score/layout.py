@@ -1,0 +1,98 @@
+"""What `cgru score` prints: scores of given translations in the layout of a program's scorer.
+
+Sources: Nematus-TF `score.py` and `rescore.py`, DL4MT session 2 `nmt.py`, Marian
+`score_collector.cpp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import UsageError
+from ..output.layout import Hypothesis, Layout, c_float, cost_of, numpy_float32
+
+
+@dataclass(frozen=True)
+class ScoreLayout:
+    """How the scores of one pair become text; of several models, a column each.
+
+    layout: of signs, alignments and words, as `cgru translate` has them; "cgru" is Marian's.
+    feature: the name of the scores in an n-best list. digits: six significant digits instead of
+    six behind the point, for scores that are probabilities.
+
+    Raises UsageError for words and alignments of several models, which are cut into words each
+    in its own way.
+    """
+
+    layout: Layout
+    models: int
+    feature: str = "Score"
+    digits: bool = False
+
+    def __post_init__(self) -> None:
+        if self.models > 1 and (self.layout.word_scores or self.layout.alignment is not None):
+            raise UsageError(
+                "--word-scores and --alignment are of one model; add --ensemble, or score with "
+                "one after the other"
+            )
+
+    def pair(self, number: int, source: Sequence[str], scored: Sequence[Hypothesis]) -> str:
+        """The text of one pair (counted from 0): of each model its translation, scored."""
+        layout, first = self.layout, layout_order(self.layout, scored[0])
+        block = layout.block(number, 0, source, first)
+        if layout.format == "json" and layout.program != "nematus":
+            return block
+        line = " ".join(self.number(hypothesis.total) for hypothesis in scored)
+        return f"{line}{self._fields(first)}\n{block}"
+
+    def entry(self, entry: str, scored: Sequence[Hypothesis]) -> str:
+        """A line of an n-best list, and the scores.
+
+        Nematus appends them to the line; Marian adds features, in front of them what is asked for
+        of alignment and words. A line without features gets that field.
+        """
+        if self.layout.program.startswith("nematus"):
+            entry = entry.strip()
+            return f"{entry} {' '.join(self.number(one.total) for one in scored)}\n"
+        number, text, *rest = entry.split("|||")
+        features = f"{rest[0].rstrip(' ')} " if rest else " "
+        for i, hypothesis in enumerate(scored):
+            name = self.feature if len(scored) == 1 else f"{self.feature}{i}"
+            features += f"{name}= {c_float(self._signed(hypothesis.total))} "
+        fields = self._fields(layout_order(self.layout, scored[0])).removeprefix(" ||| ")
+        inside = [f" {field} " for field in fields.split(" ||| ") if field]
+        text = text if rest else f" {text.strip(' ')} "
+        return "|||".join([number, text, *inside, features, *rest[1:]]) + "\n"
+
+    def _fields(self, hypothesis: Hypothesis) -> str:
+        """` ||| ALIGNMENT ||| WordScores= ..`, as far as they are wanted inside the line."""
+        fields = ""
+        if self.layout.format in ("marian", "amun"):
+            fields = f" ||| {self.layout.inline_alignment(hypothesis)}"
+        if self.layout.word_scores:
+            scores = " ".join(c_float(self._signed(score)) for score in hypothesis.word_scores)
+            fields += f" ||| WordScores= {scores}"
+        return fields
+
+    def _signed(self, score: float) -> float:
+        costs = self.layout.program in ("nematus", "nematus-tf", "dl4mt")
+        return cost_of(score) if costs else score
+
+    def number(self, score: float) -> str:
+        """A score as the program prints it."""
+        if self.digits:
+            return c_float(score)
+        score = self._signed(score)
+        if self.layout.program == "dl4mt":
+            return repr(float(np.float32(score)))
+        if self.layout.program.startswith("nematus"):
+            return numpy_float32(score)
+        return f"{float(np.float32(score)):.6f}"
+
+
+def layout_order(layout: Layout, hypothesis: Hypothesis) -> Hypothesis:
+    """A right-to-left model's words in reading order, as they are printed."""
+    return layout.in_reading_order(hypothesis) if layout.right_left else hypothesis

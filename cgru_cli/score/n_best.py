@@ -1,0 +1,107 @@
+"""Lines of n-best lists taken apart: Marian's, Moses' and Nematus' alike.
+
+    number ||| hypothesis ||| [other fields |||] features [||| total ||| ..]
+
+Features are `F0= -1.5 F1= -2`, several values as `TM= -1 -2` being TM_0 and TM_1; or, as Nematus
+has them, columns of numbers without names: column0, column1, ...
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from ..errors import CgruError
+
+SEPARATOR = " ||| "
+_WORDS = "WordScores="  # a number a word: Marian's field in front of the features
+
+
+class Entry(NamedTuple):
+    """A hypothesis of sentence `sentence` (from 0), and all fields of its line."""
+
+    sentence: int
+    text: str
+    features: dict[str, float]
+    fields: list[str]
+    place: int  # of the features among the fields; behind them where there are none
+
+    @property
+    def length(self) -> int:
+        """Words of the hypothesis, EOS counted."""
+        return len([word for word in self.text.split(" ") if word]) + 1
+
+    def with_total(self, total: float) -> str:
+        """The line, ended, with another total behind its features."""
+        rest = self.fields[self.place + 2 :]
+        fields = [*self.fields[: self.place + 1], f"{total:g}", *rest]
+        return SEPARATOR.join(field.strip(" ") for field in fields) + "\n"
+
+
+def split(line: str) -> tuple[int, list[str]]:
+    """The sentence (from 0) and the fields of a line. Raises CgruError for one of no list."""
+    # an empty field may have lost one of its two spaces
+    fields = line.replace("||| |||", "|||  |||").split(SEPARATOR)
+    number = fields[0].strip(" ")
+    if len(fields) < 2 or not number.isdecimal():
+        raise CgruError("no entry of an n-best list (`number ||| hypothesis ||| ...`)")
+    return int(number), fields
+
+
+def parse(line: str) -> Entry:
+    """A line of a list. Raises CgruError for one that is none, or whose features are no numbers."""
+    sentence, fields = split(line)
+    place = _place(fields)
+    features = _features(fields[place]) if place < len(fields) else {}
+    return Entry(sentence, fields[1].strip(" "), features, fields, place)
+
+
+def _place(fields: list[str]) -> int:
+    """Where features are: in the first field with names, else in the first one of numbers alone."""
+    words = [[word for word in field.split(" ") if word] for field in fields]
+    for place in range(2, len(fields)):
+        named = any(word.endswith("=") for word in words[place])
+        if named and words[place][0] != _WORDS:
+            return place
+    for place in range(2, len(fields)):
+        if words[place] and all(map(_is_number, words[place])):
+            return place
+    return len(fields)
+
+
+def _features(field: str) -> dict[str, float]:
+    groups: dict[str, list[float]] = {"": []}
+    name = ""
+    for word in field.split(" "):
+        if word.endswith("="):
+            name = word[:-1]
+            if not name:
+                raise CgruError("a feature has no name")
+            if name in groups:
+                raise CgruError(
+                    f"feature {name} stands there twice; --n-best-feature names those of models"
+                )
+            groups[name] = []
+        elif word:
+            groups[name].append(_number(word, name))
+    features = {f"column{i}": value for i, value in enumerate(groups.pop(""))}
+    for name, values in groups.items():
+        if not values:
+            raise CgruError(f"feature {name} has no value")
+        many = len(values) > 1
+        features |= {f"{name}_{i}" if many else name: value for i, value in enumerate(values)}
+    return features
+
+
+def _number(word: str, name: str) -> float:
+    if not _is_number(word) or not math.isfinite(value := float(word)):
+        raise CgruError(f"feature {name or 'without a name'} is {word}, no finite number")
+    return value
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True

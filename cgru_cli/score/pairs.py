@@ -1,0 +1,190 @@
+"""Source lines and their translations read together: from two texts, tabs, or an n-best list."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol, Self
+
+from ..errors import CgruError
+from ..system.lines import LineReader, Source, count_lines
+from ..system.windows import windows
+from .n_best import split
+
+
+class Pair(NamedTuple):
+    """A source line, its translation, and the line of an n-best list that it comes from."""
+
+    source: str
+    target: str
+    entry: str = ""
+
+
+class Pairs(Protocol):
+    """Pairs in order, in windows to be sorted and batched together."""
+
+    def windows(self, mini_batch: int, maxi_batch: int) -> Iterator[list[Pair]]: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *exception: object) -> None: ...
+
+
+class TwoTexts:
+    """Line i of one is the translation of line i of the other.
+
+    Raises CgruError where they have not as many lines: at once where they can be counted.
+    """
+
+    def __init__(self, sources: Sequence[Source], targets: Sequence[Source]):
+        self._names = " ".join(map(str, sources)), " ".join(map(str, targets))
+        self._sources, self._targets = LineReader(*sources), LineReader(*targets)
+        ours, theirs = count_lines(sources), count_lines(targets)
+        if None not in (ours, theirs):
+            self._check(ours, theirs)
+
+    def windows(self, mini_batch: int, maxi_batch: int) -> Iterator[list[Pair]]:
+        done = 0
+        for targets in windows(self._targets, mini_batch, maxi_batch):
+            sources = self._sources.take(len(targets))
+            yield list(map(Pair, sources, targets))
+            if len(sources) < len(targets):
+                rest = _rest(self._targets)
+                self._check(done + len(sources), done + len(targets) + rest)
+            done += len(targets)
+        self._check(done + _rest(self._sources), done)
+
+    def _check(self, sources: int, targets: int) -> None:
+        if sources != targets:
+            raise CgruError(
+                f"{self._names[0]} has {sources:,} lines and {self._names[1]} {targets:,}; line i "
+                "of one must be the translation of line i of the other"
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._sources.close()
+        self._targets.close()
+
+
+class OneText:
+    """Lines of a text that is nobody's translation."""
+
+    def __init__(self, texts: Sequence[Source]):
+        self._reader = LineReader(*texts)
+
+    def windows(self, mini_batch: int, maxi_batch: int) -> Iterator[list[Pair]]:
+        for lines in windows(self._reader, mini_batch, maxi_batch):
+            yield [Pair("", line) for line in lines]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._reader.close()
+
+
+class TabSeparated:
+    """Lines `source TAB target`. Raises CgruError for a line with fewer or more tabs."""
+
+    def __init__(self, source: Source):
+        self._name = source if source not in (None, "-") else "standard input"
+        self._reader = LineReader(source)
+
+    def windows(self, mini_batch: int, maxi_batch: int) -> Iterator[list[Pair]]:
+        numbers = itertools.count(1)
+        for lines in windows(self._reader, mini_batch, maxi_batch):
+            yield from _before_errors(map(self._pair, lines, numbers))
+
+    def _pair(self, line: str, number: int) -> Pair:
+        fields = line.split("\t")
+        if len(fields) != 2:
+            raise CgruError(
+                f"{self._name}: line {number}: {len(fields)} fields between tabs; source and "
+                "target are expected"
+            )
+        return Pair(*fields)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._reader.close()
+
+
+class NBestList:
+    """Hypotheses `number ||| text ||| ...` of a list, with the source lines of those numbers.
+
+    Numbers count from 0 and may be left out, but not go back; without sources there is no last
+    one. Raises CgruError for a list that is none, or goes beyond the source.
+    """
+
+    def __init__(self, sources: Sequence[Source], path: Source):
+        self._name = str(path)
+        self._sources = LineReader(*sources) if sources else None
+        self._list = LineReader(path)
+        self._source_name = " ".join(map(str, sources))
+        self._at, self._source = -1, ""
+
+    def windows(self, mini_batch: int, maxi_batch: int) -> Iterator[list[Pair]]:
+        numbers = itertools.count(1)
+        for entries in windows(self._list, mini_batch, maxi_batch):
+            yield from _before_errors(map(self._pair, entries, numbers))
+
+    def _pair(self, entry: str, number: int) -> Pair:
+        try:
+            i, fields = split(entry)
+            self._go_to(i)
+        except CgruError as error:
+            raise CgruError(f"{self._name}: line {number}: {error}") from None
+        return Pair(self._source, fields[1], entry)
+
+    def sentences(self) -> int | None:
+        """How many there are, hypotheses or not, of a list read to its end; None: nobody knows."""
+        return None if self._sources is None else self._at + 1 + _rest(self._sources)
+
+    def _go_to(self, i: int) -> None:
+        """Read on to the source line of sentence i."""
+        at, self._at = self._at, i
+        if i < at:
+            raise CgruError(f"hypothesis of sentence {i} after one of {at}")
+        if self._sources is None or i == at:
+            return
+        skipped = self._sources.take(i - at)
+        if len(skipped) < i - at:
+            raise CgruError(
+                f"hypothesis of sentence {i}, but {self._source_name} has "
+                f"{at + 1 + len(skipped)} lines"
+            )
+        self._source = skipped[-1]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        if self._sources is not None:
+            self._sources.close()
+        self._list.close()
+
+
+def _before_errors(pairs: Iterator[Pair]) -> Iterator[list[Pair]]:
+    """All of a window; of one in which a line is bad, those before it, then the error."""
+    window = []
+    try:
+        for pair in pairs:
+            window.append(pair)
+    except CgruError:
+        if window:
+            yield window
+        raise
+    yield window
+
+
+def _rest(reader: LineReader) -> int:
+    """How many lines are left."""
+    count = 0
+    while lines := reader.window(4096):
+        count += len(lines)
+    return count

@@ -1,0 +1,125 @@
+"""The best hypotheses of an n-best list, by a weighted sum of its features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
+
+from ..errors import CgruError
+from ..options.feature_weights import FeatureWeights
+from .n_best import Entry, parse
+
+
+class Writer(Protocol):
+    """Takes text, whole lines each time."""
+
+    def write(self, text: str) -> None: ...
+
+
+class Sentences:
+    """Lines of an n-best list, put together sentence by sentence as they come.
+
+    Numbers of sentences count from 0 and do not go back. Raises CgruError, naming the line, where
+    they do, where a line is no entry, and where its features are not those of the first line.
+    """
+
+    def __init__(self, name: str, limit: int | None = None):
+        """limit: how many sentences there can be."""
+        self._name, self._number, self._limit = name, 0, limit
+        self._sentence, self._entries = 0, []
+        self.features: tuple[str, ...] = ()
+
+    def add(self, text: str) -> Iterator[list[Entry]]:
+        """Lines of the list; gives the entries of each sentence that they end, [] for none."""
+        for line in text.split("\n")[:-1]:
+            self._number += 1
+            try:
+                entry = self._checked(parse(line))
+            except CgruError as error:
+                raise type(error)(f"{self._name}: line {self._number}: {error}") from None
+            yield from self._up_to(entry.sentence)
+            self._entries.append(entry)
+
+    def rest(self, sentences: int | None) -> Iterator[list[Entry]]:
+        """Of a list that ends here: the last sentences, as many as are known to be."""
+        least = self._sentence + bool(self._entries)
+        yield from self._up_to(least if sentences is None else max(sentences, least))
+
+    def _up_to(self, sentence: int) -> Iterator[list[Entry]]:
+        while self._sentence < sentence:
+            ended, self._entries = self._entries, []
+            self._sentence += 1
+            yield ended
+
+    def _checked(self, entry: Entry) -> Entry:
+        at = self._sentence
+        if entry.sentence < at:
+            raise CgruError(f"hypothesis of sentence {entry.sentence} after one of {at}")
+        if self._limit is not None and entry.sentence >= self._limit:
+            raise CgruError(
+                f"hypothesis of sentence {entry.sentence}, but the references have {self._limit} "
+                "lines"
+            )
+        if not entry.features:
+            raise CgruError("no features to rank by; name a model that adds one, with -m")
+        self.features = self.features or tuple(entry.features)
+        if tuple(entry.features) != self.features:
+            for name in self.features:
+                if name not in entry.features:
+                    raise CgruError(f"feature {name} is missing, which line 1 has")
+            if extra := set(entry.features) - set(self.features):
+                raise CgruError(f"feature {min(extra)}, which line 1 has not")
+        return entry
+
+
+class Reranker:
+    """A writer of n-best lists that writes on only the best hypothesis of every sentence.
+
+    A sentence without hypotheses gives an empty line. Of equals the first one is the best.
+    """
+
+    def __init__(
+        self,
+        writer: Writer,
+        name: str,
+        weights: FeatureWeights,
+        alpha: float | None,
+        *,
+        whole: bool = False,
+        join: Callable[[str], str] = str,
+    ):
+        """name: of the list; alpha: of the length normalisation of the sum, as the weights say if
+        None; whole: write the list, the best first; join: what is done to hypotheses.
+        """
+        self._writer, self._whole, self._join = writer, whole, join
+        self._sentences = Sentences(name)
+        self._asked = weights
+        self._alpha = (weights.normalize or 0.0) if alpha is None else alpha
+
+    def write(self, text: str) -> None:
+        """Lines of the list, each ended. Raises CgruError as `Sentences`, and for weights that do
+        not fit the features.
+        """
+        for entries in self._sentences.add(text):
+            self._writer.write(self._ranked(entries))
+
+    def close(self, sentences: int | None) -> None:
+        """The list has ended; it is of so many sentences, if that is known."""
+        for entries in self._sentences.rest(sentences):
+            self._writer.write(self._ranked(entries))
+
+    def _ranked(self, entries: Sequence[Entry]) -> str:
+        if not entries:
+            return "" if self._whole else "\n"
+        weights = dict(zip(names := self._sentences.features, self._asked.of(names), strict=True))
+        totals = [total(entry, weights, self._alpha) for entry in entries]
+        order = sorted(range(len(entries)), key=lambda i: -totals[i])
+        if self._whole:
+            return "".join(entries[i].with_total(totals[i]) for i in order)
+        return self._join(entries[order[0]].text) + "\n"
+
+
+def total(entry: Entry, weights: dict[str, float], alpha: float) -> float:
+    """The weighted sum of an entry's features, divided by length ** alpha."""
+    score = sum(weight * entry.features[name] for name, weight in weights.items())
+    return score / entry.length**alpha

@@ -1,0 +1,256 @@
+"""`cgru score --tune`: the weights of an n-best list's features that choose the best translations.
+
+What is optimised is the metric of the corpus itself, from the statistics of each hypothesis, as
+minimum error rate training does (Och 2003), by differential evolution: the surface has steps, and
+no gradient. Exact steps along the axes end it. Runs on resampled sentences come first: they begin
+the run on all of them, and the sentences that each left out tell what such weights are worth on
+others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..errors import CgruError
+from .n_best import Entry
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.base import Metric
+
+_POPULATION = 12  # points for each feature
+_GENERATIONS = 60
+_PATIENCE = 15  # generations without a better point
+
+
+class Gain(NamedTuple):
+    """How much better than others, with 95 % of resampled lists between low and high."""
+
+    gain: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """Weights (their absolute values add up to 1), and what they score on the list itself.
+
+    held_out: the mean gain over the starting weights of runs on resampled sentences, on those that
+    they left out; None without such runs.
+    """
+
+    weights: list[float]
+    score: float
+    starting: list[float]
+    starting_score: float
+    over_starting: Gain
+    first_score: float
+    over_first: Gain
+    held_out: float | None
+
+
+class Development:
+    """Hypotheses of S sentences with D features and T statistics of a metric, at most K each."""
+
+    def __init__(self, features: np.ndarray, stats: np.ndarray, metric: Metric):
+        """features (S,K,D), normalised by length; stats (S,K,T), which add up to those of a corpus.
+
+        Where there are fewer than K, the first one stands there again.
+        """
+        self.size, self._metric = features.shape[:2], metric
+        self._features = features.reshape(-1, features.shape[2])
+        self._stats = stats.reshape(-1, stats.shape[2])
+        self._firsts = np.arange(self.size[0]) * self.size[1]
+
+    @classmethod
+    def of(
+        cls,
+        sentences: Sequence[Sequence[Entry]],
+        texts: Sequence[Sequence[str]],
+        references: Sequence[Sequence[str]],
+        metric: Metric,
+        alpha: float,
+    ) -> Development:
+        """texts: of each entry, as they are compared; references: (R,S); a sentence without
+        hypotheses counts as an empty one.
+        """
+        names = next(tuple(entries[0].features) for entries in sentences if entries)
+        counts = [max(1, len(entries)) for entries in sentences]
+        flat = [text for of_one in texts for text in of_one or ("",)]
+        repeated = [np.repeat(np.array(lines, object), counts).tolist() for lines in references]
+        found = np.array(metric._extract_corpus_statistics(flat, repeated), np.float64)
+        features = np.zeros((len(counts), max(counts), len(names)))
+        stats = np.zeros((len(counts), max(counts), found.shape[1]))
+        for s, entries in enumerate(sentences):
+            for k, entry in enumerate(entries):
+                features[s, k] = [entry.features[n] / entry.length**alpha for n in names]
+            features[s, len(entries) :] = features[s, 0]
+        for s, of_one in enumerate(np.split(found, np.cumsum(counts)[:-1])):
+            stats[s], stats[s, : len(of_one)] = of_one[0], of_one
+        return cls(features, stats, metric)
+
+    def best(self, weights: np.ndarray) -> np.ndarray:
+        """Which hypothesis (S,) has the highest weighted sum; of equals the first."""
+        return np.argmax((self._features @ weights).reshape(self.size), axis=1)
+
+    def chosen(self, index: np.ndarray) -> np.ndarray:
+        """Statistics (S,T) of one hypothesis of each sentence."""
+        return self._stats[self._firsts + index]
+
+    def score(self, stats: np.ndarray) -> float:
+        """The metric of a corpus with these statistics (T,)."""
+        return float(self._metric._compute_score_from_stats(stats.tolist()).score)
+
+    def of_weights(self, weights: np.ndarray, counts: np.ndarray | None = None) -> float:
+        """The metric of the best hypotheses, sentence s counted counts[s] times."""
+        stats = self.chosen(self.best(weights))
+        return self.score(stats.sum(axis=0) if counts is None else counts @ stats)
+
+    def along(self, weights: np.ndarray, direction: np.ndarray) -> np.ndarray:
+        """The best weights + t direction of all t: exact, for a total is a line in t and the best
+        hypothesis of a sentence changes only where two cross (Och 2003, section 3).
+        """
+        heights = (self._features @ weights).reshape(self.size)
+        slopes = (self._features @ direction).reshape(self.size)
+        rows = np.arange(self.size[0])
+        flattest = slopes == slopes.min(axis=1, keepdims=True)
+        index = np.argmax(np.where(flattest, heights, -np.inf), axis=1)  # at t = -infinity
+        stats = self.chosen(index).sum(axis=0)
+        places, changes = [], []
+        while len(rows):
+            rise = slopes[rows] - slopes[rows, index[rows], None]
+            fall = heights[rows, index[rows], None] - heights[rows]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                crossing = np.where(rise > 0, fall / rise, np.inf)
+            nearest = np.argmin(crossing, axis=1)
+            place = crossing[np.arange(len(rows)), nearest]
+            rows, nearest, place = (x[np.isfinite(place)] for x in (rows, nearest, place))
+            before = self._stats[self._firsts[rows] + index[rows]]
+            index[rows] = nearest
+            changes.append(self._stats[self._firsts[rows] + nearest] - before)
+            places.append(place)
+        place = np.concatenate(places)
+        if not len(place):
+            return weights
+        order = np.argsort(place, kind="stable")
+        place = np.concatenate([place[order[:1]] - 1, place[order], place[order[-1:]] + 1])
+        stats = np.cumsum(np.concatenate([stats[None], *changes])[[0, *order + 1]], axis=0)
+        wide = np.flatnonzero(np.diff(place) > 0)
+        scores = [(self.score(stats[i]), place[i + 1] - place[i], i) for i in wide]
+        i = max(scores)[2]
+        return weights + (place[i] + place[i + 1]) / 2 * direction
+
+    def starting(self) -> list[float]:
+        """1 for each feature, -1 where it is never negative: a cost, or a length."""
+        values = self._features
+        return np.where((values.min(axis=0) >= 0) & values.any(axis=0), -1.0, 1.0).tolist()
+
+
+def tune(
+    development: Development, starting: Sequence[float], restarts: int, samples: int, seed: int
+) -> Tuned:
+    """The weights by which the list scores best, never below those to start with.
+
+    restarts: runs on resampled sentences; samples: resampled lists of the intervals. The same seed
+    gives the same weights. Raises CgruError where scipy is missing.
+    """
+    generator = np.random.default_rng(seed)
+    begin = _scaled(np.asarray(starting, np.float64))
+    points, held_out = [begin], []
+    sentences = development.size[0]
+    for _ in range(restarts):
+        counts = np.bincount(generator.integers(sentences, size=sentences), minlength=sentences)
+        found = _evolved(development, counts, [begin], generator)
+        points.append(found)
+        if (left := (counts == 0).astype(np.float64)).any():
+            gain = development.of_weights(found, left) - development.of_weights(begin, left)
+            held_out.append(gain)
+    points.append(_evolved(development, np.ones(sentences), points, generator))
+    weights = _climbed(development, max(points, key=development.of_weights))
+    stats = [development.chosen(development.best(w)) for w in (weights, begin)]
+    stats.append(development.chosen(np.zeros(sentences, np.int64)))
+    scores = [development.score(of_one.sum(axis=0)) for of_one in stats]
+    gains = _gains(development, stats, samples, generator)
+    return Tuned(
+        weights.tolist(),
+        scores[0],
+        list(starting),
+        scores[1],
+        gains[0],
+        scores[2],
+        gains[1],
+        float(np.mean(held_out)) if held_out else None,
+    )
+
+
+def _evolved(
+    development: Development,
+    counts: np.ndarray,
+    points: Sequence[np.ndarray],
+    generator: np.random.Generator,
+) -> np.ndarray:
+    """The best weights by differential evolution, of a population with these points in it."""
+    differential_evolution = optimizer()
+    features = len(points[0])
+    population = generator.uniform(-1, 1, (max(8, _POPULATION * features), features))
+    population[: len(points)] = points[: len(population)]
+    best, since = -np.inf, 0
+
+    def stalled(intermediate_result) -> bool:
+        nonlocal best, since
+        since = since + 1 if -intermediate_result.fun <= best else 0
+        best = max(best, -intermediate_result.fun)
+        return since >= _PATIENCE
+
+    found = differential_evolution(
+        lambda weights: -development.of_weights(weights, counts),
+        [(-1, 1)] * features,
+        init=population, maxiter=_GENERATIONS, tol=0, polish=False, rng=generator,
+        callback=stalled,
+    )  # fmt: skip
+    return _scaled(found.x)
+
+
+def _climbed(development: Development, weights: np.ndarray) -> np.ndarray:
+    """From these weights on, exact steps along the axes for as long as the score rises."""
+    score = development.of_weights(weights)
+    while True:
+        steps = [_scaled(development.along(weights, axis)) for axis in np.eye(len(weights))]
+        best = max(steps, key=development.of_weights)
+        if (reached := development.of_weights(best)) <= score:
+            return weights
+        weights, score = best, reached
+
+
+def optimizer():
+    """scipy's differential evolution. Raises CgruError where it is missing."""
+    try:
+        from scipy.optimize import differential_evolution
+    except ImportError:
+        raise CgruError("--tune needs scipy: pip install 'cgru[tune]'") from None
+    return differential_evolution
+
+
+def _scaled(weights: np.ndarray) -> np.ndarray:
+    """Only the ratios count: absolute values that add up to 1, as far as they are not all 0."""
+    return weights / (np.abs(weights).sum() or 1.0)
+
+
+def _gains(
+    development: Development, stats: Sequence[np.ndarray], samples: int, generator
+) -> list[Gain]:
+    """Of the first over each other, with intervals of resampled sentences (Koehn 2004)."""
+    sentences = len(stats[0])
+    scores = [development.score(of_one.sum(axis=0)) for of_one in stats]
+    resampled = np.empty((samples, len(stats)))
+    for sample in resampled:
+        drawn = generator.integers(sentences, size=sentences)
+        sample[:] = [development.score(of_one[drawn].sum(axis=0)) for of_one in stats]
+    gains = []
+    for other in range(1, len(stats)):
+        low, high = np.percentile(resampled[:, 0] - resampled[:, other], (2.5, 97.5))
+        gains.append(Gain(scores[0] - scores[other], float(low), float(high)))
+    return gains

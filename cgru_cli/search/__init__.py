@@ -1,0 +1,1 @@
+"""Beams and samples, over one model or several."""

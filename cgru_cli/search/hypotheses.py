@@ -1,0 +1,206 @@
+"""What all searches share: what is searched, how a step is taken, and the way back.
+
+A row is a hypothesis that is still extended; the rows of a sentence stand together, sentences in
+ascending order. All scores are natural logarithms; EOS (id 0) counts as a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from ..text.vocabulary import EOS_ID
+from .ensemble import Expansion, Lattice
+
+START = -1  # before the first word: its embedding is zeros
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """What is searched for.
+
+    normalize: alpha of the division by length ** alpha; word_penalty: subtracted per word;
+    unk: the word never to produce, None where it is allowed; best_only: stop as soon as the best
+    hypothesis is certain; with_alignment: keep the attention.
+    """
+
+    beam_size: int = 5
+    normalize: float = 0.0
+    word_penalty: float = 0.0
+    unk: int | None = None
+    best_only: bool = False
+    with_alignment: bool = False
+
+    def total(self, score: float, length: int) -> float:
+        """The score that hypotheses are ranked by: (score - penalty * length) / length ** alpha."""
+        return (score - self.word_penalty * length) / length**self.normalize
+
+
+class SearchBatch(NamedTuple):
+    """Sentences whose search begins together.
+
+    lengths: of the sources, EOS counted; limits: the most words a translation may have, EOS
+    counted; prefixes: words that translations have to begin with, a list a sentence, or none.
+    """
+
+    lattice: Lattice
+    lengths: Sequence[int]
+    limits: Sequence[int]
+    prefixes: Sequence[Sequence[int]] = ()
+
+
+def forced_words(
+    prefixes: Sequence[Sequence[int]], sentences: np.ndarray, steps: np.ndarray
+) -> np.ndarray | None:
+    """The word that each row has to have at its step, -1 where it is free; None if all are."""
+    if not any(prefixes):
+        return None
+    words = [
+        prefixes[sentence][step] if step < len(prefixes[sentence]) else -1
+        for sentence, step in zip(sentences, steps, strict=True)
+    ]
+    return np.array(words, np.int32) if any(word >= 0 for word in words) else None
+
+
+def expand(
+    lattice: Lattice,
+    forced: np.ndarray | None,
+    rows: tuple[np.ndarray, np.ndarray, np.ndarray],
+    count: int | None,
+    settings: SearchSettings,
+) -> tuple[Expansion, np.ndarray]:
+    """The words that may follow, and which must not, (R,N) bool.
+
+    forced: as of `forced_words`; rows: as of `Lattice.expand`.
+    """
+    if forced is None:
+        expansion = lattice.expand(*rows, count, settings.with_alignment)
+    else:  # a forced word need not be among the best
+        every = lattice.expand(*rows, None, settings.with_alignment)
+        order = np.argsort(-every.log_probs, axis=1, kind="stable")[:, :count]
+        order[:, 0] = np.where(forced >= 0, forced, order[:, 0])
+        expansion = every._replace(
+            words=order.astype(np.int32),
+            log_probs=np.take_along_axis(every.log_probs, order, axis=1),
+            model_log_probs=np.take_along_axis(every.model_log_probs, order[..., None], axis=1),
+        )
+    banned = np.zeros(expansion.words.shape, bool)
+    if settings.unk is not None:
+        banned = expansion.words == settings.unk
+    if forced is not None:
+        only = np.arange(banned.shape[1]) > 0
+        banned = np.where((forced >= 0)[:, None], only, banned)
+    return expansion, banned
+
+
+class Found(NamedTuple):
+    """One translation; T words, EOS among them if it is finished."""
+
+    words: np.ndarray  # (T,) int32
+    finished: bool
+    score: float  # weighted sum of log-probabilities
+    total: float  # what it is ranked by
+    word_scores: np.ndarray  # (T,) float32: weighted log-probability of each word
+    model_scores: np.ndarray  # (M,) float32: each model's own sum
+    alignment: np.ndarray | None  # (T,S) float32
+
+
+class _Step(NamedTuple):
+    """One time step of the search: R rows chosen among the extensions of R' expanded ones."""
+
+    parents: np.ndarray  # (R,) row of the step before that each continues
+    words: np.ndarray  # (R,)
+    log_probs: np.ndarray  # (R,)
+    model_log_probs: np.ndarray  # (R,M)
+    alignment: np.ndarray | None  # (R,S)
+
+
+@dataclass
+class History:
+    """The steps of a search, to read a hypothesis back from its last row."""
+
+    settings: SearchSettings
+    steps: dict[int, _Step] = field(default_factory=dict)
+    count: int = 0
+
+    def add(
+        self, continued: np.ndarray, expansion: Expansion, rows: np.ndarray, places: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Note which extensions were chosen; their words and log-probabilities.
+
+        continued: (R',) row of the step before of each expanded row; rows, places: (R,) expanded
+        row and place in its list of words.
+        """
+        words, log_probs = expansion.words[rows, places], expansion.log_probs[rows, places]
+        own = expansion.model_log_probs[rows, places]
+        alignment = None if expansion.alignment is None else expansion.alignment[rows]
+        self.steps[self.count] = _Step(continued[rows], words, log_probs, own, alignment)
+        self.count += 1
+        return words, log_probs
+
+    def forget(self, first: int) -> None:
+        """Let go of what lies before a step."""
+        for step in [step for step in self.steps if step < first]:
+            del self.steps[step]
+
+    def found(self, row: int, length: int, step: int | None = None, first: int = 0) -> Found:
+        """The hypothesis that ends in a row of a step, the last one if none is given.
+
+        length: of its source, to cut alignments; first: the step that it began at.
+        """
+        words, log_probs, own, alignment = [], [], [], []
+        step = self.count - 1 if step is None else step
+        last = self.steps[step].words[row]
+        for t in range(step, first - 1, -1):
+            s = self.steps[t]
+            words.append(s.words[row])
+            log_probs.append(s.log_probs[row])
+            own.append(s.model_log_probs[row])
+            if s.alignment is not None:
+                alignment.append(s.alignment[row, :length])
+            row = s.parents[row]
+        # summed in the order in which the search added them up
+        score = float(np.add.accumulate(np.array(log_probs[::-1], np.float32))[-1])
+        return Found(
+            np.array(words[::-1], np.int32),
+            last == EOS_ID,
+            score,
+            self.settings.total(score, len(words)),
+            np.array(log_probs[::-1], np.float32),
+            np.sum(np.array(own[::-1]), axis=0),
+            np.stack(alignment[::-1]) if alignment else None,
+        )
+
+
+def best_extensions(
+    sentences: np.ndarray,
+    scores: np.ndarray,
+    expansion: Expansion,
+    capacity: np.ndarray,
+    banned: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The best `capacity` extensions of each live sentence: rows (ascending sentence), places.
+
+    The best k of a sentence are among the best k of its rows, so only those are looked at. Equal
+    scores go to the earlier row, then to the more probable word.
+    """
+    totals = np.where(banned, -np.inf, scores[:, None] + expansion.log_probs)
+    count = totals.shape[1]
+    live = np.unique(sentences)
+    starts = np.searchsorted(sentences, live)
+    sizes = np.diff(np.append(starts, len(sentences)))
+    width = int(sizes.max())
+    index = starts[:, None] + np.arange(width)
+    inside = np.arange(width) < sizes[:, None]
+    padded = np.where(inside[..., None], totals[np.where(inside, index, 0)], -np.inf)
+    flat = padded.reshape(len(live), -1)
+    room = capacity[live]
+    order = np.argsort(-flat, axis=1, kind="stable")[:, : int(room.max())]
+    taken = np.arange(order.shape[1]) < room[:, None]
+    taken &= np.isfinite(np.take_along_axis(flat, order, axis=1))
+    which, _ = np.nonzero(taken)
+    places = order[taken]
+    return starts[which] + places // count, places % count

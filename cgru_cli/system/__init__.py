@@ -1,0 +1,1 @@
+"""Pipes, files, signals, processes, and TensorFlow's start."""

@@ -1,0 +1,371 @@
+"""Text lines in and out of pipes and files, for a filter that may run for days.
+
+A line ends at b"\\n" and nowhere else, and a token at an ASCII space and nowhere else, so that
+line i of the output always belongs to line i of the input, whatever characters it holds.
+Everything goes through file descriptors; Python's own buffers of stdin and stdout are not used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import os
+import select
+import stat
+import sys
+import time
+import zlib
+from collections.abc import Iterable
+from typing import Self
+
+from ..errors import CgruError, UsageError, warn
+
+CHUNK = 1 << 16  # bytes per read: what a pipe holds
+GRACE = 0.01  # seconds that a window waits in all for lines after its first
+
+Source = str | os.PathLike[str] | None  # a path; "-" or None is stdin or stdout
+
+
+class OutputClosed(Exception):
+    """Whoever read the output has gone (`| head`): end quietly, exit code 0."""
+
+
+def tokens(line: str) -> list[str]:
+    """The tokens of a line: what stands between ASCII spaces (never tabs, \\r, U+00A0)."""
+    return [token for token in line.split(" ") if token]
+
+
+def _is_standard(source: Source) -> bool:
+    return source is None or source == "-"
+
+
+def _label(source: Source) -> str:
+    return "standard input" if _is_standard(source) else os.fspath(source)
+
+
+def _status(source: Source, standard: int) -> os.stat_result | None:
+    """Status of a path or of stdin (0) or stdout (1); None if missing, or closed from the start."""
+    if _is_standard(source) and (sys.__stdin__, sys.__stdout__)[standard] is None:
+        return None
+    try:
+        return os.stat(standard if _is_standard(source) else source)
+    except OSError:
+        return None
+
+
+def _is_regular(source: Source) -> bool:
+    status = _status(source, 0)
+    return status is not None and stat.S_ISREG(status.st_mode)
+
+
+def _check_readable(source: Source) -> None:
+    """Raise CgruError for what could not be opened later, without waiting at a FIFO."""
+    if _is_standard(source):
+        return
+    try:
+        status = os.stat(source)
+    except OSError as error:
+        raise CgruError(f"{source}: {_reason(error)}") from error
+    if stat.S_ISDIR(status.st_mode):
+        raise CgruError(f"{source}: is a directory; name a file")
+    if not os.access(source, os.R_OK):
+        raise CgruError(f"{source}: cannot be read: permission denied")
+    if stat.S_ISREG(status.st_mode) and not status.st_size and str(source).endswith(".gz"):
+        # Python's gzip would take it for an empty text.
+        raise CgruError(f"{source}: empty, so not a gzip file; make it again")
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
+
+
+class _Input:
+    """One open input, read in chunks of bytes. Raises CgruError if it cannot be read."""
+
+    def __init__(self, source: Source):
+        self.name = _label(source)
+        self._gzip = None
+        self._owned = True
+        try:
+            if not _is_standard(source):
+                self._fd = os.open(source, os.O_RDONLY)
+            elif _status(source, 0) is not None:
+                self._fd, self._owned = 0, False
+            else:  # closed stdin is an empty one, and descriptor 0 may be somebody else's by now
+                self._fd = os.open(os.devnull, os.O_RDONLY)
+        except OSError as error:
+            raise CgruError(f"{self.name}: {_reason(error)}") from error
+        self._regular = stat.S_ISREG(os.fstat(self._fd).st_mode)
+        if self.name.endswith(".gz"):
+            self._gzip = gzip.GzipFile(fileobj=io.FileIO(self._fd, closefd=False))
+
+    def read(self, timeout: float | None) -> bytes | None:
+        """Some bytes; b"" at the end; None if there are none within timeout seconds.
+
+        Timeout None waits as long as it takes (and may still return None: then ask again).
+        """
+        try:
+            if self._gzip is not None:
+                # Ready bytes in a pipe may not make one decompressed byte, so never try there.
+                blocks = timeout is not None and not self._regular
+                return None if blocks else self._gzip.read1(CHUNK)
+            if not self._regular and not select.select([self._fd], [], [], timeout)[0]:
+                return None
+            return os.read(self._fd, CHUNK)
+        except BlockingIOError:  # non-blocking, and another process was faster
+            return None
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            reason = f"not a complete gzip file ({_reason(error)}); make it again"
+            raise CgruError(f"{self.name}: {reason}") from error
+        except OSError as error:
+            raise CgruError(f"{self.name}: {_reason(error)}") from error
+
+    def close(self) -> None:
+        if self._owned:
+            os.close(self._fd)
+
+
+def count_lines(paths: Iterable[Source]) -> int | None:
+    """How many lines these have, or None if one is no file that can be read twice."""
+    count = 0
+    for path in paths:
+        if _is_standard(path) or not _is_regular(path):
+            return None
+        given, last = _Input(path), b"\n"
+        try:
+            while data := given.read(None):
+                count += data.count(b"\n")
+                last = data[-1:]
+        finally:
+            given.close()
+        count += last != b"\n"
+    return count
+
+
+class LineReader:
+    """Lines of one or several inputs in order: paths (`.gz` is decompressed), "-" or None = stdin.
+
+    The last line of each input counts also without a newline. Invalid UTF-8 becomes U+FFFD;
+    `invalid` counts the lines it was found in. A "\\r" before the newline stays in the line, and
+    as tokens end at spaces only, on its last token. Both are warned about once (the second, if
+    `tell_crlf`).
+    Raises CgruError at once if an input is missing, a directory or unreadable.
+    """
+
+    def __init__(self, *inputs: Source, tell_crlf: bool = True):
+        self.invalid = 0
+        self._sources = list(inputs or (None,))
+        self._input: _Input | None = None
+        self._name = ""
+        self._number = 0  # of the last line, within its input
+        self._buffer = bytearray()
+        self._searched = 0  # bytes at the front of the buffer known to hold no newline
+        self._line: str | None = None  # decoded, not yet handed over
+        self._deadline: float | None = None
+        self._error: CgruError | None = None
+        self._tell_crlf = tell_crlf
+        for source in self._sources:
+            _check_readable(source)
+
+    def window(self, limit: int, token_limit: int | None = None) -> list[str]:
+        """Wait for one line, then take also those that are there already; [] at the end only.
+
+        At most `limit` lines, and at most `token_limit` tokens unless the first line alone has
+        more. A lone line in a pipe is held back for `GRACE` seconds at most. Raises CgruError,
+        after the lines in front of the trouble were handed over.
+        """
+        lines: list[str] = []
+        size = 0
+        self._deadline = None
+        while len(lines) < limit and (line := self._peek(wait=not lines)) is not None:
+            if token_limit is not None:
+                size += len(tokens(line))
+                if lines and size > token_limit:
+                    break
+            lines.append(line)
+            self._line = None
+        return lines
+
+    def take(self, count: int) -> list[str]:
+        """Wait for so many lines; fewer only at the end."""
+        lines: list[str] = []
+        while len(lines) < count and (more := self.window(count - len(lines))):
+            lines += more
+        return lines
+
+    def rest(self) -> list[str]:
+        """All lines that are left."""
+        lines: list[str] = []
+        while more := self.window(4096):
+            lines += more
+        return lines
+
+    def _peek(self, wait: bool) -> str | None:
+        """The next line; None at the end, or without wait if it is not there yet."""
+        if self._line is None:
+            while (end := self._buffer.find(b"\n", self._searched)) < 0:
+                self._searched = len(self._buffer)
+                if not self._fill(wait):
+                    return None
+            line = bytes(self._buffer[:end])
+            del self._buffer[: end + 1]
+            self._searched = 0
+            self._line = self._decode(line)
+        return self._line
+
+    def _fill(self, wait: bool) -> bool:
+        """Add bytes to the buffer, or the newline that an input ends without; False: no more."""
+        if self._error is not None:
+            raise self._error
+        try:
+            if self._input is None:
+                # Opening a FIFO waits for its writer, so not with lines in hand.
+                if not self._sources or not (wait or _is_regular(self._sources[0])):
+                    return False
+                self._input = _Input(self._sources.pop(0))
+                self._name, self._number = self._input.name, 0
+            data = self._input.read(None if wait else self._patience())
+        except CgruError as error:
+            self._error = error
+            if wait:
+                raise
+            return False
+        if data is None:
+            return wait
+        if not data:
+            self._input.close()
+            self._input = None
+            if self._buffer:
+                data = b"\n"
+        self._buffer += data
+        return True
+
+    def _patience(self) -> float:
+        """Seconds left of the grace, which begins when a window first runs dry."""
+        now = time.monotonic()
+        if self._deadline is None:
+            self._deadline = now + GRACE
+        return max(0.0, self._deadline - now)
+
+    def _decode(self, line: bytes) -> str:
+        self._number += 1
+        if self._tell_crlf and line.endswith(b"\r"):
+            self._tell_crlf = False
+            warn(f"{self._name}: lines end with \\r\\n; the \\r stays on the last token of a line")
+        try:
+            return line.decode("utf-8")
+        except UnicodeDecodeError:
+            self.invalid += 1
+            if self.invalid == 1:
+                warn(f"{self._name}: line {self._number}: invalid UTF-8, replaced by U+FFFD")
+            return line.decode("utf-8", errors="replace")
+
+    def close(self) -> int:
+        """Close the inputs; return, and if above one warn about, the lines with invalid UTF-8."""
+        if self._input is not None:
+            self._input.close()
+            self._input = None
+        self._sources.clear()
+        if self.invalid > 1:
+            warn(f"{self.invalid} lines held invalid UTF-8, replaced by U+FFFD")
+        return self.invalid
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+
+class LineWriter:
+    """UTF-8 lines to stdout ("-" or None) or to a file, gzip-compressed if it is named `.gz`.
+
+    Each `write` is out when it returns. A file is written under its final name, in whole lines,
+    because it is read while it grows and a killed run must leave what was finished. (A killed
+    run's `.gz` lacks its end: zcat shows all lines, then complains.) Raises CgruError if it
+    cannot be written, OutputClosed if its reader has gone.
+    """
+
+    def __init__(self, output: Source = None):
+        self._owned = not _is_standard(output)
+        self._gzip = None
+        if not self._owned:
+            self.name, self._fd = "standard output", 1
+            if _status(output, 1) is None:
+                raise CgruError("standard output is closed; name an output file")
+            return
+        self.name = os.fspath(output)
+        try:
+            self._fd = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+        except OSError as error:
+            raise CgruError(f"{self.name}: cannot be written: {_reason(error)}") from error
+        if self.name.endswith(".gz"):
+            self._gzip = zlib.compressobj(wbits=31)  # 31: with a gzip header
+
+    def write(self, text: str) -> None:
+        """Write whole lines, each with its newline; lone surrogates, which UTF-8 lacks, as "?"."""
+        data = text.encode("utf-8", errors="replace")
+        if data and self._gzip is not None:
+            data = self._gzip.compress(data) + self._gzip.flush(zlib.Z_SYNC_FLUSH)
+        self._write(data)
+
+    def _write(self, data: bytes) -> None:
+        done = 0
+        try:
+            while done < len(data):
+                try:
+                    done += os.write(self._fd, memoryview(data)[done:])
+                except BlockingIOError:
+                    select.select([], [self._fd], [])
+        except BrokenPipeError as error:
+            if self._fd == 1:  # else Python complains when it flushes stdout at its end
+                null = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(null, 1)
+                os.close(null)
+            raise OutputClosed(self.name) from error
+        except OSError as error:
+            if self._owned and self._gzip is None:
+                self._drop(done - (data.rfind(b"\n", 0, done) + 1))
+            raise CgruError(f"{self.name}: cannot be written: {_reason(error)}") from error
+
+    def _drop(self, size: int) -> None:
+        """Take back the last bytes: the beginning of a line that the disk had no room for."""
+        with contextlib.suppress(OSError):  # not a regular file
+            os.ftruncate(self._fd, os.lseek(self._fd, 0, os.SEEK_CUR) - size)
+
+    def close(self, failed: bool = False) -> None:
+        """Finish the file; `failed` (there is an error to report already) raises no other."""
+        if not self._owned:
+            return
+        self._owned = False
+        try:
+            if self._gzip is not None:
+                self._write(self._gzip.flush())
+        except (CgruError, OutputClosed):
+            if not failed:
+                raise
+        finally:
+            try:
+                os.close(self._fd)
+            except OSError as error:  # a full quota on NFS shows only here
+                if not failed:
+                    reason = f"cannot be written: {_reason(error)}"
+                    raise CgruError(f"{self.name}: {reason}") from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_exception: object) -> None:
+        self.close(failed=kind is not None)
+
+
+def check_distinct(inputs: Iterable[Source], output: Source) -> None:
+    """Raise UsageError if the output would overwrite an input; call it before the LineWriter."""
+    written = _status(output, 1)
+    if written is None or not stat.S_ISREG(written.st_mode):
+        return
+    for source in inputs:
+        read = _status(source, 0)
+        if read is not None and os.path.samestat(read, written):
+            raise UsageError(f"{_label(source)}: is also the output; name another output file")

@@ -1,0 +1,220 @@
+"""TensorFlow started quietly, on the device and with the threads that are asked for."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import os
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ..errors import CgruError, UsageError
+
+
+class Start:
+    """TensorFlow imported in the background, while the model's files are read.
+
+    `finish` waits for it and sets it up; nothing else may touch TensorFlow before.
+    """
+
+    def __init__(self, compilation_cache: bool = False) -> None:
+        """compilation_cache: keep what XLA compiles for the processes that follow."""
+        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+        if compilation_cache:
+            _keep_compiled()
+        # TensorFlow leaves oneDNN off on processors without AVX-512, where it is faster too
+        os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
+        _keep_freed_memory()
+        os.environ["KERAS_BACKEND"] = "tensorflow"
+        self._error: BaseException | None = None
+        _part_stderr()  # here, before this thread can write while the other redirects
+        self._thread = threading.Thread(target=self._import, daemon=True)
+        self._thread.start()
+
+    def _import(self) -> None:
+        try:
+            with silent_descriptor(), _not_found_here("matplotlib", "scipy"), _uncollected():
+                import tensorflow  # noqa: F401
+        except BaseException as error:  # raised where it is waited for
+            self._error = error
+
+    def finish(
+        self,
+        device: str | None,
+        threads: int | None,
+        devices: Sequence[str] = (),
+        *,
+        training: bool = False,
+    ) -> None:
+        """Wait for the import, then choose the device (cpu, gpu, gpu:N) and number of threads.
+
+        devices: several in its place, gpu:N or N, or cpu:0, cpu:1, ... that share the processors.
+        training: operations that do not wait for each other run side by side, as the gradients of
+        an update do; those of a search are a chain, and only pay for it.
+        Raises CgruError where TensorFlow cannot be loaded or a device is not there.
+        """
+        self._thread.join()
+        if self._error is not None:
+            raise CgruError(f"TensorFlow cannot be loaded: {self._error}") from None
+        import tensorflow as tf
+
+        with silent_descriptor():
+            _choose(tf, device, devices)
+            if threads is not None:
+                if threads < 1:
+                    raise UsageError(f"--cpu-threads {threads}: at least one is needed")
+                tf.config.threading.set_intra_op_parallelism_threads(threads)
+                tf.config.threading.set_inter_op_parallelism_threads(threads if training else 1)
+
+
+@contextlib.contextmanager
+def _not_found_here(*packages: str) -> Iterator[None]:
+    """Packages that this thread does not find, whether installed or not.
+
+    Keras imports matplotlib and SciPy where they are installed, for pictures and filters that
+    nothing here uses; half a second of every start.
+    """
+    finder = _Hidden(packages, threading.get_ident())
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+
+
+class _Hidden(NamedTuple):
+    packages: tuple[str, ...]
+    thread: int
+
+    def find_spec(self, name: str, path: object, target: object = None) -> None:
+        """As `importlib.abc.MetaPathFinder`: nothing found, or the search ended."""
+        if name in self.packages and threading.get_ident() == self.thread:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Objects made here are not looked through for garbage, now or later: half a second of an
+    import that makes a third of a million and drops few.
+    """
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if collecting:
+            gc.enable()
+
+
+def _keep_compiled() -> None:
+    """Name XLA's persistent cache, in the user's cache folder, where none is named."""
+    flags = os.environ.get("TF_XLA_FLAGS", "")
+    if "persistent_cache" in flags:
+        return
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    folder = os.path.join(home, "cgru", "xla")
+    with contextlib.suppress(OSError):
+        os.makedirs(folder, exist_ok=True)  # TensorFlow does not make it
+        os.environ["TF_XLA_FLAGS"] = f"{flags} --tf_xla_persistent_cache_directory={folder}"
+
+
+def _keep_freed_memory() -> None:
+    """Let glibc reuse large buffers: every step allocates the logits, and mapping them anew each
+    time cost a sixth of the processor time of a translation.
+    """
+    trim_threshold, mmap_threshold = -1, -3  # of mallopt(3)
+    with contextlib.suppress(OSError, AttributeError):
+        libc = ctypes.CDLL(None)
+        libc.mallopt(mmap_threshold, 1 << 30)
+        libc.mallopt(trim_threshold, (1 << 31) - 1)
+
+
+def return_freed_memory() -> None:
+    """Give back to the system what is free now, where a lot was and will not be needed again."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def _choose(tf, device: str | None, devices: Sequence[str]) -> None:
+    option = "--devices" if devices else "--device"
+    names = [name if ":" in name or not name.isdigit() else f"gpu:{name}" for name in devices]
+    chosen = [_kind_and_number(name, option) for name in names or [device] if name]
+    kinds = {kind for kind, _ in chosen}
+    if len(set(chosen)) < len(chosen) or len(kinds) > 1:
+        raise UsageError(f"{option} {' '.join(devices)}: different GPUs, or CPUs, are expected")
+    gpus = tf.config.list_physical_devices("GPU")
+    if kinds == {"cpu"}:
+        tf.config.set_visible_devices([], "GPU")
+        if len(chosen) > 1:
+            tf.config.set_logical_device_configuration(
+                tf.config.list_physical_devices("CPU")[0],
+                [tf.config.LogicalDeviceConfiguration() for _ in chosen],
+            )
+    elif kinds == {"gpu"}:
+        if max(number for _, number in chosen) >= len(gpus):
+            raise CgruError(
+                f"{option} {' '.join(devices) or device}: TensorFlow sees {len(gpus)} GPUs here "
+                "(is the extra cgru[gpu] installed?)"
+            )
+        tf.config.set_visible_devices([gpus[number] for _, number in chosen], "GPU")
+    for gpu in tf.config.get_visible_devices("GPU"):
+        tf.config.experimental.set_memory_growth(gpu, True)
+
+
+def _kind_and_number(name: str, option: str) -> tuple[str, int]:
+    kind, colon, number = name.partition(":")
+    numbered_cpu = kind == "cpu" and colon and option == "--device"  # several alone have numbers
+    if kind not in ("cpu", "gpu") or numbered_cpu or (number and not number.isdigit()):
+        raise UsageError(f"{option} {name}: cpu, gpu or gpu:N is expected")
+    return kind, int(number or 0)
+
+
+# A checkpoint is read while TensorFlow is imported in the background: one after the other.
+_descriptor_lock = threading.Lock()
+
+
+@contextlib.contextmanager
+def silent_descriptor() -> Iterator[None]:
+    """Send what C++ writes to descriptor 2 nowhere; Python's own stderr goes on.
+
+    TensorFlow greets on stderr before any log level is looked at.
+    """
+    _part_stderr()
+    with _descriptor_lock, _redirected():
+        yield
+
+
+def _part_stderr() -> None:
+    """Give Python's stderr a descriptor of its own, for good.
+
+    For good, as another thread may have the stream in hand when descriptor 2 is redirected; a
+    line written then would go nowhere.
+    """
+    python = sys.stderr
+    with contextlib.suppress(AttributeError, OSError):  # closed at the start, or in memory
+        if python.fileno() == 2:
+            python.flush()
+            sys.stderr = os.fdopen(
+                os.dup(2), "w", buffering=1, encoding=python.encoding, errors=python.errors
+            )
+
+
+@contextlib.contextmanager
+def _redirected() -> Iterator[None]:
+    try:
+        saved = os.dup(2)
+    except OSError:  # closed at the start
+        yield
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+        os.close(nowhere)

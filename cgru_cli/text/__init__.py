@@ -1,0 +1,1 @@
+"""Raw text to words, and words to ids."""

@@ -1,0 +1,257 @@
+"""The pipeline from raw text to what a model reads, line by line, and back.
+
+Text -> normalised (Unicode normal form, no control characters, single spaces) -> punctuation ->
+words -> case -> sub-words. `preprocess.json` holds all of it, learned models included.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from ..errors import CgruError
+from ..options.prep import SUBWORDS, UNICODE
+from .moses import CaseModel, PunctuationNormalizer, Tokenizer, Truecaser
+from .subwords import Codes, Pieces, Subwords
+
+VERSION = 1
+FILE = "preprocess.json"
+SIDES = ("source", "target")
+CASES = ("none", "lower", "true")
+# Not the tab and its like, which are spaces. U+FEFF is a byte order mark wherever it stands.
+_REMOVED = dict.fromkeys(
+    (*range(0x09), *range(0x0E, 0x1C), *range(0x7F, 0x85), *range(0x86, 0xA0), 0xFEFF)
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is done to a line; languages in the order of `SIDES`.
+
+    pieces: whether the text holds sub-words; it does not where the model's `.spm` splits.
+    factors: of a source word, itself counted; above 1 the source is tokenised already.
+    """
+
+    languages: tuple[str, str] = ("", "")
+    unicode: str = "nfc"
+    normalize_punctuation: bool = False
+    tokenize: bool = False
+    escape: bool = False
+    split_hyphens: bool = False
+    case: str = "none"
+    factors: int = 1
+    subwords: str = "none"
+    pieces: bool = False
+
+    @property
+    def by_sentencepiece(self) -> bool:
+        """Whether SentencePiece splits, here or later."""
+        return self.subwords in ("bpe", "unigram")
+
+
+class Preprocessing:
+    """The pipeline of one data folder.
+
+    case_models: one a side where the case is "true"; subword_models: one, or one a side, where
+    `settings.pieces` (in base64 of SentencePiece, else the text of the codes). Raises CgruError
+    where a model is damaged or a package missing.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        case_models: tuple[CaseModel, ...] = (),
+        subword_models: tuple[str, ...] = (),
+        source: str = FILE,
+    ):
+        self.settings = settings
+        self.case_models, self.subword_models = case_models, subword_models
+        self._punctuation: list[PunctuationNormalizer | None] = [None, None]
+        self._tokenizers: list[Tokenizer | None] = [None, None]
+        for i, language in enumerate(settings.languages):
+            if i == 0 and settings.factors > 1:
+                continue
+            if settings.normalize_punctuation:
+                self._punctuation[i] = PunctuationNormalizer(language)
+            if settings.tokenize:
+                self._tokenizers[i] = Tokenizer(language, settings.escape, settings.split_hyphens)
+        self._truecasers = [Truecaser(model) for model in case_models] or [None, None]
+        kind = Pieces if settings.by_sentencepiece else Codes
+        splitters: list[Subwords | None] = [kind(text, source) for text in subword_models] or [None]
+        self._splitters = [splitters[0], splitters[-1]]
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Preprocessing:
+        """Read `preprocess.json`, or that of a folder; CgruError where it is not one."""
+        path = os.fspath(path)
+        if os.path.isdir(path):
+            path = os.path.join(path, FILE)
+        try:
+            with open(path, encoding="utf-8") as file:
+                values = json.load(file)
+        except OSError as error:
+            raise CgruError(f"{path}: cannot be read: {error.strerror or error}") from error
+        except (ValueError, RecursionError) as error:
+            raise CgruError(f"{path}: not a preprocess.json of cgru prep (no JSON)") from error
+        return cls.from_json(values, path)
+
+    @classmethod
+    def from_json(cls, values: Any, source: str = FILE) -> Preprocessing:
+        """The inverse of `as_json`; raises CgruError naming the source and what is wrong."""
+        if not isinstance(values, Mapping) or values.get("format") != "cgru-preprocess":
+            raise CgruError(f"{source}: not a preprocess.json of cgru prep")
+        if values.get("version") != VERSION:
+            raise CgruError(
+                f"{source}: version {values.get('version')!r}, this program reads {VERSION}; "
+                "make it again with cgru prep"
+            )
+        try:
+            settings = _settings(values["settings"])
+            cases = tuple(
+                CaseModel(_strings(model["best"]), _strings(model["known"]))
+                for model in values["case_models"]
+            )
+            subwords = _strings(values["subword_models"])
+            if len(cases) != (2 if settings.case == "true" else 0):
+                raise ValueError("case_models")
+            if len(subwords) not in ((1, 2) if _splits(settings) else (0,)):
+                raise ValueError("subword_models")
+        except (KeyError, ValueError, TypeError) as error:
+            raise CgruError(f"{source}: damaged ({error}); make it again with cgru prep") from error
+        return cls(settings, cases, subwords, source)
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything, as `preprocess.json` holds it."""
+        return {
+            "format": "cgru-preprocess",
+            "version": VERSION,
+            "settings": asdict(self.settings),
+            "case_models": [asdict(model) for model in self.case_models],
+            "subword_models": list(self.subword_models),
+        }
+
+    def apply(self, line: str, side: str = "source", words: bool = False) -> str:
+        """The line as train.src (source) or train.trg (target) holds it; words: before sub-words.
+
+        Raises CgruError where a source word has another number of factors.
+        """
+        ready = self.recase(self.tokenize(self.normalize(line), side), side)
+        return ready if words else self.split(ready, side)
+
+    def undo(self, line: str, side: str = "target") -> str:
+        """Text out of such a line: sub-words joined, case and spaces restored, factors dropped."""
+        i = SIDES.index(side)
+        pieces = [piece for piece in line.split(" ") if piece]
+        if self._has_factors(side):
+            pieces = [piece.split("|")[0] for piece in pieces]
+        splitter = self._splitters[i]
+        words = splitter.join(pieces) if splitter else " ".join(pieces)
+        if words and self._truecasers[i]:
+            words = self._truecasers[i].undo(words)
+        return self._tokenizers[i].join(words) if words and self._tokenizers[i] else words
+
+    def normalize(self, line: str) -> str:
+        """The text in its normal form, control characters dropped, single spaces in all places.
+
+        Where SentencePiece splits, its own mark U+2581 in the text becomes `_`.
+        """
+        text = line.translate(_REMOVED)
+        if self.settings.unicode != "none":
+            text = unicodedata.normalize(self.settings.unicode.upper(), text)
+        if self.settings.by_sentencepiece:
+            text = text.replace("\u2581", "_")
+        return " ".join(text.split())
+
+    def tokenize(self, text: str, side: str) -> str:
+        """Words of normalised text, lower-cased if so set; spaces between them."""
+        if self._has_factors(side):
+            return self._on_surface(text, str.lower) if self.settings.case == "lower" else text
+        i = SIDES.index(side)
+        if self._punctuation[i]:
+            text = self._punctuation[i](text)
+        if self._tokenizers[i] and text:
+            text = self._tokenizers[i].split(text)
+        return text.lower() if self.settings.case == "lower" else text
+
+    def recase(self, words: str, side: str) -> str:
+        """Tokenised words in their true case."""
+        truecaser = self._truecasers[SIDES.index(side)]
+        if not truecaser or not words:
+            return words
+        return self._on_surface(words, truecaser) if self._has_factors(side) else truecaser(words)
+
+    def split(self, words: str, side: str) -> str:
+        """Sub-words; those of a word repeat its factors."""
+        splitter = self._splitters[SIDES.index(side)]
+        if self._has_factors(side):
+            columns = self.columns(words)
+            if splitter is None:
+                return words
+            split = (
+                "|".join((piece, *factors))
+                for surface, *factors in columns
+                for piece in splitter.split(surface)
+            )
+            return " ".join(split)
+        return " ".join(splitter.split(words)) if splitter else words
+
+    def columns(self, words: str) -> list[list[str]]:
+        """Surface and factors of each source word; raises CgruError for another number of them."""
+        columns = [word.split("|") for word in words.split(" ") if word]
+        for found in columns:
+            if len(found) != self.settings.factors or not all(found):
+                raise CgruError(
+                    f"{'|'.join(found)[:60]!r} has {len(found)} factors, expected "
+                    f"{self.settings.factors} (word|factor|..), none empty"
+                )
+        return columns
+
+    def _has_factors(self, side: str) -> bool:
+        return side == "source" and self.settings.factors > 1
+
+    def _on_surface(self, words: str, change: Any) -> str:
+        columns = self.columns(words)
+        if not columns:
+            return ""
+        surfaces = change(" ".join(column[0] for column in columns)).split(" ")
+        return " ".join(
+            "|".join((surface, *column[1:]))
+            for surface, column in zip(surfaces, columns, strict=True)
+        )
+
+
+def _splits(settings: Settings) -> bool:
+    return settings.pieces and settings.subwords != "none"
+
+
+def _strings(values: Any) -> tuple[str, ...]:
+    if not isinstance(values, (list, tuple)) or not all(isinstance(value, str) for value in values):
+        raise ValueError("expected a list of strings")
+    return tuple(values)
+
+
+_CHOICES = {"unicode": UNICODE, "case": CASES, "subwords": SUBWORDS}
+
+
+def _settings(values: Any) -> Settings:
+    if not isinstance(values, Mapping):
+        raise ValueError("settings")
+    expected = {field.name: field for field in fields(Settings)}
+    if set(values) != set(expected):
+        raise ValueError(f"settings: {', '.join(sorted(set(values) ^ set(expected)))}")
+    checked = dict(values)
+    languages = checked["languages"] = _strings(values["languages"])
+    if len(languages) != len(SIDES):
+        raise ValueError("languages")
+    for name, field in expected.items():
+        if name != "languages" and type(checked[name]) is not type(field.default):
+            raise ValueError(name)
+        if name in _CHOICES and checked[name] not in _CHOICES[name]:
+            raise ValueError(name)
+    if checked["factors"] < 1:
+        raise ValueError("factors")
+    return Settings(**checked)

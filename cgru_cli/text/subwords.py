@@ -1,0 +1,175 @@
+"""Words split into sub-words and joined again, by SentencePiece or by subword-nmt's codes."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import contextlib
+import io
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+import sentencepiece
+
+from ..errors import CgruError, warn
+from .vocabulary import EOS_ID
+
+_SPACE = "\u2581"  # SentencePiece's own
+_MARK = "@@"
+_CACHE = 200_000  # words whose pieces subword-nmt keeps
+_THREADS = 4  # a number of its own: the sums of EM depend on it
+
+
+class Subwords(Protocol):
+    """A way to split; `join(split(words)) == words` for words with single spaces between them."""
+
+    text: str  # the model, as preprocess.json keeps it
+
+    def split(self, words: str) -> list[str]: ...
+
+    def join(self, pieces: Sequence[str]) -> str: ...
+
+
+class Pieces:
+    """A SentencePiece model whose ids are 0 for the end of a sentence and 1 for unknown.
+
+    It normalises nothing; its mark for a space, U+2581, must not be in the text.
+    """
+
+    def __init__(self, text: str, source: str):
+        """text: the model in base64. Raises CgruError naming the source if it is none."""
+        self.text = text
+        try:
+            self.model = base64.b64decode(text, validate=True)
+            processor = sentencepiece.SentencePieceProcessor(model_proto=self.model)
+        except (binascii.Error, ValueError, RuntimeError) as error:
+            raise CgruError(f"{source}: its SentencePiece model is damaged") from error
+        if processor.eos_id() != EOS_ID:
+            raise CgruError(f"{source}: its SentencePiece model does not end sentences by id 0")
+        self._processor = processor
+
+    def split(self, words: str) -> list[str]:
+        """Pieces; the first of a word begins with U+2581."""
+        return self._processor.encode(words, out_type=str)
+
+    def join(self, pieces: Sequence[str]) -> str:
+        """The text of pieces, also of such that no model has."""
+        return "".join(pieces).replace(_SPACE, " ").removeprefix(" ")
+
+
+def learn_pieces(lines: Iterable[str], kind: str, size: int, coverage: float) -> str:
+    """Train a SentencePiece model ("bpe" or "unigram"); returns it in base64.
+
+    The same lines give the same model. Fewer pieces than asked for, where the text has no more,
+    are warned about. Raises CgruError where the size is too small for the text's characters.
+    """
+    written = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(lines),
+            model_writer=written,
+            model_type=kind,
+            vocab_size=size,
+            hard_vocab_limit=False,
+            character_coverage=coverage,
+            normalization_rule_name="identity",
+            eos_id=EOS_ID,
+            unk_id=EOS_ID + 1,
+            bos_id=-1,
+            pad_id=-1,
+            max_sentence_length=1 << 20,
+            num_threads=_THREADS,
+            minloglevel=2,
+        )
+    except RuntimeError as error:
+        reason = str(error).rpartition("] ")[2] or str(error)
+        raise CgruError(
+            f"--subword-vocabulary {size}: SentencePiece learned nothing ({reason.strip()})"
+        ) from error
+    model = written.getvalue()
+    found = sentencepiece.SentencePieceProcessor(model_proto=model).get_piece_size()
+    if found < size:
+        warn(f"the text gives {found} pieces, fewer than --subword-vocabulary {size}")
+    return base64.b64encode(model).decode("ascii")
+
+
+class Codes:
+    """Merges of subword-nmt, versions 0.1 and 0.2; `@@` ends a piece that is not a word's last.
+
+    Of a word that ends in `@@` itself the last `@` is a piece of its own.
+    """
+
+    def __init__(self, text: str, source: str):
+        """text: the file of codes. Raises CgruError naming the source and line if it is none."""
+        self.text = text
+        check_codes(text, source)
+        self._bpe = subword_nmt("apply_bpe").BPE(io.StringIO(text))
+
+    def split(self, words: str) -> list[str]:
+        """Pieces; all but the last of a word end in `@@`."""
+        if len(self._bpe.cache) > _CACHE:
+            self._bpe.cache.clear()
+        pieces = []
+        for word in words.split(" "):
+            if not word:
+                continue
+            found = self._bpe.segment_tokens([word])
+            if word.endswith(_MARK) and found[-1].endswith(_MARK):
+                found[-1:] = [found[-1][:-1] + _MARK, "@"]
+            pieces += found
+        return pieces
+
+    def join(self, pieces: Sequence[str]) -> str:
+        """Words out of pieces."""
+        joined = [p.removesuffix(_MARK) if p.endswith(_MARK) else p + " " for p in pieces]
+        return "".join(joined).removesuffix(" ")
+
+
+def subword_nmt(module: str) -> Any:
+    """A module of subword-nmt; raises CgruError where it is not installed."""
+    try:
+        from subword_nmt import apply_bpe, learn_bpe
+    except ImportError as error:
+        raise CgruError("subword-nmt is not installed: pip install 'cgru[prep]'") from error
+    return {"apply_bpe": apply_bpe, "learn_bpe": learn_bpe}[module]
+
+
+def check_codes(text: str, source: str) -> None:
+    """Raise CgruError, naming source and line, if the text is no file of codes."""
+    lines = text.rstrip("\n").split("\n")
+    first = 1
+    if lines[0].startswith("#version:"):
+        first = 2
+        if lines[0].split(":", 1)[1].strip() not in ("0.1", "0.2"):
+            raise CgruError(f"{source}:1: codes of an unknown version ({lines[0][:40]!r})")
+    for number, line in enumerate(lines[first - 1 :], first):
+        if len(line.strip("\r ").split(" ")) != 2:
+            raise CgruError(
+                f"{source}:{number}: expected two sub-words with a space between, found "
+                f"{line[:40]!r}; is it a file of subword-nmt codes?"
+            )
+
+
+def learn_codes(counts: Counter[str], merges: int) -> str:
+    """Learn merges from words and their counts; returns the file of codes.
+
+    Raises CgruError where the words are too few to learn anything.
+    """
+    learner = subword_nmt("learn_bpe")
+    words = io.StringIO("".join(f"{word} {counts[word]}\n" for word in sorted(counts)))
+    written = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):  # where its progress goes
+            learner.learn_bpe(words, written, merges, is_dict=True)
+    except ValueError as error:  # the maximum of no pairs
+        raise CgruError(
+            f"no sub-words can be learned from {len(counts)} different words"
+        ) from error
+    text = written.getvalue()
+    found = text.count("\n") - 1
+    if found < 1:
+        raise CgruError(f"no sub-words can be learned from {len(counts)} different words")
+    if found < merges:
+        warn(f"the text gives {found} merges, fewer than --subword-vocabulary {merges}")
+    return text

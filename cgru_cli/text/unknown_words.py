@@ -1,0 +1,91 @@
+"""After the search: unknown words replaced through the alignment, then subwords joined."""
+
+import gzip
+import math
+import os
+import zlib
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+
+from ..errors import CgruError
+
+
+def replace_unknown(
+    tokens: Sequence[str],
+    alignment: np.ndarray,
+    source: Sequence[str],
+    unknown: Collection[str],
+    lexicon: Mapping[str, str] | None = None,
+) -> list[str]:
+    """Put the source word with the highest weight, or its translation, in place of each UNK.
+
+    alignment: (T, S + 1) or (T + 1, S + 1) float32, rows of target words and perhaps EOS, columns
+    of source words and EOS, which is never taken; tokens (T), source (S); unknown: the texts that
+    UNK is written by. A word that the lexicon lacks is copied. One word stays one word, so that
+    the alignment still fits. (Luong et al. 2015, "Addressing the Rare Word Problem", section 3.3,
+    with attention for alignment as in Jean et al. 2015.)
+    """
+    replaced = list(tokens)
+    # A source cut at the length limit has more words than columns.
+    words = min(len(source), alignment.shape[1] - 1) if alignment is not None else 0
+    if words < 1:
+        return replaced
+    for t, token in enumerate(replaced):
+        if token in unknown:
+            word = source[int(np.argmax(alignment[t, :words]))]
+            replaced[t] = lexicon.get(word, word) if lexicon else word
+    return replaced
+
+
+def join_bpe(text: str) -> str:
+    """Words out of the subwords of subword-nmt: as `sed 's/@@ //g;s/@@$//'`."""
+    return text.replace("@@ ", "").removesuffix("@@")
+
+
+def read_lexicon(path: str | os.PathLike[str]) -> dict[str, str]:
+    """Source word -> target word, from lines `source target [probability]`, `.gz` or plain.
+
+    Columns are separated by tabs, or in a line without one by spaces. Of several translations the
+    one with the highest (log-)probability counts, the first of equals; none given means 1.
+    Raises CgruError, with the line where there is one, for a file that cannot be read.
+    """
+    path = os.fspath(path)
+    best: dict[str, tuple[float, str]] = {}
+    try:
+        with (gzip.open if path.endswith(".gz") else open)(path, "rb") as lines:
+            for number, line in enumerate(lines, 1):
+                if not (entry := _entry(line, f"{path}:{number}")):
+                    continue
+                source, target, probability = entry
+                if source not in best or probability > best[source][0]:
+                    best[source] = probability, target
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise CgruError(f"{path}: not a complete gzip file ({error}); make it again") from error
+    except OSError as error:
+        raise CgruError(f"{path}: cannot be read: {error.strerror or error}") from error
+    return {source: target for source, (_, target) in best.items()}
+
+
+def _entry(line: bytes, place: str) -> tuple[str, str, float] | None:
+    """Source, target and probability of a lexicon's line; None of an empty one."""
+    try:
+        text = line.decode("utf-8").strip("\r\n")
+    except UnicodeDecodeError as error:
+        raise CgruError(f"{place}: invalid UTF-8; save the lexicon as UTF-8") from error
+    columns = [part.strip(" ") for part in text.split("\t")]
+    if len(columns) == 1:
+        columns = text.split(" ")
+    columns = [column for column in columns if column]
+    if not columns:
+        return None
+    try:
+        source, target, *rest = columns
+        probability = float(*rest) if rest else 1.0
+        if math.isnan(probability):
+            raise ValueError
+    except (ValueError, TypeError):
+        raise CgruError(
+            f"{place}: expected `source target [probability]`, found {text[:60]!r}"
+        ) from None
+    return source, target, probability

@@ -1,0 +1,181 @@
+"""A vocabulary: the words of one side of a model, and their ids."""
+
+import functools
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Literal
+
+import sentencepiece
+
+from ..errors import CgruError, warn
+
+EOS_ID = 0  # ends each sentence, and pads
+EOS_NAMES = ("</s>", "<EOS>", "eos", "<eos>", "<s>")  # the first is Marian's own
+UNK_NAMES = ("<unk>", "<UNK>", "UNK")
+
+Format = Literal["json", "pickle", "yaml", "text", "sentencepiece"]
+
+_LARGEST_SPECIAL_ID = 3
+
+
+class Vocabulary:
+    """Words and ids of one side of a model, seen through `limit` rows of its embedding matrix.
+
+    Special words. Id 0 is the end of the sentence (EOS), whatever the file calls it and even if
+    the file has no entry for it; only a SentencePiece model names its own. The unknown word (UNK)
+    is the name among `<UNK>`, `<unk>`, `UNK` with the smallest id up to 3, otherwise id 1. Where
+    the corpus contained the literal word `eos` or `UNK`, the file may give it some large id: that
+    is then an ordinary word, and ids 0 and 1 keep their meaning.
+
+    A word of the input never becomes EOS: a literal `eos` or `</s>` that the file maps to EOS is
+    encoded as UNK. (Nematus feeds EOS in the middle of the sentence there.)
+
+    Attributes: `path`, for messages; `size`, the largest id + 1, at most `limit`; `eos_id`;
+    `unk_id`; `unk`, the unknown word's text as this vocabulary names it, or "UNK"; `words`, a
+    read-only mapping from id to word, without holes' ids; `ids`, the whole file's, by word;
+    `format`, what it was read from; `processor`, SentencePiece's, or None.
+    """
+
+    def __init__(
+        self,
+        ids: Mapping[str, int],
+        path: str | os.PathLike[str] = "vocabulary",
+        limit: int | None = None,
+        *,
+        format: Format = "json",
+        processor: sentencepiece.SentencePieceProcessor | None = None,
+    ):
+        """Take `ids`, a mapping from word to id. Raises CgruError if it is not a vocabulary."""
+        self.path = os.fspath(path)
+        self.format: Format = format
+        self.ids = ids
+        self.processor = processor
+        by_id = _words_by_id(ids, self.path)
+        if processor is None:
+            self.eos_id, self.unk_id = EOS_ID, _find_unk(ids)
+            _check_eos(ids, by_id, self.path)
+        else:
+            self.eos_id, self.unk_id = processor.eos_id(), processor.unk_id()
+            if self.eos_id < 0:
+                raise CgruError(f"{self.path}: this SentencePiece model has no end of sentence")
+        self.size = max(max(by_id), self.eos_id, self.unk_id) + 1
+        if limit is not None and limit < self.size:
+            if limit <= max(self.eos_id, self.unk_id):
+                raise CgruError(
+                    f"{self.path}: {limit} words leave no room for the unknown word"
+                    f" (id {self.unk_id})"
+                )
+            self.size = limit
+            by_id = {i: word for i, word in by_id.items() if i < limit}
+        self.words: Mapping[int, str] = MappingProxyType(by_id)
+        self.unk = by_id.get(self.unk_id, "UNK")
+        # Names that share an id with another (`<s>` and `</s>`) are in `ids` only.
+        self._encoder = {w: i for w, i in ids.items() if i < self.size and i != self.eos_id}
+
+    def __repr__(self) -> str:
+        return f"Vocabulary({self.path!r}, size={self.size})"
+
+    def __len__(self) -> int:
+        return self.size
+
+    def encode(self, tokens: Iterable[str]) -> list[int]:
+        """Ids of the tokens, without EOS; `unk_id` for those not among the first `size` ids."""
+        lookup, unk_id = self._encoder.get, self.unk_id
+        return [lookup(token, unk_id) for token in tokens]
+
+    def decode(self, ids: Iterable[int]) -> list[str]:
+        """Words of the ids up to the first EOS; the unknown word's text for ids without a word."""
+        lookup, eos_id, unk = self.words.get, self.eos_id, self.unk
+        tokens = []
+        for i in ids:
+            i = int(i)
+            if i == eos_id:
+                break
+            tokens.append(lookup(i, unk))
+        return tokens
+
+    def tokenize(self, line: str) -> list[str]:
+        """The tokens of a line: between ASCII spaces, or the pieces of raw text."""
+        if self.processor is not None:
+            return self.processor.encode(line, out_type=str)
+        return [token for token in line.split(" ") if token]
+
+    def detokenize(self, tokens: Iterable[str]) -> str:
+        """The line of these tokens: joined by spaces, or the raw text of the pieces."""
+        if self.processor is not None:
+            return self.processor.decode_pieces(list(tokens))
+        return " ".join(tokens)
+
+    def limited(self, limit: int) -> "Vocabulary":
+        """This vocabulary seen through an embedding matrix of `limit` rows."""
+        return Vocabulary(
+            self.ids,
+            self.path,
+            min(limit, self.size),
+            format=self.format,
+            processor=self.processor,
+        )
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """SHA-256, in hexadecimal, of the words and ids; equal for equal content.
+
+        EOS and UNK count by their ids alone: what a format calls them makes no difference.
+        """
+        words = {**self.words, self.eos_id: EOS_NAMES[0], self.unk_id: UNK_NAMES[0]}
+        content = json.dumps([self.eos_id, self.unk_id, self.size, sorted(words.items())])
+        return hashlib.sha256(content.encode("ascii")).hexdigest()
+
+
+def _words_by_id(ids: Mapping[str, int], path: str) -> dict[int, str]:
+    """The inverse of `ids`. Only special words may share one id."""
+    if not ids:
+        raise CgruError(f"{path}: the vocabulary is empty")
+    by_id: dict[int, str] = {}
+    for word, i in ids.items():
+        if type(word) is not str:
+            raise CgruError(f"{path}: not a vocabulary ({word!r} is not a word)")
+        if type(i) is not int:
+            raise CgruError(
+                f"{path}: not a vocabulary (the id of {shown(word)} is not a whole number)"
+            )
+        if i < 0:
+            raise CgruError(f"{path}: the id of {shown(word)} is negative ({i})")
+        other = by_id.setdefault(i, word)
+        if other is not word:
+            # DL4MT has `<s>` and `</s>` as id 0: it feeds zeros, not a word, at the start.
+            for names in (EOS_NAMES, UNK_NAMES):
+                if i <= _LARGEST_SPECIAL_ID and word in names and other in names:
+                    by_id[i] = min(word, other, key=names.index)
+                    break
+            else:
+                raise CgruError(f"{path}: id {i} is given to both {shown(other)} and {shown(word)}")
+    try:
+        "".join(ids).encode("utf-8")
+    except UnicodeEncodeError:
+        raise CgruError(f"{path}: not a vocabulary (a word is not valid Unicode)") from None
+    return by_id
+
+
+def _check_eos(ids: Mapping[str, int], by_id: Mapping[int, str], path: str) -> None:
+    first = by_id.get(EOS_ID)
+    if first is None or first in EOS_NAMES:
+        return
+    elsewhere = ids.get("</s>")
+    if elsewhere is not None:
+        raise CgruError(f"{path}: '</s>' has id {elsewhere}; the end of sentence must have id 0")
+    warn(f"{path}: id 0 is {shown(first)}; it is taken for the end of sentence")
+
+
+def _find_unk(ids: Mapping[str, int]) -> int:
+    found = (ids.get(name, -1) for name in UNK_NAMES)
+    # Id 0 is EOS, so that a file which gives it to UNK falls back on 1.
+    return min((i for i in found if EOS_ID < i <= _LARGEST_SPECIAL_ID), default=1)
+
+
+def shown(word: str) -> str:
+    """A word as messages have it: of a long one the beginning."""
+    return repr(word if len(word) <= 40 else word[:40] + "...")

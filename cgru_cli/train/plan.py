@@ -1,0 +1,185 @@
+"""What the options of a training say of when and how, understood."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..errors import UsageError
+from ..options.flags import statements
+from ..options.train import TrainOptions
+from .run.learning_rate import Schedule
+from .run.patience import Patience
+from .run.progress import Frequency
+
+DEFAULT_METRICS = ("cross-entropy", "bleu")
+LM_METRICS = ("cross-entropy", "ce-mean-words", "perplexity")  # of forced decoding
+
+_AT_LEAST = {
+    "early_stopping": 0, "keep": 0, "disp_first": 0, "after_epochs": 0, "optimizer_delay": 1,
+    "max_nan": 1, "beam_size": 1, "valid_mini_batch": 1, "decay_c": 0, "map_decay_c": 0,
+    "normalize": 0, "mrt_samples": 1, "mrt_alpha": 0, "mrt_ml_mix": 0,
+    "clip_norm": 0, "lr_decay_start": 1, "lr_decay_freq": 1, "mini_batch": 1,
+    "mini_batch_words": 0, "maxi_batch": 1, "max_length": 1, "workspace": 1, "seed": 0,
+    "guided_alignment_weight": 0, "num_devices": 0,
+}  # fmt: skip
+_SHARES = (
+    "label_smoothing", "exponential_smoothing", "dropout_embedding", "dropout_hidden",
+    "dropout_source", "dropout_target", "dropout_annotation", "dropout_output",
+)  # fmt: skip
+# Options that mean nothing unless another is given.
+_NEEDS = {
+    "lr_warmup_start_rate": "lr_warmup",
+    "lr_decay_start": "lr_decay",
+    "lr_decay_freq": "lr_decay",
+    "lr_decay_strategy": "lr_decay",
+    "guided_alignment_cost": "guided_alignment",
+    "guided_alignment_weight": "guided_alignment",
+    "data_weighting_type": "data_weighting",
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """When to validate, save, show and end; the metrics; the learning rate at any progress."""
+
+    schedule: Schedule
+    metrics: tuple[str, ...]
+    after: tuple[Frequency, ...]
+    valid: Frequency
+    save: Frequency
+    display: Frequency
+
+    @classmethod
+    def of(cls, options: TrainOptions, *, can_validate: bool) -> Plan:
+        """can_validate: whether there is text to validate on; without, no metric is the default.
+
+        Raises UsageError, naming the option, for what cannot be meant.
+        """
+        _check_numbers(options)
+        after = _frequencies(options)
+        metrics = _metrics(options, can_validate)
+        if options.type == "lm" and not set(metrics) <= set(LM_METRICS):
+            raise UsageError(
+                f"--valid-metrics: a language model translates nothing; {', '.join(LM_METRICS)} "
+                "are its own"
+            )
+        if not metrics and not any(limit.every for limit in after):
+            raise UsageError(
+                "nothing would end this training: name --after or --after-epochs, or text to "
+                "validate on with --valid-sets"
+            )
+        if options.lr_decay and options.lr_decay_strategy == "stalled" and not metrics:
+            raise UsageError(
+                "--lr-decay: without validation nothing stalls; name another --lr-decay-strategy"
+            )
+        return cls(
+            schedule=Schedule(
+                options.learn_rate,
+                _frequency(options, "lr_warmup"),
+                options.lr_warmup_start_rate,
+                _frequency(options, "lr_decay_inv_sqrt"),
+                decay=options.lr_decay,
+                decay_by=options.lr_decay_strategy,
+                decay_start=options.lr_decay_start,
+                decay_every=options.lr_decay_freq,
+            ),
+            metrics=metrics,
+            after=after,
+            valid=_frequency(options, "valid_freq"),
+            save=_frequency(options, "save_freq"),
+            display=_frequency(options, "disp_freq"),
+        )
+
+    def patience(self, options: TrainOptions) -> Patience:
+        """Followers of all metrics, before the first validation."""
+        return Patience(
+            self.metrics,
+            early_stopping=options.early_stopping,
+            on=options.early_stopping_on,
+            decay_after=options.lr_decay_start if options.lr_decay_strategy == "stalled" else 1,
+        )
+
+
+def flag(name: str) -> str:
+    """The option of a field, as it is typed."""
+    stated, _ = statements(TrainOptions)[name]
+    return next(flag for flag in stated.flags if flag.startswith("--"))
+
+
+def _check_numbers(options: TrainOptions) -> None:
+    for name, least in _AT_LEAST.items():
+        if getattr(options, name) < least:
+            raise UsageError(f"{flag(name)} must be at least {least}")
+    for name in _SHARES:
+        if not 0 <= (getattr(options, name) or 0.0) < 1:
+            raise UsageError(f"{flag(name)}: from 0 to below 1 is expected")
+    if options.minimizes_risk and options.type == "lm":
+        raise UsageError(
+            "--objective mrt: a language model translates nothing that could be a risk"
+        )
+    if options.minimizes_risk and options.cost_type != "ce-mean":
+        raise UsageError("--objective mrt: risk is averaged by sentences, not by --cost-type words")
+    for name in ("guided_alignment", "data_weighting", "domain_weights", "log_gradients"):
+        if options.minimizes_risk and getattr(options, name):
+            raise UsageError(f"{flag(name)} is of cross-entropy, not of --objective mrt")
+    if options.minimizes_risk and options.label_smoothing:
+        raise UsageError("--label-smoothing is of cross-entropy, not of --objective mrt")
+    for name in ("mrt_samples", "mrt_alpha", "mrt_loss", "mrt_reference", "mrt_ml_mix"):
+        if getattr(options, name) != getattr(TrainOptions(), name) and not options.minimizes_risk:
+            raise UsageError(f"{flag(name)} means nothing without --objective mrt")
+    if options.map_decay_c and not options.prior_model:
+        raise UsageError("--map-decay-c draws to a model: name it with --prior-model")
+    if options.mini_batch_fit and options.mini_batch_words:
+        raise UsageError("--mini-batch-fit and --mini-batch-words exclude each other")
+    if options.overwrite and options.keep:
+        raise UsageError("--overwrite and --keep exclude each other")
+    default = TrainOptions()
+    for name, other in _NEEDS.items():
+        if getattr(options, name) != getattr(default, name) and not _is_on(options, other):
+            raise UsageError(f"{flag(name)} means nothing without {flag(other)}")
+    if options.lr_decay_freq != 1 and options.lr_decay_strategy == "stalled":
+        raise UsageError(
+            "--lr-decay-freq is for the strategies epoch and batches; with stalled, "
+            "--lr-decay-start says how many stalled validations decay the rate"
+        )
+
+
+def _is_on(options: TrainOptions, name: str) -> bool:
+    value = getattr(options, name)
+    return bool(_frequency(options, name).every if isinstance(value, str) else value)
+
+
+def _frequency(options: TrainOptions, name: str) -> Frequency:
+    try:
+        return Frequency.parse(getattr(options, name))
+    except UsageError as error:
+        raise UsageError(f"{flag(name)}: {error}") from None
+
+
+def _frequencies(options: TrainOptions) -> tuple[Frequency, ...]:
+    """The limits of training."""
+    try:
+        after = Frequency.parse_all(options.after)
+    except UsageError as error:
+        raise UsageError(f"--after: {error}") from None
+    if options.after_epochs:
+        after = (*after, Frequency(options.after_epochs, "e"))
+    return after
+
+
+def _metrics(options: TrainOptions, can_validate: bool) -> tuple[str, ...]:
+    asked = options.valid_metrics
+    scripted = options.valid_script is not None
+    if "translation" in asked and not scripted:
+        raise UsageError("--valid-metrics translation needs --valid-script-path")
+    if _frequency(options, "valid_freq").every == 0:
+        return ()
+    if not can_validate:
+        for name in ("valid_metrics", "valid_script", "valid_translation_output"):
+            if getattr(options, name):
+                raise UsageError(
+                    f"{flag(name)}: there is no text to validate on; name it with --valid-sets"
+                )
+        return ()
+    metrics = asked or (LM_METRICS[::2] if options.type == "lm" else DEFAULT_METRICS)
+    return (*metrics, "translation") if scripted and "translation" not in metrics else metrics

@@ -1,0 +1,1 @@
+"""A run: where it is, what is kept of it, what is shown of it."""

@@ -1,0 +1,107 @@
+"""Learning curves of a training, drawn from its records."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+from ...errors import CgruError
+from ...system.atomic_files import atomic_write
+from .patience import LOWER_IS_BETTER
+
+FORMATS = ("png", "svg")
+
+_UNITS = {
+    "risk": "expected risk",
+    "cross-entropy": "cross-entropy (nats a sentence)",
+    "ce-mean-words": "cross-entropy (nats a word)",
+    "perplexity": "perplexity",
+    "bleu": "BLEU",
+    "chrf": "chrF",
+    "translation": "score of the script",
+}
+
+Curve = list[tuple[int, float]]  # update and value
+
+
+def check_installed() -> None:
+    """Raises CgruError where there is nothing to draw with."""
+    if importlib.util.find_spec("matplotlib") is None:
+        raise CgruError("--plot needs matplotlib: pip install 'cgru[plot]'")
+
+
+def draw(records: Path, model: Path) -> None:
+    """Write MODEL.png and MODEL.svg: what was measured of training and validation, over updates.
+
+    A panel for each measure, one below the other. Records that are not whole are left out. Raises
+    CgruError where records cannot be read, or pictures not written.
+    """
+    check_installed()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+    panels = curves(records)
+    if not panels:
+        return
+    height = 1 + 2.2 * len(panels)
+    figure = Figure(figsize=(7, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(len(panels), sharex=True, squeeze=False)[:, 0]
+    for axis, (measure, lines) in zip(axes, panels.items(), strict=True):
+        for label, curve in lines.items():
+            axis.plot(*zip(*curve, strict=True), label=label, linewidth=1.2,
+                      marker="o" if len(curve) < 40 else None, markersize=3)  # fmt: skip
+        best = _best(measure, lines.get("validation", []))
+        if best:
+            axis.plot(*best, "o", color="C3", markersize=5, label=f"best: {best[1]:.5g}")
+        axis.set_ylabel(_UNITS.get(measure, measure))
+        axis.grid(alpha=0.3)
+        axis.spines[["top", "right"]].set_visible(False)
+        axis.legend(frameon=False)
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes[-1].set_xlabel("updates")
+    figure.suptitle(model.name)
+    for kind in FORMATS:
+        with atomic_write(model.with_name(f"{model.name}.{kind}")) as file:
+            figure.savefig(file, format=kind, dpi=120, metadata=_NO_DATE[kind])
+
+
+_NO_DATE = {"png": {}, "svg": {"Date": None}}
+
+
+def curves(records: Path) -> dict[str, dict[str, Curve]]:
+    """By measure, the curves of "training" and "validation"; costs come first."""
+    found: dict[str, dict[str, Curve]] = defaultdict(dict)
+    for entry in _entries(records):
+        if entry["type"] == "train":
+            measure, label, value = entry.get("cost_type"), "training", entry.get("cost")
+        elif entry["type"] == "valid":
+            measure, label, value = entry.get("metric"), "validation", entry.get("value")
+        else:
+            continue
+        if measure in LOWER_IS_BETTER and isinstance(value, (int, float)):
+            found[measure].setdefault(label, []).append((entry["update"], value))
+    return {measure: found[measure] for measure in LOWER_IS_BETTER if measure in found}
+
+
+def _entries(records: Path) -> Iterator[dict]:
+    try:
+        lines = records.read_bytes().splitlines()
+    except OSError as error:
+        raise CgruError(f"{records}: {error.strerror}") from None
+    for line in lines:
+        try:
+            entry = json.loads(line)
+            if type(entry["update"]) is int and entry["type"]:
+                yield entry
+        except (ValueError, KeyError, TypeError):
+            continue
+
+
+def _best(measure: str, curve: Curve) -> tuple[int, float] | None:
+    choose = min if LOWER_IS_BETTER[measure] else max
+    return choose(curve, key=lambda point: point[1]) if curve else None

@@ -1,0 +1,134 @@
+"""The files of a training run, so kept that a kill at any moment costs only the time since a save.
+
+All that a run needs to go on is one file, MODEL.npz.state.npz, which is replaced as a whole; the
+model beside it is written from the same state, after it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...errors import CgruError
+from ...formats import array_files, model_vocabularies
+from ...text.vocabulary import Vocabulary
+
+FORMAT = 1
+_JSON = "json"
+
+
+class RunFolder:
+    """Where a run keeps what; model: its `.npz`, in a folder that is made."""
+
+    def __init__(self, model: Path):
+        self.model = model
+
+    def beside(self, suffix: str) -> Path:
+        """A file named like the model with something behind it."""
+        return self.model.with_name(self.model.name + suffix)
+
+    @property
+    def state(self) -> Path:
+        """Everything that the run goes on from."""
+        return self.beside(".state.npz")
+
+    @property
+    def records(self) -> Path:
+        """What the log has for programs."""
+        return self.beside(".metrics.jsonl")
+
+    def best(self, metric: str) -> Path:
+        """The best model by a metric, named as Marian names it."""
+        return self.beside(f".best-{metric}.npz")
+
+    def kept(self, updates: int) -> Path:
+        """The model as it was after so many updates."""
+        return self.beside(f".u{updates}.npz")
+
+    def check_new(self, vocabularies: Sequence[Vocabulary]) -> None:
+        """Raises CgruError where a training that begins would overwrite what is another's."""
+        if self.state.exists():
+            return
+        if self.model.exists():
+            raise CgruError(
+                f"{self.model}: exists, and no training can go on with it (no {self.state.name}); "
+                "begin from it with --pretrained-model, and name another to be trained"
+            )
+        _, placements = model_vocabularies.plan(vocabularies, self.model.parent, "npz", True)
+        for placement in placements:
+            if placement.path.exists():
+                raise CgruError(
+                    f"{placement.path}: is another vocabulary than {placement.vocabulary.path}; "
+                    "train into another folder"
+                )
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from training into the same folder.
+
+        Raises CgruError if one does, or if there can be no such folder.
+        """
+        import filelock
+
+        lock = filelock.FileLock(self.beside(".lock"))
+        try:
+            self.model.parent.mkdir(parents=True, exist_ok=True)
+            lock.acquire(blocking=False)
+        except filelock.Timeout:
+            raise CgruError(
+                f"{self.model}: another process is training it ({lock.lock_file} is held)"
+            ) from None
+        except OSError as error:
+            raise CgruError(f"{self.model.parent}: {error.strerror or error}") from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def remove_interrupted(self, vocabularies: Sequence[Vocabulary]) -> None:
+        """Remove what a kill left of files that were being written."""
+        names, _ = model_vocabularies.plan(vocabularies, self.model.parent, "npz", True)
+        for name in (self.model.name, *names):
+            for path in self.model.parent.glob(f".{glob.escape(name)}.*.tmp"):
+                with contextlib.suppress(OSError):
+                    path.unlink()
+
+    def save(self, arrays: Mapping[str, np.ndarray], values: Mapping[str, Any]) -> None:
+        """Replace the state. Raises CgruError, and leaves the old one, where that fails."""
+        text = json.dumps({"format": FORMAT, **values}).encode()
+        array_files.write_npz(self.state, {**arrays, _JSON: np.frombuffer(text, np.uint8)})
+
+    def load(self) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
+        """The state, or None where there is none. Raises CgruError for what is none of this age."""
+        if not self.state.exists():
+            return None
+        arrays = array_files.read_npz(self.state)
+        try:
+            values = json.loads(arrays.pop(_JSON).tobytes())
+            known = values.pop("format") == FORMAT
+        except (AttributeError, KeyError, TypeError, ValueError):
+            known = False
+        if not known:
+            raise CgruError(
+                f"{self.state}: not the state of a training; restore it, or remove it "
+                f"and {self.model.name} to begin anew"
+            )
+        return arrays, values
+
+    def thin(self, keep: int) -> None:
+        """Remove the oldest kept models, all but the `keep` (> 0) newest, with their files."""
+        folder, start = self.model.parent, f"{self.model.name}.u"
+        numbers = (
+            path.name.removeprefix(start).removesuffix(".npz")
+            for path in folder.glob(f"{glob.escape(start)}*.npz")
+        )
+        for number in sorted(int(n) for n in numbers if n.isdigit())[:-keep]:
+            files = folder.glob(f"{glob.escape(self.kept(number).name)}*")
+            for file in sorted(files, reverse=True):  # the model last: what is left is found again
+                file.unlink(missing_ok=True)

@@ -1,0 +1,127 @@
+"""Which validation was the best so far, how often it has stalled since, and when to stop."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ...errors import CgruError, UsageError
+
+LOWER_IS_BETTER = {
+    "cross-entropy": True,  # nats a sentence
+    "ce-mean-words": True,  # nats a word
+    "perplexity": True,
+    "bleu": False,
+    "chrf": False,
+    "translation": False,  # what an external script prints
+}
+
+
+@dataclass(frozen=True)
+class Record:
+    """What one metric has reached; best is None until there was a finite value."""
+
+    metric: str
+    best: float | None = None
+    best_update: int = 0  # the number of updates when it was reached
+    stalled: int = 0  # validations since then
+
+    def improved_by(self, value: float) -> bool:
+        """Whether a value is a new best; one that is not finite never is."""
+        if not math.isfinite(value):
+            return False
+        if self.best is None:
+            return True
+        return value < self.best if LOWER_IS_BETTER[self.metric] else value > self.best
+
+
+class Patience:
+    """Follows several metrics, as Marian's --early-stopping and --early-stopping-on do.
+
+    Training stops when a metric has not improved `early_stopping` times in a row (0: never): the
+    first one, any of them, or all. Whenever the first has stalled `decay_after` times more,
+    `decays` grows by one, for the learning rate. Raises UsageError for an unknown metric.
+    """
+
+    def __init__(
+        self,
+        metrics: Sequence[str],
+        *,
+        early_stopping: int = 10,
+        on: Literal["first", "any", "all"] = "first",
+        decay_after: int = 1,
+    ):
+        for metric in metrics:
+            if metric not in LOWER_IS_BETTER:
+                near = difflib.get_close_matches(metric, LOWER_IS_BETTER, n=1)
+                hint = f"; did you mean {near[0]}?" if near else ""
+                known = ", ".join(LOWER_IS_BETTER)
+                raise UsageError(f"no such metric: {metric}{hint} (there are {known})")
+        if len(set(metrics)) < len(metrics):
+            raise UsageError(f"a metric is named twice: {' '.join(metrics)}")
+        self.records = {metric: Record(metric) for metric in metrics}
+        self.decays = 0
+        self._early_stopping = early_stopping
+        self._on = on
+        self._decay_after = decay_after
+
+    def update(self, metric: str, value: float, updates: int) -> bool:
+        """Note the value of a metric after so many updates; whether it is its new best."""
+        record = self.records[metric]
+        if record.improved_by(value):
+            self.records[metric] = Record(metric, value, updates)
+            return True
+        stalled = record.stalled + 1
+        self.records[metric] = dataclasses.replace(record, stalled=stalled)
+        if metric == next(iter(self.records)) and stalled % self._decay_after == 0:
+            self.decays += 1
+        return False
+
+    @property
+    def stalled(self) -> int:
+        """Validations in a row without a new best, of the metrics that stopping depends on."""
+        counts = [record.stalled for record in self.records.values()]
+        if self._on == "first":
+            counts = counts[:1]
+        return (min if self._on == "all" else max)(counts, default=0)
+
+    def stop(self) -> bool:
+        """Whether training has stalled for long enough."""
+        return 0 < self._early_stopping <= self.stalled
+
+    def to_json(self) -> dict[str, Any]:
+        records = [dataclasses.asdict(record) for record in self.records.values()]
+        return {"decays": self.decays, "metrics": records}
+
+    def restore(self, data: Any, path: str) -> None:
+        """Go on from what `to_json` gave; a metric that it does not know begins anew.
+
+        Raises CgruError, naming the file, for anything else.
+        """
+        try:
+            decays, records = data["decays"], [Record(**entry) for entry in data["metrics"]]
+            sound = _is_count(decays) and all(map(_is_sound, records))
+        except (KeyError, TypeError):
+            sound = False
+        if not sound:
+            raise CgruError(f"{path}: not what validation had reached; restore the file")
+        self.decays = decays
+        self.records |= {r.metric: r for r in records if r.metric in self.records}
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _is_sound(record: Record) -> bool:
+    best = record.best
+    return (
+        isinstance(record.metric, str)
+        and (best is None or (type(best) in (int, float) and math.isfinite(best)))
+        and _is_count(record.best_update)
+        and _is_count(record.stalled)
+    )

@@ -1,0 +1,126 @@
+"""How far a training is, and what is due then.
+
+Everything is decided from two moments of progress, never from a counter of its own, so that a
+resumed training does what an undisturbed one would have done.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Literal, Self
+
+from ...errors import CgruError, UsageError
+
+Unit = Literal["u", "e", "m", "t"]
+
+_FREQUENCY = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kKMG]?)([uemt]?)")
+_MULTIPLIERS = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9}
+_FORMS = (
+    "500 or 500u (updates), 2e (epochs), 30m (minutes), 10Mt (target words;"
+    " k, M and G are thousands, millions, billions), or 0 for never"
+)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a training has done."""
+
+    epochs: int = 0  # finished
+    updates: int = 0
+    batches: int = 0  # taken from the running epoch
+    sentences: int = 0  # pairs of the running epoch
+    words: int = 0  # target words, EOS counted
+    seconds: float = 0.0  # of training, over all runs
+
+    @property
+    def epoch(self) -> int:
+        """The running epoch, counted from 1 as Marian does."""
+        return self.epochs + 1
+
+    def update(self, *, batches: int, sentences: int, words: int, seconds: float) -> Self:
+        """After one more update, made from so much of the running epoch."""
+        return dataclasses.replace(
+            self,
+            updates=self.updates + 1,
+            batches=self.batches + batches,
+            sentences=self.sentences + sentences,
+            words=self.words + words,
+            seconds=self.seconds + seconds,
+        )
+
+    def next_epoch(self) -> Self:
+        """At the start of the next epoch."""
+        return dataclasses.replace(self, epochs=self.epochs + 1, batches=0, sentences=0)
+
+    def to_json(self) -> dict[str, int | float]:
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Any, path: str) -> Self:
+        """The reverse of `to_json`. Raises CgruError, naming the file, for anything else."""
+        names = {field.name for field in dataclasses.fields(cls)}
+        if not isinstance(data, Mapping) or set(data) != names:
+            raise CgruError(f"{path}: not the progress of a training; expected {sorted(names)}")
+        for name, value in data.items():
+            kinds = (int, float) if name == "seconds" else (int,)
+            if type(value) not in kinds or not 0 <= value < math.inf:
+                raise CgruError(f"{path}: {name} of the progress is {value!r}")
+        return cls(**data)
+
+
+@dataclass(frozen=True)
+class Frequency:
+    """Every so many updates (u), epochs (e), minutes (m) or target words (t); every 0 is never."""
+
+    every: int | float
+    unit: Unit = "u"
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read `500`, `500u`, `2e`, `30m`, `10Mt`, `0`. Raises UsageError for anything else.
+
+        Only minutes may have a fraction when k, M or G are multiplied out.
+        """
+        match = _FREQUENCY.fullmatch(text.strip())
+        if match is None:
+            raise UsageError(f"{text!r} is not understood; write {_FORMS}")
+        number, multiplier, unit = match.groups()
+        unit = unit or "u"
+        every = Decimal(number) * _MULTIPLIERS[multiplier]
+        if every == int(every):
+            return cls(int(every), unit)
+        if unit == "m":
+            return cls(float(every), unit)
+        raise UsageError(f"{text!r} is not a whole number; write {_FORMS}")
+
+    @classmethod
+    def parse_all(cls, text: str) -> tuple[Self, ...]:
+        """Read several, separated by commas, as Marian's `--after 10e,300ku`."""
+        return tuple(cls.parse(part) for part in text.split(","))
+
+    def __str__(self) -> str:
+        return f"{self.every}{self.unit}"
+
+    def of(self, progress: Progress) -> float:
+        """The progress in this unit."""
+        return {
+            "u": progress.updates,
+            "e": progress.epochs,
+            "m": progress.seconds / 60,
+            "t": progress.words,
+        }[self.unit]
+
+    def due(self, before: Progress, now: Progress) -> bool:
+        """Whether a multiple lies behind `before` and not behind `now`."""
+        if not self.every:
+            return False
+        return self.of(now) // self.every > self.of(before) // self.every
+
+    def reached(self, now: Progress) -> bool:
+        """Whether so much is done: for limits, of which 0 is none."""
+        return bool(self.every) and self.of(now) >= self.every

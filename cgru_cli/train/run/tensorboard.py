@@ -1,0 +1,53 @@
+"""What TensorBoard shows of a training."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import tensorflow as tf
+
+from ...errors import CgruError
+from .log import CostType, Interval
+from .progress import Progress
+
+
+class Summaries:
+    """Scalars over updates, in a folder of TensorBoard's event files; each is out at once.
+
+    Raises CgruError where the folder cannot be written.
+    """
+
+    def __init__(self, folder: Path):
+        self._folder = folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._writer = tf.summary.create_file_writer(str(folder))
+        except (OSError, tf.errors.OpError) as error:
+            raise CgruError(f"{folder}: cannot be written: {error}") from None
+
+    def training(
+        self, progress: Progress, interval: Interval, kind: CostType, learning_rate: float
+    ) -> None:
+        """What the log's line says of the updates since the last one."""
+        self._write(
+            progress,
+            {
+                f"train/{kind}": interval.mean_cost(kind),
+                "train/words per second": interval.words_per_second,
+                "train/gradient norm": interval.norm,
+                "train/learning rate": learning_rate,
+            },
+        )
+
+    def validation(self, progress: Progress, metric: str, value: float) -> None:
+        """One metric."""
+        self._write(progress, {f"valid/{metric}": value})
+
+    def _write(self, progress: Progress, values: dict[str, float]) -> None:
+        try:
+            with self._writer.as_default(step=progress.updates):
+                for name, value in values.items():
+                    tf.summary.scalar(name, value)
+            self._writer.flush()
+        except tf.errors.OpError as error:
+            raise CgruError(f"{self._folder}: cannot be written: {error.message}") from None

@@ -1,0 +1,113 @@
+"""The model that a training begins with: a new one as the options describe it, or a given one."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from ..errors import UsageError, warn
+from ..formats import model_vocabularies, read_model
+from ..formats.read_configuration import Settings
+from ..formats.read_model import Model
+from ..formats.vocabulary_files import read_vocabulary
+from ..options.train import TrainOptions
+from ..parameters.initialization import initial_arrays
+from ..parameters.structure import Type
+from ..text.vocabulary import Vocabulary
+from . import word_vectors
+from .plan import flag
+from .structure_from_options import described, new_structure, understood
+from .texts import Texts, check_eos, read_vocabularies
+
+
+class Beginning(NamedTuple):
+    """A model before its first update, its vocabularies, and what there is to say of it."""
+
+    model: Model
+    vocabularies: list[Vocabulary]  # sources (one a factor), then target
+    notes: list[str]
+
+
+def begin(options: TrainOptions, texts: Texts) -> Beginning:
+    """The model that training begins with.
+
+    Raises CgruError for files that cannot be read or are none of this model; UsageError for
+    options that exclude each other.
+    """
+    if options.begins_from is None:
+        vocabularies = read_vocabularies(texts, options.dim_vocabs)
+        structure = new_structure(options, vocabularies)
+        arrays = initial_arrays(structure, options.init, options.seed, options.lstm_forget_bias)
+        model = Model(Path(options.model), structure, arrays, "nematus", "npz")
+    else:
+        given = read_model.read(options.begins_from)
+        model, vocabularies = _pretrained(given, options, texts)
+    model.settings.right_left = options.right_left
+    _check_guided(options, model.structure.type)
+    model.settings.beam_size, model.settings.normalize = options.beam_size, options.normalize
+    notes = []
+    if options.embedding_vectors:
+        notes = word_vectors.place(model, vocabularies, options.embedding_vectors)
+    return Beginning(model, vocabularies, notes)
+
+
+def _pretrained(
+    given: Model, options: TrainOptions, texts: Texts
+) -> tuple[Model, list[Vocabulary]]:
+    """A model that was trained before, as the first of this training."""
+    if given.settings.right_left != options.right_left:
+        ways = {True: "from the end of a sentence", False: "from the beginning"}
+        raise UsageError(
+            f"{given.path} writes {ways[given.settings.right_left]}; "
+            f"{'leave out' if options.right_left else 'add'} --right-left"
+        )
+    if given.structure.type is Type.LM and options.type != "lm":
+        raise UsageError(f"{given.path} is a language model; --type lm trains on one text")
+    _check_structure(options, given)
+    vocabularies = model_vocabularies.find(given, options.vocabularies)
+    for vocabulary in vocabularies:
+        check_eos(vocabulary)
+    if texts.vocabularies and not options.vocabularies:
+        _check_prepared(vocabularies, texts, given)
+    model = dataclasses.replace(
+        given,
+        path=Path(options.model),
+        container="npz",
+        inert={},
+        origin={},
+        settings=Settings(program=given.settings.program),
+    )
+    return model, vocabularies
+
+
+def _check_guided(options: TrainOptions, kind: Type) -> None:
+    """Raises UsageError for alignments that no attention of this model could follow."""
+    if options.alignments and not kind.attends:
+        raise UsageError(f"--guided-alignment: {kind} has no attention to be guided")
+
+
+def _check_prepared(vocabularies: Sequence[Vocabulary], texts: Texts, given: Model) -> None:
+    """Warn where text was prepared for other vocabularies than the model's, which are taken."""
+    prepared = {read_vocabulary(path).fingerprint for path in texts.vocabularies}
+    for vocabulary in vocabularies:
+        if vocabulary.fingerprint not in prepared:
+            warn(
+                f"{given.path}: its vocabulary {vocabulary.path} is not one of "
+                f"{texts.vocabularies[0].parent}; words of the text that it lacks are unknown"
+            )
+
+
+def _check_structure(options: TrainOptions, given: Model) -> None:
+    """Refuse options that describe another model than the one that is begun from."""
+    default = TrainOptions()
+    for name in ("init", "dim_vocabs", "lstm_forget_bias"):
+        if getattr(options, name) != getattr(default, name):
+            raise UsageError(f"{flag(name)} is for new models, not for --pretrained-model")
+    for name, value in described(given.structure).items():
+        asked = understood(name, getattr(options, name))
+        if asked not in (getattr(default, name), value):
+            raise UsageError(
+                f"{flag(name)} {asked}: {given.path} has {value}, which --pretrained-model keeps"
+            )

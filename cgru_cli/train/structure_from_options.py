@@ -1,0 +1,173 @@
+"""The options that describe a new model, and the structure that they describe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import UsageError
+from ..options.train import TrainOptions
+from ..parameters.structure import Activation, Encoder, Normalization, Structure, Type, Unit
+from ..text.vocabulary import Vocabulary
+from .plan import flag
+
+# What options say in the words of other programs.
+_MEANINGS = {
+    "type": {"s2s": "cgru", "amun": "cgru", "nematus": "cgru"},
+    "cell": {"rnn": "tanh"},
+    "enc_cell": {"rnn": "tanh"},
+    "dec_cell": {"rnn": "tanh"},
+}
+_POSITIVE = (
+    "dim_emb", "dim_rnn", "enc_depth", "enc_cell_depth", "dec_depth", "dec_cell_base_depth",
+    "dec_cell_high_depth", "mixture",
+)  # fmt: skip
+# Options that a type has no use for, and why.
+_OF_SOURCE = (
+    "enc_cell", "enc_type", "enc_depth", "enc_cell_depth", "dim_factors", "tied_embeddings_src",
+    "tied_embeddings_all", "lexical", "deep_context", "dropout_source", "dropout_annotation",
+    "embedding_vectors",
+)  # fmt: skip
+_USELESS = {
+    Type.LM: (_OF_SOURCE, "a language model reads no source"),
+    Type.SEQ2SEQ: (
+        ("deep_context", "lexical", "dropout_annotation"),
+        "seq2seq hands on states, no annotations",
+    ),
+    Type.ENCDEC: (("lexical",), "encdec has no attention, which a lexical model weighs words by"),
+}
+
+
+def understood(name: str, value: Any) -> Any:
+    """What an option's value means, where another program's word is allowed for it."""
+    return _MEANINGS.get(name, {}).get(value, value)
+
+
+def new_structure(options: TrainOptions, vocabularies: Sequence[Vocabulary]) -> Structure:
+    """The structure that the options describe. Raises UsageError for one that cannot be."""
+    kind = Type(understood("type", options.type))
+    *sources, target = (vocabulary.size for vocabulary in vocabularies)
+    for name in _POSITIVE:
+        value = getattr(options, name)
+        if value is not None and value < 1:
+            raise UsageError(f"{flag(name)} must be at least 1")
+    widths = options.dim_factors or ((options.dim_emb,) if len(sources) == 1 else ())
+    if len(widths) != len(sources) or sum(widths) != options.dim_emb * bool(sources):
+        raise UsageError(
+            f"--dim-factors: {len(sources)} widths that add up to --dim-emb {options.dim_emb} "
+            "are needed"
+        )
+    base = options.dec_cell_base_depth or (2 if kind is Type.CGRU else 1)
+    if kind is Type.CGRU and base < 2:
+        raise UsageError("--dec-cell-base-depth: the conditional GRU has at least 2 cells")
+    shared = options.tied_embeddings_all or options.tied_embeddings_src
+    if shared and (len(sources) > 1 or vocabularies[0].fingerprint != vocabularies[-1].fingerprint):
+        raise UsageError("one embedding for both sides needs one vocabulary for both")
+    structure = Structure(
+        source_vocabularies=tuple(sources),
+        source_embeddings=tuple(widths),
+        target_vocabulary=target,
+        target_embedding=options.dim_emb,
+        state=options.dim_rnn,
+        encoder_depth=options.enc_depth,
+        encoder_transition=options.enc_cell_depth,
+        decoder_depth=options.dec_depth,
+        decoder_base_transition=base,
+        decoder_high_transition=options.dec_cell_high_depth,
+        deep_context=options.deep_context,
+        encoder=_encoder(options, kind),
+        residual=not options.no_skip,
+        normalization=(
+            Normalization.NEMATUS if options.layer_normalization else Normalization.NONE
+        ),
+        weight_normalization=options.weight_normalization,
+        tied_output=options.tied_embeddings or options.tied_embeddings_all,
+        shared_embeddings=shared,
+        readout_activation=Activation(options.readout_activation),
+        mixture=options.mixture,
+        lexical=options.lexical,
+        type=kind,
+        encoder_unit=_unit(options, options.enc_cell) if kind.reads_source else Unit.GRU,
+        decoder_unit=_unit(options, options.dec_cell),
+    )
+    _check(options, structure)
+    return structure
+
+
+def _encoder(options: TrainOptions, kind: Type) -> Encoder:
+    if options.enc_type:
+        return Encoder(options.enc_type)
+    one_way = kind in (Type.ENCDEC, Type.SEQ2SEQ)
+    return Encoder.UNIDIRECTIONAL if one_way else Encoder.ALTERNATING
+
+
+def _unit(options: TrainOptions, own: str | None) -> Unit:
+    unit = Unit(understood("cell", own or options.cell))
+    return Unit.GRU_BEFORE if unit is Unit.GRU and options.gru_reset == "before" else unit
+
+
+def _check(options: TrainOptions, s: Structure) -> None:
+    """Raises UsageError for what makes no sense together, with the reason."""
+    default = TrainOptions()
+    names, reason = _USELESS.get(s.type, ((), ""))
+    for name in names:
+        if getattr(options, name) != getattr(default, name):
+            raise UsageError(f"{flag(name)}: {reason}")
+    if options.gru_reset == "before" and Unit.GRU_BEFORE not in (s.encoder_unit, s.decoder_unit):
+        raise UsageError("--gru-reset before: there is no GRU here")
+    lstm = Unit.LSTM in (s.encoder_unit, s.decoder_unit)
+    if options.lstm_forget_bias != default.lstm_forget_bias and not lstm:
+        raise UsageError("--lstm-forget-bias: there is no LSTM here")
+    if s.type is not Type.SEQ2SEQ:
+        return
+    if len(s.directions(s.encoder_depth)) > 1 or s.encoder is Encoder.BI_UNIDIRECTIONAL:
+        raise UsageError(
+            f"--enc-type {s.encoder.value}: the decoder of seq2seq goes on from the states of one "
+            "reader; unidirectional or reversed is needed"
+        )
+    for ours, theirs, name in (
+        (s.encoder_depth, s.decoder_depth, "--enc-depth and --dec-depth"),
+        (s.encoder_unit, s.decoder_unit, "--enc-cell and --dec-cell"),
+    ):
+        if ours != theirs:
+            raise UsageError(
+                f"{name}: the decoder of seq2seq goes on from the encoder's states, level by "
+                "level; both have to be the same"
+            )
+
+
+def described(structure: Structure) -> dict[str, Any]:
+    """The options that describe a structure, by field name: the reverse of `new_structure`."""
+    s = structure
+    units = {
+        side: "gru" if unit is Unit.GRU_BEFORE else unit.value
+        for side, unit in (("enc_cell", s.encoder_unit), ("dec_cell", s.decoder_unit))
+    }
+    before = Unit.GRU_BEFORE in (s.encoder_unit, s.decoder_unit)
+    values = {
+        "type": s.type.value,
+        "cell": units["dec_cell"],
+        **units,
+        "gru_reset": "before" if before else "after",
+        "enc_type": s.encoder.value,
+        "dim_emb": s.target_embedding,
+        "dim_rnn": s.state,
+        "dim_factors": s.source_embeddings,
+        "enc_depth": s.encoder_depth,
+        "enc_cell_depth": s.encoder_transition,
+        "dec_depth": s.decoder_depth,
+        "dec_cell_base_depth": s.decoder_base_transition,
+        "dec_cell_high_depth": s.decoder_high_transition,
+        "deep_context": s.deep_context,
+        "no_skip": not s.residual,
+        "layer_normalization": s.normalization is Normalization.NEMATUS,
+        "weight_normalization": s.weight_normalization,
+        "tied_embeddings": s.tied_output,
+        "tied_embeddings_src": s.shared_embeddings,
+        "tied_embeddings_all": s.tied_output and s.shared_embeddings,
+        "readout_activation": s.readout_activation.value,
+        "mixture": s.mixture,
+        "lexical": s.lexical,
+    }
+    left_out = _OF_SOURCE if s.type is Type.LM else ()
+    return {name: value for name, value in values.items() if name not in left_out}

@@ -1,0 +1,233 @@
+"""Which texts and vocabularies a training reads."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..corpus.encoding import Beside
+from ..errors import CgruError, UsageError
+from ..formats.read_model import PREPROCESSING
+from ..formats.vocabulary_files import read_vocabulary
+from ..options.train import TrainOptions
+from ..prep import folder as manifest
+from ..text.vocabulary import EOS_ID, Vocabulary
+
+PREPARED = "preprocess.json"  # in a folder that `cgru prep` made
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The files of a training."""
+
+    sources: tuple[Path, ...]  # () of a language model
+    targets: tuple[Path, ...]
+    vocabularies: tuple[Path, ...]  # sources (one a factor), then target; () for the model's own
+    dev: tuple[Path | None, Path] | None = None
+    reference: Path | None = None
+    preprocessing: Path | None = None
+    beside: Beside = field(default_factory=Beside)
+
+    @classmethod
+    def of(cls, options: TrainOptions, folder: str | None) -> Texts:
+        """The files that the options name; what they do not, from a prepared folder.
+
+        Raises UsageError where files are missing from the command, CgruError from the folder.
+        """
+        prepared = _prepared(Path(folder)) if folder else None
+        read = _of_one_side if options.type == "lm" else cls._of_two_sides
+        return _with_beside(read(options, prepared), options).readable()
+
+    @classmethod
+    def _of_two_sides(cls, options: TrainOptions, prepared: Texts | None) -> Texts:
+        o = options
+        train = _named("--train-sets", o.train_sets, o.source_dataset, o.target_dataset)
+        if len(train) % 2:
+            raise UsageError(
+                f"--train-sets: {len(train)} files; as many sources as targets expected"
+            )
+        sources, targets = train[: len(train) // 2], train[len(train) // 2 :]
+        if not sources:
+            if prepared is None:
+                raise UsageError("name the text: cgru train DATA, or --train-sets SRC TRG")
+            sources, targets = prepared.sources, prepared.targets
+        vocabularies = tuple(map(Path, options.vocabularies))
+        if prepared is not None:
+            vocabularies = vocabularies or prepared.vocabularies
+        if not vocabularies and not options.begins_from:
+            raise UsageError("name the vocabularies: -v SRC TRG (`cgru prep` makes them)")
+        if len(vocabularies) == 1:
+            vocabularies *= 2
+        dev, reference = (prepared.dev, prepared.reference) if prepared else (None, None)
+        if valid := _named(
+            "--valid-sets", o.valid_sets, o.valid_source_dataset, o.valid_target_dataset
+        ):
+            if len(valid) != 2:
+                raise UsageError("--valid-sets: a source and a target file are expected")
+            dev, reference = valid, None
+        if options.valid_reference:
+            reference = Path(options.valid_reference)
+        if reference and dev is None:
+            raise UsageError("--valid-reference: name the text to validate on with --valid-sets")
+        preprocessing = prepared and prepared.preprocessing
+        if options.begins_from and preprocessing is None:
+            beside = Path(f"{options.begins_from}{PREPROCESSING}")
+            preprocessing = beside if beside.is_file() else None
+        return cls(sources, targets, vocabularies, dev, reference, preprocessing)
+
+    def readable(self) -> Texts:
+        """Itself. Raises CgruError where a text cannot be read."""
+        train = (*self.sources, *self.targets, *self.beside.alignments, *self.beside.weights)
+        for path in filter(None, (*train, *(self.dev or ()), self.reference)):
+            _check_readable(path)
+        return self
+
+
+def _of_one_side(options: TrainOptions, prepared: Texts | None) -> Texts:
+    """The files of a language model's training: of a prepared folder, the target's."""
+    for name in ("source_dataset", "valid_source_dataset", "valid_reference"):
+        if getattr(options, name):
+            raise UsageError(f"{_flag(name)}: a language model reads no source and translates none")
+    if prepared is None:
+        prepared = Texts((), (), ())
+    targets = tuple(map(Path, options.train_sets or filter(None, (options.target_dataset,))))
+    vocabularies = tuple(map(Path, options.vocabularies)) or prepared.vocabularies[-1:]
+    valid = options.valid_sets or tuple(filter(None, (options.valid_target_dataset,)))
+    if len(vocabularies) > 1 or len(valid) > 1:
+        raise UsageError("a language model has one vocabulary, and one text to validate on")
+    targets = targets or prepared.targets
+    if not targets:
+        raise UsageError("name the text: cgru train DATA --type lm, or --train-sets TEXT")
+    if not vocabularies and not options.begins_from:
+        raise UsageError("name the vocabulary: -v VOCAB (`cgru prep` makes one)")
+    dev = (None, Path(valid[0])) if valid else prepared.dev and (None, prepared.dev[1])
+    return Texts((), targets, vocabularies, dev, None, prepared.preprocessing)
+
+
+def _with_beside(texts: Texts, options: TrainOptions) -> Texts:
+    """The files with their alignments and weights, those of domains that weigh nothing left out."""
+    o, count = options, len(texts.targets)
+    beside = {
+        "guided_alignment": o.alignments,
+        "data_weighting": o.data_weighting,
+        "domain_weights": o.domain_weights,
+    }
+    for name, values in beside.items():
+        if values and len(values) != count:
+            raise UsageError(
+                f"{_flag(name)}: {len(values)} given; one is expected for each training text, "
+                f"of which there are {count}"
+            )
+    if min(o.domain_weights, default=0) < 0 or not any(o.domain_weights or (1,)):
+        raise UsageError("--domain-weights: none may be negative, and not all may be 0")
+    kept = [weight != 0 for weight in o.domain_weights or [1] * count]
+
+    def of_kept(values: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(itertools.compress(values, kept))
+
+    return dataclasses.replace(
+        texts,
+        sources=of_kept(texts.sources),
+        targets=of_kept(texts.targets),
+        beside=Beside(
+            of_kept([Path(name) for name in o.alignments]),
+            of_kept([Path(name) for name in o.data_weighting]),
+            o.data_weighting_type == "word",
+            of_kept(o.domain_weights),
+            o.right_left,
+        ),
+    )
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _named(
+    option: str, together: Sequence[str], source: str | None, target: str | None
+) -> tuple[Path, ...]:
+    """Files that one option names, or two more, one for each side."""
+    if source is None and target is None:
+        return tuple(map(Path, together))
+    if together or source is None or target is None:
+        each = "--" if option == "--train-sets" else "--valid-"
+        raise UsageError(
+            f"{each}source-dataset and {each}target-dataset go together, and without {option}"
+        )
+    return Path(source), Path(target)
+
+
+def _prepared(folder: Path) -> Texts:
+    """The files of a folder that `cgru prep` made."""
+
+    def there(*names: str) -> Path | None:
+        return next((folder / name for name in names if (folder / name).is_file()), None)
+
+    if not folder.is_dir():
+        raise CgruError(f"{folder}: no such folder; `cgru prep {folder} ...` makes one")
+    if there(manifest.FILE) is None:
+        raise CgruError(
+            f"{folder}: no {manifest.FILE}, with which `cgru prep` ends; if it made this folder, "
+            "the same command of it finishes it"
+        )
+    needed = {
+        "train.src": there("train.src"),
+        "train.trg": there("train.trg"),
+        "vocab.src.json": there("vocab.src.json", "vocab.src.spm", "vocab.json", "vocab.spm"),
+        "vocab.trg.json": there("vocab.trg.json", "vocab.trg.spm", "vocab.json", "vocab.spm"),
+    }
+    for name, found in needed.items():
+        if found is None:
+            raise CgruError(f"{folder}: no {name}, which `cgru prep` made; run it again")
+    source, target, *vocabularies = needed.values()
+    factors = sorted(folder.glob("vocab.factor*.json"))
+    dev = there("dev.src", "dev1.src"), there("dev.trg", "dev1.trg")
+    return Texts(
+        (source,),
+        (target,),
+        (vocabularies[0], *factors, vocabularies[1]),
+        dev if all(dev) else None,
+        there("dev.ref", "dev1.ref"),
+        there(PREPARED),
+    )
+
+
+def _check_readable(path: Path) -> None:
+    """Raises CgruError for a text that cannot be read, before anything is done with others."""
+    try:
+        with open(path, "rb"):
+            pass
+    except OSError as error:
+        raise CgruError(f"{path}: {error.strerror}") from None
+
+
+def read_vocabularies(texts: Texts, limits: Sequence[int]) -> list[Vocabulary]:
+    """Source vocabularies (one a factor), then the target's.
+
+    limits: words taken of each, 0 for all. Raises CgruError for what is no vocabulary, or ends
+    sentences by another id than 0, which all models of this family do.
+    """
+    count = len(texts.vocabularies)
+    if limits and len(limits) != count:
+        raise UsageError(f"--dim-vocabs: {len(limits)} numbers for {count} vocabularies")
+    if min(limits, default=0) < 0:
+        raise UsageError("--dim-vocabs: numbers of words are expected, 0 for all")
+    read = {path: read_vocabulary(path) for path in dict.fromkeys(texts.vocabularies)}
+    found = []
+    for path, limit in zip(texts.vocabularies, limits or [0] * count, strict=True):
+        check_eos(read[path])
+        found.append(read[path].limited(limit) if limit else read[path])
+    return found
+
+
+def check_eos(vocabulary: Vocabulary) -> None:
+    """Raises CgruError for a vocabulary that ends sentences by another id than 0."""
+    if vocabulary.eos_id != EOS_ID:
+        raise CgruError(
+            f"{vocabulary.path}: ends sentences by id {vocabulary.eos_id}; id 0 is needed "
+            "(spm_train --eos_id=0 --unk_id=1 --bos_id=-1)"
+        )

@@ -1,0 +1,92 @@
+"""Embeddings to begin with, from files in word2vec's text format.
+
+A line is `word v1 v2 ...`; the first may be `number-of-words width` instead. `</s>` is the end of
+the sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import CgruError, UsageError
+from ..formats.read_model import Model
+from ..system.lines import LineReader
+from ..text.vocabulary import Vocabulary
+
+WINDOW = 4096  # lines
+
+
+def place(model: Model, vocabularies: Sequence[Vocabulary], paths: Sequence[str]) -> list[str]:
+    """Give the words of each side that a file has its vectors; what was found, a line a file.
+
+    vocabularies: sources (one a factor, of which the first is of words), then target; paths:
+    source and target, or one for a model whose sides have one embedding. Raises CgruError for
+    files that are no vectors of the width of the embedding, UsageError for another number.
+    """
+    shared = model.structure.shared_embeddings
+    expected = 1 if shared else 2
+    if len(paths) != expected:
+        what = "one file, for the one embedding of both sides," if shared else "source and target"
+        raise UsageError(f"--embedding-vectors: {what} expected, {len(paths)} given")
+    sides = (("Wemb", vocabularies[0]), ("Wemb_dec", vocabularies[-1]))
+    said = []
+    for path, (name, vocabulary) in zip(paths, sides[:expected], strict=True):
+        table = model.arrays[name].copy()
+        found = _fill(table, vocabulary, Path(path))
+        model.arrays[name] = table
+        said.append(f"{path}: vectors for {found:,} of {vocabulary.size:,} words")
+    return said
+
+
+def _fill(table: np.ndarray, vocabulary: Vocabulary, path: Path) -> int:
+    """Put vectors into the rows (V,E) of their words; how many words had one."""
+    ids = {word: i for i, word in vocabulary.words.items() if i != vocabulary.eos_id}
+    ids["</s>"] = vocabulary.eos_id
+    width = table.shape[1]
+    seen: set[int] = set()
+    for number, word, values in _lines(path, width):
+        if word not in ids:
+            continue
+        if ids[word] in seen:
+            raise CgruError(f"{path}: line {number}: a second vector for {word}")
+        table[ids[word]] = _numbers(values, f"{path}: line {number}")
+        seen.add(ids[word])
+    if not seen:
+        raise CgruError(f"{path}: has none of the words of {vocabulary.path}")
+    return len(seen)
+
+
+def _lines(path: Path, width: int) -> Iterator[tuple[int, str, list[str]]]:
+    """Line number, word and the text of its numbers."""
+    number = 0
+    with LineReader(str(path)) as reader:
+        while lines := reader.window(WINDOW):
+            for line in lines:
+                number += 1
+                word, *values = line.rstrip(" \r").split(" ")
+                if number == 1 and len(values) == 1 and word.isdecimal() and values[0].isdecimal():
+                    if int(values[0]) != width:
+                        raise CgruError(
+                            f"{path}: vectors of {values[0]} numbers; the embedding has {width} "
+                            "(--dim-emb)"
+                        )
+                    continue
+                if len(values) != width:
+                    raise CgruError(
+                        f"{path}: line {number}: a word and {len(values)} numbers; the embedding "
+                        f"has {width} (--dim-emb)"
+                    )
+                yield number, word, values
+
+
+def _numbers(values: list[str], where: str) -> np.ndarray:
+    try:
+        numbers = np.array(values, np.float32)
+    except ValueError as error:
+        raise CgruError(f"{where}: {error}") from None
+    if not np.isfinite(numbers).all():
+        raise CgruError(f"{where}: a number that is not finite")
+    return numbers

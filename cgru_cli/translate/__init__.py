@@ -1,0 +1,1 @@
+"""`cgru translate`."""
