@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from cgru_cli.formats import array_files, model_vocabularies, read_model, write_model
-from cgru_cli.formats.read_model import Model
+from cgru_cli.formats.model import Model
 from cgru_cli.formats.vocabulary_files import write_vocabulary
 from cgru_cli.parameters.names import parameters
 from cgru_cli.parameters.structure import Normalization

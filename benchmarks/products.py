@@ -8,7 +8,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from cgru_cli.options.train import TrainOptions
-from cgru_cli.parameters.structure import Cell, Structure, Type, Unit
+from cgru_cli.parameters.structure import CellPlace, Structure, Type, Unit
 from cgru_cli.text.vocabulary import Vocabulary
 from cgru_cli.train.structure_from_options import new_structure
 
@@ -44,10 +44,10 @@ def sides(s: Structure) -> tuple[Side, Side]:
     d, e, c = s.state, s.target_embedding, s.context
     source, target = Side([], []), Side([], [])
 
-    def columns(cell: Cell) -> int:
+    def columns(cell: CellPlace) -> int:
         return _COLUMNS.get(cell.unit, 1) * d
 
-    def of_state(cell: Cell) -> list[tuple[int, int]]:
+    def of_state(cell: CellPlace) -> list[tuple[int, int]]:
         if cell.unit is Unit.GRU_BEFORE:  # the proposal waits for the reset
             return [(d, 2 * d), (d, d)]
         return [(d, columns(cell))]

@@ -203,12 +203,12 @@ class Scored:
     """Pairs scored in batches, as `cgru score` does it."""
 
     def __init__(self, arguments: argparse.Namespace, padded: Padded, precision: str):
-        from cgru_cli.formats.loaded_model import SourceReader
+        from cgru_cli.formats.loaded_model import LoadedModel
         from cgru_cli.options.score import ScoreOptions
-        from cgru_cli.score.pair_scorer import ModelScorer
+        from cgru_cli.score.model_scorer import ModelScorer
 
         self.options = ScoreOptions(precision=precision)
-        reader = SourceReader.of(str(padded.path), padded.vocabularies)
+        reader = LoadedModel.of(str(padded.path), padded.vocabularies)
         self.model = ModelScorer(reader, None, self.options)
         self.model.begin(with_alignment=False)
         self.padding = 0.0

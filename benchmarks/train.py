@@ -413,7 +413,7 @@ class Updates:
     def __init__(self, arguments: argparse.Namespace, folder: Path, precision: str):
         from cgru_cli.options.train import TrainOptions
         from cgru_cli.train.builders import training_step
-        from cgru_cli.train.examples import Data, encode
+        from cgru_cli.train.examples import EpochExamples, encode
         from cgru_cli.train.starting_model import begin
         from cgru_cli.train.texts import Texts
 
@@ -433,7 +433,7 @@ class Updates:
         self.step = training_step(begun.model, options, jit=False)
         begun.model.arrays.clear()  # as the program does
         tensorflow_start.return_freed_memory()
-        self.data = Data.of(corpus, begun.model.structure, options, grid=False)
+        self.data = EpochExamples.of(corpus, begun.model.structure, options, grid=False)
         epochs = (self.data.epoch(n, 0) for n in itertools.count())
         self.examples = itertools.chain.from_iterable(epochs)
         self.words = self.positions = 0
@@ -443,7 +443,7 @@ class Updates:
         """So many updates, and the words of each, (source, target)."""
         import numpy as np
 
-        from cgru_cli.corpus.batches import Ahead
+        from cgru_cli.corpus.prefetch import Ahead
         from cgru_cli.optimization.objective import Examples
 
         clock, lengths = Clock(), []

@@ -72,12 +72,12 @@ class Bench:
     def floor(self) -> None:
         """Time of the plain products over the time of the search, in process."""
         from cgru_cli.network.network import Network
-        from cgru_cli.search.ensemble import Decoder
+        from cgru_cli.search.ensemble import Ensemble
 
         floor = Floor(self.big.structure)
         for precision in self.a.precision:
             network = Network(self.big.structure, self.big.arrays, precision)
-            decoder = Decoder([network], [1.0])
+            decoder = Ensemble([network], [1.0])
             for beam in self.a.beam:
                 turns = [self.turn(decoder, floor, beam) for _ in range(self.a.turns + 1)][1:]
                 wall = statistics.median(t.floor_wall / t.wall for t in turns)
@@ -90,9 +90,9 @@ class Bench:
                 )
 
     def turn(self, decoder, floor: Floor, beam: int) -> Turn:
-        from cgru_cli.formats.loaded_model import padded
         from cgru_cli.search.beam import shrinking_beam
         from cgru_cli.search.hypotheses import SearchBatch, SearchSettings
+        from cgru_cli.text.source_words import pad_ids
 
         lines = self.lines[: self.a.lines[0]]
         ids = [[(i,) for i in self.padded.source.encode(line.split(" "))] for line in lines]
@@ -106,7 +106,7 @@ class Bench:
                 batch = [ids[i] for i in order[start : start + 64]]
                 lengths = [len(line) + 1 for line in batch]
                 with encoding:
-                    lattice = decoder.begin([padded(batch)])
+                    lattice = decoder.begin([pad_ids(batch)])
                 expand = lattice.expand
 
                 def counted(sentences, *rest, expand=expand):

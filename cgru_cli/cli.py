@@ -14,17 +14,12 @@ from click.exceptions import Exit, NoArgsIsHelpError
 from . import __version__
 from .errors import CgruError, UsageError
 from .options import config_file
-from .options.flags import (
-    REFUSED_BY_TRANSLATE,
-    ConvertOptions,
-    Flag,
-    TranslateOptions,
-    spread,
-    statements,
-)
+from .options.convert import ConvertOptions
+from .options.flags import Flag, spread_values, statements
 from .options.prep import PrepOptions
 from .options.score import REFUSED_BY_SCORE, ScoreOptions
 from .options.train import REFUSED_BY_TRAIN, TrainOptions
+from .options.translate import REFUSED_BY_TRANSLATE, TranslateOptions
 
 
 class Command(click.Command):
@@ -50,7 +45,7 @@ class Command(click.Command):
         for argument in args:
             if (flag := argument.partition("=")[0]) in self.refused:
                 raise click.UsageError(f"{flag} cannot be honoured: {self.refused[flag]}", ctx)
-        return super().parse_args(ctx, spread(args, self.options))
+        return super().parse_args(ctx, spread_values(args, self.options))
 
     def invoke(self, ctx: click.Context) -> Any:
         names = statements(self.options)

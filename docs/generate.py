@@ -1,6 +1,6 @@
 """Write docs/options.md and docs/names.md from the code: `python docs/generate.py`.
 
-What the tables say stands in `cgru_cli/options.py` and `cgru_cli/names.py` and nowhere else;
+What the tables say stands in `cgru_cli/options/` and `cgru_cli/parameters/names.py` and nowhere else;
 a test compares the files with what is generated here.
 """
 
@@ -10,15 +10,12 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from cgru_cli.options.flags import (
-    REFUSED_BY_TRANSLATE,
-    ConvertOptions,
-    TranslateOptions,
-    statements,
-)
+from cgru_cli.options.convert import ConvertOptions
+from cgru_cli.options.flags import statements
 from cgru_cli.options.prep import PrepOptions
 from cgru_cli.options.score import ScoreOptions
 from cgru_cli.options.train import TrainOptions
+from cgru_cli.options.translate import REFUSED_BY_TRANSLATE, TranslateOptions
 from cgru_cli.parameters.names import parameters
 from cgru_cli.parameters.parameter import Dialect, Parameter
 from cgru_cli.parameters.structure import Activation, Encoder, Normalization, Structure, Type, Unit
@@ -50,7 +47,7 @@ def options_page() -> str:
     """docs/options.md."""
     parts = [NOTICE, "# Options\n"]
     parts.append(
-        "Generated from `cgru_cli/*options.py`. Aliases are the names that Nematus and Marian give "
+        "Generated from `cgru_cli/options/`. Aliases are the names that Nematus and Marian give "
         "the same option. Where no default is shown, "
         "the model's program or its configuration decides, or nothing is done. Options whose "
         "value ends in `...` take several values after one flag, or are repeated.\n"
@@ -118,7 +115,7 @@ def names_page() -> str:
     """docs/names.md."""
     parts = [NOTICE, "# Names\n"]
     parts.append(
-        "Generated from `cgru_cli/names.py`, the one table of parameters. Symbols are those of the "
+        "Generated from `cgru_cli/parameters/names.py`, the one table of parameters. Symbols are those of the "
         "DL4MT cGRU note; primes mark the first cell of the decoder. Shapes are letters: D state, "
         "C context (2D, or D of one reader), A the attention's hidden layer (as wide as C), "
         "E target and Es source embedding, R readout, V target and Vs0, Vs1 source vocabularies, "

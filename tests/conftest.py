@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-
-SHARED = Path(os.environ.get("CGRU_SHARED") or Path(__file__).resolve().parents[2] / "shared")
+from shared_files import SHARED
 
 # Tests run side by side (pytest -n): one thread each, also in the processes that they start.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")

@@ -1,1 +1,1 @@
-"""`cgru convert`."""
+"""`cgru convert`: `job` does it, `description` tells what a model is (`--info`)."""

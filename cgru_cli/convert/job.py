@@ -11,10 +11,12 @@ import numpy as np
 
 from ..errors import CgruError, UsageError, warn
 from ..formats import model_vocabularies, write_model
-from ..formats.read_model import Model, read
-from ..options.flags import ConvertOptions
+from ..formats.model import Model
+from ..formats.read_model import read
+from ..options.convert import ConvertOptions
 from ..parameters.structure import Structure
 from ..text.vocabulary import Vocabulary
+from .description import as_text, describe, shown
 
 
 def run(model: str, output: str | None, options: ConvertOptions) -> None:
@@ -88,7 +90,7 @@ def _different(one: Structure, other: Structure) -> str:
     for field in dataclasses.fields(Structure):
         a, b = getattr(one, field.name), getattr(other, field.name)
         if a != b:
-            return f"{field.name.replace('_', ' ')} is {_shown(b)}, not {_shown(a)}"
+            return f"{field.name.replace('_', ' ')} is {shown(b)}, not {shown(a)}"
     return ""
 
 
@@ -106,73 +108,3 @@ def verify(written: Model, found: Model) -> None:
             or array.tobytes() != found.arrays[name].tobytes()
         ):
             raise CgruError(f"{found.path}: differs from {written.path} in array {name}")
-
-
-def describe(model: Model, given: Sequence[str] = ()) -> dict:
-    """What `--info --json` prints: plain values."""
-    structure = model.structure
-    description = {
-        "path": str(model.path),
-        "program": model.program,
-        "container": model.container,
-        "configuration": model.settings.source,
-        "structure": _structure(structure),
-        "parameters": model.parameter_count,
-        "arrays": [
-            {"name": p.name, "symbol": p.symbol, "path": p.path, "shape": list(p.size(structure))}
-            for p in model.parameters()
-        ],
-        "inert": sorted(model.inert),
-    }
-    try:
-        found = model_vocabularies.find(model, given)
-    except CgruError as error:
-        if given:
-            raise
-        description |= {"vocabularies": [], "vocabulary_error": str(error)}
-    else:
-        description["vocabularies"] = [
-            {"path": v.path, "format": v.format, "words": v.size, "unk": v.unk_id} for v in found
-        ]
-    return description
-
-
-def _structure(structure: Structure) -> dict:
-    """Its fields as plain values; those of an encoder where there is one."""
-    values = json.loads(json.dumps(structure.as_dict()))
-    if structure.type.reads_source:
-        return values
-    return {n: v for n, v in values.items() if not n.startswith(("source_", "encoder"))}
-
-
-def as_text(description: dict, arrays: bool) -> str:
-    """A description as lines for people."""
-    rows = [
-        ("model", description["path"]),
-        ("program", f"{description['program']} ({description['container']})"),
-        ("configuration", description["configuration"] or "none"),
-        ("parameters", f"{description['parameters']:,} in {len(description['arrays'])} arrays"),
-    ]
-    rows += [
-        (name.replace("_", " "), _shown(value)) for name, value in description["structure"].items()
-    ]
-    for vocabulary in description["vocabularies"]:
-        rows.append(
-            ("vocabulary", f"{vocabulary['path']} ({vocabulary['format']}, {vocabulary['words']})")
-        )
-    if "vocabulary_error" in description:
-        rows.append(("vocabularies", f"not found ({description['vocabulary_error']})"))
-    if arrays:
-        for array in description["arrays"]:
-            shape = " x ".join(map(str, array["shape"]))
-            rows.append(("array", f"{array['name']:<24} {shape:<14} {array['symbol']}"))
-    width = max(len(name) for name, _ in rows)
-    return "".join(f"{name:<{width}}  {value}\n" for name, value in rows)
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, (tuple, list)):
-        return ", ".join(map(str, value))
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "none" if value is None else str(value)

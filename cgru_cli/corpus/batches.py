@@ -7,17 +7,13 @@ the data is the epoch and the number of batches taken from it.
 from __future__ import annotations
 
 import bisect
-import contextlib
-import threading
-import time
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, Literal, NamedTuple, Self, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..text.vocabulary import EOS_ID
+from ..parameters.structure import EOS_ID
 from .corpus import Corpus
 
 Item = TypeVar("Item")
@@ -125,7 +121,7 @@ class Batches:
         return ends[1:]
 
 
-def padded(length: int) -> int:
+def grid_length(length: int) -> int:
     """The smallest of a few lengths that holds this one.
 
     Multiples of 8 up to 64, of 16 up to 128, then eight to each doubling, so that few shapes are
@@ -170,11 +166,11 @@ class Batch(NamedTuple):
 def make_batch(
     corpus: Corpus, pairs: Sequence[int] | np.ndarray, *, grid: bool = True, rows: int = 0
 ) -> Batch:
-    """The batch of these pairs of a corpus, on the grid of `padded` lengths, of at least `rows`."""
+    """The batch of these pairs of a corpus, of at least `rows`, its lengths by `grid_length`."""
     lengths = corpus.lengths[pairs]
     longest = [int(n) for n in lengths.max(axis=0)]
     if grid:
-        longest = [padded(n) for n in longest]
+        longest = [grid_length(n) for n in longest]
     rows = max(rows, len(lengths))
     source = np.full((rows, longest[0], corpus.factors), EOS_ID, np.int32)
     target = np.full((rows, longest[1]), EOS_ID, np.int32)
@@ -208,79 +204,3 @@ def mask(lengths: np.ndarray, longest: int, rows: int) -> np.ndarray:
     full = np.zeros(rows, np.int64)
     full[: len(lengths)] = lengths
     return (np.arange(longest) < full[:, None]).astype(np.float32)
-
-
-class Ahead(Generic[Item]):
-    """An iterator whose items a thread makes ahead of their use, at most `depth` of them.
-
-    An error in the making is raised where its item would have come. Use it with `with`, or
-    `close` it, to end the thread.
-
-    waited: seconds in which an item was asked for that was not yet made
-    """
-
-    def __init__(self, items: Iterator[Item], depth: int = 4):
-        self.waited = 0.0
-        self._items = items
-        self._depth = depth
-        self._made: deque[Item] = deque()
-        self._changed = threading.Condition()
-        self._closed = False
-        self._ended = False
-        self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._make, daemon=True)
-        self._thread.start()
-
-    def _make(self) -> None:
-        try:
-            while self._has_room():
-                item = next(self._items)
-                with self._changed:
-                    self._made.append(item)
-                    self._changed.notify_all()
-        except StopIteration:
-            pass
-        except BaseException as error:
-            self._error = error
-        finally:
-            with self._changed:
-                self._ended = True
-                self._changed.notify_all()
-
-    def _has_room(self) -> bool:
-        """Wait for room; False if no more items are wanted."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._closed or len(self._made) < self._depth)
-            return not self._closed
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> Item:
-        with self._changed:
-            if not self._made and not self._ended:
-                begun = time.perf_counter()
-                self._changed.wait_for(lambda: self._made or self._ended)
-                self.waited += time.perf_counter() - begun
-            if self._made:
-                self._changed.notify_all()
-                return self._made.popleft()
-        if self._error is not None:
-            raise self._error
-        raise StopIteration
-
-    def close(self) -> None:
-        """End the thread, after the item that it is making, and what it takes items from."""
-        with self._changed:
-            self._closed = True
-            self._made.clear()
-            self._changed.notify_all()
-        self._thread.join()
-        with contextlib.suppress(AttributeError):  # only generators have it
-            self._items.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_exception: object) -> None:
-        self.close()

@@ -26,18 +26,10 @@ import numpy as np
 
 from ..errors import CgruError, UsageError
 from ..system.atomic_files import atomic_write
-from .data_weights import Weights
-from .encoding import (
-    FORMAT,
-    Beside,
-    EncodeSource,
-    EncodeTarget,
-    Encoding,
-    PathLike,
-    files_of,
-    parallel,
-)
+from .data_weights import DataWeights
+from .encoding import FORMAT, EncodeSource, EncodeTarget, Encoding
 from .number_files import mapped
+from .parallel_files import Beside, PathLike, files_of, parallel
 from .word_alignments import Alignments
 
 MANIFEST = "corpus.json"
@@ -63,7 +55,7 @@ class Corpus:
     _source: np.ndarray
     _target: np.ndarray
     alignments: Alignments | None = None
-    weights: Weights | None = None
+    weights: DataWeights | None = None
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -187,7 +179,7 @@ def _open(cache: Path, identity: dict[str, Any], trusted: bool = False) -> Corpu
             values = read("weights", words[1] + count if by_word else count)
             # an EOS stands between the words of one sentence and the next
             first = np.arange(count) + (offsets[:, 1] if by_word else 0)
-            weights = Weights(manifest["weights"], by_word, values, first)
+            weights = DataWeights(manifest["weights"], by_word, values, first)
         return Corpus(
             read("lengths", count, 2),
             factors,

@@ -13,7 +13,7 @@ _LARGEST = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True, eq=False)
-class Weights:
+class DataWeights:
     """The weights of N sentence pairs.
 
     by_word: whether each target word and EOS has one, or the sentence as a whole

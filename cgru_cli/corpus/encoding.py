@@ -9,116 +9,20 @@ import json
 import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, NoReturn
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ..errors import CgruError, warn
-from ..system.lines import LineReader
 from . import data_weights, word_alignments
 from .number_files import Numbers
+from .parallel_files import Beside, Lines, PathLike
 
 FORMAT = 1
-CHUNK = 4096  # lines encoded together
 
-PathLike = str | os.PathLike[str]
 EncodeSource = Callable[[str], list[tuple[int, ...]]]
 EncodeTarget = Callable[[str], list[int]]
-
-
-@dataclass(frozen=True)
-class Beside:
-    """What goes with the lines of text: nothing, or as many files or numbers as pairs of files.
-
-    alignments: files of `word_alignments`; weights: files of weights, of sentences or `by_word`;
-    domains: what the weights of all lines of a pair of files are multiplied by; from_end: whether
-    targets are encoded last word first, which files are not.
-    """
-
-    alignments: tuple[PathLike, ...] = ()
-    weights: tuple[PathLike, ...] = ()
-    by_word: bool = False
-    domains: tuple[float, ...] = ()
-    from_end: bool = False
-
-    @property
-    def weighted(self) -> bool:
-        return bool(self.weights or self.domains)
-
-
-class Files(NamedTuple):
-    """Files whose lines i belong together, and the factor of their weights."""
-
-    source: PathLike | None
-    target: PathLike
-    alignment: PathLike | None
-    weight: PathLike | None
-    factor: float
-
-
-class Lines(NamedTuple):
-    """Some parallel lines, the first of which is line `first` of its file."""
-
-    files: Files
-    first: int
-    source: list[str] | None
-    target: list[str]
-    alignment: list[str] | None
-    weight: list[str] | None
-
-
-def files_of(
-    sources: Sequence[PathLike], targets: Sequence[PathLike], beside: Beside
-) -> Iterator[Files]:
-    """What belongs together; sources may be ()."""
-    none = [None] * len(targets)
-    columns = (
-        sources or none,
-        targets,
-        beside.alignments or none,
-        beside.weights or none,
-        beside.domains or [1.0] * len(targets),
-    )
-    return itertools.starmap(Files, zip(*columns, strict=True))
-
-
-def parallel(files: Files) -> Iterator[Lines]:
-    """The lines of files, CHUNK at a time. Raises CgruError if one is longer than another."""
-    with contextlib.ExitStack() as stack:
-        readers = [
-            None if path is None else stack.enter_context(LineReader(os.fspath(path)))
-            for path in files[:4]
-        ]
-        done = 0
-        while True:
-            taken = [None if reader is None else reader.take(CHUNK) for reader in readers]
-            count = len(taken[1])
-            if any(lines is not None and len(lines) != count for lines in taken):
-                _refuse(files, readers, [done + len(lines or ()) for lines in taken])
-            if not count:
-                return
-            yield Lines(files, done + 1, *taken)
-            done += count
-
-
-def _refuse(files: Files, readers: Sequence[LineReader | None], counts: list[int]) -> NoReturn:
-    """Raises CgruError for files of other numbers of lines; counts: of what was read so far."""
-    for side, reader in enumerate(readers):
-        while reader is not None and (rest := reader.window(CHUNK)):
-            counts[side] += len(rest)
-    if files.source is not None and counts[0] != counts[1]:
-        raise CgruError(
-            f"{files.source} has {counts[0]:,} lines and {files.target} {counts[1]:,};"
-            " line i of one must be the translation of line i of the other"
-        )
-    for side in (2, 3):
-        if files[side] is not None and counts[side] != counts[1]:
-            raise CgruError(
-                f"{files[side]} has {counts[side]:,} lines and {files.target} {counts[1]:,};"
-                " line i of one must belong to line i of the other"
-            )
 
 
 def _encode(
@@ -133,7 +37,7 @@ def _encode(
     return encoded
 
 
-class Pair(NamedTuple):
+class EncodedPair(NamedTuple):
     """A sentence pair encoded."""
 
     source: list
@@ -141,10 +45,10 @@ class Pair(NamedTuple):
     points: list  # of its alignment
     weights: list  # of the sentence or of its target words
 
-    def cut(self, limit: int) -> Pair:
+    def cut(self, limit: int) -> EncodedPair:
         points = word_alignments.cut(self.points, len(self.source), len(self.target), limit)
         *weights, last = self.weights or [None]  # EOS's, or the sentence's
-        return Pair(
+        return EncodedPair(
             self.source[:limit],
             self.target[:limit],
             points,
@@ -222,7 +126,7 @@ class Encoding:
                 points = list(map(word_alignments.from_end, points, map(len, targets)))
         if self._beside.weighted:
             weights = self._weights(lines, targets)
-        kept = list(self._kept(map(Pair, sources, targets, points, weights)))
+        kept = list(self._kept(map(EncodedPair, sources, targets, points, weights)))
         if kept:
             self._write(*zip(*kept, strict=True))
 
@@ -238,7 +142,7 @@ class Encoding:
             found = [[*weights[-2::-1], weights[-1]] for weights in found]
         return [[files.factor * weight for weight in weights] for weights in found]
 
-    def _kept(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
+    def _kept(self, pairs: Iterable[EncodedPair]) -> Iterator[EncodedPair]:
         limit, skipped = self._max_length, self._skipped
         for pair in pairs:
             if not pair.source or not pair.target:

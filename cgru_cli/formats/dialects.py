@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import CgruError
 from ..parameters.parameter import Dialect, Parameter
 from ..parameters.structure import Encoder, Structure
-from .read_configuration import Settings
+from .model import ModelSettings
 
 DESCRIPTIONS = {
     Dialect.NEMATUS: "Nematus and DL4MT",
@@ -28,7 +28,7 @@ DESCRIPTIONS = {
 }
 
 
-def recognise(path: Path, stored: Mapping[str, np.ndarray], settings: Settings) -> Dialect:
+def recognise(path: Path, stored: Mapping[str, np.ndarray], settings: ModelSettings) -> Dialect:
     """The dialect that the arrays are written in.
 
     Raises CgruError where they are those of no model this package knows.
@@ -75,7 +75,7 @@ _UNCOMPUTABLE = (
 )  # fmt: skip
 
 
-def refuse_uncomputable(path: Path, stored: Mapping, settings: Settings) -> None:
+def refuse_uncomputable(path: Path, stored: Mapping, settings: ModelSettings) -> None:
     """Name what the file holds, where it is a model this package cannot compute.
 
     Raises CgruError.
@@ -92,7 +92,7 @@ def refuse_uncomputable(path: Path, stored: Mapping, settings: Settings) -> None
         raise CgruError(f"{path}: {settings.unsupported[0]} (says {settings.source}); not computed")
 
 
-def smoothed(stored: dict, settings: Settings, dialect: Dialect) -> dict:
+def smoothed(stored: dict, settings: ModelSettings, dialect: Dialect) -> dict:
     """Nematus-TF's translate swaps in the exponentially smoothed weights where there are any."""
     if dialect not in (Dialect.NEMATUS_TF, Dialect.NEMATUS_TF_01):
         return stored
@@ -101,7 +101,7 @@ def smoothed(stored: dict, settings: Settings, dialect: Dialect) -> dict:
     return raw | smooth if settings.values.get("exponential_smoothing") else raw
 
 
-def program(dialect: Dialect, settings: Settings) -> str:
+def program(dialect: Dialect, settings: ModelSettings) -> str:
     """The program whose conventions and defaults hold for a file of this dialect."""
     if dialect is Dialect.NEMATUS:
         return settings.program if settings.program in ("dl4mt", "nematus") else "nematus"
@@ -127,3 +127,6 @@ def convention(
     if dialect is Dialect.S2S and swapped and parameter.shape[0] == "C":
         array = np.concatenate(np.split(array, 2)[::-1])
     return array
+
+
+MARIAN_YAML = "special:model.yml"

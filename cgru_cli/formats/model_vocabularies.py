@@ -10,9 +10,9 @@ from pathlib import Path
 from ..errors import CgruError, warn
 from ..system.atomic_files import atomic_write
 from ..text.vocabulary import Vocabulary
-from .read_model import Model
+from .model import Model
+from .pickles import as_pickle
 from .vocabulary_files import marian_needs_rewrite, read_vocabulary, write_vocabulary
-from .write_configuration import as_pickle
 
 
 def find(model: Model, given: Sequence[str] = ()) -> list[Vocabulary]:

@@ -7,12 +7,13 @@ is lost on the way through cgru's own files.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..errors import CgruError
 from ..parameters.structure import Structure
-from .read_configuration import Settings
+from .model import Model, ModelSettings
 
 
 @dataclass
@@ -53,7 +54,7 @@ class Own:
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise CgruError(f"{source}: no structure of a model ({error})") from None
 
-    def complete(self, settings: Settings) -> None:
+    def complete(self, settings: ModelSettings) -> None:
         """Add how the model was meant to be decoded."""
         for name in ("beam_size", "normalize", "word_penalty"):
             if getattr(settings, name) is None and isinstance(
@@ -65,3 +66,28 @@ class Own:
 
 def _from_json(value: dict) -> np.ndarray:
     return np.array(value["data"], dtype=value["dtype"]).reshape(value["shape"])
+
+
+def own(model: Model, program: str) -> dict:
+    """What cgru adds to a Nematus configuration, under the key `cgru`.
+
+    program is the one whose conventions hold for the file.
+    """
+    settings = model.settings
+    added: dict[str, Any] = {"structure": model.structure.as_dict(), "program": program}
+    decoding = {
+        name: getattr(settings, name)
+        for name in ("beam_size", "normalize", "word_penalty", "right_left")
+        if getattr(settings, name) not in (None, False)
+    }
+    if decoding:
+        added["decoding"] = decoding
+    if model.inert:
+        added["inert"] = {
+            name: {"dtype": array.dtype.str, "shape": list(array.shape), "data": array.tolist()}
+            for name, array in model.inert.items()
+            if array.dtype.kind in "fiu"
+        }
+    if model.origin:
+        added["origin"] = model.origin
+    return added

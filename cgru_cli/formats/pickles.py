@@ -6,14 +6,15 @@ data. There is no call, import or attribute access in it to be misused.
 """
 
 import codecs
-import gzip
 import os
 import struct
-import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from ..errors import CgruError
+from ..system.structured_files import read_bytes
 
 MAX_BYTES = 1 << 30  # of a file, after decompression
 MAX_NESTING = 100  # containers within containers
@@ -80,34 +81,6 @@ def load(source: str | os.PathLike[str] | bytes, what: str) -> Any:
     except (LookupError, TypeError, ValueError, ArithmeticError, MemoryError, RecursionError):
         raise CgruError(f"{name}: not a pickle, or a damaged one") from None
     return value
-
-
-def read_bytes(path: str | os.PathLike[str], what: str, limit: int = MAX_BYTES) -> bytes:
-    """The content of a file, decompressed if it is gzipped (seen from its first bytes).
-
-    Raises CgruError when there is no such file, it is a folder or unreadable, its compression is
-    damaged, or it holds more than `limit` bytes.
-    """
-    try:
-        with open(path, "rb") as file:
-            if file.read(2) == b"\x1f\x8b":
-                file.seek(0)
-                with gzip.GzipFile(fileobj=file) as unpacked:
-                    data = unpacked.read(limit + 1)
-            else:
-                file.seek(0)
-                data = file.read(limit + 1)
-    except FileNotFoundError:
-        raise CgruError(f"{path}: {what} not found") from None
-    except IsADirectoryError:
-        raise CgruError(f"{path}: is a folder, not a file ({what} expected)") from None
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise CgruError(f"{path}: damaged or truncated gzip file") from None
-    except (OSError, ValueError) as error:
-        raise CgruError(f"{path}: cannot be read: {error}") from None
-    if len(data) > limit:
-        raise CgruError(f"{path}: more than {limit} bytes, too large for {what}")
-    return data
 
 
 def _check_extent(value: Any, known: dict[int, tuple[int, int]], depth: int) -> tuple[int, int]:
@@ -459,3 +432,31 @@ _REFUSED = {
         "\x98": "a buffer",
     }.items()
 }
+
+
+def as_pickle(value: Any) -> bytes:
+    """A protocol 0 pickle of plain values in which text is Python 2's `str`, in UTF-8.
+
+    Python 3's own pickles give Python 2 `unicode`, which DL4MT's byte strings do not equal.
+    """
+    return _pickled(value) + b"."
+
+
+def _pickled(value: Any) -> bytes:
+    if value is None:
+        return b"N"
+    if isinstance(value, bool):
+        return b"I01\n" if value else b"I00\n"
+    if isinstance(value, (int, np.integer)):
+        return b"I%d\n" % int(value)
+    if isinstance(value, (float, np.floating)):
+        return b"F%s\n" % repr(float(value)).encode()
+    if isinstance(value, (str, bytes)):
+        raw = value.encode() if isinstance(value, str) else value
+        return b"S" + repr(raw)[1:].encode() + b"\n"
+    if isinstance(value, (list, tuple)):
+        return b"(lp0\n" + b"".join(_pickled(item) + b"a" for item in value)
+    if isinstance(value, Mapping):
+        items = value.items()
+        return b"(dp0\n" + b"".join(_pickled(k) + _pickled(v) + b"s" for k, v in items)
+    raise TypeError(f"no pickle for {type(value).__name__}")

@@ -7,49 +7,12 @@ compares, and believes the arrays.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
 
 from ..errors import CgruError
 from ..parameters.structure import Activation, Bias, Dropout, Encoder, Type, Unit
-
-
-@dataclass
-class Settings:
-    """A configuration in neutral terms; what it does not say is absent.
-
-    structure holds only declared fields of `Structure`, by their names there, and two that are
-    judged against the arrays: normalized, rms.
-    """
-
-    source: str = ""  # the file that says so
-    program: str = ""  # dl4mt, nematus, nematus-tf, marian, or cgru
-    structure: dict = field(default_factory=dict)
-    vocabularies: list[str] = field(default_factory=list)  # sources (one a factor), then target
-    unsupported: list[str] = field(default_factory=list)  # what this package cannot compute
-    right_left: bool = False
-    beam_size: int | None = None
-    normalize: float | None = None
-    word_penalty: float | None = None
-    marian_type: str = ""
-    values: dict = field(default_factory=dict)  # as read, for writing it back
-
-    def update(self, other: Settings) -> None:
-        """Take what another file adds; what is known already stays."""
-        self.source = self.source or other.source
-        self.program = self.program or other.program
-        self.structure = other.structure | self.structure
-        self.vocabularies = self.vocabularies or other.vocabularies
-        self.unsupported += other.unsupported
-        self.right_left |= other.right_left
-        self.marian_type = self.marian_type or other.marian_type
-        for name in ("beam_size", "normalize", "word_penalty"):
-            if getattr(self, name) is None:
-                setattr(self, name, getattr(other, name))
-
+from .model import ModelSettings
 
 # Field of Structure: its keys in Nematus-TF, then in Nematus-Theano and DL4MT, oldest last.
 _NEMATUS_KEYS = {
@@ -77,14 +40,14 @@ _NEMATUS_KEYS = {
 }
 
 
-def from_nematus(values: Mapping, source: str) -> Settings:
+def from_nematus(values: Mapping, source: str) -> ModelSettings:
     """Read a Nematus JSON or DL4MT options, both as dicts.
 
     Raises CgruError where a value is of the wrong kind.
     """
     if not isinstance(values, Mapping):
         raise CgruError(f"{source}: a model's configuration is a set of names and values")
-    settings = Settings(source=source, values=dict(values))
+    settings = ModelSettings(source=source, values=dict(values))
     theano = "embedding_size" not in values and "target_embedding_size" not in values
     is_dl4mt = theano and "dropout_embedding" not in values and "model_version" not in values
     settings.program = "nematus-tf" if not theano else "nematus"
@@ -182,11 +145,11 @@ _MARIAN_CELLS = {
 }
 
 
-def from_marian(values: Mapping, source: str) -> Settings:
+def from_marian(values: Mapping, source: str) -> ModelSettings:
     """Read `special:model.yml`, a training `.yml`, `.decoder.yml` or `.amun.yml`."""
     if not isinstance(values, Mapping):
         raise CgruError(f"{source}: a Marian configuration is a set of names and values")
-    settings = Settings(source=source, program="marian", values=dict(values))
+    settings = ModelSettings(source=source, program="marian", values=dict(values))
     declared = settings.structure
 
     def take(name: str, key: str, kind=int) -> None:
@@ -253,35 +216,3 @@ def from_marian(values: Mapping, source: str) -> Settings:
                 ) from None
             setattr(settings, name, number)
     return settings
-
-
-def read_json(path: Path) -> dict:
-    """A JSON file that holds an object.
-
-    Raises CgruError naming the file, and the place of a mistake in it.
-    """
-    try:
-        values = json.loads(path.read_bytes())
-    except OSError as error:
-        raise CgruError(f"{path}: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
-        raise CgruError(f"{path}: not JSON ({error})") from None
-    if not isinstance(values, dict):
-        raise CgruError(f"{path}: a JSON object is expected")
-    return values
-
-
-def parse_yaml(content: bytes | str, source: str) -> dict:
-    """YAML by the safe loader.
-
-    Raises CgruError naming the source.
-    """
-    import yaml
-
-    try:
-        values = yaml.safe_load(content)
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
-        raise CgruError(f"{source}: not YAML ({str(error).splitlines()[0]})") from None
-    if not isinstance(values, dict):
-        raise CgruError(f"{source}: a set of names and values is expected")
-    return values

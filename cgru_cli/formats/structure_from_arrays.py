@@ -18,10 +18,10 @@ from ..errors import CgruError, warn
 from ..parameters.names import parameters
 from ..parameters.parameter import MARIAN, Dialect, Parameter
 from ..parameters.structure import Activation, Bias, Encoder, Normalization, Structure, Type, Unit
-from .read_configuration import Settings
+from .model import ModelSettings
 
 
-def layout_of(stored: Mapping[str, np.ndarray], settings: Settings, dialect: Dialect) -> dict:
+def layout_of(stored: Mapping[str, np.ndarray], settings: ModelSettings, dialect: Dialect) -> dict:
     """The fields of `Structure` that decide what its arrays are called.
 
     Where names and shapes cannot tell, the configuration does, or the program's default.
@@ -109,7 +109,7 @@ def structure_of(
     path: Path,
     arrays: Mapping[str, np.ndarray],
     found: Mapping[str, Parameter],
-    settings: Settings,
+    settings: ModelSettings,
     layout: dict,
     dialect: Dialect,
 ) -> Structure:
@@ -197,7 +197,7 @@ def _bias(
     path: Path,
     structure: Structure,
     found: Mapping[str, Parameter],
-    settings: Settings,
+    settings: ModelSettings,
     dialect: Dialect,
 ) -> Bias:
     """Theano's convention or Nematus-TF's own: the arrays tell where an encoder has transitions."""
@@ -223,7 +223,7 @@ def _bias(
     return declared
 
 
-def compare(structure: Structure, settings: Settings) -> None:
+def compare(structure: Structure, settings: ModelSettings) -> None:
     """Warn where the configuration says otherwise than the arrays; the arrays are believed.
 
     Raises CgruError where Nematus' own converter is known to have dropped arrays without a word.

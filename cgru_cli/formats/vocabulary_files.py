@@ -18,6 +18,7 @@ import sentencepiece
 import yaml
 
 from ..errors import CgruError
+from ..system import structured_files
 from ..system.atomic_files import atomic_write
 from ..text.vocabulary import EOS_NAMES, UNK_NAMES, Vocabulary, shown
 from . import pickles
@@ -42,7 +43,7 @@ def read_vocabulary(path: str | os.PathLike[str], limit: int | None = None) -> V
     Raises CgruError, in one line that names the file, when there is no file, it holds no
     vocabulary, two words share an id, or a word appears twice.
     """
-    data = pickles.read_bytes(path, "vocabulary")
+    data = structured_files.read_bytes(path, "vocabulary")
     name = os.fspath(path)
     if not data.strip():
         raise CgruError(f"{name}: the vocabulary is empty")

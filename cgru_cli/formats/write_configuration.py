@@ -14,7 +14,8 @@ import numpy as np
 
 from ..parameters.structure import Bias, Encoder, Normalization, Structure, Type, Unit
 from .capabilities import cannot_hold, is_deep
-from .read_model import MARIAN_YAML, Model
+from .dialects import MARIAN_YAML
+from .model import Model
 
 # Nematus-TF refuses a file that has both an option's old name and its new one.
 _OLD_NAMES = (
@@ -27,31 +28,6 @@ _OLD_NAMES = (
 )  # fmt: skip
 
 _NO_DATASETS = ["source", "target"]  # Nematus-TF reads no configuration without any
-
-
-def own(model: Model, program: str) -> dict:
-    """What cgru adds to a Nematus configuration, under the key `cgru`.
-
-    program is the one whose conventions hold for the file.
-    """
-    settings = model.settings
-    added: dict[str, Any] = {"structure": model.structure.as_dict(), "program": program}
-    decoding = {
-        name: getattr(settings, name)
-        for name in ("beam_size", "normalize", "word_penalty", "right_left")
-        if getattr(settings, name) not in (None, False)
-    }
-    if decoding:
-        added["decoding"] = decoding
-    if model.inert:
-        added["inert"] = {
-            name: {"dtype": array.dtype.str, "shape": list(array.shape), "data": array.tolist()}
-            for name, array in model.inert.items()
-            if array.dtype.kind in "fiu"
-        }
-    if model.origin:
-        added["origin"] = model.origin
-    return added
 
 
 def own_container(model: Model, dictionaries: Sequence[str]) -> dict:
@@ -292,31 +268,3 @@ def _plain(value: object) -> object:
     if isinstance(value, (np.integer, np.floating)):
         return value.item()
     raise TypeError(f"no JSON for {type(value).__name__}")
-
-
-def as_pickle(value: Any) -> bytes:
-    """A protocol 0 pickle of plain values in which text is Python 2's `str`, in UTF-8.
-
-    Python 3's own pickles give Python 2 `unicode`, which DL4MT's byte strings do not equal.
-    """
-    return _pickled(value) + b"."
-
-
-def _pickled(value: Any) -> bytes:
-    if value is None:
-        return b"N"
-    if isinstance(value, bool):
-        return b"I01\n" if value else b"I00\n"
-    if isinstance(value, (int, np.integer)):
-        return b"I%d\n" % int(value)
-    if isinstance(value, (float, np.floating)):
-        return b"F%s\n" % repr(float(value)).encode()
-    if isinstance(value, (str, bytes)):
-        raw = value.encode() if isinstance(value, str) else value
-        return b"S" + repr(raw)[1:].encode() + b"\n"
-    if isinstance(value, (list, tuple)):
-        return b"(lp0\n" + b"".join(_pickled(item) + b"a" for item in value)
-    if isinstance(value, Mapping):
-        items = value.items()
-        return b"(dp0\n" + b"".join(_pickled(k) + _pickled(v) + b"s" for k, v in items)
-    raise TypeError(f"no pickle for {type(value).__name__}")

@@ -17,10 +17,11 @@ from ..parameters.names import INERT
 from ..parameters.parameter import MARIAN, Dialect
 from ..system.atomic_files import all_or_nothing, atomic_write
 from ..text.vocabulary import Vocabulary
-from . import array_files, model_vocabularies, write_configuration
+from . import array_files, model_vocabularies, own_configuration, pickles, write_configuration
 from .capabilities import DIALECT, cannot_hold
-from .dialects import convention
-from .read_model import HDF5_ATTRIBUTE, MARIAN_YAML, PREPROCESSING, Model, checkpoint_prefix
+from .dialects import MARIAN_YAML, convention
+from .model import PREPROCESSING, Model
+from .read_model import HDF5_ATTRIBUTE, checkpoint_prefix
 
 # Files beside a model that are read as its configuration.
 _CONFIGURATION = (".json", ".pkl", ".decoder.yml", ".amun.yml", ".yml", ".progress.json")
@@ -111,9 +112,7 @@ def _configuration_files(model: Model, path: Path, to: str, names: list[str]) ->
         return Path(f"{path}{suffix}")
 
     if to == "dl4mt":
-        return {
-            beside(".pkl"): write_configuration.as_pickle(write_configuration.dl4mt(model, names))
-        }
+        return {beside(".pkl"): pickles.as_pickle(write_configuration.dl4mt(model, names))}
     if to.startswith("marian-"):
         return {beside(".decoder.yml"): write_configuration.marian_decoder(model, path.name, names)}
     if to == "h5":
@@ -124,7 +123,7 @@ def _configuration_files(model: Model, path: Path, to: str, names: list[str]) ->
         "nematus": write_configuration.nematus,
         "nematus-tf": write_configuration.nematus_tf,
     }[to]
-    values = make(model, names) | {"cgru": write_configuration.own(model, program)}
+    values = make(model, names) | {"cgru": own_configuration.own(model, program)}
     files = {beside(".json"): write_configuration.as_json(values)}
     if to == "nematus-tf":
         progress = write_configuration.nematus_tf_progress()
@@ -191,7 +190,7 @@ def _inert(model: Model, to: str) -> np.ndarray:
 def _write_hdf5(model: Model, path: Path, names: list[str]) -> None:
     arrays = {p.path: model.arrays[p.name] for p in model.parameters()}
     arrays |= {f"inert/{name}": array for name, array in model.inert.items()}
-    attribute = write_configuration.own(dataclasses.replace(model, inert={}), model.program)
+    attribute = own_configuration.own(dataclasses.replace(model, inert={}), model.program)
     attribute["configuration"] = write_configuration.own_container(model, names)
     array_files.write_hdf5(
         path, arrays, {HDF5_ATTRIBUTE: write_configuration.as_json(attribute).decode()}

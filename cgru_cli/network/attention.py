@@ -137,3 +137,24 @@ class AttentionLayer:
             Fixed(memory.mask),
             place and Fixed(place),
         )
+
+
+def attend(projected: tf.Tensor, query: tf.Tensor, v: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
+    """Alignment alpha_ij = softmax_i v_a^T tanh(W_a h_i + U_a s'_j) (eq. 7, 8).
+
+    projected: (B,S,A) W_a h_i + b_a; query: (B,K,A) U_a s'_j; v: (A,1); mask: (B,S), 1 at words.
+    Returns (B,K,S) float32, zero at padding.
+    """
+    # not x[:, None], whose gradient is copied into a tensor of zeros
+    hidden = tf.tanh(tf.expand_dims(projected, 1) + tf.expand_dims(query, 2))
+    shape = tf.shape(hidden)
+    energy = tf.reshape(tf.matmul(tf.reshape(hidden, [-1, hidden.shape[-1]]), v), shape[:3])
+    energy = tf.cast(energy, tf.float32)
+    weights = tf.exp(energy - tf.reduce_max(energy, axis=-1, keepdims=True)) * mask[:, None]
+    return weights / tf.reduce_sum(weights, axis=-1, keepdims=True)
+
+
+def mean_annotation(annotations: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
+    """Mean over the words of a sentence, EOS among them: (B,S,C), (B,S) -> (B,C)."""
+    total = tf.linalg.matvec(annotations, mask, transpose_a=True)
+    return total / tf.reduce_sum(mask, axis=1, keepdims=True)

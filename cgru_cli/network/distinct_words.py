@@ -11,7 +11,7 @@ def distinct(words: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     return once, tf.reshape(places, tf.shape(words))
 
 
-def spread(rows: tf.Tensor, places: tf.Tensor | None) -> tf.Tensor:
+def at_their_places(rows: tf.Tensor, places: tf.Tensor | None) -> tf.Tensor:
     """What was computed of distinct words (U,...), where the words stand (...,...).
 
     Without places the rows stand there already.

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from ..parameters.structure import Encoder
-from .distinct_words import distinct, spread
+from .distinct_words import at_their_places, distinct
 from .layers import Layers, Transition, transit
 from .products import Products
 from .scan import scan
-from .units import State, width_of_state
+from .units import UnitState, width_of_state
 
 
 class Encoded(NamedTuple):
@@ -20,7 +20,9 @@ class Encoded(NamedTuple):
     annotations: tf.Tensor | tuple  # (B,S,C): [forward ; backward], or one reader's
     mask: tf.Tensor  # (B,S): 1 at words and EOS
     embeddings: tf.Tensor | tuple  # (B,S,Es)
-    last: tuple[tuple[State, ...], ...]  # by level and reader: the state after the last word read
+    last: tuple[
+        tuple[UnitState, ...], ...
+    ]  # by level and reader: the state after the last word read
 
 
 class Readers(NamedTuple):
@@ -29,7 +31,10 @@ class Readers(NamedTuple):
     cells: list[list[Transition]]
 
     def step(
-        self, states: tuple[State, ...], inputs: tuple[tf.Tensor, ...], mask: tuple[tf.Tensor, ...]
+        self,
+        states: tuple[UnitState, ...],
+        inputs: tuple[tf.Tensor, ...],
+        mask: tuple[tf.Tensor, ...],
     ) -> tuple[tuple, tuple]:
         """By reader: states (B,D), inputs x W, masks (B,1), 1 at words.
 
@@ -79,7 +84,7 @@ class SourceEncoder:
         )
         if "source" in self.masks:  # whole words
             embedded *= tf.transpose(self.masks["source"])[..., None]
-        embeddings = spread(embedded, places)  # (S,B,Es)
+        embeddings = at_their_places(embedded, places)  # (S,B,Es)
         steps = tf.transpose(mask)[..., None]  # (S,B,1)
         states = [embeddings] * len(s.directions(1))
         last = []
@@ -107,7 +112,7 @@ class SourceEncoder:
         mask: tf.Tensor,
         differentiable: bool,
         places: tf.Tensor | None,
-    ) -> tuple[list[tf.Tensor], tuple[State, ...]]:
+    ) -> tuple[list[tf.Tensor], tuple[UnitState, ...]]:
         """A level over (S,B,N) inputs -> its (S,B,D) by source position, and its last states.
 
         With places (S,B), the inputs are those of distinct words (U,N).
@@ -122,7 +127,7 @@ class SourceEncoder:
             self.levels[level - 1], below, backward, strict=True
         ):
             (xW,) = product(x)
-            xW = spread(transitions[0].unit.sums.of_input(xW), places)
+            xW = at_their_places(transitions[0].unit.sums.of_input(xW), places)
             inputs.append(in_order(xW, reverse))
             cells.append(transitions)
         zeros = tf.zeros([tf.shape(mask)[1], self.structure.state])

@@ -9,9 +9,10 @@ import tensorflow as tf
 from ..parameters.names import parameters, target_table
 from ..parameters.structure import Normalization, Structure
 from . import normalization as eq
+from .normalization import NEMATUS_EPSILON
 
 
-class Weights:
+class FoldedWeights:
     """Parameters by their path in the model, with weight norm and old dropout folded in."""
 
     def __init__(self, structure: Structure, arrays: Mapping):
@@ -71,3 +72,8 @@ class Weights:
             bias = self[f"{path}_lnb"] if kind is Normalization.NEMATUS else None
             return eq.Norm(kind, self[f"{path}_lns"], bias)
         return None
+
+
+def weight_norm(W: tf.Tensor, scale: tf.Tensor) -> tf.Tensor:
+    """Columns of W divided by their norm and by the scale, as Nematus-Theano has it."""
+    return W / (tf.sqrt(tf.reduce_sum(W * W, axis=0, keepdims=True) + NEMATUS_EPSILON) * scale)

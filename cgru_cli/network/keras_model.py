@@ -13,7 +13,7 @@ from ..parameters.initialization import initial_arrays
 from ..parameters.names import parameters
 from ..parameters.structure import Structure
 from .forced_decoding import force_decode
-from .network import Network, State
+from .network import Network, SearchState
 
 keras.config.set_floatx("float32")  # a user's ~/.keras/keras.json may say otherwise
 
@@ -68,13 +68,13 @@ class RecurrentModel(keras.Model):
         """See `Network.encode`."""
         return self.network().encode(source, mask, search=search)
 
-    def start(self, memory: Any) -> State:
+    def start(self, memory: Any) -> SearchState:
         """See `Network.start`."""
         return self.network().start(memory)
 
     def step(
-        self, state: State, previous: tf.Tensor, memory: Any
-    ) -> tuple[tf.Tensor, State, tf.Tensor]:
+        self, state: SearchState, previous: tf.Tensor, memory: Any
+    ) -> tuple[tf.Tensor, SearchState, tf.Tensor]:
         """See `Network.step`."""
         return self.network().step(state, previous, memory)
 

@@ -12,11 +12,11 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from ..parameters.cell_names import context_arrays, input_arrays, state_arrays
-from ..parameters.structure import BiasPlace, Cell, Normalization, Structure, Unit
+from ..parameters.structure import BiasPlace, CellPlace, Normalization, Structure, Unit
 from . import normalization as eq
-from .folded_weights import Weights
+from .folded_weights import FoldedWeights
 from .products import Products
-from .units import GRU, LSTM, GRUBefore, Plain, Recurrent, State, Sums
+from .units import GRU, LSTM, GRUBefore, Plain, Recurrent, Sums, UnitState
 
 
 class Transition(NamedTuple):
@@ -25,13 +25,13 @@ class Transition(NamedTuple):
     of_state: Products
     unit: Recurrent
 
-    def step(self, state: State, x: tf.Tensor | None) -> State:
+    def step(self, state: UnitState, x: tf.Tensor | None) -> UnitState:
         """x: from `Sums.of_input`; None in a transition, whose bias alone may stand there."""
         (hU,) = self.of_state(state[0])
         return self.unit.step(state, hU, self.unit.sums.of_input(None) if x is None else x)
 
 
-def transit(cells: list[Transition], state: State, x: tf.Tensor | None) -> State:
+def transit(cells: list[Transition], state: UnitState, x: tf.Tensor | None) -> UnitState:
     """A cell and its transitions, each on the state the one before left; x enters the first."""
     for cell in cells:
         state, x = cell.step(state, x), None
@@ -71,7 +71,7 @@ class Layers:
         masks: Mapping[str, tf.Tensor],
     ):
         self.structure, self.dtype, self.masks = structure, dtype, masks
-        self.weights = Weights(structure, arrays)
+        self.weights = FoldedWeights(structure, arrays)
 
     def __getitem__(self, path: str) -> tf.Tensor:
         return self.weights[path]
@@ -95,15 +95,15 @@ class Layers:
             self.weights.norm(f"{path}/W", f"{path}/gamma"),
         )
 
-    def input(self, cell: Cell) -> Products:
+    def input(self, cell: CellPlace) -> Products:
         """What multiplies a cell's input."""
         return self.product(input_arrays(cell))
 
-    def transition(self, cell: Cell) -> Transition:
+    def transition(self, cell: CellPlace) -> Transition:
         """A cell with the product of its state."""
         return Transition(self.product(state_arrays(cell)), self.unit(cell))
 
-    def unit(self, cell: Cell) -> Recurrent:
+    def unit(self, cell: CellPlace) -> Recurrent:
         """The unit of a cell, with its biases and norms."""
         inputs = self._norms(cell, ("W", "Wx"), "gamma1")
         states = self._norms(cell, ("U", "Ux"), "gamma2")
@@ -124,12 +124,12 @@ class Layers:
             return GRU(sums)
         return LSTM(sums) if cell.unit is Unit.LSTM else Plain(sums, cell.unit)
 
-    def context_sums(self, cell: Cell) -> Sums:
+    def context_sums(self, cell: CellPlace) -> Sums:
         """What is added to the product of a context that enters a cell beside its input."""
         roots = [path.rpartition("/")[2] for path in context_arrays(cell)]
         return Sums(BiasPlace.NONE, None, self._norms(cell, roots, ""))
 
-    def _norms(self, cell: Cell, roots, gamma: str) -> tuple[eq.Norm, ...]:
+    def _norms(self, cell: CellPlace, roots, gamma: str) -> tuple[eq.Norm, ...]:
         found = [self.weights.norm(f"{cell.path}/{root}", f"{cell.path}/{gamma}") for root in roots]
         found = [norm for norm in found if norm]
         if self.structure.normalization is not Normalization.MARIAN or not found:

@@ -16,7 +16,7 @@ from ..parameters.cell_names import input_arrays
 from ..parameters.names import target_table
 from ..parameters.structure import Structure, Type
 from .attention import Place
-from .distinct_words import distinct, spread
+from .distinct_words import at_their_places, distinct
 from .encoder import Encoded, SourceEncoder
 from .ladder.cgru import ConditionalGRU
 from .ladder.encdec import EncoderDecoder
@@ -26,7 +26,7 @@ from .ladder.rnnsearch import RNNSearch
 from .ladder.seq2seq import SequenceToSequence
 from .layers import Layers
 from .readout import Readout
-from .scan import Cell
+from .scan import ScanCell
 
 
 class Rung(Protocol):
@@ -41,7 +41,7 @@ class Rung(Protocol):
     def start(self, memory: Any) -> States:
         """The states before the first word, a row a sentence."""
 
-    def cell(self, memory: Any, place: Place | None) -> Cell:
+    def cell(self, memory: Any, place: Place | None) -> ScanCell:
         """The recurrent cell: (states, x) -> (Recurrence, states); a row a sentence, or placed."""
 
 
@@ -54,7 +54,7 @@ RUNGS: dict[Type, type[Rung]] = {
 }
 
 
-class State(NamedTuple):
+class SearchState(NamedTuple):
     """The decoder's state in a search; R rows are hypotheses, each of one sentence."""
 
     cells: States  # by level: (R,D) float32 each, s_j first
@@ -110,15 +110,15 @@ class Network:
             source = source[..., None]
         return self.rung.memory(self.encoder(source, mask, differentiable), search)
 
-    def start(self, memory: Any) -> State:
+    def start(self, memory: Any) -> SearchState:
         """The decoder before its first word, one row a sentence."""
         cells = self.rung.start(memory)
         rows = tf.range(tf.shape(cells[0][0])[0])
-        return State(cells, rows, tf.zeros_like(rows))
+        return SearchState(cells, rows, tf.zeros_like(rows))
 
     def step(
-        self, state: State, previous: tf.Tensor, memory: Any
-    ) -> tuple[tf.Tensor, State, tf.Tensor | tuple]:
+        self, state: SearchState, previous: tf.Tensor, memory: Any
+    ) -> tuple[tf.Tensor, SearchState, tf.Tensor | tuple]:
         """One target word: logits (R,V), the new state, the alignment (R,S), or () without.
 
         previous: (R,) int32, the word before; -1 at the start, where its embedding is zeros.
@@ -146,4 +146,6 @@ class Network:
             known *= kept
         embedding = tf.gather(self.target_embedding, tf.maximum(words, 0)) * known[..., None]
         xW, readout = self.of_embedding(embedding)
-        return spread(self.first_sums.of_input(xW), places), spread(readout, places)
+        return at_their_places(self.first_sums.of_input(xW), places), at_their_places(
+            readout, places
+        )

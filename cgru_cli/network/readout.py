@@ -84,3 +84,26 @@ class Readout:
             return tf.nn.bias_add(logits, bias)
 
         return at_once(layer, t, matrix, self.output_bias)
+
+
+def activate(x: tf.Tensor, activation: Activation, slope: tf.Tensor | None = None) -> tf.Tensor:
+    """The readout's non-linearity: (..., R) -> (..., E); slope (E,) is PReLU's."""
+    if activation is Activation.TANH:
+        return tf.tanh(x)
+    if activation is Activation.LINEAR:
+        return x
+    if activation is Activation.MAXOUT:
+        pairs = tf.reshape(x, tf.concat([tf.shape(x)[:-1], [x.shape[-1] // 2, 2]], axis=0))
+        return tf.reduce_max(pairs, axis=-1)
+    positive = tf.nn.relu(x)
+    return positive if activation is Activation.RELU else positive + slope * (x - positive)
+
+
+def mix(pi_logits: tf.Tensor, logits: list[tf.Tensor]) -> tf.Tensor:
+    """Mixture of softmaxes (Yang et al. 2018): log sum_k pi_k softmax(logits_k).
+
+    pi_logits: (..., M); logits: M tensors (..., V). The result is normalised: its own log-softmax.
+    """
+    log_pi = tf.nn.log_softmax(pi_logits)
+    parts = [log_pi[..., k, None] + tf.nn.log_softmax(part) for k, part in enumerate(logits)]
+    return tf.reduce_logsumexp(tf.stack(parts), axis=0)

@@ -20,7 +20,7 @@ import tensorflow as tf
 from .products import Product
 
 
-class Cell(Protocol):
+class ScanCell(Protocol):
     """A nest (tuples, lists) of `Product`s, tensors and constants, with a step.
 
     Each product is taken once a step. Tensors are differentiated with, `Fixed` ones are not.
@@ -31,7 +31,7 @@ class Cell(Protocol):
 
 
 def scan(
-    cell: Cell,
+    cell: ScanCell,
     carry: Any,
     inputs: Any,
     fixed: Any = (),
@@ -73,7 +73,9 @@ def scan(
 class _Loop:
     """One scan: its cell taken apart into what is differentiated and what is not."""
 
-    def __init__(self, cell: Cell, carry: Any, inputs: Any, fixed: Any, length: tf.Tensor | None):
+    def __init__(
+        self, cell: ScanCell, carry: Any, inputs: Any, fixed: Any, length: tf.Tensor | None
+    ):
         self.cell, self.carry, self.inputs, self.fixed = cell, carry, inputs, fixed
         self.leaves = tf.nest.flatten(cell)
         self.products = [leaf for leaf in self.leaves if isinstance(leaf, Product)]
@@ -101,7 +103,7 @@ class _Loop:
         products = [Product(matrix) for matrix in matrices]
         return _Loop(self._cell(products, own), carry, inputs, self.fixed, self.length)
 
-    def _cell(self, products: Sequence[Product], tensors: Sequence[tf.Tensor]) -> Cell:
+    def _cell(self, products: Sequence[Product], tensors: Sequence[tf.Tensor]) -> ScanCell:
         """The cell with others in the place of its products and tensors."""
         products, tensors = iter(products), iter(tensors)
         leaves = [

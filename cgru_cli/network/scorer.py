@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
-from ..optimization.objective import word_costs
 from .forced_decoding import Words, unroll
 from .network import Network
+from .word_costs import word_costs
 
 
 class Scores(NamedTuple):
@@ -67,3 +68,25 @@ def score(
     words = Words.of(mask)
     logits = network.read_out(*unrolled.rows(words.index, words.places), words.sentence)
     return words.put_back(-word_costs(logits, words.taken(target)), mask), unrolled.alignment()
+
+
+class Members:
+    """Forced decoding of each model: a search keeps only the mean of their attention."""
+
+    def __init__(self, networks: Sequence[Network]):
+        self._scorers = [Scorer(network, with_alignment=True) for network in networks]
+
+    def __call__(
+        self, sources: Sequence[tuple[np.ndarray, np.ndarray]], words: Sequence[int]
+    ) -> list[Scores]:
+        """Scores of one line's T words, EOS among them if it is finished: (T,) and (T,S) each.
+
+        sources: ids (1,S,F) and mask (1,S), as each model reads the line.
+        """
+        target = np.array([words], np.int32)
+        mask = np.ones(target.shape, np.float32)
+        return [
+            Scores(scores.log_probs[0], None if scores.alignment is None else scores.alignment[0])
+            for scorer, source in zip(self._scorers, sources, strict=True)
+            for scores in [scorer(*source, target, mask)]
+        ]

@@ -14,7 +14,7 @@ from ..parameters.structure import BiasPlace, Normalization, Unit
 from .normalization import Norm, normalize
 from .products import Products
 
-State = tuple[tf.Tensor, ...]  # (R,D) each; the first is what others read
+UnitState = tuple[tf.Tensor, ...]  # (R,D) each; the first is what others read
 
 
 class Sums(NamedTuple):
@@ -58,7 +58,7 @@ class Recurrent(Protocol):
 
     sums: Sums
 
-    def step(self, state: State, hU: tf.Tensor, x: tf.Tensor | None) -> State:
+    def step(self, state: UnitState, hU: tf.Tensor, x: tf.Tensor | None) -> UnitState:
         """One step; hU: the state's product; x: from `Sums.of_input`, None without an input."""
 
 
@@ -72,7 +72,7 @@ class GRU(NamedTuple):
 
     sums: Sums
 
-    def step(self, state: State, hU: tf.Tensor, x: tf.Tensor | None) -> State:
+    def step(self, state: UnitState, hU: tf.Tensor, x: tf.Tensor | None) -> UnitState:
         """hU, x: (R,3D) [gates | proposal]."""
         (h,) = state
         parts = [2 * h.shape[-1], h.shape[-1]]
@@ -99,7 +99,7 @@ class GRUBefore(NamedTuple):
     proposal: Sums  # of (r * h) U
     of_reset: Products
 
-    def step(self, state: State, hU: tf.Tensor, x: tf.Tensor | None) -> State:
+    def step(self, state: UnitState, hU: tf.Tensor, x: tf.Tensor | None) -> UnitState:
         """hU: (R,2D), the gates' alone; x: (R,3D)."""
         (h,) = state
         gates = self.gates.of_state(hU)
@@ -121,7 +121,7 @@ class LSTM(NamedTuple):
 
     sums: Sums
 
-    def step(self, state: State, hU: tf.Tensor, x: tf.Tensor | None) -> State:
+    def step(self, state: UnitState, hU: tf.Tensor, x: tf.Tensor | None) -> UnitState:
         """hU, x: (R,4D)."""
         _, c = state
         y = self.sums.of_state(hU)
@@ -136,7 +136,7 @@ class Plain(NamedTuple):
     sums: Sums
     kind: Unit
 
-    def step(self, state: State, hU: tf.Tensor, x: tf.Tensor | None) -> State:
+    def step(self, state: UnitState, hU: tf.Tensor, x: tf.Tensor | None) -> UnitState:
         """hU, x: (R,D)."""
         y = self.sums.of_state(hU)
         y = y if x is None else y + x

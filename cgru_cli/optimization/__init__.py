@@ -1,1 +1,5 @@
-"""What is minimised, its gradient, and the update."""
+"""What is minimised, its gradient, and the update.
+
+`step` is the training step. `objective` is what it minimises, or `minimum_risk`; `optimizers` make
+the update, `replicas` share it among devices, and `gradient_norms` looks at it.
+"""

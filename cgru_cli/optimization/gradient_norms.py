@@ -18,8 +18,8 @@ from ..network.attention import Place
 from ..network.ladder.levels import Levels, Recurrence, States
 from ..network.layers import Transition, transit
 from ..network.network import Network, Rung
-from ..network.scan import Cell
-from ..network.units import State, Sums, width_of_state
+from ..network.scan import ScanCell
+from ..network.units import Sums, UnitState, width_of_state
 from ..parameters.structure import Structure, Unit
 from .objective import Examples
 from .step import TrainingStep, any_size
@@ -157,7 +157,7 @@ class NudgedNetwork(Network):
     ):
         super().__init__(structure, arrays, dtype, masks)
 
-        def of(place: str, unit: Unit) -> State:
+        def of(place: str, unit: Unit) -> UnitState:
             return tuple(nudges[f"{place}.{array}"] for array in ARRAYS[: width_of_state(unit)])
 
         s = structure
@@ -183,7 +183,7 @@ class _NudgedRung:
     def __init__(self, rung: Rung):
         self.memory, self.start, self._cell = rung.memory, rung.start, rung.cell
 
-    def cell(self, memory: Any, place: Place | None) -> Cell:
+    def cell(self, memory: Any, place: Place | None) -> ScanCell:
         return _NudgedCell(self._cell(memory, place))
 
 
@@ -203,7 +203,7 @@ class _NudgedLevels(NamedTuple):
     nudges: States
 
     def climb(
-        self, first: State, above: States, context: tf.Tensor | None = None
+        self, first: UnitState, above: States, context: tf.Tensor | None = None
     ) -> tuple[tf.Tensor, States]:
         nudge, *others = self.nudges
         new = [_moved(first, nudge)]
@@ -222,7 +222,7 @@ class _NudgedReader(NamedTuple):
     cells: list[Transition]
     unit: _Entrance
 
-    def step(self, state: State, x: tf.Tensor) -> State:
+    def step(self, state: UnitState, x: tf.Tensor) -> UnitState:
         width = state[0].shape[-1]
         word = x.shape[-1] - width * len(state)
         x, *nudge = tf.split(x, [word] + [width] * len(state), axis=-1)
@@ -232,18 +232,18 @@ class _NudgedReader(NamedTuple):
 class _Entrance:
     """What the encoder asks a cell's unit for: what it adds to the product of the input."""
 
-    def __init__(self, sums: Sums, nudge: State):
+    def __init__(self, sums: Sums, nudge: UnitState):
         self.sums, self._sums, self._nudge = self, sums, nudge
 
     def of_input(self, xW: tf.Tensor) -> tf.Tensor:
         return tf.concat([self._sums.of_input(xW), *self._nudge], axis=-1)
 
 
-def _nudged(cells: list[Transition], nudge: State) -> list[_NudgedReader]:
+def _nudged(cells: list[Transition], nudge: UnitState) -> list[_NudgedReader]:
     return [_NudgedReader(cells, _Entrance(cells[0].unit.sums, nudge))]
 
 
-def _moved(state: State, nudge: State) -> State:
+def _moved(state: UnitState, nudge: UnitState) -> UnitState:
     return tuple(array + by for array, by in zip(state, nudge, strict=True))
 
 

@@ -12,12 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..corpus.batches import Batch, padded
+from ..corpus.batches import Batch, grid_length
 from ..network.keras_model import RecurrentModel
-from ..search.ensemble import Decoder
+from ..parameters.structure import EOS_ID
+from ..search.ensemble import Ensemble
 from ..search.hypotheses import SearchBatch, SearchSettings
 from ..search.sampling import Sampling, sample
-from ..text.vocabulary import EOS_ID, Vocabulary
+from ..text.vocabulary import Vocabulary
 from .objective import Candidates, Examples
 
 Loss = Callable[[str, str], float]  # hypothesis, reference -> risk
@@ -54,7 +55,7 @@ class Sampler:
         join: Callable[[Sequence[str]], str],
     ):
         """join: words of the target's vocabulary -> text that is compared."""
-        self._decoder = Decoder([model], [1.0])
+        self._decoder = Ensemble([model], [1.0])
         self._target, self._how, self._seed, self._grid = target, how, seed, grid
         self._join, self._loss = join, loss(how.loss)
 
@@ -109,7 +110,7 @@ class Sampler:
         lists = lists[part]
         width = self._how.samples + 1
         longest = max(len(words) for each in lists for words in each.words)
-        longest = padded(longest) if self._grid else longest
+        longest = grid_length(longest) if self._grid else longest
         target = np.full((len(lists), width, longest), EOS_ID, np.int32)
         mask = np.zeros((len(lists), width, longest), np.float32)
         risk = np.zeros((len(lists), width), np.float32)

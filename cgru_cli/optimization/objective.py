@@ -6,13 +6,13 @@ Each gives the sum over a batch's sentences, so that batches can be added up.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import tensorflow as tf
 
 from ..network.forced_decoding import Unrolled, Words, unroll
 from ..network.network import Network
-from .guided_attention import Guide, attention_costs
+from ..network.word_costs import word_costs
 
 
 class Examples(NamedTuple):
@@ -118,42 +118,39 @@ def costs_of_words(network: Network, examples: Examples, label_smoothing: float)
     return OfWords(costs, sentence, weights, unrolled)
 
 
-def word_costs(
-    logits: tf.Tensor, words: tf.Tensor, label_smoothing: float = 0.0, *, compiled: bool = False
-) -> tf.Tensor:
-    """(1-e) * -log p_y + e * mean_v(-log p_v) of each row, in nats: (N,V), (N,) -> (N,).
+EPSILON = 1e-6  # Marian's
 
-    TensorFlow's own operation takes more than twice the time on CPUs, and label smoothing beside
-    it goes over the logits again; here the gradient is made of the forward pass's exponentials.
-    The logits' memory, the largest of an update, is used again for what follows; compiled: by XLA,
-    which sees to that, and lacks the operation that does it elsewhere.
+
+AttentionCost = Literal["ce", "mse", "mult"]
+
+
+class Guide(NamedTuple):
+    """How attention is guided."""
+
+    cost: AttentionCost = "ce"
+    weight: float = 0.1  # of a word's alignment cost, beside its own
+
+
+def attention_costs(alignment: tf.Tensor, shares: tf.Tensor, cost: AttentionCost) -> tf.Tensor:
+    """Cost of the attention at each target word, 0 at those that are aligned to nothing: (B,T).
+
+    alignment: (B,T,S), alpha_ij; shares: (B,T,S), A_ij, of one a word with alignments. With A_j the
+    words that target word j is aligned to,
+
+        ce    - sum_i A_ij log(alpha_ij + e)
+        mse   sum_i (alpha_ij - A_ij)^2 / 2
+        mult  - log(sum_{i in A_j} alpha_ij + e)
+
+    Marian's ce is the same but for EOS, which it always aligns to EOS, and for the divisor, to
+    which it adds the weighted number of points. Its mse (up to 1.9) takes 1 for each aligned word,
+    not a share, counts words without alignments too, and divides by all positions, padding among
+    them; its mult is the logarithm of one sum over the whole batch.
     """
-    rest = 1 - label_smoothing
-
-    @tf.custom_gradient
-    def costs(logits: tf.Tensor) -> tuple:
-        top = tf.reduce_max(logits, axis=-1, keepdims=True)
-        of_words = tf.gather(logits, words, batch_dims=1)[:, None]
-        wanted = rest * (of_words - top)
-        if label_smoothing:
-            wanted += label_smoothing * (tf.reduce_mean(logits, axis=-1, keepdims=True) - top)
-        with tf.control_dependencies([wanted]):  # so that the exponentials take the logits' place
-            exponentials = tf.exp(logits - top)
-        total = tf.reduce_sum(exponentials, axis=-1, keepdims=True)
-        cost = tf.math.log(total) - wanted
-
-        def gradient(d_cost: tf.Tensor) -> tf.Tensor:
-            """softmax - (1-e) * one-hot - e / V."""
-            d_logits = exponentials * (d_cost[:, None] / total)
-            if label_smoothing:
-                d_logits -= (label_smoothing / logits.shape[-1]) * d_cost[:, None]
-            places = tf.stack([tf.range(tf.size(words)), words], axis=1)
-            if compiled:
-                return tf.tensor_scatter_nd_sub(d_logits, places, rest * d_cost)
-            return tf.raw_ops.ScatterNdNonAliasingAdd(
-                input=d_logits, indices=places, updates=-rest * d_cost
-            )
-
-        return tf.squeeze(cost, 1), gradient
-
-    return costs(logits)
+    if cost == "ce":
+        return -tf.reduce_sum(shares * tf.math.log(alignment + EPSILON), axis=-1)
+    if cost == "mse":
+        aligned = tf.reduce_sum(shares, axis=-1)  # 1 or 0
+        return aligned * tf.reduce_sum(tf.square(alignment - shares), axis=-1) / 2
+    aligned = tf.cast(shares > 0, tf.float32)
+    mass = tf.reduce_sum(aligned * alignment, axis=-1)
+    return -tf.math.log(mass + EPSILON) * tf.reduce_max(aligned, axis=-1)

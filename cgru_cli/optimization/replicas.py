@@ -19,7 +19,7 @@ import numpy as np
 import tensorflow as tf
 
 from ..errors import CgruError
-from ..system.cluster import Workers
+from ..system.cluster import Cluster
 
 _LEAVING = 1.0  # seconds
 _SENT_AT_ONCE = 32 << 20  # bytes of gradients
@@ -31,7 +31,7 @@ class Replicas:
     """All devices of a training; without a strategy, the one that TensorFlow computes on."""
 
     def __init__(
-        self, strategy: tf.distribute.Strategy | None = None, workers: Workers | None = None
+        self, strategy: tf.distribute.Strategy | None = None, workers: Cluster | None = None
     ):
         self._strategy = strategy or tf.distribute.get_strategy()
         self._workers = workers
@@ -42,7 +42,7 @@ class Replicas:
         self._sum: Callable | None = None
 
     @classmethod
-    def join(cls, workers: Workers | None) -> Self:
+    def join(cls, workers: Cluster | None) -> Self:
         """Those of all workers, or of this machine: all GPUs, or CPUs, that TensorFlow has.
 
         Raises CgruError where workers do not find each other.

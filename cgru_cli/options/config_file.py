@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..errors import CgruError
-from ..formats.read_configuration import parse_yaml
+from ..system.structured_files import parse_yaml
 from .flags import Flag, statements
 
 _NOT_IN_FILES = ("config", "dump_config")

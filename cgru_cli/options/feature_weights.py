@@ -137,3 +137,18 @@ def _is_number(value: Any) -> bool:
 
 def _have(names: Sequence[str]) -> str:
     return f"the list's features are {', '.join(names)}"
+
+
+def weights_of(
+    given: Sequence[float | str], models: Sequence[str], sums: bool
+) -> tuple[float, ...]:
+    """The weights of an ensemble of these models: as given, else 1 each, or their mean's.
+
+    Raises UsageError for another number of them, or where all are zero; CgruError for a bad file.
+    """
+    if not given:
+        return (1.0 if sums else 1.0 / len(models),) * len(models)
+    weights = of_models(given, models)
+    if not any(weights):
+        raise UsageError("--weights: all are zero")
+    return weights

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .feature_weights import EQUAL
-from .flags import FilterOptions, option
+from .flags import option
+from .line_filter import FilterOptions
 
 METRICS = ("bleu", "chrf", "chrf++", "ter")
 SUMMARIES = ("ce-sum", "ce-mean", "ce-mean-words", "perplexity")

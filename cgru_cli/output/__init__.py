@@ -1,1 +1,5 @@
-"""Hypotheses as text and as pictures."""
+"""Hypotheses as text and as pictures.
+
+`hypothesis` is what a search or a scorer gives; `layout` prints it as each program does, with its
+`numbers`; `heatmap` draws its attention.
+"""

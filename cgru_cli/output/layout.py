@@ -10,11 +10,13 @@ import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
 from ..errors import UsageError
+from .hypothesis import Hypothesis
+from .numbers import C_FLOAT, amun_float, c_float, float32, numpy_float32, python2_float
 
 Program = Literal["cgru", "nematus", "nematus-tf", "dl4mt", "marian", "amun"]
 AlignmentFormat = Literal["marian", "amun", "nematus", "json"]
@@ -26,24 +28,6 @@ _DEFAULT_FORMAT: dict[Program, AlignmentFormat] = {
     "nematus-tf": "nematus",  # it writes none itself; its users know its predecessor's
 }
 
-
-class Hypothesis(NamedTuple):
-    """One translation of one line, in the order in which it was decoded.
-
-    T counts the words without EOS, S those of the source without EOS. What has a row for EOS has
-    it only if the hypothesis is finished: one cut by the length limit has T rows.
-    """
-
-    tokens: Sequence[str]  # [T] target words, never EOS
-    finished: bool  # whether it ended by EOS
-    score: float  # nats, negative: weighted sum of log-probabilities incl. EOS
-    total: float  # score after length normalisation and word penalty
-    word_scores: Sequence[float] = ()  # [T + 1] nats: each word's share of the score
-    model_scores: Sequence[float] = ()  # [models] nats: unweighted sums (Marian's F0, F1, ..)
-    alignment: np.ndarray | None = None  # float32: [T + 1, S + 1] attention over source incl. EOS
-
-
-_C_FLOAT = "{:g}".format  # of a float32 as a Python float
 
 # What fills Nematus-TF's n-best lists up where fewer hypotheses than the beam were finished.
 _PADDING = Hypothesis(tokens=(), finished=True, score=-1e7, total=-1e7)
@@ -180,16 +164,16 @@ class Layout:
             return line + numpy_float32(hypothesis.total)
         if self.program == "dl4mt":
             # DL4MT itself prints no lists; these are gen_sample's values as Python writes them.
-            line += repr(_float32(cost_of(hypothesis.score)))
+            line += repr(float32(cost_of(hypothesis.score)))
             return f"{line} ||| {cost_of(hypothesis.total)!r}" if self.normalize else line
-        write = _amun_float if self.program == "amun" else c_float
+        write = amun_float if self.program == "amun" else c_float
         scores = hypothesis.model_scores or (hypothesis.score,)
         features = " ".join(f"F{i}= {write(score)}" for i, score in enumerate(scores))
         return f"{line}{features} ||| {write(hypothesis.total)}"
 
     def _nematus_cost(self, hypothesis: Hypothesis) -> float:
         cost = cost_of(hypothesis.total)
-        return cost if self.normalize else _float32(cost)
+        return cost if self.normalize else float32(cost)
 
     def _text(self, hypothesis: Hypothesis) -> str:
         text = self.join(hypothesis.tokens)
@@ -206,7 +190,7 @@ class Layout:
             if self.program == "amun":  # which writes every space in front of a pair
                 fields = fields.rstrip(" ")
         if self.word_scores and self.program != "nematus":
-            scores = "".join(f" {_float32(score):.5f}" for score in hypothesis.word_scores)
+            scores = "".join(f" {float32(score):.5f}" for score in hypothesis.word_scores)
             fields += f" ||| WordScores={scores}"
         return fields
 
@@ -217,7 +201,7 @@ class Layout:
             # amun leaves the last row out: EOS's, and also a cut hypothesis's last word.
             weights = weights[:-1]
         if self.alignment == "soft":
-            return " ".join(",".join(map(_C_FLOAT, row)) for row in weights.tolist())
+            return " ".join(",".join(map(C_FLOAT, row)) for row in weights.tolist())
         if not weights.size:
             return ""
         if self.alignment in ("hard", 1):
@@ -244,10 +228,10 @@ class Layout:
             target = self._text(hypothesis)
             cost = c_float(cost_of(hypothesis.score) / max(1, len(weights)))
             length = len(weights)
-            rows = [" ".join(map(_C_FLOAT, row)) for row in weights.tolist()]
+            rows = [" ".join(map(C_FLOAT, row)) for row in weights.tolist()]
         else:
             target = " ".join(hypothesis.tokens)
-            cost = _python2_float(self._nematus_cost(hypothesis))
+            cost = python2_float(self._nematus_cost(hypothesis))
             length = len(hypothesis.tokens) + 1  # also of a hypothesis without EOS
             rows = [" ".join(map(numpy_float32, row)) for row in weights]
         sizes = f"{len(source) + 1} {length}"
@@ -295,8 +279,8 @@ def _weights(hypothesis: Hypothesis) -> np.ndarray:
 
 
 def _probabilities(hypothesis: Hypothesis) -> str:
-    probabilities = (_float32(math.exp(score)) for score in hypothesis.word_scores)
-    return " ".join(map(_python2_float, probabilities))
+    probabilities = (float32(math.exp(score)) for score in hypothesis.word_scores)
+    return " ".join(map(python2_float, probabilities))
 
 
 def cost_of(score: float) -> float:
@@ -304,30 +288,17 @@ def cost_of(score: float) -> float:
     return 0.0 - float(score)  # not -score, which makes -0.0 of 0.0
 
 
-def _float32(value: float) -> float:
-    return float(np.float32(value))
-
-
-def c_float(value: float) -> str:
-    """As C++'s ostream writes a float: 6 significant digits."""
-    return _C_FLOAT(_float32(value))
-
-
-def _amun_float(value: float) -> str:
-    """As amun writes its scores: 3 decimals."""
-    return f"{_float32(value):.3f}"
-
-
-def numpy_float32(value: float) -> str:
-    """As NumPy 1 writes a float32: the fewest digits that give it back, exponents from 1e16 on."""
-    return repr(float(str(np.float32(value))))  # NumPy 2's own str begins exponents earlier
-
-
-def _python2_float(value: float) -> str:
-    """As Python 2 formats a float: 12 significant digits, and `.0` where none is a decimal."""
-    text = f"{value:.12g}"
-    return f"{text}.0" if text.lstrip("-").isdigit() else text
-
-
 def _listed(choices: object) -> str:
     return ", ".join(get_args(choices))
+
+
+def alignment_of(asked: str | None) -> str | float | None:
+    """What --alignment means. Raises UsageError for what it cannot."""
+    if asked in (None, "hard", "soft"):
+        return asked
+    try:
+        return float(asked)
+    except ValueError:
+        raise UsageError(
+            f"--alignment {asked}: hard, soft or a number from 0 to 1 is expected"
+        ) from None

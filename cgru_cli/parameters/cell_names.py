@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from .parameter import Dialect, Parameter, norm_rows, tf_norm
-from .structure import BiasPlace, Cell, Encoder, Normalization, Structure, Type, Unit
+from .structure import BiasPlace, CellPlace, Encoder, Normalization, Structure, Type, Unit
 
 
 class _Root(NamedTuple):
@@ -58,23 +58,23 @@ _CONTEXT = {"W": ("Wc", "C"), "Wx": ("Wcx", "C")}
 _GAMMA_WIDTH = {Unit.LSTM: "4D", Unit.RELU: "D"}
 
 
-def input_arrays(cell: Cell) -> tuple[str, ...]:
+def input_arrays(cell: CellPlace) -> tuple[str, ...]:
     """Paths of the matrices of a cell's input."""
     return tuple(f"{cell.path}/{root}" for root in _ROOTS[cell.unit].input)
 
 
-def state_arrays(cell: Cell) -> tuple[str, ...]:
+def state_arrays(cell: CellPlace) -> tuple[str, ...]:
     """Paths of the matrices that multiply the whole state; r * h is multiplied on its own."""
     roots = list(_ROOTS[cell.unit].recurrent)
     return tuple(f"{cell.path}/{r}" for r in roots[: 1 if cell.unit is Unit.GRU_BEFORE else None])
 
 
-def context_arrays(cell: Cell) -> tuple[str, ...]:
+def context_arrays(cell: CellPlace) -> tuple[str, ...]:
     """Paths of the matrices of a context that enters a cell beside its input."""
     return tuple(f"{cell.path}/{_CONTEXT[root][0]}" for root in _ROOTS[cell.unit].input)
 
 
-def cell_rows(s: Structure, cell: Cell) -> Iterator[Parameter]:
+def cell_rows(s: Structure, cell: CellPlace) -> Iterator[Parameter]:
     """A cell's arrays: recurrent, of the input (first cell only), biases, normalisation."""
     unit = _ROOTS[cell.unit]
     prime = "'" if s.type is Type.CGRU and cell[:4] == ("decoder", "", 1, 0) else ""
@@ -112,7 +112,7 @@ def cell_rows(s: Structure, cell: Cell) -> Iterator[Parameter]:
 
 def _of_cell(
     s: Structure,
-    cell: Cell,
+    cell: CellPlace,
     root: str,
     kind: _Root,
     shape: tuple[str, ...],
@@ -126,7 +126,9 @@ def _of_cell(
     )
 
 
-def _cell_names(s: Structure, cell: Cell, root: str, suffix: str, tf: str) -> dict[Dialect, str]:
+def _cell_names(
+    s: Structure, cell: CellPlace, root: str, suffix: str, tf: str
+) -> dict[Dialect, str]:
     """What each dialect calls the array `root` of a cell; suffix is that of a norm's array.
 
     tf is what Nematus-TF calls it inside the cell, "" where it has no such array.
@@ -175,7 +177,7 @@ def _cell_names(s: Structure, cell: Cell, root: str, suffix: str, tf: str) -> di
     return names
 
 
-def _gamma_names(s: Structure, cell: Cell, gamma: str) -> dict[Dialect, str]:
+def _gamma_names(s: Structure, cell: CellPlace, gamma: str) -> dict[Dialect, str]:
     """Marian's gains; the name of our own extends amun's to cells that amun does not have."""
     shallow = cell.level == 1 and cell.transition == 0
     if cell.part == "encoder":
@@ -196,7 +198,7 @@ def _gamma_names(s: Structure, cell: Cell, gamma: str) -> dict[Dialect, str]:
     return names
 
 
-def _stack(s: Structure, cell: Cell) -> str:
+def _stack(s: Structure, cell: CellPlace) -> str:
     """Which stack a cell of an alternating encoder belongs to.
 
     Theano names cells by the direction they read in; Nematus-TF and Marian by the stack, whose
@@ -207,7 +209,7 @@ def _stack(s: Structure, cell: Cell) -> str:
     return other[cell.direction] if odd else cell.direction
 
 
-def _s2s_cell(s: Structure, cell: Cell) -> str:
+def _s2s_cell(s: Structure, cell: CellPlace) -> str:
     if cell.part == "encoder" and s.encoder is Encoder.BI_UNIDIRECTIONAL and cell.level > 1:
         return f"encoder_l{cell.level}_cell{cell.transition + 1}"
     if cell.part == "encoder":

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from .structure import Cell, Normalization, Structure
+from .structure import CellPlace, Normalization, Structure
 
 
 class Dialect(StrEnum):
@@ -40,7 +40,7 @@ class Parameter:
     initializer: str
     names: Mapping[Dialect, str]
     transposed: Mapping[Dialect, str] = field(default_factory=dict)
-    cell: Cell | None = None
+    cell: CellPlace | None = None
     feature: str = ""
 
     @property
@@ -79,7 +79,7 @@ def norm_rows(
     symbol: str,
     path: str,
     width: str,
-    cell: Cell | None = None,
+    cell: CellPlace | None = None,
 ) -> Iterator[Parameter]:
     """Gain and bias of one product's normalisation; names(suffix) gives each dialect's name."""
 

@@ -105,7 +105,7 @@ class BiasPlace(StrEnum):
     NONE = "none"  # Nematus-TF's own encoder transitions have no bias at all
 
 
-class Cell(NamedTuple):
+class CellPlace(NamedTuple):
     """One recurrent unit of the network.
 
     level counts from 1, transition from 0; direction is "forward" or "backward" in the encoder
@@ -203,14 +203,14 @@ class Structure:
             sizes[f"Es{factor}"] = width
         return sizes
 
-    def encoder_cells(self, direction: str, level: int) -> list[Cell]:
+    def encoder_cells(self, direction: str, level: int) -> list[CellPlace]:
         """The first cell of an encoder level and its transitions, in order of computation."""
         below = len(self.directions(level - 1)) if level > 1 else 0
         joined = self.encoder is Encoder.BI_UNIDIRECTIONAL and below > 1  # [forward ; backward]
         read = "Es" if level == 1 else ("2D" if joined else "D")
         transition_bias = BiasPlace.NONE if self.bias is Bias.NEMATUS_TF else BiasPlace.AFTER
         return [
-            Cell(
+            CellPlace(
                 "encoder",
                 direction,
                 level,
@@ -222,7 +222,7 @@ class Structure:
             for transition in range(self.encoder_transition)
         ]
 
-    def base_cells(self) -> list[Cell]:
+    def base_cells(self) -> list[CellPlace]:
         """The decoder's first level: of the conditional cell, the second stands behind attention.
 
         Elsewhere the first reads the context too, where there is one.
@@ -231,7 +231,7 @@ class Structure:
         beside = "C" if self.type.has_context and not conditional else None
         inputs = {0: "E"} | ({1: "C"} if conditional else {})
         return [
-            Cell(
+            CellPlace(
                 "decoder",
                 "",
                 1,
@@ -244,11 +244,11 @@ class Structure:
             for transition in range(self.decoder_base_transition)
         ]
 
-    def high_cells(self, level: int) -> list[Cell]:
+    def high_cells(self, level: int) -> list[CellPlace]:
         """The cells of decoder level 2 or above."""
         native = self.bias is Bias.NEMATUS_TF
         return [
-            Cell(
+            CellPlace(
                 "decoder",
                 "",
                 level,
@@ -297,3 +297,6 @@ _ENUMERATIONS = {
     "encoder_unit": Unit,
     "decoder_unit": Unit,
 }
+
+
+EOS_ID = 0  # ends each sentence, and pads

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from ..errors import CgruError
 from ..text.pipeline import Preprocessing
 from . import raw_text
-from .pair_filters import Cleaning, digest
+from .duplicates import digest
+from .pair_filters import Cleaning
 
 Numbered = tuple[str, int, list]  # file, number of the first line, lines
 

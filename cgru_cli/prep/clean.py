@@ -13,10 +13,11 @@ from typing import Any
 from ..errors import CgruError, warn
 from ..options.prep import PrepOptions
 from ..system.atomic_files import atomic_write
-from ..system.process_pool import Workers
+from ..system.process_pool import ProcessPool
 from ..text.pipeline import Preprocessing
 from . import chunk_work, raw_text
-from .pair_filters import Cleaning, Duplicates, is_set, summary
+from .duplicates import Duplicates
+from .pair_filters import Cleaning, is_set, summary
 
 _ENDINGS = ("src", "trg")
 
@@ -25,7 +26,7 @@ def clean(
     options: PrepOptions,
     pipeline: Preprocessing,
     work: Path,
-    workers: Workers,
+    workers: ProcessPool,
     say: Callable[[str], None],
 ) -> dict[str, Any]:
     """Write `words.src`, `words.trg`, the pairs that stay, and `sample.src`, `sample.trg` of them.

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CgruError
-from ..system.atomic_files import atomic_write
+from ..system.structured_files import write_json
 from .raw_text import sha256
 
 VERSION = 1
@@ -281,9 +281,3 @@ def _shown(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         return "set" if value else "not set"
     return str(value)
-
-
-def write_json(path: Path, values: Any) -> None:
-    """Write JSON, whole or not at all."""
-    with atomic_write(path) as file:
-        file.write(json.dumps(values, ensure_ascii=False, indent=1).encode("utf-8") + b"\n")

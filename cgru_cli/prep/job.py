@@ -6,7 +6,6 @@ import base64
 import dataclasses
 import json
 import platform
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from importlib import metadata
@@ -18,14 +17,16 @@ from ..errors import CgruError, UsageError
 from ..formats.vocabulary_files import write_vocabulary
 from ..options.prep import PrepOptions
 from ..system.atomic_files import atomic_write
-from ..system.process_pool import Workers, processors
+from ..system.process_pool import ProcessPool, processors
+from ..system.structured_files import write_json
+from ..system.terminal import tell
 from ..text import pipeline
 from ..text.moses import CaseModel
 from ..text.pipeline import SIDES, Preprocessing
 from ..text.subwords import check_codes, learn_codes, learn_pieces
 from ..text.vocabulary import Vocabulary
 from . import apply, chunk_work, clean, raw_text
-from .folder import Folder, write_json, writes
+from .folder import Folder, writes
 from .request import inputs_of, resolved, settings_of
 from .word_counts import WordCounts
 
@@ -45,7 +46,10 @@ def run(folder: str | None, options: PrepOptions) -> None:
     if not folder:
         raise UsageError("name the folder to write: cgru prep OUT -s FILE... -t FILE...")
     options = resolved(options)
-    say = _silent if options.quiet else _say
+
+    def say(message: str) -> None:
+        tell(f"prep: {message}", options.quiet)
+
     inputs = inputs_of(options)
     for entry in inputs:
         if writes(folder, entry["path"]):
@@ -55,18 +59,8 @@ def run(folder: str | None, options: PrepOptions) -> None:
         if not options.force and place.is_complete(request):
             say(f"{folder}: up to date, nothing to do")
             return
-        with Workers(options.jobs or processors()) as workers:
+        with ProcessPool(options.jobs or processors()) as workers:
             _Job(place, options, request, workers, say).run()
-
-
-def _say(message: str) -> None:
-    if sys.stderr is not None:
-        sys.stderr.write(f"cgru: prep: {message}\n")
-        sys.stderr.flush()
-
-
-def _silent(_message: str) -> None:
-    pass
 
 
 def _result_options(options: PrepOptions) -> dict[str, Any]:
@@ -94,7 +88,7 @@ class _Job:
         place: Folder,
         options: PrepOptions,
         request: dict[str, Any],
-        workers: Workers,
+        workers: ProcessPool,
         say: Callable[[str], None],
     ):
         self.place, self.options, self.request, self.say = place, options, request, say

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import UsageError
 from ..options.prep import PrepOptions
-from ..text.pipeline import Settings
+from ..text.pipeline import PipelineSettings
 from . import raw_text
 
 _AT_LEAST = {
@@ -90,9 +90,9 @@ def _check(options: PrepOptions) -> None:
         raise UsageError(f"--character-coverage {options.character_coverage}: above 0, at most 1")
 
 
-def settings_of(options: PrepOptions) -> Settings:
+def settings_of(options: PrepOptions) -> PipelineSettings:
     """The pipeline of resolved options."""
-    return Settings(
+    return PipelineSettings(
         languages=(options.source_lang or "", options.target_lang or ""),
         unicode=options.unicode,
         normalize_punctuation=options.normalize_punctuation,

@@ -11,19 +11,20 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..errors import UsageError
-from ..formats.loaded_model import SourceReader, check_attention, check_ensemble, preprocessing_of
+from ..formats.loaded_model import LoadedModel, check_attention, check_ensemble, preprocessing_of
+from ..options.feature_weights import weights_of
 from ..options.programs import PROGRAMS
 from ..options.score import ScoreOptions
 from ..output.heatmap.heatmaps import Heatmaps
-from ..output.layout import Layout
+from ..output.layout import Layout, alignment_of
 from ..system import tensorflow_start
 from ..system.lines import LineWriter
-from ..system.terminal import Counter
+from ..system.terminal import ProgressCounter
 from ..system.windows import InOrder, batches
-from ..translate.plan import alignment_of, weights_of
 from . import metric
 from .layout import ScoreLayout
-from .pair_scorer import ModelScorer, Scoring
+from .model_scorer import ModelScorer
+from .pair_scorer import PairScorer
 from .pairs import Pairs
 from .request import check, files_of, pairs_of
 from .tune import Ranking
@@ -41,7 +42,7 @@ def run(options: ScoreOptions) -> None:
         metric.run(options)
         return
     check(options)
-    readers = [SourceReader.of(path, options.vocabularies) for path in options.model]
+    readers = [LoadedModel.of(path, options.vocabularies) for path in options.model]
     one_side = bool(readers) and not any(r.model.structure.type.reads_source for r in readers)
     with pairs_of(options, one_side=one_side) as pairs:
         ranking = Ranking.asked(options)
@@ -57,7 +58,7 @@ def run(options: ScoreOptions) -> None:
 
 def _with_models(
     pairs: Pairs,
-    readers: Sequence[SourceReader],
+    readers: Sequence[LoadedModel],
     ranking: Ranking | None,
     options: ScoreOptions,
 ) -> None:
@@ -80,14 +81,14 @@ def _with_models(
     models = _scorers(readers, options)
     backward = None
     if options.dual:
-        (backward,) = _scorers([SourceReader.of(options.dual, options.vocabularies[::-1])], options)
+        (backward,) = _scorers([LoadedModel.of(options.dual, options.vocabularies[::-1])], options)
     every = [*models, *filter(None, [backward])]
     starting.finish(options.device, options.cpu_threads)
     for model in every:
         model.begin(with_alignment=with_alignment)
     with heatmaps, LineWriter(options.output) as writer:
         output = ranking.to(writer) if ranking else writer
-        scoring = Scoring(models, weights, layout, options, backward)
+        scoring = PairScorer(models, weights, layout, options, backward)
         try:
             _score(pairs, output, scoring, heatmaps, options)
         finally:
@@ -97,14 +98,14 @@ def _with_models(
             output.close(pairs.sentences())
 
 
-def _scorers(readers: Sequence[SourceReader], options: ScoreOptions) -> list[ModelScorer]:
+def _scorers(readers: Sequence[LoadedModel], options: ScoreOptions) -> list[ModelScorer]:
     """Models that read the same text."""
     asked = {"--no-spm-encode": options.no_spm_encode}
     preprocessing = None if options.no_preprocess else preprocessing_of(readers, asked)
     return [ModelScorer(reader, preprocessing, options) for reader in readers]
 
 
-def _layout(options: ScoreOptions, readers: Sequence[SourceReader], columns: int) -> ScoreLayout:
+def _layout(options: ScoreOptions, readers: Sequence[LoadedModel], columns: int) -> ScoreLayout:
     alignment = alignment_of(options.alignment)
     if alignment is None and options.alignment_format:
         alignment = "soft"
@@ -130,13 +131,13 @@ def _layout(options: ScoreOptions, readers: Sequence[SourceReader], columns: int
 def _score(
     pairs: Pairs,
     writer: Writer,
-    scoring: Scoring,
+    scoring: PairScorer,
     heatmaps: Heatmaps,
     options: ScoreOptions,
 ) -> None:
     """All pairs, in windows."""
     in_order = InOrder()
-    progress = Counter("pairs", options.quiet)
+    progress = ProgressCounter("pairs", options.quiet)
     start = 0
     for window in pairs.windows(options.mini_batch, options.maxi_batch):
         lines = [scoring.read(pair, start + i) for i, pair in enumerate(window)]

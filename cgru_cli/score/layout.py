@@ -12,7 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import UsageError
-from ..output.layout import Hypothesis, Layout, c_float, cost_of, numpy_float32
+from ..output.hypothesis import Hypothesis
+from ..output.layout import Layout, cost_of
+from ..output.numbers import c_float, numpy_float32
 
 
 @dataclass(frozen=True)

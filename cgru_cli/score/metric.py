@@ -198,12 +198,12 @@ def _of_several(
     return "".join(f"{line}\n" for line in (*table, "", *notes))
 
 
-Scores = tuple[dict[str, list[Score]], dict[str, str]]  # of each metric; its signature
+MetricScores = tuple[dict[str, list[Score]], dict[str, str]]  # of each metric; its signature
 
 
 def _alone(
     metrics: Mapping[str, Metric], systems: Mapping[str, Sequence[str]], options: ScoreOptions
-) -> Scores:
+) -> MetricScores:
     """Every system by itself."""
     resampled = (options.samples or _SAMPLES) if options.confidence else 1
     scores: dict[str, list[Score]] = {name: [] for name in metrics}
@@ -220,7 +220,7 @@ def _alone(
 
 def _paired(
     metrics: Mapping[str, Metric], systems: Mapping[str, Sequence[str]], options: ScoreOptions
-) -> Scores:
+) -> MetricScores:
     """Every system against the first: paired bootstrap (Koehn 2004) or approximate randomisation
     (Riezler and Maxwell 2005).
     """

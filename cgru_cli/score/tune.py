@@ -14,7 +14,7 @@ from ..options.score import ScoreOptions
 from ..system.atomic_files import atomic_write
 from ..system.lines import count_lines
 from ..system.terminal import tell
-from ..text.unknown_words import join_bpe
+from ..text.subwords import join_bpe
 from . import metric as evaluation
 from . import weight_search
 from .n_best import Entry

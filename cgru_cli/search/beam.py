@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from ..text.vocabulary import EOS_ID
+from ..parameters.structure import EOS_ID, Structure
 from .ensemble import Lattice
 from .hypotheses import (
     START,
@@ -116,3 +116,21 @@ def _decided(
             if best >= bound[rows].max():
                 decided |= rows
     return decided
+
+
+def max_tokens_of(workspace: int, beam_size: int, structures: Iterable[Structure]) -> int:
+    """Padded source words that a batch may have to stay within the workspace (MiB).
+
+    A source word takes its annotation's products, and the attention's hidden layer once a
+    hypothesis; a hypothesis takes the vocabulary's logits (twice, for the softmax) and its states.
+    Sentences are counted as if they were at least ten words long. A part of a batch may be left
+    when the next one joins it.
+    """
+    from .beam import REFILL_BELOW
+
+    per_token = 0.0
+    for s in structures:
+        attention = 4 * (s.context * (1 + 2 * beam_size) + 3 * s.state + s.target_embedding)
+        row = 4 * (3 * s.target_vocabulary + 12 * s.state + 4 * s.context)
+        per_token += attention + beam_size * row / 10
+    return max(1, int(workspace * 2**20 / ((1 + REFILL_BELOW) * per_token)))

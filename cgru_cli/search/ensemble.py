@@ -1,6 +1,6 @@
 """One or several models, looked at as a distribution over the next word.
 
-A `Decoder` holds the networks; a `Lattice` the rows (partial translations) of one batch while a
+A `Ensemble` holds the networks; a `Lattice` the rows (partial translations) of one batch while a
 search extends them. An ensemble adds its members' weighted log-probabilities.
 """
 
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from ..network.network import Network, State
+from ..network.network import Network, SearchState
 
 # Rows of the memory are dropped with their sentences once this share of them is finished: each
 # drop copies what is left.
@@ -28,7 +28,7 @@ class Expansion(NamedTuple):
     alignment: np.ndarray | None  # (R,S) float32: mean over the models
 
 
-class Decoder:
+class Ensemble:
     """Models that share a target vocabulary, and their weights in the sum."""
 
     def __init__(self, networks: Sequence[Network], weights: Sequence[float]):
@@ -136,7 +136,7 @@ def _appended(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
 def _beginning(network: Network) -> tf.types.experimental.ConcreteFunction:
     """Source ids (B,S,F) and mask (B,S) -> state and memory."""
 
-    def begin(source: tf.Tensor, mask: tf.Tensor) -> tuple[State, Any]:
+    def begin(source: tf.Tensor, mask: tf.Tensor) -> tuple[SearchState, Any]:
         memory = network.encode(source, mask, search=True)
         return network.start(memory), memory
 
@@ -156,7 +156,7 @@ def _unbound(nest: Any) -> Any:
 class Lattice:
     """The rows of a search: every model's states and memory, and which sentence a row is of."""
 
-    def __init__(self, decoder: Decoder, states: list[State], memories: list[Any]):
+    def __init__(self, decoder: Ensemble, states: list[SearchState], memories: list[Any]):
         self.decoder = decoder
         self._states, self._memories = states, memories
         self._sentences = int(states[0].sentence.shape[0])

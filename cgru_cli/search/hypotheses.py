@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..text.vocabulary import EOS_ID
+from ..parameters.structure import EOS_ID
 from .ensemble import Expansion, Lattice
 
 START = -1  # before the first word: its embedding is zeros

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..text.vocabulary import EOS_ID
+from ..parameters.structure import EOS_ID
 from .hypotheses import START, Found, History, SearchBatch, SearchSettings, best_extensions, expand
 
 

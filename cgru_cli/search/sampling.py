@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..text.vocabulary import EOS_ID
+from ..parameters.structure import EOS_ID
 from .hypotheses import START, Found, History, SearchBatch, SearchSettings, expand, forced_words
 
 

@@ -1,1 +1,6 @@
-"""Pipes, files, signals, processes, and TensorFlow's start."""
+"""Pipes, files, signals, processes, and TensorFlow's start.
+
+`lines` and `windows` are how text comes in and goes out; `atomic_files` and `structured_files` how
+files are read and written whole; `terminal` what people see, `signals` how a command is stopped;
+`process_pool`, `cluster` and `tensorflow_start` where it computes.
+"""

@@ -23,7 +23,7 @@ def named(environment: Mapping[str, str]) -> bool:
     return bool(environment.get("TF_CONFIG", "").strip()) or (tasks.isdigit() and int(tasks) > 1)
 
 
-class Workers(NamedTuple):
+class Cluster(NamedTuple):
     """All processes of a training; worker 0 writes, logs and validates."""
 
     addresses: tuple[str, ...]  # HOST:PORT of each
@@ -67,7 +67,7 @@ class Workers(NamedTuple):
         })  # fmt: skip
 
 
-def _gathered(workers: Workers, until: float) -> list[int]:
+def _gathered(workers: Cluster, until: float) -> list[int]:
     """Worker 0's part: hear of all others, then let them go; who did not come."""
     missing = set(range(1, len(workers.addresses)))
     port = int(workers.addresses[0].rpartition(":")[2])
@@ -96,7 +96,7 @@ def _gathered(workers: Workers, until: float) -> list[int]:
     return sorted(missing)
 
 
-def _reported(workers: Workers, until: float) -> list[int]:
+def _reported(workers: Cluster, until: float) -> list[int]:
     """The others' part: tell worker 0, and wait for its word; [0] if it does not come."""
     host, _, port = workers.addresses[0].rpartition(":")
     told = time.monotonic() + _PATIENCE

@@ -30,7 +30,7 @@ def processors() -> int:
         return os.cpu_count() or 1
 
 
-class Workers:
+class ProcessPool:
     """Processes that are started when there is work for more than one, and end with the block."""
 
     def __init__(self, jobs: int):

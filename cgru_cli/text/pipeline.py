@@ -29,7 +29,7 @@ _REMOVED = dict.fromkeys(
 
 
 @dataclass(frozen=True)
-class Settings:
+class PipelineSettings:
     """What is done to a line; languages in the order of `SIDES`.
 
     pieces: whether the text holds sub-words; it does not where the model's `.spm` splits.
@@ -63,7 +63,7 @@ class Preprocessing:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: PipelineSettings,
         case_models: tuple[CaseModel, ...] = (),
         subword_models: tuple[str, ...] = (),
         source: str = FILE,
@@ -224,7 +224,7 @@ class Preprocessing:
         )
 
 
-def _splits(settings: Settings) -> bool:
+def _splits(settings: PipelineSettings) -> bool:
     return settings.pieces and settings.subwords != "none"
 
 
@@ -237,10 +237,10 @@ def _strings(values: Any) -> tuple[str, ...]:
 _CHOICES = {"unicode": UNICODE, "case": CASES, "subwords": SUBWORDS}
 
 
-def _settings(values: Any) -> Settings:
+def _settings(values: Any) -> PipelineSettings:
     if not isinstance(values, Mapping):
         raise ValueError("settings")
-    expected = {field.name: field for field in fields(Settings)}
+    expected = {field.name: field for field in fields(PipelineSettings)}
     if set(values) != set(expected):
         raise ValueError(f"settings: {', '.join(sorted(set(values) ^ set(expected)))}")
     checked = dict(values)
@@ -254,4 +254,4 @@ def _settings(values: Any) -> Settings:
             raise ValueError(name)
     if checked["factors"] < 1:
         raise ValueError("factors")
-    return Settings(**checked)
+    return PipelineSettings(**checked)

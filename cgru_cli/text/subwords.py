@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import sentencepiece
 
 from ..errors import CgruError, warn
-from .vocabulary import EOS_ID
+from ..parameters.structure import EOS_ID
 
 _SPACE = "\u2581"  # SentencePiece's own
 _MARK = "@@"
@@ -173,3 +173,8 @@ def learn_codes(counts: Counter[str], merges: int) -> str:
     if found < merges:
         warn(f"the text gives {found} merges, fewer than --subword-vocabulary {merges}")
     return text
+
+
+def join_bpe(text: str) -> str:
+    """Words out of the subwords of subword-nmt: as `sed 's/@@ //g;s/@@$//'`."""
+    return text.replace("@@ ", "").removesuffix("@@")

@@ -38,11 +38,6 @@ def replace_unknown(
     return replaced
 
 
-def join_bpe(text: str) -> str:
-    """Words out of the subwords of subword-nmt: as `sed 's/@@ //g;s/@@$//'`."""
-    return text.replace("@@ ", "").removesuffix("@@")
-
-
 def read_lexicon(path: str | os.PathLike[str]) -> dict[str, str]:
     """Source word -> target word, from lines `source target [probability]`, `.gz` or plain.
 

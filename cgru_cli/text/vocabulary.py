@@ -11,8 +11,8 @@ from typing import Literal
 import sentencepiece
 
 from ..errors import CgruError, warn
+from ..parameters.structure import EOS_ID
 
-EOS_ID = 0  # ends each sentence, and pads
 EOS_NAMES = ("</s>", "<EOS>", "eos", "<eos>", "<s>")  # the first is Marian's own
 UNK_NAMES = ("<unk>", "<UNK>", "UNK")
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import CgruError, UsageError
 from ..formats import read_model
-from ..formats.read_model import Model
+from ..formats.model import Model
 from ..options.train import TrainOptions
 
 EMBEDDINGS = ("encoder/embedding*", "decoder/embedding*")  # what --fix-embeddings stands for

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
-import hashlib
 import importlib.util
 import time
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..corpus.corpus import Corpus
 from ..errors import CgruError
-from ..formats.read_model import Model
+from ..formats.model import Model
 from ..options.train import TrainOptions
 from ..text.pipeline import Preprocessing
 from . import adaptation
-from .examples import Data, memory_of_batch
-from .plan import Plan, flag
+from .examples import EpochExamples
+from .plan import TrainingPlan
 from .run import curves
 from .run.folder import RunFolder
 from .starting_model import Beginning
@@ -30,18 +27,6 @@ if TYPE_CHECKING:
     from .run.tensorboard import Summaries
     from .validation import Validator
 
-# Options that each machine may have its own of: devices, and files, whose content is compared.
-_OF_A_MACHINE = {
-    "config", "cpu_threads", "data_weighting", "device", "devices", "dump_config",
-    "embedding_vectors", "guided_alignment", "log", "model", "num_devices", "plot",
-    "pretrained_model", "prior_model", "quiet", "source_dataset", "target_dataset", "tensorboard",
-    "train_sets", "valid_reference", "valid_script", "valid_sets", "valid_source_dataset",
-    "valid_target_dataset", "valid_translation_output", "vocabularies",
-}  # fmt: skip
-# Arrays of the model's size that an optimizer needs, with weights and gradient.
-_COPIES = {"sgd": 2, "adagrad": 3, "rmsprop": 3}
-_MORE_COPIES = 4
-
 
 def training_step(
     model: Model, options: TrainOptions, jit: bool, replicas: Replicas | None = None
@@ -51,8 +36,7 @@ def training_step(
     replicas: all that train; without, what TensorFlow computes on.
     """
     from ..network.keras_model import RecurrentModel
-    from ..optimization.guided_attention import Guide
-    from ..optimization.objective import CrossEntropy, ExpectedRisk
+    from ..optimization.objective import CrossEntropy, ExpectedRisk, Guide
     from ..optimization.optimizers import optimizer
     from ..optimization.replicas import Replicas
     from ..optimization.step import Regularization, TrainingStep
@@ -93,7 +77,7 @@ def sampler(
     if not options.minimizes_risk:
         return None
     from ..optimization.minimum_risk import MinimumRisk, Sampler
-    from ..text.unknown_words import join_bpe
+    from ..text.subwords import join_bpe
 
     target = begun.vocabularies[-1]
     how = MinimumRisk(
@@ -106,19 +90,6 @@ def sampler(
         return join_bpe(target.detokenize(words[::-1] if options.right_left else words))
 
     return Sampler(step.model, target, how, options.seed, grid=jit, join=join)
-
-
-def same_everywhere(options: TrainOptions, identity: Mapping[str, Any]) -> dict[str, Any]:
-    """What all workers of a training have to be given alike, by the name it has in messages."""
-    values = dataclasses.asdict(options)
-    same = {flag(name): values[name] for name in values if name not in _OF_A_MACHINE} | identity
-    if options.prior_model:
-        try:
-            with open(options.prior_model, "rb") as file:
-                same["prior"] = hashlib.file_digest(file, "sha256").hexdigest()
-        except OSError as error:
-            raise CgruError(f"{options.prior_model}: {error.strerror}") from None
-    return same
 
 
 def faster_compiled(model: Model, options: TrainOptions, corpus: Corpus, shares: int = 1) -> bool:
@@ -135,7 +106,7 @@ def faster_compiled(model: Model, options: TrainOptions, corpus: Corpus, shares:
     seconds = {}
     for jit in (False, True):
         step = training_step(model, options, jit)
-        data = Data.of(corpus, model.structure, options, jit, shares)
+        data = EpochExamples.of(corpus, model.structure, options, jit, shares)
         example = next(data.epoch(0, 0)).share(0, shares)
         examples = Examples(*example.batch.arrays)
         for _ in range(3):  # the first one traces and compiles
@@ -147,7 +118,7 @@ def faster_compiled(model: Model, options: TrainOptions, corpus: Corpus, shares:
 
 
 def validator(
-    plan: Plan, options: TrainOptions, texts: Texts, begun: Beginning
+    plan: TrainingPlan, options: TrainOptions, texts: Texts, begun: Beginning
 ) -> Validator | None:
     """What measures the metrics; None where there are none. Raises CgruError for its text."""
     if not plan.metrics:
@@ -195,61 +166,3 @@ def gradient_probe(options: TrainOptions, step: TrainingStep) -> GradientProbe |
     from ..optimization.gradient_norms import GradientProbe
 
     return GradientProbe(step)
-
-
-def greeting(
-    model: Model, corpus: Corpus, options: TrainOptions, jit: bool, devices: str = ""
-) -> str:
-    """What the log of a training begins with; devices: which, if they are several."""
-    s = model.structure
-    return (
-        f"Training {model.parameter_count:,} parameters on {len(corpus):,} pairs "
-        f"({_left_out(corpus)}){_beside(corpus)}, vocabularies {s.source_vocabularies} and "
-        f"{s.target_vocabulary}, {'XLA' if jit else 'no XLA'}, {options.precision}"
-        f"{devices and f', {devices}'}"
-    )
-
-
-def _left_out(corpus: Corpus) -> str:
-    """Which pairs of the text are not trained on as they are."""
-    return ", ".join(f"{count:,} {why}" for why, count in corpus.skipped.items())
-
-
-def _beside(corpus: Corpus) -> str:
-    """What goes with the pairs."""
-    aligned, weights = corpus.alignments, corpus.weights
-    shown = f", {aligned.count:,} points of alignment" if aligned else ""
-    if weights:
-        shown += ", weighted by words" if weights.by_word else ", weighted by sentences"
-    return shown
-
-
-def describe(options: TrainOptions, begun: Beginning, corpus: Corpus) -> None:
-    """Sizes, memory and the first batch, on standard output."""
-    model, _, notes = begun
-    s = model.structure
-    first = next(Data.of(corpus, s, options, grid=False).epoch(0, 0)).batch
-    words = corpus.lengths.sum(axis=0)
-    copies = _COPIES.get(options.optimizer, _MORE_COPIES) + (options.exponential_smoothing > 0)
-    rows, source = first.source_mask.shape
-    target = first.target.shape[1]
-    arrays = model.parameter_count * 4 * copies / 2**20
-    batch = memory_of_batch(s, rows, source, target) / 2**20
-    print(*notes, sep="\n", end="\n" * bool(notes))
-    print(f"pairs: {len(corpus):,} ({_left_out(corpus)}){_beside(corpus)}")
-    print(f"words with EOS: source {words[0]:,}, target {words[1]:,}")
-    print(
-        f"model: {model.parameter_count:,} parameters; embeddings {s.source_embeddings} and "
-        f"{s.target_embedding}, state {s.state}, vocabularies {s.source_vocabularies} and "
-        f"{s.target_vocabulary}"
-    )
-    print(
-        f"memory: model, gradient and optimizer {arrays:,.1f} MiB, the first batch about "
-        f"{batch:,.1f} MiB"
-    )
-    print(
-        f"first batch: {first.sentences} pairs of up to {source} and {target} words with EOS, "
-        f"{first.words} target words"
-    )
-    source = first.source[0, :, 0] if s.type.reads_source else ()
-    print("its first pair:", *source, "->", *first.target[0])

@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..corpus.batches import Batch, Batches, BatchSize, make_batch, padded
+from ..corpus.batches import Batch, Batches, BatchSize, grid_length, make_batch
 from ..corpus.corpus import Corpus, encode_corpus
 from ..corpus.dropout import Rates, masks
 from ..errors import CgruError
-from ..formats.loaded_model import source_ids
 from ..options.train import TrainOptions
 from ..parameters.structure import Normalization, Structure
+from ..text.source_words import source_ids
 from ..text.vocabulary import Vocabulary
 from .texts import Texts
 
@@ -67,7 +67,7 @@ class Example(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Data:
+class EpochExamples:
     """Batches with their dropout, in an order that follows from seed and position alone."""
 
     corpus: Corpus
@@ -87,7 +87,7 @@ class Data:
         options: TrainOptions,
         grid: bool,
         shares: int = 1,
-    ) -> Data:
+    ) -> EpochExamples:
         """As the options of batches and dropout say."""
         rates = Rates(
             options.dropout_embedding,
@@ -119,7 +119,7 @@ class Data:
         """Rows of a batch; on the grid, no more than whole batches have anyway."""
         rows = pairs
         if self.grid:
-            rows = padded(pairs)
+            rows = grid_length(pairs)
             if self.size.kind == "sentences":
                 rows = min(rows, self.size.sentences)
         return -(-rows // self.shares) * self.shares

@@ -16,10 +16,11 @@ from ..options.train import TrainOptions
 from ..parameters.initialization import output_bias
 from ..system import cluster, tensorflow_start
 from ..system.signals import StopRequest
-from .builders import check_extras, describe
+from .builders import check_extras
+from .dry_run import describe
 from .examples import encode
 from .loop import Training
-from .plan import Plan
+from .plan import TrainingPlan
 from .run.folder import RunFolder
 from .starting_model import Beginning, begin
 from .texts import Texts
@@ -59,13 +60,13 @@ def _join(starting: tensorflow_start.Start, options: TrainOptions) -> Replicas:
     starting.finish(options.device, options.cpu_threads, options.together, training=True)
     from ..optimization.replicas import Replicas
 
-    return Replicas.join(cluster.Workers.of(os.environ))
+    return Replicas.join(cluster.Cluster.of(os.environ))
 
 
 class _Ready(NamedTuple):
     """All that a training begins with, but TensorFlow."""
 
-    plan: Plan
+    plan: TrainingPlan
     texts: Texts
     runs: RunFolder
     begun: Beginning
@@ -75,7 +76,7 @@ class _Ready(NamedTuple):
     def of(
         cls,
         options: TrainOptions,
-        plan: Plan,
+        plan: TrainingPlan,
         texts: Texts,
         stack: contextlib.ExitStack,
         *,
@@ -114,7 +115,7 @@ def _ready_together(
     return replicas.together(lambda: of_first or here())
 
 
-def _checked(options: TrainOptions, folder: str | None) -> tuple[Plan, Texts]:
+def _checked(options: TrainOptions, folder: str | None) -> tuple[TrainingPlan, Texts]:
     """What options say of when and how, and the texts. Raises UsageError and CgruError."""
     if options.model is None:
         raise UsageError("name the model: cgru train DATA -m MODEL.npz")
@@ -126,7 +127,7 @@ def _checked(options: TrainOptions, folder: str | None) -> tuple[Plan, Texts]:
         )
     write_model.output_path(options.model, "npz")
     texts = Texts.of(options, folder)
-    plan = Plan.of(options, can_validate=texts.dev is not None)
+    plan = TrainingPlan.of(options, can_validate=texts.dev is not None)
     check_extras(options)
     return plan, texts
 

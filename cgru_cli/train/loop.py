@@ -10,29 +10,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..corpus.batches import Ahead
 from ..corpus.corpus import Corpus
+from ..corpus.prefetch import Ahead
 from ..errors import CgruError
 from ..formats import write_model
 from ..options.train import TrainOptions
 from ..system import tensorflow_start
 from ..system.signals import StopRequest
-from .builders import (
-    board,
-    faster_compiled,
-    gradient_probe,
-    greeting,
-    same_everywhere,
-    sampler,
-    training_step,
-    validator,
-)
-from .examples import Data, Example, groups
-from .plan import Plan
+from .builders import board, faster_compiled, gradient_probe, sampler, training_step, validator
+from .dry_run import greeting
+from .examples import EpochExamples, Example, groups
+from .plan import TrainingPlan
 from .run import curves
 from .run.folder import RunFolder
 from .run.log import TrainingLog
-from .run.state import Course, check_same, identity
+from .run.state import Course, check_same, identity, same_everywhere
 from .starting_model import Beginning
 from .texts import Texts
 
@@ -49,7 +41,7 @@ class Training:
     def __init__(
         self,
         options: TrainOptions,
-        plan: Plan,
+        plan: TrainingPlan,
         texts: Texts,
         runs: RunFolder,
         begun: Beginning,
@@ -160,7 +152,7 @@ class Training:
     def _epoch(self) -> None:
         """From the batch that comes next to the end of the epoch, or of training."""
         course, log = self.course, self.log
-        data = Data.of(
+        data = EpochExamples.of(
             self.corpus, self.model.structure, self.options, self.jit, self.replicas.count
         )
         begun = time.perf_counter()

@@ -39,7 +39,7 @@ _NEEDS = {
 
 
 @dataclass(frozen=True)
-class Plan:
+class TrainingPlan:
     """When to validate, save, show and end; the metrics; the learning rate at any progress."""
 
     schedule: Schedule
@@ -50,7 +50,7 @@ class Plan:
     display: Frequency
 
     @classmethod
-    def of(cls, options: TrainOptions, *, can_validate: bool) -> Plan:
+    def of(cls, options: TrainOptions, *, can_validate: bool) -> TrainingPlan:
         """can_validate: whether there is text to validate on; without, no metric is the default.
 
         Raises UsageError, naming the option, for what cannot be meant.

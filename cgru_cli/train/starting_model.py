@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from ..errors import UsageError, warn
 from ..formats import model_vocabularies, read_model
-from ..formats.read_configuration import Settings
-from ..formats.read_model import Model
+from ..formats.model import Model, ModelSettings
 from ..formats.vocabulary_files import read_vocabulary
 from ..options.train import TrainOptions
 from ..parameters.initialization import initial_arrays
@@ -77,7 +76,7 @@ def _pretrained(
         container="npz",
         inert={},
         origin={},
-        settings=Settings(program=given.settings.program),
+        settings=ModelSettings(program=given.settings.program),
     )
     return model, vocabularies
 

@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..corpus.encoding import Beside
+from ..corpus.parallel_files import Beside
 from ..errors import CgruError, UsageError
-from ..formats.read_model import PREPROCESSING
+from ..formats.model import PREPROCESSING
 from ..formats.vocabulary_files import read_vocabulary
 from ..options.train import TrainOptions
+from ..parameters.structure import EOS_ID
 from ..prep import folder as manifest
-from ..text.vocabulary import EOS_ID, Vocabulary
+from ..text.vocabulary import Vocabulary
 
 PREPARED = "preprocess.json"  # in a folder that `cgru prep` made
 

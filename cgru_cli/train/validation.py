@@ -15,22 +15,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import CgruError, UsageError, warn
-from ..formats.loaded_model import padded, source_ids
 from ..options.programs import PROGRAMS
 from ..parameters.names import parameters
 from ..parameters.structure import Structure
 from ..system.atomic_files import atomic_write
 from ..system.lines import LineReader, tokens
 from ..system.windows import batches
-from ..text.unknown_words import join_bpe
+from ..text.source_words import pad_ids, source_ids
+from ..text.subwords import join_bpe
 from ..text.vocabulary import Vocabulary
-from ..translate.plan import max_tokens_of
 from .validation_script import Check, command_of, score_of
 
 if TYPE_CHECKING:
     import tensorflow as tf
 
-    from ..network.network import Network, State
+    from ..network.network import Network, SearchState
     from ..text.pipeline import Preprocessing
 
 COSTS = ("cross-entropy", "ce-mean-words", "perplexity")  # by forced decoding; others translate
@@ -68,7 +67,7 @@ class ValidationSettings:
 
 
 class _Network:
-    """A `Network` for the `Decoder` whose arrays may change while what is traced stays.
+    """A `Network` for the `Ensemble` whose arrays may change while what is traced stays.
 
     It is made ready anew inside each function: joining the matrices costs little beside
     multiplying by them, tracing anew every time costs seconds and memory that is never freed.
@@ -96,12 +95,12 @@ class _Network:
     def encode(self, source: tf.Tensor, mask: tf.Tensor, *, search: bool) -> Any:
         return self.ready().encode(source, mask, search=search)
 
-    def start(self, memory: Any) -> State:
+    def start(self, memory: Any) -> SearchState:
         return self.ready().start(memory)
 
     def step(
-        self, state: State, previous: tf.Tensor, memory: Any
-    ) -> tuple[tf.Tensor, State, tf.Tensor]:
+        self, state: SearchState, previous: tf.Tensor, memory: Any
+    ) -> tuple[tf.Tensor, SearchState, tf.Tensor]:
         return self.ready().step(state, previous, memory)
 
 
@@ -123,7 +122,7 @@ class Validator:
     ):
         import tensorflow as tf
 
-        from ..search.ensemble import Decoder
+        from ..search.ensemble import Ensemble
 
         self.settings, self.structure = settings, structure
         self.target, self.preprocessing = target, preprocessing
@@ -148,7 +147,7 @@ class Validator:
         else:
             self._references = [self._plain(" ".join(tokens(line))) for line in target_lines]
         self._network = _Network(structure, precision)
-        self._decoder = Decoder([self._network], [1.0])
+        self._decoder = Ensemble([self._network], [1.0])
         words, mask = tf.TensorSpec([None, None], tf.int32), tf.TensorSpec([None, None])
         source = tf.TensorSpec([None, None, len(structure.source_embeddings)], tf.int32)
         self._costs = tf.function(
@@ -182,6 +181,8 @@ class Validator:
         how = SearchSettings(beam, self.settings.normalize, best_only=True)
         texts = [""] * len(self._sources)
         filled = [i for i, words in enumerate(self._sources) if words]
+        from ..search.beam import max_tokens_of
+
         max_tokens = max_tokens_of(WORKSPACE, beam, [self.structure])
         sizes = [len(self._sources[i]) + 1 for i in filled]
         begun: list[int] = []
@@ -226,7 +227,7 @@ class Validator:
 
     def _padded_sources(self, rows: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         factors = len(self.structure.source_embeddings)
-        return padded([self._sources[row] for row in rows], factors)
+        return pad_ids([self._sources[row] for row in rows], factors)
 
     def _costs_of(
         self, source: tf.Tensor, source_mask: tf.Tensor, target: tf.Tensor, mask: tf.Tensor
@@ -247,7 +248,7 @@ class Validator:
         total = 0.0
         for rows in batches(lengths, self.settings.mini_batch, max_tokens):
             check()
-            targets, mask = padded([[(i,) for i in self._targets[row]] for row in rows])
+            targets, mask = pad_ids([[(i,) for i in self._targets[row]] for row in rows])
             costs = self._costs(*self._padded_sources(rows), targets[..., 0], mask)
             total += float(np.sum(costs.numpy(), dtype=np.float64))
         mean = total / sum(len(words) + 1 for words in self._targets)

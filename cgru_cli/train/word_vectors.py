@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import CgruError, UsageError
-from ..formats.read_model import Model
+from ..formats.model import Model
 from ..system.lines import LineReader
 from ..text.vocabulary import Vocabulary
 

@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..errors import UsageError
-from ..formats.loaded_model import SourceReader, check_attention, check_ensemble, preprocessing_of
-from ..options.flags import TranslateOptions
+from ..formats.loaded_model import LoadedModel, check_attention, check_ensemble, preprocessing_of
+from ..options.translate import TranslateOptions
 from ..output.heatmap.heatmaps import Heatmaps
 from ..system import tensorflow_start
 from ..system.lines import LineReader, LineWriter, check_distinct
-from ..system.terminal import Counter
+from ..system.terminal import ProgressCounter
 from ..system.windows import InOrder, batches, windows
+from .decoder_yml import with_configuration
 from .nematus_tf_order import argsort
-from .plan import Plan, with_configuration
+from .plan import SearchPlan
 from .translator import Translator
 
 
@@ -41,11 +42,11 @@ def run(options: TranslateOptions) -> None:
     heatmaps = Heatmaps.of(options, inputs, outputs)
     starting = tensorflow_start.Start()
     with LineReader(*options.input) as reader:
-        models = [SourceReader.of(path, options.vocabularies) for path in options.model]
+        models = [LoadedModel.of(path, options.vocabularies) for path in options.model]
         check_ensemble(models)
         check_attention(models, _needs_attention(options))
         preprocessing = None if options.no_preprocess else preprocessing_of(models, _asked(options))
-        plan = Plan.of(options, [reader.model for reader in models], configured)
+        plan = SearchPlan.of(options, [reader.model for reader in models], configured)
         starting.finish(options.device, options.cpu_threads)
         translator = Translator(options, plan, models, preprocessing, heatmaps)
         with heatmaps, LineWriter(options.output) as writer:
@@ -83,11 +84,11 @@ def _filter(
     apart: LineWriter | None,
     translator: Translator,
     options: TranslateOptions,
-    plan: Plan,
+    plan: SearchPlan,
 ) -> None:
     """All lines of the input, in windows."""
     in_order, alignments_in_order = InOrder(), InOrder()
-    progress = Counter("lines", options.quiet)
+    progress = ProgressCounter("lines", options.quiet)
 
     def emit(number: int, texts: tuple[str, str]) -> None:
         writer.write(in_order.put(number, texts[0]))
@@ -113,7 +114,7 @@ def _filter(
     progress.close()
 
 
-def _windows(reader: LineReader, plan: Plan) -> Iterator[list[str]]:
+def _windows(reader: LineReader, plan: SearchPlan) -> Iterator[list[str]]:
     """Lines to be sorted and batched together: growing windows, or Nematus-TF's maxi-batches."""
     if plan.search == "nematus-tf":  # whose batches are cut from whole maxi-batches
         return iter(lambda: reader.window(plan.mini_batch * plan.maxi_batch), [])
@@ -121,7 +122,7 @@ def _windows(reader: LineReader, plan: Plan) -> Iterator[list[str]]:
 
 
 def _batches(
-    lengths: Sequence[int], translator: Translator, options: TranslateOptions, plan: Plan
+    lengths: Sequence[int], translator: Translator, options: TranslateOptions, plan: SearchPlan
 ) -> list[list[int]]:
     if plan.search == "nematus-tf":  # whose lists depend on what shares a batch
         order = argsort(lengths)

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import CgruError, UsageError
-from ..formats.read_configuration import Settings, from_marian, parse_yaml
-from ..formats.read_model import Model
+from ..errors import UsageError
+from ..formats.model import Model, ModelSettings
 from ..options import programs
-from ..options.feature_weights import of_models
-from ..options.flags import REFUSED_BY_TRANSLATE, TranslateOptions
+from ..options.feature_weights import weights_of
 from ..options.programs import PROGRAMS, Program, marian_limit
-from ..output.layout import Layout
-from ..parameters.structure import Structure
+from ..options.translate import TranslateOptions
+from ..output.layout import Layout, alignment_of
 
 if TYPE_CHECKING:
     from ..search.sampling import Sampling
@@ -25,72 +20,9 @@ if TYPE_CHECKING:
 
 TEXT_LIMIT = 200  # words of a text that a language model writes, as Nematus' of a translation
 
-# What else of a Marian decoder's configuration is an option here: key, field, kind.
-_CONFIGURED = (
-    ("n-best", "n_best", bool),
-    ("allow-unk", "allow_unk", bool),
-    ("word-scores", "word_scores", bool),
-    ("alignment", "alignment", str),
-    ("max-length-factor", "max_length_factor", float),
-    ("force-decode", "force_decode", bool),
-)
-
-
-def _configured(values: Mapping, options: TranslateOptions, path: Path) -> dict:
-    """Options that a configuration sets and the command line does not.
-
-    Raises CgruError for a value of the wrong kind, UsageError for what cannot be honoured.
-    """
-    for key in ("shortlist", "skip-cost"):
-        if values.get(key):
-            raise UsageError(
-                f"{path}: {key} cannot be honoured: {REFUSED_BY_TRANSLATE[f'--{key}']}"
-            )
-    taken = {}
-    for key, name, kind in _CONFIGURED:
-        if values.get(key) and getattr(options, name) in (None, False):
-            try:
-                taken[name] = kind(values[key])
-            except (TypeError, ValueError):
-                raise CgruError(f"{path}: {key} is {values[key]!r}") from None
-    return taken
-
-
-def with_configuration(options: TranslateOptions) -> tuple[TranslateOptions, Settings]:
-    """Take models, vocabularies and search from a Marian or amun `.yml`, where not given."""
-    if options.config is None:
-        return options, Settings()
-    path = Path(options.config)
-    try:
-        values = parse_yaml(path.read_bytes(), str(path))
-    except OSError as error:
-        raise CgruError(f"{path}: {error.strerror}") from None
-    settings = from_marian(values, str(path))
-    named = values.get("models") or [values.get("model")]
-    if not isinstance(named, list):
-        raise CgruError(f"{path}: models is {named!r}, where a list is expected")
-    models = [str(name) for name in named if name]
-    scorers = values.get("scorers")
-    if isinstance(scorers, dict):  # amun's
-        models += [str(scorer["path"]) for scorer in scorers.values() if "path" in scorer]
-    folder = path.parent if values.get("relative-paths") else Path()
-    weights = values.get("weights")
-    return (
-        dataclasses.replace(
-            options,
-            **_configured(values, options, path),
-            model=options.model or tuple(str(folder / name) for name in models),
-            vocabularies=options.vocabularies
-            or tuple(str(folder / name) for name in settings.vocabularies),
-            weights=options.weights
-            or (tuple(map(float, weights.values())) if isinstance(weights, dict) else ()),
-        ),
-        settings,
-    )
-
 
 @dataclass(frozen=True)
-class Plan:
+class SearchPlan:
     """Everything about the search that defaults, options and configurations decide together."""
 
     program: Program
@@ -106,10 +38,12 @@ class Plan:
     options: TranslateOptions
 
     @classmethod
-    def of(cls, options: TranslateOptions, models: list[Model], configured: Settings) -> Plan:
+    def of(
+        cls, options: TranslateOptions, models: list[Model], configured: ModelSettings
+    ) -> SearchPlan:
         compat = options.compat
         program = PROGRAMS[compat] if compat else programs.of_model(models[0].program)
-        beside = Settings() if compat else models[0].settings
+        beside = ModelSettings() if compat else models[0].settings
         sampled = options.output_sampling or options.translation_strategy == "sampling"
 
         def first(*values, default):
@@ -185,33 +119,6 @@ class Plan:
         return self.program.search if self.options.compat else "shrinking"
 
 
-def weights_of(
-    given: Sequence[float | str], models: Sequence[str], sums: bool
-) -> tuple[float, ...]:
-    """The weights of an ensemble of these models: as given, else 1 each, or their mean's.
-
-    Raises UsageError for another number of them, or where all are zero; CgruError for a bad file.
-    """
-    if not given:
-        return (1.0 if sums else 1.0 / len(models),) * len(models)
-    weights = of_models(given, models)
-    if not any(weights):
-        raise UsageError("--weights: all are zero")
-    return weights
-
-
-def alignment_of(asked: str | None) -> str | float | None:
-    """What --alignment means. Raises UsageError for what it cannot."""
-    if asked in (None, "hard", "soft"):
-        return asked
-    try:
-        return float(asked)
-    except ValueError:
-        raise UsageError(
-            f"--alignment {asked}: hard, soft or a number from 0 to 1 is expected"
-        ) from None
-
-
 def _layout(
     options: TranslateOptions, program: Program, beam: int, normalize: float, right_left: bool
 ) -> Layout:
@@ -266,21 +173,3 @@ def sampling_of(options: TranslateOptions) -> Sampling | None:
             f"--output-sampling {' '.join(words)}: `full [T]` or `topk K [T]` is expected"
         ) from None
     return Sampling(temperature, top, options.seed % 2**63)
-
-
-def max_tokens_of(workspace: int, beam_size: int, structures: Iterable[Structure]) -> int:
-    """Padded source words that a batch may have to stay within the workspace (MiB).
-
-    A source word takes its annotation's products, and the attention's hidden layer once a
-    hypothesis; a hypothesis takes the vocabulary's logits (twice, for the softmax) and its states.
-    Sentences are counted as if they were at least ten words long. A part of a batch may be left
-    when the next one joins it.
-    """
-    from ..search.beam import REFILL_BELOW
-
-    per_token = 0.0
-    for s in structures:
-        attention = 4 * (s.context * (1 + 2 * beam_size) + 3 * s.state + s.target_embedding)
-        row = 4 * (3 * s.target_vocabulary + 12 * s.state + 4 * s.context)
-        per_token += attention + beam_size * row / 10
-    return max(1, int(workspace * 2**20 / ((1 + REFILL_BELOW) * per_token)))

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..errors import CgruError
-from ..formats.loaded_model import SourceLines, SourceReader, padded, prepared
-from ..options.flags import TranslateOptions
+from ..formats.loaded_model import LoadedModel
+from ..options.translate import TranslateOptions
 from ..output.heatmap.heatmaps import Heatmaps
 from ..output.heatmap.view import MEAN, View, model_names
-from ..output.layout import Hypothesis
+from ..output.hypothesis import Hypothesis
 from ..system.lines import tokens
-from ..text import unknown_words
-from .plan import Plan, max_tokens_of, sampling_of
+from ..text import subwords, unknown_words
+from ..text.source_words import SourceLines, pad_ids, prepared
+from .plan import SearchPlan, sampling_of
 
 if TYPE_CHECKING:
-    from ..search.ensemble import Decoder
+    from ..search.ensemble import Ensemble
     from ..search.hypotheses import Found, SearchBatch, SearchSettings
     from ..text.pipeline import Preprocessing
 
@@ -37,14 +38,14 @@ class Translator:
     def __init__(
         self,
         options: TranslateOptions,
-        plan: Plan,
-        models: list[SourceReader],
+        plan: SearchPlan,
+        models: list[LoadedModel],
         preprocessing: Preprocessing | None = None,
         heatmaps: Heatmaps | None = None,
     ):
-        from ..network.members import Members
         from ..network.network import Network
-        from ..search.ensemble import Decoder
+        from ..network.scorer import Members
+        from ..search.ensemble import Ensemble
         from ..search.hypotheses import SearchSettings
 
         self.plan, self.models = plan, models
@@ -60,7 +61,7 @@ class Translator:
             network = Network(model.structure, model.arrays, options.precision, packed=True)
             networks.append(network)
             model.arrays = {}  # held by the network, in the form it multiplies
-        self.decoder: Decoder = Decoder(networks, plan.weights)
+        self.decoder: Ensemble = Ensemble(networks, plan.weights)
         several = self.heatmaps.wanted and len(networks) > 1
         self._members = Members(networks) if several else None
         self.settings: SearchSettings = SearchSettings(
@@ -74,9 +75,8 @@ class Translator:
         self.sampling = sampling_of(options)
         self.lexicon = unknown_words.read_lexicon(options.lexicon) if options.lexicon else None
         self.lines = SourceLines(
-            self._first,
+            self._first.tokenizer(not options.no_spm_encode),
             preprocessing,
-            encode=not options.no_spm_encode,
             longest=options.max_length,
         )
         decode_pieces = not options.no_spm_decode
@@ -85,9 +85,11 @@ class Translator:
             text = self.target.detokenize(words) if decode_pieces else " ".join(words)
             if preprocessing:
                 return preprocessing.undo(text, "target")
-            return unknown_words.join_bpe(text) if options.join_bpe else text
+            return subwords.join_bpe(text) if options.join_bpe else text
 
         self.layout = dataclasses.replace(plan.layout, join=join)
+        from ..search.beam import max_tokens_of
+
         self.max_tokens = max_tokens_of(
             options.workspace, plan.beam_size, [r.model.structure for r in models]
         )
@@ -152,7 +154,7 @@ class Translator:
     ) -> list[tuple[np.ndarray, np.ndarray]]:
         """Numbered lines as each model reads them: ids and mask."""
         return [
-            padded(
+            pad_ids(
                 [reader.ids(words, number) if reader.sources else [] for number, words in lines],
                 len(reader.sources),
             )

@@ -13,9 +13,9 @@ import tensorflow as tf
 from ...parameters.structure import Structure
 from ..layers import Layers, Transition, transit
 from ..products import Products
-from ..units import State, width_of_state
+from ..units import UnitState, width_of_state
 
-States = tuple[State, ...]  # by level of the decoder
+States = tuple[UnitState, ...]  # by level of the decoder
 
 
 class Recurrence(NamedTuple):
@@ -45,7 +45,7 @@ class Levels(NamedTuple):
         return cls(levels, s.deep_context, s.residual)
 
     def climb(
-        self, first: State, above: States, context: tf.Tensor | None = None
+        self, first: UnitState, above: States, context: tf.Tensor | None = None
     ) -> tuple[tf.Tensor, States]:
         """first: the new state of level 1; above: the others' before -> top (R,D), all states."""
         new, top = [first], first[0]

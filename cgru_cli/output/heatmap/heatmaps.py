@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Self
 
 from ...errors import CgruError, UsageError, warn
-from ...options.flags import FilterOptions
+from ...options.line_filter import FilterOptions
 from ...system.atomic_files import atomic_write
 from ...system.lines import OutputClosed, Source, check_distinct
 from . import page, picture

@@ -10,7 +10,8 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from ...errors import CgruError
-from ..layout import Hypothesis, Layout
+from ..hypothesis import Hypothesis
+from ..layout import Layout
 
 END = "</s>"  # as Nematus writes it, whatever the vocabulary calls it
 MEAN = "mean"  # an ensemble's own view, beside those of its models

@@ -11,7 +11,6 @@ import json
 import math
 import os
 import shutil
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, Self
 
 from ...errors import CgruError
+from ...system import terminal
 from ...system.atomic_files import atomic_write
 from .patience import Record
 from .progress import Progress
@@ -27,7 +27,6 @@ CostType = Literal["risk", "cross-entropy", "ce-mean-words", "perplexity"]
 
 NORM_WINDOW = 100  # updates that the average of gradient norms looks back
 REDRAW = 0.1  # seconds between two states of the progress line
-CLEAR = "\r\x1b[K"
 
 
 @dataclass(frozen=True)
@@ -152,7 +151,7 @@ class TrainingLog:
         line = f"[{time.strftime('%Y-%m-%d %H:%M:%S')}] {text}\n"
         _append(self._log, line.encode("utf-8", errors="replace"))
         if not self._quiet:
-            _to_stderr((CLEAR if self._drawn else "") + line)
+            terminal.write((terminal.CLEAR if self._drawn else "") + line)
             self._drawn = False
 
     def training(
@@ -212,14 +211,14 @@ class TrainingLog:
     def draw(self, text: str) -> None:
         """Replace the line of progress at the bottom of a terminal, not more often than useful."""
         now = time.monotonic()
-        if self._quiet or now - self._redrawn < REDRAW or not _is_terminal():
+        if self._quiet or now - self._redrawn < REDRAW or not terminal.is_terminal():
             return
         self._redrawn, self._drawn = now, True
-        _to_stderr(CLEAR + text[: shutil.get_terminal_size().columns - 1])
+        terminal.write(terminal.CLEAR + text[: shutil.get_terminal_size().columns - 1])
 
     def close(self) -> None:
         if self._drawn:
-            _to_stderr(CLEAR)
+            terminal.write(terminal.CLEAR)
             self._drawn = False
         self._files.close()
 
@@ -237,18 +236,6 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list):
         return [_finite(part) for part in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _is_terminal() -> bool:
-    return sys.stderr is not None and not sys.stderr.closed and sys.stderr.isatty()
-
-
-def _to_stderr(text: str) -> None:
-    """Write, and go on without it where nobody listens."""
-    if sys.stderr is not None:
-        with contextlib.suppress(OSError, ValueError):
-            sys.stderr.write(text)
-            sys.stderr.flush()
 
 
 def _appending(path: Path) -> BinaryIO:

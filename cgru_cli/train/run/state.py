@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
@@ -96,3 +98,26 @@ def _shown(value: Any) -> str:
     """A value in a message; of a fingerprint, enough to tell it from another."""
     text = str(value)
     return f"{text[:8]}..." if len(text) == 64 else text
+
+
+# Options that each machine may have its own of: devices, and files, whose content is compared.
+_OF_A_MACHINE = {
+    "config", "cpu_threads", "data_weighting", "device", "devices", "dump_config",
+    "embedding_vectors", "guided_alignment", "log", "model", "num_devices", "plot",
+    "pretrained_model", "prior_model", "quiet", "source_dataset", "target_dataset", "tensorboard",
+    "train_sets", "valid_reference", "valid_script", "valid_sets", "valid_source_dataset",
+    "valid_target_dataset", "valid_translation_output", "vocabularies",
+}  # fmt: skip
+
+
+def same_everywhere(options: TrainOptions, identity: Mapping[str, Any]) -> dict[str, Any]:
+    """What all workers of a training have to be given alike, by the name it has in messages."""
+    values = dataclasses.asdict(options)
+    same = {flag(name): values[name] for name in values if name not in _OF_A_MACHINE} | identity
+    if options.prior_model:
+        try:
+            with open(options.prior_model, "rb") as file:
+                same["prior"] = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise CgruError(f"{options.prior_model}: {error.strerror}") from None
+    return same

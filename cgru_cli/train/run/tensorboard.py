@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import tensorflow as tf
-
 from ...errors import CgruError
 from .log import CostType, Interval
 from .progress import Progress
@@ -18,7 +16,10 @@ class Summaries:
     """
 
     def __init__(self, folder: Path):
-        self._folder = folder
+        import tensorflow as tf
+
+        self._folder, self._scalar = folder, tf.summary.scalar
+        self._error = tf.errors.OpError
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._writer = tf.summary.create_file_writer(str(folder))
@@ -47,7 +48,7 @@ class Summaries:
         try:
             with self._writer.as_default(step=progress.updates):
                 for name, value in values.items():
-                    tf.summary.scalar(name, value)
+                    self._scalar(name, value)
             self._writer.flush()
-        except tf.errors.OpError as error:
+        except self._error as error:
             raise CgruError(f"{self._folder}: cannot be written: {error.message}") from None

@@ -1,0 +1,79 @@
+"""A model as it was read: structure, arrays, and what its configuration says."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from ..parameters.names import parameters
+from ..parameters.parameter import Parameter
+from ..parameters.structure import Structure
+
+PREPROCESSING = ".preprocess.json"  # after a model's name: how raw text is prepared for it
+
+
+@dataclass
+class ModelSettings:
+    """A configuration in neutral terms; what it does not say is absent.
+
+    structure holds only declared fields of `Structure`, by their names there, and two that are
+    judged against the arrays: normalized, rms.
+    """
+
+    source: str = ""  # the file that says so
+    program: str = ""  # dl4mt, nematus, nematus-tf, marian, or cgru
+    structure: dict = field(default_factory=dict)
+    vocabularies: list[str] = field(default_factory=list)  # sources (one a factor), then target
+    unsupported: list[str] = field(default_factory=list)  # what this package cannot compute
+    right_left: bool = False
+    beam_size: int | None = None
+    normalize: float | None = None
+    word_penalty: float | None = None
+    marian_type: str = ""
+    values: dict = field(default_factory=dict)  # as read, for writing it back
+
+    def update(self, other: ModelSettings) -> None:
+        """Take what another file adds; what is known already stays."""
+        self.source = self.source or other.source
+        self.program = self.program or other.program
+        self.structure = other.structure | self.structure
+        self.vocabularies = self.vocabularies or other.vocabularies
+        self.unsupported += other.unsupported
+        self.right_left |= other.right_left
+        self.marian_type = self.marian_type or other.marian_type
+        for name in ("beam_size", "normalize", "word_penalty"):
+            if getattr(self, name) is None:
+                setattr(self, name, getattr(other, name))
+
+
+@dataclass
+class Model:
+    """A model as this package holds it, whatever it was read from.
+
+    arrays: float32, C order, by DL4MT/Nematus name; inert: arrays that the computation is blind
+    to; program: the program whose conventions hold (dl4mt, nematus, nematus-tf, marian-amun,
+    marian-nematus, marian-s2s, nmtpy); container: the kind of file it came from; origin: what of
+    Marian's own form is needed to write the same file again (plain values: dialect, yaml and its
+    length in bytes, names of the arrays that were transposed).
+    """
+
+    path: Path
+    structure: Structure
+    arrays: dict[str, np.ndarray]
+    program: str
+    container: str = ""
+    inert: dict[str, np.ndarray] = field(default_factory=dict)
+    settings: ModelSettings = field(default_factory=ModelSettings)
+    origin: dict = field(default_factory=dict)
+
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The table's rows for this model."""
+        return parameters(self.structure)
+
+    @property
+    def parameter_count(self) -> int:
+        """Numbers in all arrays that the computation uses."""
+        return sum(math.prod(row.size(self.structure)) for row in parameters(self.structure))

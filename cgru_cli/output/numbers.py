@@ -1,0 +1,32 @@
+"""Numbers as text, as each program writes them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+C_FLOAT = "{:g}".format  # of a float32 as a Python float
+
+
+def float32(value: float) -> float:
+    return float(np.float32(value))
+
+
+def c_float(value: float) -> str:
+    """As C++'s ostream writes a float: 6 significant digits."""
+    return C_FLOAT(float32(value))
+
+
+def amun_float(value: float) -> str:
+    """As amun writes its scores: 3 decimals."""
+    return f"{float32(value):.3f}"
+
+
+def numpy_float32(value: float) -> str:
+    """As NumPy 1 writes a float32: the fewest digits that give it back, exponents from 1e16 on."""
+    return repr(float(str(np.float32(value))))  # NumPy 2's own str begins exponents earlier
+
+
+def python2_float(value: float) -> str:
+    """As Python 2 formats a float: 12 significant digits, and `.0` where none is a decimal."""
+    text = f"{value:.12g}"
+    return f"{text}.0" if text.lstrip("-").isdigit() else text

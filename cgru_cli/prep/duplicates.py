@@ -1,0 +1,75 @@
+"""Pairs that were there before, found by way of the disk."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+_DIGEST = 16  # bytes; two different pairs of 10**9 share one with probability 10**-21
+
+
+_NUMBER = 8
+
+
+_PARTITIONS = 256
+
+
+_BUFFER = 1 << 13  # bytes of a partition that wait to be written
+
+
+def digest(source: str, target: str) -> bytes:
+    """16 bytes that stand for a pair: BLAKE2b of both lines."""
+    pair = f"{source}\n{target}".encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(pair, digest_size=_DIGEST).digest()
+
+
+class Duplicates:
+    """Finds pairs seen before, in memory that hardly depends on how many there are.
+
+    Digests go to 256 files in a folder by their first byte; then one file at a time is looked
+    through. What grows with the text is one bit a pair, and a 256th of the digests (about 0.4 MB
+    for a million pairs).
+    """
+
+    def __init__(self, folder: Path):
+        """folder: an empty one, made here."""
+        self._folder = folder
+        self._count = 0
+        folder.mkdir()
+        self._waiting = [bytearray() for _ in range(_PARTITIONS)]
+
+    def add(self, digests: Iterable[bytes]) -> None:
+        """Take the digests of the next pairs."""
+        for value in digests:
+            waiting = self._waiting[value[0]]
+            waiting += value + self._count.to_bytes(_NUMBER, "big")
+            self._count += 1
+            if len(waiting) >= _BUFFER:
+                self._write(value[0])
+
+    def _write(self, partition: int) -> None:
+        with open(self._path(partition), "ab") as file:
+            file.write(self._waiting[partition])
+        self._waiting[partition].clear()
+
+    def _path(self, partition: int) -> Path:
+        return self._folder / f"{partition:02x}"
+
+    def repeated(self) -> bytearray:
+        """One bit a pair, lowest first: whether an equal pair came before."""
+        bits = bytearray((self._count + 7) // 8)
+        for i in range(_PARTITIONS):
+            self._write(i)
+            seen: set[bytes] = set()
+            for value, number in _records(self._path(i)):
+                if value in seen:
+                    bits[number >> 3] |= 1 << (number & 7)
+                seen.add(value)
+        return bits
+
+
+def _records(path: Path) -> Iterator[tuple[bytes, int]]:
+    with open(path, "rb") as file:
+        while record := file.read(_DIGEST + _NUMBER):
+            yield record[:_DIGEST], int.from_bytes(record[_DIGEST:], "big")

@@ -1,0 +1,73 @@
+"""What a training is told to be before it begins: its first line in the log, and `--dry-run`."""
+
+from __future__ import annotations
+
+from ..corpus.corpus import Corpus
+from ..formats.model import Model
+from ..options.train import TrainOptions
+from .examples import EpochExamples, memory_of_batch
+from .starting_model import Beginning
+
+# Arrays of the model's size that an optimizer needs, with weights and gradient.
+_COPIES = {"sgd": 2, "adagrad": 3, "rmsprop": 3}
+
+
+_MORE_COPIES = 4
+
+
+def greeting(
+    model: Model, corpus: Corpus, options: TrainOptions, jit: bool, devices: str = ""
+) -> str:
+    """What the log of a training begins with; devices: which, if they are several."""
+    s = model.structure
+    return (
+        f"Training {model.parameter_count:,} parameters on {len(corpus):,} pairs "
+        f"({_left_out(corpus)}){_beside(corpus)}, vocabularies {s.source_vocabularies} and "
+        f"{s.target_vocabulary}, {'XLA' if jit else 'no XLA'}, {options.precision}"
+        f"{devices and f', {devices}'}"
+    )
+
+
+def _left_out(corpus: Corpus) -> str:
+    """Which pairs of the text are not trained on as they are."""
+    return ", ".join(f"{count:,} {why}" for why, count in corpus.skipped.items())
+
+
+def _beside(corpus: Corpus) -> str:
+    """What goes with the pairs."""
+    aligned, weights = corpus.alignments, corpus.weights
+    shown = f", {aligned.count:,} points of alignment" if aligned else ""
+    if weights:
+        shown += ", weighted by words" if weights.by_word else ", weighted by sentences"
+    return shown
+
+
+def describe(options: TrainOptions, begun: Beginning, corpus: Corpus) -> None:
+    """Sizes, memory and the first batch, on standard output."""
+    model, _, notes = begun
+    s = model.structure
+    first = next(EpochExamples.of(corpus, s, options, grid=False).epoch(0, 0)).batch
+    words = corpus.lengths.sum(axis=0)
+    copies = _COPIES.get(options.optimizer, _MORE_COPIES) + (options.exponential_smoothing > 0)
+    rows, source = first.source_mask.shape
+    target = first.target.shape[1]
+    arrays = model.parameter_count * 4 * copies / 2**20
+    batch = memory_of_batch(s, rows, source, target) / 2**20
+    print(*notes, sep="\n", end="\n" * bool(notes))
+    print(f"pairs: {len(corpus):,} ({_left_out(corpus)}){_beside(corpus)}")
+    print(f"words with EOS: source {words[0]:,}, target {words[1]:,}")
+    print(
+        f"model: {model.parameter_count:,} parameters; embeddings {s.source_embeddings} and "
+        f"{s.target_embedding}, state {s.state}, vocabularies {s.source_vocabularies} and "
+        f"{s.target_vocabulary}"
+    )
+    print(
+        f"memory: model, gradient and optimizer {arrays:,.1f} MiB, the first batch about "
+        f"{batch:,.1f} MiB"
+    )
+    print(
+        f"first batch: {first.sentences} pairs of up to {source} and {target} words with EOS, "
+        f"{first.words} target words"
+    )
+    source = first.source[0, :, 0] if s.type.reads_source else ()
+    print("its first pair:", *source, "->", *first.target[0])

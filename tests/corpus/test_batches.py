@@ -1,0 +1,275 @@
+"""Batches: every pair once an epoch, always the same ones, never over budget, padded as said."""
+
+import itertools
+import threading
+import time
+from collections import Counter
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cgru_cli.corpus.batches import Batches, BatchSize, grid_length, make_batch
+from cgru_cli.corpus.data_weights import DataWeights
+from cgru_cli.corpus.prefetch import Ahead
+from cgru_cli.corpus.word_alignments import Alignments
+
+pairs_of_lengths = st.lists(st.tuples(st.integers(2, 40), st.integers(2, 40)), max_size=80).map(
+    lambda pairs: np.array(pairs, np.int32).reshape(-1, 2)
+)
+
+
+def area(sentences, source, target):
+    return sentences * (source + target) / 150
+
+
+sizes = st.one_of(
+    st.builds(BatchSize, sentences=st.integers(1, 9)),
+    st.builds(BatchSize, st.just("words"), sentences=st.integers(1, 9), words=st.integers(1, 200)),
+    st.builds(BatchSize, st.just("fit"), sentences=st.integers(1, 9), cost=st.just(area)),
+)
+options = st.fixed_dictionaries(
+    {
+        "maxi_batch": st.integers(1, 6),
+        "sort": st.sampled_from(["trg", "src", "none"]),
+        "seed": st.integers(0, 2**32),
+        "shuffle": st.booleans(),
+    }
+)
+
+
+def epoch(lengths, size, number=0, start=0, **options):
+    return [b.tolist() for b in Batches(lengths, size, **options).epoch(number, start)]
+
+
+def fits(size, lengths):
+    """Written from the definition, without the code under test."""
+    if size.kind == "sentences":
+        return len(lengths) <= size.sentences
+    if len(lengths) == 1:
+        return True
+    if size.kind == "words":
+        return len(lengths) * lengths.max() <= size.words
+    return area(len(lengths), *lengths.max(axis=0)) <= 1
+
+
+@settings(max_examples=300)
+@given(pairs_of_lengths, sizes, options, st.integers(0, 3), st.integers(0, 50))
+def test_every_pair_comes_once_and_from_any_start(lengths, size, options, number, start):
+    batches = epoch(lengths, size, number, **options)
+    assert sorted(itertools.chain(*batches)) == list(range(len(lengths)))
+    assert all(batches)
+    assert all(fits(size, lengths[batch]) for batch in batches)
+    assert epoch(lengths, size, number, start, **options) == batches[start:]
+
+
+@given(pairs_of_lengths, sizes, st.integers(1, 6), st.sampled_from(["trg", "src"]))
+def test_batches_are_sorted_and_as_full_as_can_be(lengths, size, maxi_batch, sort):
+    batches = epoch(lengths, size, maxi_batch=maxi_batch, sort=sort, seed=0, shuffle=False)
+    window = maxi_batch * size.sentences
+    rows = [tuple(row) if sort == "src" else tuple(row[::-1]) for row in lengths.tolist()]
+    expected = [
+        pair
+        for first in range(0, len(rows), window)
+        for pair in sorted(range(len(rows))[first : first + window], key=rows.__getitem__)
+    ]
+    assert list(itertools.chain(*batches)) == expected
+    for batch, following in itertools.pairwise(batches):
+        if batch[0] // window == following[0] // window:
+            assert not fits(size, lengths[[*batch, following[0]]])
+
+
+def test_epochs_and_seeds_differ():
+    lengths = np.full((200, 2), 5)
+    orders = {
+        (seed, number): tuple(map(tuple, epoch(lengths, BatchSize(sentences=7), number, seed=seed,
+                                               maxi_batch=3)))
+        for seed in range(3) for number in range(3)
+    }  # fmt: skip
+    assert len(set(orders.values())) == 9
+
+
+def test_the_order_is_as_it_was():
+    """Resumed training relies on it, also after an update of NumPy."""
+    lengths = np.array([[i % 5 + 2, i % 3 + 2] for i in range(12)])
+    options = {"maxi_batch": 2, "sort": "trg", "seed": 1234}
+    expected = [[0, 9, 7], [4, 2, 8], [1, 5, 11], [6, 3, 10]]
+    assert epoch(lengths, BatchSize(sentences=3), 2, **options) == expected
+
+
+def test_batches_of_a_maxi_batch_are_shuffled():
+    lengths = np.repeat(np.arange(2, 102)[:, None], 2, axis=1)
+    options = {"maxi_batch": 10**6, "sort": "trg", "seed": 1}
+    firsts = [batch[0] for batch in epoch(lengths, BatchSize(sentences=5), **options)]
+    assert sorted(firsts) == list(range(0, 100, 5)) != firsts
+
+
+def test_too_long_pairs_stand_alone():
+    lengths = np.array([[2, 9], [3, 3], [90, 2], [3, 3]])
+    options = {"maxi_batch": 9, "sort": "none", "seed": 0, "shuffle": False}
+    assert epoch(lengths, BatchSize("words", words=6), **options) == [[0], [1], [2], [3]]
+    assert epoch(lengths, BatchSize("words", words=9), **options) == [[0], [1], [2], [3]]
+    assert epoch(lengths, BatchSize("words", words=18), **options) == [[0, 1], [2], [3]]
+
+
+@pytest.mark.parametrize("wrong", [("words",), ("fit",), ("sentences", 0)])
+def test_impossible_sizes(wrong):
+    with pytest.raises(ValueError):
+        BatchSize(*wrong)
+
+
+def test_the_grid():
+    by_hand = {1: 8, 8: 8, 9: 16, 63: 64, 65: 80, 81: 96, 127: 128, 129: 144, 255: 256, 257: 288}
+    assert {n: grid_length(n) for n in by_hand} == by_hand
+    for n in range(1, 5000):
+        assert n <= grid_length(n) == grid_length(grid_length(n)) <= max(n + 7, 1.25 * n)
+    assert len({grid_length(n) for n in range(1, 101)}) == 11
+    assert len({grid_length(n) for n in range(1, 257)}) == 20
+
+
+def corpus(sources, targets, factors=1):
+    return SimpleNamespace(
+        lengths=np.array([[len(s) + 1, len(t) + 1] for s, t in zip(sources, targets, strict=True)]),
+        factors=factors,
+        source=lambda i: np.array(sources[i], np.int32).reshape(-1, factors),
+        target=lambda i: np.array(targets[i], np.int32),
+        alignments=None,
+        weights=None,
+    )
+
+
+def test_a_batch_by_hand():
+    data = corpus([[5], [6, 7, 8], [9]], [[1, 2], [3], [4]])
+    batch = make_batch(data, np.array([1, 0]), grid=False)
+    assert batch.source[..., 0].tolist() == [[6, 7, 8, 0], [5, 0, 0, 0]]
+    assert batch.source_mask.tolist() == [[1, 1, 1, 1], [1, 1, 0, 0]]
+    assert batch.target.tolist() == [[3, 0, 0], [1, 2, 0]]
+    assert batch.target_mask.tolist() == [[1, 1, 0], [1, 1, 1]]
+    assert (batch.sentences, batch.words) == (2, 5)
+    assert batch.weights == batch.shares == ()
+    assert [array.dtype.name for array in batch[:4]] == ["int32", "float32"] * 2
+
+
+def test_factors_and_padding_rows():
+    data = corpus([[(5, 1), (6, 2)]], [[1]], factors=2)
+    batch = make_batch(data, [0], rows=3)
+    assert batch.source.shape == (3, 8, 2)
+    assert batch.target.shape == (3, 8)
+    assert batch.source[0, :3].tolist() == [[5, 1], [6, 2], [0, 0]]
+    assert batch.source_mask.sum(axis=1).tolist() == [3, 1, 1]
+    assert batch.source_mask[1, 0] == 1
+    assert batch.target_mask.sum(axis=1).tolist() == [2, 0, 0]
+    assert not batch.source[1:].any()
+    assert (batch.sentences, batch.words) == (1, 2)
+    assert make_batch(data, [0, 0, 0, 0], rows=3).source.shape == (4, 8, 2)
+
+
+def test_weights_and_alignments_by_hand():
+    """What pads has weight 1, as masks have 0, and is aligned to nothing."""
+    data = corpus([[5], [6, 7, 8]], [[1, 2], [3]])
+    flat = np.array([(0, 0), (1, 0), (3, 1)], np.uint16)
+    data.alignments = Alignments("", flat, np.array([[0, 0], [0, 3]]))
+    data.weights = DataWeights("", True, np.array([3, 1, 4, 1, 5], np.float32), np.array([0, 3]))
+    batch = make_batch(data, [1, 0], grid=False, rows=3)
+    assert batch.weights.tolist() == [[1, 5, 1], [3, 1, 4], [1, 1, 1]]
+    expected = np.zeros((3, 3, 4))
+    expected[0, 0, :2], expected[0, 1, 3] = 0.5, 1
+    np.testing.assert_array_equal(batch.shares, expected)
+    assert batch.weights.dtype == batch.shares.dtype == np.float32
+    for ours, array in zip(batch.arrays, (*batch[:4], batch.weights, batch.shares), strict=True):
+        assert ours is array
+    data.weights = DataWeights("", False, np.array([3, 1], np.float32), np.arange(2))
+    assert make_batch(data, [1, 0], grid=False).weights.tolist() == [[1, 1, 1], [3, 3, 3]]
+    assert make_batch(data, [0]).shares.shape == (1, 8, 8)
+
+
+def test_the_target_alone():
+    data = SimpleNamespace(
+        lengths=np.array([[1, 3]]),
+        factors=0,
+        source=lambda i: np.zeros((0, 0), np.int32),
+        target=lambda i: np.array([4, 5], np.int32),
+        alignments=None,
+        weights=None,
+    )
+    batch = make_batch(data, [0], grid=False)
+    assert batch.source.shape == (1, 1, 0)
+    assert batch.source_mask.tolist() == [[1]]
+
+
+@given(st.lists(st.tuples(*[st.lists(st.integers(1, 9), min_size=1, max_size=20)] * 2), min_size=1))
+def test_nothing_is_lost_in_a_batch(pairs):
+    data = corpus(*([list(side) for side in zip(*pairs, strict=True)]))
+    batch = make_batch(data, range(len(pairs)), rows=len(pairs) + 1)
+    for row, (source, target) in enumerate(pairs):
+        assert batch.source[row, batch.source_mask[row] > 0, 0].tolist() == [*source, 0]
+        assert batch.target[row, batch.target_mask[row] > 0].tolist() == [*target, 0]
+    assert batch.words == batch.target_mask.sum()
+
+
+def test_made_ahead_in_order():
+    with Ahead(iter(range(100)), depth=3) as items:
+        assert list(items) == list(range(100))
+        assert list(items) == []
+
+
+def test_no_more_than_depth_are_made():
+    made = Counter()
+
+    def items():
+        for i in range(50):
+            made["items"] += 1
+            yield i
+
+    with Ahead(items(), depth=3) as ahead:
+        assert next(ahead) == 0
+        time.sleep(0.05)
+        assert made["items"] <= 4
+
+
+def test_an_error_comes_after_the_items_before_it():
+    def items():
+        yield 1
+        yield 2
+        raise OSError("gone")
+
+    with Ahead(items()) as ahead:
+        assert [next(ahead), next(ahead)] == [1, 2]
+        with pytest.raises(OSError, match="gone"):
+            next(ahead)
+
+
+def test_closing_ends_the_thread_and_the_generator():
+    ended = threading.Event()
+
+    def items():
+        try:
+            yield from itertools.count()
+        finally:
+            ended.set()
+
+    before = threading.active_count()
+    ahead = Ahead(items())
+    assert next(ahead) == 0
+    ahead.close()
+    ahead.close()
+    assert ended.is_set()
+    assert threading.active_count() == before
+    assert list(ahead) == []
+
+
+def test_waiting_is_counted():
+    def slow():
+        for i in range(3):
+            time.sleep(0.02)
+            yield i
+
+    with Ahead(slow()) as ahead:
+        assert list(ahead) == [0, 1, 2]
+        assert ahead.waited > 0.04
+    with Ahead(iter(range(3))) as ahead:
+        time.sleep(0.1)
+        assert list(ahead) == [0, 1, 2]
+        assert ahead.waited < 0.02

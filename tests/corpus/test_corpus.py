@@ -1,0 +1,297 @@
+"""Encoded corpora: every pair is there, in order, and an encoding counts whole or not at all."""
+
+import gzip
+import json
+import os
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cgru_cli.corpus import encoding as module
+from cgru_cli.corpus import parallel_files
+from cgru_cli.corpus.corpus import MANIFEST, encode_corpus
+from cgru_cli.errors import CgruError, UsageError
+
+sentences = st.lists(st.lists(st.integers(0, 70000), max_size=6), max_size=30)
+
+
+def plain(line):
+    return [int(word) for word in line.split()]
+
+
+def factored(line):
+    return [tuple(map(int, word.split("|"))) for word in line.split()]
+
+
+def single(line):
+    return [(int(word),) for word in line.split()]
+
+
+def write(path, lines):
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return path
+
+
+def encode(folder, source_lines, target_lines, source=single, **options):
+    sources = [write(folder / "s", source_lines)]
+    targets = [write(folder / "t", target_lines)]
+    options = {"max_length": 100, "crop": False, "key": "k"} | options
+    return encode_corpus(sources, targets, source, plain, folder / "cache", **options)
+
+
+def content(corpus):
+    return [(corpus.source(i).tolist(), corpus.target(i).tolist()) for i in range(len(corpus))]
+
+
+def snapshot(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_pairs_come_back_in_order(tmp_path):
+    corpus = encode(tmp_path, ["5 6", "7"], ["1", "2 3 4"])
+    assert content(corpus) == [([[5], [6]], [1]), ([[7]], [2, 3, 4])]
+    assert corpus.lengths.tolist() == [[3, 2], [2, 4]]
+    assert corpus.lengths.dtype == corpus.source(0).dtype == corpus.target(0).dtype == np.int32
+    assert corpus.factors == 1
+    assert corpus.skipped == {"empty": 0, "too long": 0, "cut": 0}
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(sentences, sentences, st.integers(1, 6), st.booleans())
+def test_every_pair_is_kept_cut_or_counted(tmp_path, sources, targets, limit, crop):
+    monkey = pytest.MonkeyPatch()
+    monkey.setattr(parallel_files, "CHUNK", 4)
+    pairs = list(zip(sources, targets, strict=False))
+    full = [(s, t) for s, t in pairs if s and t]
+    fitting = [(s, t) for s, t in full if len(s) <= limit and len(t) <= limit]
+    expected = [(s[:limit], t[:limit]) for s, t in full] if crop else fitting
+    lines = [[" ".join(map(str, side)) for side in column] for column in zip(*pairs, strict=True)]
+    try:
+        corpus = encode(
+            tmp_path, *(lines or ([], [])), max_length=limit, crop=crop, key=os.urandom(8).hex()
+        )
+    except CgruError:
+        assert not expected
+        return
+    finally:
+        monkey.undo()
+    assert content(corpus) == [([[i] for i in s], t) for s, t in expected]
+    changed = len(full) - len(fitting)
+    assert corpus.skipped == {
+        "empty": len(pairs) - len(full),
+        "too long": 0 if crop else changed,
+        "cut": changed if crop else 0,
+    }
+
+
+def test_factors(tmp_path):
+    corpus = encode(tmp_path, ["5|1|9 6|2|8"], ["1"], source=factored)
+    assert corpus.factors == 3
+    assert corpus.source(0).tolist() == [[5, 1, 9], [6, 2, 8]]
+
+
+def test_a_word_with_other_factors_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="2 factors"):
+        encode(tmp_path, ["5|1 6"], ["1"], source=factored)
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_the_target_alone(tmp_path):
+    targets = [write(tmp_path / "t", ["1 2", "", "3"])]
+    corpus = encode_corpus(
+        (), targets, single, plain, tmp_path / "cache", max_length=9, crop=False, key="k"
+    )
+    assert corpus.lengths.tolist() == [[1, 3], [1, 2]]
+    assert corpus.factors == 0
+    assert corpus.source(1).shape == (0, 0)
+    assert corpus.target(1).tolist() == [3]
+    assert corpus.skipped["empty"] == 1
+
+
+def test_several_files_and_gzip(tmp_path):
+    with gzip.open(tmp_path / "s2.gz", "wt") as file:
+        file.write("3\n")
+    corpus = encode_corpus(
+        [write(tmp_path / "s1", ["1", "2"]), tmp_path / "s2.gz"],
+        [write(tmp_path / "t1", ["10", "20"]), write(tmp_path / "t2", ["30"])],
+        single, plain, tmp_path / "cache", max_length=9, crop=False, key="k",
+    )  # fmt: skip
+    assert content(corpus) == [([[1]], [10]), ([[2]], [20]), ([[3]], [30])]
+
+
+@pytest.mark.parametrize("largest, size", [(65535, 2), (65536, 4)])
+def test_ids_take_the_bytes_that_the_largest_needs(tmp_path, monkeypatch, largest, size):
+    monkeypatch.setattr(parallel_files, "CHUNK", 2)
+    ids = [1, 2, 3, largest, 5]
+    corpus = encode(tmp_path, map(str, ids), map(str, ids))
+    assert [corpus.target(i).tolist() for i in range(5)] == [[i] for i in ids]
+    assert corpus._target.itemsize == corpus._source.itemsize == size
+    assert not [path for path in (tmp_path / "cache").iterdir() if "narrow" in path.name]
+
+
+def test_the_fingerprint_is_of_the_content(tmp_path, monkeypatch):
+    first = encode(tmp_path, ["5 6", "7"], ["1", "2"])
+    monkeypatch.setattr(parallel_files, "CHUNK", 1)
+    assert encode(tmp_path, ["5 6", "", "7"], ["1", "3", "2"]).fingerprint == first.fingerprint
+    others = [(["5", "6 7"], ["1", "2"]), (["5 6", "7"], ["1", "3"]), (["5 6", "8"], ["1", "2"])]
+    prints = {encode(tmp_path, *lines).fingerprint for lines in others}
+    assert len(prints | {first.fingerprint}) == 4
+
+
+def test_unchanged_files_are_not_read_again(tmp_path):
+    first = encode(tmp_path, ["5"], ["1"])
+    before = snapshot(tmp_path / "cache")
+
+    def never(line):
+        raise AssertionError
+
+    again = encode_corpus(
+        [tmp_path / "s"], [tmp_path / "t"], never, never, tmp_path / "cache",
+        max_length=100, crop=False, key="k",
+    )  # fmt: skip
+    assert content(again) == content(first)
+    assert again.fingerprint == first.fingerprint
+    assert again.skipped == first.skipped
+    assert snapshot(tmp_path / "cache") == before
+
+
+@pytest.mark.parametrize("change", ["size", "time", "key", "max_length", "crop", "path"])
+def test_a_change_encodes_anew(tmp_path, change):
+    encode(tmp_path, ["5", "7"], ["1", "3"])
+    source, options = tmp_path / "s", {"max_length": 100, "crop": False, "key": "k"}
+    if change == "size":
+        write(source, ["5 6", "7"])
+    elif change == "time":
+        os.utime(source, ns=(0, 0))
+    elif change == "path":
+        source = write(tmp_path / "other", ["5", "7"])
+    else:
+        options |= {"key": "l"} if change == "key" else {}
+        options |= {"max_length": 99} if change == "max_length" else {}
+        options |= {"crop": True} if change == "crop" else {}
+    read = []
+    corpus = encode_corpus(
+        [source], [tmp_path / "t"], lambda line: read.append(line) or single(line), plain,
+        tmp_path / "cache", **options,
+    )  # fmt: skip
+    assert len(read) == len(corpus) == 2
+    assert len(list((tmp_path / "cache").iterdir())) == 5  # nothing of the old one is left
+
+
+@pytest.mark.parametrize("damage", ["manifest", "missing", "short", "number"])
+def test_a_damaged_cache_is_encoded_anew(tmp_path, damage):
+    first = encode(tmp_path, ["5"], ["1"])
+    manifest = tmp_path / "cache" / MANIFEST
+    names = json.loads(manifest.read_text())["files"]
+    path = tmp_path / "cache" / names["target"][0]
+    if damage == "manifest":
+        manifest.write_bytes(manifest.read_bytes()[:-9])
+    elif damage == "missing":
+        path.unlink()
+    elif damage == "short":
+        path.write_bytes(path.read_bytes()[:-1])
+    else:
+        manifest.write_text("7")
+    again = encode_corpus(
+        [tmp_path / "s"], [tmp_path / "t"], single, plain, tmp_path / "cache",
+        max_length=100, crop=False, key="k",
+    )  # fmt: skip
+    assert content(again) == content(first)
+
+
+def test_an_interruption_leaves_the_previous_corpus(tmp_path):
+    old = encode(tmp_path, ["5"], ["1"])
+    before = snapshot(tmp_path / "cache")
+
+    def killed(line):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        encode(tmp_path, ["5", "6"], ["1", "2"], source=killed)
+    assert snapshot(tmp_path / "cache") == before
+    assert content(old) == [([[5]], [1])]
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path):
+    (tmp_path / "cache").mkdir()
+    for name in ("source-0.ids", "source-0.narrow.ids", ".corpus.json.0.tmp", "notes.txt"):
+        (tmp_path / "cache" / name).write_bytes(b"part")
+    encode(tmp_path, ["5"], ["1"])
+    names = {path.name for path in (tmp_path / "cache").iterdir()}
+    assert len(names) == 6
+    assert {MANIFEST, "notes.txt"} < names
+
+
+def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
+    def full(self, values):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(module.Numbers, "append", full)
+    with pytest.raises(CgruError, match="cache: cannot be written: No space left on device"):
+        encode(tmp_path, ["5"], ["1"])
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+@pytest.mark.parametrize("longer", ["s", "t"])
+def test_different_line_counts(tmp_path, monkeypatch, longer):
+    monkeypatch.setattr(parallel_files, "CHUNK", 2)
+    counts = {"s": 3, "t": 3} | {longer: 8}
+    with pytest.raises(CgruError) as error:
+        encode(tmp_path, ["5"] * counts["s"], ["1"] * counts["t"])
+    assert f"{tmp_path}/s has {counts['s']} lines and {tmp_path}/t {counts['t']};" in str(
+        error.value
+    )
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_different_numbers_of_files(tmp_path):
+    paths = [write(tmp_path / "s", ["5"])] * 2
+    with pytest.raises(UsageError, match="2 source files and 1 target files"):
+        encode_corpus(paths, paths[:1], single, plain, tmp_path, max_length=9, crop=True, key="")
+
+
+def test_nothing_left(tmp_path):
+    with pytest.raises(CgruError) as error:
+        encode(tmp_path, ["", "5 6 7", "5 6"], ["1", "1", ""], max_length=2)
+    assert "nothing is left of 3 lines: 2 with an empty side, 1 of more than 2" in str(error.value)
+    with pytest.raises(CgruError, match="the text is empty"):
+        encode(tmp_path, [], [])
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(CgruError, match="none: No such file"):
+        encode_corpus(
+            [tmp_path / "none"], [tmp_path / "none"], single, plain, tmp_path / "cache",
+            max_length=9, crop=True, key="",
+        )  # fmt: skip
+
+
+def test_an_encoders_error_names_file_and_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(parallel_files, "CHUNK", 2)
+
+    def picky(line):
+        if line == "9":
+            raise CgruError("two factors are needed")
+        return single(line)
+
+    with pytest.raises(CgruError, match="/s: line 4: two factors are needed"):
+        encode(tmp_path, ["1", "2", "3", "9"], ["1"] * 4, source=picky)
+
+
+def test_memory_does_not_grow_with_the_corpus(tmp_path, monkeypatch):
+    monkeypatch.setattr(parallel_files, "CHUNK", 256)
+
+    def peak(count):
+        paths = [write(tmp_path / f"{count}", ["5 6 7 8"] * count)]
+        tracemalloc.start()
+        encode_corpus(
+            paths, paths, single, plain, tmp_path / "cache", max_length=9, crop=False, key=""
+        )
+        size = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return size
+
+    assert peak(150 * parallel_files.CHUNK) < 2 * peak(40 * parallel_files.CHUNK)

@@ -1,0 +1,55 @@
+"""Weights of sentences and words: lines to numbers, and what no weight is."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cgru_cli.corpus.data_weights import DataWeights, parse_sentence, parse_words
+from cgru_cli.errors import CgruError
+
+weights = st.floats(0, 1e30)
+
+
+@given(weights)
+def test_a_weight_of_a_sentence(weight):
+    assert parse_sentence(f" {weight!r} ") == [weight]
+
+
+@given(st.lists(weights), st.booleans())
+def test_weights_of_words(numbers, eos):
+    """EOS has 1 where there is none for it."""
+    line = " ".join(map(repr, [*numbers, *[0.25] * eos]))
+    assert parse_words(line, len(numbers)) == [*numbers, 0.25 if eos else 1.0]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("", "0 numbers; one is expected"),
+        ("1 2", "2 numbers; one is expected"),
+        ("x", "'x' is not a number"),
+        ("1,5", "'1,5' is not a number"),
+        ("-0.5", "-0.5 is no weight; it must be finite and not negative"),
+        ("nan", "nan is no weight"),
+        ("inf", "inf is no weight"),
+        ("1e39", "1e39 is no weight"),  # of float32
+    ],
+)
+def test_what_is_no_weight(line, message):
+    with pytest.raises(CgruError, match=message):
+        parse_sentence(line)
+
+
+@pytest.mark.parametrize("line", ["", "1", "1 1 1 1"])
+def test_weights_of_another_length(line):
+    with pytest.raises(CgruError, match="weights for a target of 2 words; as many are expected"):
+        parse_words(line, 2)
+
+
+def test_weights_of_pairs():
+    values = np.array([3, 1, 4, 1, 5], np.float32)
+    of_words = DataWeights("", True, values, np.array([0, 3]))
+    assert [of_words.of(0, 3).tolist(), of_words.of(1, 2).tolist()] == [[3, 1, 4], [1, 5]]
+    of_sentences = DataWeights("", False, values, np.arange(5))
+    assert [of_sentences.of(i, 9).tolist() for i in (0, 2)] == [[3], [4]]

@@ -1,0 +1,350 @@
+"""The house: layers, documentation and versions are as they are said to be."""
+
+import ast
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+import numpy as np
+import pytest
+from models import random_arrays, tiny
+
+import cgru_cli
+from cgru_cli.cli import main
+from cgru_cli.formats import array_files
+from cgru_cli.options.convert import ConvertOptions
+from cgru_cli.options.flags import statements
+from cgru_cli.options.prep import PrepOptions
+from cgru_cli.options.score import REFUSED_BY_SCORE, ScoreOptions
+from cgru_cli.options.train import REFUSED_BY_TRAIN, TrainOptions
+from cgru_cli.options.translate import REFUSED_BY_TRANSLATE, TranslateOptions
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "cgru_cli"
+README = (ROOT / "README.md").read_text("utf-8")
+OPTIONS = {
+    "convert": ConvertOptions,
+    "prep": PrepOptions,
+    "score": ScoreOptions,
+    "train": TrainOptions,
+    "translate": TranslateOptions,
+}
+
+# A folder is a layer. Inside a layer a folder imports only those named before it.
+LAYERS = (
+    ("errors", "system", "options"),
+    ("parameters", "text", "formats", "corpus", "output"),
+    ("network", "search", "optimization"),
+    ("convert", "prep", "translate", "score", "train"),
+    ("__init__", "cli", "__main__"),
+)
+PLAIN, FILES, COMPUTATION, COMMANDS, ENTRY = range(len(LAYERS))
+RANK = {room: i for i, room in enumerate(room for layer in LAYERS for room in layer)}
+LAYER = {room: i for i, layer in enumerate(LAYERS) for room in layer}
+# One command reads what another made: what a prepared folder is called inside.
+BETWEEN_COMMANDS = {("train.texts", "prep.folder")}
+# What each layer may import from outside, beyond the standard library and what those below may;
+# TensorFlow stays in the computation.
+OUTSIDE = {
+    PLAIN: set(),
+    FILES: {"numpy", "h5py", "sentencepiece", "yaml"},
+    COMPUTATION: {"tensorflow", "keras"},
+    COMMANDS: set(),
+    ENTRY: {"click"},
+}
+# Imported inside functions, where only some calls need it, by these below its layer.
+LATE = {
+    "system.tensorflow_start": {"tensorflow", "keras"},  # starts it
+    "system.cluster": {"tensorflow"},  # knows Slurm
+    "formats.tensorflow_checkpoint": {"tensorflow"},  # the one format that only TensorFlow reads
+    "system.structured_files": {"yaml"},
+    "options.config_file": {"yaml"},
+    "prep.folder": {"filelock"},
+    "train.run.folder": {"filelock"},
+    "output.heatmap.picture": {"matplotlib"},
+    "train.run.curves": {"matplotlib"},
+    "score.metric": {"sacrebleu"},
+    "train.validation": {"sacrebleu"},
+    "optimization.minimum_risk": {"sacrebleu"},
+    "text.moses": {"sacremoses"},
+    "text.subwords": {"subword_nmt"},
+    "score.weight_search": {"sacrebleu", "scipy"},
+}
+
+
+def _modules() -> dict[str, Path]:
+    """Every module by its dotted name below the package; folders are their `__init__`."""
+    modules = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        modules[".".join(parts)] = path
+    return modules
+
+
+MODULES = _modules()
+FILES_OF_ROOMS = [name for name in MODULES if not name.endswith("__init__")]
+
+
+class Import(NamedTuple):
+    """What a statement imports: a module of the package, or a package from outside."""
+
+    name: str
+    own: bool
+    late: bool  # inside a function, or for type checkers alone
+
+
+def _imports(module: str) -> list[Import]:
+    tree = ast.parse(MODULES[module].read_text("utf-8"))
+    here = module.split(".")[:-1]
+
+    def own(path: list[str], name: str, late: bool) -> Import:
+        """`from path import name`: the name is a module or stands in one."""
+        for dotted in (".".join([*path, name]), ".".join(path), ".".join([*path, "__init__"])):
+            if dotted in MODULES:
+                return Import(dotted, True, late)
+        raise AssertionError(f"{module} imports {'.'.join([*path, name])}, which is not there")
+
+    def walk(node: ast.AST, late: bool) -> Iterator[Import]:
+        for child in ast.iter_child_nodes(node):
+            inside = late or isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef))
+            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+                inside = True
+            if isinstance(child, ast.Import):
+                for alias in child.names:
+                    assert not alias.name.startswith("cgru_cli"), f"{module}: import {alias.name}"
+                    yield Import(alias.name.split(".")[0], False, late)
+            elif isinstance(child, ast.ImportFrom):
+                path = (child.module or "").split(".") if child.module else []
+                if child.level == 0 and path[0] != "cgru_cli":
+                    yield Import(path[0], False, late)
+                    continue
+                start = here[: len(here) - child.level + 1] if child.level else []
+                path = start + (path if child.level else path[1:])
+                yield from (own(path, alias.name, late) for alias in child.names)
+            yield from walk(child, inside)
+
+    return list(walk(tree, False))
+
+
+def _room(module: str) -> str:
+    return module.split(".")[0]
+
+
+def test_every_folder_has_a_layer():
+    assert {_room(module) for module in MODULES} == set(RANK)
+
+
+@pytest.mark.parametrize("module", FILES_OF_ROOMS)
+def test_imports_go_downwards(module):
+    room = _room(module)
+    for name, own, late in _imports(module):
+        if not own or name == "__init__":
+            continue
+        above = RANK[_room(name)] > RANK[room]
+        assert not above, f"{module} imports {name}, which is above it"
+        if LAYER[room] == LAYER[_room(name)] == COMMANDS and room != _room(name):
+            assert (module, name) in BETWEEN_COMMANDS, f"{module} imports {name}"
+        heavy = LAYER[room] > LAYER[_room(name)] == COMPUTATION
+        jobs = LAYER[room] > LAYER[_room(name)] == COMMANDS
+        assert late or not (heavy or jobs), f"{module} imports {name} at its top"
+
+
+@pytest.mark.parametrize("module", FILES_OF_ROOMS)
+def test_imports_from_outside(module):
+    layer = LAYER[_room(module)]
+    allowed = set().union(*(OUTSIDE[below] for below in range(layer + 1)))
+    if layer > COMPUTATION:
+        allowed -= OUTSIDE[COMPUTATION]
+    for name, own, late in _imports(module):
+        if own or name in sys.stdlib_module_names:
+            continue
+        permitted = allowed | (LATE.get(module, set()) if late else set())
+        permitted |= OUTSIDE[COMPUTATION] if late and layer > COMPUTATION else set()
+        assert name in permitted, f"{module} imports {name}"
+
+
+def test_no_module_needs_itself():
+    needs = {m: {i.name for i in _imports(m) if i.own and not i.late} for m in MODULES}
+    done: set[str] = set()
+    while ready := {m for m in needs if m not in done and needs[m] <= done | {"__init__"}}:
+        done |= ready
+    assert done == set(MODULES), f"imports in a circle: {sorted(set(MODULES) - done)}"
+
+
+@pytest.mark.parametrize("module", sorted(set(MODULES) - set(FILES_OF_ROOMS) - {"__init__"}))
+def test_a_folder_says_what_is_in_it_and_imports_nothing(module):
+    tree = ast.parse(MODULES[module].read_text("utf-8"))
+    assert ast.get_docstring(tree)
+    assert len(tree.body) == 1
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_is_one_concept(module):
+    words = {"utils", "util", "helpers", "helper", "common", "misc"}
+    assert not words & set(module.split("."))
+    length = len(MODULES[module].read_text("utf-8").splitlines())
+    if length > 350:
+        warnings.warn(f"{module} has {length} lines: is it one concept?", stacklevel=1)
+    assert length < 520
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["--version"], ["convert", "--help"], ["prep", "--help"], ["translate", "--help"]],
+    ids=" ".join,
+)
+def test_help_imports_nothing_heavy(arguments):
+    script = (
+        "import sys\n"
+        "from cgru_cli.cli import main\n"
+        f"code = main({arguments!r}, standalone_mode=False)\n"
+        "heavy = {'tensorflow', 'keras', 'numpy', 'h5py', 'sentencepiece', 'yaml', 'sacrebleu'}\n"
+        "sys.exit(' '.join(sorted(heavy & set(sys.modules))))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stderr.strip() == ""
+    assert done.stdout
+
+
+def _load(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_convert_imports_no_tensorflow(tmp_path):
+    structure = tiny(source_embeddings=(5,))
+    model = tmp_path / "model.npz"
+    array_files.write_npz(
+        model, random_arrays(structure) | {"decoder_c_tt": np.zeros(1, np.float32)}
+    )
+    names = [f"{side}.json" for side in ("src", "trg")]
+    for name, size in zip(names, (7, 6), strict=True):
+        words = {word: i for i, word in enumerate(["eos", "UNK", *"abcde"][:size])}
+        (tmp_path / name).write_text(json.dumps(words))
+    configuration = {"dim_word": 5, "dim": 4, "model_version": 0.1, "dictionaries": names}
+    (tmp_path / "model.npz.json").write_text(json.dumps(configuration))
+    runs = [
+        [str(model), "--info"],
+        [str(model), str(tmp_path / "model.h5"), "--verify"],
+        [str(tmp_path / "model.h5"), str(tmp_path / "m.npz"), "--to", "marian-s2s", "--verify"],
+        [str(model), str(tmp_path / "missing" / "m.npz")],
+    ]
+    script = (
+        "import sys\n"
+        "import cgru_cli.translate.job\n"
+        "from cgru_cli.cli import main\n"
+        f"codes = [main(['convert', *run], standalone_mode=False) for run in {runs!r}]\n"
+        "sys.exit('tensorflow' in sys.modules or codes != [None, None, None, 1])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_command_and_option_has_help():
+    context = click.Context(main)
+    assert main.help
+    assert set(main.list_commands(context)) == set(OPTIONS)
+    for name in OPTIONS:
+        command = main.get_command(context, name)
+        assert command.help, name
+        options = statements(OPTIONS[name])
+        for option, (flag, _) in options.items():
+            assert flag.help.strip(), f"{name} {option}"
+            assert not flag.help.endswith("."), f"{name} {option}"
+        flags = [f for flag, _ in options.values() for f in (*flag.flags, *flag.aliases)]
+        assert len(flags) == len(set(flags)), f"{name}: a flag is stated twice"
+        refused = {
+            "score": REFUSED_BY_SCORE,
+            "train": REFUSED_BY_TRAIN,
+            "translate": REFUSED_BY_TRANSLATE,
+        }
+        assert not set(flags) & set(refused.get(name, ()))
+
+
+@pytest.mark.parametrize("page", ["options.md", "names.md"])
+def test_documentation_is_up_to_date(page):
+    generate = _load(ROOT / "docs/generate.py")
+    assert set(generate.PAGES) == {"options.md", "names.md"}
+    assert (ROOT / "docs" / page).read_text("utf-8") == generate.PAGES[page](), "run `make docs`"
+
+
+def test_every_option_is_documented_once():
+    page = (ROOT / "docs/options.md").read_text("utf-8")
+    sections = dict(re.findall(r"^## cgru (\w+)\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE))
+    assert set(sections) == set(OPTIONS)
+    for command, text in sections.items():
+        shown = re.findall(r"^\| (`.*?`) \|", text, re.MULTILINE)
+        expected = [
+            ", ".join(f"`{f}`" for f in flag.flags)
+            for flag, _ in statements(OPTIONS[command]).values()
+        ]
+        assert shown == expected
+
+
+PAGES = [ROOT / folder / "README.md" for folder in (".", "recipes", "benchmarks", "docs/gallery")]
+
+
+def _shell_commands():
+    for page in PAGES:
+        for block in re.findall(r"^```sh\n(.*?)^```", page.read_text("utf-8"), re.S | re.M):
+            block = re.sub(r"(?m)(^|\s)#.*$", "", block)
+            for command in re.split(r"[|;\n]|&&", block):
+                if words := command.split():
+                    yield words
+
+
+def test_commands_in_the_documentation_exist():
+    seen = set()
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.M))
+    for words in _shell_commands():
+        program, *rest = words
+        if program == "make":
+            assert {word for word in rest if "=" not in word} <= targets
+        elif program.startswith("recipes/"):
+            assert (ROOT / program).is_file()
+            rest = rest[rest.index("--") + 1 :] if "--" in rest else []
+            _check_options("translate", rest)
+        elif program == "python":
+            assert (ROOT / rest[0]).is_file()
+        elif program == "cgru":
+            _check_options(rest[0], rest[1:])
+            seen.add(rest[0])
+    assert seen == set(OPTIONS)
+
+
+def _check_options(command: str, words: list[str]) -> None:
+    known = {"--help", "-h"}
+    for flag, _ in statements(OPTIONS[command]).values():
+        known |= {*flag.flags, *flag.aliases}
+    for word in words:
+        if word.startswith("-") and not re.match(r"-\d", word):
+            assert word.partition("=")[0] in known, f"README: cgru {command} {word}"
+
+
+def test_links_lead_somewhere():
+    for page in (*PAGES, ROOT / "CHANGELOG.md"):
+        for link in re.findall(r"\]\(([^)#]+)\)", page.read_text("utf-8")):
+            if "://" not in link:
+                assert (page.parent / link).exists(), link
+
+
+def test_versions_agree():
+    from importlib import metadata
+
+    assert re.fullmatch(r"\d+\.\d+\.\d+", cgru_cli.__version__)
+    changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert re.search(r"^## \[(.+?)\]", changelog, re.M).group(1) == cgru_cli.__version__
+    try:
+        installed = metadata.version("cgru")
+    except metadata.PackageNotFoundError:
+        pytest.skip("run from the sources")
+    assert installed == cgru_cli.__version__

@@ -1,0 +1,306 @@
+"""The recipes: scripts that a shell understands, with commands and options that exist."""
+
+import gzip
+import json
+import math
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import numpy as np
+import pytest
+import sacrebleu
+from click.testing import CliRunner
+
+from cgru_cli.cli import main
+from cgru_cli.errors import UsageError
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPTS = sorted((ROOT / "recipes").glob("*/*.sh"))
+FOLDERS = sorted({script.parent for script in SCRIPTS})
+PAGES = [ROOT / "README.md", *sorted((ROOT / "recipes").rglob("README.md"))]
+
+
+def _name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def _commands(text: str) -> Iterator[list[str]]:
+    """The words of each simple command, without redirections; every variable is 1."""
+    for line in text.replace("\\\n", " ").split("\n"):
+        line = re.sub(r"\$(\w+|\{\w+(\[@\])?\})", "1", line)
+        lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+        lexer.whitespace_split = True
+        words: list[str] = []
+        redirected = False
+        try:
+            for word in lexer:
+                if set(word) <= set("<>"):
+                    redirected = True
+                elif set(word) <= set("();|&"):
+                    yield words
+                    words, redirected = [], False
+                elif not redirected:
+                    words.append(word)
+        except ValueError:  # quotes over several lines: no command of cgru's is in them
+            continue
+        yield words
+
+
+def _of_cgru(words: list[str]) -> list[str] | None:
+    """What follows `cgru` in a command."""
+    for i, word in enumerate(words[:-1]):
+        if word == "cgru" and words[i + 1] in main.commands:
+            return [word for word in words[i + 1 :] if word != "$@"]
+    return None
+
+
+def _parse(command: str, arguments: list[str]) -> None:
+    """As the command line is understood; raises where it is not. Nothing is run."""
+    with main.commands[command].make_context(command, list(arguments)):
+        pass
+
+
+def _shell_blocks(page: Path) -> str:
+    return "\n".join(re.findall(r"^```sh\n(.*?)^```", page.read_text("utf-8"), re.S | re.M))
+
+
+def test_commands_are_found():
+    text = (
+        'a="$b" cgru prep "$o/x" -s "${f[@]}" \\\n --lowercase "$@" < "$i" > o | c\n'
+        "# cgru prep\n"
+        "x | cgru translate -m m -n # why\n"
+        "echo 'cgru\ntrain'\n"
+    )
+    assert [words for words in map(_of_cgru, _commands(text)) if words] == [
+        ["prep", "1/x", "-s", "1", "--lowercase"],
+        ["translate", "-m", "m", "-n"],
+    ]
+    with pytest.raises(click.NoSuchOption):
+        _parse("train", ["data", "--no-such", "1"])
+    with pytest.raises(UsageError):
+        _parse("train", ["-b", "1", "--beam-size", "2"])
+
+
+@pytest.mark.parametrize("path", [*SCRIPTS, *PAGES], ids=_name)
+def test_commands_are_understood(path):
+    text = path.read_text("utf-8") if path.suffix == ".sh" else _shell_blocks(path)
+    for name, options in re.findall(r"\b(\w+)\+?=\((--.*?)\)", text, re.S):  # options in an array
+        _parse("train", ["data", *shlex.split(options)])
+        text = text.replace(f'"${{{name}[@]}}"', "")
+    found = [words for words in map(_of_cgru, _commands(text)) if words]
+    assert found or path.suffix != ".sh"
+    for command, *arguments in found:
+        _parse(command, arguments)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_recipes_in_the_documentation_exist(page):
+    for words in _commands(_shell_blocks(page)):
+        given = [word for word in words if re.match(r"[A-Z]+=", word)]
+        script = next((word for word in words if word.startswith("recipes/")), None)
+        if not script:
+            continue
+        assert ROOT / script in SCRIPTS
+        for variable in given:
+            assert f"${{{variable.partition('=')[0]}:" in (ROOT / script).read_text("utf-8")
+        rest = words[words.index(script) + 1 :]
+        if script.endswith("translate.sh"):
+            _parse("translate", rest[rest.index("--") + 1 :] if "--" in rest else [])
+        else:
+            _parse("train", ["data", *rest])
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=_name)
+def test_the_shell_understands_it(script):
+    done = subprocess.run(["bash", "-n", script], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert os.access(script, os.X_OK)
+    lines = script.read_text("utf-8").split("\n")
+    assert lines[0] == "#!/usr/bin/env bash" and "set -euo pipefail" in lines
+    assert max(map(len, lines)) <= 100
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=_name)
+def test_each_recipe_says_what_it_takes_and_what_it_gave(folder):
+    page = (folder / "README.md").read_text("utf-8")
+    assert re.search(r"^## Results\n\n\S", page, re.M)
+    overview = (ROOT / "recipes/README.md").read_text("utf-8")
+    assert f"]({folder.name}/README.md)" in overview
+    variables = set()
+    for script in folder.glob("*.sh"):
+        assert f"{folder.name}/{script.name}" in page
+        variables |= set(re.findall(r"\$\{([A-Z]+):", script.read_text("utf-8")))
+    rows = re.findall(r"^\| (`[A-Z]+`(?:, `[A-Z]+`)*) \|", page, re.M)
+    assert variables == set(re.findall(r"`([A-Z]+)`", " ".join(rows)))
+
+
+# --- from nothing to a score --------------------------------------------------------------------
+
+
+def _run(script: str, *options: str, **variables: object) -> subprocess.CompletedProcess[str]:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        [ROOT / "recipes" / script, "--cpu-threads", "1", *options],
+        env=os.environ | {"PATH": path} | {name: str(value) for name, value in variables.items()},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def _lines(path: Path) -> int:
+    return path.read_bytes().count(b"\n")
+
+
+def _text(folder: Path, names: dict[str, int], packed: bool = False) -> Path:
+    """Pairs that can be told apart, and each word of one side is one of the other."""
+    folder.mkdir()
+    for name, count in names.items():
+        for language, words in (("en", "red green blue"), ("de", "rot grün blau")):
+            lines = (
+                " ".join(words.split()[(i // 3**k) % 3] for k in range(6)) + f" {name} {i} .\n"
+                for i in range(count)
+            )
+            data = "".join(lines).encode()
+            path = folder / f"{name}.{language}{'.gz' * packed}"
+            path.write_bytes(gzip.compress(data) if packed else data)
+    return folder
+
+
+def test_quickstart(tmp_path):
+    data = _text(tmp_path / "data", {"train": 900, "dev": 5, "test": 7})
+    options = ("--dim-emb", "8", "--dim-rnn", "8", "--valid-freq", "2u")
+    done = _run("quickstart/run.sh", *options, OUT=tmp_path / "o", DATA=data, UPDATES=2)
+    assert _lines(tmp_path / "o/test.de") == 7
+    assert "source, translation, reference:" in done.stdout and "BLEU" in done.stdout
+
+
+def test_it_docs(tmp_path):
+    data = _text(tmp_path / "data", {"train": 2500, "dev": 5, "test": 7})
+    sizes = ("--dim-emb", "8", "--dim-rnn", "8", "--after", "2u")
+    _run("it-docs/run.sh", *sizes, OUT=tmp_path / "o", DATA=data)
+    assert _lines(tmp_path / "o/test.de") == 7
+
+
+def test_adaptation(tmp_path):
+    general = _text(tmp_path / "general", {"train": 2500, "dev": 5, "test": 7}, packed=True)
+    data = _text(tmp_path / "data", {"train": 60, "test": 6})
+    done = _run(
+        "it-docs/adapt.sh", "--dim-emb", "8", "--dim-rnn", "8", OUT=tmp_path / "o",
+        GENERAL=general, DATA=data, UPDATES=2, MORE=1, PRIORS="0.5",
+    )  # fmt: skip
+    rows = [line.split(" | ")[0] for line in done.stdout.splitlines() if line.startswith("| ")]
+    assert rows == ["| model", "| general", "| prior-0.5"]
+    for name in ("general", "prior-0.5"):
+        assert _lines(tmp_path / f"o/{name}/test.general") == 7
+        assert _lines(tmp_path / f"o/{name}/test.software") == 6
+
+
+def test_multi30k(tmp_path):
+    pytest.importorskip("sacremoses")
+    pytest.importorskip("subword_nmt")
+    tests = {"test_2016_flickr": 5, "test_2017_flickr": 6}
+    data = _text(tmp_path / "data", {"train": 200, "val": 4, **tests}, packed=True)
+    sizes = ("--dim-emb", "8", "--dim-rnn", "8", "--after", "2u")
+    variables = {"OUT": tmp_path / "o", "DATA": data, "SETUP": "large"}
+    done = _run("multi30k/train.sh", *sizes, SEEDS=4, RISK=1, **variables)
+    for setup in ("large", "large-risk"):
+        folder = tmp_path / f"o/{setup}/seed4"
+        assert [_lines(folder / f"test{number}.words") for number in (1, 2)] == [5, 6]
+        rows = [line.split("\t") for line in (folder / "results.tsv").read_text().splitlines()]
+        assert [row[:2] for row in rows] == [
+            [n, "4"] for n in ("test2016", "test2017", "hours", "words/s")
+        ]
+    updates = [
+        json.loads(
+            (tmp_path / f"o/{setup}/seed4/model.npz.metrics.jsonl").read_text().split("\n")[-2]
+        )
+        for setup in ("large", "large-risk")
+    ]
+    assert [record["update"] for record in updates] == [2, 1]
+    assert len(re.findall(r"^test201[67] .* mean ", done.stdout, re.M)) == 4
+    assert "together" not in done.stdout
+    done = _run("multi30k/train.sh", *sizes, SEEDS="4 5", RISK=0, **variables)
+    assert re.search(r"\n2 models together\ntest2016\t[\d.]+\ntest2017\t[\d.]+\n$", done.stdout)
+    words = [tmp_path / f"o/large-together/test{number}.words" for number in (1, 2)]
+    assert [_lines(path) for path in words] == [5, 6]
+
+
+def test_ladder(tmp_path):
+    """The table's figures, found again from models and texts."""
+    for package in ("sacremoses", "subword_nmt", "nltk", "matplotlib"):
+        pytest.importorskip(package)
+    tests = {"test_2016_flickr": 5, "test_2017_flickr": 6}
+    data = _text(tmp_path / "data", {"train": 200, "val": 4, **tests}, packed=True)
+    out = tmp_path / "o"
+    variables = {"OUT": out, "DATA": data, "SEEDS": 4, "UPDATES": 2}
+    variables |= {"RUNGS": "kneser-ney lm-rnn seq2seq-lstm", "EMBEDDING": 8, "STATE": 8}
+    done = _run("ladder/run.sh", "--mini-batch", "8", **variables)
+    rows = [line.strip("| \n").split(" | ") for line in (out / "table.md").open()]
+    assert done.stdout.endswith((out / "table.md").read_text())
+    assert [row[0] for row in rows[2:]] == ["kneser-ney", "lm-rnn", "seq2seq-lstm"]
+    texts = {name: (out / f"test.{name}").read_text().splitlines() for name in ("trg", "words")}
+    events = sum(len(line.split()) + 1 for line in texts["trg"])
+    for row, source in ((rows[3], []), (rows[4], ["-s", str(out / "test.src")])):
+        model = out / row[0] / "seed4/model.npz"
+        arrays = np.load(model)
+        assert int(row[2].replace(",", "")) == sum(
+            arrays[name].size for name in arrays if name != "decoder_c_tt"
+        )
+        score = ["score", "-m", str(model), *source, "-t", str(out / "test.trg")]
+        result = CliRunner().invoke(
+            main, [*score, "--no-preprocess", "-o", str(tmp_path / "scores")]
+        )
+        assert result.exit_code == 0
+        total = sum(map(float, (tmp_path / "scores").read_text().split()))
+        assert float(row[3].replace(",", "")) == pytest.approx(math.exp(-total / events), abs=0.06)
+    written = (out / "seq2seq-lstm/seed4/test.words").read_text().splitlines()
+    found = sacrebleu.corpus_bleu(written, [texts["words"]], tokenize="none", force=True)
+    assert float(rows[4][4]) == pytest.approx(found.score, abs=0.06)
+    assert (out / "ladder.svg").stat().st_size > 1000
+
+
+def test_wmt16(tmp_path):
+    pytest.importorskip("sacremoses")
+    pytest.importorskip("subword_nmt")
+    texts = {"train": 300, "train.more": 3, "dev": 5, "test": 7, "mono": 9}
+    data = _text(tmp_path / "data", texts)
+    options = ("--dim-emb", "8", "--dim-rnn", "8", "--after", "5u", "--save-freq", "1u")
+    variables = {"OUT": tmp_path / "o", "DATA": data, "SAMPLE": 1, "TAG": "back"}
+    (data / "mono.en").unlink()
+    done = _run("wmt16/run.sh", *options, "--valid-freq", "2u", **variables)
+    translations = [tmp_path / f"o/test.{name}.de" for name in ("single", "average", "ensemble")]
+    assert [_lines(path) for path in translations] == [7, 7, 7]
+    scores = re.findall(r"^(\w+) +BLEU", done.stdout, re.M)
+    assert scores == ["single", "average", "ensemble"]
+    kept = sorted(path.name for path in (tmp_path / "o/model").glob("*.u?.npz"))
+    assert kept == [f"model.npz.u{n}.npz" for n in (2, 3, 4, 5)]
+    back = (tmp_path / "o/back/text.en").read_text("utf-8").splitlines()
+    assert len(back) == 9 and all(line.startswith("back") for line in back)
+    manifest = json.loads((tmp_path / "o/prep/manifest.json").read_text("utf-8"))
+    inputs = [entry for entry in manifest["request"]["inputs"] if entry["role"] == "source"]
+    assert [Path(entry["path"]).name for entry in inputs] == ["train.en", "text.en"]
+
+
+def test_vanishing(tmp_path):
+    """Two of its models, for three updates: what is measured at the start is the README's."""
+    models = {"MODELS": "tanh-small tanh-large", "SEEDS": 1, "UPDATES": 3}
+    done = _run("vanishing/run.sh", "--disp-freq", "1u", OUT=tmp_path, **models)
+    rows = [line.strip("| ").split(" | ") for line in done.stdout.splitlines() if " | " in line]
+    small, large = (row for row in rows if len(row) == 6 and row[2].startswith(("0.", "1.")))
+    assert [small[0], large[0]] == ["tanh-small", "tanh-large"]
+    assert float(small[2]) < 0.6 and float(large[2]) > 1.05  # a step
+    assert [row[:2] for row in rows if row[1] in ("yes", "no")] == [
+        ["tanh-large", "yes"], ["tanh-large", "no"]
+    ]  # fmt: skip
+    page = (tmp_path / "vanishing.html").read_text("utf-8")
+    assert page.count("<svg") == 1 and page.count("<table>") == 2
+    assert (tmp_path / "vanishing.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "results.md").read_text("utf-8") == done.stdout

@@ -1,0 +1,427 @@
+"""The network against the programs whose models it computes, and against a float64 oracle."""
+
+import functools
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from models import (
+    LEGACY_ACTIVATIONS,
+    case,
+    double_precision,
+    forced_scores,
+    log_probabilities,
+    pad_source,
+    pad_target,
+    random_arrays,
+    random_pairs,
+    reference,
+    structures,
+    text_lines,
+    tiny,
+)
+from references import ALIGNED, MARIAN, NEMATUS, OOV, SCORES
+
+from cgru_cli.errors import CgruError
+from cgru_cli.formats.read_model import read
+from cgru_cli.network.forced_decoding import force_decode
+from cgru_cli.network.keras_model import RecurrentModel
+from cgru_cli.network.network import Network
+from cgru_cli.parameters.structure import Bias, Dropout, Encoder, Normalization
+
+
+def opened(shared, name):
+    """The case of a model below fixtures/, and the folder with its texts."""
+    folder = shared(f"fixtures/{name.split('/')[0]}")
+    vocabularies = ()
+    if name == "a-shallow/marian-nematus/model.npz":  # the npz names none
+        vocabularies = (folder / "vocab.en.json", folder / "vocab.de.json")
+    return case(folder / name.partition("/")[2], vocabularies), folder
+
+
+@functools.lru_cache(maxsize=4)
+def decoded(a_case, folder, ending=".txt"):
+    """Log-probabilities (B,T) float64, alignments, and lengths of all its pairs."""
+    source = a_case.source_ids(folder / f"src{ending}")
+    target = a_case.target_ids(folder / f"trg{ending}")
+    ids, mask = pad_target(target)
+    forced = force_decode(a_case.network, *pad_source(source), ids)
+    scores = log_probabilities(forced, ids, mask).numpy().astype(float)
+    alignments = []
+    if a_case.model.structure.type.attends:
+        alignments = [
+            a[: len(y) + 1, : len(x) + 1]
+            for a, x, y in zip(forced.alignment.numpy(), source, target, strict=True)
+        ]
+    return scores, alignments, np.array([len(y) + 1 for y in target])
+
+
+def check_scores(scores, lengths, file):
+    """Nematus writes costs, Marian log-probabilities; `norm` divides by the length."""
+    marian = file.parent.name.startswith("marian")
+    expected = np.array([float(line.split(" ")[0]) for line in text_lines(file)])
+    expected *= 1 if marian else -1
+    if "norm" in file.name:
+        expected = expected * lengths
+    error = np.abs(scores - expected) / np.maximum(1, np.abs(expected) / 10)
+    assert error.max() <= (MARIAN if marian else NEMATUS)
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_forced_scores_are_the_programs(shared, name):
+    a_case, folder = opened(shared, name)
+    scores, _, lengths = decoded(a_case, folder)
+    assert len(scores) == 50
+    for file in SCORES[name]:
+        check_scores(scores.sum(axis=1), lengths, folder / file)
+
+
+def test_a_language_models_costs_are_dl4mts(shared):
+    """Session 0; ids beyond the table are UNK."""
+    folder = shared("fixtures/dl4mt-session0")
+    a_case = case(folder / "model.npz", ())
+    ids, mask = pad_target(a_case.target_ids(folder / "src.txt"))
+    nothing = tf.zeros([len(ids), 1, 0], tf.int32), tf.ones([len(ids), 1])
+    forced = force_decode(a_case.network, *nothing, ids)
+    scores = log_probabilities(forced, ids, mask).numpy().astype(float)
+    lengths = mask.numpy().sum(axis=1)
+    check_scores(scores.sum(axis=1), lengths, folder / "costs.txt")
+    words = np.concatenate([row[: int(n)] for row, n in zip(-scores, lengths, strict=True)])
+    expected = (folder / "wordcosts.txt").read_text().split()
+    np.testing.assert_allclose(words, np.array(expected, float), atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", OOV)
+def test_unknown_words_score_as_in_the_programs(shared, name):
+    a_case, folder = opened(shared, name)
+    scores, _, lengths = decoded(a_case, folder, ".oov.txt")
+    for file in OOV[name]:
+        check_scores(scores.sum(axis=1), lengths, folder / file)
+
+
+@pytest.mark.parametrize("name", ALIGNED)
+def test_alignments_are_marians(shared, name):
+    a_case, folder = opened(shared, name)
+    scores, alignments, lengths = decoded(a_case, folder)
+    file = folder / ALIGNED[name] / "scores.align.txt"
+    written = [line.split(" ||| ") for line in text_lines(file)]
+    mean = scores.sum(axis=1) / lengths
+    for (score, text), own, alignment in zip(written, mean, alignments, strict=True):
+        rows = [[float(weight) for weight in row.split(",")] for row in text.split(" ")]
+        np.testing.assert_allclose(alignment, rows, atol=1e-4)
+        assert own == pytest.approx(float(score), abs=MARIAN)
+
+
+@pytest.mark.parametrize("name", ["a-shallow", "b-layernorm", "e2-deep-theano"])
+def test_intermediate_values_are_nematus(shared, name):
+    """Annotations, start state, states, alignment, contexts and log-probabilities, by stepping."""
+    a_case, folder = opened(shared, f"{name}/model.npz")
+    network = a_case.network
+
+    @tf.function(reduce_retracing=True)
+    def step(state, previous, memory):
+        logits, state, alignment = network.step(state, previous, memory)
+        context = tf.matmul(alignment[:, None], annotations)[:, 0]
+        return tf.nn.log_softmax(logits), state, alignment, context
+
+    with np.load(folder / "attention.npz") as file:
+        pairs = [
+            {key: file[f"{key}_{i}"] for key in ("x", "y", "ctx", "s0", "states", "att", "attctx",
+                                                 "logp")}
+            for i in range(50)
+        ]  # fmt: skip
+    ids, mask = pad_source([[(int(i),) for i in pair["x"][0][:-1]] for pair in pairs])
+    target, _ = pad_target([pair["y"][:-1] for pair in pairs])
+    memory = network.encode(ids, mask)
+    state = network.start(memory)
+    start = state.cells[0][0].numpy()
+    annotations = memory.annotations.numpy()
+    previous = tf.fill([len(pairs)], -1)
+    steps = []
+    for t in range(target.shape[1]):
+        log_p, state, alignment, context = step(state, previous, memory)
+        previous = target[:, t]
+        log_p = tf.gather(log_p, previous, batch_dims=1)
+        steps.append([v.numpy() for v in (log_p, state.cells[0][0], alignment, context)])
+    log_p, states, alignment, contexts = (np.stack(v, axis=1) for v in zip(*steps, strict=True))
+    for i, pair in enumerate(pairs):
+        S, T = pair["x"].shape[1], len(pair["y"])
+        assert tuple(target[i, :T].numpy()) == tuple(pair["y"])
+        for own, theirs in (
+            (annotations[i, :S], pair["ctx"]),
+            (start[i], pair["s0"]),
+            (states[i, :T], pair["states"]),
+            (alignment[i, :T, :S], pair["att"]),
+            (contexts[i, :T], pair["attctx"]),
+        ):
+            np.testing.assert_allclose(own, theirs, atol=1e-5, rtol=0)
+        # both sides are float32: each is up to 1.7e-5 from what float64 gives
+        np.testing.assert_allclose(log_p[i, :T], -np.abs(pair["logp"]), atol=1e-5, rtol=1e-5)
+
+
+def test_alignments_are_dl4mts(shared):
+    a_case, folder = opened(shared, "a-shallow/model.npz")
+    _, alignments, _ = decoded(a_case, folder)
+    with np.load(folder / "dl4mt/session2.attention.npz") as file:
+        for i, alignment in enumerate(alignments):
+            np.testing.assert_allclose(alignment, file[f"att_{i}"], atol=1e-5)
+
+
+def test_a_model_that_its_converter_damaged_is_refused(shared):
+    with pytest.raises(CgruError, match="convert the checkpoint"):
+        read(shared("fixtures/e-deep-tf/model.npz"))
+
+
+# -- every structure against the float64 oracle ----------------------------------------------------
+
+
+def forced_in_float64(structure, arrays, sources, targets, **padding):
+    """`force_decode` in float64: log-probabilities (B,T,V) and alignments."""
+    with double_precision():
+        arrays = {name: array.astype(np.float64) for name, array in arrays.items()}
+        network = Network(structure, arrays, "float64")
+        ids, mask = pad_source(sources, **padding)
+        forced = force_decode(
+            network, ids, tf.cast(mask, tf.float64), pad_target(targets, **padding)[0]
+        )
+    return tf.nn.log_softmax(forced.logits).numpy(), forced.alignment.numpy()
+
+
+def check_against_oracle(structure, arrays, sources, targets, log_p, alignment, tolerance):
+    model = reference(structure, arrays)
+    for b, (source, target) in enumerate(zip(sources, targets, strict=True)):
+        words = [word if len(word) > 1 else word[0] for word in source]
+        expected = model.force_decode(words, target)
+        T, S = expected.alignment.shape
+        np.testing.assert_allclose(
+            log_p[b, :T], expected.distributions, rtol=tolerance, atol=tolerance
+        )
+        np.testing.assert_allclose(alignment[b, :T, :S], expected.alignment, atol=tolerance)
+        assert not alignment[b, :, S:].any()  # nothing looks at padding
+
+
+@settings(max_examples=40)
+@given(structures(), st.integers(0, 1000))
+def test_any_structure_is_the_oracles(structure, seed):
+    """In float64, so that no rounding hides an error; padded by words that do not count."""
+    arrays = random_arrays(structure, seed)
+    pairs = random_pairs(structure, seed, [(3, 2), (0, 1), (1, 3)])
+    log_p, alignment = forced_in_float64(structure, arrays, *pairs, filler=1, longer=1)
+    check_against_oracle(structure, arrays, *pairs, log_p, alignment, 1e-10)
+
+
+DEEP = {
+    "encoder_depth": 2,
+    "encoder_transition": 2,
+    "decoder_depth": 3,
+    "decoder_base_transition": 3,
+    "decoder_high_transition": 2,
+}
+ALL_DROPPED = Dropout(0.1, 0.2, 0.3, 0.4, 0.5)
+SINGLE = {
+    "weight norm": {"weight_normalization": True},
+    "weight norm, deep": {"weight_normalization": True, **DEEP},
+    "weight and layer norm": {
+        "weight_normalization": True, "normalization": Normalization.NEMATUS,
+    },
+    "old dropout": {"old_dropout": ALL_DROPPED},
+    "old dropout, deep": {"old_dropout": ALL_DROPPED, **DEEP, "deep_context": True},
+    "old dropout, tied": {"old_dropout": ALL_DROPPED, "tied_output": True},
+    "old dropout, weight norm": {"old_dropout": ALL_DROPPED, "weight_normalization": True},
+    **{f"old dropout of {name}": {"old_dropout": Dropout(**{name: 0.4})}
+       for name in Dropout._fields},
+    "mixture": {"mixture": 3},
+    "mixture, layer norm": {"mixture": 2, "normalization": Normalization.NEMATUS},
+    "lexical": {"lexical": True},
+    "lexical, layer norm": {"lexical": True, "normalization": Normalization.NEMATUS},
+    "lexical, factors": {
+        "lexical": True, "source_vocabularies": (7, 3), "source_embeddings": (4, 2),
+    },
+    "mixture, lexical": {"mixture": 2, "lexical": True},
+    "deep context": {**DEEP, "deep_context": True},
+    "deep": DEEP,
+    "deep, Nematus-TF": {**DEEP, "bias": Bias.NEMATUS_TF},
+    "deep, Nematus-TF, layer norm": {
+        **DEEP, "bias": Bias.NEMATUS_TF, "normalization": Normalization.NEMATUS,
+    },
+    "deep, no residual": {**DEEP, "residual": False},
+    "deep, no alternation": {**DEEP, "encoder": Encoder.BIDIRECTIONAL},
+    "deep, Marian": {**DEEP, "normalization": Normalization.MARIAN, "residual": False},
+    "Marian": {"normalization": Normalization.MARIAN},
+    "RMS norm": {"normalization": Normalization.RMS},
+    "RMS norm, deep": {"normalization": Normalization.RMS, **DEEP, "bias": Bias.NEMATUS_TF},
+    **{f"readout {name}": {"readout_activation": name} for name in LEGACY_ACTIVATIONS},
+    "tied": {"tied_output": True},
+    "shared": {
+        "shared_embeddings": True, "tied_output": True,
+        "source_vocabularies": (6,), "source_embeddings": (5,),
+    },
+    "factors": {"source_vocabularies": (7, 3, 5), "source_embeddings": (4, 2, 3)},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("feature", SINGLE)
+def test_a_feature_is_the_oracles(feature):
+    """In float32 as it runs, within 1e-6 where the model is shallow.
+
+    Layer norm over a handful of numbers divides by deviations that may be small, and depth
+    repeats it: both enlarge float32's rounding of 6e-8.
+    """
+    structure = tiny(**SINGLE[feature])
+    arrays = random_arrays(structure, 7, scale=0.7)
+    sources, targets = random_pairs(structure, 7, [(3, 2), (0, 1), (1, 3)])
+    ids, mask = pad_source(sources)
+    forced = force_decode(Network(structure, arrays), ids, mask, pad_target(targets)[0])
+    log_p = tf.nn.log_softmax(forced.logits).numpy()
+    check_against_oracle(structure, arrays, sources, targets, log_p, forced.alignment.numpy(), 1e-6)
+
+
+@pytest.mark.parametrize("search", [False, True])
+@settings(max_examples=4)
+@given(structures(), st.integers(0, 1000))
+def test_steps_are_forced_decoding(search, structure, seed):
+    """`step` one word at a time, on rows of any order, gives what `force_decode` gives at once."""
+    network = Network(structure, random_arrays(structure, seed), packed=search)
+    sources, targets = random_pairs(structure, seed, [(2, 3), (3, 3)])
+    ids, mask = pad_source(sources)
+    target, _ = pad_target(targets)
+    forced = force_decode(network, ids, mask, target)
+    memory = network.encode(ids, mask, search=search)
+    state = network.start(memory)
+    previous = tf.constant([-1, -1])
+    for t in range(target.shape[1]):
+        logits, state, alignment = network.step(state, previous, memory)
+        np.testing.assert_allclose(logits, forced.logits[:, t], atol=1e-5)
+        np.testing.assert_allclose(alignment, forced.alignment[:, t], atol=1e-5)
+        previous = target[:, t]
+
+
+@settings(max_examples=6)
+@given(structures(), st.integers(0, 1000), st.permutations(range(4)), st.integers(0, 3))
+def test_scores_do_not_depend_on_the_batch(structure, seed, order, longer):
+    network = Network(structure, random_arrays(structure, seed))
+    sources, targets = random_pairs(structure, seed, [(1, 2), (4, 1), (2, 0), (3, 3)])
+    together = forced_scores(network, sources, targets)
+    shuffled = forced_scores(network, [sources[i] for i in order], [targets[i] for i in order])
+    np.testing.assert_allclose(shuffled, together[list(order)], rtol=1e-5, atol=1e-5)
+    i = order[0]
+    ids, mask = pad_target([targets[i]], filler=1, longer=longer)
+    forced = force_decode(network, *pad_source([sources[i]], filler=1, longer=longer), ids)
+    alone = log_probabilities(forced, ids, mask).numpy()
+    assert alone.sum() == pytest.approx(together[i], rel=1e-5, abs=1e-5)
+    assert not alone[:, len(targets[i]) + 1 :].any()
+
+
+# -- the Keras model ------------------------------------------------------------------------------
+
+
+FEATURES = {
+    "plain": {},
+    "lexical": {"lexical": True, "weight_normalization": True, "tied_output": True},
+    "mixture": {"mixture": 2, "normalization": Normalization.RMS},
+}  # fmt: skip
+
+
+def training_batch(structure):
+    sources, targets = random_pairs(structure, 3, [(3, 2), (1, 4), (2, 3)])
+    return (*pad_source(sources), *pad_target(targets))
+
+
+def loss_and_gradients(model, source, source_mask, target, mask):
+    with tf.GradientTape() as tape:
+        logits = model((source, source_mask, target))
+        costs = tf.nn.sparse_softmax_cross_entropy_with_logits(target, logits)
+        loss = tf.reduce_sum(costs * mask) / tf.reduce_sum(mask)
+    return loss, tape.gradient(loss, [v.value for v in model.trainable_variables])
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_gradients_are_finite_differences(feature):
+    """(f(w + hd) - f(w - hd)) / 2h = d . f'(w) along a random direction of all variables.
+
+    Of the Keras model as it is; `test_scan` has the gradients of every structure.
+    """
+    structure = tiny(**FEATURES[feature])
+    model = RecurrentModel(structure, random_arrays(structure, 5))
+    batch = training_batch(structure)
+    graph = tf.function(lambda *b: loss_and_gradients(model, *b))
+    _, gradients = graph(*batch)
+    assert all(gradient is not None for gradient in gradients)
+    arrays = model.arrays()
+    generator = np.random.default_rng(1)
+    direction = {name: generator.choice([-1.0, 1.0], a.shape) for name, a in arrays.items()}
+    slope = sum(
+        float(np.sum(tf.convert_to_tensor(gradient).numpy() * direction[name]))
+        for name, gradient in zip(model.parameters, gradients, strict=True)
+    )
+    values = []
+    for sign in (1, -1):
+        model.assign({name: a + sign * 1e-3 * direction[name] for name, a in arrays.items()})
+        values.append(float(graph(*batch)[0]))
+    assert (values[0] - values[1]) / 2e-3 == pytest.approx(slope, rel=2e-2, abs=2e-3)
+
+
+def test_an_optimizer_lowers_the_loss():
+    structure = tiny()
+    model = RecurrentModel(structure)
+    optimizer = keras.optimizers.Adam(0.05)
+    optimizer.build(model.trainable_variables)
+    batch = training_batch(structure)
+
+    @tf.function
+    def update():
+        loss, gradients = loss_and_gradients(model, *batch)
+        optimizer.apply(gradients, model.trainable_variables)
+        return loss
+
+    losses = [float(update()) for _ in range(30)]
+    assert losses[0] == pytest.approx(np.log(structure.target_vocabulary), rel=0.05)
+    assert losses[-1] < 0.5 * losses[0]
+
+
+def test_the_model_lists_every_variable_of_the_table():
+    structure = tiny(**DEEP, normalization=Normalization.NEMATUS, mixture=2)
+    arrays = random_arrays(structure)
+    model = RecurrentModel(structure, arrays)
+    assert {name: tuple(v.shape) for name, v in model.parameters.items()} == {
+        name: array.shape for name, array in arrays.items()
+    }
+    assert len(model.trainable_variables) == len(arrays)
+    assert model.count_params() == sum(array.size for array in arrays.values())
+    for name, array in model.arrays().items():
+        np.testing.assert_array_equal(array, arrays[name])
+    printed = []
+    model.summary(print_fn=lambda line, **_: printed.append(line))
+    assert "decoder.attention" in "".join(printed)
+
+
+def test_a_new_model_starts_as_nematus_did():
+    model = RecurrentModel(tiny(normalization=Normalization.NEMATUS))
+    arrays = model.arrays()
+    for gate in np.split(arrays["decoder_U"], 2, axis=1):
+        np.testing.assert_allclose(gate @ gate.T, np.eye(4), atol=1e-5)
+    assert not arrays["decoder_b"].any() and not arrays["encoder_Wx_lnb"].any()
+    assert (arrays["encoder_Wx_lns"] == 1).all()
+    assert 0 < arrays["Wemb"].std() < 0.03
+
+
+def test_bfloat16_products_keep_states_and_softmax_in_float32():
+    structure = tiny()
+    arrays = random_arrays(structure)
+    batch = training_batch(structure)
+    exact = RecurrentModel(structure, arrays)(batch[:3])
+    model = RecurrentModel(structure, arrays, dtype=keras.DTypePolicy("mixed_bfloat16"))
+    logits = model(batch[:3])
+    assert logits.dtype == tf.float32 and all(v.dtype == "float32" for v in model.variables)
+    difference = np.abs(logits - exact).max()
+    assert 0 < difference < 0.1
+    memory = model.encode(*batch[:2])
+    state = model.start(memory)
+    logits, state, alignment = model.step(state, tf.fill([3], -1), memory)
+    assert memory.annotations.dtype == memory.projected.dtype == tf.bfloat16
+    assert {logits.dtype, state.cells[0][0].dtype, alignment.dtype} == {tf.float32}
+    _, gradients = loss_and_gradients(model, *batch)
+    assert all(np.isfinite(tf.convert_to_tensor(g)).all() for g in gradients)

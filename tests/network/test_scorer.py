@@ -1,0 +1,61 @@
+"""Scores of given translations, batch by batch, against the float64 oracle."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from models import pad_source, pad_target, random_arrays, random_pairs, reference, structures, tiny
+
+from cgru_cli.network.network import Network
+from cgru_cli.network.scorer import Scorer
+
+LENGTHS = [(3, 2), (0, 1), (1, 4), (4, 0)]
+
+
+def scored(scorer, sources, targets, **padding):
+    source, source_mask = (x.numpy() for x in pad_source(sources, **padding))
+    target, mask = (x.numpy() for x in pad_target(targets, **padding))
+    return scorer(source, source_mask, target, mask)
+
+
+def check(scores, structure, arrays, sources, targets):
+    oracle = reference(structure, arrays)
+    for b, (source, target) in enumerate(zip(sources, targets, strict=True)):
+        words = [word if len(word) > 1 else word[0] for word in source]
+        expected = oracle.force_decode(words, target)
+        T, S = expected.alignment.shape
+        np.testing.assert_allclose(
+            scores.log_probs[b, :T], expected.log_probs, rtol=1e-4, atol=1e-4
+        )
+        assert not scores.log_probs[b, T:].any()  # padding has no score
+        np.testing.assert_allclose(scores.alignment[b, :T, :S], expected.alignment, atol=1e-5)
+
+
+@settings(max_examples=8)
+@given(structures(), st.integers(0, 1000))
+def test_scores_are_the_oracles(structure, seed):
+    arrays = random_arrays(structure, seed)
+    pairs = random_pairs(structure, seed, LENGTHS)
+    scorer = Scorer(Network(structure, arrays), with_alignment=True)
+    check(scored(scorer, *pairs, filler=1, longer=2), structure, arrays, *pairs)
+
+
+def test_one_trace_serves_all_shapes():
+    structure = tiny()
+    scorer = Scorer(Network(structure, random_arrays(structure)), with_alignment=True)
+    for lengths in (LENGTHS, LENGTHS[:1], [(9, 7)] * 3):
+        scored(scorer, *random_pairs(structure, 1, lengths))
+    assert scorer._score.experimental_get_tracing_count() == 1
+
+
+@pytest.mark.parametrize("words", [1, 5])
+def test_each_pair_has_its_score_alone(words):
+    structure = tiny()
+    scorer = Scorer(Network(structure, random_arrays(structure)), with_alignment=False)
+    sources, targets = random_pairs(structure, 2, [(2, words), (words, 3), (7, 7)])
+    together = scored(scorer, sources, targets)
+    assert together.alignment is None
+    for b, (source, target) in enumerate(zip(sources, targets, strict=True)):
+        alone = scored(scorer, [source], [target]).log_probs[0]
+        np.testing.assert_allclose(together.log_probs[b, : len(alone)], alone, atol=1e-6)
+    assert together.log_probs.dtype == np.float32

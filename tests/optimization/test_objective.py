@@ -1,0 +1,350 @@
+"""Costs of words and batches against float64 NumPy, stock TensorFlow and the float64 oracle."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from models import (
+    EOS,
+    double_precision,
+    pad_source,
+    pad_target,
+    random_arrays,
+    reference,
+    structures,
+    tiny,
+)
+
+from cgru_cli.corpus.dropout import Rates, masks
+from cgru_cli.network.forced_decoding import force_decode
+from cgru_cli.network.network import Network
+from cgru_cli.network.word_costs import word_costs
+from cgru_cli.optimization.objective import CrossEntropy, Examples, Guide, attention_costs
+
+SCALES = (1e-3, 1.0, 30.0, 1e4)
+SMOOTHINGS = (0.0, 0.1, 0.5, 0.9)
+
+
+def rows(seed, count, words, scale):
+    """Logits (N,V), words (N,), and gradients (N,) to come from above."""
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(0, scale, (count, words)).astype(np.float32)
+    return logits, rng.integers(words, size=count).astype(np.int32), rng.normal(size=count)
+
+
+def by_numpy(logits, words, smoothing, above):
+    """Costs (N,) and their gradient (N,V) in float64, from the definition."""
+    logits = logits.astype(np.float64)
+    exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
+    p = exponentials / exponentials.sum(axis=1, keepdims=True)
+    shifted = logits - logits.max(axis=1, keepdims=True)
+    log_p = shifted - np.log(exponentials.sum(axis=1, keepdims=True))
+    wanted = np.full(logits.shape, smoothing / logits.shape[1])
+    wanted[np.arange(len(words)), words] += 1 - smoothing
+    return -(wanted * log_p).sum(axis=1), (p - wanted) * above[:, None]
+
+
+def computed(costs, logits, above):
+    """Costs and their gradient."""
+    logits = tf.constant(logits)
+    with tf.GradientTape() as tape:
+        tape.watch(logits)
+        found = costs(logits)
+    gradient = tape.gradient(found, logits, output_gradients=tf.constant(above, tf.float32))
+    return found.numpy(), gradient.numpy()
+
+
+@settings(max_examples=60)
+@given(
+    st.integers(0, 9999), st.integers(1, 5), st.integers(2, 40),
+    st.sampled_from(SCALES), st.sampled_from(SMOOTHINGS),
+)  # fmt: skip
+def test_word_costs_equal_numpy(seed, count, words, scale, smoothing):
+    logits, wanted, above = rows(seed, count, words, scale)
+    found, gradient = computed(
+        lambda x: word_costs(x, tf.constant(wanted), smoothing), logits, above
+    )
+    cost, expected = by_numpy(logits, wanted, smoothing, above)
+    np.testing.assert_allclose(found, cost, rtol=1e-5, atol=1e-6 * max(1.0, scale))
+    np.testing.assert_allclose(gradient, expected, rtol=1e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("smoothing", SMOOTHINGS)
+def test_word_costs_equal_tensorflows(smoothing):
+    logits, wanted, above = rows(1, 50, 300, 3.0)
+    labels = (1 - smoothing) * tf.one_hot(wanted, 300) + smoothing / 300
+    own = computed(lambda x: word_costs(x, tf.constant(wanted), smoothing), logits, above)
+    stock = computed(lambda x: tf.nn.softmax_cross_entropy_with_logits(labels, x), logits, above)
+    for one, other in zip(own, stock, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_extreme_logits(smoothing):
+    """By hand: probabilities are 1 and 0 to the last bit, costs are differences of logits."""
+    logits = np.array([[1e4, -1e4, 0, 0], [1e4, -1e4, 0, 0], [-1e4] * 4, [1e4] * 4], np.float32)
+    words = np.arange(4, dtype=np.int32)
+    found, gradient = computed(
+        lambda x: word_costs(x, tf.constant(words), smoothing), logits, np.ones(4)
+    )
+    of_all = np.mean([0, 2e4, 1e4, 1e4])
+    expected = [
+        smoothing * of_all, (1 - smoothing) * 2e4 + smoothing * of_all, np.log(4), np.log(4)
+    ]  # fmt: skip
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    p = np.array([[1, 0, 0, 0], [1, 0, 0, 0], [0.25] * 4, [0.25] * 4])
+    wanted = (1 - smoothing) * np.eye(4) + smoothing / 4
+    np.testing.assert_allclose(gradient, p - wanted, atol=1e-6)
+
+
+# -- batches ---------------------------------------------------------------------------------------
+
+LENGTHS = ((3, 4), (0, 1), (5, 2), (1, 0))  # of source and target, without EOS
+NAMED = {
+    "plain": {},
+    "mixture": {"mixture": 3},
+    "lexical": {"lexical": True},
+    "factors, deep": {
+        "source_vocabularies": (7, 3), "source_embeddings": (4, 2), "encoder_depth": 2,
+        "decoder_depth": 2, "tied_output": True,
+    },
+}  # fmt: skip
+
+
+def pairs(structure, seed=0, lengths=LENGTHS):
+    """Sources (one id a factor) and targets, without EOS."""
+    rng = np.random.default_rng(seed)
+    return [
+        (
+            [tuple(int(rng.integers(v)) for v in structure.source_vocabularies) for _ in range(s)],
+            rng.integers(structure.target_vocabulary, size=t).tolist(),
+        )
+        for s, t in lengths
+    ]
+
+
+def batch(some, filler=EOS, longer=(0, 0)):
+    sources, targets = zip(*some, strict=True)
+    return Examples(
+        *pad_source(sources, filler, longer[0]), *pad_target(targets, filler, longer[1])
+    )
+
+
+def by_oracle(structure, arrays, some, smoothing):
+    """The sum of costs in float64, sentence by sentence, without any padding."""
+    model, total = reference(structure, arrays), 0.0
+    for source, target in some:
+        log_p = model.force_decode(source, target).distributions
+        words = [*target, EOS]
+        total -= (1 - smoothing) * log_p[np.arange(len(words)), words].sum()
+        total -= smoothing * log_p.mean(axis=1).sum()
+    return total
+
+
+def cost(structure, arrays, examples, smoothing=0.0, packed=True, dropped=None, guide=None):
+    dtype = next(iter(arrays.values())).dtype.name
+    network = Network(structure, arrays, dtype, dropped, packed=packed)
+    return CrossEntropy(smoothing, guide).cost(network, examples)
+
+
+@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("smoothing", [0.0, 0.15])
+def test_a_batch_costs_what_its_sentences_do(name, smoothing):
+    structure = tiny(**NAMED[name])
+    arrays, some = random_arrays(structure), pairs(structure)
+    expected = by_oracle(structure, arrays, some, smoothing)
+    for packed in (True, False):
+        found = float(cost(structure, arrays, batch(some), smoothing, packed))
+        assert found == pytest.approx(expected, rel=2e-6)
+
+
+@settings(max_examples=5)
+@given(st.data())
+def test_any_structure_costs_what_the_oracle_says(data):
+    structure = data.draw(structures())
+    arrays, some = random_arrays(structure, 3), pairs(structure, data.draw(st.integers(0, 99)))
+    expected = by_oracle(structure, arrays, some, 0.1)
+    packed = data.draw(st.booleans())
+    found = float(cost(structure, arrays, batch(some), 0.1, packed))
+    assert found == pytest.approx(expected, rel=1e-5)
+
+
+def test_neither_padding_nor_companions_count():
+    """Whatever ids stand behind the ends; alone, in another order, among others."""
+    structure = tiny()
+    arrays, some = random_arrays(structure), pairs(structure)
+    alone = [float(cost(structure, arrays, batch([pair]))) for pair in some]
+    for packed in (True, False):
+        for filler, longer in ((EOS, (0, 0)), (EOS, (4, 7)), (5, (1, 0)), (5, (0, 3))):
+            found = cost(structure, arrays, batch(some, filler, longer), packed=packed)
+            assert float(found) == pytest.approx(sum(alone), rel=1e-6)
+        found = cost(structure, arrays, batch([some[2], some[0]]), packed=packed)
+        assert float(found) == pytest.approx(alone[2] + alone[0], rel=1e-6)
+
+
+def test_sentences_that_are_padding_cost_nothing():
+    """Rows of a fixed grid that no sentence fills: a source of one EOS, no target word."""
+    structure = tiny()
+    arrays, some = random_arrays(structure), pairs(structure)
+    examples = batch(some)
+    empty = tf.nest.map_structure(tf.zeros_like, examples)
+    empty = empty._replace(source_mask=tf.one_hot([0] * len(some), examples.source.shape[1]))
+    both = tf.nest.map_structure(lambda *pair: tf.concat(pair, axis=0), examples, empty)
+    expected = float(cost(structure, arrays, examples))
+    for packed in (True, False):
+        assert float(cost(structure, arrays, both, packed=packed)) == pytest.approx(
+            expected, rel=1e-6
+        )
+
+
+# -- weights and guided attention ------------------------------------------------------------------
+
+GUIDES = [None, Guide("ce", 0.7), Guide("mse", 3.0), Guide("mult", 0.2)]
+
+
+def beside(examples, seed=0):
+    """The batch with weights and aligned words, EOS's among them; of padding only noise."""
+    rng = np.random.default_rng(seed)
+    rows, length = examples.target_mask.shape
+    weights = rng.uniform(0, 3, (rows, length))
+    shares = np.zeros((rows, length, examples.source_mask.shape[1]), np.float32)
+    for row in range(rows):
+        ours = int(np.sum(examples.source_mask[row]))
+        for j in range(int(np.sum(examples.target_mask[row]))):
+            shares[row, j, rng.permutation(ours)[: rng.integers(0, 3)]] = 1
+    shares /= np.maximum(shares.sum(axis=-1, keepdims=True), 1)
+    return examples._replace(weights=tf.constant(weights, tf.float32), shares=tf.constant(shares))
+
+
+def weighted_by_oracle(structure, arrays, some, examples, smoothing, guide):
+    """Word by word, in float64: its weight times its cost and that of its attention."""
+    model, total = reference(structure, arrays), 0.0
+    for row, (source, target) in enumerate(some):
+        forced = model.force_decode(source, target)
+        for j, word in enumerate([*target, EOS]):
+            log_p, alpha = forced.distributions[j], forced.alignment[j]
+            cost = -(1 - smoothing) * log_p[word] - smoothing * log_p.mean()
+            share = np.asarray(examples.shares, np.float64)[row, j, : len(alpha)]
+            if guide and share.any():
+                cost += (
+                    guide.weight
+                    * {
+                        "ce": -(share * np.log(alpha + 1e-6)).sum(),
+                        "mse": ((alpha - share) ** 2).sum() / 2,
+                        "mult": -np.log(alpha[share > 0].sum() + 1e-6),
+                    }[guide.cost]
+                )
+            total += float(examples.weights[row, j]) * cost
+    return total
+
+
+def one_row(examples, row):
+    return tf.nest.map_structure(lambda x: x[row : row + 1], examples)
+
+
+@pytest.mark.parametrize(
+    ("name", "guide"), [*(("plain", guide) for guide in GUIDES), ("lexical", GUIDES[1])]
+)
+def test_weights_and_attention_by_the_oracle(name, guide):
+    """Whatever pads, alone or together, packed or not."""
+    structure = tiny(**NAMED[name])
+    arrays, some = random_arrays(structure), pairs(structure)
+    for filler, longer in ((EOS, (0, 0)), (5, (2, 3))):
+        examples = beside(batch(some, filler, longer))
+        expected = weighted_by_oracle(structure, arrays, some, examples, 0.1, guide)
+        for packed in (True, False):
+            found = float(cost(structure, arrays, examples, 0.1, packed, guide=guide))
+            assert found == pytest.approx(expected, rel=3e-6)
+    alone = [
+        cost(structure, arrays, one_row(examples, row), 0.1, guide=guide)
+        for row in range(len(some))
+    ]
+    assert float(sum(alone)) == pytest.approx(expected, rel=3e-6)
+
+
+def with_gradients(structure, arrays, examples, guide, packed=True, dropped=None):
+    @tf.function(autograph=False)
+    def compute():
+        with tf.GradientTape() as tape:
+            tape.watch(arrays)
+            found = cost(structure, arrays, examples, 0.1, packed, dropped, guide)
+        gradients = tape.gradient(found, arrays, unconnected_gradients="zero")
+        return found, {n: tf.convert_to_tensor(g) for n, g in gradients.items()}
+
+    return compute()
+
+
+@pytest.mark.parametrize("guide", [GUIDES[0], GUIDES[1]])
+def test_weight_0_leaves_out_and_2_doubles(guide):
+    """Cost and gradients."""
+    structure = tiny()
+    some = pairs(structure)
+    arrays = {name: tf.constant(array) for name, array in random_arrays(structure).items()}
+    examples = beside(batch(some))
+    factors = tf.constant([[1.0], [0.0], [2.0], [1.0]])
+    scaled = examples._replace(weights=tf.tile(factors, [1, examples.target.shape[1]]))
+    plain = examples._replace(weights=())
+    taken = tf.nest.map_structure(lambda x: tf.gather(x, [0, 2, 2, 3]), plain)
+    found, gradients = with_gradients(structure, arrays, scaled, guide)
+    expected = with_gradients(structure, arrays, taken, guide)
+    assert float(found) == pytest.approx(float(expected[0]), rel=1e-6)
+    for name, gradient in expected[1].items():
+        scale = np.abs(gradient).max()
+        np.testing.assert_allclose(gradients[name], gradient, atol=1e-5 * scale + 1e-7)
+
+
+@pytest.mark.parametrize("guide", GUIDES[1:])
+def test_gradients_equal_plain_autodiff(guide):
+    """In float64, through the recurrence itself, with dropout."""
+    structure = tiny()
+    examples = beside(batch(pairs(structure), filler=5, longer=(1, 2)))
+    count, source = examples.source_mask.shape
+    drawn = masks(
+        structure, Rates(0.3, 0.3, 0.3, 0.3, 0.3), np.random.default_rng(0), count, source,
+        examples.target.shape[1],
+    )  # fmt: skip
+
+    def in_float64(x):
+        return tf.cast(x, tf.float64) if x.dtype.is_floating else x
+
+    with double_precision():
+        arrays = {n: tf.constant(a, tf.float64) for n, a in random_arrays(structure).items()}
+        dropped = {n: tf.constant(m, tf.float64) for n, m in drawn.items()}
+        exact = tf.nest.map_structure(in_float64, examples)
+        with tf.GradientTape() as tape:
+            tape.watch(arrays)
+            network = Network(structure, arrays, "float64", dropped)
+            forced = force_decode(network, exact.source, exact.source_mask, exact.target)
+            log_p = tf.nn.log_softmax(forced.logits)
+            right = 0.9 * tf.gather(log_p, exact.target, batch_dims=2)
+            costs = -right - 0.1 * tf.reduce_mean(log_p, axis=-1)
+            costs += guide.weight * attention_costs(forced.alignment, exact.shares, guide.cost)
+            expected = tf.reduce_sum(costs * exact.target_mask * exact.weights)
+        gradients = tape.gradient(expected, arrays)
+        found = with_gradients(structure, arrays, exact, guide, dropped=dropped)
+    assert float(found[0]) == pytest.approx(float(expected), rel=1e-9)
+    for name, gradient in gradients.items():
+        gradient = tf.convert_to_tensor(gradient).numpy()
+        scale = np.abs(gradient).max() + 1e-3
+        assert np.abs(found[1][name] - gradient).max() <= 1e-9 * scale, name
+
+
+def test_packed_and_unpacked_have_the_same_gradients():
+    """With dropout, whose masks follow each word to its sentence, and all that costs can have."""
+    structure = tiny(mixture=2)
+    examples = beside(batch(pairs(structure), filler=5, longer=(1, 2)))
+    rates = Rates(0.3, 0.3, 0.3, 0.3, 0.3)
+    count, source = examples.source_mask.shape
+    drawn = masks(
+        structure, rates, np.random.default_rng(0), count, source, examples.target.shape[1]
+    )
+    arrays = {name: tf.constant(array) for name, array in random_arrays(structure).items()}
+    (one, by_packed), (other, expected) = (
+        with_gradients(structure, arrays, examples, GUIDES[1], packed, drawn)
+        for packed in (True, False)
+    )
+    assert float(one) == pytest.approx(float(other), rel=1e-6)
+    for parameter, gradient in expected.items():
+        scale = np.abs(gradient).max()
+        np.testing.assert_allclose(by_packed[parameter], gradient, atol=1e-5 * scale + 1e-7)

@@ -1,0 +1,395 @@
+"""The page of heat maps: what stands in its text, and what a browser makes of it."""
+
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cgru_cli.output.heatmap.page import page
+from cgru_cli.output.heatmap.view import Sentence, View
+
+SOURCE = ["<script>alert(1)</script>", "&", "&amp;", "</s>", "'\"\\", "b", "</s>"]
+TARGET = ["<img", "src=x", "onerror=alert(2)>", "Mann", "</s>"]
+ARABIC = ["ذهب", "الولد", "إلى", "NATO", "</s>"]
+
+
+def view(source, target, name="model.npz", seed=1, probabilities=True):
+    random = np.random.default_rng(seed)
+    weights = random.dirichlet(np.full(len(source), 0.2), len(target)).astype(np.float32)
+    p = random.random(len(target)).astype(np.float32) if probabilities else None
+    return View(name, source, target, weights, p)
+
+
+HOSTILE = [view(SOURCE, TARGET, name, seed) for seed, name in enumerate(("mean", "<b>a", "c"))]
+REVERSED = [view(ARABIC, TARGET, name, seed) for seed, name in enumerate(("mean", "<b>a", "c"))]
+SENTENCES = [Sentence(3, HOSTILE), Sentence(7, REVERSED)]
+
+
+def data_of(text):
+    (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
+    return json.loads(data)
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8"), min_size=1), min_size=1, max_size=5))
+def test_words_are_kept_and_never_markup(words):
+    title = " ".join(words)
+    text = page(title, [Sentence(1, [view(words, words)])])
+    (shown,) = data_of(text)[0]["views"]
+    assert shown["source"] == shown["target"] == words
+    empty = page("", [Sentence(1, [view(["a"], ["a"])])])
+    assert text.count("<") == empty.count("<")  # no tag is new
+
+
+def test_data_is_what_was_given():
+    bare = view(["a", "</s>"], ["A", "</s>"], probabilities=False)
+    sentences = [*SENTENCES, Sentence(9, [bare])]
+    data = data_of(page("x", sentences))
+    assert [sentence["number"] for sentence in data] == [3, 7, 9]
+    assert [sentence["views"][0]["rightToLeft"] for sentence in data] == [False, True, False]
+    for told, (_, views) in zip(data, sentences, strict=True):
+        for shown, one in zip(told["views"], views, strict=True):
+            np.testing.assert_allclose(shown["weights"], one.weights, atol=5.1e-7)
+            largest = [row.index(max(row)) for row in one.weights.tolist()]
+            assert shown["strongest"] == largest
+            if one.probabilities is not None:
+                np.testing.assert_allclose(shown["probabilities"], one.probabilities, atol=5.1e-7)
+    assert shown["probabilities"] is None
+
+
+def test_nothing_is_fetched():
+    text = page("x", SENTENCES[:1])
+    assert not re.findall(r"https?:|@import|url\(|fetch\(|XMLHttp", text)
+    assert re.findall(r' (?:src|href)="([^"]*)"', text) == ["data:,"]
+    assert "default-src 'none'" in text
+
+
+def test_the_gallery_is_of_this_page():
+    gallery = Path(__file__).parents[3] / "docs/gallery"
+    text = (gallery / "translated.html").read_text("utf-8")
+    sentences = [
+        Sentence(
+            told["number"],
+            [
+                View(
+                    one["name"],
+                    one["source"],
+                    one["target"],
+                    np.array(one["weights"]),
+                    np.array(one["probabilities"]),
+                )
+                for one in told["views"]
+            ],
+        )
+        for told in data_of(text)
+    ]
+    title = re.search("<title>(.*)</title>", text)[1]
+    assert page(title, sentences) == text, "run docs/gallery/make.sh"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium without a window; tests skip where there is none, if that is allowed."""
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    driver = shutil.which("chromedriver")
+    try:
+        from selenium import webdriver
+    except ImportError:
+        webdriver = None
+    if not (program and driver and webdriver):
+        message = "no browser: install chromium, chromedriver and selenium"
+        if os.environ.get("CGRU_REQUIRE_BROWSER") == "1":
+            pytest.fail(message)
+        pytest.skip(message)
+    options = webdriver.ChromeOptions()
+    options.binary_location = program
+    # --no-sandbox: Chromium refuses to run as root with it; the page is our own.
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    options.add_argument("--window-size=1280,900")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    chrome = webdriver.Chrome(options, webdriver.ChromeService(driver))
+    yield chrome
+    chrome.quit()
+
+
+class Page:
+    """The page as its reader has it; every test ends without a message on the console."""
+
+    def __init__(self, browser, path):
+        self.browser = browser
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        self.prefer("light")
+        browser.get_log("performance")
+        browser.get(path.as_uri())
+
+    def prefer(self, scheme):
+        feature = {"name": "prefers-color-scheme", "value": scheme}
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+
+    def width(self, pixels):
+        size = {"width": pixels, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+    def run(self, script, *arguments):
+        return self.browser.execute_script(script, *arguments)
+
+    def find(self, selector):
+        return self.browser.find_element("css selector", selector)
+
+    def cell(self, row, column):
+        """Column 0 is the probability."""
+        return self.find(f"tbody tr:nth-child({row + 1}) td:nth-child({column + 2})")
+
+    def click(self, selector):
+        self.run("arguments[0].click()", self.find(selector))
+
+    def press(self, *keys):
+        from selenium.webdriver.common.action_chains import ActionChains
+
+        ActionChains(self.browser, duration=0).send_keys(*keys).perform()
+
+    def hover(self, element):
+        from selenium.webdriver.common.action_chains import ActionChains
+
+        ActionChains(self.browser, duration=0).move_to_element(element).perform()
+
+    def told(self):
+        return self.run("return document.getElementById('status').textContent")
+
+    def colours(self, *cells):
+        script = "return getComputedStyle(arguments[0]).backgroundColor"
+        return [self.run(script, cell) for cell in cells]
+
+    def table(self):
+        return self.run(
+            "return [...document.querySelectorAll('#grid tr')]"
+            ".map(row => [...row.cells].map(cell => cell.textContent))"
+        )
+
+
+@pytest.fixture
+def open_page(browser, tmp_path):
+    """A function that opens a page; in the end it has complained of nothing and fetched nothing."""
+
+    def show(sentences):
+        path = tmp_path / "page.html"
+        path.write_text(page("Attention of <b>a & c", sentences), "utf-8")
+        return Page(browser, path)
+
+    yield show
+    assert browser.get_log("browser") == []
+    logged = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    sent = (entry for entry in logged if entry["method"] == "Network.requestWillBeSent")
+    schemes = {entry["params"]["request"]["url"].partition(":")[0] for entry in sent}
+    assert "file" in schemes
+    assert schemes <= {"file", "data"}
+
+
+@pytest.fixture
+def opened(open_page):
+    return open_page(SENTENCES)
+
+
+def expected_table(view):
+    rows = [["target", "prob.", *view.source]]
+    for word, p, weights in zip(view.target, view.probabilities, view.weights, strict=True):
+        rows.append([word, f"{p:.2f}", *(f"{100 * weight:.0f}" for weight in weights)])
+    return rows
+
+
+def test_words_and_weights_in_a_table(opened):
+    assert opened.browser.title == opened.find("h1").text == "Attention of <b>a & c"
+    assert opened.table() == expected_table(HOSTILE[0])
+    assert opened.run("return document.querySelectorAll('main script, main img').length") == 0
+    assert opened.find("#source").text == " ".join(SOURCE[:-1])
+    assert opened.find("#target").text == " ".join(TARGET[:-1])
+    shades = opened.run(
+        "return [...document.querySelectorAll('tbody tr')].map(row => [...row.cells].slice(2)"
+        ".map(cell => Number(cell.style.getPropertyValue('--weight'))))"
+    )
+    np.testing.assert_allclose(shades, 100 * HOSTILE[0].weights, atol=0.051)
+
+
+def test_the_darker_the_heavier(opened):
+    weights = HOSTILE[0].weights[0]
+    order = np.argsort(weights)
+    cells = [opened.cell(0, int(i) + 1) for i in order]
+    scale = [int(re.search(r"oklab\(0?\.(\d{3})", c)[1]) for c in opened.colours(*cells)]
+    assert scale == sorted(scale, reverse=True)
+    assert scale[0] - scale[-1] > 200
+
+
+def test_what_the_pointer_is_on_is_told(opened):
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    view = HOSTILE[0]
+    opened.hover(opened.cell(1, 1))
+    expected = f"src=x attends to <script>alert(1)</script>: {view.weights[1, 0]:.4f}"
+    assert opened.told().removesuffix(" (its strongest)") == expected
+    assert opened.find("#tip").text.startswith("src=x attends to <script>alert(1)</script>\n")
+    assert f"{view.weights[1, 0]:.4f}" in opened.find("#tip").text
+    assert [e.text for e in opened.browser.find_elements("css selector", "th.here bdi")] == [
+        SOURCE[0],
+        TARGET[1],
+    ]
+    best = int(view.weights[1].argmax())
+    opened.hover(opened.cell(1, best + 1))
+    assert opened.told().endswith(f"{view.weights[1, best]:.4f} (its strongest)")
+    opened.hover(opened.cell(3, 0))
+    assert opened.told() == f"probability of Mann: {view.probabilities[3]:.4f}"
+    ActionChains(opened.browser, duration=0).move_to_element(opened.find("h1")).perform()
+    assert opened.told() == ""
+    assert not opened.find("#tip").is_displayed()
+
+
+def test_keys_move_through_the_cells(opened):
+    from selenium.webdriver.common.keys import Keys
+
+    weights = HOSTILE[0].weights
+    for _ in range(20):  # Tab leads into the grid, to one cell only
+        opened.press(Keys.TAB)
+        if opened.run("return document.activeElement.tagName") == "TD":
+            break
+    assert opened.told().startswith("<img attends to <script>alert(1)</script>: ")
+    steps = [
+        (Keys.ARROW_RIGHT, 0, 2), (Keys.ARROW_DOWN, 1, 2), (Keys.END, 1, 7),
+        (Keys.ARROW_RIGHT, 1, 7), (Keys.PAGE_DOWN, 4, 7), (Keys.ARROW_LEFT, 4, 6),
+        (Keys.ARROW_UP, 3, 6), (Keys.PAGE_UP, 0, 6),
+    ]  # fmt: skip
+    for key, row, column in steps:
+        opened.press(key)
+        words = f"{TARGET[row]} attends to {SOURCE[column - 1]}"
+        expected = f"{words}: {weights[row, column - 1]:.4f}"
+        assert opened.told().removesuffix(" (its strongest)") == expected
+        assert opened.run(
+            "return document.activeElement === arguments[0]", opened.cell(row, column)
+        )
+    opened.press(Keys.HOME)
+    assert opened.told().startswith("probability of <img: ")
+    tabbable = opened.run("return document.querySelectorAll('#grid [tabindex=\"0\"]').length")
+    assert tabbable == 1
+    opened.press(Keys.ESCAPE)
+    assert not opened.find("#tip").is_displayed()
+
+
+def test_assistive_programs_find_a_grid(opened):
+    tree = opened.browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    nodes = [node for node in tree if not node["ignored"]]
+    by_role = {}
+    for node in nodes:
+        by_role.setdefault(node["role"]["value"], []).append(node.get("name", {}).get("value"))
+    assert by_role["grid"] == ["Attention, line 3, mean"]
+    assert by_role["rowheader"] == TARGET
+    assert by_role["columnheader"] == ["Target word", "Probability", *SOURCE]
+    assert by_role["gridcell"] == [x for row in expected_table(HOSTILE[0])[1:] for x in row[1:]]
+    (live,) = (node for node in nodes if node["role"]["value"] == "status")
+    properties = {p["name"]: p["value"].get("value") for p in live["properties"]}
+    assert properties["live"] == "polite"
+    for name in ("Hard alignment", "Numbers"):
+        assert name in by_role["checkbox"]
+    assert sorted(by_role["radio"]) == ["<b>a", "Auto", "Dark", "Light", "c", "mean"]
+    assert {"Previous line", "Next line"} <= set(by_role["button"])
+
+
+def test_models_are_switched(opened):
+    for i in (1, 2, 0):
+        opened.click(f"#views input[value='{i}']")
+        assert opened.table() == expected_table(HOSTILE[i])
+
+
+def test_hard_alignment_and_numbers(opened):
+    view = HOSTILE[0]
+    best = [int(row.argmax()) + 1 for row in view.weights]
+    columns = range(1, len(SOURCE) + 1)
+
+    def shades():
+        return [opened.colours(*(opened.cell(j, i) for i in columns)) for j in range(len(best))]
+
+    soft = shades()
+    opened.click("#hard")
+    full = {row[i - 1] for row, i in zip(shades(), best, strict=True)}
+    others = {c for row, i in zip(shades(), best, strict=True) for c in row[: i - 1] + row[i:]}
+    assert (len(full), len(others)) == (1, 1)
+    assert full != others
+    opened.click("#hard")
+    assert shades() == soft
+    size = "return parseFloat(getComputedStyle(arguments[0]).fontSize)"
+    assert opened.run(size, opened.cell(0, 1)) == 0
+    opened.click("#numbers")
+    assert opened.run(size, opened.cell(0, 1)) > 9
+
+
+def test_light_and_dark(opened):
+    def paper():
+        colour = opened.colours(opened.find("body"))[0]
+        return "light" if int(re.search(r"\d+", colour)[0]) > 128 else "dark"
+
+    assert paper() == "light"
+    opened.prefer("dark")
+    assert paper() == "dark"
+    opened.click("#themes input[value='light']")
+    assert paper() == "light"
+    opened.prefer("light")
+    opened.click("#themes input[value='dark']")
+    assert paper() == "dark"
+    opened.click("#themes input[value='']")
+    assert paper() == "light"
+
+
+def test_right_to_left(opened):
+    from selenium.webdriver.common.keys import Keys
+
+    opened.click("#next")
+    assert opened.table() == expected_table(REVERSED[0])
+    left = [opened.cell(0, i).rect["x"] for i in range(len(ARABIC) + 1)]
+    assert left == sorted(left, reverse=True)  # the first word is the rightmost
+    assert opened.find("tbody th").rect["x"] > left[0]
+    opened.run("arguments[0].focus()", opened.cell(0, 1))
+    opened.press(Keys.ARROW_LEFT)
+    assert opened.told().startswith("<img attends to الولد: ")
+    opened.press(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
+    assert opened.told().startswith("probability of <img: ")
+    assert (
+        opened.run("return getComputedStyle(document.getElementById('source')).direction") == "rtl"
+    )
+    assert (
+        opened.run("return getComputedStyle(document.getElementById('target')).direction") == "ltr"
+    )
+
+
+def test_a_line_of_200_words_scrolls_under_its_words(open_page):
+    from selenium.webdriver.common.keys import Keys
+
+    long = view([f"s{i}" for i in range(200)], [f"t{j}" for j in range(200)], probabilities=False)
+    opened = open_page([Sentence(1, [long])])
+    opened.run("arguments[0].focus()", opened.cell(0, 1))
+    opened.press(Keys.HOME)
+    assert opened.told() == "probability of t0: \u2013"
+    opened.press(Keys.PAGE_DOWN, Keys.PAGE_DOWN, Keys.PAGE_DOWN, Keys.END, Keys.ARROW_LEFT)
+    told = f"t30 attends to s198: {long.weights[30, 198]:.4f}"
+    assert opened.told().removesuffix(" (its strongest)") == told
+
+    def box(selector):
+        script = (
+            "const b = document.querySelector(arguments[0]).getBoundingClientRect();"
+            "return [b.left, b.top, b.right, b.bottom]"
+        )
+        return opened.run(script, selector)
+
+    for pixels in (1280, 390):
+        opened.width(pixels)
+        assert opened.run("return document.documentElement.scrollWidth") <= pixels
+        opened.press(Keys.ARROW_LEFT, Keys.ARROW_RIGHT)
+        frame, cell = box("#frame"), box("td:focus")
+        above, beside = box("thead th.here"), box("tbody th.here")
+        assert above[1] == pytest.approx(frame[1], abs=1)
+        assert beside[0] == pytest.approx(frame[0], abs=1)
+        assert above[3] <= cell[1] + 1
+        assert cell[3] <= min(frame[3], box("footer")[1]) + 1
+        assert beside[2] <= cell[0] <= cell[2] <= frame[2] + 1

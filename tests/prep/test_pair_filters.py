@@ -1,0 +1,98 @@
+"""Cleaning: each filter by itself, in order, and duplicates against a plain set."""
+
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cgru_cli.prep import pair_filters
+from cgru_cli.prep.duplicates import Duplicates, digest
+from cgru_cli.prep.pair_filters import FILTERS, Cleaning, is_set, summary
+
+OFF = {"invalid": False, "control": False, "empty": False, "identical": False}
+
+
+def reason(rules, source, target):
+    return (
+        rules.of_raw(source, target)
+        or rules.of_text(source, target)
+        or rules.of_words(len(source.split()), len(target.split()))
+    )
+
+
+@pytest.mark.parametrize(
+    ("switch", "source", "target", "found"),
+    [
+        ({"empty": True}, "", "b", "empty"),
+        ({"empty": True}, "a", "", "empty"),
+        ({"identical": True}, "a b", "a b", "identical"),
+        ({"control": True}, "a\x01", "b", "control"),
+        ({"control": True}, "a", "b\x85", "control"),
+        ({"max_characters": 3}, "a", "abcd", "characters"),
+        ({"max_length": 2}, "a b c", "a b", "length"),
+        ({"max_ratio": 2.0}, "a b c", "d", "ratio"),
+        ({"max_ratio": 1.5}, "d e", "a b c d", "ratio"),
+    ],
+)
+def test_each_filter_has_its_switch(switch, source, target, found):
+    assert reason(Cleaning(**{**OFF, **switch}), source, target) == found
+    assert reason(Cleaning(**OFF), source, target) is None
+    assert found in FILTERS
+
+
+@pytest.mark.parametrize(
+    ("switch", "source", "target"),
+    [
+        ({"control": True}, "a\tb", "b\r"),  # a tab is a space, a \r an old line end
+        ({"max_characters": 4}, "a", "abcd"),
+        ({"max_length": 3}, "a b c", "d"),
+        ({"max_ratio": 3.0}, "a b c", "d"),
+        ({"max_ratio": 2.0}, "a b", ""),
+    ],
+)
+def test_what_is_just_right_stays(switch, source, target):
+    assert reason(Cleaning(**{**OFF, **switch}), source, target) is None
+
+
+def test_invalid_text_is_removed_or_left_to_be_replaced():
+    assert Cleaning().of_raw(None, "a") == "invalid"
+    assert Cleaning().of_raw("a", None) == "invalid"
+    assert Cleaning(invalid=False).of_raw(None, "a") is None
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcde"), st.sampled_from(["", "x", "y z"]))))
+def test_duplicates_are_those_a_set_finds(pairs):
+    with tempfile.TemporaryDirectory() as folder:
+        duplicates = Duplicates(Path(folder) / "digests")
+        duplicates.add(digest(*pair) for pair in pairs[:3])
+        duplicates.add(digest(*pair) for pair in pairs[3:])
+        bits = duplicates.repeated()
+    seen = set()
+    for number, pair in enumerate(pairs):
+        assert is_set(bits, number) == (pair in seen)
+        seen.add(pair)
+
+
+def test_a_digest_tells_the_sides_apart():
+    assert digest("a b", "c") != digest("a", "b c")
+    assert digest("a", "b") != digest("b", "a")
+
+
+def test_many_duplicates_go_by_the_disk(tmp_path, monkeypatch):
+    monkeypatch.setattr(pair_filters, "_BUFFER", 240)
+    duplicates = Duplicates(tmp_path / "digests")
+    duplicates.add(digest(str(i % 8_000), "") for i in range(10_000))
+    assert all(f.stat().st_size >= 240 for f in (tmp_path / "digests").iterdir())
+    assert sum(len(waiting) for waiting in duplicates._waiting) < 256 * 240
+    bits = duplicates.repeated()
+    assert [i for i in range(10_000) if is_set(bits, i)] == list(range(8_000, 10_000))
+
+
+def test_the_summary_names_what_was_removed():
+    assert summary(Counter()) == "nothing removed"
+    assert (
+        summary(Counter(length=1200, empty=2)) == "2 an empty side, 1,200 a side of too many words"
+    )

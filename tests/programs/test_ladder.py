@@ -1,0 +1,130 @@
+"""Every rung of the ladder, with every unit and encoder, is the independent oracle's."""
+
+import itertools
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from models import (
+    double_precision,
+    ladder_oracle,
+    pad_source,
+    pad_target,
+    random_arrays,
+    rung,
+    tiny,
+)
+
+from cgru_cli.network.forced_decoding import force_decode
+from cgru_cli.network.network import Network
+from cgru_cli.parameters.structure import Activation, Encoder, Normalization, Type, Unit
+
+SOURCES = [[3, 1, 4, 1, 5], [], [2, 6]]
+TARGETS = [[2, 3], [5, 1, 4, 2], []]
+
+
+def source_batch(s, longer=0):
+    """Ids and mask; without a source a position of no factors."""
+    if not s.type.reads_source:
+        return tf.zeros([len(SOURCES), 1, 0], tf.int32), tf.ones([len(SOURCES), 1])
+    return pad_source([[(i,) for i in words] for words in SOURCES], filler=1, longer=longer)
+
+
+def stepped(network, source, mask, target):
+    """Log-probabilities (T,B,V) as a search computes them: word by word, of two rows a sentence."""
+    memory = network.encode(source, mask, search=True)
+    state = network.start(memory)
+    first = np.repeat(np.arange(len(target)), 2)
+    state = state._replace(
+        cells=tf.nest.map_structure(lambda x: tf.gather(x, first), state.cells),
+        sentence=tf.constant(first, tf.int32),
+        slot=tf.constant(np.tile([0, 1], len(target)), tf.int32),
+    )
+    previous, found = tf.fill([len(first)], -1), []
+    for t in range(target.shape[1]):
+        logits, state, _ = network.step(state, previous, memory)
+        found.append(tf.nn.log_softmax(logits))
+        previous = tf.gather(target[:, t], first)
+    both = np.stack(found)
+    np.testing.assert_allclose(both[:, ::2], both[:, 1::2], atol=1e-12)
+    return both[:, ::2]
+
+
+def check(s, seed=1):
+    """One padded batch in float64 against the oracle: each sentence, at once and by steps."""
+    arrays = random_arrays(s, seed)
+    exact = ladder_oracle(s, arrays)
+    with double_precision():
+        doubled = {name: array.astype(np.float64) for name, array in arrays.items()}
+        ids, _ = pad_target(TARGETS, filler=3, longer=2)
+        source, mask = source_batch(s, longer=1)
+        decoded = force_decode(
+            Network(s, doubled, "float64"), source, tf.cast(mask, tf.float64), ids
+        )
+        in_steps = stepped(
+            Network(s, doubled, "float64", packed=True), source, tf.cast(mask, tf.float64), ids
+        )
+    log_probs = tf.nn.log_softmax(decoded.logits).numpy()
+    for row, target in enumerate(TARGETS):
+        source = SOURCES[row] if s.type.reads_source else None
+        expected = exact.force_decode(source, target)
+        steps = len(target) + 1
+        np.testing.assert_allclose(
+            log_probs[row, :steps], expected.distributions, atol=1e-10, rtol=1e-10
+        )
+        np.testing.assert_allclose(
+            in_steps[:steps, row], expected.distributions, atol=1e-10, rtol=1e-10
+        )
+        if s.type.attends:
+            alignment = decoded.alignment[row, :steps, : len(source) + 1]
+            np.testing.assert_allclose(alignment, expected.alignment, atol=1e-10)
+            assert not np.any(decoded.alignment[row, :steps, len(source) + 1 :])
+        else:
+            assert decoded.alignment == ()
+
+
+@pytest.mark.parametrize("unit", Unit)
+@pytest.mark.parametrize("kind", Type)
+def test_a_rung_with_a_unit_is_the_oracles(kind, unit):
+    encoder = Encoder.UNIDIRECTIONAL if kind is Type.SEQ2SEQ else Encoder.BIDIRECTIONAL
+    check(rung(kind, encoder_unit=unit, decoder_unit=unit, encoder=encoder))
+
+
+DEEP = {"encoder_depth": 2, "encoder_transition": 2, "decoder_depth": 2,
+        "decoder_base_transition": 3, "decoder_high_transition": 2}  # fmt: skip
+
+
+@pytest.mark.parametrize("normalization", [Normalization.NONE, Normalization.NEMATUS])
+@pytest.mark.parametrize(
+    ("kind", "encoder"),
+    [
+        pair
+        for pair in itertools.product(Type, Encoder)
+        if not (pair[0] is Type.LM and pair[1] is not Encoder.UNIDIRECTIONAL)
+        and not (pair[0] is Type.SEQ2SEQ and len(tiny(encoder=pair[1]).directions(1)) > 1)
+    ],
+)
+def test_a_deep_rung_is_the_oracles(kind, encoder, normalization):
+    units = list(Unit)
+    place = list(Type).index(kind) + list(Encoder).index(encoder)
+    one = units[place % len(units)]
+    other = one if kind is Type.SEQ2SEQ else units[(place + 1) % len(units)]
+    check(
+        rung(
+            kind,
+            encoder=encoder,
+            normalization=normalization,
+            encoder_unit=one,
+            decoder_unit=other,
+            deep_context=kind.has_context,
+            residual=place % 2 == 0,
+            tied_output=place % 3 == 0,
+            **DEEP,
+        )
+    )
+
+
+@pytest.mark.parametrize("kind", Type)
+def test_maxout(kind):
+    encoder = Encoder.REVERSED if kind is Type.SEQ2SEQ else Encoder.ALTERNATING
+    check(rung(kind, encoder=encoder, readout_activation=Activation.MAXOUT))

@@ -1,0 +1,92 @@
+"""The lattice under a search, and the fast choice of the best words."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from models import pad_source, random_arrays, tiny
+
+from cgru_cli.network.network import Network
+from cgru_cli.search import ensemble
+from cgru_cli.search.ensemble import Ensemble
+
+
+@pytest.mark.parametrize("vocabulary", [5, 1000, 8192, 8256, 9001, 30000])
+@pytest.mark.parametrize("count", [1, 5, 12, 100])
+def test_best_is_top_k(vocabulary, count):
+    generator = np.random.default_rng(vocabulary + count)
+    x = generator.normal(size=(7, vocabulary)).astype(np.float32)
+    x[2] = -1  # all alike
+    x[3] = np.round(x[3] * 2)  # many ties
+    x[4, : vocabulary // 2] = -np.inf
+    x[5] = -80 - np.abs(x[5])
+    expected = tf.math.top_k(x, min(count, vocabulary))
+    for function in (ensemble.best, tf.function(ensemble.best)):
+        values, words = function(tf.constant(x), tf.constant(min(count, vocabulary)))
+        np.testing.assert_array_equal(values, expected.values)
+        np.testing.assert_array_equal(words, expected.indices)
+
+
+def lattice_of(*networks, weights=None):
+    sources = [[(1,), (2,), (3,)], [(4,)], [(5,), (6,)], []]
+    ids, mask = pad_source(sources)
+    a_decoder = Ensemble(networks, weights or [1.0] * len(networks))
+    return a_decoder.begin([(ids, mask)] * len(networks)), sources
+
+
+def rows(*values):
+    return np.array(values, np.int32)
+
+
+def test_sentences_may_finish_in_any_order():
+    """Memory of finished sentences is let go; the others read their own all the same."""
+    structure = tiny()
+    network = Network(structure, random_arrays(structure, 1))
+    lattice, sources = lattice_of(network)
+    lattice.expand(rows(0, 1, 2, 3), rows(0, 1, 2, 3), rows(-1, -1, -1, -1), 3, True)
+    lattice.expand(rows(0, 2, 2), rows(0, 2, 2), rows(1, 1, 2), 3, True)
+    last = lattice.expand(rows(2, 2, 2), rows(2, 1, 2), rows(3, 4, 5), 6, True)
+    memory = network.encode(*pad_source([sources[2]]))
+    for row, history in enumerate(((2, 3), (1, 4), (2, 5))):
+        state, previous = network.start(memory), -1
+        for word in (*history, None):
+            logits, state, alignment = network.step(state, tf.constant([previous]), memory)
+            previous = word
+        expected = tf.nn.log_softmax(logits)[0].numpy()
+        np.testing.assert_allclose(last.log_probs[row], np.sort(expected)[::-1], atol=1e-5)
+        np.testing.assert_allclose(last.log_probs[row], expected[last.words[row]], atol=1e-5)
+        np.testing.assert_allclose(last.alignment[row, :3], alignment[0], atol=1e-5)
+        assert not last.alignment[row, 3:].any()
+
+
+def test_all_words_come_in_the_vocabularys_order():
+    structure = tiny()
+    network = Network(structure, random_arrays(structure, 1))
+    few, every = (
+        lattice_of(network)[0].expand(rows(0, 3), rows(0, 3), rows(-1, -1), count, False)
+        for count in (99, None)
+    )
+    assert every.words.tolist() == [list(range(6))] * 2
+    assert few.words.shape == (2, 6) and few.alignment is None
+    for row in range(2):
+        np.testing.assert_allclose(
+            every.log_probs[row, few.words[row]], few.log_probs[row], atol=1e-6
+        )
+    np.testing.assert_allclose(np.exp(every.log_probs).sum(axis=1), 1, atol=1e-5)
+
+
+def test_an_ensemble_weighs_log_probabilities():
+    structures = tiny(), tiny(state=6, target_embedding=3, encoder_depth=2)
+    networks = [Network(s, random_arrays(s, i)) for i, s in enumerate(structures)]
+    one, two, both = (
+        lattice_of(*members, weights=weights)[0].expand(
+            rows(0, 1), rows(0, 1), rows(-1, -1), None, True
+        )
+        for members, weights in (
+            (networks[:1], None), (networks[1:], None), (networks, [0.25, 0.75]),
+        )
+    )  # fmt: skip
+    np.testing.assert_allclose(
+        both.log_probs, 0.25 * one.log_probs + 0.75 * two.log_probs, atol=1e-5
+    )
+    np.testing.assert_allclose(both.model_log_probs[..., 1], two.log_probs, atol=1e-5)
+    np.testing.assert_allclose(both.alignment, (one.alignment + two.alignment) / 2, atol=1e-6)

@@ -1,0 +1,284 @@
+"""Models for tests: random ones of any structure, and the reference cases with their texts."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import types
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import strategies as st
+from oracles.ladder import LadderModel
+from oracles.reference import ReferenceModel
+
+from cgru_cli.formats import model_vocabularies, read_model
+from cgru_cli.network.forced_decoding import force_decode
+from cgru_cli.network.network import Network
+from cgru_cli.parameters.names import parameters
+from cgru_cli.parameters.parameter import Dialect
+from cgru_cli.parameters.structure import (
+    Activation,
+    Bias,
+    Dropout,
+    Encoder,
+    Normalization,
+    Structure,
+    Type,
+)
+
+EOS = 0
+LEGACY_ACTIVATIONS = [a for a in Activation if a is not Activation.MAXOUT]
+# Modules that say float32, of the computation that `double_precision` does in float64.
+COMPUTING = (
+    "network.attention", "network.ladder.levels", "network.ladder.encdec", "network.encoder",
+    "network.normalization", "network.forced_decoding", "optimization.gradient_norms",
+    "optimization.guided_attention", "network.layers", "network.ladder.lm", "network.network",
+    "optimization.objective", "network.products", "network.readout", "network.scan",
+    "network.units", "network.folded_weights",
+)  # fmt: skip
+
+
+def log_probabilities(forced, target, mask):
+    """log p(y_j | y_<j, x) of each target word, 0 at padding: (B,T) in nats, by TensorFlow."""
+    return -tf.nn.sparse_softmax_cross_entropy_with_logits(target, forced.logits) * mask
+
+
+def tiny(**changes) -> Structure:
+    """The plain conditional GRU, small."""
+    sizes = {
+        "source_vocabularies": (7,),
+        "source_embeddings": (4,),
+        "target_vocabulary": 6,
+        "target_embedding": 5,
+        "state": 4,
+    }
+    return Structure(**(sizes | changes))
+
+
+def random_arrays(structure: Structure, seed: int = 0, scale: float = 1.0) -> dict[str, np.ndarray]:
+    """Every array of the table, float32, large enough to be far from linear."""
+    generator = np.random.default_rng(seed)
+    arrays = {}
+    for parameter in parameters(structure):
+        size = parameter.size(structure)
+        if parameter.initializer == "ones":
+            array = generator.uniform(0.6, 1.4, size)
+        elif len(size) == 1 or "embedding" in parameter.path:
+            array = generator.normal(0, 0.5, size)
+        else:
+            array = generator.normal(0, scale / np.sqrt(size[0]), size)
+        arrays[parameter.name] = array.astype(np.float32)
+    return arrays
+
+
+@st.composite
+def structures(draw) -> Structure:
+    """Structures in which every pair of features that can go together does."""
+    normalization = draw(st.sampled_from(Normalization))
+    marian = normalization is Normalization.MARIAN
+    mixture = 1 if marian else draw(st.sampled_from((1, 1, 1, 2, 3)))
+    lexical = not marian and draw(st.booleans())
+    factors = draw(st.integers(1, 3))
+    embeddings = [draw(st.integers(2, 5)) for _ in range(factors)]
+    rows = [draw(st.integers(3, 9)) for _ in range(factors)]
+    target, width = draw(st.integers(3, 9)), draw(st.integers(3, 6))
+    shared = draw(st.booleans())
+    if shared:
+        rows[0], embeddings[0] = target, width
+    probability = st.sampled_from((0.0, 0.1, 0.2, 0.5))
+    old = None
+    if mixture == 1 and not lexical and not marian and draw(st.booleans()):
+        old = Dropout(*(draw(probability) for _ in Dropout._fields))
+    depth = st.sampled_from((1, 1, 2, 3))
+    return Structure(
+        source_vocabularies=tuple(rows),
+        source_embeddings=tuple(embeddings),
+        target_vocabulary=target,
+        target_embedding=width,
+        state=draw(st.integers(3, 6)),
+        encoder_depth=draw(depth),
+        encoder_transition=draw(depth),
+        decoder_depth=draw(depth),
+        decoder_base_transition=draw(st.integers(2, 4)),
+        decoder_high_transition=draw(depth),
+        deep_context=draw(st.booleans()),
+        encoder=draw(st.sampled_from((Encoder.ALTERNATING, Encoder.BIDIRECTIONAL))),
+        residual=draw(st.booleans()),
+        bias=Bias.THEANO if marian else draw(st.sampled_from(Bias)),
+        normalization=normalization,
+        weight_normalization=not marian and draw(st.booleans()),
+        tied_output=draw(st.booleans()),
+        shared_embeddings=shared,
+        readout_activation=draw(st.sampled_from(LEGACY_ACTIVATIONS)),
+        mixture=mixture,
+        lexical=lexical,
+        old_dropout=old,
+    )
+
+
+class _Double(types.SimpleNamespace):
+    """TensorFlow with float64 in the place of float32."""
+
+    float32 = tf.float64
+
+    def __getattr__(self, name):
+        return getattr(tf, name)
+
+    def zeros(self, shape):
+        return tf.zeros(shape, tf.float64)
+
+
+@contextlib.contextmanager
+def double_precision():
+    """Networks made and run inside compute in float64, so that no rounding hides an error."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in COMPUTING:
+            patch.setattr(importlib.import_module(f"cgru_cli.{module}"), "tf", _Double())
+        yield
+
+
+def reference(structure: Structure, arrays: dict[str, np.ndarray]) -> ReferenceModel:
+    """The float64 oracle of the same model."""
+    s, arrays = structure, dict(arrays)
+    drop = s.old_dropout
+    if drop is not None and drop.readout != drop.hidden:
+        # The oracle drops before the output layer what it drops elsewhere.
+        table = arrays["Wemb" if s.shared_embeddings else "Wemb_dec"]
+        W = table.T if s.tied_output else arrays["ff_logit_W"]
+        arrays["ff_logit_W"] = W.astype(np.float64) * (1 - drop.readout) / (1 - drop.hidden)
+    return ReferenceModel(
+        arrays,
+        bias="nematus_tf" if s.bias is Bias.NEMATUS_TF else "theano",
+        normalization=s.normalization.value,
+        weight_normalization=s.weight_normalization,
+        old_dropout=None if drop is None else drop._asdict(),
+        readout_activation=s.readout_activation.value,
+        mixture=s.mixture,
+        lexical=s.lexical,
+        deep_context=s.deep_context,
+        residual=s.residual,
+        alternating=s.encoder is Encoder.ALTERNATING,
+        encoder_depth=s.encoder_depth,
+        encoder_transition=s.encoder_transition,
+        decoder_depth=s.decoder_depth,
+        decoder_base_transition=s.decoder_base_transition,
+        decoder_high_transition=s.decoder_high_transition,
+    )
+
+
+def pad_source(
+    sentences: Sequence[Sequence[tuple[int, ...]]], filler: int = EOS, longer: int = 0
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Ids (B,S,F) and mask (B,S) of sentences without EOS, which is appended."""
+    length = max(map(len, sentences)) + 1 + longer
+    factors = max((len(word) for words in sentences for word in words), default=1)
+    ids = np.full((len(sentences), length, factors), filler, np.int32)
+    mask = np.zeros((len(sentences), length), np.float32)
+    for row, words in enumerate(sentences):
+        if words:
+            ids[row, : len(words)] = words
+        ids[row, len(words)] = EOS
+        mask[row, : len(words) + 1] = 1
+    return tf.constant(ids), tf.constant(mask)
+
+
+def pad_target(
+    sentences: Sequence[Sequence[int]], filler: int = EOS, longer: int = 0
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Ids (B,T) and mask (B,T) of sentences without EOS, which is appended."""
+    ids, mask = pad_source([[(i,) for i in words] for words in sentences], filler, longer)
+    return ids[..., 0], mask
+
+
+def forced_scores(network: Network, sources, targets) -> np.ndarray:
+    """log p(y | x) of each pair, EOS counted: (B,), nats."""
+    ids, mask = pad_target(targets)
+    decoded = force_decode(network, *pad_source(sources), ids)
+    return log_probabilities(decoded, ids, mask).numpy().sum(axis=1)
+
+
+class Case:
+    """A reference model and how it reads text."""
+
+    def __init__(self, path: Path, vocabularies: Sequence[Path] = ()):
+        self.model = read_model.read(path)
+        given = [str(path) for path in vocabularies]
+        *self.sources, self.target = model_vocabularies.find(self.model, given)
+        self.network = Network(self.model.structure, self.model.arrays)
+
+    def source_ids(self, path: Path) -> list[list[tuple[int, ...]]]:
+        """Every line's word ids, one of each factor, without EOS."""
+        lines = []
+        for line in text_lines(path):
+            factored = [word.rsplit("|", len(self.sources) - 1) for word in line.split(" ")]
+            columns = zip(*factored, strict=True)
+            ids = [v.encode(column) for v, column in zip(self.sources, columns, strict=True)]
+            lines.append(list(zip(*ids, strict=True)))
+        return lines
+
+    def target_ids(self, path: Path) -> list[list[int]]:
+        """Every line's word ids, without EOS."""
+        return [self.target.encode(line.split(" ")) for line in text_lines(path)]
+
+
+@functools.lru_cache(maxsize=4)
+def case(path: Path, vocabularies: tuple[Path, ...] = ()) -> Case:
+    """A `Case`, kept for the tests that follow."""
+    return Case(path, vocabularies)
+
+
+def text_lines(path: Path) -> list[str]:
+    """Lines as the programs read them: ended by a newline and nothing else."""
+    return path.read_bytes().decode("utf-8").removesuffix("\n").split("\n")
+
+
+def random_pairs(structure, seed, lengths):
+    generator = np.random.default_rng(seed)
+    sources = [
+        [tuple(int(generator.integers(v)) for v in structure.source_vocabularies) for _ in range(n)]
+        for n, _ in lengths
+    ]
+    targets = [generator.integers(structure.target_vocabulary, size=n).tolist() for _, n in lengths]
+    return sources, targets
+
+
+def rung(kind: Type, **changes):
+    """A structure of this type; what a type cannot have is left out."""
+    fixed = {"type": kind, "decoder_base_transition": 2 if kind is Type.CGRU else 1}
+    if kind is Type.LM:
+        fixed |= {"source_vocabularies": (), "source_embeddings": ()}
+    return tiny(**fixed | changes)
+
+
+def ladder_oracle(s, arrays):
+    """The float64 oracle of a rung."""
+    names = ("encoder_depth", "encoder_transition", "decoder_depth", "decoder_base_transition",
+             "decoder_high_transition", "deep_context", "residual")  # fmt: skip
+    return LadderModel(
+        arrays,
+        type=s.type.value,
+        encoder_unit=s.encoder_unit.value,
+        decoder_unit=s.decoder_unit.value,
+        encoder=s.encoder.value,
+        normalization=s.normalization.value,
+        readout_activation=s.readout_activation.value,
+        **{name: getattr(s, name) for name in names},
+    )
+
+
+def nmtpy(structure, arrays):
+    """A model under the names of nmtpy, whose update gate weighs the proposal."""
+    renamed = {}
+    for p in parameters(structure):
+        if Dialect.NMTPY not in p.names:
+            continue
+        array = arrays[p.name].copy()
+        if p.cell and p.shape[-1] == "2D":
+            array[..., structure.state :] *= -1
+        renamed[p.names[Dialect.NMTPY]] = array
+    return renamed | {"decoder_c_att": np.zeros(1, "f4")}

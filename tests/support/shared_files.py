@@ -1,0 +1,24 @@
+"""Reference files beside the repository: models, texts and outputs of the original programs."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SHARED = Path(os.environ.get("CGRU_SHARED") or ROOT.parent / "shared")
+FIXTURES = SHARED / "fixtures"
+
+
+def need(path: Path) -> Path:
+    """A reference file or folder; the test is skipped, or fails, where it is absent."""
+    if not path.exists():
+        if os.environ.get("CGRU_REQUIRE_SHARED") == "1":
+            pytest.fail(f"{path} is missing and CGRU_REQUIRE_SHARED=1")
+        pytest.skip(f"{path} is missing")
+    return path
+
+
+def fixture_path(name: str) -> Path:
+    """A file of the reference cases, as `a-shallow/model.npz`."""
+    return need(FIXTURES / name)

@@ -1,0 +1,71 @@
+"""Work by several processes: results in order, errors as they were raised."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cgru_cli.errors import CgruError
+from cgru_cli.system.process_pool import ProcessPool
+
+
+def adder(number):
+    def work(chunk):
+        if chunk == 13:
+            raise CgruError("a line of thirteen")
+        return number + chunk
+
+    return work
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_results_are_in_order_and_errors_come_through(jobs):
+    with ProcessPool(jobs) as workers:
+        assert list(workers.in_order(adder, (5,), range(12))) == [5 + i for i in range(12)]
+        assert list(workers.in_order(adder, (6,), range(12))) == [6 + i for i in range(12)]
+        assert list(workers.in_order(adder, (5,), [])) == []
+        assert list(workers.in_order(adder, (5,), [7])) == [12]
+        with pytest.raises(CgruError, match="a line of thirteen"):
+            list(workers.in_order(adder, (5,), range(20)))
+        assert list(workers.in_order(adder, (5,), [1, 2])) == [6, 7]
+
+
+def test_chunks_are_read_no_further_than_needed():
+    taken = []
+
+    def chunks():
+        for i in range(1000):
+            taken.append(i)
+            yield i * 100
+
+    with ProcessPool(2) as workers:
+        results = workers.in_order(adder, (5,), chunks())
+        next(results)
+        results.close()
+    assert len(taken) < 10
+
+
+def test_workers_end_with_a_killed_parent():
+    script = (
+        "import os, signal\n"
+        "from cgru_cli.system.process_pool import Workers\n"
+        "if __name__ == '__main__':\n"
+        "    workers = Workers(2)\n"
+        "    pool = workers._started()\n"
+        "    print(pool.submit(os.getpid).result(), flush=True)\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    worker = int(done.stdout)
+    for _ in range(100):
+        try:
+            os.kill(worker, 0)
+        except ProcessLookupError:
+            return
+        if "Z" in Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[:1]:
+            return  # ended; nobody has asked for its exit code
+        time.sleep(0.05)
+    raise AssertionError("the worker lives on")

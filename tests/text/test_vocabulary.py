@@ -1,0 +1,70 @@
+"""Vocabularies: special words, limits, words and ids."""
+
+import numpy as np
+import pytest
+from commands import new_style, old_style
+
+from cgru_cli.errors import CgruError
+from cgru_cli.text.vocabulary import Vocabulary
+
+
+def test_words_of_the_corpus_named_like_the_special_ones():
+    vocabulary = Vocabulary({"the": 2, "UNK": 7, "eos": 9})
+    assert (vocabulary.eos_id, vocabulary.unk_id, vocabulary.size) == (0, 1, 10)
+    assert vocabulary.encode(["eos", "UNK", "the", "cat"]) == [9, 7, 2, 1]
+    assert vocabulary.decode([9, 7, 2, 1, 5]) == ["eos", "UNK", "the", "UNK", "UNK"]
+
+
+@pytest.mark.parametrize("content", [old_style("a"), new_style("a"), {"</s>": 0, "<unk>": 1}])
+def test_no_word_of_the_input_ends_the_sentence(content):
+    vocabulary = Vocabulary(content)
+    names = ["eos", "</s>", "<EOS>", "a"]
+    assert 0 not in vocabulary.encode(names)
+    assert len(vocabulary.encode(names)) == 4
+
+
+def test_two_names_for_the_same_special_id():
+    vocabulary = Vocabulary({"a": 2, "<s>": 0, "</s>": 0, "UNK": 1})
+    assert vocabulary.words[0] == "</s>"
+    assert vocabulary.encode(["<s>", "</s>", "a"]) == [1, 1, 2]
+
+
+def test_first_id_is_eos_whatever_its_name(capsys):
+    vocabulary = Vocabulary({"a": 0, "b": 1, "c": 2}, "v.json")
+    assert "v.json: id 0 is 'a'; it is taken for the end of sentence" in capsys.readouterr().err
+    assert vocabulary.encode(["a", "c"]) == [1, 2]
+
+
+def test_limits():
+    ids = old_style("a", "b", "c")
+    vocabulary = Vocabulary(ids, limit=4)
+    assert vocabulary.size == 4
+    assert vocabulary.encode(["a", "b", "c"]) == [2, 3, 1]
+    assert vocabulary.decode([3, 4, 99, -1]) == ["b", "UNK", "UNK", "UNK"]
+    whole = Vocabulary(ids)
+    assert whole.limited(4).fingerprint == vocabulary.fingerprint != whole.fingerprint
+    assert whole.limited(100).size == 5
+    assert vocabulary.limited(100).size == 4
+    with pytest.raises(CgruError, match="no room for the unknown word"):
+        whole.limited(1)
+
+
+def test_decode_takes_arrays():
+    assert Vocabulary(old_style("a")).decode(np.array([2, 1, 0, 2], np.int32)) == ["a", "UNK"]
+
+
+def test_tokens_are_between_ascii_spaces():
+    vocabulary = Vocabulary(old_style("a"))
+    assert vocabulary.tokenize(" a  b\u00a0c\u3000d\te ") == ["a", "b\u00a0c\u3000d\te"]
+    assert vocabulary.tokenize("") == []
+    assert vocabulary.detokenize(["a", "b\u00a0c"]) == "a b\u00a0c"
+
+
+def test_fingerprint_tells_content_apart():
+    prints = [
+        Vocabulary(ids).fingerprint
+        for ids in (old_style("a", "b"), old_style("b", "a"), new_style("a"), old_style("a"))
+    ]
+    assert len(set(prints)) == 4
+    marian = {"</s>": 0, "<unk>": 1, "a": 2, "b": 3}
+    assert Vocabulary(marian).fingerprint == prints[0]

@@ -1,0 +1,148 @@
+"""The parts of the loop, made as the options say."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import runs
+import tensorflow as tf
+
+from cgru_cli.errors import CgruError
+from cgru_cli.optimization.objective import CrossEntropy, ExpectedRisk
+from cgru_cli.options.train import TrainOptions
+from cgru_cli.train import builders
+from cgru_cli.train.builders import board, check_extras, faster_compiled, training_step, validator
+from cgru_cli.train.dry_run import describe, greeting
+from cgru_cli.train.examples import encode
+from cgru_cli.train.plan import TrainingPlan
+from cgru_cli.train.starting_model import begin
+from cgru_cli.train.texts import Texts
+
+
+@pytest.fixture(scope="module")
+def given(tmp_path_factory):
+    """Options, texts, the model to begin with, and the corpus."""
+    folder = runs.prepared(tmp_path_factory.mktemp("data"))
+    options = TrainOptions(model="m.npz", dim_emb=6, dim_rnn=8, mini_batch=8)
+    texts = Texts.of(options, str(folder))
+    begun = begin(options, texts)
+    return options, texts, begun, encode(texts, begun.vocabularies, options, folder / "cache")
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, {"clip_norm": 1, "decay_c": 0, "map_decay_c": 0, "smoothing": 0}),
+        (
+            {"clip_norm": 0.5, "decay_c": 1e-3, "exponential_smoothing": 0.2},
+            {"clip_norm": 0.5, "decay_c": 1e-3, "map_decay_c": 0, "smoothing": 0.2},
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_done_to_the_gradient(given, options, expected):
+    step = training_step(given[2].model, TrainOptions(**options), jit=False)
+    assert vars(step.regularization) == expected
+    assert bool(step.smoothed) == bool(expected["smoothing"])
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, CrossEntropy()),
+        ({"label_smoothing": 0.1}, CrossEntropy(0.1)),
+        ({"objective": "MRT", "mrt_alpha": 0.1, "mrt_ml_mix": 0.2}, ExpectedRisk(0.1, 0.2)),
+    ],
+)
+def test_what_is_minimised(given, options, expected):
+    assert training_step(given[2].model, TrainOptions(**options), jit=False).objective == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "name", "attributes"),
+    [
+        ({}, "adam", {"beta_1": 0.9, "beta_2": 0.999}),
+        ({"optimizer_params": (0.8, 0.98, 1e-9)}, "adam", {"beta_1": 0.8, "epsilon": 1e-9}),
+        ({"optimizer": "adamw"}, "adamw", {}),
+        ({"optimizer": "sgd", "optimizer_params": (0.7,)}, "sgd", {"momentum": 0.7}),
+        ({"optimizer": "adagrad"}, "adagrad", {}),
+        ({"optimizer": "adadelta"}, "adadelta", {}),
+        ({"optimizer": "rmsprop", "optimizer_params": (0.95,)}, "rmsprop", {"rho": 0.95}),
+    ],
+)
+def test_optimizers(given, options, name, attributes):
+    step = training_step(given[2].model, TrainOptions(learn_rate=0.25, **options), jit=False)
+    assert type(step.optimizer).__name__.lower() == name
+    assert float(step.optimizer.learning_rate) == 0.25
+    for attribute, value in attributes.items():
+        assert getattr(step.optimizer, attribute) == value
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16", "float16"])
+def test_precision(given, precision):
+    step = training_step(given[2].model, TrainOptions(precision=precision), jit=False)
+    assert step.model.compute_dtype == precision
+    assert step.loss_scale.dynamic == (precision == "float16")
+    assert all(array.dtype == np.float32 for array in step.weights().values())
+
+
+def test_the_step_begins_with_the_given_weights(given):
+    model = given[2].model
+    step = training_step(model, TrainOptions(exponential_smoothing=0.1), jit=True)
+    assert step.jit
+    for name, array in step.weights().items():
+        np.testing.assert_array_equal(array, model.arrays[name])
+
+
+def test_on_cpus_nothing_is_measured(given):
+    options, _, begun, corpus = given
+    if tf.config.get_visible_devices("GPU"):
+        pytest.skip("there is a GPU")
+    assert faster_compiled(begun.model, options, corpus) is False
+
+
+def test_validation_as_the_options_say(given):
+    _, texts, begun, _ = given
+    options = TrainOptions(
+        valid_metrics=("chrf", "perplexity"), beam_size=3, normalize=0.5, valid_mini_batch=7,
+        valid_translation_output="out", precision="bfloat16",
+    )  # fmt: skip
+    made = validator(TrainingPlan.of(options, can_validate=True), options, texts, begun)
+    how = made.settings
+    assert how.metrics == ("chrf", "perplexity")
+    assert (how.source, how.target) == texts.dev
+    assert (how.beam_size, how.normalize, how.mini_batch, how.output) == (3, 0.5, 7, "out")
+    without = TrainOptions(valid_freq="0", after="1e")
+    assert validator(TrainingPlan.of(without, can_validate=True), without, texts, begun) is None
+
+
+def test_extras_that_are_missing(monkeypatch):
+    check_extras(TrainOptions())
+    monkeypatch.setattr(builders.importlib.util, "find_spec", lambda name: None)
+    check_extras(TrainOptions())
+    with pytest.raises(CgruError, match=r"--plot needs matplotlib"):
+        check_extras(TrainOptions(plot=True))
+    with pytest.raises(CgruError, match=r"--tensorboard needs tensorboard: pip install"):
+        check_extras(TrainOptions(tensorboard=True))
+    assert board(TrainOptions(), None) is None
+
+
+def test_the_first_line(given):
+    options, _, begun, corpus = given
+    count = sum(array.size for array in begun.model.arrays.values())
+    assert greeting(begun.model, corpus, options, jit=False) == (
+        f"Training {count:,} parameters on 60 pairs (0 empty, 0 too long, 0 cut), vocabularies "
+        "(14,) and 14, no XLA, float32"
+    )
+
+
+def test_a_look_before(given, capsys):
+    options, _, begun, corpus = given
+    describe(options, begun._replace(notes=["a note"]), corpus)
+    text = capsys.readouterr().out
+    assert text.startswith("a note\npairs: 60 (0 empty")
+    count = sum(array.size for array in begun.model.arrays.values())
+    # weights, gradient and Adam's two moments, 4 bytes each
+    assert f"model, gradient and optimizer {count * 16 / 2**20:,.1f} MiB" in text
+    assert re.search(r"first batch: 8 pairs of up to \d and \d words with EOS, \d+ target", text)
+    assert Path("m.npz").exists() is False

@@ -1,0 +1,187 @@
+"""What a training learns from: ids, batches, dropout, and where in an epoch it is."""
+
+import dataclasses
+import itertools
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import runs
+from cases import small_structure
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cgru_cli.corpus.corpus import encode_corpus
+from cgru_cli.errors import CgruError
+from cgru_cli.options.train import TrainOptions
+from cgru_cli.train.examples import EpochExamples, batch_size, encode, groups, memory_of_batch
+from cgru_cli.train.texts import Texts, read_vocabularies
+
+# -- the corpus ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def data(tmp_path):
+    return runs.prepared(tmp_path / "data")
+
+
+def encoded(folder, cache, **options):
+    texts = Texts.of(TrainOptions(**options), str(folder))
+    return encode(texts, read_vocabularies(texts, ()), TrainOptions(**options), cache)
+
+
+def test_text_becomes_ids(data, tmp_path):
+    corpus = encoded(data, tmp_path / "cache")
+    assert len(corpus) == 60
+    source = (data / "train.src").read_text().splitlines()
+    target = (data / "train.trg").read_text().splitlines()
+    for i in range(60):
+        assert [runs.WORDS[n - 2] for n in corpus.source(i)[:, 0]] == source[i].split()
+        assert [runs.WORDS[n - 2].upper() for n in corpus.target(i)] == target[i].split()
+
+
+def test_longer_pairs(data, tmp_path):
+    longer = sum(len(line.split()) > 3 for line in (data / "train.src").read_text().splitlines())
+    left_out = encoded(data, tmp_path / "a", max_length=3)
+    assert (len(left_out), left_out.skipped["too long"]) == (60 - longer, longer)
+    cut = encoded(data, tmp_path / "b", max_length=3, max_length_crop=True)
+    assert (len(cut), cut.skipped["cut"], cut.lengths.max()) == (60, longer, 4)
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        ("a\n", {}, "train.src has 60 lines and .*train.trg 1"),
+        ("\n" * 60, {}, "nothing is left of 60 lines"),
+    ],
+)
+def test_text_that_cannot_be_trained_on(data, tmp_path, content, options, message):
+    (data / "train.trg").write_text(content)
+    with pytest.raises(CgruError, match=message):
+        encoded(data, tmp_path / "cache", **options)
+    assert not (tmp_path / "cache").exists()
+
+
+# -- batches ---------------------------------------------------------------------------------------
+
+DROPPING = {
+    "dropout_embedding": 0.2, "dropout_hidden": 0.2, "dropout_source": 0.2, "dropout_target": 0.2,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """Sixty pairs of ids, no two the same."""
+    folder = tmp_path_factory.mktemp("corpus")
+    draw = np.random.default_rng(3)
+    for side in ("s", "t"):
+        rows = [f"{i} {'1 ' * draw.integers(0, 6)}".strip() for i in range(60)]
+        runs.lines(folder / side, rows)
+    return encode_corpus(
+        [folder / "s"], [folder / "t"], lambda line: [(int(w) % 9 + 2,) for w in line.split()],
+        lambda line: [int(w) + 2 for w in line.split()], folder / "cache",
+        max_length=100, crop=False, key="",
+    )  # fmt: skip
+
+
+def made(corpus, grid=False, **options):
+    given_options = TrainOptions(**({"mini_batch": 8, "maxi_batch": 3} | options))
+    return EpochExamples.of(corpus, small_structure(target_vocabulary=70), given_options, grid=grid)
+
+
+def firsts(examples):
+    """Which pairs each batch has, by their first target words."""
+    return [tuple(example.batch.target[: example.batch.sentences, 0] - 2) for example in examples]
+
+
+def same(one, other):
+    for a, b in zip(one.batch, other.batch, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert set(one.masks) == set(other.masks)
+    for name, mask in one.masks.items():
+        np.testing.assert_array_equal(mask, other.masks[name])
+
+
+def test_every_pair_once_an_epoch(corpus):
+    data = made(corpus)
+    epochs = [firsts(data.epoch(number, 0)) for number in range(2)]
+    for epoch in epochs:
+        assert sorted(itertools.chain(*epoch)) == list(range(60))
+    assert epochs[0] != epochs[1]
+
+
+def test_without_shuffling_the_order_is_that_of_the_text(corpus):
+    data = made(corpus, no_shuffle=True, maxi_batch_sort="none")
+    assert list(itertools.chain(*firsts(data.epoch(0, 0)))) == list(range(60))
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 3), st.integers(0, 12), st.booleans())
+def test_an_epoch_goes_on_anywhere(corpus, number, start, grid):
+    """Batches and masks depend on seed and position alone, not on what came before."""
+    data = made(corpus, grid=grid, **DROPPING)
+    whole = list(data.epoch(number, 0))
+    rest = list(made(corpus, grid=grid, **DROPPING).epoch(number, start))
+    assert len(rest) == max(0, len(whole) - start)
+    for one, other in zip(whole[start:], rest, strict=True):
+        same(one, other)
+
+
+def test_seed_epoch_and_place_decide_on_masks(corpus):
+    def first(seed, number, start):
+        return next(made(corpus, seed=seed, **DROPPING).epoch(number, start)).masks
+
+    seen = {
+        tuple(np.concatenate([m[:, :3].ravel() for _, m in sorted(first(*key).items())])[:200])
+        for key in [(1, 0, 0), (2, 0, 0), (1, 1, 0), (1, 0, 1)]
+    }
+    assert len(seen) == 4
+
+
+def test_without_dropout_there_are_no_masks(corpus):
+    assert all(not example.masks for example in made(corpus).epoch(0, 0))
+    for name in (f.name for f in dataclasses.fields(TrainOptions)):
+        if name.startswith("dropout_"):
+            assert next(made(corpus, **{name: 0.3}).epoch(0, 0)).masks, name
+
+
+def test_the_grid_pads_and_changes_nothing_else(corpus):
+    plain, grid = made(corpus, **DROPPING), made(corpus, grid=True, **DROPPING)
+    for one, other in zip(plain.epoch(0, 0), grid.epoch(0, 0), strict=True):
+        rows, words = one.batch.target.shape
+        assert other.batch.words == one.batch.words
+        assert other.batch.target.shape[1] % 8 == 0
+        np.testing.assert_array_equal(other.batch.target[:rows, :words], one.batch.target)
+        assert other.batch.target_mask.sum() == one.batch.target_mask.sum()
+        for name, mask in one.masks.items():
+            padded = other.masks[name]
+            np.testing.assert_array_equal(padded[:rows, : mask.shape[1]], mask)
+            assert (padded[rows:] == 1).all()
+            assert (padded[:, mask.shape[1] :] == 1).all()
+
+
+def test_batches_by_words(corpus):
+    for example in made(corpus, mini_batch_words=30).epoch(0, 0):
+        rows, words = example.batch.target.shape
+        assert rows * max(words, example.batch.source.shape[1]) <= 30 or rows == 1
+
+
+def test_batches_by_what_fits():
+    structure = small_structure()
+    options = TrainOptions(mini_batch_fit=True, workspace=1, mini_batch=1000)
+    size = batch_size(options, structure)
+    most = next(n for n in range(1, 1000) if not size.fits(n + 1, 10, 10))
+    assert memory_of_batch(structure, most, 10, 10) <= 2**20
+    assert memory_of_batch(structure, most + 1, 10, 10) > 2**20
+    twice = batch_size(dataclasses.replace(options, workspace=2), structure)
+    assert twice.fits(2 * most, 10, 10)
+
+
+@pytest.mark.parametrize(
+    ("count", "size", "expected"), [(5, 1, [1] * 5), (5, 2, [2, 2, 1]), (4, 2, [2, 2]), (0, 3, [])]
+)
+def test_groups(count, size, expected):
+    examples = [SimpleNamespace(number=i) for i in range(count)]
+    made_groups = list(groups(iter(examples), size))
+    assert [len(group) for group in made_groups] == expected
+    assert list(itertools.chain(*made_groups)) == examples

@@ -1,0 +1,133 @@
+"""What the options of a training say of when and how."""
+
+import dataclasses
+
+import pytest
+
+from cgru_cli.errors import UsageError
+from cgru_cli.options.train import TrainOptions
+from cgru_cli.train.plan import TrainingPlan
+from cgru_cli.train.run.progress import Frequency, Progress
+
+
+def plan(can_validate=True, **options):
+    return TrainingPlan.of(TrainOptions(**options), can_validate=can_validate)
+
+
+def test_defaults():
+    made = plan()
+    assert made.metrics == ("cross-entropy", "bleu")
+    assert made.valid == made.save == Frequency(1, "e")
+    assert made.display == Frequency(1000, "u")
+    assert not any(limit.every for limit in made.after)
+    assert made.schedule.at(Progress()) == 1e-4
+
+
+def test_limits():
+    made = plan(after="10u,3e", after_epochs=2)
+    assert set(made.after) == {Frequency(10, "u"), Frequency(3, "e"), Frequency(2, "e")}
+
+
+def test_without_text_there_is_no_metric():
+    assert plan(can_validate=False, after="1e").metrics == ()
+    assert plan(after="1e", valid_freq="0").metrics == ()
+
+
+def test_a_script_is_a_metric():
+    assert plan(valid_script="score").metrics == ("cross-entropy", "bleu", "translation")
+    asked = plan(valid_script="score", valid_metrics=("translation", "chrf"))
+    assert asked.metrics == ("translation", "chrf")
+
+
+def test_the_schedule_is_what_the_options_say():
+    made = plan(
+        learn_rate=0.01, lr_warmup="10u", lr_warmup_start_rate=0.002, lr_decay_inv_sqrt="20u"
+    )
+    assert made.schedule.at(Progress()) == 0.002
+    assert made.schedule.at(Progress(updates=5)) == pytest.approx(0.006)
+    assert made.schedule.at(Progress(updates=80)) == pytest.approx(0.005)
+    steps = plan(
+        learn_rate=0.01, lr_decay=0.5, lr_decay_strategy="batches", lr_decay_start=4,
+        lr_decay_freq=2,
+    ).schedule  # fmt: skip
+    rates = [steps.at(Progress(updates=n)) for n in range(3, 8)]
+    assert rates == pytest.approx([0.01, 0.005, 0.005, 0.0025, 0.0025])
+
+
+def test_patience_is_what_the_options_say():
+    options = TrainOptions(
+        valid_metrics=("chrf", "perplexity"), early_stopping=2, early_stopping_on="all",
+        lr_decay=0.5, lr_decay_start=3,
+    )  # fmt: skip
+    patience = TrainingPlan.of(options, can_validate=True).patience(options)
+    for updates in range(3):
+        patience.update("chrf", 1.0 - updates, updates)
+    assert not patience.stop()
+    for updates in range(3):
+        patience.update("perplexity", 1.0 + updates, updates)
+    assert patience.stop()
+    assert patience.decays == 0
+    patience.update("chrf", 0.0, 3)
+    assert patience.decays == 1
+
+
+LEAST = {
+    "after_epochs": 0, "beam_size": 1, "clip_norm": 0.0, "decay_c": 0.0, "disp_first": 0,
+    "early_stopping": 0, "keep": 0, "lr_decay_freq": 1, "lr_decay_start": 1, "max_length": 1,
+    "max_nan": 1, "maxi_batch": 1, "mini_batch": 1, "mini_batch_words": 0, "normalize": 0.0,
+    "optimizer_delay": 1, "seed": 0, "valid_mini_batch": 1, "workspace": 1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LEAST)
+def test_numbers_that_are_too_small(name):
+    options = {"lr_decay": 0.5} if name.startswith("lr_decay_") else {}
+    plan(**options, **{name: LEAST[name]})
+    with pytest.raises(UsageError, match=f"^--{name.replace('_', '-')} must be at least"):
+        plan(**options, **{name: LEAST[name] - 1})
+
+
+@pytest.mark.parametrize(
+    "field", [f.name for f in dataclasses.fields(TrainOptions) if f.name.startswith("dropout_")]
+)
+@pytest.mark.parametrize("value", [-0.1, 1.0, 2.0])
+def test_shares(field, value):
+    with pytest.raises(UsageError, match=f"^--{field.replace('_', '-')}: from 0 to below 1"):
+        plan(**{field: value})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"can_validate": False}, "nothing would end this training"),
+        ({"can_validate": False, "after": "0"}, "nothing would end this training"),
+        ({"valid_freq": "0"}, "nothing would end this training"),
+        ({"mini_batch_fit": True, "mini_batch_words": 9}, "exclude each other"),
+        ({"overwrite": True, "keep": 2}, "--overwrite and --keep"),
+        ({"lr_decay_start": 2}, "--lr-decay-start means nothing without --lr-decay"),
+        ({"lr_decay_strategy": "epoch"}, "--lr-decay-strategy means nothing without --lr-decay"),
+        ({"lr_warmup_start_rate": 0.1}, "means nothing without --lr-warmup"),
+        ({"lr_decay": 0.5, "lr_decay_freq": 2}, "is for the strategies epoch and batches"),
+        ({"lr_decay": 0.5, "valid_freq": "0", "after": "1e"}, "without validation nothing stalls"),
+        ({"lr_warmup": "10m"}, "changes with minutes"),
+        ({"learn_rate": 0.0}, "learning rate of 0.0"),
+        ({"after": "ten"}, "^--after: 'ten' is not understood"),
+        ({"valid_freq": "1x"}, "^--valid-freq: '1x' is not understood"),
+        ({"save_freq": "-1"}, "^--save-freq: '-1' is not understood"),
+        ({"disp_freq": "1.5u"}, "^--disp-freq: '1.5u' is not a whole number"),
+        ({"valid_metrics": ("translation",)}, "needs --valid-script-path"),
+        ({"can_validate": False, "after": "1e", "valid_metrics": ("bleu",)}, "--valid-metrics: th"),
+        ({"can_validate": False, "after": "1e", "valid_script": "s"}, "^--valid-script-path: th"),
+        ({"label_smoothing": 1.0}, "--label-smoothing: from 0 to below 1"),
+        ({"exponential_smoothing": -0.1}, "--exponential-smoothing: from 0 to below 1"),
+    ],
+)
+def test_what_cannot_be_meant(options, message):
+    with pytest.raises(UsageError, match=message):
+        plan(**options)
+
+
+def test_an_unknown_metric():
+    options = TrainOptions(valid_metrics=("blue",))
+    with pytest.raises(UsageError, match="no such metric: blue; did you mean bleu"):
+        TrainingPlan.of(options, can_validate=True).patience(options)

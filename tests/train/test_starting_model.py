@@ -1,0 +1,183 @@
+"""The model that a training begins with."""
+
+import json
+
+import numpy as np
+import pytest
+import runs
+from shared_files import fixture_path
+
+from cgru_cli.errors import CgruError, UsageError
+from cgru_cli.formats import read_model
+from cgru_cli.options.train import TrainOptions
+from cgru_cli.parameters.names import parameters
+from cgru_cli.train.starting_model import begin
+from cgru_cli.train.structure_from_options import described
+from cgru_cli.train.texts import Texts
+
+MODELS = {
+    "nematus-tf": ("a-shallow", "model.npz"),
+    "checkpoint": ("e-deep-tf", "native/model-1500"),
+    "layer norm": ("b-layernorm", "model.npz"),
+    "tied": ("d-tied-all", "model.npz"),
+    "deep": ("e2-deep-theano", "model.npz"),
+    "factors": ("f-factors", "model.npz"),
+    "amun": ("marian-amun", "model.npz"),
+    "marian-nematus": ("marian-nematus", "model.npz"),
+    "s2s": ("marian-s2s", "model.npz"),
+    "s2s deep": ("marian-s2s-deep", "model.npz"),
+    "s2s lstm": ("marian-s2s-lstm", "model.npz"),
+    "session 1": ("dl4mt-session1", "model.npz"),
+}
+
+
+@pytest.fixture
+def data(tmp_path):
+    return runs.prepared(tmp_path / "data")
+
+
+def begun(folder, **options):
+    made = TrainOptions(**({"model": "run/m.npz"} | options))
+    return begin(made, Texts.of(made, folder and str(folder)))
+
+
+def test_a_new_model(data):
+    model, vocabularies, notes = begun(data, dim_emb=6, dim_rnn=8, beam_size=3, normalize=0.5)
+    s = model.structure
+    assert (s.source_vocabularies, s.target_vocabulary) == ((14,), 14)
+    assert (s.source_embeddings, s.target_embedding, s.state) == ((6,), 6, 8)
+    assert [v.size for v in vocabularies] == [14, 14]
+    assert (model.settings.beam_size, model.settings.normalize) == (3, 0.5)
+    assert not notes
+    assert {row.name: row.size(s) for row in parameters(s)} == {
+        name: array.shape for name, array in model.arrays.items()
+    }
+
+
+def test_seed_and_init_decide_on_it(data):
+    def arrays(**options):
+        return begun(data, dim_emb=6, dim_rnn=8, **options).model.arrays
+
+    one = arrays()
+    assert all((one[name] == again).all() for name, again in arrays().items())
+    for other in (arrays(seed=2), arrays(init="nematus"), arrays(init="glorot")):
+        assert (one["encoder_W"] != other["encoder_W"]).any()
+
+
+def test_vectors_to_begin_with(data, tmp_path):
+    source, target = tmp_path / "src.vec", tmp_path / "trg.vec"
+    source.write_text("w3 1 2 3 4\n")
+    target.write_text("W0 5 6 7 8\n")
+    model, _, notes = begun(
+        data, dim_emb=4, dim_rnn=5, embedding_vectors=(str(source), str(target))
+    )
+    np.testing.assert_array_equal(model.arrays["Wemb"][5], [1, 2, 3, 4])
+    np.testing.assert_array_equal(model.arrays["Wemb_dec"][2], [5, 6, 7, 8])
+    assert notes == [
+        f"{source}: vectors for 1 of 14 words", f"{target}: vectors for 1 of 14 words",
+    ]  # fmt: skip
+
+
+# -- from a given model ----------------------------------------------------------------------------
+
+
+def fixture(name):
+    folder, model = MODELS[name]
+    return fixture_path(folder) / model
+
+
+def text(name, **options):
+    folder = fixture_path(MODELS[name][0])
+    both = (str(folder / "src.txt"), str(folder / "trg.txt"))
+    return begun(None, train_sets=both, pretrained_model=str(fixture(name)), **options)
+
+
+def vocabularies_of(name):
+    """Where the model's own do not lie beside it."""
+    folder = fixture_path(MODELS[name][0])
+    factors = ["vocab.fac1.json"] if name == "factors" else []
+    names = ["vocab.en.json", *factors, "vocab.de.json"]
+    if name == "tied":
+        names = ["vocab.ende.json"] * 2
+    return tuple(str(folder / n) for n in names)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_from_any_dialect(name):
+    model, vocabularies, _ = text(name, vocabularies=vocabularies_of(name))
+    expected = read_model.read(str(fixture(name)))
+    assert model.structure == expected.structure
+    assert set(model.arrays) == set(expected.arrays)
+    for array_name, array in expected.arrays.items():
+        np.testing.assert_array_equal(model.arrays[array_name], array)
+    assert str(model.path) == "run/m.npz"
+    assert len(vocabularies) == len(model.structure.source_vocabularies) + 1
+
+
+def test_options_that_the_given_model_has_are_no_contradiction():
+    name = "deep"
+    structure = read_model.read(str(fixture(name))).structure
+    text(name, vocabularies=vocabularies_of(name), **described(structure))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dim_rnn": 64}, "--dim-rnn 64: .*model.npz has 128, which --pretrained-model keeps"),
+        ({"no_skip": True}, "--no-skip True: .*has False"),
+        ({"init": "nematus"}, "--init is for new models"),
+        ({"dim_vocabs": (5, 5)}, "--dim-vocabs is for new models"),
+    ],
+)
+def test_options_that_describe_another_model(options, message):
+    with pytest.raises(UsageError, match=message):
+        text("nematus-tf", vocabularies=vocabularies_of("nematus-tf"), **options)
+
+
+def written(folder, seed=3, **values):
+    """A small model with its vocabularies, as Nematus has it."""
+    folder.mkdir()
+    data = runs.prepared(folder / "data")
+    options = TrainOptions(model="m.npz", dim_emb=4, dim_rnn=5, seed=seed)
+    arrays = begin(options, Texts.of(options, str(data))).model.arrays
+    names = [str(data / f"vocab.{side}.json") for side in ("src", "trg")]
+    configuration = {"dictionaries": names, "embedding_size": 4, "state_size": 5, **values}
+    (folder / "model.npz.json").write_text(json.dumps(configuration))
+    np.savez(folder / "model.npz", **arrays, decoder_c_tt=np.zeros(1, np.float32))
+    return folder / "model.npz", data, arrays
+
+
+def test_with_its_own_vocabularies(tmp_path, capsys):
+    path, data, arrays = written(tmp_path / "given")
+    model, vocabularies, _ = begun(data, pretrained_model=str(path))
+    np.testing.assert_array_equal(model.arrays["decoder_W"], arrays["decoder_W"])
+    assert [v.size for v in vocabularies] == [14, 14]
+    assert capsys.readouterr().err == ""
+
+
+def test_text_prepared_for_another_model(tmp_path, capsys):
+    path, data, _ = written(tmp_path / "given")
+    other = runs.prepared(tmp_path / "other")
+    runs.vocabulary(other / "vocab.src.json", ["x", "y"])
+    _, vocabularies, _ = begun(other, pretrained_model=str(path))
+    assert vocabularies[0].size == 14
+    assert "vocab.src.json is not one of" in capsys.readouterr().err
+    with pytest.raises(CgruError, match="expected"):
+        begun(other, pretrained_model=str(path), vocabularies=(str(data / "vocab.src.json"),))
+
+
+def test_a_number_that_is_not_finite(tmp_path):
+    path, data, arrays = written(tmp_path / "given")
+    arrays["decoder_W"][1, 2] = np.nan
+    np.savez(path, **arrays, decoder_c_tt=np.zeros(1, np.float32))
+    with pytest.raises(CgruError, match=r"model.npz: .*decoder_W.*finite"):
+        begun(data, pretrained_model=str(path))
+
+
+def test_one_that_writes_from_right_to_left(tmp_path, monkeypatch):
+    path, data, _ = written(tmp_path / "given")
+    read = read_model.read(str(path))
+    read.settings.right_left = True
+    monkeypatch.setattr(read_model, "read", lambda _: read)
+    with pytest.raises(UsageError, match="add --right-left"):
+        begun(data, pretrained_model=str(path))

@@ -1,0 +1,237 @@
+"""Which texts and vocabularies a training reads."""
+
+import itertools
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import runs
+
+from cgru_cli.corpus.parallel_files import Beside
+from cgru_cli.errors import CgruError, UsageError
+from cgru_cli.options.train import TrainOptions
+from cgru_cli.train.texts import Texts, check_eos, read_vocabularies
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def data(tmp_path):
+    return runs.prepared(tmp_path / "data")
+
+
+def texts(folder=None, **options):
+    return Texts.of(TrainOptions(**options), folder and str(folder))
+
+
+def test_a_prepared_folder(data):
+    (data / "dev.ref").write_text("")
+    (data / "preprocess.json").write_text("")
+    assert texts(data) == Texts(
+        sources=(data / "train.src",),
+        targets=(data / "train.trg",),
+        vocabularies=(data / "vocab.src.json", data / "vocab.trg.json"),
+        dev=(data / "dev.src", data / "dev.trg"),
+        reference=data / "dev.ref",
+        preprocessing=data / "preprocess.json",
+    )
+
+
+@pytest.mark.parametrize("name", ["vocab.json", "vocab.spm"])
+def test_one_vocabulary_for_both_sides(data, name):
+    for path in data.glob("vocab.*"):
+        path.unlink()
+    (data / name).write_text("")
+    assert texts(data).vocabularies == (data / name, data / name)
+
+
+def test_vocabularies_of_factors(data):
+    for number in (2, 1):
+        (data / f"vocab.factor{number}.json").write_text("")
+    names = ["vocab.src.json", "vocab.factor1.json", "vocab.factor2.json", "vocab.trg.json"]
+    assert [path.name for path in texts(data).vocabularies] == names
+
+
+def test_several_sets_to_validate_on(data):
+    for end in ("src", "trg"):
+        (data / f"dev.{end}").rename(data / f"dev1.{end}")
+    assert texts(data).dev == (data / "dev1.src", data / "dev1.trg")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("manifest.json", r"no manifest.json, with which `cgru prep` ends"),
+        ("train.src", "no train.src, which `cgru prep` made"),
+        ("vocab.trg.json", "no vocab.trg.json"),
+    ],
+)
+def test_a_folder_that_is_not_whole(data, name, message):
+    (data / name).unlink()
+    with pytest.raises(CgruError, match=f"^{data}: {message}"):
+        texts(data)
+
+
+def test_no_such_folder(tmp_path):
+    with pytest.raises(CgruError, match="none: no such folder; `cgru prep"):
+        texts(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        {"train_sets": ("{0}/train.src", "{0}/train.trg")},
+        {"source_dataset": "{0}/train.src", "target_dataset": "{0}/train.trg"},
+    ],
+)
+@pytest.mark.parametrize(
+    "valid",
+    [
+        {"valid_sets": ("{0}/dev.src", "{0}/dev.trg")},
+        {
+            "valid_source_dataset": "{0}/dev.src",
+            "valid_target_dataset": "{0}/dev.trg",
+            "valid_reference": "{0}/dev.trg",
+        },
+    ],
+)
+def test_files_named_one_by_one(data, named, valid):
+    def there(value):
+        if isinstance(value, tuple):
+            return tuple(map(there, value))
+        return value.format(data)
+
+    options = {name: there(value) for name, value in (named | valid).items()}
+    vocabularies = (str(data / "vocab.src.json"), str(data / "vocab.trg.json"))
+    found = texts(**options, vocabularies=vocabularies)
+    assert found.sources == (data / "train.src",)
+    assert found.targets == (data / "train.trg",)
+    assert found.vocabularies == tuple(map(Path, vocabularies))
+    assert found.dev == (data / "dev.src", data / "dev.trg")
+    assert found.reference == (data / "dev.trg" if "valid_reference" in options else None)
+
+
+def test_several_files_a_side(data):
+    names = ["train.src", "dev.src", "train.trg", "dev.trg"]
+    found = texts(data, train_sets=tuple(str(data / name) for name in names))
+    assert [path.name for path in (*found.sources, *found.targets)] == names
+
+
+def test_other_text_to_validate_on_has_its_own_reference(data):
+    (data / "dev.ref").write_text("")
+    found = texts(data, valid_sets=(str(data / "train.src"), str(data / "train.trg")))
+    assert (found.dev[0], found.reference) == (data / "train.src", None)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "name the text"),
+        ({"train_sets": ("a",)}, "--train-sets: 1 files"),
+        ({"train_sets": ("a", "b")}, "name the vocabularies"),
+        ({"source_dataset": "a"}, "--source-dataset and --target-dataset go together"),
+        (
+            {"source_dataset": "a", "target_dataset": "b", "train_sets": ("a", "b")},
+            "without --train-sets",
+        ),
+        (
+            {"train_sets": ("a", "b"), "vocabularies": ("c",), "valid_sets": ("d",)},
+            "--valid-sets: a source and a target",
+        ),
+        (
+            {"train_sets": ("a", "b"), "vocabularies": ("c",), "valid_target_dataset": "d"},
+            "--valid-source-dataset and --valid-target-dataset go together, and without --valid-s",
+        ),
+        (
+            {"train_sets": ("a", "b"), "vocabularies": ("c",), "valid_reference": "d"},
+            "--valid-reference: name the text",
+        ),
+    ],
+)
+def test_files_that_are_not_named(options, message):
+    with pytest.raises(UsageError, match=message):
+        texts(**options)
+
+
+def test_files_that_cannot_be_read(data):
+    with pytest.raises(CgruError, match="none: No such file"):
+        texts(data, train_sets=(str(data / "train.src"), str(data / "none")))
+    with pytest.raises(CgruError, match=r"dev.none: No such file"):
+        texts(data, valid_sets=(str(data / "dev.src"), str(data / "dev.none")))
+
+
+# -- what goes with the text -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def three(data):
+    """Options that name three pairs, an alignment and weights of each."""
+    for side, i in itertools.product("stwa", range(3)):
+        (data / f"{side}{i}").write_text("")
+
+    def names(side):
+        return tuple(str(data / f"{side}{i}") for i in range(3))
+
+    return {
+        "train_sets": names("s") + names("t"), "guided_alignment": names("a"),
+        "data_weighting": names("w"),
+    }  # fmt: skip
+
+
+def test_alignments_and_weights(data, three):
+    assert texts(data).beside == Beside()
+    found = texts(data, **three, data_weighting_type="word", domain_weights=(1.0, 0.0, 2.5))
+    assert [path.name for path in (*found.sources, *found.targets)] == ["s0", "s2", "t0", "t2"]
+    assert found.beside == Beside(
+        (data / "a0", data / "a2"), (data / "w0", data / "w2"), True, (1.0, 2.5)
+    )
+    assert texts(data, guided_alignment=("none",)).beside == Beside()  # as Marian says it
+    assert texts(data, domain_weights=(0.5,)).beside.domains == (0.5,)
+
+
+@pytest.mark.parametrize("name", ["guided_alignment", "data_weighting", "domain_weights"])
+def test_as_many_of_each(data, three, name):
+    changed = three | {name: (three.get(name) or (1.0, 1.0, 1.0))[:2]}
+    flag = "--" + name.replace("_", "-")
+    with pytest.raises(UsageError, match=f"{flag}: 2 given; one is expected for each .* 3"):
+        texts(data, **changed)
+
+
+@pytest.mark.parametrize("weights", [(1.0, -1.0, 1.0), (0.0, 0.0, 0.0)])
+def test_domains_that_are_none(data, three, weights):
+    with pytest.raises(UsageError, match="--domain-weights: none may be negative, and not all"):
+        texts(data, **three, domain_weights=weights)
+
+
+@pytest.mark.parametrize("name", ["a1", "w2"])
+def test_alignments_and_weights_that_cannot_be_read(data, three, name):
+    (data / name).unlink()
+    with pytest.raises(CgruError, match=f"{name}: No such file"):
+        texts(data, **three)
+
+
+def test_the_text_of_a_language_model_is_weighted_too(data, three):
+    found = texts(
+        type="lm", train_sets=three["train_sets"][3:], data_weighting=three["data_weighting"],
+        domain_weights=(0.0, 1.0, 1.0), vocabularies=(str(data / "vocab.trg.json"),),
+    )  # fmt: skip
+    assert [path.name for path in found.targets] == ["t1", "t2"]
+    assert [path.name for path in found.beside.weights] == ["w1", "w2"]
+
+
+# -- vocabularies ----------------------------------------------------------------------------------
+
+
+def test_vocabularies_and_their_limits(data):
+    given_texts = texts(data)
+    assert [v.size for v in read_vocabularies(given_texts, ())] == [14, 14]
+    assert [v.size for v in read_vocabularies(given_texts, (5, 0))] == [5, 14]
+    with pytest.raises(UsageError, match="--dim-vocabs: 1 numbers for 2 vocabularies"):
+        read_vocabularies(given_texts, (5,))
+    with pytest.raises(UsageError, match="0 for all"):
+        read_vocabularies(given_texts, (5, -1))
+
+
+def test_a_vocabulary_that_ends_sentences_otherwise():
+    with pytest.raises(CgruError, match=r"^v.spm: ends sentences by id 2; id 0 is needed"):
+        check_eos(SimpleNamespace(path="v.spm", eos_id=2))

@@ -1,0 +1,699 @@
+"""`cgru translate` from the command line: options, streams, files, signals, layouts."""
+
+import gzip
+import json
+import math
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import sentencepiece
+from click.testing import CliRunner
+from commands import SOURCE, TARGET, as_marian, in_process, one_line, vocabulary, write_model
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from models import text_lines
+
+from cgru_cli.cli import main
+from cgru_cli.text import pipeline
+
+LIMIT = 30  # seconds that a process may take to answer on a busy machine
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    return write_model(tmp_path_factory.mktemp("model"))
+
+
+@pytest.fixture
+def translate(tmp_path):
+    """Run the command in this process, on files: (exit code, output, messages)."""
+    return in_process("translate", tmp_path)
+
+
+@pytest.fixture
+def lines(translate):
+    """As `translate`, but it must succeed: the lines of the output."""
+
+    def run(*arguments, **more):
+        code, text, messages = translate(*arguments, **more)
+        assert code == 0, messages
+        assert not text or text.endswith("\n")
+        return text.split("\n")[:-1]
+
+    return run
+
+
+def process(*arguments, **more):
+    """The command as a process of its own."""
+    command = [sys.executable, "-m", "cgru_cli", "translate", *map(str, arguments)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, **(pipes | more))
+
+
+# -- layouts ---------------------------------------------------------------------------------------
+
+
+def same_numbers(line, expected):
+    """The same words; numbers within 1e-3, also those joined by commas."""
+    own, theirs = (text.replace(",", " , ").split(" ") for text in (line, expected))
+    assert len(own) == len(theirs)
+    for one, other in zip(own, theirs, strict=True):
+        if one != other:
+            assert math.isclose(float(one), float(other), rel_tol=1e-4, abs_tol=1e-3)
+
+
+COMPATIBLE = {
+    "nbest.k5.txt": "--compat nematus-tf -k 5 --n_best --minibatch_size 10",
+    "nbest.k5.norm1.txt":
+        "--compat nematus-tf -k 5 --n_best --normalization_alpha 1.0 --minibatch_size 10",
+    "best.k5.norm1.txt": "--compat nematus-tf -k 5 -n 1.0 --minibatch_size 10",
+    "theano/nbest.k5.norm1.txt": "--compat nematus -k 5 -n -wp --n-best",
+    "theano/nbest.k12.norm1.txt": "--compat nematus -k 12 -n --n-best",
+    "dl4mt/session2.nbest.k5.txt": "--compat dl4mt -k 5 --n-best",
+    "marian-amun/nbest.align.wordscores.k5.norm1.txt":
+        "--compat marian -b 5 -n --n-best --allow-unk --alignment soft --word-scores",
+    "marian-amun/nbest.k12.txt": "--compat marian --n-best --allow-unk --quiet-translation",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("file", COMPATIBLE)
+def test_layouts_are_the_programs(shared, lines, file):
+    folder = shared("fixtures/a-shallow")
+    written = lines("-m", folder / "model.npz", "-i", folder / "src.txt", *COMPATIBLE[file].split())
+    expected = text_lines(folder / file)
+    assert len(written) == len(expected)
+    for line, other in zip(written, expected, strict=True):
+        same_numbers(line, other)
+
+
+def test_theanos_alignments_stand_in_a_file_of_their_own(shared, lines, tmp_path):
+    folder = shared("fixtures/a-shallow")
+    written = lines("-m", folder / "model.npz", "-i", folder / "src.txt", "--compat", "nematus",
+                    "-k", 5, "-n", "--n-best", "-a", tmp_path / "alignments")  # fmt: skip
+    assert len(written) == 250
+    own = text_lines(tmp_path / "alignments")
+    expected = text_lines(folder / "theano/nbest.align.k5.norm1.txt")
+    assert len(own) == len(expected)
+    for line, other in zip(own, expected, strict=True):
+        same_numbers(line, other)
+
+
+def test_lists_have_marians_columns(model, lines):
+    written = lines("-m", model, "--n-best", "-k", 3, "-n", text="a b\n\nc\n")
+    fields = [line.split(" ||| ") for line in written]
+    assert {len(f) for f in fields} == {4}
+    assert [f[0] for f in fields].count("0") == 3
+    assert [f[0] for f in fields] == sorted(f[0] for f in fields)
+    for _, text, score, total in fields:
+        name, value = score.split(" ")
+        assert name == "F0="
+        count = min(200, len([w for w in text.split(" ") if w]) + 1)  # 200: cut, without EOS
+        if float(value):
+            assert float(total) == pytest.approx(float(value) / count, rel=1e-4)
+    assert "1 |||  ||| F0= 0 ||| 0" in written
+
+
+def test_soft_alignments_are_distributions(model, lines):
+    for line in lines("-m", model, "--alignment", "soft", text="a b c\nd\n"):
+        text, weights = line.split(" ||| ")
+        rows = [[float(w) for w in row.split(",")] for row in weights.split(" ")]
+        np.testing.assert_allclose(np.sum(rows, axis=1), 1, atol=1e-4)
+        assert len(rows) in (len(text.split(" ")), len(text.split(" ")) + 1)
+    records = [
+        json.loads(line)
+        for line in lines("-m", model, "--alignment-format", "json", text="a b c\nd\n")
+    ]
+    assert [len(r["source"]) for r in records] == [4, 2]
+    hard = lines("-m", model, "--alignment", text="a b\n")[0].split(" ||| ")[1]
+    assert all(s.isdigit() and t.isdigit() for s, t in (p.split("-") for p in hard.split()))
+
+
+# -- lines and words -------------------------------------------------------------------------------
+
+
+ODD = [
+    b"a b c", b"", b"   ", b"a\r", "a\u2028b c".encode(), b"a\x00b c", b"\xff\xfe a", b"b \xe2\x82",
+    " ".join(["a", "b"] * 5000).encode(), "\u00a0 a\u3000b".encode(), b"eos </s> UNK", b"c d",
+]  # fmt: skip
+
+
+def test_a_pipe_keeps_its_lines(model, lines):
+    """Every odd line gives one line, the last needs no newline, and nothing is asked for."""
+    data = b"\n".join(ODD)
+    started = process("-m", model)
+    out, err = started.communicate(data, timeout=5 * LIMIT)
+    messages = err.decode()
+    assert started.returncode == 0, messages
+    written = out.decode("utf-8").split("\n")
+    assert written.pop() == "" and len(written) == len(ODD)
+    assert written[1] == written[2] == ""
+    assert all("\r" not in line for line in written)
+    assert messages.count("\n") == 4, messages
+    assert "line 7: invalid UTF-8" in messages and "2 lines held invalid UTF-8" in messages
+    assert "line 9 has 10000 words; cut to --max-length 1000" in messages
+    assert "\\r\\n" in messages
+    assert all(line.startswith("cgru: warning: ") for line in messages.splitlines())
+    # the same from files, a line at a time: nothing depends on what stands beside it
+    for i in (0, 3, 4, 6, 9, 11):
+        assert lines("-m", model, text=ODD[i] + b"\n") == [written[i]]
+
+
+def test_a_long_line_is_cut_where_the_option_says(model, translate):
+    code, text, messages = translate(
+        "-m", model, "--max-length", 3, text="a b c d f\na b c\na b c c\n"
+    )
+    assert code == 0
+    first, second, third = text.splitlines()
+    assert first == second == third
+    assert "2 lines were cut to --max-length 3" in messages
+
+
+line_texts = st.text(st.sampled_from("abcdf \t\r\u2028\x00é|"), max_size=12)
+
+
+@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(line_texts, min_size=1, max_size=8), st.integers(1, 5), st.integers(1, 3))
+def test_translations_do_not_depend_on_batches(model, lines, texts, mini, maxi):
+    text = "\n".join(texts) + "\n"
+    arguments = ["-m", model, "--n-best", "-k", 2, "--translation-maxlen", 20]
+    together = lines(*arguments, text=text)
+    cut = lines(*arguments, "--mini-batch", mini, "--maxi-batch", maxi, text=text)
+    unsorted = lines(*arguments, "--maxi-batch-sort", "none", "--mini-batch", mini, text=text)
+
+    def rounded(line):
+        *words, total = line.split(" ||| ")[:2] + line.split(" ||| ")[-1:]
+        return (*words, round(float(total), 3))
+
+    for other in (cut, unsorted):
+        assert [rounded(line)[:2] for line in other] == [rounded(line)[:2] for line in together]
+        for one, two in zip(other, together, strict=True):
+            assert rounded(one)[2] == pytest.approx(rounded(two)[2], abs=2e-3)
+    assert {int(line.split(" ", 1)[0]) for line in together} == set(range(len(texts)))
+
+
+def test_factors_are_read_and_counted(tmp_path, translate):
+    path = write_model(
+        tmp_path / "factors", source_vocabularies=(len(SOURCE), 4), source_embeddings=(4, 3)
+    )
+    (tmp_path / "factors/fac.json").write_text(json.dumps({"eos": 0, "UNK": 1, "N": 2, "V": 3}))
+    (tmp_path / "factors/model.npz.json").write_text(
+        json.dumps({"dictionaries": ["src.json", "fac.json", "trg.json"]})
+    )
+    code, one, messages = translate("-m", path, text="a|N b|V\na|V b|N\n")
+    assert code == 0, messages
+    assert len(one.splitlines()) == 2
+    for wrong in ("a|N b", "a|N b|V|N", "a|N |"):
+        code, _, messages = translate("-m", path, text=f"a|N\n{wrong}\n")
+        if wrong == "a|N |":
+            assert code == 0
+            continue
+        assert code == 1
+        assert messages.count("\n") == 1 and "line 2" in messages and "factors" in messages
+
+
+def test_a_lone_line_is_answered_while_the_pipe_stays_open(model, tmp_path):
+    """And a terminated process leaves whole lines, at once."""
+    started = process("-m", model)
+    try:
+        for text in (b"a b\n", b"c\n"):
+            started.stdin.write(text)
+            started.stdin.flush()
+            ready, _, _ = select.select([started.stdout], [], [], LIMIT)
+            assert ready
+            assert os.read(started.stdout.fileno(), 9999).endswith(b"\n")
+        started.stdin.write(b"a b c d\n" * 150)
+        started.stdin.flush()
+        time.sleep(0.2)
+        started.send_signal(signal.SIGTERM)
+        before = time.monotonic()
+        out, err = started.communicate(timeout=LIMIT)
+        assert time.monotonic() - before < 5
+        assert started.returncode == 143, err
+        assert err == b"" and (not out or out.endswith(b"\n"))
+    finally:
+        started.kill()
+
+
+def test_an_interrupt_leaves_what_was_finished(model, tmp_path):
+    source = tmp_path / "in"
+    source.write_bytes(b"a b c d\n" * 200000)
+    out = tmp_path / "out"
+    started = process("-m", model, "-i", source, "-o", out, "--mini-batch", 16)
+    try:
+        end = time.monotonic() + LIMIT
+        while not (out.exists() and out.stat().st_size) and time.monotonic() < end:
+            time.sleep(0.05)
+        started.send_signal(signal.SIGINT)
+        _, err = started.communicate(timeout=LIMIT)
+        assert started.returncode == 130
+        assert err == b""
+        written = out.read_bytes()
+        assert written.endswith(b"\n") and 0 < written.count(b"\n") < 200000
+    finally:
+        started.kill()
+
+
+def test_a_closed_output_ends_quietly(model, tmp_path):
+    source = tmp_path / "in"
+    source.write_bytes(b"a b c d\n" * 20000)
+    pipe = f"{sys.executable} -m cgru_cli translate -m {model} < {source} | head -1"
+    done = subprocess.run(
+        ["bash", "-c", f"{pipe}; exit ${{PIPESTATUS[0]}}"], capture_output=True, timeout=5 * LIMIT
+    )
+    assert done.returncode == 0
+    assert done.stdout.count(b"\n") == 1
+    assert done.stderr == b""
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+def test_files_may_be_several_and_compressed(model, lines, tmp_path):
+    plain = lines("-m", model, text="a b\nc\nd f\n")
+    (tmp_path / "one").write_bytes(b"a b\nc")  # no newline at the end: still a line
+    with gzip.open(tmp_path / "two.gz", "wb") as file:
+        file.write(b"d f\n")
+    assert lines("-m", model, "-i", tmp_path / "one", tmp_path / "two.gz") == plain
+    out = tmp_path / "out.gz"
+    result = CliRunner().invoke(
+        main,
+        ["translate", "-m", model, "-i", str(tmp_path / "one"), "-i", str(tmp_path / "two.gz"),
+         "-o", str(out)],
+    )  # fmt: skip
+    assert result.exit_code == 0
+    assert gzip.decompress(out.read_bytes()).decode().splitlines() == plain
+
+
+def test_bad_files_are_told(model, translate, tmp_path):
+    same = tmp_path / "same"
+    same.write_text("a\n")
+    result = CliRunner().invoke(main, ["translate", "-m", model, "-i", str(same), "-o", str(same)])
+    assert result.exit_code == 2 and "is also the output" in result.stderr
+    assert same.read_text() == "a\n"
+    one_line(translate("-m", model, "-i", tmp_path / "none"), 1, "none", "No such file")
+    one_line(translate("-m", model, "-i", tmp_path), 1, "directory")
+    one_line(translate("-m", tmp_path / "none.npz", text="a\n"), 1, "none.npz")
+    one_line(translate(text="a\n"), 2, "-m MODEL")
+    one_line(
+        translate("-m", model, text="a\n", output=tmp_path / "no/where"), 1, "cannot be written"
+    )
+
+
+def test_a_missing_model_ends_the_process_at_once(tmp_path):
+    before = time.monotonic()
+    started = process("-m", tmp_path / "none.npz")
+    out, err = started.communicate(timeout=LIMIT)
+    assert started.returncode == 1 and out == b""
+    assert err.count(b"\n") == 1 and err.startswith(b"cgru: ")
+    assert time.monotonic() - before < LIMIT
+
+
+# -- vocabularies ----------------------------------------------------------------------------------
+
+
+def test_vocabularies_may_be_given_and_are_looked_for(tmp_path, translate, lines):
+    path = write_model(tmp_path / "m")
+    expected = lines("-m", path, text="a b\n")
+    (tmp_path / "m/model.npz.json").unlink()
+    one_line(translate("-m", path, text="a\n"), 1, "-v SRC TRG")
+    source, target = tmp_path / "m/src.json", tmp_path / "m/trg.json"
+    for pair in (["-v", source, target], ["-v", source, "-v", target],
+                 ["--dictionaries", source, target], ["--vocabs", source, target]):  # fmt: skip
+        assert lines("-m", path, *pair, text="a b\n") == expected
+    one_line(translate("-m", path, "-v", source, text="a\n"), 1, "2 vocabularies expected")
+    one_line(translate("-m", path, "-v", source, tmp_path / "no", text="a\n"), 1, "no")
+
+
+def test_exchanged_vocabularies_are_told(tmp_path, translate):
+    path = write_model(tmp_path / "m", source=[*SOURCE, "g"])
+    source, target = tmp_path / "m/src.json", tmp_path / "m/trg.json"
+    one_line(translate("-m", path, "-v", target, source, text="a\n"), 1, "exchanged")
+
+
+def test_words_beyond_the_matrix_are_unknown(tmp_path, lines):
+    path = write_model(tmp_path / "m")
+    vocabulary(tmp_path / "m/src.json", [*SOURCE, "g"])
+    assert lines("-m", path, text="a g\n") == lines("-m", path, text="a never-seen\n")
+
+
+# -- options ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["--no-such-option"], ["No such option"]),
+        (["--shortlist", "lex"], ["--shortlist cannot be honoured", "no vocabulary selection"]),
+        (["--gemm-type=intgemm8"], ["--gemm-type cannot be honoured", "quantisation"]),
+        (["-d", "0"], ["-d cannot be honoured", "--device"]),
+        (["-k", "0"], ["beam size 0"]),
+        (["-k", "x"], ["not a valid integer"]),
+        (["--mini-batch", "0"], ["mini-batch 0"]),
+        (["--max-length", "0"], ["max-length 0"]),
+        (["--allow-unk", "--suppress-unk"], ["contradict"]),
+        (["--weights", "1", "2"], ["2 given for 1 models"]),
+        (["--output-sampling", "topk"], ["full [T]"]),
+        (["--output-sampling", "topk", "0"], ["full [T]"]),
+        (["--output-sampling", "full", "-1"], ["full [T]"]),
+        (["--output-sampling", "often"], ["full [T]"]),
+        (["--sampling-temperature", "2"], ["--translation-strategy sampling"]),
+        (["--alignment", "much"], ["--alignment much"]),
+        (["--alignment", "1.5"], ["1.5"]),
+        (["--lexicon", "x"], ["--unk-replace"]),
+        (["--compat", "moses"], ["moses"]),
+        (["--precision", "int8"], ["int8"]),
+        (["--device", "tpu"], ["tpu"]),
+        (["-v", "a", "b", "c", "-m"], []),
+    ],
+)
+def test_what_cannot_be_meant_is_told(model, translate, arguments, parts):
+    if arguments[-1] == "-m":
+        arguments = [*arguments, model]
+        one_line(translate(*arguments, text="a\n"), 1, "2 vocabularies expected")
+        return
+    one_line(translate("-m", model, *arguments, text="a\n"), 2, *parts)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--translation-maxlen", "1"],
+        ["--translation-maxlen", "1", "--compat", "nematus-tf", "-k", "3", "--n-best"],
+        ["--max-length-factor", "0.01"],
+        ["--seed", "-1", "--output-sampling"],
+        ["--seed", "99999999999999999999999", "--output-sampling"],
+        ["-k", "100", "--n-best"],
+        ["-n", "-0.5", "--n-best"],
+        ["-n", "-0.5"],
+        ["--word-penalty", "-3"],
+        ["--workspace", "1"],
+        ["--alignment-format", "nematus"],
+        ["--compat", "amun", "--n-best", "--alignment", "soft"],
+        ["--precision", "bfloat16", "-k", "2"],
+        ["--output-sampling", "topk", "99", "-k", "3", "--n-best"],
+    ],
+)
+def test_extremes_run(model, translate, arguments):
+    """Or are refused in one line."""
+    code, text, messages = translate("-m", model, *arguments, text="a b c\n\nd\n")
+    assert code == 0 or (code in (1, 2) and messages.strip()), messages
+    if code == 0:
+        assert len(text.splitlines()) >= 3
+
+
+def test_normalisation_may_stand_anywhere(model, lines):
+    def best(*arguments):
+        return lines(*arguments, "--translation-maxlen", 9, text="a b c\nd d d d\nf\n")
+
+    expected = best("-m", model, "-n", 1, "-k", 4)
+    assert best("-m", model, "-k", 4, "-n") == expected
+    assert best("-n", "-m", model, "-k", 4) == expected
+    assert best("-m", model, "-n", "-k", 4) == expected
+    assert best("-m", model, "--normalize=1", "-k", 4) == expected
+    half = best("-m", model, "-n", 0.6, "-k", 4)
+    assert best("-m", model, "--normalize=0.6", "-k", 4) == half
+    lists = best("-m", model, "-k", 4, "-n", 0.6, "--n-best")
+    firsts = {}
+    for line in lists:
+        number, text, *_ = line.split(" ||| ")
+        firsts.setdefault(number, text)
+    assert list(firsts.values()) == half
+
+
+def test_sampling_is_reproducible(model, lines):
+    text = "a b\nc d\na b\n"
+
+    def sampled(*arguments):
+        return lines("-m", model, *arguments, text=text)
+
+    first = sampled("--output-sampling", "--seed", 3)
+    assert sampled("--output-sampling", "full", "--seed", 3, "--mini-batch", 1) == first
+    assert sampled("--translation_strategy", "sampling", "--seed", 3) == first
+    assert sampled("--output-sampling", "--seed", 4) != first
+    assert sampled("--output-sampling", "topk", 1) == sampled("-k", 1)
+    assert len(sampled("--output-sampling", "topk", 3, 0.8, "-k", 5, "--n-best")) == 15
+
+
+def test_unknown_words_are_replaced(tmp_path, lines):
+    """By the source word that is looked at, or its translation; then subwords are joined."""
+    path = write_model(tmp_path / "m")
+    with np.load(path) as file:
+        arrays = dict(file)
+    arrays["ff_logit_b"] = np.array([0, 60, 0, 0, 0, 0, 0, 0], np.float32)  # UNK, always
+    np.savez(path, **arrays)
+    base = ["-m", path, "--translation-maxlen", 3]
+    assert lines(*base, text="a b\n") == ["UNK UNK UNK"]
+    assert "UNK" not in lines(*base, "--suppress-unk", text="a b\n")[0]
+    copied = lines(*base, "--unk-replace", text="a b\nzzz\n")
+    assert set(copied[0].split()) <= {"a", "b"} and copied[1] == "zzz zzz zzz"
+    lexicon = tmp_path / "lexicon"
+    lexicon.write_text("a Alpha 0.9\na Beta 0.1\nb Beta\n")
+    replaced = lines(*base, "--unk-replace", "--lexicon", lexicon, text="a b\nzzz\n")
+    names = {"a": "Alpha", "b": "Beta"}
+    assert replaced[0].split() == [names[word] for word in copied[0].split()]
+    assert replaced[1] == "zzz zzz zzz"
+
+
+def test_subwords_are_joined(tmp_path, lines):
+    path = write_model(tmp_path / "m", seed=2)
+    with np.load(path) as file:
+        arrays = dict(file)
+    arrays["ff_logit_b"][5] -= 1  # D@@
+    np.savez(path, **arrays)
+    base = ["-m", path, "--translation-maxlen", 9]
+    text = "a b c\nd\nf f\n"
+    plain = lines(*base, text=text)
+    assert any("D@@ " in line for line in plain)
+    joined = [line.replace("@@ ", "").removesuffix("@@") for line in plain]
+    assert lines(*base, "--join-bpe", text=text) == joined
+
+
+def test_sentencepiece_reads_and_writes_raw_text(tmp_path, lines):
+    corpus = tmp_path / "corpus"
+    corpus.write_text("the cat sat on the mat\nthe dog ran to the cat\n" * 20)
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(corpus), model_prefix=str(tmp_path / "spm"), vocab_size=30, eos_id=0, unk_id=1,
+        bos_id=-1, pad_id=-1, hard_vocab_limit=False, minloglevel=2,
+    )  # fmt: skip
+    spm = tmp_path / "spm.model"
+    size = sentencepiece.SentencePieceProcessor(model_file=str(spm)).get_piece_size()
+    path = write_model(tmp_path / "m", source=["x"] * size, target=["x"] * size)
+    with np.load(path) as file:
+        arrays = dict(file)
+    encoder = sentencepiece.SentencePieceProcessor(model_file=str(spm))
+    starts = [encoder.id_to_piece(i).startswith("\u2581") for i in range(size)]
+    arrays["ff_logit_b"] += 2 * np.array(starts, np.float32)
+    np.savez(path, **arrays)
+    base = ["-m", path, "-v", spm, spm, "--translation-maxlen", 12]
+    text = "the cat ran\n\nthe  mat\n"
+    raw = lines(*base, text=text)
+    pieces = lines(*base, "--no-spm-decode", text=text)
+    assert raw[1] == pieces[1] == ""
+    assert any("\u2581" in line for line in pieces)
+    assert not any("\u2581" in line for line in raw)
+    assert [line.replace(" ", "").replace("\u2581", " ").strip() for line in pieces] == [
+        line.strip() for line in raw
+    ]
+    encoded = "\n".join(" ".join(encoder.encode(line, out_type=str)) for line in text.split("\n"))
+    assert lines(*base, "--no-spm-encode", text=encoded) == raw
+
+
+# -- raw text --------------------------------------------------------------------------------------
+
+
+def prepared_by(path, **changes):
+    """Lay a preprocess.json beside a model: tokenizer, lower case and codes, if nothing else."""
+    how = {"languages": ("en", "de"), "tokenize": True, "case": "lower", "pieces": True}
+    settings = pipeline.PipelineSettings(**(how | {"subwords": "subword-nmt"} | changes))
+    codes = ("#version: 0.2\nx y</w>\n",) if settings.subwords == "subword-nmt" else ()
+    made = pipeline.Preprocessing(settings, subword_models=codes)
+    with open(f"{path}.preprocess.json", "w") as file:
+        json.dump(made.as_json(), file)
+
+
+def write_joiner(folder, unknown=0.0):
+    """A model that writes D@@ among other words, and the more unknown words the more is given."""
+    path = write_model(folder, seed=7)
+    with np.load(path) as file:
+        arrays = dict(file)
+    arrays["ff_logit_b"][[1, 5]] += (unknown, 2)
+    np.savez(path, **arrays)
+    return path
+
+
+RAW = "A b, EF\u00a0c\n\n \t \nD (f)!\r\n"
+PREPARED = "a b , e@@ f c\n\n\nd ( f ) !\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["-k", "3", "--n-best"], ["--output-sampling", "full", "-k", "2", "--n-best"],
+        ["--word-scores"], ["--compat", "nematus", "--n-best"], ["--alignment", "soft"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_raw_text_is_prepared_and_given_back(tmp_path, lines, arguments):
+    path = write_joiner(tmp_path / "m")
+    prepared_by(path)
+    arguments = ["-m", path, "--translation-maxlen", 9, *arguments]
+    expected = lines(*arguments, "--no-preprocess", text=PREPARED)
+    assert any("D@@" in line for line in expected)
+
+    def joined(line):  # words that are letters only need no detokenizer
+        fields = line.split(" ||| ")
+        place = 1 if fields[0].isdigit() and "--n-best" in arguments else 0
+        fields[place] = fields[place].replace("@@ ", "").removesuffix("@@")
+        return " ||| ".join(fields)
+
+    assert lines(*arguments, text=RAW) == [joined(line) for line in expected]
+    os.remove(f"{path}.preprocess.json")
+    assert lines(*arguments, text=PREPARED) == expected
+
+
+def test_alignments_are_of_the_prepared_words(tmp_path, lines):
+    path = write_joiner(tmp_path / "m", unknown=5)
+    base = ["-m", path, "--translation-maxlen", 6, "--unk-replace", "--alignment-format", "json"]
+    raw, prepared = RAW.replace("\n\n \t ", ""), PREPARED.replace("\n\n", "")
+    expected = [json.loads(line) for line in lines(*base, text=prepared)]
+    prepared_by(path)
+    found = [json.loads(line) for line in lines(*base, text=raw)]
+    sources = [["a", "b", ",", "e@@", "f", "c", "</s>"], ["d", "(", "f", ")", "!", "</s>"]]
+    assert [line["source"] for line in found] == sources
+    for one, other, source in zip(found, expected, sources, strict=True):
+        assert one["target"] == other["target"] and one["alignment"] == other["alignment"]
+        assert set(one["target"]) & set(source[:-1])  # where the unknown word stood
+        assert "@@" not in one["text"]
+    assert "@@" in expected[0]["text"]
+
+
+def test_an_ensemble_prepares_text_in_one_way(tmp_path, lines, translate):
+    one, two = write_model(tmp_path / "a"), write_model(tmp_path / "b", 3)
+    expected = lines("-m", one, two, "--join-bpe", text=PREPARED)
+    prepared_by(two)
+    assert lines("-m", one, two, text=RAW) == expected
+    prepared_by(one)
+    assert lines("-m", one, two, text=RAW) == expected
+    prepared_by(two, escape=True)
+    names = [f"{one}.preprocess.json", f"{two}.preprocess.json"]
+    one_line(translate("-m", one, two, text="a\n"), 1, *names)
+    assert lines("-m", one, two, "--no-preprocess", "--join-bpe", text=PREPARED) == expected
+
+
+def test_preprocessing_that_cannot_be_is_told(tmp_path, translate):
+    path = write_model(tmp_path / "m")
+    prepared_by(path)
+    for flag in ("--join-bpe", "--no-spm-encode", "--no-spm-decode"):
+        one_line(translate("-m", path, flag, text="a\n"), 2, flag, "--no-preprocess")
+        assert translate("-m", path, flag, "--no-preprocess", text="a\n")[0] == 0
+    prepared_by(path, factors=2, subwords="none", tokenize=False)
+    one_line(translate("-m", path, text="b\n"), 1, "line 1: 'b' has 1 factors, expected 2")
+    for damaged in ("", "{}", "[1]", json.dumps({"format": "cgru-preprocess", "version": 1})):
+        with open(f"{path}.preprocess.json", "w") as file:
+            file.write(damaged)
+        one_line(translate("-m", path, text="a\n"), 1, "model.npz.preprocess.json")
+
+
+def test_without_preprocessing_its_packages_are_not_looked_for(model, lines, monkeypatch):
+    for package in ("cgru_cli.text.pipeline", "sacremoses"):
+        monkeypatch.setitem(sys.modules, package, None)  # not to be imported
+    assert lines("-m", model, text="a b\n")
+
+
+# -- Marian's configurations -----------------------------------------------------------------------
+
+
+def test_a_right_to_left_model_is_turned_round(tmp_path, lines):
+    forward = as_marian(write_model(tmp_path / "a"), "type: amun\n")
+    backward = as_marian(write_model(tmp_path / "b"), "type: amun\nright-left: true\n")
+    text = "f f\na b c\n"
+    arguments = ["-k", 3, "--allow-unk", "--translation-maxlen", 8]
+    plain = lines("-m", forward, *arguments, text=text)
+    turned = lines("-m", backward, *arguments, text=text)
+    assert turned == [" ".join(reversed(line.split(" "))) for line in plain]
+    assert turned != plain
+
+
+def test_a_decoder_yml_beside_the_model_is_read(tmp_path, lines):
+    path = write_model(tmp_path / "m")
+    text = "a b c\nd d\nf\n"
+    expected = lines("-m", path, "-k", 3, "-n", "--n-best", text=text)
+    assert expected != lines("-m", path, "--n-best", text=text)
+    (tmp_path / "m/model.npz.decoder.yml").write_text("beam-size: 3\nnormalize: 1\n")
+    assert lines("-m", path, "--n-best", text=text) == expected
+    assert len(lines("-m", path, "--n-best", "-k", 2, text="a\n")) == 2
+
+
+def test_configurations_are_read(tmp_path, lines, monkeypatch):
+    path = write_model(tmp_path / "m")
+    (tmp_path / "m/model.npz.json").unlink()
+    text = "a b c\nd d\nf\n"
+    pair = ["-v", tmp_path / "m/src.json", tmp_path / "m/trg.json"]
+    expected = lines("-m", path, *pair, "-k", 4, "-n", "--n-best", text=text)
+    marian = tmp_path / "m/config.yml"
+    marian.write_text(
+        "relative-paths: true\nmodels:\n  - model.npz\nvocabs:\n  - src.json\n  - trg.json\n"
+        "beam-size: 4\nnormalize: 1\n"
+    )
+    assert lines("-c", marian, "--n-best", text=text) == expected
+    amun = tmp_path / "amun.yml"
+    amun.write_text(
+        "relative-paths: false\nsource-vocab: src.json\ntarget-vocab: trg.json\nnormalize: true\n"
+        "beam-size: 4\nscorers:\n  F0:\n    path: model.npz\n    type: Nematus\nweights:\n  F0: 1\n"
+    )
+    monkeypatch.chdir(tmp_path / "m")
+    assert lines("-c", amun, "--n-best", text=text) == expected
+
+
+# -- ensembles -------------------------------------------------------------------------------------
+
+
+def test_ensembles_weigh_their_models(tmp_path, lines, translate):
+    one, two = write_model(tmp_path / "a"), write_model(tmp_path / "b", 3, encoder_depth=2)
+    text = "a b c\nd\n"
+
+    def best(*arguments):
+        return lines(*arguments, "-k", 3, "--translation-maxlen", 9, text=text)
+
+    assert best("-m", one, two, "--weights", 1, 0) == best("-m", one)
+    assert best("-m", one, "-m", two, "--weights", 0, 1) == best("-m", two)
+    for line in best("-m", one, two, "--weights", 0.3, 0.7, "--n-best"):
+        _, _, features, total = line.split(" ||| ")
+        first, second = features.split(" ")[1::2]
+        assert 0.3 * float(first) + 0.7 * float(second) == pytest.approx(float(total), rel=1e-4)
+    mean = best("-m", one, two, "--n-best")
+    assert mean == best("-m", one, two, "--weights", 0.5, 0.5, "--n-best")
+    summed = best("-m", one, two, "--n-best", "--compat", "marian", "--allow-unk")
+    assert [line.split(" ||| ")[:3] for line in summed] == [
+        line.split(" ||| ")[:3] for line in mean
+    ]
+    assert summed != mean
+    other = write_model(tmp_path / "c", target=[*TARGET[:-1], "G"])
+    one_line(translate("-m", one, other, text="a\n"), 1, "another target vocabulary")
+
+
+def test_dialects_may_be_mixed(shared, lines):
+    folder = shared("fixtures/a-shallow")
+    pair = ["-v", folder / "vocab.en.json", folder / "vocab.de.json"]
+    text = "\n".join(text_lines(folder / "src.txt")[:10]) + "\n"
+    arguments = [*pair, "-k", 4, "-n"]
+    alone = lines("-m", folder / "model.npz", *arguments, text=text)
+    both = lines("-m", folder / "model.npz", folder / "marian-nematus/model.npz", *arguments,
+                 text=text)  # fmt: skip
+    assert both == alone
+
+
+def test_bfloat16_translates(shared, lines):
+    """Not the same words everywhere, but as likely ones."""
+    folder = shared("fixtures/a-shallow")
+    text = "\n".join(text_lines(folder / "src.txt")[:20]) + "\n"
+    arguments = ["-m", folder / "model.npz", "-k", 5]
+    exact = lines(*arguments, text=text)
+    fast = lines(*arguments, "--precision", "bfloat16", text=text)
+    assert sum(one == other for one, other in zip(exact, fast, strict=True)) >= 10
