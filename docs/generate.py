@@ -1,7 +1,7 @@
 """Write docs/options.md and docs/names.md from the code: `python docs/generate.py`.
 
-What the tables say stands in `cgru_cli/options/` and `cgru_cli/parameters/names.py` and nowhere else;
-a test compares the files with what is generated here.
+What the tables say stands in `cgru_cli/options/` and `cgru_cli/parameters/names.py` and nowhere
+else; a test compares the files with what is generated here.
 """
 
 from __future__ import annotations
@@ -115,9 +115,10 @@ def names_page() -> str:
     """docs/names.md."""
     parts = [NOTICE, "# Names\n"]
     parts.append(
-        "Generated from `cgru_cli/parameters/names.py`, the one table of parameters. Symbols are those of the "
-        "DL4MT cGRU note; primes mark the first cell of the decoder. Shapes are letters: D state, "
-        "C context (2D, or D of one reader), A the attention's hidden layer (as wide as C), "
+        "Generated from `cgru_cli/parameters/names.py`, the one table of parameters. Symbols are "
+        "those of the DL4MT cGRU note; primes mark the first cell of the decoder. Shapes are "
+        "letters: D state, C context (2D, or D of one reader), A the attention's hidden layer "
+        "(as wide as C), "
         "E target and Es source embedding, R readout, V target and Vs0, Vs1 source vocabularies, "
         "M softmaxes. Gates are stored [reset | update], an LSTM's blocks [f | i | c | o]. The "
         "path names the Keras variable and the dataset in `.h5`. The name of DL4MT and Nematus "

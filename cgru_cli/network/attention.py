@@ -12,9 +12,9 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from ..parameters.structure import Normalization
-from . import normalization as eq
 from .encoder import Encoded
 from .layers import Layers
+from .normalization import Norm, normalize
 from .products import Fixed, Product, Products
 
 
@@ -52,22 +52,22 @@ class Attention(NamedTuple):
     is_multiplied: bool  # whether these are what is summed
     projected: tf.Tensor  # (B,S,A): W_a h_i + b_a, normalised
     v: tf.Tensor  # (A,1)
-    query_norm: eq.Norm | None
+    query_norm: Norm | None
     mask: Fixed  # (B,S) float32
     place: Fixed | None = None  # of a search
 
     def attend(self, query: tf.Tensor) -> tuple[tf.Tensor, Context]:
         """query: (R,A) U_a s -> alignment alpha_j (R,S), and the context."""
-        query = tf.cast(eq.normalize(query, self.query_norm), self.projected.dtype)
+        query = tf.cast(normalize(query, self.query_norm), self.projected.dtype)
         mask = self.mask.value
         if self.place is None:
-            weights = eq.attend(self.projected, tf.expand_dims(query, 1), self.v, mask)
+            weights = attend(self.projected, tf.expand_dims(query, 1), self.v, mask)
             (c,) = self.summed(weights)
             return tf.squeeze(weights, 1), self._context(tf.squeeze(c, 1))
         place = tf.stack(self.place.value, axis=1)
         beam = tf.reduce_max(self.place.value.slot) + 1
         grid = tf.scatter_nd(place, query, [tf.shape(mask)[0], beam, query.shape[-1]])
-        weights = eq.attend(self.projected, grid, self.v, mask)
+        weights = attend(self.projected, grid, self.v, mask)
         (c,) = self.summed(weights)
         return tf.gather_nd(weights, place), self._context(tf.gather_nd(c, place))
 
@@ -102,12 +102,12 @@ class AttentionLayer:
     def memory(self, encoded: Encoded, search: bool) -> Memory:
         """All that does not change from step to step; search: many rows are to attend to it."""
         annotations, products, mask = encoded.annotations, (), encoded.mask
-        start = tf.tanh(self.start_layer(eq.mean_annotation(annotations, mask)))
+        start = tf.tanh(self.start_layer(mean_annotation(annotations, mask)))
         (projected,) = self.of_annotation.at_positions()(annotations)
         if self.annotation_norm and self.annotation_norm.kind is Normalization.MARIAN:
-            projected = eq.normalize(projected, self.annotation_norm) + self.bias
+            projected = normalize(projected, self.annotation_norm) + self.bias
         else:
-            projected = eq.normalize(projected + self.bias, self.annotation_norm)
+            projected = normalize(projected + self.bias, self.annotation_norm)
         if search:
             products = self.of_context.at_positions().joined(annotations)
             if self.structure.deep_context:

@@ -8,8 +8,7 @@ import tensorflow as tf
 
 from ..parameters.names import parameters, target_table
 from ..parameters.structure import Normalization, Structure
-from . import normalization as eq
-from .normalization import NEMATUS_EPSILON
+from .normalization import NEMATUS_EPSILON, Norm
 
 
 class FoldedWeights:
@@ -27,7 +26,7 @@ class FoldedWeights:
         tensor = tf.convert_to_tensor(value, tf.float32)
         scale = f"{path}_wns"
         if scale in self._arrays:
-            tensor = eq.weight_norm(tensor, tf.convert_to_tensor(self._arrays[scale][1]))
+            tensor = weight_norm(tensor, tf.convert_to_tensor(self._arrays[scale][1]))
         if self.structure.old_dropout is not None:
             tensor = tensor * self._kept(parameter)
         return tensor
@@ -63,14 +62,14 @@ class FoldedWeights:
             return embedding * (1 - drop.target)
         return hidden
 
-    def norm(self, path: str, gamma: str) -> eq.Norm | None:
+    def norm(self, path: str, gamma: str) -> Norm | None:
         """The normalisation of one product."""
         kind = self.structure.normalization
         if kind is Normalization.MARIAN and gamma in self:
-            return eq.Norm(kind, self[gamma], None)
+            return Norm(kind, self[gamma], None)
         if f"{path}_lns" in self:
             bias = self[f"{path}_lnb"] if kind is Normalization.NEMATUS else None
-            return eq.Norm(kind, self[f"{path}_lns"], bias)
+            return Norm(kind, self[f"{path}_lns"], bias)
         return None
 
 

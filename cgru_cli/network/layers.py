@@ -13,8 +13,8 @@ import tensorflow as tf
 
 from ..parameters.cell_names import context_arrays, input_arrays, state_arrays
 from ..parameters.structure import BiasPlace, CellPlace, Normalization, Structure, Unit
-from . import normalization as eq
 from .folded_weights import FoldedWeights
+from .normalization import Norm, normalize
 from .products import Products
 from .units import GRU, LSTM, GRUBefore, Plain, Recurrent, Sums, UnitState
 
@@ -43,7 +43,7 @@ class Affine(NamedTuple):
 
     product: Products
     bias: tf.Tensor
-    norm: eq.Norm | None
+    norm: Norm | None
 
     def __call__(self, x: tf.Tensor, sentence: tf.Tensor | None = None) -> tf.Tensor:
         """x: (R,N) -> (R,M); sentence: (R,) whose each row is, see `Products.for_rows`."""
@@ -53,8 +53,8 @@ class Affine(NamedTuple):
     def of_product(self, xW: tf.Tensor) -> tf.Tensor:
         """The rest, where x W was a part of another product."""
         if self.norm is not None and self.norm.kind is Normalization.MARIAN:
-            return eq.normalize(xW, self.norm) + self.bias
-        return eq.normalize(xW + self.bias, self.norm)
+            return normalize(xW, self.norm) + self.bias
+        return normalize(xW + self.bias, self.norm)
 
 
 class Layers:
@@ -129,7 +129,7 @@ class Layers:
         roots = [path.rpartition("/")[2] for path in context_arrays(cell)]
         return Sums(BiasPlace.NONE, None, self._norms(cell, roots, ""))
 
-    def _norms(self, cell: CellPlace, roots, gamma: str) -> tuple[eq.Norm, ...]:
+    def _norms(self, cell: CellPlace, roots, gamma: str) -> tuple[Norm, ...]:
         found = [self.weights.norm(f"{cell.path}/{root}", f"{cell.path}/{gamma}") for root in roots]
         found = [norm for norm in found if norm]
         if self.structure.normalization is not Normalization.MARIAN or not found:

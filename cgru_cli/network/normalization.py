@@ -1,9 +1,4 @@
-"""The equations of attention and readout, in the letters of the DL4MT note (eq. 6-8).
-
-Row vectors, as the arrays are stored. The recurrent units are in `units.py`.
-Every function takes tensors and returns tensors; nothing here knows a parameter's name.
-Letters: B sentences, R rows (hypotheses; R = B in training), S source length, D state, C context.
-"""
+"""Layer normalisation as Nematus and Marian have it, and the RMS norm of Nematus-TF."""
 
 from __future__ import annotations
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tensorflow as tf
 
 from ..parameters.structure import Activation
-from . import normalization as eq
 from .ladder.levels import Recurrence
 from .layers import Affine, Layers
 from .products import Product, at_once
@@ -61,12 +60,12 @@ class Readout:
                 for xW, (bias, norm) in zip(products, self.parts, strict=True)
             ]
         )
-        t = eq.activate(t, self.activation, self.prelu_slope)
+        t = activate(t, self.activation, self.prelu_slope)
         if self.mixture:
             of_pi, pi_bias, hidden = self.mixture
             (pi,) = of_pi.for_rows(sentence)(t)
             logits = [self._logits(tf.tanh(layer(t, sentence)), sentence) for layer in hidden]
-            return eq.mix(pi + pi_bias, logits)
+            return mix(pi + pi_bias, logits)
         logits = self._logits(t, sentence)
         if self.lexical:
             hidden, output, output_bias = self.lexical

@@ -37,7 +37,7 @@ LEGACY_ACTIVATIONS = [a for a in Activation if a is not Activation.MAXOUT]
 COMPUTING = (
     "network.attention", "network.ladder.levels", "network.ladder.encdec", "network.encoder",
     "network.normalization", "network.forced_decoding", "optimization.gradient_norms",
-    "optimization.guided_attention", "network.layers", "network.ladder.lm", "network.network",
+    "network.word_costs", "network.layers", "network.ladder.lm", "network.network",
     "optimization.objective", "network.products", "network.readout", "network.scan",
     "network.units", "network.folded_weights",
 )  # fmt: skip
