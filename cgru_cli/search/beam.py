@@ -7,16 +7,16 @@ at the end.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from ..parameters.structure import EOS_ID, Structure
-from .ensemble import Lattice
 from .hypotheses import (
-    START,
-    Found,
     History,
+    Rows,
     SearchBatch,
+    SearchResult,
     SearchSettings,
     best_extensions,
     expand,
@@ -27,94 +27,127 @@ from .hypotheses import (
 REFILL_BELOW = 0.5
 
 
+class _Sentences(NamedTuple):
+    """The sentences of a search, B of them so far, in the order of the input."""
+
+    length: np.ndarray  # (B,) int: words of the source, with EOS
+    limit: np.ndarray  # (B,) int: the most words that a translation may have
+    capacity: np.ndarray  # (B,) int: the beam size less the finished hypotheses
+    first: np.ndarray  # (B,) int: step of the history that the sentence began at
+
+    @classmethod
+    def begin(cls, batch: SearchBatch, beam_size: int, step: int) -> _Sentences:
+        """The sentences of a batch that joins the search at a step."""
+        count = len(batch.lengths)
+        return cls(
+            np.array(batch.lengths, int),
+            np.array(batch.limits, int),
+            np.full(count, beam_size),
+            np.full(count, step),
+        )
+
+    def followed_by(self, others: _Sentences) -> _Sentences:
+        """These sentences and behind them the others."""
+        return _Sentences(*map(np.append, self, others))
+
+
 def shrinking_beam(
     batches: Iterable[SearchBatch], settings: SearchSettings
-) -> Iterator[tuple[int, list[Found]]]:
+) -> Iterator[tuple[int, list[SearchResult]]]:
     """Best-first lists of at most k translations for each sentence, as they get ready.
 
     Yields a sentence's number, counted through all batches, and its list. The next batch joins
     while the last sentences of the one before are still extended: a step of few rows takes nearly
     the time of one of many. What is alive at the limit is returned unfinished.
     """
-    beam = settings.beam_size
-    count = beam + (settings.unk is not None)
+    count = settings.beam_size + (settings.unk is not None)
     history = History(settings)
     waiting = iter(batches)
-    lattice: Lattice | None = None
-    # by sentence
-    results: list[list[Found]] = []
-    prefixes: list[Sequence[int]] = []
-    lengths = limits = capacity = first = np.zeros(0, int)  # capacity: k less the finished ones
-    # by row
-    sentences = parents = continued = previous = np.zeros(0, np.int32)
-    scores = np.zeros(0, np.float32)
-    refill = 0
+    batch = next(waiting, None)
+    if batch is None:
+        return
+    lattice, rows = batch.lattice, Rows.begin(len(batch.lengths))
+    sentences = _Sentences.begin(batch, settings.beam_size, history.count)
+    prefixes: list[Sequence[int]] = _prefixes(batch)  # of each sentence
+    results: list[list[SearchResult]] = [[] for _ in batch.lengths]
+    refill = _refill_below(batch, settings)
     while True:
         # not the rows: a sentence begins with one
-        while capacity[np.unique(sentences)].sum() <= refill and (batch := next(waiting, None)):
-            begun = np.arange(len(batch.lengths), dtype=np.int32)
-            parents = np.append(parents, begun + (lattice.rows if lattice else 0))
-            lattice = lattice.join(batch.lattice) if lattice else batch.lattice
-            sentences = np.append(sentences, begun + len(results))
-            continued = np.append(continued, begun)  # nothing: they begin here
-            previous = np.append(previous, np.full_like(begun, START))
-            scores = np.append(scores, np.zeros(len(begun), np.float32))
-            lengths, limits = np.append(lengths, batch.lengths), np.append(limits, batch.limits)
-            capacity = np.append(capacity, np.full(len(begun), beam))
-            first = np.append(first, np.full(len(begun), history.count))
-            prefixes += batch.prefixes or [()] * len(begun)
-            results += [[] for _ in begun]
-            refill = int(REFILL_BELOW * beam * len(begun))
-        if not len(sentences):
+        while sentences.capacity[np.unique(rows.sentence)].sum() <= refill and (
+            batch := next(waiting, None)
+        ):
+            rows = rows.followed_by(Rows.begin(len(batch.lengths), len(results), lattice.rows))
+            lattice = lattice.join(batch.lattice)
+            begun = _Sentences.begin(batch, settings.beam_size, history.count)
+            sentences = sentences.followed_by(begun)
+            prefixes += _prefixes(batch)
+            results += [[] for _ in batch.lengths]
+            refill = _refill_below(batch, settings)
+        if not len(rows.sentence):
             return
-        forced = forced_words(prefixes, sentences, history.count - first[sentences])
-        expansion, banned = expand(lattice, forced, (sentences, parents, previous), count, settings)
-        live = np.unique(sentences)
-        rows, places = best_extensions(sentences, scores, expansion, capacity, banned)
-        words, log_probs = history.add(continued, expansion, rows, places)
-        new_scores = scores[rows] + log_probs
-        sentences = sentences[rows]
-        done = (words == EOS_ID) | (history.count - first[sentences] >= limits[sentences])
+        forced = forced_words(
+            prefixes, rows.sentence, history.count - sentences.first[rows.sentence]
+        )
+        expansion, banned = expand(lattice, rows, count, settings, forced)
+        live = np.unique(rows.sentence)
+        parents, places = best_extensions(rows, expansion, sentences.capacity, banned)
+        words, log_probs = history.add(rows.continued, expansion, parents, places)
+        rows = Rows(
+            sentence=rows.sentence[parents],
+            parent=parents.astype(np.int32),
+            continued=np.arange(len(parents)),
+            previous=words,
+            score=rows.score[parents] + log_probs,
+        )
+        steps = history.count - sentences.first[rows.sentence]
+        done = (words == EOS_ID) | (steps >= sentences.limit[rows.sentence])
         for row in np.flatnonzero(done):
-            number = sentences[row]
-            found = history.found(int(row), int(lengths[number]), first=int(first[number]))
-            results[number].append(found)
-        np.subtract.at(capacity, sentences[done], 1)
+            number = rows.sentence[row]
+            length, first = int(sentences.length[number]), int(sentences.first[number])
+            results[number].append(history.result(int(row), length, first=first))
+        np.subtract.at(sentences.capacity, rows.sentence[done], 1)
         alive = ~done
         if settings.best_only:
-            alive &= ~_decided(sentences, new_scores, results, limits, settings)
-        continued, parents = np.flatnonzero(alive), rows[alive].astype(np.int32)
-        sentences, previous = sentences[alive], words[alive]
-        scores = new_scores[alive]
-        for number in np.setdiff1d(live, sentences):
-            yield int(number), sorted(results[number], key=lambda f: -f.total)
+            alive &= ~_decided(rows, results, sentences.limit, settings)
+        rows = rows.take(alive)
+        for number in np.setdiff1d(live, rows.sentence):
+            yield int(number), sorted(results[number], key=lambda result: -result.total)
             results[number] = []
-        if len(sentences):
-            history.forget(int(first[sentences].min()))
+        if len(rows.sentence):
+            history.forget(int(sentences.first[rows.sentence].min()))
+
+
+def _prefixes(batch: SearchBatch) -> list[Sequence[int]]:
+    """The words that each translation of a batch has to begin with."""
+    return list(batch.prefixes) or [()] * len(batch.lengths)
+
+
+def _refill_below(batch: SearchBatch, settings: SearchSettings) -> int:
+    """The hypotheses left to search, of a batch, at which the next one joins."""
+    return int(REFILL_BELOW * settings.beam_size * len(batch.lengths))
 
 
 def _decided(
-    sentences: np.ndarray,
-    scores: np.ndarray,
-    results: list[list[Found]],
+    rows: Rows,
+    results: Sequence[Sequence[SearchResult]],
     limits: np.ndarray,
     settings: SearchSettings,
 ) -> np.ndarray:
-    """Rows of sentences whose best translation no live hypothesis can beat any more.
+    """Rows of sentences whose best translation no live hypothesis can beat any more: (R,) bool.
 
     Log-probabilities only lower a score, and the division by length helps a negative one most at
     the limit. Dropping whole sentences, never single rows, leaves the search as it is.
     """
-    decided = np.zeros(len(sentences), bool)
+    decided = np.zeros(len(rows.sentence), bool)
     if settings.word_penalty < 0 or settings.normalize < 0:
         return decided
-    bound = scores / limits[sentences].astype(np.float64) ** settings.normalize
-    for sentence in np.unique(sentences):
+    bound = rows.score / limits[rows.sentence].astype(np.float64) ** settings.normalize
+    for sentence in np.unique(rows.sentence):
         if results[sentence]:
-            best = max(found.total for found in results[sentence])
-            rows = sentences == sentence
-            if best >= bound[rows].max():
-                decided |= rows
+            best = max(result.total for result in results[sentence])
+            mine = rows.sentence == sentence
+            if best >= bound[mine].max():
+                decided |= mine
     return decided
 
 
@@ -126,8 +159,6 @@ def max_tokens_of(workspace: int, beam_size: int, structures: Iterable[Structure
     Sentences are counted as if they were at least ten words long. A part of a batch may be left
     when the next one joins it.
     """
-    from .beam import REFILL_BELOW
-
     per_token = 0.0
     for s in structures:
         attention = 4 * (s.context * (1 + 2 * beam_size) + 3 * s.state + s.target_embedding)

@@ -1,7 +1,8 @@
-"""What all searches share: what is searched, how a step is taken, and the way back.
+"""What all searches share: their settings, the live hypotheses, one step, and the way back.
 
-A row is a hypothesis that is still extended; the rows of a sentence stand together, sentences in
-ascending order. All scores are natural logarithms; EOS (id 0) counts as a word.
+A row is a live hypothesis, one that is still extended. All scores are natural logarithms; EOS
+(id 0) counts as a word. Letters: R rows, N words that a row may be extended by, M models, S source
+words, T words of a hypothesis.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ START = -1  # before the first word: its embedding is zeros
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """What is searched for.
+    """How hypotheses are extended and ranked.
 
     normalize: alpha of the division by length ** alpha; word_penalty: subtracted per word;
     unk: the word never to produce, None where it is allowed; best_only: stop as soon as the best
@@ -52,6 +53,36 @@ class SearchBatch(NamedTuple):
     prefixes: Sequence[Sequence[int]] = ()
 
 
+class Rows(NamedTuple):
+    """The live hypotheses; those of a sentence stand together, sentences in ascending order."""
+
+    sentence: np.ndarray  # (R,) int32: number of the sentence that is translated
+    parent: np.ndarray  # (R,) int32: row of the lattice's last expansion that each continues
+    continued: np.ndarray  # (R,) int: row of the history's last step that each continues
+    previous: np.ndarray  # (R,) int32: last word, START before the first
+    score: np.ndarray  # (R,) float32: sum of the words' log-probabilities
+
+    @classmethod
+    def begin(cls, sentences: int, first_sentence: int = 0, first_parent: int = 0) -> Rows:
+        """A row for each new sentence, before its first word; both are counted from the first."""
+        numbers = np.arange(sentences, dtype=np.int32)
+        return cls(
+            numbers + first_sentence,
+            numbers + first_parent,
+            numbers,  # nothing is read back from before the first word
+            np.full_like(numbers, START),
+            np.zeros(sentences, np.float32),
+        )
+
+    def take(self, index: np.ndarray) -> Rows:
+        """The rows at an index (R',)."""
+        return Rows(*(field[index] for field in self))
+
+    def followed_by(self, others: Rows) -> Rows:
+        """These rows and behind them the others, of later sentences."""
+        return Rows(*map(np.append, self, others))
+
+
 def forced_words(
     prefixes: Sequence[Sequence[int]], sentences: np.ndarray, steps: np.ndarray
 ) -> np.ndarray | None:
@@ -67,19 +98,20 @@ def forced_words(
 
 def expand(
     lattice: Lattice,
-    forced: np.ndarray | None,
-    rows: tuple[np.ndarray, np.ndarray, np.ndarray],
+    rows: Rows,
     count: int | None,
     settings: SearchSettings,
+    forced: np.ndarray | None = None,
 ) -> tuple[Expansion, np.ndarray]:
-    """The words that may follow, and which must not, (R,N) bool.
+    """The words that may follow each row, and which of them must not, (R,N) bool.
 
-    forced: as of `forced_words`; rows: as of `Lattice.expand`.
+    count: as of `Lattice.expand`; forced: as of `forced_words`.
     """
+    live = (rows.sentence, rows.parent, rows.previous)
     if forced is None:
-        expansion = lattice.expand(*rows, count, settings.with_alignment)
+        expansion = lattice.expand(*live, count, settings.with_alignment)
     else:  # a forced word need not be among the best
-        every = lattice.expand(*rows, None, settings.with_alignment)
+        every = lattice.expand(*live, None, settings.with_alignment)
         order = np.argsort(-every.log_probs, axis=1, kind="stable")[:, :count]
         order[:, 0] = np.where(forced >= 0, forced, order[:, 0])
         expansion = every._replace(
@@ -96,7 +128,7 @@ def expand(
     return expansion, banned
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """One translation; T words, EOS among them if it is finished."""
 
     words: np.ndarray  # (T,) int32
@@ -146,7 +178,9 @@ class History:
         for step in [step for step in self.steps if step < first]:
             del self.steps[step]
 
-    def found(self, row: int, length: int, step: int | None = None, first: int = 0) -> Found:
+    def result(
+        self, row: int, length: int, step: int | None = None, first: int = 0
+    ) -> SearchResult:
         """The hypothesis that ends in a row of a step, the last one if none is given.
 
         length: of its source, to cut alignments; first: the step that it began at.
@@ -164,7 +198,7 @@ class History:
             row = s.parents[row]
         # summed in the order in which the search added them up
         score = float(np.add.accumulate(np.array(log_probs[::-1], np.float32))[-1])
-        return Found(
+        return SearchResult(
             np.array(words[::-1], np.int32),
             last == EOS_ID,
             score,
@@ -176,22 +210,20 @@ class History:
 
 
 def best_extensions(
-    sentences: np.ndarray,
-    scores: np.ndarray,
-    expansion: Expansion,
-    capacity: np.ndarray,
-    banned: np.ndarray,
+    rows: Rows, expansion: Expansion, capacity: np.ndarray, banned: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """The best `capacity` extensions of each live sentence: rows (ascending sentence), places.
+
+    capacity: (B,) int, of every sentence; banned: (R,N) bool, words that must not follow.
 
     The best k of a sentence are among the best k of its rows, so only those are looked at. Equal
     scores go to the earlier row, then to the more probable word.
     """
-    totals = np.where(banned, -np.inf, scores[:, None] + expansion.log_probs)
+    totals = np.where(banned, -np.inf, rows.score[:, None] + expansion.log_probs)
     count = totals.shape[1]
-    live = np.unique(sentences)
-    starts = np.searchsorted(sentences, live)
-    sizes = np.diff(np.append(starts, len(sentences)))
+    live = np.unique(rows.sentence)
+    starts = np.searchsorted(rows.sentence, live)
+    sizes = np.diff(np.append(starts, len(rows.sentence)))
     width = int(sizes.max())
     index = starts[:, None] + np.arange(width)
     inside = np.arange(width) < sizes[:, None]

@@ -21,7 +21,7 @@ from .plan import SearchPlan, sampling_of
 
 if TYPE_CHECKING:
     from ..search.ensemble import Ensemble
-    from ..search.hypotheses import Found, SearchBatch, SearchSettings
+    from ..search.hypotheses import SearchBatch, SearchResult, SearchSettings
     from ..text.pipeline import Preprocessing
 
 
@@ -163,7 +163,7 @@ class Translator:
 
     def _search(
         self, batches: Iterable[SearchBatch], begun: Sequence[tuple[int, Request]]
-    ) -> Iterator[tuple[int, list[Found]]]:
+    ) -> Iterator[tuple[int, list[SearchResult]]]:
         from ..search.beam import shrinking_beam
         from ..search.nematus_tf_beam import nematus_tf_beam
         from ..search.sampling import sample
@@ -182,7 +182,7 @@ class Translator:
             done += len(lists)
 
     def render(
-        self, number: int, source: Sequence[str], results: Sequence[Found]
+        self, number: int, source: Sequence[str], results: Sequence[SearchResult]
     ) -> tuple[str, str]:
         """The text of one line."""
         surface = self._surface(source)
@@ -191,7 +191,9 @@ class Translator:
             return self.layout.render_apart(number, surface, hypotheses)
         return self.layout.render(number, surface, hypotheses), ""
 
-    def _views(self, number: int, source: Sequence[str], results: Sequence[Found]) -> list[View]:
+    def _views(
+        self, number: int, source: Sequence[str], results: Sequence[SearchResult]
+    ) -> list[View]:
         """What a heat map shows of a line's best translation."""
         if not results:
             return []
@@ -229,7 +231,7 @@ class Translator:
         bare = dataclasses.replace(self.layout, alignment=None, word_scores=False)
         return bare.render(number, [], [hypothesis]), ""
 
-    def _hypothesis(self, found: Found, source: Sequence[str]) -> Hypothesis:
+    def _hypothesis(self, found: SearchResult, source: Sequence[str]) -> Hypothesis:
         ids = found.words[:-1] if found.finished else found.words
         words = self.target.decode(int(i) for i in ids)
         if self.plan.options.unk_replace and found.alignment is not None:
