@@ -412,7 +412,7 @@ class Updates:
 
     def __init__(self, arguments: argparse.Namespace, folder: Path, precision: str):
         from cgru_cli.options.train import TrainOptions
-        from cgru_cli.train.builders import training_step
+        from cgru_cli.train.builders import build_step
         from cgru_cli.train.examples import EpochExamples, encode
         from cgru_cli.train.starting_model import begin
         from cgru_cli.train.texts import Texts
@@ -430,7 +430,7 @@ class Updates:
         begun = begin(options, texts)
         self.structure = begun.model.structure
         corpus = encode(texts, begun.vocabularies, options, folder / "corpus")
-        self.step = training_step(begun.model, options, jit=False)
+        self.step = build_step(begun.model, options, jit=False)
         begun.model.arrays.clear()  # as the program does
         tensorflow_start.return_freed_memory()
         self.data = EpochExamples.of(corpus, begun.model.structure, options, grid=False)
@@ -449,7 +449,7 @@ class Updates:
         clock, lengths = Clock(), []
         with Ahead(itertools.islice(self.examples, count)) as examples, clock:
             for batch, masks in examples:
-                self.step.update([[(Examples(*batch.arrays), masks)]], batch.sentences, 0.0001)
+                self.step.update([[(Examples.of(batch), masks)]], batch.sentences, 0.0001)
                 source = batch.source_mask if self.structure.type.reads_source else np.zeros(0)
                 lengths.append((int(source.sum()), batch.words))
                 self.words += sum(lengths[-1])

@@ -147,20 +147,23 @@ class Batch(NamedTuple):
     weights: np.ndarray | tuple[()] = ()  # (B,T) float32 of words' costs; () where all are 1
     shares: np.ndarray | tuple[()] = ()  # (B,T,S) float32 of aligned words; () without alignments
 
-    @property
-    def arrays(self) -> tuple[np.ndarray | tuple[()], ...]:
-        """What a device needs of it, in the order of `objective.Examples`."""
-        return *self[:4], self.weights, self.shares
-
     def share(self, place: int, count: int) -> Batch:
         """Every count-th row from the place-th on, so that all shares have rows of all lengths.
 
         count: that rows can be divided by.
         """
         mine = slice(place, None, count)
-        arrays = [x if isinstance(x, tuple) else x[mine] for x in self.arrays]
-        sentences = len(range(place, self.sentences, count))
-        return Batch(*arrays[:4], sentences, int(arrays[3].sum()), *arrays[4:])
+        target_mask = self.target_mask[mine]
+        return Batch(
+            source=self.source[mine],
+            source_mask=self.source_mask[mine],
+            target=self.target[mine],
+            target_mask=target_mask,
+            sentences=len(range(place, self.sentences, count)),
+            words=int(target_mask.sum()),
+            weights=self.weights[mine],
+            shares=self.shares[mine],
+        )
 
 
 def make_batch(

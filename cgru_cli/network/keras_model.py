@@ -23,12 +23,22 @@ class RecurrentModel(keras.Model):
 
     Without arrays it begins as Nematus' models did, the same every time. Keras' optimizers,
     `summary()` and precision policies work on it: products are computed in the
-    policy's compute dtype, states and softmax in float32.
+    policy's compute dtype, states and softmax in float32. packed: see `Network`.
+
+    What is traced of it stays when other arrays are assigned: its `Network` is made anew inside
+    each function, where joining matrices costs little beside multiplying by them.
     """
 
-    def __init__(self, structure: Structure, arrays: Mapping | None = None, **kwargs):
+    def __init__(
+        self,
+        structure: Structure,
+        arrays: Mapping | None = None,
+        *,
+        packed: bool = False,
+        **kwargs: Any,
+    ):
         super().__init__(autocast=False, **kwargs)
-        self.structure = structure
+        self.structure, self.packed = structure, packed
         self.parameters = {}
         groups: dict[str, keras.layers.Layer] = {}  # what `summary()` lists
         for row in parameters(structure):
@@ -58,7 +68,7 @@ class RecurrentModel(keras.Model):
 
     def network(self) -> Network:
         """The computation on the variables as they stand; gradients flow back through it."""
-        return Network(self.structure, self.parameters, self.compute_dtype)
+        return Network(self.structure, self.parameters, self.compute_dtype, packed=self.packed)
 
     def call(self, inputs: tuple[tf.Tensor, tf.Tensor, tf.Tensor]) -> tf.Tensor:
         """(B,S[,F]) source, (B,S) mask, (B,T) target -> logits (B,T,V), forced decoding."""

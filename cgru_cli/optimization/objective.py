@@ -6,10 +6,11 @@ Each gives the sum over a batch's sentences, so that batches can be added up.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, Self
 
 import tensorflow as tf
 
+from ..corpus.batches import Batch
 from ..network.forced_decoding import Unrolled, Words, unroll
 from ..network.network import Network
 from ..network.word_costs import word_costs
@@ -24,6 +25,18 @@ class Examples(NamedTuple):
     target_mask: tf.Tensor  # (B,T) float32
     weights: tf.Tensor | tuple = ()  # (B,T) float32 of words' costs; () where all are 1
     shares: tf.Tensor | tuple = ()  # (B,T,S) float32 of aligned words; () without alignments
+
+    @classmethod
+    def of(cls, batch: Batch) -> Self:
+        """What the device needs of a batch."""
+        return cls(
+            source=batch.source,
+            source_mask=batch.source_mask,
+            target=batch.target,
+            target_mask=batch.target_mask,
+            weights=batch.weights,
+            shares=batch.shares,
+        )
 
 
 class Candidates(NamedTuple):

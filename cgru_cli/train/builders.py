@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..corpus.corpus import Corpus
@@ -11,7 +12,9 @@ from ..errors import CgruError
 from ..formats.model import Model
 from ..options.train import TrainOptions
 from ..text.pipeline import Preprocessing
+from ..text.vocabulary import Vocabulary
 from . import adaptation
+from .dev_set import DevSet, TargetText
 from .examples import EpochExamples
 from .plan import TrainingPlan
 from .run import curves
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
     from .validation import Validator
 
 
-def training_step(
+def build_step(
     model: Model, options: TrainOptions, jit: bool, replicas: Replicas | None = None
 ) -> TrainingStep:
     """The step, with the model's weights and a new optimizer. Raises UsageError for its numbers.
@@ -70,7 +73,7 @@ def training_step(
         )
 
 
-def sampler(
+def build_sampler(
     step: TrainingStep, begun: Beginning, texts: Texts, options: TrainOptions, jit: bool
 ) -> Sampler | None:
     """What makes the candidates of minimum risk training, where that is done."""
@@ -105,10 +108,10 @@ def faster_compiled(model: Model, options: TrainOptions, corpus: Corpus, shares:
         return False
     seconds = {}
     for jit in (False, True):
-        step = training_step(model, options, jit)
+        step = build_step(model, options, jit)
         data = EpochExamples.of(corpus, model.structure, options, jit, shares)
         example = next(data.epoch(0, 0)).share(0, shares)
-        examples = Examples(*example.batch.arrays)
+        examples = Examples.of(example.batch)
         for _ in range(3):  # the first one traces and compiles
             begun = time.perf_counter()
             ((cost, _),) = step.gradients([(examples, example.masks)])
@@ -117,29 +120,39 @@ def faster_compiled(model: Model, options: TrainOptions, corpus: Corpus, shares:
     return seconds[True] < seconds[False]
 
 
-def validator(
-    plan: TrainingPlan, options: TrainOptions, texts: Texts, begun: Beginning
+def build_validator(
+    plan: TrainingPlan,
+    options: TrainOptions,
+    texts: Texts,
+    vocabularies: Sequence[Vocabulary],
+    step: TrainingStep,
 ) -> Validator | None:
     """What measures the metrics; None where there are none. Raises CgruError for its text."""
-    if not plan.metrics:
+    if not plan.metrics or texts.dev is None:
         return None
+    from ..network.keras_model import RecurrentModel
     from .validation import ValidationSettings, Validator
 
-    model, (*sources, target), _ = begun
+    *sources, target = vocabularies
+    preprocessing = Preprocessing.read(texts.preprocessing) if texts.preprocessing else None
+    dev_set = DevSet.read(
+        *texts.dev,
+        sources,
+        TargetText(target, preprocessing, options.right_left),
+        reference=texts.reference,
+    )
     settings = ValidationSettings(
         metrics=plan.metrics,
-        source=texts.dev[0],
-        target=texts.dev[1],
-        reference=texts.reference,
         script=options.valid_script,
         output=options.valid_translation_output,
         beam_size=options.beam_size,
         normalize=options.normalize,
         mini_batch=options.valid_mini_batch,
-        right_left=options.right_left,
     )
-    preprocessing = texts.preprocessing and Preprocessing.read(texts.preprocessing)
-    return Validator(settings, model.structure, sources, target, preprocessing, options.precision)
+    model = RecurrentModel(
+        step.model.structure, step.weights(), packed=True, dtype=step.model.dtype_policy
+    )
+    return Validator(settings, dev_set, model)
 
 
 def check_extras(options: TrainOptions) -> None:
@@ -150,7 +163,7 @@ def check_extras(options: TrainOptions) -> None:
         raise CgruError("--tensorboard needs tensorboard: pip install 'cgru[tensorboard]'")
 
 
-def board(options: TrainOptions, runs: RunFolder) -> Summaries | None:
+def build_board(options: TrainOptions, runs: RunFolder) -> Summaries | None:
     """TensorBoard's files, where they are asked for."""
     if not options.tensorboard:
         return None
@@ -159,7 +172,7 @@ def board(options: TrainOptions, runs: RunFolder) -> Summaries | None:
     return Summaries(runs.beside(".tensorboard"))
 
 
-def gradient_probe(options: TrainOptions, step: TrainingStep) -> GradientProbe | None:
+def build_gradient_probe(options: TrainOptions, step: TrainingStep) -> GradientProbe | None:
     """What looks at gradients for the log, where that is asked for."""
     if not options.log_gradients:
         return None

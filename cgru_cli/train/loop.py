@@ -17,7 +17,14 @@ from ..formats import write_model
 from ..options.train import TrainOptions
 from ..system import tensorflow_start
 from ..system.signals import StopRequest
-from .builders import board, faster_compiled, gradient_probe, sampler, training_step, validator
+from .builders import (
+    build_board,
+    build_gradient_probe,
+    build_sampler,
+    build_step,
+    build_validator,
+    faster_compiled,
+)
 from .dry_run import greeting
 from .examples import EpochExamples, Example, groups
 from .plan import TrainingPlan
@@ -61,15 +68,15 @@ class Training:
         if replicas.processes > 1:
             replicas.check_same(replicas.together(lambda: same_everywhere(options, self.identity)))
         self._restore()
-        self.sampler = sampler(self.step, begun, texts, options, self.jit)
+        self.sampler = build_sampler(self.step, begun, texts, options, self.jit)
         self.saved_updates = self.course.progress.updates
         self.validates = bool(plan.metrics)
         self.validator = self.board = self.probe = None
         log, records = Path(os.devnull), Path(os.devnull)
         if replicas.is_first:
-            self.validator = validator(plan, options, texts, begun)
-            self.board = board(options, runs)
-            self.probe = gradient_probe(options, self.step)
+            self.validator = build_validator(plan, options, texts, begun.vocabularies, self.step)
+            self.board = build_board(options, runs)
+            self.probe = build_gradient_probe(options, self.step)
             log = Path(options.log) if options.log else runs.beside(".log")
             records = runs.records
         self.log = TrainingLog(
@@ -97,7 +104,7 @@ class Training:
             try:
                 if values:
                     check_same(values["identity"], self.identity, path)
-                self.step = training_step(self.model, options, self.jit, replicas)
+                self.step = build_step(self.model, options, self.jit, replicas)
                 if arrays:
                     self.step.restore(arrays)
                 if values:
@@ -244,7 +251,7 @@ class Training:
                     rows = -(-batch.sentences // replicas.count)
                     shares.append(self.sampler(*mine, numbers, rows))
                 else:
-                    shares.append([(Examples(*mine.batch.arrays), mine.masks)])
+                    shares.append([(Examples.of(mine.batch), mine.masks)])
             batches += zip(*shares, strict=True)
             first += batch.sentences
         return batches

@@ -5,32 +5,27 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
-import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import CgruError, UsageError, warn
+from ..errors import CgruError, UsageError
 from ..options.programs import PROGRAMS
-from ..parameters.names import parameters
-from ..parameters.structure import Structure
 from ..system.atomic_files import atomic_write
-from ..system.lines import LineReader, tokens
 from ..system.windows import batches
-from ..text.source_words import pad_ids, source_ids
-from ..text.subwords import join_bpe
-from ..text.vocabulary import Vocabulary
+from ..text.source_words import pad_ids
+from .dev_set import DevSet
 from .validation_script import Check, command_of, score_of
 
 if TYPE_CHECKING:
     import tensorflow as tf
 
-    from ..network.network import Network, SearchState
-    from ..text.pipeline import Preprocessing
+    from ..network.keras_model import RecurrentModel
+    from ..search.hypotheses import SearchBatch
 
 COSTS = ("cross-entropy", "ce-mean-words", "perplexity")  # by forced decoding; others translate
 WORKSPACE = 2048  # MiB that a batch may take: as `cgru translate`
@@ -39,26 +34,19 @@ LOGITS = 1 << 26  # of a batch in forced decoding: 256 MiB, a few times over
 
 @dataclass(frozen=True)
 class ValidationSettings:
-    """What is measured, and on what.
+    """What is measured.
 
-    metrics: of `patience.LOWER_IS_BETTER`; source, target: prepared as the training data is, words
-    between spaces or raw text for `.spm`; reference: raw text for BLEU and chrF, else the target
-    without its preparation; script: a command, called with a file of translations; output: a file
-    for them, {E} and {U} in its name being epoch and update; beam_size, normalize: of the search,
-    as `cgru translate -k -n`; mini_batch: sentences; max_length: words, more are cut.
+    metrics: of `patience.LOWER_IS_BETTER`; script: a command, called with a file of translations;
+    output: a file for them, {E} and {U} in its name being epoch and update; beam_size, normalize:
+    of the search, as `cgru translate -k -n`; mini_batch: sentences.
     """
 
     metrics: tuple[str, ...]
-    source: Path | None  # None of a language model
-    target: Path
-    reference: Path | None = None
     script: str | None = None
     output: str | None = None
     beam_size: int = 5
     normalize: float = 1.0
     mini_batch: int = 64
-    max_length: int = 1000
-    right_left: bool = False  # whether the model writes from the end
 
     @property
     def translates(self) -> bool:
@@ -66,90 +54,26 @@ class ValidationSettings:
         return any(metric not in COSTS for metric in self.metrics)
 
 
-class _Network:
-    """A `Network` for the `Ensemble` whose arrays may change while what is traced stays.
-
-    It is made ready anew inside each function: joining the matrices costs little beside
-    multiplying by them, tracing anew every time costs seconds and memory that is never freed.
-    """
-
-    def __init__(self, structure: Structure, precision: str):
-        import tensorflow as tf
-
-        self.structure, self.precision = structure, precision
-        self.variables = {
-            row.name: tf.Variable(tf.zeros(row.size(structure)), trainable=False)
-            for row in parameters(structure)
-        }
-
-    def assign(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Take on other arrays, by their DL4MT/Nematus names."""
-        for name, variable in self.variables.items():
-            variable.assign(arrays[name])
-
-    def ready(self) -> Network:
-        from ..network.network import Network
-
-        return Network(self.structure, self.variables, self.precision, packed=True)
-
-    def encode(self, source: tf.Tensor, mask: tf.Tensor, *, search: bool) -> Any:
-        return self.ready().encode(source, mask, search=search)
-
-    def start(self, memory: Any) -> SearchState:
-        return self.ready().start(memory)
-
-    def step(
-        self, state: SearchState, previous: tf.Tensor, memory: Any
-    ) -> tuple[tf.Tensor, SearchState, tf.Tensor]:
-        return self.ready().step(state, previous, memory)
-
-
 class Validator:
-    """A dev set, read once, that any weights of one structure are measured on.
+    """A dev set, and a model that takes on the weights of the training to be measured on it.
 
-    Raises CgruError where the files cannot be read, are empty, or differ in their number of lines,
-    and where the script cannot be run; UsageError for settings that exclude each other.
+    Raises CgruError where the script cannot be run, UsageError for settings that exclude each
+    other.
     """
 
-    def __init__(
-        self,
-        settings: ValidationSettings,
-        structure: Structure,
-        sources: Sequence[Vocabulary],
-        target: Vocabulary,
-        preprocessing: Preprocessing | None,
-        precision: str,
-    ):
+    def __init__(self, settings: ValidationSettings, dev_set: DevSet, model: RecurrentModel):
+        """model: packed, and of no other use."""
         import tensorflow as tf
 
         from ..search.ensemble import Ensemble
 
-        self.settings, self.structure = settings, structure
-        self.target, self.preprocessing = target, preprocessing
-        self.script = command_of(settings.script) if "translation" in settings.metrics else []
+        self.settings, self.dev_set, self.model = settings, dev_set, model
+        self._script = command_of(settings.script) if "translation" in settings.metrics else []
         if settings.output and not settings.translates:
             raise UsageError("--valid-translation-output needs a metric that translates, as bleu")
-        source_lines, target_lines = _parallel(settings.source, settings.target)
-        self._sources: list[list] = [[]] * len(target_lines)
-        if settings.source:
-            self._sources = self._encoded(
-                settings.source,
-                source_lines,
-                lambda line: source_ids(sources[0].tokenize(line), sources),
-            )
-        self._targets = self._encoded(
-            settings.target,
-            target_lines,
-            lambda line: self._turned(target.encode(target.tokenize(line))),
-        )
-        if settings.reference:
-            _, self._references = _parallel(settings.source, settings.reference)
-        else:
-            self._references = [self._plain(" ".join(tokens(line))) for line in target_lines]
-        self._network = _Network(structure, precision)
-        self._decoder = Ensemble([self._network], [1.0])
+        self._ensemble = Ensemble([model], [1.0])
         words, mask = tf.TensorSpec([None, None], tf.int32), tf.TensorSpec([None, None])
-        source = tf.TensorSpec([None, None, len(structure.source_embeddings)], tf.int32)
+        source = tf.TensorSpec([None, None, len(model.structure.source_embeddings)], tf.int32)
         self._costs = tf.function(
             self._costs_of, input_signature=(source, mask, words, mask), autograph=False
         )
@@ -163,7 +87,7 @@ class Validator:
         is called between batches. Raises CgruError where the script fails or gives no number, or a
         file cannot be written.
         """
-        self._network.assign(arrays)
+        self.model.assign(arrays)
         metrics = self.settings.metrics
         values: dict[str, float] = {}
         if any(metric in COSTS for metric in metrics):
@@ -174,60 +98,35 @@ class Validator:
 
     def _translations(self, check: Check) -> list[str]:
         """The best translation of each line, as plain text; "" for an empty line."""
-        from ..search.beam import shrinking_beam
+        from ..search.beam import max_tokens_of, shrinking_beam
         from ..search.hypotheses import SearchBatch, SearchSettings
 
-        beam, limit = self.settings.beam_size, PROGRAMS["nematus"].limit
-        how = SearchSettings(beam, self.settings.normalize, best_only=True)
-        texts = [""] * len(self._sources)
-        filled = [i for i, words in enumerate(self._sources) if words]
-        from ..search.beam import max_tokens_of
+        sources, limit = self.dev_set.sources, PROGRAMS["nematus"].limit
+        beam_size, normalize = self.settings.beam_size, self.settings.normalize
+        texts = [""] * len(sources)
+        filled = [line for line, words in enumerate(sources) if words]
+        max_tokens = max_tokens_of(WORKSPACE, beam_size, [self.model.structure])
+        sizes = [len(sources[line]) + 1 for line in filled]
+        started: list[int] = []  # lines, in the order in which the search numbers them
 
-        max_tokens = max_tokens_of(WORKSPACE, beam, [self.structure])
-        sizes = [len(self._sources[i]) + 1 for i in filled]
-        begun: list[int] = []
-
-        def beginning() -> Iterator[SearchBatch]:
+        def search_batches() -> Iterator[SearchBatch]:
             for batch in batches(sizes, self.settings.mini_batch, max_tokens):
                 check()
-                rows = [filled[i] for i in batch]
-                begun.extend(rows)
+                lines = [filled[i] for i in batch]
+                started.extend(lines)
                 lengths = [sizes[i] for i in batch]
-                lattice = self._decoder.begin([self._padded_sources(rows)])
+                lattice = self._ensemble.begin([self._padded_sources(lines)])
                 yield SearchBatch(lattice, lengths, [limit(length) for length in lengths])
 
-        for place, hypotheses in shrinking_beam(beginning(), how):
+        settings = SearchSettings(beam_size, normalize, best_only=True)
+        for place, hypotheses in shrinking_beam(search_batches(), settings):
             if hypotheses:  # none where no number is finite
-                words = self._turned(self.target.decode(hypotheses[0].words))
-                texts[begun[place]] = self._plain(self.target.detokenize(words))
+                texts[started[place]] = self.dev_set.target_text.text(hypotheses[0].words)
         return texts
 
-    def _turned(self, words: list) -> list:
-        """From the order of reading to that of writing, and back."""
-        return words[::-1] if self.settings.right_left else words
-
-    def _encoded(self, path: Path, lines: list[str], encode: Callable[[str], list]) -> list[list]:
-        """Ids of each line, those of long ones cut."""
-        longest, cut = self.settings.max_length, 0
-        ids = []
-        for number, line in enumerate(lines, 1):
-            try:
-                words = encode(line)
-            except CgruError as error:
-                raise CgruError(f"{path}: line {number}: {error}") from error
-            cut += len(words) > longest
-            ids.append(words[:longest])
-        if cut:
-            warn(f"{path}: {cut} lines were cut to {longest} words")
-        return ids
-
-    def _plain(self, text: str) -> str:
-        """Text as people write it, out of text that a model wrote."""
-        return self.preprocessing.undo(text, "target") if self.preprocessing else join_bpe(text)
-
     def _padded_sources(self, rows: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        factors = len(self.structure.source_embeddings)
-        return pad_ids([self._sources[row] for row in rows], factors)
+        factors = len(self.model.structure.source_embeddings)
+        return pad_ids([self.dev_set.sources[row] for row in rows], factors)
 
     def _costs_of(
         self, source: tf.Tensor, source_mask: tf.Tensor, target: tf.Tensor, mask: tf.Tensor
@@ -237,23 +136,22 @@ class Validator:
 
         from ..network.scorer import score
 
-        log_probs, _ = score(self._network.ready(), source, source_mask, target, mask)
+        log_probs, _ = score(self.model.network(), source, source_mask, target, mask)
         return -tf.reduce_sum(log_probs, axis=1)
 
     def _all_costs(self, check: Check) -> dict[str, float]:
-        lengths = [
-            max(map(len, pair)) + 1 for pair in zip(self._sources, self._targets, strict=True)
-        ]
-        max_tokens = max(1, LOGITS // self.structure.target_vocabulary)
+        sources, all_targets = self.dev_set.sources, self.dev_set.targets
+        lengths = [max(map(len, pair)) + 1 for pair in zip(sources, all_targets, strict=True)]
+        max_tokens = max(1, LOGITS // self.model.structure.target_vocabulary)
         total = 0.0
         for rows in batches(lengths, self.settings.mini_batch, max_tokens):
             check()
-            targets, mask = pad_ids([[(i,) for i in self._targets[row]] for row in rows])
+            targets, mask = pad_ids([[(i,) for i in all_targets[row]] for row in rows])
             costs = self._costs(*self._padded_sources(rows), targets[..., 0], mask)
             total += float(np.sum(costs.numpy(), dtype=np.float64))
-        mean = total / sum(len(words) + 1 for words in self._targets)
+        mean = total / sum(len(words) + 1 for words in all_targets)
         return {
-            "cross-entropy": total / len(self._targets),
+            "cross-entropy": total / len(all_targets),
             "ce-mean-words": mean,
             "perplexity": math.exp(mean) if mean < 700 else mean * math.inf,
         }
@@ -270,46 +168,24 @@ class Validator:
             for name, make in (("bleu", functools.partial(BLEU, force=True)), ("chrf", CHRF)):
                 if name in metrics:
                     check()
-                    scores[name] = make().corpus_score(texts, [self._references]).score
+                    scores[name] = make().corpus_score(texts, [self.dev_set.references]).score
         with contextlib.ExitStack() as stack:
             output = self.settings.output
             if output:
-                path = output.replace("{E}", str(epoch)).replace("{U}", str(update))
+                path = Path(output.replace("{E}", str(epoch)).replace("{U}", str(update)))
                 _write(path, texts)
             if "translation" in metrics:
                 if not output:
                     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="cgru-"))
-                    path = os.path.join(folder, "translations.txt")
+                    path = Path(folder, "translations.txt")
                     _write(path, texts)
-                scores["translation"] = score_of(self.script, path, check)
+                scores["translation"] = score_of(self._script, str(path), check)
         return scores
 
 
-def _parallel(source: Path | None, other: Path) -> tuple[list[str], list[str]]:
-    """The lines of two files. Raises CgruError where they are not as many, or none."""
-    theirs = _lines(other)
-    if source is None:
-        source, ours = other, theirs
-    else:
-        ours = _lines(source)
-    if len(ours) != len(theirs):
-        raise CgruError(
-            f"{source} has {len(ours):,} lines and {other} {len(theirs):,}; line i of one must be "
-            "the translation of line i of the other"
-        )
-    if not ours:
-        raise CgruError(f"{source}: is empty; validation needs sentences")
-    return ours, theirs
-
-
-def _lines(path: Path) -> list[str]:
-    with LineReader(path) as reader:
-        return reader.rest()
-
-
-def _write(path: str, texts: Sequence[str]) -> None:
+def _write(path: Path, texts: Sequence[str]) -> None:
     try:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CgruError(f"{path}: cannot be written: {error.strerror or error}") from error
     with atomic_write(path) as file:

@@ -178,8 +178,6 @@ def test_weights_and_alignments_by_hand():
     expected[0, 0, :2], expected[0, 1, 3] = 0.5, 1
     np.testing.assert_array_equal(batch.shares, expected)
     assert batch.weights.dtype == batch.shares.dtype == np.float32
-    for ours, array in zip(batch.arrays, (*batch[:4], batch.weights, batch.shares), strict=True):
-        assert ours is array
     data.weights = DataWeights("", False, np.array([3, 1], np.float32), np.arange(2))
     assert make_batch(data, [1, 0], grid=False).weights.tolist() == [[1, 1, 1], [3, 3, 3]]
     assert make_batch(data, [0]).shares.shape == (1, 8, 8)

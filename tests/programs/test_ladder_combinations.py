@@ -19,7 +19,7 @@ from cgru_cli.network.forced_decoding import force_decode
 from cgru_cli.network.network import Network
 from cgru_cli.optimization.objective import Examples
 from cgru_cli.options.train import TrainOptions
-from cgru_cli.train.builders import training_step
+from cgru_cli.train.builders import build_step
 from cgru_cli.train.starting_model import begin
 from cgru_cli.train.texts import Texts
 
@@ -60,7 +60,7 @@ def batch(reads_source):
 
 
 def step_of(begun, chosen):
-    step = training_step(begun.model, chosen, jit=False)
+    step = build_step(begun.model, chosen, jit=False)
     step._traced = step._gradients  # there are no concrete functions where nothing is traced
     return step
 

@@ -12,7 +12,13 @@ from cgru_cli.errors import CgruError
 from cgru_cli.optimization.objective import CrossEntropy, ExpectedRisk
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.train import builders
-from cgru_cli.train.builders import board, check_extras, faster_compiled, training_step, validator
+from cgru_cli.train.builders import (
+    build_board,
+    build_step,
+    build_validator,
+    check_extras,
+    faster_compiled,
+)
 from cgru_cli.train.dry_run import describe, greeting
 from cgru_cli.train.examples import encode
 from cgru_cli.train.plan import TrainingPlan
@@ -41,7 +47,7 @@ def given(tmp_path_factory):
     ],
 )  # fmt: skip
 def test_what_is_done_to_the_gradient(given, options, expected):
-    step = training_step(given[2].model, TrainOptions(**options), jit=False)
+    step = build_step(given[2].model, TrainOptions(**options), jit=False)
     assert vars(step.regularization) == expected
     assert bool(step.smoothed) == bool(expected["smoothing"])
 
@@ -55,7 +61,7 @@ def test_what_is_done_to_the_gradient(given, options, expected):
     ],
 )
 def test_what_is_minimised(given, options, expected):
-    assert training_step(given[2].model, TrainOptions(**options), jit=False).objective == expected
+    assert build_step(given[2].model, TrainOptions(**options), jit=False).objective == expected
 
 
 @pytest.mark.parametrize(
@@ -71,7 +77,7 @@ def test_what_is_minimised(given, options, expected):
     ],
 )
 def test_optimizers(given, options, name, attributes):
-    step = training_step(given[2].model, TrainOptions(learn_rate=0.25, **options), jit=False)
+    step = build_step(given[2].model, TrainOptions(learn_rate=0.25, **options), jit=False)
     assert type(step.optimizer).__name__.lower() == name
     assert float(step.optimizer.learning_rate) == 0.25
     for attribute, value in attributes.items():
@@ -80,7 +86,7 @@ def test_optimizers(given, options, name, attributes):
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16", "float16"])
 def test_precision(given, precision):
-    step = training_step(given[2].model, TrainOptions(precision=precision), jit=False)
+    step = build_step(given[2].model, TrainOptions(precision=precision), jit=False)
     assert step.model.compute_dtype == precision
     assert step.loss_scale.dynamic == (precision == "float16")
     assert all(array.dtype == np.float32 for array in step.weights().values())
@@ -88,7 +94,7 @@ def test_precision(given, precision):
 
 def test_the_step_begins_with_the_given_weights(given):
     model = given[2].model
-    step = training_step(model, TrainOptions(exponential_smoothing=0.1), jit=True)
+    step = build_step(model, TrainOptions(exponential_smoothing=0.1), jit=True)
     assert step.jit
     for name, array in step.weights().items():
         np.testing.assert_array_equal(array, model.arrays[name])
@@ -107,13 +113,22 @@ def test_validation_as_the_options_say(given):
         valid_metrics=("chrf", "perplexity"), beam_size=3, normalize=0.5, valid_mini_batch=7,
         valid_translation_output="out", precision="bfloat16",
     )  # fmt: skip
-    made = validator(TrainingPlan.of(options, can_validate=True), options, texts, begun)
-    how = made.settings
-    assert how.metrics == ("chrf", "perplexity")
-    assert (how.source, how.target) == texts.dev
-    assert (how.beam_size, how.normalize, how.mini_batch, how.output) == (3, 0.5, 7, "out")
+    plan = TrainingPlan.of(options, can_validate=True)
+    step = build_step(begun.model, options, jit=False)
+    made = build_validator(plan, options, texts, begun.vocabularies, step)
+    settings = made.settings
+    assert settings.metrics == ("chrf", "perplexity")
+    assert (settings.beam_size, settings.normalize) == (3, 0.5)
+    assert (settings.mini_batch, settings.output) == (7, "out")
+    assert (made.model.compute_dtype, made.model.packed) == ("bfloat16", True)
+    for sentences, path in zip(
+        (made.dev_set.sources, made.dev_set.targets), texts.dev, strict=True
+    ):
+        words = [len(line.split()) for line in path.read_text().splitlines()]
+        assert list(map(len, sentences)) == words
     without = TrainOptions(valid_freq="0", after="1e")
-    assert validator(TrainingPlan.of(without, can_validate=True), without, texts, begun) is None
+    plan = TrainingPlan.of(without, can_validate=True)
+    assert build_validator(plan, without, texts, begun.vocabularies, step) is None
 
 
 def test_extras_that_are_missing(monkeypatch):
@@ -124,7 +139,7 @@ def test_extras_that_are_missing(monkeypatch):
         check_extras(TrainOptions(plot=True))
     with pytest.raises(CgruError, match=r"--tensorboard needs tensorboard: pip install"):
         check_extras(TrainOptions(tensorboard=True))
-    assert board(TrainOptions(), None) is None
+    assert build_board(TrainOptions(), None) is None
 
 
 def test_the_first_line(given):

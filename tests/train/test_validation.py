@@ -16,10 +16,12 @@ from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.formats.loaded_model import LoadedModel
 from cgru_cli.formats.model import Model
 from cgru_cli.formats.model import ModelSettings as Configuration
+from cgru_cli.network.keras_model import RecurrentModel
 from cgru_cli.options.translate import TranslateOptions
 from cgru_cli.text.pipeline import PipelineSettings, Preprocessing
 from cgru_cli.text.subwords import join_bpe
 from cgru_cli.text.vocabulary import Vocabulary
+from cgru_cli.train.dev_set import DevSet, TargetText
 from cgru_cli.train.validation import ValidationSettings, Validator
 from cgru_cli.translate.plan import SearchPlan
 from cgru_cli.translate.translator import Request, Translator
@@ -33,18 +35,21 @@ def going_on():
     """What a training says that was not interrupted."""
 
 
-def files(
-    folder, source="a b c@@ d\n\nzzz e\na a a a a\n", target="A B\nC@@ D\n\nA D zzz\n", **more
-):
-    """Settings of a small dev set."""
+def files(folder, source="a b c@@ d\n\nzzz e\na a a a a\n", target="A B\nC@@ D\n\nA D zzz\n"):
+    """A small dev set."""
     (folder / "dev.src").write_text(source)
     (folder / "dev.trg").write_text(target)
-    given = {"metrics": ("cross-entropy",), "source": folder / "dev.src"}
-    return ValidationSettings(**(given | {"target": folder / "dev.trg"} | more))
+    return folder / "dev.src", folder / "dev.trg"
 
 
-def validator(settings, preprocessing=None, structure=STRUCTURE, sources=(SOURCE,)):
-    return Validator(settings, structure, sources, TARGET, preprocessing, "float32")
+def validator(
+    paths, preprocessing=None, structure=STRUCTURE, sources=(SOURCE,), reference=None, **settings
+):
+    target_text = TargetText(TARGET, preprocessing)
+    dev_set = DevSet.read(*paths, sources, target_text, reference=reference)
+    settings = {"metrics": ("cross-entropy",)} | settings
+    model = RecurrentModel(structure, packed=True)
+    return Validator(ValidationSettings(**settings), dev_set, model)
 
 
 def arrays_of(seed=5):
@@ -88,12 +93,12 @@ def test_costs_and_scores_of_a_reference_case(shared):
     folder = shared("fixtures/a-shallow")
     of = case(folder / "model.npz")
     settings = ValidationSettings(
-        ("perplexity", "bleu", "cross-entropy", "chrf", "ce-mean-words"),
-        folder / "src.txt", folder / "trg.txt", mini_batch=7,
-    )  # fmt: skip
+        ("perplexity", "bleu", "cross-entropy", "chrf", "ce-mean-words"), mini_batch=7
+    )
     checks = []
-    run = Validator(settings, of.model.structure, of.sources, of.target, None, "float32").run
-    values = run(of.model.arrays, 1, 2, lambda: checks.append(1))
+    dev_set = DevSet.read(folder / "src.txt", folder / "trg.txt", of.sources, TargetText(of.target))
+    made = Validator(settings, dev_set, RecurrentModel(of.model.structure, packed=True))
+    values = made.run(of.model.arrays, 1, 2, lambda: checks.append(1))
     assert tuple(values) == settings.metrics
     costs = np.loadtxt(folder / "scores.txt")
     words = sum(len(line.split(" ")) + 1 for line in text_lines(folder / "trg.txt"))
@@ -114,10 +119,10 @@ def test_costs_and_scores_of_a_reference_case(shared):
 
 
 def test_costs_do_not_depend_on_batches_and_are_traced_once(tmp_path):
-    settings = files(tmp_path, metrics=("cross-entropy", "ce-mean-words"))
+    settings = {"metrics": ("cross-entropy", "ce-mean-words")}
     arrays = arrays_of()
-    together = validator(settings)
-    one_by_one = validator(dataclasses.replace(settings, mini_batch=1))
+    together = validator(files(tmp_path), **settings)
+    one_by_one = validator(files(tmp_path), **settings, mini_batch=1)
     values = together.run(arrays, 1, 1, going_on)
     assert values == pytest.approx(one_by_one.run(arrays, 1, 1, going_on), rel=1e-5)
     assert values["cross-entropy"] == pytest.approx(values["ce-mean-words"] * (3 + 3 + 1 + 4) / 4)
@@ -127,13 +132,9 @@ def test_costs_do_not_depend_on_batches_and_are_traced_once(tmp_path):
     assert together._costs.experimental_get_tracing_count() == 1
 
 
-def test_long_lines_are_cut_and_weights_that_are_no_numbers_do_no_harm(tmp_path, capsys):
+def test_weights_that_are_no_numbers_do_no_harm(tmp_path):
     metrics = ("cross-entropy", "perplexity", "bleu")
-    made = validator(files(tmp_path, "a b d e\n", "A B D\n", metrics=metrics, max_length=2))
-    assert capsys.readouterr().err.count("1 lines were cut to 2 words") == 2
-    cut = made.run(arrays_of(6), 1, 1, going_on)
-    short = validator(files(tmp_path, "a b\n", "A B\n")).run(arrays_of(6), 1, 1, going_on)
-    assert cut["cross-entropy"] == short["cross-entropy"]
+    made = validator(files(tmp_path, "a b\n", "A B\n"), metrics=metrics)
     far = arrays_of(6)
     far["ff_logit_b"][2] = -5000.0
     assert made.run(far, 1, 1, going_on)["perplexity"] == math.inf
@@ -148,13 +149,10 @@ def test_factors_are_read(tmp_path):
     arrays = random_arrays(structure)
     values = []
     for text in ("a|N b|V\n\n", "a|N b|N\n\n"):
-        settings = files(tmp_path, text, "A\nB\n")
-        made = validator(settings, structure=structure, sources=(SOURCE, factor))
+        paths = files(tmp_path, text, "A\nB\n")
+        made = validator(paths, structure=structure, sources=(SOURCE, factor))
         values.append(made.run(arrays, 1, 1, going_on)["cross-entropy"])
     assert values[0] != values[1]
-    with pytest.raises(CgruError, match=r"dev.src: line 2: 'b' has 1 factors, expected 2"):
-        settings = files(tmp_path, "a|N\nb\n", "A\nB\n")
-        validator(settings, structure=structure, sources=(SOURCE, factor))
 
 
 # -- translations ----------------------------------------------------------------------------------
@@ -162,11 +160,10 @@ def test_factors_are_read(tmp_path):
 
 @pytest.mark.parametrize(("beam", "normalize"), [(1, 0.0), (4, 0.6)])
 def test_translations_are_those_of_translate(tmp_path, beam, normalize):
-    settings = files(
-        tmp_path, metrics=("bleu",), output=str(tmp_path / "out/{E}.{U}.{U}.txt"),
+    made = validator(
+        files(tmp_path), metrics=("bleu",), output=str(tmp_path / "out/{E}.{U}.{U}.txt"),
         beam_size=beam, normalize=normalize,
     )  # fmt: skip
-    made = validator(settings)
     for update, seed in ((10, 4), (20, 8)):
         arrays = arrays_of(seed)
         made.run(arrays, 2, update, going_on)
@@ -184,9 +181,9 @@ def test_preprocessing_is_undone(tmp_path):
     )
     codes = dataclasses.replace(codes, tokenize=True)
     preprocessing = Preprocessing(codes, subword_models=("#version: 0.2\nC D</w>\n",))
-    settings = files(tmp_path, metrics=("bleu",), output=str(tmp_path / "out"))
-    arrays = arrays_of()
-    value = validator(settings, preprocessing).run(arrays, 1, 1, going_on)
+    arrays, paths, output = arrays_of(), files(tmp_path), str(tmp_path / "out")
+    made = validator(paths, preprocessing, metrics=("bleu",), output=output)
+    value = made.run(arrays, 1, 1, going_on)
     plain = translated(arrays, text_lines(tmp_path / "dev.src"), join=False, beam_size=5,
                        normalize=1.0)  # fmt: skip
     undone = [preprocessing.undo(text) for text in plain]
@@ -195,14 +192,13 @@ def test_preprocessing_is_undone(tmp_path):
     assert value["bleu"] == sacrebleu.corpus_bleu(undone, [references]).score
     raw = tmp_path / "raw"
     raw.write_text("\n".join(undone) + "\n")
-    given = dataclasses.replace(settings, metrics=("chrf",), reference=raw)
-    assert validator(given, preprocessing).run(arrays, 1, 1, going_on)["chrf"] == pytest.approx(100)
+    made = validator(paths, preprocessing, metrics=("chrf",), reference=raw)
+    assert made.run(arrays, 1, 1, going_on)["chrf"] == pytest.approx(100)
 
 
 def test_nothing_is_left_to_chance(tmp_path):
     metrics = ("cross-entropy", "bleu", "chrf", "translation")
-    settings = files(tmp_path, metrics=metrics, script=script(tmp_path, "print(1)"))
-    made = validator(settings)
+    made = validator(files(tmp_path), metrics=metrics, script=script(tmp_path, "print(1)"))
     python, numpy = random.getstate(), np.random.get_state()
     first = made.run(arrays_of(), 1, 1, going_on)
     assert made.run(arrays_of(), 9, 9, going_on) == first
@@ -225,7 +221,8 @@ def test_a_validation_may_be_interrupted(tmp_path, metric):
             raise Interrupted
 
     with pytest.raises(Interrupted):
-        validator(files(tmp_path, metrics=(metric,), mini_batch=1)).run(arrays_of(), 1, 1, check)
+        made = validator(files(tmp_path), metrics=(metric,), mini_batch=1)
+        made.run(arrays_of(), 1, 1, check)
 
 
 # -- the script ------------------------------------------------------------------------------------
@@ -234,35 +231,25 @@ def test_a_validation_may_be_interrupted(tmp_path, metric):
 def test_a_script_scores_translations(tmp_path):
     body = "print('lines', 'x' * 5); print(f'BLEU = {len(list(open(sys.argv[-1])))}.5e1 (good)')"
     path = script(tmp_path, f"assert sys.argv[1:-1] == ['a b', '--x'], sys.argv\n{body}")
-    settings = files(tmp_path, metrics=("translation",), script=f"{path} 'a b' --x")
-    assert validator(settings).run(arrays_of(), 1, 1, going_on) == {"translation": 45.0}
-    kept = dataclasses.replace(settings, output=str(tmp_path / "kept"))
-    assert validator(kept).run(arrays_of(), 1, 1, going_on) == {"translation": 45.0}
+    settings = {"metrics": ("translation",), "script": f"{path} 'a b' --x"}
+    for more in ({}, {"output": str(tmp_path / "kept")}):
+        made = validator(files(tmp_path), **settings, **more)
+        assert made.run(arrays_of(), 1, 1, going_on) == {"translation": 45.0}
     assert len(text_lines(tmp_path / "kept")) == 4
 
 
 # -- files -----------------------------------------------------------------------------------------
 
 
-def test_dev_sets_that_do_not_fit_are_told(tmp_path):
-    with pytest.raises(CgruError, match=r"dev.src has 2 lines and .*dev.trg 1"):
-        validator(files(tmp_path, "a\nb\n", "A\n"))
-    with pytest.raises(CgruError, match=r"dev.src: is empty"):
-        validator(files(tmp_path, "", ""))
-    gone = dataclasses.replace(files(tmp_path), target=tmp_path / "none")
-    with pytest.raises(CgruError, match="none: No such file"):
-        validator(gone)
-    (tmp_path / "ref").write_text("one\n")
-    with pytest.raises(CgruError, match=r"dev.src has 2 lines and .*ref 1"):
-        validator(files(tmp_path, "a\nb\n", "A\nB\n", reference=tmp_path / "ref"))
+def test_settings_that_exclude_each_other(tmp_path):
     with pytest.raises(UsageError, match="needs --valid-script-path"):
-        validator(files(tmp_path, metrics=("translation",)))
+        validator(files(tmp_path), metrics=("translation",))
     with pytest.raises(UsageError, match="--valid-translation-output needs"):
-        validator(files(tmp_path, output="x"))
+        validator(files(tmp_path), output="x")
 
 
 def test_a_folder_that_cannot_be_written_is_told(tmp_path):
     (tmp_path / "file").write_text("")
-    settings = files(tmp_path, metrics=("bleu",), output=str(tmp_path / "file/out"))
+    made = validator(files(tmp_path), metrics=("bleu",), output=str(tmp_path / "file/out"))
     with pytest.raises(CgruError, match=r"file/out: cannot be written"):
-        validator(settings).run(arrays_of(), 1, 1, going_on)
+        made.run(arrays_of(), 1, 1, going_on)

@@ -1,0 +1,132 @@
+"""The text that a training is validated on: read and encoded once, before the first update."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from ..errors import CgruError, warn
+from ..system.lines import LineReader, tokens
+from ..text.pipeline import Preprocessing
+from ..text.source_words import source_ids
+from ..text.subwords import join_bpe
+from ..text.vocabulary import Vocabulary
+
+MAX_LENGTH = 1000  # words of a line; more are cut
+
+Word = TypeVar("Word")
+
+
+@dataclass(frozen=True)
+class TargetText:
+    """Target text in the three forms of it: a prepared line, a model's ids, and plain text.
+
+    preprocessing: how the lines were prepared, None for sub-words with `@@` or none at all;
+    right_left: whether the model writes from the end of a sentence.
+    """
+
+    vocabulary: Vocabulary
+    preprocessing: Preprocessing | None = None
+    right_left: bool = False
+
+    def ids(self, line: str) -> list[int]:
+        """A line as the model writes it, without EOS."""
+        return self.vocabulary.encode(self._turned(self.vocabulary.tokenize(line)))
+
+    def text(self, ids: Sequence[int]) -> str:
+        """What the model wrote, as people write it."""
+        return self.plain(self.vocabulary.detokenize(self._turned(self.vocabulary.decode(ids))))
+
+    def plain(self, line: str) -> str:
+        """A prepared line as people write it."""
+        return self.preprocessing.undo(line, "target") if self.preprocessing else join_bpe(line)
+
+    def _turned(self, words: list[Word]) -> list[Word]:
+        """From the order of reading to that of writing, and back."""
+        return words[::-1] if self.right_left else words
+
+
+@dataclass(frozen=True)
+class DevSet:
+    """Sentence pairs to validate on, and the form in which their target is written."""
+
+    sources: list[list[tuple[int, ...]]]  # of each line the words, of a word the factors' ids
+    targets: list[list[int]]
+    references: list[str]  # plain text, which BLEU and chrF compare with
+    target_text: TargetText
+
+    @classmethod
+    def read(
+        cls,
+        source: Path | None,
+        target: Path,
+        sources: Sequence[Vocabulary],
+        target_text: TargetText,
+        *,
+        reference: Path | None = None,
+        max_length: int = MAX_LENGTH,
+    ) -> DevSet:
+        """Read the files, of a language model the target alone.
+
+        source, target: prepared as the training text is, words between spaces or raw text for
+        `.spm`; sources: vocabularies, one a factor; reference: plain text, the target without its
+        preparation if not given; max_length: words, more are cut with a warning. Raises CgruError
+        where files cannot be read, are empty, or differ in their number of lines.
+        """
+        source_lines, target_lines = _parallel(source, target)
+        source_sentences: list[list[tuple[int, ...]]] = [[] for _ in target_lines]
+        if source is not None:
+            source_sentences = _encoded(
+                source,
+                source_lines,
+                lambda line: source_ids(sources[0].tokenize(line), sources),
+                max_length,
+            )
+        targets = _encoded(target, target_lines, target_text.ids, max_length)
+        if reference is not None:
+            _, references = _parallel(source, reference)
+        else:
+            references = [target_text.plain(" ".join(tokens(line))) for line in target_lines]
+        return cls(source_sentences, targets, references, target_text)
+
+
+def _encoded(
+    path: Path, lines: list[str], encode: Callable[[str], list[Word]], max_length: int
+) -> list[list[Word]]:
+    """The ids of each line, long ones cut."""
+    cut = 0
+    sentences = []
+    for number, line in enumerate(lines, 1):
+        try:
+            words = encode(line)
+        except CgruError as error:
+            raise CgruError(f"{path}: line {number}: {error}") from error
+        cut += len(words) > max_length
+        sentences.append(words[:max_length])
+    if cut:
+        warn(f"{path}: {cut} lines were cut to {max_length} words")
+    return sentences
+
+
+def _parallel(source: Path | None, other: Path) -> tuple[list[str], list[str]]:
+    """The lines of two files. Raises CgruError where they are not as many, or none."""
+    theirs = _lines(other)
+    if source is None:
+        source, ours = other, theirs
+    else:
+        ours = _lines(source)
+    if len(ours) != len(theirs):
+        raise CgruError(
+            f"{source} has {len(ours):,} lines and {other} {len(theirs):,}; line i of one must be "
+            "the translation of line i of the other"
+        )
+    if not ours:
+        raise CgruError(f"{source}: is empty; validation needs sentences")
+    return ours, theirs
+
+
+def _lines(path: Path) -> list[str]:
+    with LineReader(path) as reader:
+        return reader.rest()

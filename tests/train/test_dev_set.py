@@ -1,0 +1,95 @@
+"""The text to validate on: ids, cut lines, references, and files that do not fit."""
+
+import pytest
+
+from cgru_cli.errors import CgruError
+from cgru_cli.text.pipeline import PipelineSettings, Preprocessing
+from cgru_cli.text.vocabulary import Vocabulary
+from cgru_cli.train.dev_set import DevSet, TargetText
+
+SOURCE = Vocabulary({w: i for i, w in enumerate(["eos", "UNK", "a", "b", "c"])})
+TARGET = Vocabulary({w: i for i, w in enumerate(["eos", "UNK", "A", "B", "C@@", "D"])})
+FACTOR = Vocabulary({w: i for i, w in enumerate(["eos", "UNK", "N", "V"])})
+TEXT = TargetText(TARGET)
+
+
+@pytest.fixture
+def write(tmp_path):
+    """A function that writes a source and a target file."""
+
+    def files(source, target):
+        (tmp_path / "dev.src").write_text(source)
+        (tmp_path / "dev.trg").write_text(target)
+        return tmp_path / "dev.src", tmp_path / "dev.trg"
+
+    return files
+
+
+def read(paths, sources=(SOURCE,), text=TEXT, **more):
+    return DevSet.read(*paths, sources, text, **more)
+
+
+def test_by_hand(write):
+    made = read(write("a zzz\n\nb  c\n", "A C@@ D\nB\nzzz\n"))
+    assert made.sources == [[(2,), (1,)], [], [(3,), (4,)]]
+    assert made.targets == [[2, 4, 5], [3], [1]]
+    assert made.references == ["A CD", "B", "zzz"]
+
+
+def test_factors(write):
+    made = read(write("a|N b|V\n", "A\n"), (SOURCE, FACTOR))
+    assert made.sources == [[(2, 2), (3, 3)]]
+    with pytest.raises(CgruError, match=r"dev.src: line 2: 'b' has 1 factors, expected 2"):
+        read(write("a|N\nb\n", "A\nB\n"), (SOURCE, FACTOR))
+
+
+def test_a_language_model_reads_the_target_alone(write):
+    _, target = write("", "A B\nB\n")
+    made = read((None, target), ())
+    assert (made.sources, made.targets) == ([[], []], [[2, 3], [3]])
+
+
+def test_from_the_end(write):
+    """Ids in the order in which the model writes them; what is compared, as people read it."""
+    text = TargetText(TARGET, right_left=True)
+    made = read(write("a\n", "A B C@@ D\n"), text=text)
+    assert made.targets == [[5, 4, 3, 2]]
+    assert made.references == ["A B CD"]
+    assert text.text([5, 4, 3, 2, 0, 3]) == "A B CD"
+    assert TEXT.text([2, 4, 5, 0, 3]) == "A CD"
+
+
+def test_preprocessing_is_undone(write):
+    pipeline = PipelineSettings(languages=("en", "de"), subwords="subword-nmt", pieces=True,
+                                tokenize=True)  # fmt: skip
+    preprocessing = Preprocessing(pipeline, subword_models=("#version: 0.2\nC D</w>\n",))
+    text = TargetText(TARGET, preprocessing)
+    made = read(write("a\n", "A C@@ D .\n"), text=text)
+    assert made.references == [preprocessing.undo("A C@@ D .")] == ["A CD."]
+    assert text.text([2, 4, 5]) == "A CD"
+
+
+def test_references_of_their_own(write, tmp_path):
+    (tmp_path / "ref").write_text("It is one.\nAnd two.\n")
+    made = read(write("a\nb\n", "A\nB\n"), reference=tmp_path / "ref")
+    assert made.references == ["It is one.", "And two."]
+
+
+def test_long_lines_are_cut(write, capsys):
+    made = read(write("a b c a\na\n", "A B D\nA\n"), max_length=2)
+    assert made.sources == [[(2,), (3,)], [(2,)]]
+    assert made.targets == [[2, 3], [2]]
+    assert capsys.readouterr().err.count("1 lines were cut to 2 words") == 2
+
+
+def test_files_that_do_not_fit_are_told(write, tmp_path):
+    with pytest.raises(CgruError, match=r"dev.src has 2 lines and .*dev.trg 1"):
+        read(write("a\nb\n", "A\n"))
+    with pytest.raises(CgruError, match=r"dev.src: is empty"):
+        read(write("", ""))
+    source, target = write("a\nb\n", "A\nB\n")
+    with pytest.raises(CgruError, match="none: No such file"):
+        read((source, tmp_path / "none"))
+    (tmp_path / "ref").write_text("one\n")
+    with pytest.raises(CgruError, match=r"dev.src has 2 lines and .*ref 1"):
+        read((source, target), reference=tmp_path / "ref")
