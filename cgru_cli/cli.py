@@ -158,19 +158,26 @@ def convert(model: str, output: str | None, options: ConvertOptions) -> None:
 
 
 @main.command(cls=Command, options=PrepOptions)
-@click.argument("folder", metavar="OUT", required=False)
-def prep(folder: str | None, options: PrepOptions) -> None:
+@click.argument("paths", metavar="[OUT]", nargs=-1)
+def prep(paths: tuple[str, ...], options: PrepOptions) -> None:
     """Prepare parallel text for training: a folder that train takes as it is.
 
     \b
     cgru prep OUT -s train.en -t train.de --dev dev.en dev.de --test test.en test.de
     cgru prep --apply OUT < new.en | cgru translate ... | cgru prep --undo OUT
+    cgru prep --vocabulary-only --compat marian < train.bpe.en > vocab.en.yml
+    cgru prep --vocabulary-only --compat nematus train.bpe.en train.bpe.de
 
     The same command again does nothing, or goes on where it was interrupted.
     """
-    from .prep.job import run
+    from .prep import job, program_vocabularies
 
-    run(folder, options)
+    if options.vocabulary_only:
+        program_vocabularies.run(paths, options)
+        return
+    if len(paths) > 1:
+        raise click.UsageError(f"Got unexpected extra argument ({paths[1]})")
+    job.run(paths[0] if paths else None, options)
 
 
 @main.command(cls=Command, options=TranslateOptions, refused=REFUSED_BY_TRANSLATE)

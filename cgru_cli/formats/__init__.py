@@ -5,5 +5,5 @@ them, `dialects` tells who wrote them, `structure_from_arrays` and `model_from_a
 `model`, `read_configuration` and `own_configuration` read what stands beside. Vocabularies:
 `vocabulary_files` reads and writes them, `model_vocabularies` finds those of a model. Writing:
 `capabilities` says what a dialect can hold, `write_model` and `write_configuration` write it.
-`loaded_model` is a model ready to read lines.
+`loaded_model` is a model ready to read lines. `yaml_cpp` is text in YAML as Marian writes it.
 """

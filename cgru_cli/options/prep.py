@@ -8,11 +8,14 @@ from .flags import option
 
 SUBWORDS = ("bpe", "unigram", "subword-nmt", "none")
 UNICODE = ("nfc", "nfkc", "none")
+VOCABULARY_PROGRAMS = ("marian", "nematus", "nematus-tf", "dl4mt")
 
 
 @dataclass(frozen=True)
 class PrepOptions:
-    """`cgru prep OUT`, and the filters `cgru prep --apply DIR` and `--undo DIR`."""
+    """`cgru prep OUT`, the filters `cgru prep --apply DIR` and `--undo DIR`, and the vocabularies
+    of other programs: `cgru prep --vocabulary-only`.
+    """
 
     source: tuple[str, ...] = option(
         (), "source text to train on, a sentence a line, .gz too", "-s", "--source",
@@ -86,8 +89,9 @@ class PrepOptions:
         False, "with json: one vocabulary for both sides", "--joint-vocabulary", kind=bool
     )
     vocabulary_size: int = option(
-        0, "with json: words of a vocabulary at most, eos and UNK counted; 0: all",
-        "--vocabulary-size", kind=int, metavar="N",
+        0, "with json, and for --compat marian: words of a vocabulary at most, specials counted; "
+        "0: all",
+        "--vocabulary-size", aliases=("--max-size", "-m"), kind=int, metavar="N",
     )  # fmt: skip
     sample: int = option(
         500_000, "pairs, drawn by chance, that sub-words and true case are learned from; 0: all",
@@ -140,3 +144,13 @@ class PrepOptions:
         choices=("source", "target"),
     )  # fmt: skip
     words: bool = option(False, "with --apply: without sub-words", "--words", kind=bool)
+
+    vocabulary_only: bool = option(
+        False, "make no folder, only the vocabulary of a text, equal to the byte to that of the "
+        "program that --compat names: of Marian from standard input to standard output, of the "
+        "others from FILE to FILE.json (dl4mt: FILE.pkl)", "--vocabulary-only", kind=bool,
+    )  # fmt: skip
+    compat: str | None = option(
+        None, "with --vocabulary-only: the program that would have made it, with marian-vocab or "
+        "build_dictionary.py", "--compat", choices=VOCABULARY_PROGRAMS,
+    )  # fmt: skip

@@ -36,6 +36,8 @@ _SPECIAL = ("eos", "UNK")
 
 def run(folder: str | None, options: PrepOptions) -> None:
     """Make the folder, or filter standard input; raises CgruError, UsageError, OutputClosed."""
+    if options.compat:
+        raise UsageError("--compat belongs to --vocabulary-only")
     if options.apply or options.undo:
         if folder:
             raise UsageError("--apply and --undo are filters: they write no folder")
@@ -67,6 +69,7 @@ def _result_options(options: PrepOptions) -> dict[str, Any]:
     """The options that decide what is written, but for the files, which count by content."""
     without = {"source", "target", "dev", "test", "codes"}
     without |= {"jobs", "force", "quiet", "apply", "undo", "side", "words"}
+    without |= {"vocabulary_only", "compat"}
     return {k: v for k, v in dataclasses.asdict(options).items() if k not in without}
 
 

@@ -305,7 +305,10 @@ class LineWriter:
 
     def write(self, text: str) -> None:
         """Write whole lines, each with its newline; lone surrogates, which UTF-8 lacks, as "?"."""
-        data = text.encode("utf-8", errors="replace")
+        self.write_bytes(text.encode("utf-8", errors="replace"))
+
+    def write_bytes(self, data: bytes) -> None:
+        """Write bytes as they are, UTF-8 or not."""
         if data and self._gzip is not None:
             data = self._gzip.compress(data) + self._gzip.flush(zlib.Z_SYNC_FLUSH)
         self._write(data)

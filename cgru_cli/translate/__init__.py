@@ -1,5 +1,5 @@
 """`cgru translate`: lines in, translations out.
 
 `job` goes from lines to lines; `plan` decides how to search, with `decoder_yml`; `translator` makes
-batches of lines and text of hypotheses. `nematus_tf_order` is the order that Nematus-TF sorts in.
+batches of lines and text of hypotheses.
 """

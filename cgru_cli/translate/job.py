@@ -14,10 +14,10 @@ from ..options.translate import TranslateOptions
 from ..output.heatmap.heatmaps import Heatmaps
 from ..system import tensorflow_start
 from ..system.lines import LineReader, LineWriter, check_distinct
+from ..system.numpy_order import argsort
 from ..system.terminal import ProgressCounter
 from ..system.windows import InOrder, batches, windows
 from .decoder_yml import with_configuration
-from .nematus_tf_order import argsort
 from .plan import SearchPlan
 from .translator import Translator
 

@@ -19,7 +19,7 @@ from cgru_cli.search.ensemble import Ensemble
 from cgru_cli.search.hypotheses import SearchBatch, SearchSettings
 from cgru_cli.search.nematus_tf_beam import nematus_tf_beam
 from cgru_cli.search.sampling import Sampling, sample
-from cgru_cli.translate.nematus_tf_order import argsort
+from cgru_cli.system.numpy_order import argsort
 
 V, LONGEST = 5, 4
 SMALL = {"target_vocabulary": V, "source_vocabularies": (6,)}

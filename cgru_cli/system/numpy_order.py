@@ -1,8 +1,9 @@
-"""The order in which Nematus-TF sorts a maxi-batch by length.
+"""The order in which `numpy.argsort` of 2015 to 2022 left equal values.
 
-It is that of `numpy.argsort` of its day: an introsort, whose order among equal lengths decides
-which lines share a mini-batch, and so (see `nematus_tf_search`) the tail of n-best lists.
-Newer NumPy sorts by vector instructions, and orders ties differently from machine to machine.
+It is that of an introsort, which is not stable, and the programs of that day depend on it: the
+order among sentences of equal length decides which of them Nematus-TF puts in one mini-batch, and
+the order among words of equal frequency which ids Nematus and DL4MT give them. Newer NumPy sorts
+by vector instructions, and orders equal values differently from machine to machine.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ def argsort(values: Sequence[int]) -> list[int]:
     """Indices that sort the values, ties in the order of NumPy 1.x's quicksort.
 
     Median of three, larger partition later. The fallback to heapsort at great depth is left out:
-    lengths of lines do not reach it.
+    lengths of lines and frequencies of words do not reach it.
     """
     order = list(range(len(values)))
 

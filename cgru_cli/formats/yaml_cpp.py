@@ -1,0 +1,74 @@
+"""Text as yaml-cpp 0.6, the YAML library of Marian, writes it, to the byte.
+
+A scalar stands as it is where that can be read back; otherwise between double quotes. Two slips of
+the library belong to the format: U+007F, U+07FF and U+FFFF are written one byte longer than UTF-8
+has them, and whatever is no UTF-8 becomes U+FFFD between quotes but stays as it is without them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_READ_AS_NULL = frozenset({b"", b"~", b"null", b"Null", b"NULL"})
+_NEEDS_QUOTES = re.compile(
+    rb"""\A[][,{}#&*!|>'"%@`]  # begins as something else than text
+    | \A[-?:](?:[ ]|\Z)        # an item, or half of a pair
+    | :(?:[ ]|\Z) | [ ]\#      # ends the text
+    | [ ]\Z
+    | [\x00-\x0c\x0e-\x1f\x7f] | \xc2[\x80-\x84\x86-\x9f] | \xef\xbb\xbf | \r\n  # not printable
+    """,
+    re.VERBOSE,
+)
+_ESCAPES = {
+    ord('"'): b'\\"', ord("\\"): b"\\\\", ord("\n"): b"\\n", ord("\t"): b"\\t", ord("\r"): b"\\r",
+    ord("\b"): b"\\b",
+}  # fmt: skip
+_REPLACEMENT = 0xFFFD
+
+
+def scalar(text: bytes) -> bytes:
+    """A string as a key or value of a block mapping."""
+    if text not in _READ_AS_NULL and not _NEEDS_QUOTES.search(text):
+        return text
+    return b'"' + b"".join(_in_quotes(code) for code in _code_points(text)) + b'"'
+
+
+def _in_quotes(code: int) -> bytes:
+    if code in _ESCAPES:
+        return _ESCAPES[code]
+    if code < 0x20 or 0x80 <= code <= 0xA0:
+        return b"\\x%02x" % code
+    if code == 0xFEFF:
+        return b"\\ufeff"
+    if code < 0x7F:
+        return bytes([code])
+    count = 1 if code < 0x7FF else 2 if code < 0xFFFF else 3  # bytes that follow the first
+    first = (0xFF00 >> (count + 1)) & 0xFF | code >> 6 * count
+    return bytes([first, *(0x80 | code >> 6 * i & 0x3F for i in reversed(range(count)))])
+
+
+def _code_points(text: bytes) -> Iterator[int]:
+    """Code points of UTF-8; U+FFFD for each sequence that is none."""
+    place = 0
+    while place < len(text):
+        first = text[place]
+        place += 1
+        if first < 0x80:
+            yield first
+            continue
+        if first < 0xC0:
+            yield _REPLACEMENT
+            continue
+        count = 1 if first < 0xE0 else 2 if first < 0xF0 else 3
+        code = first & (0x3F >> count)
+        for _ in range(count):
+            if place == len(text) or text[place] & 0xC0 != 0x80:
+                code = _REPLACEMENT
+                break
+            code = code << 6 | text[place] & 0x3F
+            place += 1
+        surrogate, not_a_character = 0xD800 <= code < 0xE000, 0xFDD0 <= code < 0xFDF0
+        if code > 0x10FFFF or surrogate or not_a_character or code & 0xFFFE == 0xFFFE:
+            code = _REPLACEMENT
+        yield code

@@ -1,0 +1,181 @@
+"""Vocabularies as the tools of Marian, Nematus and DL4MT make them of a text, to the byte.
+
+`marian-vocab` reads standard input and writes YAML to standard output. `build_dictionary.py` of
+Nematus writes `FILE.json` beside each file, that of DL4MT `FILE.pkl`. DL4MT and Nematus on Theano
+ran under Python 2, Nematus on TensorFlow under Python 3. Lines, words, specials, the order of words
+of equal frequency, white space and escapes are those of the programs, also where these are odd:
+`build_dictionary.py` counts an empty word for each empty line, and a word `eos` in the text
+displaces the special one.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from ..errors import CgruError, UsageError
+from ..formats.yaml_cpp import scalar
+from ..options.flags import statements
+from ..options.prep import PrepOptions
+from ..system.atomic_files import atomic_write
+from ..system.lines import LineWriter
+from ..system.numpy_order import argsort
+from ..system.terminal import tell
+
+_OPTIONS = ("vocabulary_only", "compat", "vocabulary_size", "quiet")  # that have an effect
+_PYTHON2_SPACES = b" \t\n\r\x0b\x0c"  # what its str.strip() removes
+_ESCAPES = {
+    b'"': b'\\"', b"\\": b"\\\\", b"\n": b"\\n", b"\r": b"\\r", b"\t": b"\\t", b"\f": b"\\f",
+    b"\b": b"\\b",
+}  # fmt: skip
+
+
+def run(files: tuple[str, ...], options: PrepOptions) -> None:
+    """Make the vocabularies of `--vocabulary-only`; raises CgruError, UsageError, OutputClosed."""
+    _check(options)
+    program = options.compat
+    if program is None:
+        raise UsageError(
+            "--vocabulary-only: name the program whose vocabulary it is, as in --compat marian"
+        )
+    if program == "marian":
+        if files:
+            raise UsageError(
+                f"--compat marian: {files[0]}: the text of a vocabulary comes on standard input: "
+                f"cgru prep --vocabulary-only --compat marian < {files[0]} > vocab.yml"
+            )
+        if options.vocabulary_size == 1:
+            raise UsageError("--vocabulary-size counts </s> and <unk>: at least 2, or 0 for all")
+        vocabulary = marian(_standard_input(), options.vocabulary_size)
+        with LineWriter() as writer:
+            writer.write_bytes(vocabulary)
+        return
+    if not files:
+        raise UsageError(f"--compat {program}: name the text: cgru prep --vocabulary-only FILE...")
+    if options.vocabulary_size:
+        raise UsageError(f"--vocabulary-size: {program} puts every word into its dictionary")
+    write, ending = _WRITERS[program]
+    for path in files:
+        lines = _python3_lines(path) if program == "nematus-tf" else _python2_lines(path)
+        words = dictionary(lines, _SPECIALS[program])
+        with atomic_write(path + ending) as file:
+            file.writelines(write(words))
+        tell(f"prep: {path}{ending}: {len(words):,} words", options.quiet)
+
+
+def _check(options: PrepOptions) -> None:
+    """Raise UsageError for options that have no effect on a vocabulary."""
+    for name, (flag, default) in statements(PrepOptions).items():
+        if name not in _OPTIONS and getattr(options, name) != default:
+            raise UsageError(f"{flag.flags[-1]} has no effect with --vocabulary-only")
+
+
+def marian(lines: Iterable[bytes], limit: int = 0) -> bytes:
+    """A vocabulary in YAML: words by falling frequency, those of equal frequency by their bytes.
+
+    limit: entries at most, the two specials counted; 0: all.
+    """
+    counts: Counter[bytes] = Counter()
+    for line in lines:
+        counts.update(filter(None, line.removesuffix(b"\n").split(b" ")))
+    words = sorted(counts, key=lambda word: (-counts[word], word))
+    if limit:
+        words = words[: limit - 2]
+    entries = [b"</s>: 0", b"<unk>: 1"]
+    entries += (b"%s: %d" % (scalar(word), i) for i, word in enumerate(words, 2))
+    return b"\n".join(entries)
+
+
+def dictionary(lines: Iterable[list[bytes]], specials: tuple[bytes, ...]) -> dict[bytes, int]:
+    """Ids of words by falling frequency, ties as the reverse of NumPy's sort left them."""
+    counts: dict[bytes, int] = {}
+    for words in lines:
+        for word in words:
+            counts[word] = counts.get(word, 0) + 1
+    words = list(counts)
+    ids = {word: i for i, word in enumerate(specials)}
+    for i, place in enumerate(reversed(argsort(list(counts.values()))), len(specials)):
+        ids[words[place]] = i
+    return ids
+
+
+def _standard_input() -> Iterator[bytes]:
+    if sys.stdin is None:
+        return
+    try:
+        yield from sys.stdin.buffer
+    except OSError as error:
+        raise CgruError(f"standard input: {error.strerror or error}") from error
+
+
+def _lines(path: str) -> Iterator[bytes]:
+    try:
+        with open(path, "rb") as file:
+            if file.read(2) == b"\x1f\x8b":
+                raise CgruError(f"{path}: is compressed; unpack it first")
+            file.seek(0)
+            yield from file
+    except OSError as error:
+        raise CgruError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _python2_lines(path: str) -> Iterator[list[bytes]]:
+    """Words of each line as Python 2 splits bytes."""
+    for line in _lines(path):
+        yield line.strip(_PYTHON2_SPACES).split(b" ")
+
+
+def _python3_lines(path: str) -> Iterator[list[bytes]]:
+    """Words of each line as Python 3 splits text; a line ends at \\r, too."""
+    for number, line in enumerate(_lines(path), 1):
+        try:
+            text = line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise CgruError(f"{path}: line {number} is not UTF-8") from error
+        for part in re.split(r"\r\n?|\n", text.removesuffix("\n").removesuffix("\r")):
+            yield [word.encode("utf-8") for word in part.strip().split(" ")]
+
+
+def _json(words: Mapping[bytes, int], separator: bytes) -> Iterator[bytes]:
+    """As `json.dump(words, indent=2, ensure_ascii=False)` writes them."""
+
+    def escape(match: re.Match[bytes]) -> bytes:
+        character = match.group()
+        return _ESCAPES.get(character, b"\\u%04x" % character[0])
+
+    begin = b"{\n  "
+    for word, i in words.items():
+        yield b'%s"%s": %d' % (begin, re.sub(rb'[\x00-\x1f"\\]', escape, word), i)
+        begin = separator + b"\n  "
+    yield b"\n}"
+
+
+def _pickle(words: Mapping[bytes, int]) -> Iterator[bytes]:
+    """As Python 2's cPickle writes an OrderedDict: protocol 0, each object numbered but for
+    strings of less than two bytes.
+    """
+    yield b"ccollections\nOrderedDict\np1\n((lp2\n"
+    number = 2
+    for word, i in words.items():
+        number += 1
+        yield b"(lp%d\nS%s\n" % (number, repr(word)[1:].encode("ascii"))
+        if len(word) > 1:
+            number += 1
+            yield b"p%d\n" % number
+        yield b"aI%d\naa" % i
+    yield b"tRp%d\n." % (number + 1)
+
+
+_SPECIALS = {
+    "nematus": (b"eos", b"UNK"),
+    "nematus-tf": (b"<EOS>", b"<GO>", b"<UNK>"),
+    "dl4mt": (b"eos", b"UNK"),
+}
+# Python 2 leaves a space behind the comma that ends a line.
+_WRITERS = {
+    "nematus": (lambda words: _json(words, b", "), ".json"),
+    "nematus-tf": (lambda words: _json(words, b","), ".json"),
+    "dl4mt": (_pickle, ".pkl"),
+}
