@@ -1,20 +1,94 @@
 """What goes wrong, said in one line; the command line turns these into messages and exit codes."""
 
 import contextlib
+import gzip
+import os
+import re
 import sys
+import zlib
+from collections.abc import Iterator
+
+LONGEST = 2000  # characters of a message
+_TENSORFLOW_NODE = re.compile(r"\{\{(function_)?node [^{}]*\}\}\s*")
+
+
+def one_line(text: str) -> str:
+    """A text as messages have it: one line of printable characters, not longer than LONGEST.
+
+    Text of files gets into messages. A line break, a control code that a terminal would obey and a
+    character that turns the direction of writing are shown as Python escapes them; of too long a
+    message the middle is left out, and so are TensorFlow's names of graph nodes.
+    """
+    if len(text) > LONGEST:
+        text = f"{text[: LONGEST - 500]} ... {text[-480:]}"
+    if "{{" in text:
+        text = _TENSORFLOW_NODE.sub("", text)
+    if not text.isprintable():
+        text = "".join(
+            c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text
+        )
+        text = text if len(text) <= 4 * LONGEST else f"{text[: 4 * LONGEST]} ..."
+    return text
 
 
 class CgruError(Exception):
     """Bad input: one clear line naming the file and what to do; exit code 1."""
+
+    def __init__(self, message: object = ""):
+        super().__init__(one_line(str(message)))
 
 
 class UsageError(CgruError):
     """A command that cannot be meant; exit code 2."""
 
 
+def reason(error: BaseException) -> str:
+    """Why the system or a library failed: the first line of what it says, or what it calls it."""
+    said = getattr(error, "strerror", None) or getattr(error, "message", None) or str(error)
+    lines = one_line(str(said).lstrip()[: 2 * LONGEST].partition("\n")[0]).strip()
+    return lines[:300] or type(error).__name__
+
+
+@contextlib.contextmanager
+def reading(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Raise CgruError `PATH: REASON` where a file, gzipped or not, cannot be read in the block."""
+    try:
+        yield
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise CgruError(
+            f"{path}: not a complete gzip file ({reason(error)}); make it again"
+        ) from error
+    except OSError as error:
+        raise CgruError(f"{path}: {reason(error)}") from error
+
+
+@contextlib.contextmanager
+def parsing(source: str | os.PathLike[str], otherwise: str) -> Iterator[None]:
+    """Raise CgruError `SOURCE: OTHERWISE (REASON)` for whatever is raised in the block.
+
+    For parsers of other people's that are given bytes of nobody knows whom: no list of what they
+    raise on damaged ones was ever complete.
+    """
+    try:
+        yield
+    except CgruError:
+        raise
+    except Exception as error:
+        raise CgruError(f"{source}: {otherwise} ({reason(error)})") from error
+
+
+@contextlib.contextmanager
+def writing(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Raise CgruError `PATH: cannot be written: REASON` where the system says so in the block."""
+    try:
+        yield
+    except OSError as error:
+        raise CgruError(f"{path}: cannot be written: {reason(error)}") from error
+
+
 def warn(message: str) -> None:
     """Write `cgru: warning: MESSAGE` to standard error, if there is one to write to."""
     if sys.stderr is not None:  # closed at the start, as with `2>&-`
         with contextlib.suppress(OSError, ValueError):
-            sys.stderr.write(f"cgru: warning: {message}\n")
+            sys.stderr.write(f"cgru: warning: {one_line(message)}\n")
             sys.stderr.flush()

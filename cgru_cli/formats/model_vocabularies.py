@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..errors import CgruError, warn
+from ..errors import CgruError, reading, warn
 from ..system.atomic_files import atomic_write
 from ..text.vocabulary import Vocabulary
 from .model import Model
@@ -136,11 +136,12 @@ def place(placement: Placement) -> None:
     """Write one vocabulary. Raises CgruError where it cannot be written."""
     vocabulary, path = placement.vocabulary, placement.path
     if placement.style is None:
-        try:
-            with open(vocabulary.path, "rb") as source, atomic_write(path) as target:
-                shutil.copyfileobj(source, target)
-        except OSError as error:
-            raise CgruError(f"{vocabulary.path}: {error.strerror}") from None
+        with (
+            reading(vocabulary.path),
+            open(vocabulary.path, "rb") as source,
+            atomic_write(path) as target,
+        ):
+            shutil.copyfileobj(source, target)
     elif placement.style == "dl4mt":
         words = {word: i for i, word in sorted(vocabulary.words.items())}
         with atomic_write(path) as target:

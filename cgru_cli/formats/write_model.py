@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import CgruError, UsageError
+from ..errors import CgruError, UsageError, reading
 from ..parameters.names import INERT
 from ..parameters.parameter import MARIAN, Dialect
-from ..system.atomic_files import all_or_nothing, atomic_write
+from ..system.atomic_files import all_or_nothing, atomic_write, remove
 from ..text.vocabulary import Vocabulary
 from . import array_files, model_vocabularies, own_configuration, pickles, write_configuration
 from .capabilities import DIALECT, cannot_hold
@@ -63,9 +63,9 @@ def write(
         for file, content in contents.items():
             with atomic_write(file) as stream:
                 stream.write(content)
+        for file in stale:
+            remove(file)
         _write_arrays(model, path, to, names)
-    for file in stale:
-        file.unlink(missing_ok=True)
 
 
 def output_path(path: str | Path, to: str) -> Path:
@@ -133,12 +133,10 @@ def _configuration_files(model: Model, path: Path, to: str, names: list[str]) ->
 
 def _preprocessing(source: Path, path: Path) -> dict[Path, bytes]:
     """The file that says how raw text is prepared, if there is one, beside the new model."""
-    try:
-        return {Path(f"{path}{PREPROCESSING}"): source.read_bytes()}
-    except FileNotFoundError:
+    if not source.exists():
         return {}
-    except OSError as error:
-        raise CgruError(f"{source}: cannot be read: {error.strerror or error}") from error
+    with reading(source):
+        return {Path(f"{path}{PREPROCESSING}"): source.read_bytes()}
 
 
 def _write_arrays(model: Model, path: Path, to: str, names: list[str]) -> None:

@@ -7,7 +7,6 @@ last and says that the folder is whole.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import shutil
@@ -16,8 +15,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import CgruError
-from ..system.structured_files import write_json
+from ..errors import CgruError, reading, reason, writing
+from ..system.structured_files import LARGEST, parse_json, write_json
 from .raw_text import sha256
 
 VERSION = 1
@@ -50,14 +49,14 @@ class Folder:
 
         folder = Path(path)
         lock = FileLock(folder / _LOCK)
-        try:
+        with writing(path):
             folder.mkdir(parents=True, exist_ok=True)
-            lock.acquire(timeout=0)
-        except Timeout as error:
-            raise CgruError(f"{path}: another cgru prep is at work there") from error
-        except (OSError, NotImplementedError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise CgruError(f"{path}: cannot be written: {reason}") from error
+            try:
+                lock.acquire(timeout=0)
+            except Timeout as error:
+                raise CgruError(f"{path}: another cgru prep is at work there") from error
+            except NotImplementedError as error:  # no locks on this file system
+                raise OSError(str(error)) from error
         place = cls(folder)
         try:
             yield place
@@ -107,7 +106,7 @@ class Folder:
                         "make it again"
                     )
         goes_on = bool(state) and not force and not manifest and state["versions"] == versions
-        try:
+        with writing(self.path):
             if goes_on:
                 self._state = state
             else:
@@ -116,8 +115,6 @@ class Folder:
                 self._state = {"request": wanted, "versions": versions, "steps": {}}
                 self._save()
             self._remove_temporary()
-        except OSError as error:
-            raise CgruError(f"{self.path}: cannot be written: {error.strerror}") from error
         return goes_on
 
     def step(self, name: str, make: Callable[[], dict[str, Any]], files: list[str]) -> dict:
@@ -137,10 +134,8 @@ class Folder:
         try:
             data = make()
         except OSError as error:  # of working files; those that stay have their own message
-            reason = error.strerror or error
-            raise CgruError(
-                f"{error.filename or self.path}: cannot be written: {reason}"
-            ) from error
+            place = error.filename or self.path
+            raise CgruError(f"{place}: cannot be written: {reason(error)}") from error
         seconds = round(time.monotonic() - started, 3)
         hashes = {file: sha256(self.path / file) for file in files}
         steps[name] = {"files": hashes, "data": data, "seconds": seconds}
@@ -187,13 +182,13 @@ class Folder:
         return path.is_file() and sha256(path) == digest
 
     def _recorded(self, path: Path, force: bool = False) -> dict[str, Any] | None:
-        try:
-            values = json.loads(path.read_bytes())
-        except FileNotFoundError:
+        if not path.exists():
             return None
-        except OSError as error:
-            raise CgruError(f"{path}: cannot be read: {error.strerror}") from error
-        except (ValueError, RecursionError):
+        with reading(path):
+            content = path.read_bytes()
+        try:
+            values = parse_json(content, str(path), LARGEST)
+        except CgruError:
             values = None
         if _is_whole(values, path.name == FILE):
             return values

@@ -6,12 +6,11 @@ import gzip
 import hashlib
 import os
 import stat
-import zlib
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from pathlib import Path
 
-from ..errors import CgruError
+from ..errors import CgruError, reading
 
 BLOCK = 1 << 20
 LINES, BYTES = 2000, 1 << 20  # of a chunk
@@ -20,23 +19,18 @@ BOM = b"\xef\xbb\xbf"
 
 def check(path: str | os.PathLike[str]) -> None:
     """Raise CgruError if the path is not a file that can be read, and read again."""
-    try:
+    with reading(path):
         mode = os.stat(path).st_mode
         if stat.S_ISREG(mode):
             with open(path, "rb"):
                 return
-    except OSError as error:
-        raise CgruError(f"{path}: cannot be read: {error.strerror or error}") from error
     raise CgruError(f"{path}: not a regular file, and it is read more than once; name a file")
 
 
 def sha256(path: str | os.PathLike[str]) -> str:
     """SHA-256 of a file's bytes, in hexadecimal."""
-    try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise CgruError(f"{path}: cannot be read: {error.strerror or error}") from error
+    with reading(path), open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_lines(path: str | os.PathLike[str]) -> Iterator[bytes]:
@@ -44,7 +38,7 @@ def read_lines(path: str | os.PathLike[str]) -> Iterator[bytes]:
 
     The last line counts without a newline too. Raises CgruError where the file cannot be read.
     """
-    try:
+    with reading(path):
         packed = os.fspath(path).endswith(".gz")
         if packed and not os.path.getsize(path):  # which Python's gzip takes for an empty text
             raise EOFError("it is empty")
@@ -54,10 +48,6 @@ def read_lines(path: str | os.PathLike[str]) -> Iterator[bytes]:
                 if first:
                     line, first = line.removeprefix(BOM), False
                 yield line.removesuffix(b"\n")
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise CgruError(f"{path}: not a complete gzip file ({error}); make it again") from error
-    except OSError as error:
-        raise CgruError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
 def count_lines(path: str | os.PathLike[str]) -> int:

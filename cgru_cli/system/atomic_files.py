@@ -1,17 +1,28 @@
 """Files written whole or not at all."""
 
+from __future__ import annotations
+
 import contextlib
 import contextvars
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
-from ..errors import CgruError
+from ..errors import writing
 
-# Written and waiting for the others: (temporary file, its place).
-_pending: contextvars.ContextVar[list[tuple[Path, Path]] | None] = contextvars.ContextVar(
+
+class _Change(NamedTuple):
+    """What happens to a file: a temporary one takes its place, or (None) it is removed."""
+
+    temporary: Path | None
+    target: Path
+
+
+# Waiting for the others, in the order in which they are to happen.
+_pending: contextvars.ContextVar[list[_Change] | None] = contextvars.ContextVar(
     "pending", default=None
 )
 
@@ -25,48 +36,126 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """
     # A symbolic link stays one: the file it points to is replaced.
     target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp")
-    try:
-        # Not tempfile: that creates files only their owner may read, whatever the umask says.
-        with open(temporary, "xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        if _pending.get() is None:
-            os.replace(temporary, target)
-        else:
-            _pending.get().append((temporary, target))
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        if isinstance(error, OSError):
-            raise CgruError(f"{path}: cannot be written: {error.strerror or error}") from error
-        raise
-    _sync_folder(target.parent)
+    temporary = _beside(target)
+    with writing(path):
+        try:
+            # Not tempfile: that creates files only their owner may read, whatever the umask says.
+            with open(temporary, "xb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            put(temporary, target)
+        except BaseException:
+            _unlink(temporary)
+            raise
+
+
+def put(temporary: Path, target: Path) -> None:
+    """Let a file that is whole take the place of another: now, or with `all_or_nothing`'s others.
+
+    Raises OSError where it cannot.
+    """
+    pending = _pending.get()
+    if pending is None:
+        os.replace(temporary, target)
+        _sync_folder(target.parent)
+    else:
+        pending.append(_Change(temporary, target))
+
+
+def remove(path: Path) -> None:
+    """Remove a file, if it is there: now, or with `all_or_nothing`'s others.
+
+    Raises CgruError where it cannot be removed.
+    """
+    pending = _pending.get()
+    if pending is None:
+        with writing(path):
+            path.unlink(missing_ok=True)
+    elif path.exists():
+        pending.append(_Change(None, path))
 
 
 @contextlib.contextmanager
 def all_or_nothing() -> Iterator[None]:
-    """Files written by `atomic_write` inside take their places together, when the block ends well.
+    """Files written or removed here inside change together, when the block ends well.
 
-    After an error none has: what was there before is untouched, temporary files are gone.
+    After an error none has: what was there before is untouched, or put back, and temporary files
+    are gone. A process that is killed among the changes, each of which takes an instant, leaves
+    the first of them done: name what makes the others valid last.
     """
-    pending: list[tuple[Path, Path]] = []
+    pending: list[_Change] = []
     token = _pending.set(pending)
     try:
         yield
-        while pending:
-            temporary, target = pending[0]
-            os.replace(temporary, target)
-            pending.pop(0)
-            _sync_folder(target.parent)
-    except OSError as error:
-        raise CgruError(f"cannot be written: {error.strerror or error}") from error
-    finally:
         _pending.reset(token)
-        for temporary, _ in pending:
+        _change(pending)
+    except BaseException:
+        for change in pending:
+            if change.temporary is not None:
+                _unlink(change.temporary)
+        raise
+    finally:
+        if _pending.get() is pending:
+            _pending.reset(token)
+
+
+def _change(pending: list[_Change]) -> None:
+    """Make the changes in turn; undo those that were made when one fails."""
+    before: dict[Path, Path | None] = {}  # what each file was; None: there was none
+    done: list[Path] = []
+    try:
+        for change in pending:
+            with writing(change.target):
+                before[change.target] = _kept(change.target)
+        for change in pending:
+            with writing(change.target):
+                if change.temporary is None:
+                    os.unlink(change.target)
+                else:
+                    os.replace(change.temporary, change.target)
+            done.append(change.target)
+    except BaseException:
+        for target in reversed(done):
+            old = before[target]
             with contextlib.suppress(OSError):
-                os.unlink(temporary)
+                if old is None:
+                    os.unlink(target)
+                else:
+                    os.replace(old, target)
+        raise
+    finally:
+        for old in before.values():
+            if old is not None:
+                _unlink(old)
+    for folder in {change.target.parent for change in pending}:
+        _sync_folder(folder)
+
+
+def _kept(path: Path) -> Path | None:
+    """A second name of a file, or a copy where the file system has no such names."""
+    if not os.path.lexists(path):
+        return None
+    second = _beside(path)
+    try:
+        os.link(path, second)
+    except OSError:
+        try:
+            shutil.copy2(path, second)
+        except BaseException:
+            _unlink(second)
+            raise
+    return second
+
+
+def _beside(path: Path) -> Path:
+    """A new hidden name in the same folder, known by its ending to be of no worth after a kill."""
+    return path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.tmp")
+
+
+def _unlink(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)
 
 
 def _sync_folder(folder: Path) -> None:

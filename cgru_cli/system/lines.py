@@ -12,6 +12,7 @@ import gzip
 import io
 import os
 import select
+import shlex
 import stat
 import sys
 import time
@@ -19,7 +20,7 @@ import zlib
 from collections.abc import Iterable
 from typing import Self
 
-from ..errors import CgruError, UsageError, warn
+from ..errors import CgruError, UsageError, reading, warn, writing
 
 CHUNK = 1 << 16  # bytes per read: what a pipe holds
 GRACE = 0.01  # seconds that a window waits in all for lines after its first
@@ -36,20 +37,23 @@ def tokens(line: str) -> list[str]:
     return [token for token in line.split(" ") if token]
 
 
-def _is_standard(source: Source) -> bool:
-    return source is None or source == "-"
+def _path(source: Source) -> str | os.PathLike[str] | None:
+    """The path of a file; None of standard input and output."""
+    return None if source == "-" else source
 
 
 def _label(source: Source) -> str:
-    return "standard input" if _is_standard(source) else os.fspath(source)
+    path = _path(source)
+    return "standard input" if path is None else os.fspath(path)
 
 
 def _status(source: Source, standard: int) -> os.stat_result | None:
     """Status of a path or of stdin (0) or stdout (1); None if missing, or closed from the start."""
-    if _is_standard(source) and (sys.__stdin__, sys.__stdout__)[standard] is None:
+    path = _path(source)
+    if path is None and (sys.__stdin__, sys.__stdout__)[standard] is None:
         return None
     try:
-        return os.stat(standard if _is_standard(source) else source)
+        return os.stat(standard if path is None else path)
     except OSError:
         return None
 
@@ -61,23 +65,18 @@ def _is_regular(source: Source) -> bool:
 
 def _check_readable(source: Source) -> None:
     """Raise CgruError for what could not be opened later, without waiting at a FIFO."""
-    if _is_standard(source):
+    path = _path(source)
+    if path is None:
         return
-    try:
-        status = os.stat(source)
-    except OSError as error:
-        raise CgruError(f"{source}: {_reason(error)}") from error
+    with reading(path):
+        status = os.stat(path)
     if stat.S_ISDIR(status.st_mode):
         raise CgruError(f"{source}: is a directory; name a file")
-    if not os.access(source, os.R_OK):
+    if not os.access(path, os.R_OK):
         raise CgruError(f"{source}: cannot be read: permission denied")
     if stat.S_ISREG(status.st_mode) and not status.st_size and str(source).endswith(".gz"):
         # Python's gzip would take it for an empty text.
         raise CgruError(f"{source}: empty, so not a gzip file; make it again")
-
-
-def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error)
 
 
 class _Input:
@@ -87,15 +86,14 @@ class _Input:
         self.name = _label(source)
         self._gzip = None
         self._owned = True
-        try:
-            if not _is_standard(source):
-                self._fd = os.open(source, os.O_RDONLY)
+        path = _path(source)
+        with reading(self.name):
+            if path is not None:
+                self._fd = os.open(path, os.O_RDONLY)
             elif _status(source, 0) is not None:
                 self._fd, self._owned = 0, False
             else:  # closed stdin is an empty one, and descriptor 0 may be somebody else's by now
                 self._fd = os.open(os.devnull, os.O_RDONLY)
-        except OSError as error:
-            raise CgruError(f"{self.name}: {_reason(error)}") from error
         self._regular = stat.S_ISREG(os.fstat(self._fd).st_mode)
         if self.name.endswith(".gz"):
             self._gzip = gzip.GzipFile(fileobj=io.FileIO(self._fd, closefd=False))
@@ -105,21 +103,17 @@ class _Input:
 
         Timeout None waits as long as it takes (and may still return None: then ask again).
         """
-        try:
-            if self._gzip is not None:
-                # Ready bytes in a pipe may not make one decompressed byte, so never try there.
-                blocks = timeout is not None and not self._regular
-                return None if blocks else self._gzip.read1(CHUNK)
-            if not self._regular and not select.select([self._fd], [], [], timeout)[0]:
+        with reading(self.name):
+            try:
+                if self._gzip is not None:
+                    # Ready bytes in a pipe may not make one decompressed byte: never try there.
+                    blocks = timeout is not None and not self._regular
+                    return None if blocks else self._gzip.read1(CHUNK)
+                if not self._regular and not select.select([self._fd], [], [], timeout)[0]:
+                    return None
+                return os.read(self._fd, CHUNK)
+            except BlockingIOError:  # non-blocking, and another process was faster
                 return None
-            return os.read(self._fd, CHUNK)
-        except BlockingIOError:  # non-blocking, and another process was faster
-            return None
-        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            reason = f"not a complete gzip file ({_reason(error)}); make it again"
-            raise CgruError(f"{self.name}: {reason}") from error
-        except OSError as error:
-            raise CgruError(f"{self.name}: {_reason(error)}") from error
 
     def close(self) -> None:
         if self._owned:
@@ -130,7 +124,7 @@ def count_lines(paths: Iterable[Source]) -> int | None:
     """How many lines these have, or None if one is no file that can be read twice."""
     count = 0
     for path in paths:
-        if _is_standard(path) or not _is_regular(path):
+        if _path(path) is None or not _is_regular(path):
             return None
         given, last = _Input(path), b"\n"
         try:
@@ -147,9 +141,8 @@ class LineReader:
     """Lines of one or several inputs in order: paths (`.gz` is decompressed), "-" or None = stdin.
 
     The last line of each input counts also without a newline. Invalid UTF-8 becomes U+FFFD;
-    `invalid` counts the lines it was found in. A "\\r" before the newline stays in the line, and
-    as tokens end at spaces only, on its last token. Both are warned about once (the second, if
-    `tell_crlf`).
+    `invalid` counts the lines it was found in. A "\\r" before the newline is a character
+    of the line like others. Both are warned about once (the second, if `tell_crlf`).
     Raises CgruError at once if an input is missing, a directory or unreadable.
     """
 
@@ -252,7 +245,11 @@ class LineReader:
         self._number += 1
         if self._tell_crlf and line.endswith(b"\r"):
             self._tell_crlf = False
-            warn(f"{self._name}: lines end with \\r\\n; the \\r stays on the last token of a line")
+            mended = f"{shlex.quote(self._name)} > NEW" if self._name != _label(None) else ""
+            warn(
+                f"{self._name}: lines end with \\r\\n, as on Windows, where \\n alone is expected; "
+                f"mend it first: tr -d '\\r' {f'< {mended}' if mended else '| cgru ...'}"
+            )
         try:
             return line.decode("utf-8")
         except UnicodeDecodeError:
@@ -288,18 +285,17 @@ class LineWriter:
     """
 
     def __init__(self, output: Source = None):
-        self._owned = not _is_standard(output)
+        path = _path(output)
+        self._owned = path is not None
         self._gzip = None
-        if not self._owned:
+        if path is None:
             self.name, self._fd = "standard output", 1
             if _status(output, 1) is None:
                 raise CgruError("standard output is closed; name an output file")
             return
-        self.name = os.fspath(output)
-        try:
-            self._fd = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
-        except OSError as error:
-            raise CgruError(f"{self.name}: cannot be written: {_reason(error)}") from error
+        self.name = os.fspath(path)
+        with writing(self.name):
+            self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
         if self.name.endswith(".gz"):
             self._gzip = zlib.compressobj(wbits=31)  # 31: with a gzip header
 
@@ -315,22 +311,23 @@ class LineWriter:
 
     def _write(self, data: bytes) -> None:
         done = 0
-        try:
-            while done < len(data):
-                try:
-                    done += os.write(self._fd, memoryview(data)[done:])
-                except BlockingIOError:
-                    select.select([], [self._fd], [])
-        except BrokenPipeError as error:
-            if self._fd == 1:  # else Python complains when it flushes stdout at its end
-                null = os.open(os.devnull, os.O_WRONLY)
-                os.dup2(null, 1)
-                os.close(null)
-            raise OutputClosed(self.name) from error
-        except OSError as error:
-            if self._owned and self._gzip is None:
-                self._drop(done - (data.rfind(b"\n", 0, done) + 1))
-            raise CgruError(f"{self.name}: cannot be written: {_reason(error)}") from error
+        with writing(self.name):
+            try:
+                while done < len(data):
+                    try:
+                        done += os.write(self._fd, memoryview(data)[done:])
+                    except BlockingIOError:
+                        select.select([], [self._fd], [])
+            except BrokenPipeError as error:
+                if self._fd == 1:  # else Python complains when it flushes stdout at its end
+                    null = os.open(os.devnull, os.O_WRONLY)
+                    os.dup2(null, 1)
+                    os.close(null)
+                raise OutputClosed(self.name) from error
+            except OSError:
+                if self._owned and self._gzip is None:
+                    self._drop(done - (data.rfind(b"\n", 0, done) + 1))
+                raise
 
     def _drop(self, size: int) -> None:
         """Take back the last bytes: the beginning of a line that the disk had no room for."""
@@ -350,11 +347,11 @@ class LineWriter:
                 raise
         finally:
             try:
-                os.close(self._fd)
-            except OSError as error:  # a full quota on NFS shows only here
+                with writing(self.name):  # a full quota on NFS shows only here
+                    os.close(self._fd)
+            except CgruError:
                 if not failed:
-                    reason = f"cannot be written: {_reason(error)}"
-                    raise CgruError(f"{self.name}: {reason}") from error
+                    raise
 
     def __enter__(self) -> Self:
         return self

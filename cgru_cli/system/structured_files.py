@@ -1,50 +1,122 @@
-"""Files of JSON and YAML, and bytes that may be compressed; what is wrong with one is a line."""
+"""Files of JSON and YAML, and bytes that may be compressed; what is wrong with one is a line.
+
+Everything here reads what others may have made: sizes are bounded before anything is parsed, and
+whatever a parser makes of damaged bytes becomes one line that names the file.
+"""
 
 from __future__ import annotations
 
 import gzip
 import json
 import os
-import zlib
 from pathlib import Path
 from typing import Any
 
-from ..errors import CgruError
+from ..errors import CgruError, parsing, reading
 from .atomic_files import atomic_write
 
-MAX_BYTES = 1 << 30  # of a file, after decompression
+LARGEST = 1 << 30  # bytes of any file that is read whole, after decompression
+LARGEST_CONFIGURATION = 1 << 24  # bytes of a model's JSON; real ones have thousands
+LARGEST_YAML = 1 << 20  # bytes of YAML, whose parser is slow
+MOST_YAML_EVENTS = 100_000  # names, values, beginnings and ends
+DEEPEST = 100  # lists and mappings within each other
+LONGEST_NUMBER = 40  # digits of a whole number
 
 
-def read_json(path: Path) -> dict:
+def read_json(path: str | os.PathLike[str], largest: int = LARGEST_CONFIGURATION) -> dict:
     """A JSON file that holds an object.
 
     Raises CgruError naming the file, and the place of a mistake in it.
     """
-    try:
-        values = json.loads(path.read_bytes())
-    except OSError as error:
-        raise CgruError(f"{path}: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
-        raise CgruError(f"{path}: not JSON ({error})") from None
+    with reading(path):
+        content = _read_up_to(path, largest)
+    values = parse_json(content, f"{path}", largest)
     if not isinstance(values, dict):
         raise CgruError(f"{path}: a JSON object is expected")
     return values
 
 
-def parse_yaml(content: bytes | str, source: str) -> dict:
-    """YAML by the safe loader.
+def parse_json(content: bytes | str, source: str, largest: int = LARGEST_CONFIGURATION) -> Any:
+    """JSON of numbers that are no longer than any of use, and of text that is Unicode.
 
     Raises CgruError naming the source.
     """
+    if len(content) > largest:
+        raise CgruError(f"{source}: more than {largest} bytes, too large to be read")
+    with parsing(source, "not JSON"):
+        text = content.decode("utf-8-sig") if isinstance(content, bytes) else content
+        values = json.loads(text, parse_int=_whole)
+        _check_text(values)
+    return values
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > LONGEST_NUMBER:
+        raise ValueError(f"a number of {len(digits)} digits")
+    return int(digits)
+
+
+def _check_text(values: Any) -> None:
+    """Raise ValueError where a text holds half a character, which no file can be given again."""
+    waiting = [values]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += value.keys()
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+        elif isinstance(value, str):
+            value.encode("utf-8")
+
+
+def parse_yaml(content: bytes | str, source: str) -> dict:
+    """YAML of names and values by the safe loader.
+
+    An alias may stand for a text or number only: lists in which each names the one before twice
+    are short, and endless to whoever walks through them. Raises CgruError naming the source.
+    """
     import yaml
 
-    try:
+    if len(content) > LARGEST_YAML:
+        raise CgruError(f"{source}: more than {LARGEST_YAML} bytes, too large for a configuration")
+    with parsing(source, "not YAML"):
+        _check_events(content)
         values = yaml.safe_load(content)
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
-        raise CgruError(f"{source}: not YAML ({str(error).splitlines()[0]})") from None
+        _check_text(values)
     if not isinstance(values, dict):
         raise CgruError(f"{source}: a set of names and values is expected")
     return values
+
+
+def _check_events(content: bytes | str) -> None:
+    """Bound what a YAML text can grow to; its events are read without any recursion.
+
+    Raises ValueError, or what the parser raises.
+    """
+    import yaml
+
+    scalars: set[str] = set()  # anchors of text and numbers
+    depth = 0
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    for count, event in enumerate(yaml.parse(content, Loader=loader)):
+        if count > MOST_YAML_EVENTS:
+            raise ValueError(f"more than {MOST_YAML_EVENTS} names and values")
+        if isinstance(event, yaml.CollectionStartEvent):
+            scalars.discard(event.anchor)
+            depth += 1
+            if depth > DEEPEST:
+                raise ValueError(f"lists and mappings nest deeper than {DEEPEST} levels")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        elif isinstance(event, yaml.AliasEvent):
+            if event.anchor not in scalars:
+                raise ValueError(f"*{event.anchor} stands for a list or mapping; write it out")
+        elif isinstance(event, yaml.ScalarEvent):
+            if event.anchor:
+                scalars.add(event.anchor)
+            if event.implicit[0] and event.value.isdigit() and len(event.value) > LONGEST_NUMBER:
+                raise ValueError(f"a number of {len(event.value)} digits")
 
 
 def write_json(path: Path, values: Any) -> None:
@@ -53,29 +125,29 @@ def write_json(path: Path, values: Any) -> None:
         file.write(json.dumps(values, ensure_ascii=False, indent=1).encode("utf-8") + b"\n")
 
 
-def read_bytes(path: str | os.PathLike[str], what: str, limit: int = MAX_BYTES) -> bytes:
+def read_bytes(path: str | os.PathLike[str], what: str, limit: int = LARGEST) -> bytes:
     """The content of a file, decompressed if it is gzipped (seen from its first bytes).
 
     Raises CgruError when there is no such file, it is a folder or unreadable, its compression is
     damaged, or it holds more than `limit` bytes.
     """
-    try:
-        with open(path, "rb") as file:
-            if file.read(2) == b"\x1f\x8b":
-                file.seek(0)
-                with gzip.GzipFile(fileobj=file) as unpacked:
-                    data = unpacked.read(limit + 1)
-            else:
-                file.seek(0)
-                data = file.read(limit + 1)
-    except FileNotFoundError:
-        raise CgruError(f"{path}: {what} not found") from None
-    except IsADirectoryError:
-        raise CgruError(f"{path}: is a folder, not a file ({what} expected)") from None
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise CgruError(f"{path}: damaged or truncated gzip file") from None
-    except (OSError, ValueError) as error:
-        raise CgruError(f"{path}: cannot be read: {error}") from None
+    if os.path.isdir(path):
+        raise CgruError(f"{path}: is a folder, not a file ({what} expected)")
+    if not os.path.exists(path):
+        raise CgruError(f"{path}: {what} not found")
+    with reading(path):
+        data = _read_up_to(path, limit)
     if len(data) > limit:
         raise CgruError(f"{path}: more than {limit} bytes, too large for {what}")
     return data
+
+
+def _read_up_to(path: str | os.PathLike[str], limit: int) -> bytes:
+    """A file's bytes, of one that has more than `limit` one byte more."""
+    with open(path, "rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+        file.seek(0)
+        if not packed:
+            return file.read(limit + 1)
+        with gzip.GzipFile(fileobj=file) as unpacked:
+            return unpacked.read(limit + 1)

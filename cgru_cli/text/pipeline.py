@@ -6,7 +6,6 @@ words -> case -> sub-words. `preprocess.json` holds all of it, learned models in
 
 from __future__ import annotations
 
-import json
 import os
 import unicodedata
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from typing import Any
 
 from ..errors import CgruError
 from ..options.prep import SUBWORDS, UNICODE
+from ..system.structured_files import LARGEST, read_json
 from .moses import CaseModel, PunctuationNormalizer, Tokenizer, Truecaser
 from .subwords import Codes, Pieces, Subwords
 
@@ -90,14 +90,7 @@ class Preprocessing:
         path = os.fspath(path)
         if os.path.isdir(path):
             path = os.path.join(path, FILE)
-        try:
-            with open(path, encoding="utf-8") as file:
-                values = json.load(file)
-        except OSError as error:
-            raise CgruError(f"{path}: cannot be read: {error.strerror or error}") from error
-        except (ValueError, RecursionError) as error:
-            raise CgruError(f"{path}: not a preprocess.json of cgru prep (no JSON)") from error
-        return cls.from_json(values, path)
+        return cls.from_json(read_json(path, LARGEST), path)
 
     @classmethod
     def from_json(cls, values: Any, source: str = FILE) -> Preprocessing:

@@ -3,12 +3,11 @@
 import gzip
 import math
 import os
-import zlib
 from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from ..errors import CgruError
+from ..errors import CgruError, reading
 
 
 def replace_unknown(
@@ -47,18 +46,13 @@ def read_lexicon(path: str | os.PathLike[str]) -> dict[str, str]:
     """
     path = os.fspath(path)
     best: dict[str, tuple[float, str]] = {}
-    try:
-        with (gzip.open if path.endswith(".gz") else open)(path, "rb") as lines:
-            for number, line in enumerate(lines, 1):
-                if not (entry := _entry(line, f"{path}:{number}")):
-                    continue
-                source, target, probability = entry
-                if source not in best or probability > best[source][0]:
-                    best[source] = probability, target
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise CgruError(f"{path}: not a complete gzip file ({error}); make it again") from error
-    except OSError as error:
-        raise CgruError(f"{path}: cannot be read: {error.strerror or error}") from error
+    with reading(path), (gzip.open if path.endswith(".gz") else open)(path, "rb") as lines:
+        for number, line in enumerate(lines, 1):
+            if not (entry := _entry(line, f"{path}:{number}")):
+                continue
+            source, target, probability = entry
+            if source not in best or probability > best[source][0]:
+                best[source] = probability, target
     return {source: target for source, (_, target) in best.items()}
 
 

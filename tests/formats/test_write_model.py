@@ -318,7 +318,7 @@ def test_preprocessing_goes_along(to, tmp_path):
     before = {file: file.read_bytes() for file in path.parent.iterdir()}
     (tmp_path / "in.npz.preprocess.json").unlink()
     (tmp_path / "in.npz.preprocess.json").mkdir()
-    with pytest.raises(CgruError, match=r"in.npz.preprocess.json: cannot be read"):
+    with pytest.raises(CgruError, match=r"in.npz.preprocess.json: "):
         write_model.write(model, path, to, force=True)
     assert {file: file.read_bytes() for file in path.parent.iterdir()} == before
 

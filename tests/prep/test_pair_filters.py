@@ -5,10 +5,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cgru_cli.prep import pair_filters
+from cgru_cli.prep import duplicates as module
 from cgru_cli.prep.duplicates import Duplicates, digest
 from cgru_cli.prep.pair_filters import FILTERS, Cleaning, is_set, summary
 
@@ -63,6 +63,7 @@ def test_invalid_text_is_removed_or_left_to_be_replaced():
     assert Cleaning(invalid=False).of_raw(None, "a") is None
 
 
+@settings(max_examples=20)  # each makes 256 files
 @given(st.lists(st.tuples(st.sampled_from("abcde"), st.sampled_from(["", "x", "y z"]))))
 def test_duplicates_are_those_a_set_finds(pairs):
     with tempfile.TemporaryDirectory() as folder:
@@ -82,7 +83,7 @@ def test_a_digest_tells_the_sides_apart():
 
 
 def test_many_duplicates_go_by_the_disk(tmp_path, monkeypatch):
-    monkeypatch.setattr(pair_filters, "_BUFFER", 240)
+    monkeypatch.setattr(module, "_BUFFER", 240)
     duplicates = Duplicates(tmp_path / "digests")
     duplicates.add(digest(str(i % 8_000), "") for i in range(10_000))
     assert all(f.stat().st_size >= 240 for f in (tmp_path / "digests").iterdir())

@@ -346,9 +346,9 @@ def test_check_distinct(tmp_path):
 
 FILTER = """
 import sys
-from cgru_cli.lines import LineReader, LineWriter, OutputClosed
-from cgru_cli.windows import windows
-from cgru_cli.signals import stop_cleanly
+from cgru_cli.system.lines import LineReader, LineWriter, OutputClosed
+from cgru_cli.system.windows import windows
+from cgru_cli.system.signals import stop_cleanly
 assert "numpy" not in sys.modules and "tensorflow" not in sys.modules
 try:
     with stop_cleanly(), LineReader(*sys.argv[2:]) as reader, LineWriter(sys.argv[1]) as writer:

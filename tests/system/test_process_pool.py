@@ -51,9 +51,9 @@ def test_chunks_are_read_no_further_than_needed():
 def test_workers_end_with_a_killed_parent():
     script = (
         "import os, signal\n"
-        "from cgru_cli.system.process_pool import Workers\n"
+        "from cgru_cli.system.process_pool import ProcessPool\n"
         "if __name__ == '__main__':\n"
-        "    workers = Workers(2)\n"
+        "    workers = ProcessPool(2)\n"
         "    pool = workers._started()\n"
         "    print(pool.submit(os.getpid).result(), flush=True)\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"

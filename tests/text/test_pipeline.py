@@ -247,7 +247,7 @@ def with_setting(**changes):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([], "not a preprocess.json"),
+        ([], "a JSON object is expected"),
         ({}, "not a preprocess.json"),
         (damaged(version=2), "version 2, this program reads 1"),
         (damaged(settings=None), "damaged"),
@@ -278,7 +278,7 @@ def test_no_file_at_all(tmp_path):
     with pytest.raises(CgruError, match="No such file"):
         Preprocessing.read(tmp_path)
     (tmp_path / "preprocess.json").write_bytes(b"\xff{")
-    with pytest.raises(CgruError, match="no JSON"):
+    with pytest.raises(CgruError, match="not JSON"):
         Preprocessing.read(tmp_path)
 
 
