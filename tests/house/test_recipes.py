@@ -7,12 +7,12 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import numpy as np
+import prepared
 import pytest
 import sacrebleu
 from click.testing import CliRunner
@@ -144,10 +144,11 @@ def test_each_recipe_says_what_it_takes_and_what_it_gave(folder):
 
 
 def _run(script: str, *options: str, **variables: object) -> subprocess.CompletedProcess[str]:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         [ROOT / "recipes" / script, "--cpu-threads", "1", *options],
-        env=os.environ | {"PATH": path} | {name: str(value) for name, value in variables.items()},
+        env=os.environ
+        | {"PATH": prepared.path()}
+        | {name: str(value) for name, value in variables.items()},
         capture_output=True,
         text=True,
     )

@@ -3,9 +3,9 @@
 import math
 import os
 import subprocess
-import sys
 
 import numpy as np
+import prepared
 import pytest
 from commands import SOURCE, TARGET, in_process, one_line, write_model
 from hypothesis import given
@@ -126,7 +126,7 @@ def test_an_ensemble_is_one_model(model, lines, corpus, tmp_path):
 
 
 def test_kept_pairs_flow(model):
-    command = [sys.executable, "-m", "cgru_cli", "score", "-m", model, "--keep-above", "-1e9"]
+    command = prepared.command("score", "-m", model, "--keep-above", "-1e9")
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         env=os.environ | {"PYTHONUNBUFFERED": "1"},

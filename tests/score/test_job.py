@@ -3,9 +3,9 @@
 import json
 import math
 import subprocess
-import sys
 
 import numpy as np
+import prepared
 import pytest
 from commands import SOURCE, as_marian, in_process, one_line, vocabulary, write_model
 from hypothesis import HealthCheck, given, settings
@@ -232,7 +232,7 @@ def test_lists_keep_their_lines(model, lines, texts, tmp_path):
 
 
 def test_a_pipe_is_answered_while_it_stays_open(model):
-    command = [sys.executable, "-m", "cgru_cli", "score", "-m", model]
+    command = prepared.command("score", "-m", model)
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as child:

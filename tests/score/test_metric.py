@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 
+import prepared
 import pytest
 from commands import in_process, one_line
 
@@ -116,7 +117,7 @@ def test_systems_stand_side_by_side(evaluate, texts, more):
 
 
 def test_a_pipe_is_a_system(texts):
-    command = [sys.executable, "-m", "cgru_cli", "score", "--metric", "bleu", "-r", texts / "ref"]
+    command = prepared.command("score", "--metric", "bleu", "-r", texts / "ref")
     with open(texts / "two", "rb") as file:
         told = subprocess.run(command, stdin=file, capture_output=True, text=True, check=True)
     assert told.stdout == sacrebleu(texts / "ref", "-i", texts / "two", "-f", "text")

@@ -6,11 +6,11 @@ import os
 import random
 import socket
 import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import prepared as server
 from click.testing import CliRunner
 
 from cgru_cli.cli import main
@@ -79,7 +79,7 @@ def trained(*arguments: object) -> Result:
 
 def process(*arguments: object, **more: object) -> subprocess.Popen:
     """`cgru train` as a process of its own."""
-    command = [sys.executable, "-m", "cgru_cli", "train", *map(str, arguments)]
+    command = server.command("train", *arguments)
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     more = {"env": os.environ | {"OMP_NUM_THREADS": "1"}} | more
     return subprocess.Popen(command, **(pipes | more))

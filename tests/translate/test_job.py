@@ -5,12 +5,14 @@ import json
 import math
 import os
 import select
+import shlex
 import signal
 import subprocess
 import sys
 import time
 
 import numpy as np
+import prepared
 import pytest
 import sentencepiece
 from click.testing import CliRunner
@@ -51,7 +53,7 @@ def lines(translate):
 
 def process(*arguments, **more):
     """The command as a process of its own."""
-    command = [sys.executable, "-m", "cgru_cli", "translate", *map(str, arguments)]
+    command = prepared.command("translate", *arguments)
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     return subprocess.Popen(command, **(pipes | more))
 
@@ -262,7 +264,7 @@ def test_an_interrupt_leaves_what_was_finished(model, tmp_path):
 def test_a_closed_output_ends_quietly(model, tmp_path):
     source = tmp_path / "in"
     source.write_bytes(b"a b c d\n" * 20000)
-    pipe = f"{sys.executable} -m cgru_cli translate -m {model} < {source} | head -1"
+    pipe = f"{shlex.join(prepared.command('translate', '-m', model))} < {source} | head -1"
     done = subprocess.run(
         ["bash", "-c", f"{pipe}; exit ${{PIPESTATUS[0]}}"], capture_output=True, timeout=5 * LIMIT
     )
@@ -307,7 +309,8 @@ def test_bad_files_are_told(model, translate, tmp_path):
 
 def test_a_missing_model_ends_the_process_at_once(tmp_path):
     before = time.monotonic()
-    started = process("-m", tmp_path / "none.npz")
+    command = [sys.executable, "-m", "cgru_cli", "translate", "-m", tmp_path / "none.npz"]
+    started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     out, err = started.communicate(timeout=LIMIT)
     assert started.returncode == 1 and out == b""
     assert err.count(b"\n") == 1 and err.startswith(b"cgru: ")

@@ -132,14 +132,13 @@ def test_one_model_with_a_weight(models, alone, score, texts, tmp_path):
 def test_models_that_read_other_words_have_no_mean(score, texts, tmp_path, monkeypatch, models):
     from cgru_cli.formats.loaded_model import LoadedModel
 
-    plain = LoadedModel.tokens
-    monkeypatch.setattr(
-        LoadedModel,
-        "tokens",
-        lambda self, line, encode: (
-            plain(self, line, encode) + (["a"] if "two" in str(self.model.path) else [])
-        ),
-    )
+    plain = LoadedModel.tokenizer
+
+    def other_words(self, encode):
+        more = ["a"] if "two" in str(self.model.path) else []
+        return lambda line: plain(self, encode)(line) + more
+
+    monkeypatch.setattr(LoadedModel, "tokenizer", other_words)
     page = tmp_path / "out.html"
     outcome = score("-m", *models, *texts, "--ensemble", "--heatmap", page)
     one_line(outcome, 1, "line 1: the models cut the source into different words")
