@@ -25,8 +25,9 @@ class ScoreOptions(FilterOptions):
         "-t", "--target", metavar="FILE...", many=True, aliases=("--train-sets",),
     )  # fmt: skip
     n_best: str | None = option(
-        None, "score the hypotheses of an n-best list, whose lines get the scores", "--n-best",
-        metavar="FILE", aliases=("--n_best", "-i", "--input"),
+        None, "score the hypotheses of an n-best list, whose lines get the scores; - for standard "
+        "input, which Nematus' rescore.py (--compat nematus, no --target) reads by itself",
+        "--n-best", metavar="FILE", aliases=("--n_best", "-i", "--input"),
     )  # fmt: skip
     n_best_feature: str = option(
         "Score", "name of the scores among a list's features; of several models, a number is added",

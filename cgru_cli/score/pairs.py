@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol, Self
 
@@ -10,6 +11,8 @@ from ..errors import CgruError
 from ..system.lines import LineReader, Source, count_lines
 from ..system.windows import windows
 from .n_best import split
+
+_ENTRY = re.compile(r" *\d+ +\|\|\| .*\|\|\| ")
 
 
 class Pair(NamedTuple):
@@ -46,6 +49,8 @@ class TwoTexts:
     def windows(self, mini_batch: int, maxi_batch: int) -> Iterator[list[Pair]]:
         done = 0
         for targets in windows(self._targets, mini_batch, maxi_batch):
+            if not done:
+                check_sentence(targets[0], self._names[1])
             sources = self._sources.take(len(targets))
             yield list(map(Pair, sources, targets))
             if len(sources) < len(targets):
@@ -73,10 +78,15 @@ class OneText:
     """Lines of a text that is nobody's translation."""
 
     def __init__(self, texts: Sequence[Source]):
+        self._name = " ".join(str(text or "-") for text in texts)
         self._reader = LineReader(*texts)
 
     def windows(self, mini_batch: int, maxi_batch: int) -> Iterator[list[Pair]]:
+        first = True
         for lines in windows(self._reader, mini_batch, maxi_batch):
+            if first:
+                check_sentence(lines[0], self._name)
+                first = False
             yield [Pair("", line) for line in lines]
 
     def __enter__(self) -> Self:
@@ -167,6 +177,19 @@ class NBestList:
         if self._sources is not None:
             self._sources.close()
         self._list.close()
+
+
+def check_sentence(line: str, name: str) -> None:
+    """Raise CgruError where the first line of a text, by its file's name, is one of an n-best list.
+
+    A list that is taken for sentences gets scores, and nobody would see that they are of nothing.
+    """
+    if _ENTRY.match(line):
+        name = "standard input" if name == "-" else name
+        raise CgruError(
+            f"{name}: line 1 is an entry of an n-best list, no sentence; name the list with "
+            "--n-best (- for standard input) instead of --target"
+        )
 
 
 def _before_errors(pairs: Iterator[Pair]) -> Iterator[list[Pair]]:

@@ -106,6 +106,12 @@ def pairs_of(options: ScoreOptions, *, one_side: bool = False) -> Pairs:
                 "with --target"
             )
         return OneText(targets or (None,))
+    # Nematus' rescore.py reads the list from standard input where none is named; its score.py
+    # cannot do without a target.
+    nematus = options.compat in ("nematus", "nematus-tf")
+    rescores = nematus and bool(sources) and not targets and not options.n_best
+    if rescores:
+        return NBestList(sources, "-")
     if options.n_best:
         if targets or (options.model and not sources and not one_side):
             raise UsageError("--n-best LIST needs --source, and no --target: the list has them")

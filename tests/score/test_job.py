@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import subprocess
 
 import numpy as np
@@ -229,6 +230,39 @@ def test_lists_keep_their_lines(model, lines, texts, tmp_path):
     for line, entry, score in zip(nematus, entries, scores, strict=True):
         assert line.startswith(f"{entry} ")
         assert float(line.removeprefix(f"{entry} ")) == pytest.approx(-score, rel=1e-5)
+
+
+@pytest.mark.parametrize("file, more", [("nbest.k5.norm1.txt", ["-n"]), ("nbest.k5.txt", [])])
+def test_rescoring_is_nematus_rescore_py(shared, score, tmp_path, file, more):
+    """A list rescored by the model that made it: the same numbers, positive, behind each line.
+
+    `rescore.py -s SRC -i LIST -b 80 -n`, and the list on standard input.
+    """
+    folder = shared("fixtures/a-shallow")
+    lines = (folder / file).read_text("utf-8").splitlines()
+    entries = [line for line in lines if int(line.split(" ||| ")[0]) < 6]
+    listed = tmp_path / "list"
+    listed.write_text("".join(f"{entry}\n" for entry in entries), "utf-8")
+    given = ["-m", folder / "model.npz", "-s", folder / "src.txt", "-b", 80, *more]
+    code, rescored, messages = score(*given, "-i", listed, "--compat", "nematus-tf")
+    assert code == 0, messages
+    assert rescored.count("\n") == len(entries) == 30
+    for line, entry in zip(rescored.splitlines(), entries, strict=True):
+        assert line.rpartition(" ")[0] == entry.strip()
+        told, cost = float(entry.rpartition(" ")[2]), float(line.rpartition(" ")[2])
+        if told > -1e6:  # else an empty hypothesis that fills the list up
+            assert cost == pytest.approx(-told, rel=NEMATUS, abs=NEMATUS)
+    with open(listed) as standard_input:
+        descriptor = os.dup(0)
+        os.dup2(standard_input.fileno(), 0)
+        try:
+            assert score(*given, "--compat", "nematus-tf") == (0, rescored, messages)
+        finally:
+            os.dup2(descriptor, 0)
+            os.close(descriptor)
+    code, text, messages = score(*given, "-t", listed)
+    assert (code, text) == (1, "")
+    assert f"{listed}: line 1 is an entry of an n-best list" in messages
 
 
 def test_a_pipe_is_answered_while_it_stays_open(model):

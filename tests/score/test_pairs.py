@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cgru_cli.errors import CgruError
-from cgru_cli.score.pairs import NBestList, Pair, TabSeparated, TwoTexts
+from cgru_cli.score.pairs import NBestList, OneText, Pair, TabSeparated, TwoTexts
 
 LINE = st.text(st.characters(exclude_characters="\n\t\r", exclude_categories=["Cs"]), max_size=8)
 
@@ -131,3 +131,13 @@ def fifo(path):
             file.write(path.read_bytes())
         os._exit(0)
     return child, str(pipe)
+
+
+def test_a_list_is_not_taken_for_sentences(tmp_path):
+    entries = ["0 ||| A B ||| -1.5", "1 ||| A ||| F0= -2 ||| -2"]
+    source, listed = text(tmp_path / "s", ["a", "b"]), text(tmp_path / "list", entries)
+    for pairs in (TwoTexts([source], [listed]), OneText([listed])):
+        with pytest.raises(CgruError, match="list: line 1 is an entry of an n-best list"):
+            read(pairs)
+    bars = text(tmp_path / "bars", ["0 || A ||| B", "||| 1 |||"])
+    assert len(read(TwoTexts([source], [bars]))) == 2
