@@ -260,7 +260,7 @@ def test_rescoring_is_nematus_rescore_py(shared, score, tmp_path, file, more):
         finally:
             os.dup2(descriptor, 0)
             os.close(descriptor)
-    code, text, messages = score(*given, "-t", listed)
+    code, text, messages = score("-m", folder / "model.npz", "-s", listed, "-t", listed)
     assert (code, text) == (1, "")
     assert f"{listed}: line 1 is an entry of an n-best list" in messages
 
