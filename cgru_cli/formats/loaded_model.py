@@ -40,14 +40,17 @@ class LoadedModel:
                 )
         return cls(model, sources, target)
 
-    def tokenizer(self, encode: bool) -> Callable[[str], list[str]]:
-        """From a line to its words or, to encode, to the pieces of raw text.
+    def tokenizer(
+        self, encode: bool, split: Callable[[str], list[str]] = tokens
+    ) -> Callable[[str], list[str]]:
+        """From a line to its words, as `split` gives them, or to the pieces of raw text (encode).
 
         No words where the model reads no source.
         """
         if not self.sources:
             return lambda _line: []
-        return self.sources[0].tokenize if encode else tokens
+        source = self.sources[0]
+        return source.tokenize if encode and source.processor is not None else split
 
     def ids(self, words: Sequence[str], number: int) -> list[tuple[int, ...]]:
         """As `source_ids`; the error names line and model."""

@@ -1,5 +1,6 @@
 """`cgru translate`: lines in, translations out.
 
 `job` goes from lines to lines; `plan` decides how to search, with `decoder_yml`; `translator` makes
-batches of lines and text of hypotheses.
+batches of lines and text of hypotheses. `nematus_tf_batches` are the
+mini-batches that Nematus-TF cuts.
 """

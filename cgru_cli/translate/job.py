@@ -14,10 +14,10 @@ from ..options.translate import TranslateOptions
 from ..output.heatmap.heatmaps import Heatmaps
 from ..system import tensorflow_start
 from ..system.lines import LineReader, LineWriter, check_distinct
-from ..system.numpy_order import argsort
 from ..system.terminal import ProgressCounter
 from ..system.windows import InOrder, batches, windows
 from .decoder_yml import with_configuration
+from .nematus_tf_batches import nematus_tf_batches
 from .plan import SearchPlan
 from .translator import Translator
 
@@ -98,15 +98,16 @@ def _filter(
     start = 0
     for window in _windows(reader, plan):
         lines = [translator.read(line, start + i) for i, line in enumerate(window)]
-        filled = []
+        searched = []
         for i, line in enumerate(lines):
-            if line.source or translator.generates:
-                filled.append(i)
+            # Nematus-TF translates empty lines with the others, which their mini-batch may show
+            if line.source or translator.generates or plan.search == "nematus-tf":
+                searched.append(i)
             else:
                 emit(start + i, translator.empty(start + i))
-        together = _batches([len(lines[i].source) + 1 for i in filled], translator, options, plan)
+        together = _batches([len(lines[i].source) for i in searched], translator, options, plan)
         for number, texts in translator.translate(
-            [(start + filled[i], lines[filled[i]]) for i in batch] for batch in together
+            [(start + searched[i], lines[searched[i]]) for i in batch] for batch in together
         ):
             emit(number, texts)
             progress.add(1)
@@ -124,10 +125,10 @@ def _windows(reader: LineReader, plan: SearchPlan) -> Iterator[list[str]]:
 def _batches(
     lengths: Sequence[int], translator: Translator, options: TranslateOptions, plan: SearchPlan
 ) -> list[list[int]]:
+    """The lines of a window, of so many words each, that are searched together."""
     if plan.search == "nematus-tf":  # whose lists depend on what shares a batch
-        order = argsort(lengths)
-        return [order[i : i + plan.mini_batch] for i in range(0, len(order), plan.mini_batch)]
+        return nematus_tf_batches(lengths, plan.mini_batch)
     if options.maxi_batch_sort == "none":
         every = list(range(len(lengths)))
         return [every[i : i + plan.mini_batch] for i in range(0, len(every), plan.mini_batch)]
-    return batches(lengths, plan.mini_batch, translator.max_tokens)
+    return batches([length + 1 for length in lengths], plan.mini_batch, translator.max_tokens)

@@ -75,7 +75,9 @@ class Translator:
         self.sampling = sampling_of(options)
         self.lexicon = unknown_words.read_lexicon(options.lexicon) if options.lexicon else None
         self.lines = SourceLines(
-            self._first.tokenizer(not options.no_spm_encode),
+            self._first.tokenizer(
+                not options.no_spm_encode, str.split if plan.search == "nematus-tf" else tokens
+            ),
             preprocessing,
             longest=options.max_length,
         )
@@ -118,9 +120,10 @@ class Translator:
     def translate(
         self, batches: Iterable[Sequence[tuple[int, Request]]]
     ) -> Iterator[tuple[int, tuple[str, str]]]:
-        """Lines that are not empty, each with its number, batch by batch.
+        """Lines, each with its number, batch by batch.
 
-        Yields, as they get ready, number and (text, alignments in a file of their own).
+        Yields, as they get ready, number and (text, alignments in a file of their own). What is
+        found for an empty line is not shown.
         """
         begun: list[tuple[int, Request]] = []
 
@@ -131,6 +134,9 @@ class Translator:
 
         for place, found in self._search(beginning(), begun):
             number, line = begun[place]
+            if not line.source and not self.generates:
+                yield number, self.empty(number)
+                continue
             if self.heatmaps.wants(number):
                 self.heatmaps.add(number, self._views(number, line.source, found))
             yield number, self.render(number, line.source, found)
