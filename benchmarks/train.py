@@ -414,7 +414,8 @@ class Updates:
         from cgru_cli.options.train import TrainOptions
         from cgru_cli.train.builders import build_step
         from cgru_cli.train.examples import EpochExamples, encode
-        from cgru_cli.train.starting_model import begin
+        from cgru_cli.train.plan import batching
+        from cgru_cli.train.starting_model import make_starting_model
         from cgru_cli.train.texts import Texts
 
         embedding, state, _ = arguments.sizes
@@ -427,13 +428,15 @@ class Updates:
             precision=precision,
         )  # fmt: skip
         texts = Texts.of(options, None)
-        begun = begin(options, texts)
-        self.structure = begun.model.structure
-        corpus = encode(texts, begun.vocabularies, options, folder / "corpus")
-        self.step = build_step(begun.model, options, jit=False)
-        begun.model.arrays.clear()  # as the program does
+        start = make_starting_model(options, texts)
+        self.structure = start.model.structure
+        corpus = encode(
+            texts, start.vocabularies, folder / "corpus", max_length=MAX_LENGTH - 1, crop=False
+        )
+        self.step = build_step(start.model, options, jit=False)
+        start.model.arrays.clear()  # as the program does
         tensorflow_start.return_freed_memory()
-        self.data = EpochExamples.of(corpus, begun.model.structure, options, grid=False)
+        self.data = EpochExamples.of(corpus, self.structure, batching(options), grid=False)
         epochs = (self.data.epoch(n, 0) for n in itertools.count())
         self.examples = itertools.chain.from_iterable(epochs)
         self.words = self.positions = 0

@@ -49,6 +49,11 @@ def parameters(structure: Structure) -> tuple[Parameter, ...]:
     return tuple(_rows(structure))
 
 
+def name_at(path: str, structure: Structure) -> str:
+    """What DL4MT and Nematus call the array at a place in a model, e.g. `decoder/output/b`."""
+    return next(row.name for row in parameters(structure) if row.path == path)
+
+
 _READOUT = {
     "prev": ("V_o", "E", "prev_emb_to_hidden", 0),
     "lstm": ("U_o", "D", "state_to_hidden", 1),

@@ -1,25 +1,36 @@
-"""The parts that the training loop works with, made as the options say."""
+"""The parts that the training loop works with, and the loop of them, made as the options say."""
 
 from __future__ import annotations
 
 import importlib.util
+import os
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..corpus.corpus import Corpus
-from ..errors import CgruError
+from ..errors import CgruError, UsageError
 from ..formats.model import Model
 from ..options.train import TrainOptions
+from ..system import tensorflow_start
+from ..system.signals import StopRequest
 from ..text.pipeline import Preprocessing
 from ..text.vocabulary import Vocabulary
 from . import adaptation
 from .dev_set import DevSet, TargetText
-from .examples import EpochExamples
-from .plan import TrainingPlan
+from .dry_run import greeting
+from .examples import Batching, EpochExamples
+from .loop import Training
+from .plan import TrainingPlan, fixed_options, options_of_all_workers
 from .run import curves
 from .run.folder import RunFolder
-from .starting_model import Beginning
+from .run.log import TrainingLog
+from .run.reporter import Reporter
+from .run.resuming import resume
+from .run.saving import Saving
+from .run.state import identity
+from .starting_model import StartingModel
 from .texts import Texts
 
 if TYPE_CHECKING:
@@ -36,7 +47,7 @@ def build_step(
 ) -> TrainingStep:
     """The step, with the model's weights and a new optimizer. Raises UsageError for its numbers.
 
-    replicas: all that train; without, what TensorFlow computes on.
+    replicas: all devices that train; without, the one that TensorFlow computes on.
     """
     from ..network.keras_model import RecurrentModel
     from ..optimization.objective import CrossEntropy, ExpectedRisk, Guide
@@ -59,22 +70,30 @@ def build_step(
         map_decay_c=options.map_decay_c,
         smoothing=options.exponential_smoothing,
     )
+    frozen = adaptation.frozen(model, options.freeze, embeddings=options.fix_embeddings)
+    prior = None
+    if options.map_decay_c and options.prior_model:
+        prior = adaptation.prior(model, options.prior_model)
     replicas = replicas or Replicas()
     with replicas.scope():
+        try:
+            made = optimizer(options.optimizer, options.optimizer_params, options.learn_rate)
+        except ValueError as error:
+            raise UsageError(f"--optimizer-params: {error}") from None
         return TrainingStep(
             RecurrentModel(model.structure, model.arrays, dtype=policy),
-            optimizer(options.optimizer, options.optimizer_params, options.learn_rate),
+            made,
             regularization,
             objective,
             jit=jit,
-            frozen=adaptation.frozen(model, options),
-            prior=adaptation.prior(model, options.prior_model) if options.map_decay_c else None,
+            frozen=frozen,
+            prior=prior,
             replicas=replicas,
         )
 
 
 def build_sampler(
-    step: TrainingStep, begun: Beginning, texts: Texts, options: TrainOptions, jit: bool
+    step: TrainingStep, target: Vocabulary, options: TrainOptions, jit: bool
 ) -> Sampler | None:
     """What makes the candidates of minimum risk training, where that is done."""
     if not options.minimizes_risk:
@@ -82,23 +101,24 @@ def build_sampler(
     from ..optimization.minimum_risk import MinimumRisk, Sampler
     from ..text.subwords import join_bpe
 
-    target = begun.vocabularies[-1]
-    how = MinimumRisk(
+    settings = MinimumRisk(
         options.mrt_samples,
         options.mrt_reference,
         "chrf" if options.mrt_loss == "chrf" else "bleu",
     )
 
-    def join(words: list[str]) -> str:
+    def join(words: Sequence[str]) -> str:
         return join_bpe(target.detokenize(words[::-1] if options.right_left else words))
 
-    return Sampler(step.model, target, how, options.seed, grid=jit, join=join)
+    return Sampler(step.model, target, settings, options.seed, grid=jit, join=join)
 
 
-def faster_compiled(model: Model, options: TrainOptions, corpus: Corpus, shares: int = 1) -> bool:
+def faster_compiled(
+    model: Model, options: TrainOptions, corpus: Corpus, batching: Batching, devices: int = 1
+) -> bool:
     """Whether a step is faster compiled: never on CPUs, measured on the first batch elsewhere.
 
-    shares: how many devices share a batch.
+    devices: how many share a batch.
     """
     import tensorflow as tf
 
@@ -109,14 +129,14 @@ def faster_compiled(model: Model, options: TrainOptions, corpus: Corpus, shares:
     seconds = {}
     for jit in (False, True):
         step = build_step(model, options, jit)
-        data = EpochExamples.of(corpus, model.structure, options, jit, shares)
-        example = next(data.epoch(0, 0)).share(0, shares)
+        data = EpochExamples.of(corpus, model.structure, batching, grid=jit, devices=devices)
+        example = next(data.epoch(0, 0)).share(0, devices)
         examples = Examples.of(example.batch)
         for _ in range(3):  # the first one traces and compiles
-            begun = time.perf_counter()
+            started = time.perf_counter()
             ((cost, _),) = step.gradients([(examples, example.masks)])
             float(cost)
-            seconds[jit] = time.perf_counter() - begun
+            seconds[jit] = time.perf_counter() - started
     return seconds[True] < seconds[False]
 
 
@@ -163,13 +183,13 @@ def check_extras(options: TrainOptions) -> None:
         raise CgruError("--tensorboard needs tensorboard: pip install 'cgru[tensorboard]'")
 
 
-def build_board(options: TrainOptions, runs: RunFolder) -> Summaries | None:
+def build_board(options: TrainOptions, folder: RunFolder) -> Summaries | None:
     """TensorBoard's files, where they are asked for."""
     if not options.tensorboard:
         return None
     from .run.tensorboard import Summaries
 
-    return Summaries(runs.beside(".tensorboard"))
+    return Summaries(folder.beside(".tensorboard"))
 
 
 def build_gradient_probe(options: TrainOptions, step: TrainingStep) -> GradientProbe | None:
@@ -179,3 +199,92 @@ def build_gradient_probe(options: TrainOptions, step: TrainingStep) -> GradientP
     from ..optimization.gradient_norms import GradientProbe
 
     return GradientProbe(step)
+
+
+def build_training(
+    options: TrainOptions,
+    plan: TrainingPlan,
+    texts: Texts,
+    folder: RunFolder,
+    start: StartingModel,
+    corpus: Corpus,
+    stop: StopRequest,
+    replicas: Replicas,
+) -> Training:
+    """All parts, as a saved run left them or as a new one begins, and the loop of them.
+
+    The arrays of the starting model are released. Raises CgruError where the run cannot go on so,
+    and for files that cannot be read or written; UsageError for options that cannot be meant.
+    """
+    model, vocabularies, notes = start
+    same = identity(fixed_options(options), model.structure, vocabularies, corpus, replicas.count)
+    if replicas.processes > 1:
+        given = replicas.together(lambda: options_of_all_workers(options))
+        replicas.check_same(given | same)
+    patience = plan.patience()
+    step, jit, course = resume(
+        folder,
+        same,
+        patience,
+        replicas,
+        jit={"auto": None, "on": True, "off": False}[options.jit],
+        is_faster_compiled=lambda: faster_compiled(
+            model, options, corpus, plan.batching, replicas.count
+        ),
+        make_step=lambda jit: build_step(model, options, jit, replicas),
+    )
+    # the step has them: what it began with need not stay for the days that follow
+    model.arrays.clear()
+    tensorflow_start.return_freed_memory()
+    sampler = build_sampler(step, vocabularies[-1], options, jit)
+    first = replicas.is_first
+    validator = build_validator(plan, options, texts, vocabularies, step) if first else None
+    board = build_board(options, folder) if first else None
+    probe = build_gradient_probe(options, step) if first else None
+    updates = course.progress.updates
+    nowhere = Path(os.devnull)
+    log = TrainingLog(
+        Path(options.log or folder.beside(".log")) if first else nowhere,
+        folder.records if first else nowhere,
+        resumed=updates,
+        quiet=options.quiet or not first,
+    )
+    pictures = folder if options.plot and first else None
+    opening = [
+        *notes,
+        greeting(model, corpus, jit=jit, precision=options.precision, devices=str(replicas)),
+    ]
+    return Training(
+        plan=plan,
+        examples=EpochExamples.of(
+            corpus, model.structure, plan.batching, grid=jit, devices=replicas.count
+        ),
+        step=step,
+        sampler=sampler,
+        validator=validator,
+        course=course,
+        patience=patience,
+        reporter=Reporter(
+            log,
+            plan.cost_type,
+            board=board,
+            probe=probe,
+            pictures=pictures,
+            devices=replicas.count,
+        ),
+        saving=Saving(
+            folder,
+            model,
+            vocabularies,
+            texts.preprocessing,
+            step,
+            same,
+            jit,
+            log,
+            updates=updates,
+            writes=first,
+        ),
+        stop=stop,
+        replicas=replicas,
+        opening=opening,
+    )

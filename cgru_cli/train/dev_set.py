@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -35,7 +35,7 @@ class TargetText:
         """A line as the model writes it, without EOS."""
         return self.vocabulary.encode(self._turned(self.vocabulary.tokenize(line)))
 
-    def text(self, ids: Sequence[int]) -> str:
+    def text(self, ids: Iterable[int]) -> str:
         """What the model wrote, as people write it."""
         return self.plain(self.vocabulary.detokenize(self._turned(self.vocabulary.decode(ids))))
 

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from ..corpus.corpus import Corpus
 from ..formats.model import Model
-from ..options.train import TrainOptions
-from .examples import EpochExamples, memory_of_batch
-from .starting_model import Beginning
+from .examples import Batching, EpochExamples, memory_of_batch
+from .starting_model import StartingModel
 
 # Arrays of the model's size that an optimizer needs, with weights and gradient.
 _COPIES = {"sgd": 2, "adagrad": 3, "rmsprop": 3}
+_MORE_COPIES = 4  # of the others
 
 
-_MORE_COPIES = 4
-
-
-def greeting(
-    model: Model, corpus: Corpus, options: TrainOptions, jit: bool, devices: str = ""
-) -> str:
+def greeting(model: Model, corpus: Corpus, *, jit: bool, precision: str, devices: str = "") -> str:
     """What the log of a training begins with; devices: which, if they are several."""
     s = model.structure
     return (
         f"Training {model.parameter_count:,} parameters on {len(corpus):,} pairs "
         f"({_left_out(corpus)}){_beside(corpus)}, vocabularies {s.source_vocabularies} and "
-        f"{s.target_vocabulary}, {'XLA' if jit else 'no XLA'}, {options.precision}"
+        f"{s.target_vocabulary}, {'XLA' if jit else 'no XLA'}, {precision}"
         f"{devices and f', {devices}'}"
     )
 
@@ -42,13 +37,18 @@ def _beside(corpus: Corpus) -> str:
     return shown
 
 
-def describe(options: TrainOptions, begun: Beginning, corpus: Corpus) -> None:
-    """Sizes, memory and the first batch, on standard output."""
-    model, _, notes = begun
+def describe(
+    start: StartingModel, corpus: Corpus, batching: Batching, optimizer: str, *, smoothed: bool
+) -> None:
+    """Sizes, memory and the first batch, on standard output.
+
+    smoothed: whether a second set of weights is kept, averaged over updates.
+    """
+    model, _, notes = start
     s = model.structure
-    first = next(EpochExamples.of(corpus, s, options, grid=False).epoch(0, 0)).batch
+    first = next(EpochExamples.of(corpus, s, batching, grid=False).epoch(0, 0)).batch
     words = corpus.lengths.sum(axis=0)
-    copies = _COPIES.get(options.optimizer, _MORE_COPIES) + (options.exponential_smoothing > 0)
+    copies = _COPIES.get(optimizer, _MORE_COPIES) + smoothed
     rows, source = first.source_mask.shape
     target = first.target.shape[1]
     arrays = model.parameter_count * 4 * copies / 2**20

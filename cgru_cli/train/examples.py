@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from ..corpus.batches import Batch, Batches, BatchSize, grid_length, make_batch
 from ..corpus.corpus import Corpus, encode_corpus
 from ..corpus.dropout import Rates, masks
 from ..errors import CgruError
-from ..options.train import TrainOptions
 from ..parameters.structure import Normalization, Structure
 from ..text.source_words import source_ids
 from ..text.vocabulary import Vocabulary
@@ -24,15 +23,21 @@ from .texts import Texts
 def encode(
     texts: Texts,
     vocabularies: Sequence[Vocabulary],
-    options: TrainOptions,
     cache: Path,
     spare: Path | None = None,
+    *,
+    max_length: int,
+    crop: bool,
 ) -> Corpus:
-    """The training text as ids, kept in a folder, as `encode_corpus` does it."""
+    """The training text as ids, kept in a folder, as `encode_corpus` does it.
+
+    max_length: words of a sentence; longer pairs are left out, or cut (crop).
+    """
     *sources, target = vocabularies
     key = " ".join(vocabulary.fingerprint for vocabulary in vocabularies)
-    direction = -1 if options.right_left else 1
-    key += " right-left" * options.right_left
+    from_end = texts.beside.from_end
+    direction = -1 if from_end else 1
+    key += " right-left" * from_end
     try:
         return encode_corpus(
             texts.sources,
@@ -40,8 +45,8 @@ def encode(
             lambda line: source_ids(sources[0].tokenize(line), sources),
             lambda line: target.encode(target.tokenize(line))[::direction],
             cache,
-            max_length=options.max_length,
-            crop=options.max_length_crop,
+            max_length=max_length,
+            crop=crop,
             key=key,
             beside=texts.beside,
             spare=spare,
@@ -50,6 +55,33 @@ def encode(
         with contextlib.suppress(OSError):  # not empty: of another text
             (spare or cache).rmdir()
         raise
+
+
+@dataclass(frozen=True)
+class Batching:
+    """How pairs are put together into batches, in which order, and what is dropped of them."""
+
+    sentences: int = 80  # of a batch, or at most, where words or memory limit it
+    words: int = 0  # limit of pairs times the longest side; 0: none
+    memory: int = 0  # limit of bytes on each device, beside model and optimizer; 0: none
+    maxi_batch: int = 100  # batches' worth of pairs that are sorted by length together
+    sort: Literal["trg", "src", "none"] = "trg"  # what they are sorted by
+    shuffle: bool = True
+    seed: int = 1
+    dropout: Rates = field(default_factory=Rates)
+
+    def size(self, structure: Structure, devices: int = 1) -> BatchSize:
+        """How many pairs a batch takes that several devices compute together."""
+        if self.memory:
+            budget = self.memory * devices
+            return BatchSize(
+                "fit",
+                self.sentences,
+                cost=lambda b, s, t: memory_of_batch(structure, b, s, t) / budget,
+            )
+        if self.words:
+            return BatchSize("words", self.sentences, self.words)
+        return BatchSize("sentences", self.sentences)
 
 
 class Example(NamedTuple):
@@ -72,45 +104,36 @@ class EpochExamples:
 
     corpus: Corpus
     structure: Structure
-    rates: Rates
+    batching: Batching
     size: BatchSize
     batches: Batches
-    seed: int
     grid: bool  # whether shapes are padded to few different ones, for compiled code
-    shares: int = 1  # that rows can be divided by
+    devices: int = 1  # that rows can be divided by
 
     @classmethod
     def of(
         cls,
         corpus: Corpus,
         structure: Structure,
-        options: TrainOptions,
+        batching: Batching,
+        *,
         grid: bool,
-        shares: int = 1,
+        devices: int = 1,
     ) -> EpochExamples:
-        """As the options of batches and dropout say."""
-        rates = Rates(
-            options.dropout_embedding,
-            options.dropout_hidden,
-            options.dropout_source,
-            options.dropout_target,
-            options.dropout_annotation,
-            options.dropout_output,
-        )
-        size = batch_size(options, structure, shares)
+        size = batching.size(structure, devices)
         batches = Batches(
             corpus.lengths,
             size,
-            maxi_batch=options.maxi_batch,
-            sort=options.maxi_batch_sort,
-            seed=options.seed,
-            shuffle=not options.no_shuffle,
+            maxi_batch=batching.maxi_batch,
+            sort=batching.sort,
+            seed=batching.seed,
+            shuffle=batching.shuffle,
         )
-        return cls(corpus, structure, rates, size, batches, options.seed, grid, shares)
+        return cls(corpus, structure, batching, size, batches, grid, devices)
 
     def epoch(self, number: int, start: int) -> Iterator[Example]:
         """The batches of an epoch (from 0), from the start-th on."""
-        dropping = any(self.rates[:-1]) or bool(self.rates.output)
+        dropping = any(self.batching.dropout)
         for place, pairs in enumerate(self.batches.epoch(number, start), start):
             batch = make_batch(self.corpus, pairs, grid=self.grid, rows=self._rows(len(pairs)))
             yield Example(batch, self._masks(batch, pairs, number, place) if dropping else {})
@@ -122,17 +145,17 @@ class EpochExamples:
             rows = grid_length(pairs)
             if self.size.kind == "sentences":
                 rows = min(rows, self.size.sentences)
-        return -(-rows // self.shares) * self.shares
+        return -(-rows // self.devices) * self.devices
 
     def _masks(
         self, batch: Batch, pairs: np.ndarray, number: int, place: int
     ) -> dict[str, np.ndarray]:
         """Masks of a batch; what pads has 1, so that padding changes no other number."""
-        key = np.random.SeedSequence(self.seed, spawn_key=(2, number, place))
+        key = np.random.SeedSequence(self.batching.seed, spawn_key=(2, number, place))
         source, target = self.corpus.lengths[pairs].max(axis=0)
         drawn = masks(
             self.structure,
-            self.rates,
+            self.batching.dropout,
             np.random.Generator(np.random.PCG64(key)),
             len(pairs),
             int(source),
@@ -160,20 +183,6 @@ def groups(examples: Iterator[Example], size: int) -> Iterator[list[Example]]:
             group = []
     if group:
         yield group
-
-
-def batch_size(options: TrainOptions, structure: Structure, shares: int = 1) -> BatchSize:
-    """How many pairs a batch takes; shares: the devices that compute one together."""
-    if options.mini_batch_fit:
-        budget = options.workspace * 2**20 * shares
-        return BatchSize(
-            "fit",
-            options.mini_batch,
-            cost=lambda b, s, t: memory_of_batch(structure, b, s, t) / budget,
-        )
-    if options.mini_batch_words:
-        return BatchSize("words", options.mini_batch, options.mini_batch_words)
-    return BatchSize("sentences", options.mini_batch)
 
 
 def memory_of_batch(structure: Structure, sentences: int, source: int, target: int) -> float:

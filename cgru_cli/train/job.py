@@ -14,45 +14,45 @@ from ..formats import write_model
 from ..options import config_file
 from ..options.train import TrainOptions
 from ..parameters.initialization import output_bias
+from ..parameters.names import name_at
 from ..system import cluster, tensorflow_start
 from ..system.signals import StopRequest
-from .builders import check_extras
+from .builders import build_training, check_extras
 from .dry_run import describe
 from .examples import encode
-from .loop import Training
 from .plan import TrainingPlan
 from .run.folder import RunFolder
-from .starting_model import Beginning, begin
+from .starting_model import StartingModel, make_starting_model
 from .texts import Texts
 
 if TYPE_CHECKING:
     from ..optimization.replicas import Replicas
 
 
-def run(options: TrainOptions, folder: str | None) -> None:
+def run(options: TrainOptions, data: str | None) -> None:
     """Train as the options say, from the start or from where the run was saved last.
 
-    Raises CgruError for bad text, vocabularies, models and folders; Stopped, after saving, where
-    a signal ends it.
+    data: a folder that `cgru prep` made. Raises CgruError for bad text, vocabularies, models and
+    folders; Stopped, after saving, where a signal ends it.
     """
     if options.dump_config:
         print(config_file.dump(options), end="")
         return
     if options.dry_run:
-        _describe(options, folder)
+        _describe(options, data)
         return
     several = cluster.named(os.environ)  # they meet first, to tell each other what fails
-    checked = None if several else _checked(options, folder)
+    request = None if several else _Request.of(options, data)
     starting = tensorflow_start.Start(compilation_cache=options.jit != "off")
     with contextlib.ExitStack() as stack:
-        if several:
+        if request is None:
             replicas = _join(starting, options)
-            ready = _ready_together(options, folder, stack, replicas)
+            ready = _prepare_together(options, data, stack, replicas)
         else:
-            ready = _Ready.of(options, *checked, stack)
+            ready = _Ready.of(options, request, stack)
             replicas = _join(starting, options)
         with StopRequest() as stop, replicas.failures_named():
-            Training(options, *ready, stop, replicas).run()
+            build_training(options, *ready, stop, replicas).run()
 
 
 def _join(starting: tensorflow_start.Start, options: TrainOptions) -> Replicas:
@@ -63,21 +63,45 @@ def _join(starting: tensorflow_start.Start, options: TrainOptions) -> Replicas:
     return Replicas.join(cluster.Cluster.of(os.environ))
 
 
+class _Request(NamedTuple):
+    """What is asked for, before any text or model is read."""
+
+    plan: TrainingPlan
+    texts: Texts
+    folder: RunFolder
+
+    @classmethod
+    def of(cls, options: TrainOptions, data: str | None) -> _Request:
+        """Raises UsageError for options that cannot be meant, CgruError for files that are not."""
+        if options.model is None:
+            raise UsageError("name the model: cgru train DATA -m MODEL.npz")
+        if options.device and options.together:
+            raise UsageError("--device names one device, --devices and --num-devices several")
+        if options.devices and options.num_devices not in (0, len(options.devices)):
+            raise UsageError(
+                f"--num-devices {options.num_devices}: --devices names {len(options.devices)}"
+            )
+        write_model.output_path(options.model, "npz")
+        texts = Texts.of(options, data)
+        plan = TrainingPlan.of(options, can_validate=texts.dev is not None)
+        check_extras(options)
+        return cls(plan, texts, RunFolder(Path(options.model)))
+
+
 class _Ready(NamedTuple):
     """All that a training begins with, but TensorFlow."""
 
     plan: TrainingPlan
     texts: Texts
-    runs: RunFolder
-    begun: Beginning
+    folder: RunFolder
+    start: StartingModel
     corpus: Corpus
 
     @classmethod
     def of(
         cls,
         options: TrainOptions,
-        plan: TrainingPlan,
-        texts: Texts,
+        request: _Request,
         stack: contextlib.ExitStack,
         *,
         first: bool = True,
@@ -87,55 +111,62 @@ class _Ready(NamedTuple):
         first: whether this process writes what there is to be written; the folder is locked for it
         as long as the stack is open.
         """
-        begun = begin(options, texts)
-        runs = RunFolder(Path(options.model))
+        texts, folder = request.texts, request.folder
+        start = make_starting_model(options, texts)
         spare = None
         if first:
-            stack.enter_context(runs.locked())
-            runs.remove_interrupted(begun.vocabularies)
-            runs.check_new(begun.vocabularies)
+            stack.enter_context(folder.locked())
+            folder.remove_interrupted(start.vocabularies)
+            folder.check_new(start.vocabularies)
         else:
             spare = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cgru-")))
-        corpus = encode(texts, begun.vocabularies, options, runs.beside(".corpus"), spare)
+        corpus = _encode(options, texts, start, folder.beside(".corpus"), spare)
         if options.begins_from is None and options.init == "scaled":
-            counts = corpus.target_counts(begun.model.structure.target_vocabulary)
-            begun.model.arrays["ff_logit_b"] = output_bias(counts)
-        return cls(plan, texts, runs, begun, corpus)
+            structure = start.model.structure
+            counts = corpus.target_counts(structure.target_vocabulary)
+            start.model.arrays[name_at("decoder/output/b", structure)] = output_bias(counts)
+        return cls(*request, start, corpus)
 
 
-def _ready_together(
-    options: TrainOptions, folder: str | None, stack: contextlib.ExitStack, replicas: Replicas
+def _prepare_together(
+    options: TrainOptions, data: str | None, stack: contextlib.ExitStack, replicas: Replicas
 ) -> _Ready:
     """What each process begins with: worker 0 first, as others may use what it has written."""
 
-    def here() -> _Ready:
-        return _Ready.of(options, *_checked(options, folder), stack, first=replicas.is_first)
+    def prepare() -> _Ready:
+        return _Ready.of(options, _Request.of(options, data), stack, first=replicas.is_first)
 
-    of_first = replicas.together(lambda: here() if replicas.is_first else None)
-    return replicas.together(lambda: of_first or here())
-
-
-def _checked(options: TrainOptions, folder: str | None) -> tuple[TrainingPlan, Texts]:
-    """What options say of when and how, and the texts. Raises UsageError and CgruError."""
-    if options.model is None:
-        raise UsageError("name the model: cgru train DATA -m MODEL.npz")
-    if options.device and options.together:
-        raise UsageError("--device names one device, --devices and --num-devices several")
-    if options.devices and options.num_devices not in (0, len(options.devices)):
-        raise UsageError(
-            f"--num-devices {options.num_devices}: --devices names {len(options.devices)}"
-        )
-    write_model.output_path(options.model, "npz")
-    texts = Texts.of(options, folder)
-    plan = TrainingPlan.of(options, can_validate=texts.dev is not None)
-    check_extras(options)
-    return plan, texts
+    of_first = replicas.together(lambda: prepare() if replicas.is_first else None)
+    return replicas.together(lambda: of_first or prepare())
 
 
-def _describe(options: TrainOptions, folder: str | None) -> None:
+def _encode(
+    options: TrainOptions,
+    texts: Texts,
+    start: StartingModel,
+    cache: Path,
+    spare: Path | None = None,
+) -> Corpus:
+    return encode(
+        texts,
+        start.vocabularies,
+        cache,
+        spare,
+        max_length=options.max_length,
+        crop=options.max_length_crop,
+    )
+
+
+def _describe(options: TrainOptions, data: str | None) -> None:
     """--dry-run."""
-    _, texts = _checked(options, folder)
-    begun = begin(options, texts)
+    plan, texts, _ = _Request.of(options, data)
+    start = make_starting_model(options, texts)
     with tempfile.TemporaryDirectory(prefix="cgru-") as cache:
-        corpus = encode(texts, begun.vocabularies, options, Path(cache))
-        describe(options, begun, corpus)
+        corpus = _encode(options, texts, start, Path(cache))
+        describe(
+            start,
+            corpus,
+            plan.batching,
+            options.optimizer,
+            smoothed=options.exponential_smoothing > 0,
+        )

@@ -1,13 +1,19 @@
-"""What the options of a training say of when and how, understood."""
+"""What the options of a training say of when and how, understood and decided."""
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 from dataclasses import dataclass
+from typing import Any, Literal
 
-from ..errors import UsageError
+from ..corpus.dropout import Rates
+from ..errors import CgruError, UsageError
 from ..options.flags import statements
 from ..options.train import TrainOptions
+from .examples import Batching
 from .run.learning_rate import Schedule
+from .run.log import CostType
 from .run.patience import Patience
 from .run.progress import Frequency
 
@@ -40,14 +46,23 @@ _NEEDS = {
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """When to validate, save, show and end; the metrics; the learning rate at any progress."""
+    """When to validate, save, show and end; batches; the learning rate at any progress."""
 
     schedule: Schedule
+    batching: Batching
+    batches_per_update: int
+    cost_type: CostType  # what costs are averaged by, and called in the log
+    max_nan: int  # updates in a row that are not finite, before training gives up
     metrics: tuple[str, ...]
     after: tuple[Frequency, ...]
     valid: Frequency
+    early_stopping: int  # validations without a new best; 0: never
+    early_stopping_on: Literal["first", "any", "all"]
+    decay_after: int  # stalled validations for each decay of the learning rate
     save: Frequency
+    keep: int  # models of earlier updates; 0: those that are there stay
     display: Frequency
+    display_first: int  # updates that are shown in any case
 
     @classmethod
     def of(cls, options: TrainOptions, *, can_validate: bool) -> TrainingPlan:
@@ -72,7 +87,7 @@ class TrainingPlan:
             raise UsageError(
                 "--lr-decay: without validation nothing stalls; name another --lr-decay-strategy"
             )
-        return cls(
+        plan = cls(
             schedule=Schedule(
                 options.learn_rate,
                 _frequency(options, "lr_warmup"),
@@ -83,21 +98,104 @@ class TrainingPlan:
                 decay_start=options.lr_decay_start,
                 decay_every=options.lr_decay_freq,
             ),
+            batching=batching(options),
+            batches_per_update=options.optimizer_delay,
+            cost_type=_cost_type(options),
+            max_nan=options.max_nan,
             metrics=metrics,
             after=after,
             valid=_frequency(options, "valid_freq"),
+            early_stopping=options.early_stopping,
+            early_stopping_on=options.early_stopping_on,
+            decay_after=options.lr_decay_start if options.lr_decay_strategy == "stalled" else 1,
             save=_frequency(options, "save_freq"),
+            keep=options.keep,
             display=_frequency(options, "disp_freq"),
+            display_first=options.disp_first,
         )
+        plan.patience()  # knows the metrics
+        return plan
 
-    def patience(self, options: TrainOptions) -> Patience:
+    @property
+    def averages_sentences(self) -> bool:
+        """Whether costs are averaged by sentences; else they are by words."""
+        return self.cost_type != "ce-mean-words"
+
+    def patience(self) -> Patience:
         """Followers of all metrics, before the first validation."""
         return Patience(
             self.metrics,
-            early_stopping=options.early_stopping,
-            on=options.early_stopping_on,
-            decay_after=options.lr_decay_start if options.lr_decay_strategy == "stalled" else 1,
+            early_stopping=self.early_stopping,
+            on=self.early_stopping_on,
+            decay_after=self.decay_after,
         )
+
+
+def batching(options: TrainOptions) -> Batching:
+    """What the options say of batches and dropout."""
+    return Batching(
+        sentences=options.mini_batch,
+        words=options.mini_batch_words,
+        memory=options.workspace * 2**20 if options.mini_batch_fit else 0,
+        maxi_batch=options.maxi_batch,
+        sort=options.maxi_batch_sort,
+        shuffle=not options.no_shuffle,
+        seed=options.seed,
+        dropout=Rates(
+            embedding=options.dropout_embedding,
+            hidden=options.dropout_hidden,
+            source=options.dropout_source,
+            target=options.dropout_target,
+            annotation=options.dropout_annotation,
+            output=options.dropout_output,
+        ),
+    )
+
+
+# Options that decide on model and data, beside what is compared as it is: structure and text.
+_FIXED = (
+    "optimizer", "optimizer_params", "optimizer_delay", "mini_batch", "mini_batch_words",
+    "mini_batch_fit", "maxi_batch", "maxi_batch_sort", "no_shuffle", "max_length",
+    "max_length_crop", "seed", "right_left", "freeze", "fix_embeddings",
+)  # fmt: skip
+# Options that each machine may have its own of: devices, and files, whose content is compared.
+_OF_A_MACHINE = {
+    "config", "cpu_threads", "data_weighting", "device", "devices", "dump_config",
+    "embedding_vectors", "guided_alignment", "log", "model", "num_devices", "plot",
+    "pretrained_model", "prior_model", "quiet", "source_dataset", "target_dataset", "tensorboard",
+    "train_sets", "valid_reference", "valid_script", "valid_sets", "valid_source_dataset",
+    "valid_target_dataset", "valid_translation_output", "vocabularies",
+}  # fmt: skip
+
+
+def fixed_options(options: TrainOptions) -> dict[str, Any]:
+    """The options that a training has to go on with, by the name they have in messages."""
+    fixed = {flag(name): getattr(options, name) for name in _FIXED}
+    if options.mini_batch_fit:
+        fixed["--workspace"] = options.workspace
+    return fixed | {"smoothing": options.exponential_smoothing > 0}
+
+
+def options_of_all_workers(options: TrainOptions) -> dict[str, Any]:
+    """The options that all workers of a training have to be given, by their name in messages.
+
+    Raises CgruError for a prior model that cannot be read.
+    """
+    values = dataclasses.asdict(options)
+    same = {flag(name): values[name] for name in values if name not in _OF_A_MACHINE}
+    if options.prior_model:
+        try:
+            with open(options.prior_model, "rb") as file:
+                same["prior"] = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise CgruError(f"{options.prior_model}: {error.strerror}") from None
+    return same
+
+
+def _cost_type(options: TrainOptions) -> CostType:
+    if options.minimizes_risk:
+        return "risk"
+    return "cross-entropy" if options.cost_type == "ce-mean" else "ce-mean-words"
 
 
 def flag(name: str) -> str:

@@ -21,7 +21,7 @@ from .structure_from_options import described, new_structure, understood
 from .texts import Texts, check_eos, read_vocabularies
 
 
-class Beginning(NamedTuple):
+class StartingModel(NamedTuple):
     """A model before its first update, its vocabularies, and what there is to say of it."""
 
     model: Model
@@ -29,31 +29,32 @@ class Beginning(NamedTuple):
     notes: list[str]
 
 
-def begin(options: TrainOptions, texts: Texts) -> Beginning:
-    """The model that training begins with.
+def make_starting_model(options: TrainOptions, texts: Texts) -> StartingModel:
+    """A new model, or a trained one to go on from. The options name the file it is trained into.
 
     Raises CgruError for files that cannot be read or are none of this model; UsageError for
     options that exclude each other.
     """
+    path = Path(options.model or "")
     if options.begins_from is None:
         vocabularies = read_vocabularies(texts, options.dim_vocabs)
         structure = new_structure(options, vocabularies)
         arrays = initial_arrays(structure, options.init, options.seed, options.lstm_forget_bias)
-        model = Model(Path(options.model), structure, arrays, "nematus", "npz")
+        model = Model(path, structure, arrays, "nematus", "npz")
     else:
         given = read_model.read(options.begins_from)
-        model, vocabularies = _pretrained(given, options, texts)
+        model, vocabularies = _pretrained(given, path, options, texts)
     model.settings.right_left = options.right_left
     _check_guided(options, model.structure.type)
     model.settings.beam_size, model.settings.normalize = options.beam_size, options.normalize
     notes = []
     if options.embedding_vectors:
         notes = word_vectors.place(model, vocabularies, options.embedding_vectors)
-    return Beginning(model, vocabularies, notes)
+    return StartingModel(model, vocabularies, notes)
 
 
 def _pretrained(
-    given: Model, options: TrainOptions, texts: Texts
+    given: Model, path: Path, options: TrainOptions, texts: Texts
 ) -> tuple[Model, list[Vocabulary]]:
     """A model that was trained before, as the first of this training."""
     if given.settings.right_left != options.right_left:
@@ -72,7 +73,7 @@ def _pretrained(
         _check_prepared(vocabularies, texts, given)
     model = dataclasses.replace(
         given,
-        path=Path(options.model),
+        path=path,
         container="npz",
         inert={},
         origin={},

@@ -69,12 +69,12 @@ class Texts:
         ):
             if len(valid) != 2:
                 raise UsageError("--valid-sets: a source and a target file are expected")
-            dev, reference = valid, None
+            dev, reference = (valid[0], valid[1]), None
         if options.valid_reference:
             reference = Path(options.valid_reference)
         if reference and dev is None:
             raise UsageError("--valid-reference: name the text to validate on with --valid-sets")
-        preprocessing = prepared and prepared.preprocessing
+        preprocessing = prepared.preprocessing if prepared else None
         if options.begins_from and preprocessing is None:
             beside = Path(f"{options.begins_from}{PREPROCESSING}")
             preprocessing = beside if beside.is_file() else None
@@ -175,23 +175,25 @@ def _prepared(folder: Path) -> Texts:
             f"{folder}: no {manifest.FILE}, with which `cgru prep` ends; if it made this folder, "
             "the same command of it finishes it"
         )
-    needed = {
-        "train.src": there("train.src"),
-        "train.trg": there("train.trg"),
-        "vocab.src.json": there("vocab.src.json", "vocab.src.spm", "vocab.json", "vocab.spm"),
-        "vocab.trg.json": there("vocab.trg.json", "vocab.trg.spm", "vocab.json", "vocab.spm"),
-    }
-    for name, found in needed.items():
-        if found is None:
-            raise CgruError(f"{folder}: no {name}, which `cgru prep` made; run it again")
-    source, target, *vocabularies = needed.values()
+
+    def needed(*names: str) -> Path:
+        path = there(*names)
+        if path is None:
+            raise CgruError(f"{folder}: no {names[0]}, which `cgru prep` made; run it again")
+        return path
+
+    source, target = needed("train.src"), needed("train.trg")
+    source_vocabulary, target_vocabulary = (
+        needed(f"vocab.{side}.json", f"vocab.{side}.spm", "vocab.json", "vocab.spm")
+        for side in ("src", "trg")
+    )
     factors = sorted(folder.glob("vocab.factor*.json"))
-    dev = there("dev.src", "dev1.src"), there("dev.trg", "dev1.trg")
+    dev_source, dev_target = there("dev.src", "dev1.src"), there("dev.trg", "dev1.trg")
     return Texts(
         (source,),
         (target,),
-        (vocabularies[0], *factors, vocabularies[1]),
-        dev if all(dev) else None,
+        (source_vocabulary, *factors, target_vocabulary),
+        (dev_source, dev_target) if dev_source and dev_target else None,
         there("dev.ref", "dev1.ref"),
         there(PREPARED),
     )
@@ -218,11 +220,11 @@ def read_vocabularies(texts: Texts, limits: Sequence[int]) -> list[Vocabulary]:
     if min(limits, default=0) < 0:
         raise UsageError("--dim-vocabs: numbers of words are expected, 0 for all")
     read = {path: read_vocabulary(path) for path in dict.fromkeys(texts.vocabularies)}
-    found = []
+    vocabularies = []
     for path, limit in zip(texts.vocabularies, limits or [0] * count, strict=True):
         check_eos(read[path])
-        found.append(read[path].limited(limit) if limit else read[path])
-    return found
+        vocabularies.append(read[path].limited(limit) if limit else read[path])
+    return vocabularies
 
 
 def check_eos(vocabulary: Vocabulary) -> None:

@@ -141,7 +141,10 @@ class Validator:
 
     def _all_costs(self, check: Check) -> dict[str, float]:
         sources, all_targets = self.dev_set.sources, self.dev_set.targets
-        lengths = [max(map(len, pair)) + 1 for pair in zip(sources, all_targets, strict=True)]
+        lengths = [
+            max(len(source), len(target)) + 1
+            for source, target in zip(sources, all_targets, strict=True)
+        ]
         max_tokens = max(1, LOGITS // self.model.structure.target_vocabulary)
         total = 0.0
         for rows in batches(lengths, self.settings.mini_batch, max_tokens):

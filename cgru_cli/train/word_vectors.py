@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import CgruError, UsageError
 from ..formats.model import Model
+from ..parameters.names import name_at, target_table
 from ..system.lines import LineReader
 from ..text.vocabulary import Vocabulary
 
@@ -20,25 +21,28 @@ WINDOW = 4096  # lines
 
 
 def place(model: Model, vocabularies: Sequence[Vocabulary], paths: Sequence[str]) -> list[str]:
-    """Give the words of each side that a file has its vectors; what was found, a line a file.
+    """Give words the vectors that files have for them; returns a line for the log a file.
 
     vocabularies: sources (one a factor, of which the first is of words), then target; paths:
-    source and target, or one for a model whose sides have one embedding. Raises CgruError for
-    files that are no vectors of the width of the embedding, UsageError for another number.
+    source and target, or one for a model that has one embedding. Raises CgruError for files that
+    are no vectors of the width of the embedding, UsageError for another number of files.
     """
-    shared = model.structure.shared_embeddings
-    expected = 1 if shared else 2
-    if len(paths) != expected:
-        what = "one file, for the one embedding of both sides," if shared else "source and target"
+    structure = model.structure
+    of_target = target_table(structure)
+    embeddings = {"encoder/embedding": vocabularies[0]} if structure.type.reads_source else {}
+    if of_target not in embeddings:
+        embeddings[of_target] = vocabularies[-1]
+    if len(paths) != len(embeddings):
+        what = "source and target" if len(embeddings) == 2 else "one file, for the one embedding,"
         raise UsageError(f"--embedding-vectors: {what} expected, {len(paths)} given")
-    sides = (("Wemb", vocabularies[0]), ("Wemb_dec", vocabularies[-1]))
-    said = []
-    for path, (name, vocabulary) in zip(paths, sides[:expected], strict=True):
+    lines = []
+    for path, (place_in_model, vocabulary) in zip(paths, embeddings.items(), strict=True):
+        name = name_at(place_in_model, structure)
         table = model.arrays[name].copy()
-        found = _fill(table, vocabulary, Path(path))
+        count = _fill(table, vocabulary, Path(path))
         model.arrays[name] = table
-        said.append(f"{path}: vectors for {found:,} of {vocabulary.size:,} words")
-    return said
+        lines.append(f"{path}: vectors for {count:,} of {vocabulary.size:,} words")
+    return lines
 
 
 def _fill(table: np.ndarray, vocabulary: Vocabulary, path: Path) -> int:

@@ -28,7 +28,7 @@ from cgru_cli.errors import CgruError
 from cgru_cli.formats import write_model
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.system.atomic_files import atomic_write
-from cgru_cli.train.starting_model import begin
+from cgru_cli.train.starting_model import make_starting_model
 from cgru_cli.train.texts import Texts
 
 SYMBOLS, FILLERS, LINES = 4, 20, 2000
@@ -83,9 +83,9 @@ def start(out: Path, names: Sequence[str], seeds: Sequence[int]) -> None:
                 vocabularies=(str(vocabulary),),
                 model=str(path),
             )
-            begun = begin(options, Texts.of(options, None))
-            begun.model.arrays["encoder_U"] *= np.float32(STARTS[name].factor)
-            write_model.write(begun.model, path, "npz", begun.vocabularies, force=True)
+            start = make_starting_model(options, Texts.of(options, None))
+            start.model.arrays["encoder_U"] *= np.float32(STARTS[name].factor)
+            write_model.write(start.model, path, "npz", start.vocabularies, force=True)
 
 
 # -- what was recorded -----------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from cgru_cli.network.network import Network
 from cgru_cli.optimization.objective import Examples
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.train.builders import build_step
-from cgru_cli.train.starting_model import begin
+from cgru_cli.train.starting_model import make_starting_model
 from cgru_cli.train.texts import Texts
 
 TYPES = ("lm", "encdec", "seq2seq", "rnnsearch", "cgru")
@@ -59,8 +59,8 @@ def batch(reads_source):
     return Examples(*map(tf.convert_to_tensor, (*source, *pad_target([[2], []]))))
 
 
-def step_of(begun, chosen):
-    step = build_step(begun.model, chosen, jit=False)
+def step_of(start, chosen):
+    step = build_step(start.model, chosen, jit=False)
     step._traced = step._gradients  # there are no concrete functions where nothing is traced
     return step
 
@@ -69,7 +69,7 @@ def step_of(begun, chosen):
 def test_a_reader_both_ways_leaves_no_last_state(data, encoder):
     given = options(data, "seq2seq", "gru", encoder, 1, False, False)
     with pytest.raises(UsageError, match="--enc-type"):
-        begin(given, Texts.of(given, None))
+        make_starting_model(given, Texts.of(given, None))
 
 
 @pytest.mark.parametrize("cell", CELLS)
@@ -82,13 +82,13 @@ def test_combinations(data, tmp_path, eagerly, kind, cell):
     for chosen in everything[:: 5 if cell == "relu" else 1]:
         given = options(data, kind, cell, *chosen)
         texts = Texts.of(given, None)
-        begun = begin(given, texts)
-        step = step_of(begun, given)
+        start = make_starting_model(given, texts)
+        step = step_of(start, given)
         first = step.update([[(examples, {})]], 2.0, 0.01)
         state = step.state()
-        begun.model.arrays = step.weights()
-        write_model.write(begun.model, path, "npz", begun.vocabularies, force=True)
-        resumed = step_of(begun, given)
+        start.model.arrays = step.weights()
+        write_model.write(start.model, path, "npz", start.vocabularies, force=True)
+        resumed = step_of(start, given)
         resumed.restore(state)
         found = resumed.state()
         assert all(np.array_equal(found[name], array) for name, array in state.items())
@@ -96,7 +96,7 @@ def test_combinations(data, tmp_path, eagerly, kind, cell):
         assert first.applied and second.applied and second.cost != first.cost, chosen
 
         read = read_model.read(str(path))
-        assert read.structure == begun.model.structure
+        assert read.structure == start.model.structure
         network = Network(read.structure, read.arrays, "float32")
         log_probs = log_probabilities(
             force_decode(network, source, source_mask, target), target, mask

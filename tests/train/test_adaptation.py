@@ -9,7 +9,6 @@ from commands import in_process
 from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.formats import read_model
 from cgru_cli.formats.model import Model
-from cgru_cli.options.train import TrainOptions
 from cgru_cli.train import adaptation
 
 
@@ -19,24 +18,24 @@ def model(path="m.npz", **changes):
 
 
 @pytest.mark.parametrize(
-    ("options", "names"),
+    ("patterns", "embeddings", "names"),
     [
-        ({"freeze": ("ff_logit_W",)}, {"ff_logit_W"}),
-        ({"freeze": ("Wemb*",)}, {"Wemb", "Wemb_dec"}),
-        ({"fix_embeddings": True}, {"Wemb", "Wemb_dec"}),
-        ({"freeze": ("encoder_?", "decoder/output/*")},
+        (("ff_logit_W",), False, {"ff_logit_W"}),
+        (("Wemb*",), False, {"Wemb", "Wemb_dec"}),
+        ((), True, {"Wemb", "Wemb_dec"}),
+        (("encoder_?", "decoder/output/*"), False,
          {"encoder_U", "encoder_W", "encoder_b", "ff_logit_W", "ff_logit_b"}),
-        ({"freeze": ("encoder/backward/*",), "fix_embeddings": True},
+        (("encoder/backward/*",), True,
          {"Wemb", "Wemb_dec", *(f"encoder_r_{n}" for n in ("U", "Ux", "W", "Wx", "b", "bx"))}),
     ],
 )  # fmt: skip
-def test_patterns_of_names_and_of_paths(options, names):
-    assert set(adaptation.frozen(model(), TrainOptions(**options))) == names
+def test_patterns_of_names_and_of_paths(patterns, embeddings, names):
+    assert set(adaptation.frozen(model(), patterns, embeddings=embeddings)) == names
 
 
 def test_one_embedding_is_fixed():
     one = model(source_vocabularies=(13,), shared_embeddings=True, tied_output=True)
-    assert adaptation.frozen(one, TrainOptions(fix_embeddings=True)) == ["Wemb"]
+    assert adaptation.frozen(one, (), embeddings=True) == ["Wemb"]
 
 
 @pytest.mark.parametrize(
@@ -45,7 +44,7 @@ def test_one_embedding_is_fixed():
 )
 def test_patterns_that_cannot_be_meant(patterns, message):
     with pytest.raises(UsageError, match=message):
-        adaptation.frozen(model(), TrainOptions(freeze=patterns))
+        adaptation.frozen(model(), patterns)
 
 
 @pytest.mark.parametrize(

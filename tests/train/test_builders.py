@@ -21,8 +21,8 @@ from cgru_cli.train.builders import (
 )
 from cgru_cli.train.dry_run import describe, greeting
 from cgru_cli.train.examples import encode
-from cgru_cli.train.plan import TrainingPlan
-from cgru_cli.train.starting_model import begin
+from cgru_cli.train.plan import TrainingPlan, batching
+from cgru_cli.train.starting_model import make_starting_model
 from cgru_cli.train.texts import Texts
 
 
@@ -32,8 +32,9 @@ def given(tmp_path_factory):
     folder = runs.prepared(tmp_path_factory.mktemp("data"))
     options = TrainOptions(model="m.npz", dim_emb=6, dim_rnn=8, mini_batch=8)
     texts = Texts.of(options, str(folder))
-    begun = begin(options, texts)
-    return options, texts, begun, encode(texts, begun.vocabularies, options, folder / "cache")
+    start = make_starting_model(options, texts)
+    corpus = encode(texts, start.vocabularies, folder / "cache", max_length=100, crop=False)
+    return options, texts, start, corpus
 
 
 @pytest.mark.parametrize(
@@ -101,21 +102,21 @@ def test_the_step_begins_with_the_given_weights(given):
 
 
 def test_on_cpus_nothing_is_measured(given):
-    options, _, begun, corpus = given
+    options, _, start, corpus = given
     if tf.config.get_visible_devices("GPU"):
         pytest.skip("there is a GPU")
-    assert faster_compiled(begun.model, options, corpus) is False
+    assert faster_compiled(start.model, options, corpus, batching(options)) is False
 
 
 def test_validation_as_the_options_say(given):
-    _, texts, begun, _ = given
+    _, texts, start, _ = given
     options = TrainOptions(
         valid_metrics=("chrf", "perplexity"), beam_size=3, normalize=0.5, valid_mini_batch=7,
         valid_translation_output="out", precision="bfloat16",
     )  # fmt: skip
     plan = TrainingPlan.of(options, can_validate=True)
-    step = build_step(begun.model, options, jit=False)
-    made = build_validator(plan, options, texts, begun.vocabularies, step)
+    step = build_step(start.model, options, jit=False)
+    made = build_validator(plan, options, texts, start.vocabularies, step)
     settings = made.settings
     assert settings.metrics == ("chrf", "perplexity")
     assert (settings.beam_size, settings.normalize) == (3, 0.5)
@@ -128,7 +129,7 @@ def test_validation_as_the_options_say(given):
         assert list(map(len, sentences)) == words
     without = TrainOptions(valid_freq="0", after="1e")
     plan = TrainingPlan.of(without, can_validate=True)
-    assert build_validator(plan, without, texts, begun.vocabularies, step) is None
+    assert build_validator(plan, without, texts, start.vocabularies, step) is None
 
 
 def test_extras_that_are_missing(monkeypatch):
@@ -143,20 +144,20 @@ def test_extras_that_are_missing(monkeypatch):
 
 
 def test_the_first_line(given):
-    options, _, begun, corpus = given
-    count = sum(array.size for array in begun.model.arrays.values())
-    assert greeting(begun.model, corpus, options, jit=False) == (
+    _, _, start, corpus = given
+    count = sum(array.size for array in start.model.arrays.values())
+    assert greeting(start.model, corpus, jit=False, precision="float32") == (
         f"Training {count:,} parameters on 60 pairs (0 empty, 0 too long, 0 cut), vocabularies "
         "(14,) and 14, no XLA, float32"
     )
 
 
 def test_a_look_before(given, capsys):
-    options, _, begun, corpus = given
-    describe(options, begun._replace(notes=["a note"]), corpus)
+    options, _, start, corpus = given
+    describe(start._replace(notes=["a note"]), corpus, batching(options), "adam", smoothed=False)
     text = capsys.readouterr().out
     assert text.startswith("a note\npairs: 60 (0 empty")
-    count = sum(array.size for array in begun.model.arrays.values())
+    count = sum(array.size for array in start.model.arrays.values())
     # weights, gradient and Adam's two moments, 4 bytes each
     assert f"model, gradient and optimizer {count * 16 / 2**20:,.1f} MiB" in text
     assert re.search(r"first batch: 8 pairs of up to \d and \d words with EOS, \d+ target", text)

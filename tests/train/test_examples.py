@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from cgru_cli.corpus.corpus import encode_corpus
 from cgru_cli.errors import CgruError
 from cgru_cli.options.train import TrainOptions
-from cgru_cli.train.examples import EpochExamples, batch_size, encode, groups, memory_of_batch
+from cgru_cli.train.examples import Batching, EpochExamples, encode, groups, memory_of_batch
+from cgru_cli.train.plan import batching
 from cgru_cli.train.texts import Texts, read_vocabularies
 
 # -- the corpus ------------------------------------------------------------------------------------
@@ -25,9 +26,9 @@ def data(tmp_path):
     return runs.prepared(tmp_path / "data")
 
 
-def encoded(folder, cache, **options):
-    texts = Texts.of(TrainOptions(**options), str(folder))
-    return encode(texts, read_vocabularies(texts, ()), TrainOptions(**options), cache)
+def encoded(folder, cache, *, max_length=100, crop=False):
+    texts = Texts.of(TrainOptions(), str(folder))
+    return encode(texts, read_vocabularies(texts, ()), cache, max_length=max_length, crop=crop)
 
 
 def test_text_becomes_ids(data, tmp_path):
@@ -44,21 +45,21 @@ def test_longer_pairs(data, tmp_path):
     longer = sum(len(line.split()) > 3 for line in (data / "train.src").read_text().splitlines())
     left_out = encoded(data, tmp_path / "a", max_length=3)
     assert (len(left_out), left_out.skipped["too long"]) == (60 - longer, longer)
-    cut = encoded(data, tmp_path / "b", max_length=3, max_length_crop=True)
+    cut = encoded(data, tmp_path / "b", max_length=3, crop=True)
     assert (len(cut), cut.skipped["cut"], cut.lengths.max()) == (60, longer, 4)
 
 
 @pytest.mark.parametrize(
-    ("content", "options", "message"),
+    ("content", "message"),
     [
-        ("a\n", {}, "train.src has 60 lines and .*train.trg 1"),
-        ("\n" * 60, {}, "nothing is left of 60 lines"),
+        ("a\n", "train.src has 60 lines and .*train.trg 1"),
+        ("\n" * 60, "nothing is left of 60 lines"),
     ],
 )
-def test_text_that_cannot_be_trained_on(data, tmp_path, content, options, message):
+def test_text_that_cannot_be_trained_on(data, tmp_path, content, message):
     (data / "train.trg").write_text(content)
     with pytest.raises(CgruError, match=message):
-        encoded(data, tmp_path / "cache", **options)
+        encoded(data, tmp_path / "cache")
     assert not (tmp_path / "cache").exists()
 
 
@@ -85,8 +86,8 @@ def corpus(tmp_path_factory):
 
 
 def made(corpus, grid=False, **options):
-    given_options = TrainOptions(**({"mini_batch": 8, "maxi_batch": 3} | options))
-    return EpochExamples.of(corpus, small_structure(target_vocabulary=70), given_options, grid=grid)
+    chosen = batching(TrainOptions(**({"mini_batch": 8, "maxi_batch": 3} | options)))
+    return EpochExamples.of(corpus, small_structure(target_vocabulary=70), chosen, grid=grid)
 
 
 def firsts(examples):
@@ -168,13 +169,15 @@ def test_batches_by_words(corpus):
 
 def test_batches_by_what_fits():
     structure = small_structure()
-    options = TrainOptions(mini_batch_fit=True, workspace=1, mini_batch=1000)
-    size = batch_size(options, structure)
+    size = Batching(sentences=1000, memory=2**20).size(structure)
     most = next(n for n in range(1, 1000) if not size.fits(n + 1, 10, 10))
     assert memory_of_batch(structure, most, 10, 10) <= 2**20
     assert memory_of_batch(structure, most + 1, 10, 10) > 2**20
-    twice = batch_size(dataclasses.replace(options, workspace=2), structure)
-    assert twice.fits(2 * most, 10, 10)
+    for twice in (
+        Batching(sentences=1000, memory=2**21).size(structure),
+        Batching(sentences=1000, memory=2**20).size(structure, devices=2),
+    ):
+        assert twice.fits(2 * most, 10, 10)
 
 
 @pytest.mark.parametrize(

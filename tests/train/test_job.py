@@ -526,4 +526,4 @@ def test_a_state_that_is_none(data, model):
     RunFolder(model).save({}, {"age": 1})
     result = train(data, "-m", model, *SIZES, "--after", "2u")
     assert result.code == 1
-    assert f"{model}.state.npz: not the state of this training" in result.error
+    assert f"{model}.state.npz: damaged: identity is missing; restore the file, or" in result.error

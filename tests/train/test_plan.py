@@ -59,7 +59,7 @@ def test_patience_is_what_the_options_say():
         valid_metrics=("chrf", "perplexity"), early_stopping=2, early_stopping_on="all",
         lr_decay=0.5, lr_decay_start=3,
     )  # fmt: skip
-    patience = TrainingPlan.of(options, can_validate=True).patience(options)
+    patience = TrainingPlan.of(options, can_validate=True).patience()
     for updates in range(3):
         patience.update("chrf", 1.0 - updates, updates)
     assert not patience.stop()
@@ -130,4 +130,4 @@ def test_what_cannot_be_meant(options, message):
 def test_an_unknown_metric():
     options = TrainOptions(valid_metrics=("blue",))
     with pytest.raises(UsageError, match="no such metric: blue; did you mean bleu"):
-        TrainingPlan.of(options, can_validate=True).patience(options)
+        TrainingPlan.of(options, can_validate=True).patience()

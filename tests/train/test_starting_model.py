@@ -11,7 +11,7 @@ from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.formats import read_model
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.parameters.names import parameters
-from cgru_cli.train.starting_model import begin
+from cgru_cli.train.starting_model import make_starting_model
 from cgru_cli.train.structure_from_options import described
 from cgru_cli.train.texts import Texts
 
@@ -36,13 +36,13 @@ def data(tmp_path):
     return runs.prepared(tmp_path / "data")
 
 
-def begun(folder, **options):
+def started(folder, **options):
     made = TrainOptions(**({"model": "run/m.npz"} | options))
-    return begin(made, Texts.of(made, folder and str(folder)))
+    return make_starting_model(made, Texts.of(made, folder and str(folder)))
 
 
 def test_a_new_model(data):
-    model, vocabularies, notes = begun(data, dim_emb=6, dim_rnn=8, beam_size=3, normalize=0.5)
+    model, vocabularies, notes = started(data, dim_emb=6, dim_rnn=8, beam_size=3, normalize=0.5)
     s = model.structure
     assert (s.source_vocabularies, s.target_vocabulary) == ((14,), 14)
     assert (s.source_embeddings, s.target_embedding, s.state) == ((6,), 6, 8)
@@ -56,7 +56,7 @@ def test_a_new_model(data):
 
 def test_seed_and_init_decide_on_it(data):
     def arrays(**options):
-        return begun(data, dim_emb=6, dim_rnn=8, **options).model.arrays
+        return started(data, dim_emb=6, dim_rnn=8, **options).model.arrays
 
     one = arrays()
     assert all((one[name] == again).all() for name, again in arrays().items())
@@ -68,7 +68,7 @@ def test_vectors_to_begin_with(data, tmp_path):
     source, target = tmp_path / "src.vec", tmp_path / "trg.vec"
     source.write_text("w3 1 2 3 4\n")
     target.write_text("W0 5 6 7 8\n")
-    model, _, notes = begun(
+    model, _, notes = started(
         data, dim_emb=4, dim_rnn=5, embedding_vectors=(str(source), str(target))
     )
     np.testing.assert_array_equal(model.arrays["Wemb"][5], [1, 2, 3, 4])
@@ -89,7 +89,7 @@ def fixture(name):
 def text(name, **options):
     folder = fixture_path(MODELS[name][0])
     both = (str(folder / "src.txt"), str(folder / "trg.txt"))
-    return begun(None, train_sets=both, pretrained_model=str(fixture(name)), **options)
+    return started(None, train_sets=both, pretrained_model=str(fixture(name)), **options)
 
 
 def vocabularies_of(name):
@@ -139,7 +139,7 @@ def written(folder, seed=3, **values):
     folder.mkdir()
     data = runs.prepared(folder / "data")
     options = TrainOptions(model="m.npz", dim_emb=4, dim_rnn=5, seed=seed)
-    arrays = begin(options, Texts.of(options, str(data))).model.arrays
+    arrays = make_starting_model(options, Texts.of(options, str(data))).model.arrays
     names = [str(data / f"vocab.{side}.json") for side in ("src", "trg")]
     configuration = {"dictionaries": names, "embedding_size": 4, "state_size": 5, **values}
     (folder / "model.npz.json").write_text(json.dumps(configuration))
@@ -149,7 +149,7 @@ def written(folder, seed=3, **values):
 
 def test_with_its_own_vocabularies(tmp_path, capsys):
     path, data, arrays = written(tmp_path / "given")
-    model, vocabularies, _ = begun(data, pretrained_model=str(path))
+    model, vocabularies, _ = started(data, pretrained_model=str(path))
     np.testing.assert_array_equal(model.arrays["decoder_W"], arrays["decoder_W"])
     assert [v.size for v in vocabularies] == [14, 14]
     assert capsys.readouterr().err == ""
@@ -159,11 +159,11 @@ def test_text_prepared_for_another_model(tmp_path, capsys):
     path, data, _ = written(tmp_path / "given")
     other = runs.prepared(tmp_path / "other")
     runs.vocabulary(other / "vocab.src.json", ["x", "y"])
-    _, vocabularies, _ = begun(other, pretrained_model=str(path))
+    _, vocabularies, _ = started(other, pretrained_model=str(path))
     assert vocabularies[0].size == 14
     assert "vocab.src.json is not one of" in capsys.readouterr().err
     with pytest.raises(CgruError, match="expected"):
-        begun(other, pretrained_model=str(path), vocabularies=(str(data / "vocab.src.json"),))
+        started(other, pretrained_model=str(path), vocabularies=(str(data / "vocab.src.json"),))
 
 
 def test_a_number_that_is_not_finite(tmp_path):
@@ -171,7 +171,7 @@ def test_a_number_that_is_not_finite(tmp_path):
     arrays["decoder_W"][1, 2] = np.nan
     np.savez(path, **arrays, decoder_c_tt=np.zeros(1, np.float32))
     with pytest.raises(CgruError, match=r"model.npz: .*decoder_W.*finite"):
-        begun(data, pretrained_model=str(path))
+        started(data, pretrained_model=str(path))
 
 
 def test_one_that_writes_from_right_to_left(tmp_path, monkeypatch):
@@ -180,4 +180,4 @@ def test_one_that_writes_from_right_to_left(tmp_path, monkeypatch):
     read.settings.right_left = True
     monkeypatch.setattr(read_model, "read", lambda _: read)
     with pytest.raises(UsageError, match="add --right-left"):
-        begun(data, pretrained_model=str(path))
+        started(data, pretrained_model=str(path))

@@ -6,13 +6,12 @@ The lines are those of Marian 1.12, its time in front of each.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 import math
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, Self
@@ -78,21 +77,6 @@ class Interval:
     @property
     def words_per_second(self) -> float:
         return self.words / self.seconds if self.seconds else 0.0
-
-    def to_json(self) -> dict[str, float]:
-        return dataclasses.asdict(self)
-
-    @classmethod
-    def from_json(cls, data: Any, path: str) -> Self:
-        """The reverse of `to_json`. Raises CgruError, naming the file, for anything else."""
-        names = {field.name for field in dataclasses.fields(cls)}
-        if (
-            not isinstance(data, Mapping)
-            or set(data) != names
-            or not all(type(value) in (int, float) for value in data.values())
-        ):
-            raise CgruError(f"{path}: not what the log had summed up; restore the file")
-        return cls(**data)
 
 
 def training_line(

@@ -7,9 +7,9 @@ import difflib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from ...errors import CgruError, UsageError
+from ...errors import UsageError
 
 LOWER_IS_BETTER = {
     "cross-entropy": True,  # nats a sentence
@@ -30,6 +30,10 @@ class Record:
     best_update: int = 0  # the number of updates when it was reached
     stalled: int = 0  # validations since then
 
+    def __post_init__(self) -> None:
+        if min(self.best_update, self.stalled) < 0:
+            raise ValueError("a number of updates or validations is below 0")
+
     def improved_by(self, value: float) -> bool:
         """Whether a value is a new best; one that is not finite never is."""
         if not math.isfinite(value):
@@ -37,6 +41,18 @@ class Record:
         if self.best is None:
             return True
         return value < self.best if LOWER_IS_BETTER[self.metric] else value > self.best
+
+
+@dataclass(frozen=True)
+class SavedPatience:
+    """What a `Patience` has seen so far."""
+
+    decays: int
+    metrics: tuple[Record, ...]
+
+    def __post_init__(self) -> None:
+        if self.decays < 0:
+            raise ValueError("the number of decays is below 0")
 
 
 class Patience:
@@ -93,35 +109,11 @@ class Patience:
         """Whether training has stalled for long enough."""
         return 0 < self._early_stopping <= self.stalled
 
-    def to_json(self) -> dict[str, Any]:
-        records = [dataclasses.asdict(record) for record in self.records.values()]
-        return {"decays": self.decays, "metrics": records}
+    def saved(self) -> SavedPatience:
+        """What `restore` goes on from."""
+        return SavedPatience(self.decays, tuple(self.records.values()))
 
-    def restore(self, data: Any, path: str) -> None:
-        """Go on from what `to_json` gave; a metric that it does not know begins anew.
-
-        Raises CgruError, naming the file, for anything else.
-        """
-        try:
-            decays, records = data["decays"], [Record(**entry) for entry in data["metrics"]]
-            sound = _is_count(decays) and all(map(_is_sound, records))
-        except (KeyError, TypeError):
-            sound = False
-        if not sound:
-            raise CgruError(f"{path}: not what validation had reached; restore the file")
-        self.decays = decays
-        self.records |= {r.metric: r for r in records if r.metric in self.records}
-
-
-def _is_count(value: Any) -> bool:
-    return type(value) is int and value >= 0
-
-
-def _is_sound(record: Record) -> bool:
-    best = record.best
-    return (
-        isinstance(record.metric, str)
-        and (best is None or (type(best) in (int, float) and math.isfinite(best)))
-        and _is_count(record.best_update)
-        and _is_count(record.stalled)
-    )
+    def restore(self, saved: SavedPatience) -> None:
+        """Go on from what another had seen; a metric that it does not know begins anew."""
+        self.decays = saved.decays
+        self.records |= {r.metric: r for r in saved.metrics if r.metric in self.records}

@@ -7,16 +7,16 @@ resumed training does what an undisturbed one would have done.
 from __future__ import annotations
 
 import dataclasses
-import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
-from ...errors import CgruError, UsageError
+from ...errors import UsageError
 
-Unit = Literal["u", "e", "m", "t"]
+ProgressUnit = Literal["u", "e", "m", "t"]
+
+_UNITS: dict[str, ProgressUnit] = {"": "u", "u": "u", "e": "e", "m": "m", "t": "t"}
 
 _FREQUENCY = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kKMG]?)([uemt]?)")
 _MULTIPLIERS = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9}
@@ -36,6 +36,11 @@ class Progress:
     sentences: int = 0  # pairs of the running epoch
     words: int = 0  # target words, EOS counted
     seconds: float = 0.0  # of training, over all runs
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if value < 0:
+                raise ValueError(f"{name} is below 0")
 
     @property
     def epoch(self) -> int:
@@ -57,28 +62,13 @@ class Progress:
         """At the start of the next epoch."""
         return dataclasses.replace(self, epochs=self.epochs + 1, batches=0, sentences=0)
 
-    def to_json(self) -> dict[str, int | float]:
-        return dataclasses.asdict(self)
-
-    @classmethod
-    def from_json(cls, data: Any, path: str) -> Self:
-        """The reverse of `to_json`. Raises CgruError, naming the file, for anything else."""
-        names = {field.name for field in dataclasses.fields(cls)}
-        if not isinstance(data, Mapping) or set(data) != names:
-            raise CgruError(f"{path}: not the progress of a training; expected {sorted(names)}")
-        for name, value in data.items():
-            kinds = (int, float) if name == "seconds" else (int,)
-            if type(value) not in kinds or not 0 <= value < math.inf:
-                raise CgruError(f"{path}: {name} of the progress is {value!r}")
-        return cls(**data)
-
 
 @dataclass(frozen=True)
 class Frequency:
     """Every so many updates (u), epochs (e), minutes (m) or target words (t); every 0 is never."""
 
     every: int | float
-    unit: Unit = "u"
+    unit: ProgressUnit = "u"
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -89,8 +79,7 @@ class Frequency:
         match = _FREQUENCY.fullmatch(text.strip())
         if match is None:
             raise UsageError(f"{text!r} is not understood; write {_FORMS}")
-        number, multiplier, unit = match.groups()
-        unit = unit or "u"
+        number, multiplier, unit = match[1], match[2], _UNITS[match[3]]
         every = Decimal(number) * _MULTIPLIERS[multiplier]
         if every == int(every):
             return cls(int(every), unit)

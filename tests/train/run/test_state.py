@@ -2,20 +2,20 @@
 
 import dataclasses
 import json
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from cases import random_arrays, small_structure
+from cases import small_structure
 
 from cgru_cli.errors import CgruError
-from cgru_cli.formats.model import Model
 from cgru_cli.options.train import TrainOptions
+from cgru_cli.system.typed_json import dataclass_from_json
 from cgru_cli.text.vocabulary import Vocabulary
+from cgru_cli.train.plan import fixed_options
 from cgru_cli.train.run.log import Interval
+from cgru_cli.train.run.patience import Patience
 from cgru_cli.train.run.progress import Progress
-from cgru_cli.train.run.state import Course, check_same, identity
-from cgru_cli.train.starting_model import Beginning
+from cgru_cli.train.run.state import Course, SavedRun, check_same, identity
 
 COURSE = Course(
     Progress(epochs=1, updates=17, batches=3, sentences=24, words=99, seconds=0.1 + 0.2),
@@ -23,26 +23,32 @@ COURSE = Course(
     Interval(cost=1 / 3, words=9, sentences=8, seconds=0.1, norm=2 / 7),
     nan_in_a_row=2,
 )
+PATIENCE = Patience(["bleu"])
+PATIENCE.update("bleu", 1 / 3, 16)
+SAVED = dataclasses.asdict(SavedRun.of(COURSE, PATIENCE, {"seed": 1}, True))
 
 
 def test_a_course_comes_back_to_the_bit():
-    data = json.loads(json.dumps(COURSE.to_json()))
-    assert Course.from_json(data, "f") == COURSE
+    saved = dataclass_from_json(SavedRun, json.loads(json.dumps(SAVED)), "f")
+    assert saved.course == COURSE
+    assert (saved.patience, saved.jit, saved.identity) == (PATIENCE.saved(), True, {"seed": 1})
 
 
-@pytest.mark.parametrize("name", COURSE.to_json())
+@pytest.mark.parametrize("name", SAVED)
 @pytest.mark.parametrize("value", [None, "x", [], {}])
-def test_what_is_no_course(name, value):
-    with pytest.raises(CgruError, match=r"^f: .*"):
-        Course.from_json(COURSE.to_json() | {name: value}, "f")
+def test_what_is_no_state(name, value):
+    if (name, value) == ("identity", {}):
+        return
+    with pytest.raises(CgruError, match=rf"^f: damaged: {name}[.:].*; do so$"):
+        dataclass_from_json(SavedRun, SAVED | {name: value}, "f", "do so")
 
 
-def made(structure=None, words=("a", "b"), text="f" * 64, **options):
+def made(structure=None, words=("a", "b"), text="f" * 64, devices=1, **options):
     structure = structure or small_structure()
-    model = Model(Path("m.npz"), structure, random_arrays(structure), "nematus", "npz")
     vocabularies = [Vocabulary({w: i for i, w in enumerate(["eos", "UNK", *words])})] * 2
     corpus = SimpleNamespace(fingerprint=text, alignments=None, weights=None)
-    return identity(TrainOptions(**options), Beginning(model, vocabularies, []), corpus)
+    fixed = fixed_options(TrainOptions(**options))
+    return identity(fixed, structure, vocabularies, corpus, devices)
 
 
 def test_the_same_goes_on():
@@ -84,6 +90,9 @@ def test_the_workspace_decides_on_batches_that_fit():
     before = made(mini_batch_fit=True)
     with pytest.raises(CgruError, match="--workspace was 2048, is 9"):
         check_same(before, made(mini_batch_fit=True, workspace=9), "f")
+    with pytest.raises(CgruError, match="number of devices was 1, is 2"):
+        check_same(before, made(mini_batch_fit=True, devices=2), "f")
+    check_same(made(), made(devices=2), "f")
 
 
 def test_the_identity_is_plain_json():

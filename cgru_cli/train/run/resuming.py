@@ -1,0 +1,74 @@
+"""The training step as a run saved it, or a new one where nothing was saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...errors import CgruError
+from ...system.typed_json import dataclass_from_json
+from .folder import RunFolder
+from .patience import Patience
+from .state import Course, SavedRun, check_same
+
+if TYPE_CHECKING:
+    from ...optimization.replicas import Replicas
+    from ...optimization.step import TrainingStep
+
+ADVICE = "restore the file, or remove it and the model to begin anew"
+
+
+class Resumed(NamedTuple):
+    """What a training goes on with."""
+
+    step: TrainingStep
+    jit: bool  # whether the step is compiled
+    course: Course
+
+
+def resume(
+    folder: RunFolder,
+    identity: Mapping[str, Any],
+    patience: Patience,
+    replicas: Replicas,
+    *,
+    jit: bool | None,
+    is_faster_compiled: Callable[[], bool],
+    make_step: Callable[[bool], TrainingStep],
+) -> Resumed:
+    """The step and the course as they were saved, to the bit; new ones where there is no save.
+
+    Worker 0 reads what was saved and tells the others. patience: goes on as it was saved too.
+    jit: whether the step is to be compiled; None to keep to what was saved, or to ask
+    is_faster_compiled. Raises CgruError for a state that is damaged or of another training.
+    """
+    path, first = str(folder.state), replicas.is_first
+    arrays, values = replicas.together(lambda: folder.load() if first else None) or ({}, {})
+    values = replicas.of_first(values)
+
+    def read() -> SavedRun | None:
+        if not values:
+            return None
+        saved = dataclass_from_json(SavedRun, values, path, ADVICE)
+        check_same(saved.identity, identity, path)
+        return saved
+
+    saved = replicas.together(read)
+    if jit is None:
+        jit = saved.jit if saved else replicas.of_first(is_faster_compiled())
+
+    def restored() -> TrainingStep:
+        step = make_step(jit)
+        if arrays:
+            try:
+                step.restore(arrays)
+            except (KeyError, TypeError, ValueError) as error:
+                raise CgruError(f"{path}: not the state of this training ({error})") from None
+        return step
+
+    step = replicas.together(restored)
+    if replicas.processes > 1:
+        step.restore(replicas.arrays_of_first(step.state()))
+    if saved:
+        patience.restore(saved.patience)
+    return Resumed(step, jit, saved.course if saved else Course())
