@@ -16,6 +16,7 @@ from .errors import CgruError, UsageError
 from .options import config_file
 from .options.convert import ConvertOptions
 from .options.flags import Flag, spread_values, statements
+from .options.old_programs import OldProgramsOptions
 from .options.prep import PrepOptions
 from .options.score import REFUSED_BY_SCORE, ScoreOptions
 from .options.train import REFUSED_BY_TRAIN, TrainOptions
@@ -226,6 +227,25 @@ def train(data: str | None, options: TrainOptions) -> None:
     from .train.job import run
 
     run(options, data)
+
+
+@main.command("old-programs", cls=Command, options=OldProgramsOptions)
+@click.argument("folder", metavar="DIR")
+def old_programs(folder: str, options: OldProgramsOptions) -> None:
+    """Write programs with the names of Marian's, amun's, Nematus' and DL4MT's, for old scripts.
+
+    \b
+    cgru old-programs programs
+    MARIAN=$PWD/programs nematus=$PWD/programs ./an-old-script.sh
+
+    Each calls cgru with its --compat: marian, marian-decoder, marian-scorer, marian-vocab and amun
+    (also below build/), nematus/nmt.py, train.py, translate.py, score.py, rescore.py and
+    data/build_dictionary.py. Of Nematus on TensorFlow and of DL4MT there is a folder each:
+    nematus-tf/ and dl4mt/.
+    """
+    from .old_programs.job import run
+
+    run(folder, options)
 
 
 if __name__ == "__main__":

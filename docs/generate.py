@@ -12,6 +12,7 @@ from pathlib import Path
 
 from cgru_cli.options.convert import ConvertOptions
 from cgru_cli.options.flags import statements
+from cgru_cli.options.old_programs import OldProgramsOptions
 from cgru_cli.options.prep import PrepOptions
 from cgru_cli.options.score import ScoreOptions
 from cgru_cli.options.train import TrainOptions
@@ -23,6 +24,7 @@ from cgru_cli.parameters.structure import Activation, Encoder, Normalization, St
 FOLDER = Path(__file__).parent
 COMMANDS = {
     "convert": ConvertOptions,
+    "old-programs": OldProgramsOptions,
     "prep": PrepOptions,
     "score": ScoreOptions,
     "train": TrainOptions,

@@ -15,7 +15,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from ..errors import CgruError, UsageError
+from ..errors import CgruError, UsageError, reading
 from ..formats.yaml_cpp import scalar
 from ..options.flags import statements
 from ..options.prep import PrepOptions
@@ -104,21 +104,16 @@ def dictionary(lines: Iterable[list[bytes]], specials: tuple[bytes, ...]) -> dic
 def _standard_input() -> Iterator[bytes]:
     if sys.stdin is None:
         return
-    try:
+    with reading("standard input"):
         yield from sys.stdin.buffer
-    except OSError as error:
-        raise CgruError(f"standard input: {error.strerror or error}") from error
 
 
 def _lines(path: str) -> Iterator[bytes]:
-    try:
-        with open(path, "rb") as file:
-            if file.read(2) == b"\x1f\x8b":
-                raise CgruError(f"{path}: is compressed; unpack it first")
-            file.seek(0)
-            yield from file
-    except OSError as error:
-        raise CgruError(f"{path}: cannot be read: {error.strerror or error}") from error
+    with reading(path), open(path, "rb") as file:
+        if file.read(2) == b"\x1f\x8b":
+            raise CgruError(f"{path}: is compressed; unpack it first")
+        file.seek(0)
+        yield from file
 
 
 def _python2_lines(path: str) -> Iterator[list[bytes]]:

@@ -21,6 +21,7 @@ from cgru_cli.cli import main
 from cgru_cli.formats import array_files
 from cgru_cli.options.convert import ConvertOptions
 from cgru_cli.options.flags import statements
+from cgru_cli.options.old_programs import OldProgramsOptions
 from cgru_cli.options.prep import PrepOptions
 from cgru_cli.options.score import REFUSED_BY_SCORE, ScoreOptions
 from cgru_cli.options.train import REFUSED_BY_TRAIN, TrainOptions
@@ -31,6 +32,7 @@ PACKAGE = ROOT / "cgru_cli"
 README = (ROOT / "README.md").read_text("utf-8")
 OPTIONS = {
     "convert": ConvertOptions,
+    "old-programs": OldProgramsOptions,
     "prep": PrepOptions,
     "score": ScoreOptions,
     "train": TrainOptions,
@@ -42,7 +44,7 @@ LAYERS = (
     ("errors", "system", "options"),
     ("parameters", "text", "formats", "corpus", "output"),
     ("network", "search", "optimization"),
-    ("convert", "prep", "translate", "score", "train"),
+    ("convert", "prep", "translate", "score", "train", "old_programs"),
     ("__init__", "cli", "__main__"),
 )
 PLAIN, FILES, COMPUTATION, COMMANDS, ENTRY = range(len(LAYERS))
@@ -279,7 +281,9 @@ def test_documentation_is_up_to_date(page):
 
 def test_every_option_is_documented_once():
     page = (ROOT / "docs/options.md").read_text("utf-8")
-    sections = dict(re.findall(r"^## cgru (\w+)\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE))
+    sections = dict(
+        re.findall(r"^## cgru ([\w-]+)\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE)
+    )
     assert set(sections) == set(OPTIONS)
     for command, text in sections.items():
         shown = re.findall(r"^\| (`.*?`) \|", text, re.MULTILINE)

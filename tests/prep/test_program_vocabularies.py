@@ -173,7 +173,7 @@ def test_bytes_that_are_no_utf_8(prep, tmp_path):
         (["--compat", "marian", "corpus"], 2, "comes on standard input"),
         (["--compat", "marian", "-m", "1"], 2, "at least 2"),
         (["--compat", "nematus"], 2, "name the text"),
-        (["--compat", "nematus", "missing"], 1, "missing: cannot be read"),
+        (["--compat", "nematus", "missing"], 1, "missing: No such file"),
         (["--compat", "nematus", "--vocabulary-size", "9", "corpus"], 2, "every word"),
         (["--compat", "nematus", "--lowercase", "corpus"], 2, "--lowercase has no effect"),
     ],
