@@ -1,85 +1,170 @@
 """Files of named arrays: `.npz` and `.h5`, read without trust and written whole or not at all.
 
-The core of this package: a model file is a dict of arrays. What the arrays mean is the business
-of `names.py` and `model_file.py`.
+A model file is a dict of arrays. Its headers are read first, so that names and shapes can be
+judged before memory or time is spent on what they declare.
 """
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import math
 import os
 import zipfile
-import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from ..errors import CgruError
+from ..errors import CgruError, parsing, reading
 from ..system.atomic_files import atomic_write
 
 GIT_LFS = b"version https://git-lfs"
+MOST_ARRAYS = 10_000  # of a file; the deepest models have some hundreds
+MOST_EXPANDED = 100  # bytes of arrays for a byte of the file; trained weights give at most 1.2
+ALWAYS_ALLOWED = 1 << 26  # bytes of arrays, whatever the file's size
+_DEFLATED = 1032  # bytes that deflate makes of one at most
+_NOT_READ = "cannot be read; is the file complete?"
+
+
+@dataclass(frozen=True, eq=False)
+class StoredArray:
+    """An array of a file, whose content is read when it is asked for.
+
+    name: in the file; shape: of what `read` returns; turned: whether that is the transpose of what
+    the file holds.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    read: Callable[[], np.ndarray]
+    turned: bool = False
+
+    @classmethod
+    def of(cls, name: str, array: np.ndarray) -> StoredArray:
+        """One that is in memory already."""
+        return cls(name, array.shape, array.dtype, lambda: array)
+
+    @property
+    def ndim(self) -> int:
+        """How many axes it has."""
+        return len(self.shape)
+
+    def transposed(self) -> StoredArray:
+        """Its transpose."""
+        read = self.read
+        return dataclasses.replace(
+            self, shape=self.shape[::-1], read=lambda: read().T, turned=not self.turned
+        )
+
+    def only_row(self) -> StoredArray:
+        """The one row of a matrix of shape (1, N): (N,)."""
+        read = self.read
+        return dataclasses.replace(self, shape=self.shape[1:], read=lambda: read()[0])
+
+    def as_stored(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """A shape of the table in the order of axes that the file has."""
+        return shape[::-1] if self.turned else shape
 
 
 def read_npz(path: Path, skip: Callable[[str], bool] = lambda name: False) -> dict[str, np.ndarray]:
     """The arrays of an `.npz`, as stored, but for those whose name is to be skipped.
 
-    Nothing is unpickled: an array of Python objects that is not skipped is an error, as is a
-    header that does not fit the bytes behind it (so a forged one allocates nothing).
+    Raises CgruError as `open_npz` does.
+    """
+    with open_npz(path, skip) as stored:
+        return {name: array.read() for name, array in stored.items()}
+
+
+@contextlib.contextmanager
+def open_npz(
+    path: Path, skip: Callable[[str], bool] = lambda name: False
+) -> Iterator[dict[str, StoredArray]]:
+    """The arrays of an `.npz`, to be read inside, but for those whose name is to be skipped.
+
+    Members are stored or deflated. Nothing is unpickled: an array of Python objects that is not
+    skipped is an error, as is a header that does not fit the bytes behind it, and a file whose
+    arrays are far larger than itself.
 
     Raises CgruError naming the file, and the array where one is at fault.
     """
     check_readable(path)
-    arrays: dict[str, np.ndarray] = {}
-    try:
-        with zipfile.ZipFile(path) as archive:
-            for member in archive.infolist():
-                name = member.filename.removesuffix(".npy")
-                if skip(name):
-                    continue
-                if name in arrays:
-                    raise CgruError(f"{path}: array {name} is stored twice")
-                try:
-                    arrays[name] = _read_member(archive, member)
-                except CgruError as error:
-                    raise CgruError(f"{path}: array {name}: {error}") from None
-                except (ValueError, EOFError, OSError, SyntaxError, TypeError, OverflowError,
-                        RecursionError, MemoryError, NotImplementedError, RuntimeError,
-                        zipfile.BadZipFile, zlib.error) as error:  # fmt: skip
-                    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-                    raise CgruError(
-                        f"{path}: array {name} cannot be read ({reason}); is the file complete?"
-                    ) from None
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        raise CgruError(f"{path}: not a complete .npz file ({_first_line(error)})") from None
-    return arrays
+    with contextlib.ExitStack() as stack:
+        with parsing(path, "not a complete .npz file"):
+            archive = stack.enter_context(zipfile.ZipFile(path))
+        members = archive.infolist()
+        if len(members) > MOST_ARRAYS:
+            raise CgruError(f"{path}: {len(members)} arrays; a model has less than {MOST_ARRAYS}")
+        stored: dict[str, StoredArray] = {}
+        for member in members:
+            name = member.filename.removesuffix(".npy")
+            if skip(name):
+                continue
+            if name in stored:
+                raise CgruError(f"{path}: array {name} is stored twice")
+            stored[name] = _stored(path, archive, member, name)
+        _check_expansion(path, stored)
+        yield stored
 
 
-def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
-    with archive.open(member) as stream:
+def _stored(
+    path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str
+) -> StoredArray:
+    """A member of which the header is read."""
+    source = f"{path}: array {name}"
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise CgruError(
+            f"{source}: compressed by method {member.compress_type}; only stored and deflated "
+            "arrays are read, as NumPy writes them"
+        )
+    if member.file_size > _DEFLATED * (member.compress_size + 1):
+        raise CgruError(
+            f"{source}: cannot have {member.file_size} bytes, of {member.compress_size} compressed"
+        )
+    with parsing(source, _NOT_READ), archive.open(member) as stream:
         major, minor = np.lib.format.read_magic(stream)
         if (major, minor) == (1, 0):
             header = np.lib.format.read_array_header_1_0(stream)
         elif (major, minor) == (2, 0):
             header = np.lib.format.read_array_header_2_0(stream)
         else:
-            raise CgruError(f"unknown .npy version {major}.{minor}")
-        shape, fortran_order, dtype = header
-        if dtype.hasobject:
-            raise CgruError("holds pickled Python objects, which are never loaded")
-        expected = math.prod(shape) * dtype.itemsize
-        stored = member.file_size - stream.tell()
-        if min(shape, default=0) < 0 or expected != stored:
-            raise CgruError(
-                f"header says {shape} of {dtype} ({expected} bytes) but {stored} bytes are stored"
-            )
-        content = stream.read()
-    if len(content) != expected:
-        raise CgruError(f"{expected} bytes expected, {len(content)} found")
-    array = np.frombuffer(content, dtype=dtype)
-    if fortran_order:
-        return array.reshape(shape[::-1]).transpose()
-    return array.reshape(shape)
+            raise ValueError(f"unknown .npy version {major}.{minor}")
+        start = stream.tell()
+    shape, fortran_order, dtype = header
+    if dtype.hasobject:
+        raise CgruError(f"{source}: holds pickled Python objects, which are never loaded")
+    expected, stored = math.prod(shape) * dtype.itemsize, member.file_size - start
+    if min(shape, default=0) < 0 or expected != stored:
+        raise CgruError(
+            f"{source}: header says {shape} of {dtype} ({expected} bytes) but {stored} bytes are "
+            "stored"
+        )
+
+    def read() -> np.ndarray:
+        with parsing(source, _NOT_READ), archive.open(member) as stream:
+            stream.read(start)
+            content = stream.read(expected)
+            if len(content) != expected:
+                raise ValueError(f"{expected} bytes expected, {len(content)} found")
+            array = np.frombuffer(content, dtype=dtype)
+            if fortran_order:
+                return array.reshape(shape[::-1]).transpose()
+            return array.reshape(shape)
+
+    return StoredArray(name, tuple(shape), dtype, read)
+
+
+def _check_expansion(path: Path, stored: Mapping[str, StoredArray]) -> None:
+    """Raise CgruError for a file that would grow beyond what any model does when it is read."""
+    total = sum(math.prod(array.shape) * array.dtype.itemsize for array in stored.values())
+    if total > ALWAYS_ALLOWED + MOST_EXPANDED * path.stat().st_size:
+        largest = max(stored.values(), key=lambda a: math.prod(a.shape) * a.dtype.itemsize)
+        raise CgruError(
+            f"{path}: {path.stat().st_size} bytes that claim to hold arrays of {total} bytes "
+            f"(the largest is {largest.name} {largest.shape}); not a model"
+        )
 
 
 def write_npz(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
@@ -99,33 +184,45 @@ def write_npz(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
                 np.lib.format.write_array(member, array, allow_pickle=False)
 
 
-def read_hdf5(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """Datasets by their path, and the file's text attributes.
+@contextlib.contextmanager
+def open_hdf5(path: Path, attribute: str) -> Iterator[tuple[dict[str, StoredArray], str | None]]:
+    """Datasets by their path, to be read inside, and a text attribute, if it is there.
 
     Raises CgruError naming the file.
     """
     check_readable(path)
     import h5py
 
-    arrays: dict[str, np.ndarray] = {}
+    stored: dict[str, StoredArray] = {}
+    damaged = "not a complete HDF5 file"
 
     def visit(name: str, item: object) -> None:
-        if isinstance(item, h5py.Dataset):
-            # deflate shrinks a thousandfold at most; a forged size would allocate any memory
-            if item.nbytes > 1100 * item.id.get_storage_size():
-                raise ValueError(f"dataset {name} claims {item.nbytes} bytes, which are not there")
-            arrays[name] = item[()]
+        if not isinstance(item, h5py.Dataset):
+            return
+        if item.external or item.is_virtual:
+            raise CgruError(f"{path}: dataset {name} is kept in other files, which are not read")
+        # deflate shrinks a thousandfold at most; a forged size would allocate any memory
+        if item.nbytes > 1100 * item.id.get_storage_size():
+            raise CgruError(f"{path}: dataset {name} claims {item.nbytes} bytes, not there")
+        if len(stored) >= MOST_ARRAYS:
+            raise CgruError(f"{path}: a model has less than {MOST_ARRAYS} arrays")
 
-    try:
-        with h5py.File(path, "r") as file:
+        def read() -> np.ndarray:
+            with parsing(f"{path}: dataset {name}", _NOT_READ):
+                return item[()]
+
+        stored[name] = StoredArray(name, tuple(item.shape), item.dtype, read)
+
+    with contextlib.ExitStack() as stack:
+        with parsing(path, damaged):
+            file = stack.enter_context(h5py.File(path, "r"))
             file.visititems(visit)
-            attributes = {
-                key: value.decode() if isinstance(value, bytes) else str(value)
-                for key, value in file.attrs.items()
-            }
-    except (OSError, RuntimeError, ValueError, KeyError, TypeError, MemoryError) as error:
-        raise CgruError(f"{path}: not a complete HDF5 file ({_first_line(error)})") from None
-    return arrays, attributes
+            value = file.attrs.get(attribute)
+            text = value.decode() if isinstance(value, bytes) else value
+            if text is not None and not isinstance(text, str):
+                raise ValueError(f"attribute {attribute} is no text")
+        _check_expansion(path, stored)
+        yield stored, text
 
 
 def write_hdf5(path: Path, arrays: Mapping[str, np.ndarray], attributes: Mapping[str, str]) -> None:
@@ -146,22 +243,16 @@ def check_readable(path: Path) -> None:
     """
     if path.is_dir():
         raise CgruError(f"{path}: is a directory; name the model file in it")
-    try:
-        with open(path, "rb") as stream:
-            start = stream.read(len(GIT_LFS))
-            size = os.fstat(stream.fileno()).st_size
-    except FileNotFoundError:
-        raise CgruError(f"{path}: no such file") from None
-    except OSError as error:
-        raise CgruError(f"{path}: {error.strerror}") from None
+    if not os.path.lexists(path):
+        named = Path(f"{path}.npz")
+        meant = f"; {named} is there" if named.is_file() else ""
+        raise CgruError(f"{path}: no such file{meant}")
+    with reading(path), open(path, "rb") as stream:
+        start = stream.read(len(GIT_LFS))
+        size = os.fstat(stream.fileno()).st_size
     if size == 0:
         raise CgruError(f"{path}: is empty")
     if start == GIT_LFS:
         raise CgruError(
             f"{path}: is a Git LFS pointer, not the model; fetch it with `git lfs pull`"
         )
-
-
-def _first_line(error: Exception) -> str:
-    text = str(error).splitlines()
-    return text[0] if text else type(error).__name__

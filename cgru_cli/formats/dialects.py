@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import CgruError
 from ..parameters.parameter import Dialect, Parameter
 from ..parameters.structure import Encoder, Structure
+from .array_files import StoredArray
 from .model import ModelSettings
 
 DESCRIPTIONS = {
@@ -28,7 +29,7 @@ DESCRIPTIONS = {
 }
 
 
-def recognise(path: Path, stored: Mapping[str, np.ndarray], settings: ModelSettings) -> Dialect:
+def recognise(path: Path, stored: Mapping[str, StoredArray], settings: ModelSettings) -> Dialect:
     """The dialect that the arrays are written in.
 
     Raises CgruError where they are those of no model this package knows.
@@ -75,7 +76,9 @@ _UNCOMPUTABLE = (
 )  # fmt: skip
 
 
-def refuse_uncomputable(path: Path, stored: Mapping, settings: ModelSettings) -> None:
+def refuse_uncomputable(
+    path: Path, stored: Mapping[str, StoredArray], settings: ModelSettings
+) -> None:
     """Name what the file holds, where it is a model this package cannot compute.
 
     Raises CgruError.
@@ -86,7 +89,7 @@ def refuse_uncomputable(path: Path, stored: Mapping, settings: ModelSettings) ->
             raise CgruError(f"{path}: {kind}")
     u, ux = stored.get("decoder_U"), stored.get("decoder_Ux")
     two = u is not None and ux is not None and u.ndim == ux.ndim == 2
-    if two and u.shape[1] == 3 * ux.shape[1]:
+    if two and u.shape[1] == 3 * u.shape[0] and ux.shape == (u.shape[0],) * 2:
         raise CgruError(f"{path}: a Nematus LSTM; only GRU cells are computed by this version")
     if settings.unsupported:
         raise CgruError(f"{path}: {settings.unsupported[0]} (says {settings.source}); not computed")

@@ -6,14 +6,23 @@ is lost on the way through cgru's own files.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..errors import CgruError
+from ..errors import parsing
+from ..parameters.parameter import Dialect
 from ..parameters.structure import Structure
+from ..system.structured_files import LARGEST_YAML
+from .configuration_values import shown, value_of
 from .model import Model, ModelSettings
+
+_PROGRAMS = frozenset({*Dialect, "dl4mt"})
+MOST_INERT = 100  # arrays of a model that nothing is computed with; there is one, or none
+LARGEST_INERT = 1 << 16  # numbers in one; there is one, or none
 
 
 @dataclass
@@ -31,41 +40,61 @@ class Own:
         """Read it, where it is there. Raises CgruError where it is damaged."""
         if values is None:
             return None
-        try:
-            structure = Structure.from_dict(values["structure"])
-            counts = [
-                getattr(structure, name)
-                for name in ("encoder_depth", "encoder_transition", "decoder_depth",
-                             "decoder_base_transition", "decoder_high_transition", "mixture")
-            ]  # fmt: skip
-            if not all(type(count) is int and 1 <= count <= 64 for count in counts):
-                raise ValueError("a depth is not between 1 and 64")
-            sizes = [
-                *structure.source_vocabularies, *structure.source_embeddings, structure.state,
-                structure.target_vocabulary, structure.target_embedding,
-            ]  # fmt: skip
-            if not all(type(size) is int and size > 0 for size in sizes):
-                raise ValueError("a size is not a positive number")
-            if len(structure.source_vocabularies) != len(structure.source_embeddings):
-                raise ValueError("source factors are counted differently")
-            inert = {str(n): _from_json(v) for n, v in dict(values.get("inert", {})).items()}
-            origin, decoding = dict(values.get("origin", {})), dict(values.get("decoding", {}))
-            return cls(structure, str(values.get("program", "nematus")), inert, origin, decoding)
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise CgruError(f"{source}: no structure of a model ({error})") from None
+        with parsing(source, "no structure of a model"):
+            if not isinstance(values, Mapping):
+                raise TypeError("a set of names and values is expected")
+            program = values.get("program", "nematus")
+            if program not in _PROGRAMS:
+                raise ValueError(f"program {shown(program)}")
+            inert = dict(values.get("inert", {}))
+            if len(inert) > MOST_INERT:
+                raise ValueError(f"{len(inert)} arrays that are not computed")
+            decoding = dict(values.get("decoding", {}))
+            return cls(
+                Structure.from_dict(values["structure"]),
+                program,
+                {str(name): _from_json(array) for name, array in inert.items()},
+                _origin(dict(values.get("origin", {}))),
+                {
+                    "beam_size": value_of(decoding, "beam_size", source),
+                    "normalize": value_of(decoding, "normalize", source),
+                    "word_penalty": value_of(decoding, "word_penalty", source),
+                    "right_left": bool(decoding.get("right_left")),
+                },
+            )
 
     def complete(self, settings: ModelSettings) -> None:
         """Add how the model was meant to be decoded."""
         for name in ("beam_size", "normalize", "word_penalty"):
-            if getattr(settings, name) is None and isinstance(
-                self.decoding.get(name), (int, float)
-            ):
+            if getattr(settings, name) is None:
                 setattr(settings, name, self.decoding[name])
-        settings.right_left |= bool(self.decoding.get("right_left"))
+        settings.right_left |= self.decoding["right_left"]
 
 
 def _from_json(value: dict) -> np.ndarray:
-    return np.array(value["data"], dtype=value["dtype"]).reshape(value["shape"])
+    """An array of `own`: few numbers of a plain kind. Raises ValueError for any other."""
+    dtype = np.dtype(str(value["dtype"]))
+    shape = tuple(value["shape"])
+    if dtype.kind not in "fiu" or not all(type(size) is int and size >= 0 for size in shape):
+        raise ValueError("an array that is none of numbers")
+    if math.prod(shape) > LARGEST_INERT or len(shape) > 4:
+        raise ValueError(f"an array of shape {shape}, which is not computed with")
+    return np.array(value["data"], dtype=dtype).reshape(shape)
+
+
+def _origin(values: dict) -> dict:
+    """What Marian's own form was, of the kinds that are written. Raises ValueError."""
+    texts = [values.get(key, "") for key in ("dialect", "yaml")]
+    turned = values.get("transposed", [])
+    sound = (
+        all(isinstance(text, str) for text in (*texts, *turned))
+        and isinstance(turned, list)
+        and type(values.get("bytes", 0)) is int
+        and 0 <= values.get("bytes", 0) <= LARGEST_YAML
+    )
+    if not sound:
+        raise ValueError("origin")
+    return values
 
 
 def own(model: Model, program: str) -> dict:

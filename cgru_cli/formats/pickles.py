@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import CgruError
-from ..system.structured_files import read_bytes
+from ..system.structured_files import LONGEST_NUMBER, read_bytes
 
-MAX_BYTES = 1 << 30  # of a file, after decompression
 MAX_NESTING = 100  # containers within containers
 MAX_ITEMS = 50_000_000  # items in all, shared containers counted as often as they are met
 
@@ -116,6 +115,12 @@ def _python2_text(raw: bytes) -> str:
     return raw.decode("utf-8", "backslashreplace")
 
 
+def _whole(digits: bytes) -> int:
+    if len(digits) > LONGEST_NUMBER:
+        raise ValueError("a number of no use")
+    return int(digits)
+
+
 def _key(key: Any) -> Any:
     """A dictionary key: never a container, because hashing nested tuples can take for ever."""
     if type(key) in _SCALARS:
@@ -156,7 +161,7 @@ class _Machine:
 
     # Arguments in the stream.
 
-    def bytes(self, count: int) -> bytes:
+    def take(self, count: int) -> bytes:
         start, self.position = self.position, self.position + count
         if self.position > len(self.data):
             raise EOFError
@@ -171,14 +176,14 @@ class _Machine:
 
     def number(self, form: str) -> int:
         size = struct.calcsize(form)
-        return struct.unpack(form, self.bytes(size))[0]
+        return struct.unpack(form, self.take(size))[0]
 
     def counted(self, form: str) -> bytes:
         """Bytes behind their count."""
         count = self.number(form)
         if count < 0:
             raise ValueError("negative size")
-        return self.bytes(count)
+        return self.take(count)
 
     # The stack.
 
@@ -210,10 +215,10 @@ class _Machine:
     def integer_line(self) -> int | bool:
         text = self.line()
         # The old spelling of the two truth values.
-        return text == b"01" if text in (b"00", b"01") else int(text)
+        return text == b"01" if text in (b"00", b"01") else _whole(text)
 
     def long_line(self) -> int:
-        return int(self.line().removesuffix(b"L"))
+        return _whole(self.line().removesuffix(b"L"))
 
     def string_line(self) -> str:
         quoted = self.line().strip()
@@ -346,14 +351,20 @@ def _python2(form: str) -> Callable[[_Machine], None]:
 
 
 def _long(form: str) -> Callable[[_Machine], None]:
-    return _push(lambda m: int.from_bytes(m.counted(form), "little", signed=True))
+    def read(machine: _Machine) -> int:
+        digits = machine.counted(form)
+        if len(digits) > 16:
+            raise ValueError("a number of no use")
+        return int.from_bytes(digits, "little", signed=True)
+
+    return _push(read)
 
 
 _INSTRUCTIONS: dict[int, Callable[[_Machine], None]] = {
     ord(code): instruction
     for code, instruction in {
         "\x80": _Machine.protocol,
-        "\x95": lambda m: m.bytes(8),  # a frame's size, of use to who reads from a pipe
+        "\x95": lambda m: m.take(8),  # a frame's size, of use to who reads from a pipe
         ".": _Machine.stop,
         "(": _push(lambda m: _MARK),
         "0": lambda m: m.stack.pop(),

@@ -2,16 +2,17 @@
 
 JSON of Nematus-Theano and Nematus-TF (all ages), DL4MT's pickled options, Marian's
 `special:model.yml`, `.yml`, `.decoder.yml` and `.amun.yml`. The arrays know better: `model_file`
-compares, and believes the arrays.
+compares, and believes the arrays. `configuration_values` says what each value may be.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
+from typing import Any
 
 from ..errors import CgruError
 from ..parameters.structure import Activation, Bias, Dropout, Encoder, Type, Unit
+from .configuration_values import shown, value_of
 from .model import ModelSettings
 
 # Field of Structure: its keys in Nematus-TF, then in Nematus-Theano and DL4MT, oldest last.
@@ -40,100 +41,91 @@ _NEMATUS_KEYS = {
 }
 
 
-def from_nematus(values: Mapping, source: str) -> ModelSettings:
+def from_nematus(values: object, source: str) -> ModelSettings:
     """Read a Nematus JSON or DL4MT options, both as dicts.
 
     Raises CgruError where a value is of the wrong kind.
     """
-    if not isinstance(values, Mapping):
+    if not isinstance(values, Mapping) or not all(isinstance(key, str) for key in values):
         raise CgruError(f"{source}: a model's configuration is a set of names and values")
     settings = ModelSettings(source=source, values=dict(values))
     theano = "embedding_size" not in values and "target_embedding_size" not in values
     is_dl4mt = theano and "dropout_embedding" not in values and "model_version" not in values
     settings.program = "nematus-tf" if not theano else "nematus"
     declared = settings.structure
+
+    def value(key: str) -> Any:
+        return value_of(values, key, source)
+
     for name, keys in _NEMATUS_KEYS.items():
-        for key in keys:
-            if values.get(key) is not None:
-                declared[name] = _number(values[key], key, source)
-                break
-    sources = values.get("source_vocab_sizes") or values.get("source_vocab_size")
-    if sources is not None:
-        sizes = sources if isinstance(sources, list) else [sources]
-        declared["source_vocabularies"] = tuple(
-            _number(s, "source_vocab_sizes", source) for s in sizes
-        )
-    elif values.get("n_words_src") is not None:
-        declared["source_vocabularies"] = (_number(values["n_words_src"], "n_words_src", source),)
+        known = next((found for key in keys if (found := value(key)) is not None), None)
+        if known is not None and not (name == "target_vocabulary" and known < 1):
+            declared[name] = known
+    rows = value("source_vocab_sizes") or value("source_vocab_size") or []
+    if not rows and (of_all := value("n_words_src")) is not None:
+        rows = [of_all]
+    if rows and min(rows) > 0:
+        declared["source_vocabularies"] = tuple(rows)
     if not theano:
         # absent before the switch existed: then the model was computed in TensorFlow's way
-        declared["bias"] = Bias.THEANO if values.get("theano_compat") else Bias.NEMATUS_TF
-    if values.get("rnn_layer_normalization") and (
-        values.get("layer_normalization_type") == "rmsnorm"
-    ):
+        declared["bias"] = Bias.THEANO if value("theano_compat") else Bias.NEMATUS_TF
+    if value("rnn_layer_normalization") and value("layer_normalization_type") == "rmsnorm":
         declared["rms"] = True
-    if "output_hidden_activation" in values:
+    if (activation := value("output_hidden_activation")) is not None:
         try:
-            declared["readout_activation"] = Activation(values["output_hidden_activation"])
+            declared["readout_activation"] = Activation(activation)
         except ValueError:
-            settings.unsupported.append(
-                f"readout activation {values['output_hidden_activation']!r}"
-            )
-    if theano and values.get("use_dropout"):
+            settings.unsupported.append(f"readout activation {shown(activation)}")
+    if theano and value("use_dropout"):
         declared["old_dropout"] = _old_dropout(values, is_dl4mt, source)
-    settings.vocabularies = _dictionaries(values)
-    settings.unsupported += _unsupported(values)
+    settings.vocabularies = _dictionaries(values, source)
+    settings.unsupported += _unsupported(values, source)
     return settings
-
-
-def _number(value: object, key: str, source: str) -> int:
-    if isinstance(value, (bool, int)) or (isinstance(value, float) and value == int(value)):
-        return int(value) if not isinstance(value, bool) else value
-    raise CgruError(f"{source}: {key} is {value!r}, where a number is expected")
 
 
 def _old_dropout(values: Mapping, is_dl4mt: bool, source: str) -> Dropout | None:
     """The scaling that a program applied at inference because it did not in training."""
     if is_dl4mt:  # one dropout of one half, before the output layer
         return Dropout(readout=0.5)
-    if float(values.get("model_version") or 0) >= 0.1:
+    if (value_of(values, "model_version", source) or 0) >= 0.1:
         return None
-    rates = []
-    for name in ("embedding", "hidden", "source", "target"):
-        rate = values.get(f"dropout_{name}") or 0.0
-        if not isinstance(rate, (int, float)) or not 0 <= rate < 1:
-            raise CgruError(f"{source}: dropout_{name} is {rate!r}, where 0 <= p < 1 is expected")
-        rates.append(float(rate))
-    return Dropout(*rates, readout=rates[1])
+    embedding, hidden, of_source, of_target = (
+        value_of(values, f"dropout_{name}", source) or 0.0
+        for name in ("embedding", "hidden", "source", "target")
+    )
+    return Dropout(embedding, hidden, of_source, of_target, readout=hidden)
 
 
-def _dictionaries(values: Mapping) -> list[str]:
-    if values.get("source_dicts") and values.get("target_dict"):
-        names = [*values["source_dicts"], values["target_dict"]]
-    elif isinstance(values.get("dictionary"), str):  # of a language model (DL4MT session 0)
-        names = [values["dictionary"]]
-    else:
-        names = values.get("dictionaries") or []
-    return [str(name) for name in names]
+def _dictionaries(values: Mapping, source: str) -> list[str]:
+    sources = value_of(values, "source_dicts", source)
+    target = value_of(values, "target_dict", source)
+    if sources and target:
+        return [*sources, target]
+    # of a language model (DL4MT session 0)
+    if isinstance(values.get("dictionary"), str):
+        return [value_of(values, "dictionary", source)]
+    return value_of(values, "dictionaries", source) or []
 
 
-def _unsupported(values: Mapping) -> list[str]:
+def _unsupported(values: Mapping, source: str) -> list[str]:
     """Kinds of model that only the configuration tells, or tells in plainer words."""
-    found = []
-    if values.get("model_type", "rnn") != "rnn":
-        found.append(f"a Nematus {values['model_type']}")
+    kinds = []
+    model_type = value_of(values, "model_type", source) or "rnn"
+    if model_type != "rnn":
+        kinds.append(f"a Nematus {model_type}")
     for key, known in (
         ("encoder", ("gru",)), ("decoder", ("gru_cond", "gru_cond_simple")),
         ("decoder_deep", ("gru",)),
     ):  # fmt: skip
-        if values.get(key, known[0]) not in known:
-            found.append(f"{key} {values[key]!r}")
+        name = value_of(values, key, source) or known[0]
+        if name not in known:
+            kinds.append(f"{key} {shown(name)}")
     depth = values.get("enc_depth", 1)
     if values.get("enc_depth_bidirectional", depth) != depth:
-        found.append("an encoder that is bidirectional in its lower levels only")
+        kinds.append("an encoder that is bidirectional in its lower levels only")
     if values.get("deep_fusion_lm"):
-        found.append("deep fusion with a language model")
-    return found
+        kinds.append("deep fusion with a language model")
+    return kinds
 
 
 _MARIAN_CELLS = {
@@ -145,74 +137,66 @@ _MARIAN_CELLS = {
 }
 
 
-def from_marian(values: Mapping, source: str) -> ModelSettings:
-    """Read `special:model.yml`, a training `.yml`, `.decoder.yml` or `.amun.yml`."""
+# Field of Structure: its key in Marian's configurations.
+_MARIAN_KEYS = {
+    "target_embedding": "dim-emb",
+    "state": "dim-rnn",
+    "encoder_depth": "enc-depth",
+    "encoder_transition": "enc-cell-depth",
+    "decoder_depth": "dec-depth",
+    "decoder_base_transition": "dec-cell-base-depth",
+    "decoder_high_transition": "dec-cell-high-depth",
+    "normalized": "layer-normalization",
+    "residual": "skip",
+}
+
+
+def from_marian(values: object, source: str) -> ModelSettings:
+    """Read `special:model.yml`, a training `.yml`, `.decoder.yml` or `.amun.yml`.
+
+    Raises CgruError where a value is of the wrong kind.
+    """
     if not isinstance(values, Mapping):
         raise CgruError(f"{source}: a Marian configuration is a set of names and values")
     settings = ModelSettings(source=source, program="marian", values=dict(values))
     declared = settings.structure
 
-    def take(name: str, key: str, kind=int) -> None:
-        if values.get(key) not in (None, ""):
-            try:
-                declared[name] = kind(values[key])
-            except (TypeError, ValueError):
-                raise CgruError(f"{source}: {key} is {values[key]!r}") from None
+    def value(key: str) -> Any:
+        return value_of(values, key, source)
 
-    take("target_embedding", "dim-emb")
-    take("state", "dim-rnn")
-    take("encoder_depth", "enc-depth")
-    take("encoder_transition", "enc-cell-depth")
-    take("decoder_depth", "dec-depth")
-    take("decoder_base_transition", "dec-cell-base-depth")
-    take("decoder_high_transition", "dec-cell-high-depth")
-    take("normalized", "layer-normalization", bool)
-    take("residual", "skip", bool)
-    vocabularies = values.get("dim-vocabs")
-    if isinstance(vocabularies, list) and len(vocabularies) == 2 and all(vocabularies):
-        declared["source_vocabularies"] = (int(vocabularies[0]),)
-        declared["target_vocabulary"] = int(vocabularies[1])
+    for name, key in _MARIAN_KEYS.items():
+        if (known := value(key)) is not None:
+            declared[name] = known
+    rows = value("dim-vocabs") or []
+    if len(rows) == 2 and min(rows) > 0:
+        declared["source_vocabularies"] = (rows[0],)
+        declared["target_vocabulary"] = rows[1]
     if "tied-embeddings" in values or "tied-embeddings-all" in values:
-        both = bool(values.get("tied-embeddings-all"))
-        declared["tied_output"] = both or bool(values.get("tied-embeddings"))
-        declared["shared_embeddings"] = both or bool(values.get("tied-embeddings-src"))
-    if values.get("enc-type"):
+        both = bool(value("tied-embeddings-all"))
+        declared["tied_output"] = both or bool(value("tied-embeddings"))
+        declared["shared_embeddings"] = both or bool(value("tied-embeddings-src"))
+    if kind := value("enc-type"):
         try:
-            declared["encoder"] = Encoder(values["enc-type"])
+            declared["encoder"] = Encoder(kind)
         except ValueError:
-            settings.unsupported.append(f"Marian's enc-type {values['enc-type']!r}")
+            settings.unsupported.append(f"Marian's enc-type {shown(kind)}")
     for name, key in (("encoder_unit", "enc-cell"), ("decoder_unit", "dec-cell")):
-        cell = values.get(key) or "gru"
+        cell = value(key) or "gru"
         if cell in _MARIAN_CELLS:
             declared[name] = _MARIAN_CELLS[cell]
         else:
-            settings.unsupported.append(f"Marian's {key} {cell!r}")
-    settings.marian_type = str(values.get("type", ""))
+            settings.unsupported.append(f"Marian's {key} {shown(cell)}")
+    settings.marian_type = value("type") or ""
     if settings.marian_type == "lm":
         declared["type"] = Type.LM
         for name in [n for n in declared if n.startswith("encoder") or n == "shared_embeddings"]:
             del declared[name]  # Marian's defaults, of an encoder that is not there
     elif settings.marian_type and settings.marian_type not in ("amun", "nematus", "s2s"):
-        settings.unsupported.append(f"Marian's type {settings.marian_type!r}")
-    settings.right_left = bool(values.get("right-left"))
-    for name in ("source-vocab", "target-vocab"):  # amun's own
-        if values.get(name):
-            settings.vocabularies.append(str(values[name]))
-    if values.get("vocabs"):
-        settings.vocabularies = [str(name) for name in values["vocabs"]]
-    for name, key, kind in (
-        ("beam_size", "beam-size", int),
-        ("normalize", "normalize", float),
-        ("word_penalty", "word-penalty", float),
-    ):
-        if key in values:
-            try:
-                number = kind(values[key] or 0)
-                if not math.isfinite(number):
-                    raise ValueError
-            except (TypeError, ValueError, OverflowError):
-                raise CgruError(
-                    f"{source}: {key} is {values[key]!r}, where a number is expected"
-                ) from None
-            setattr(settings, name, number)
+        settings.unsupported.append(f"Marian's type {shown(settings.marian_type)}")
+    settings.right_left = bool(value("right-left"))
+    of_amun = [*(value("source-vocab") or []), *(value("target-vocab") or [])]
+    settings.vocabularies = value("vocabs") or of_amun
+    settings.beam_size = value("beam-size")
+    settings.normalize = value("normalize")
+    settings.word_penalty = value("word-penalty")
     return settings

@@ -1,28 +1,34 @@
-"""Model files of every dialect, read into and written from one form.
+"""Model files of every dialect, read into one form.
 
-`read` recognises the dialect (`dialects.py`), brings the arrays to the DL4MT/Nematus names, learns
-the `Structure` from them (`inference.py`), and accounts for every array; `model_writer.py` is the
-inverse. Which array is called what is said in `names.py` alone.
+`read` recognises the dialect, brings the arrays to the DL4MT/Nematus names, learns the `Structure`
+from them, and accounts for every array; `write_model` is the inverse. Which array is called what is
+said in `parameters.names` alone.
 """
 
 from __future__ import annotations
 
-import json
+import math
 from pathlib import Path
 
 import numpy as np
 
-from ..errors import CgruError
+from ..errors import CgruError, parsing, reading
 from ..parameters.names import is_training_array, parameters
 from ..parameters.parameter import Dialect
-from ..system.structured_files import parse_yaml, read_json
-from . import array_files, pickles
-from .dialects import (
-    MARIAN_YAML,
+from ..system.structured_files import (
+    LARGEST_YAML,
+    check_text,
+    parse_json,
+    parse_yaml,
+    read_json,
+    read_yaml,
 )
+from . import array_files, pickles
+from .array_files import StoredArray
+from .dialects import MARIAN_YAML
 from .model import Model, ModelSettings
-from .model_from_arrays import checked, interpret, listed
-from .own_configuration import Own
+from .model_from_arrays import checked, interpret, listed, read_inert
+from .own_configuration import MOST_INERT, Own
 from .read_configuration import from_marian, from_nematus
 
 HDF5_ATTRIBUTE = "cgru"
@@ -38,31 +44,46 @@ def read(path: str | Path) -> Model:
     path = Path(path)
     if not path.name:
         raise CgruError(f"{path}: names no model file")
-    checkpoint = checkpoint_prefix(path)
+    with parsing(path, "damaged, or no model that cgru knows"):
+        return _read(path)
+
+
+def _read(path: Path) -> Model:
+    with reading(path):
+        checkpoint = checkpoint_prefix(path)
     if checkpoint:
         from .tensorflow_checkpoint import read_checkpoint
 
-        stored = read_checkpoint(checkpoint, skip=is_training_array)
+        arrays = read_checkpoint(checkpoint, skip=is_training_array)
+        stored = {name: StoredArray.of(name, array) for name, array in arrays.items()}
         return interpret(checkpoint, stored, _nematus_settings(checkpoint), "checkpoint")
     array_files.check_readable(path)
-    with open(path, "rb") as stream:
+    with reading(path), open(path, "rb") as stream:
         start = stream.read(8)
     if start == b"\x89HDF\r\n\x1a\n":
         return _read_hdf5(path)
     if not start.startswith(b"PK"):
         raise CgruError(f"{path}: not a model file (.npz, .h5 and TensorFlow checkpoints are read)")
-    stored = array_files.read_npz(path, skip=is_training_array)
-    settings = _nematus_settings(path)
-    origin = {}
-    if MARIAN_YAML in stored:
-        whole = stored.pop(MARIAN_YAML)
-        content = whole.tobytes().split(b"\0")[0]
-        origin = _marian_origin(whole, content)
-        embedded = from_marian(parse_yaml(content, f"{path}: {MARIAN_YAML}"), MARIAN_YAML)
-        embedded.values = {MARIAN_YAML: content.decode("utf-8", "replace")}
-        embedded.update(settings)
-        settings = embedded
-    return interpret(path, stored, settings, "npz", origin)
+    with array_files.open_npz(path, skip=is_training_array) as stored:
+        settings = _nematus_settings(path)
+        origin = {}
+        if MARIAN_YAML in stored:
+            embedded, origin = _marian_settings(path, stored.pop(MARIAN_YAML))
+            embedded.update(settings)
+            settings = embedded
+        return interpret(path, stored, settings, "npz", origin)
+
+
+def _marian_settings(path: Path, stored: StoredArray) -> tuple[ModelSettings, dict]:
+    """What Marian's configuration in a model says, and how it was stored."""
+    source = f"{path}: {MARIAN_YAML}"
+    if math.prod(stored.shape) * stored.dtype.itemsize > LARGEST_YAML:
+        raise CgruError(f"{source}: more than {LARGEST_YAML} bytes, too large for a configuration")
+    whole = stored.read()
+    content = whole.tobytes().split(b"\0")[0]
+    settings = from_marian(parse_yaml(content, source), MARIAN_YAML)
+    settings.values = {MARIAN_YAML: content.decode("utf-8", "replace")}
+    return settings, _marian_origin(whole, content)
 
 
 def _marian_origin(whole: np.ndarray, content: bytes) -> dict:
@@ -102,13 +123,16 @@ def _nematus_settings(path: Path) -> ModelSettings:
         if suffix == ".json":
             settings = from_nematus(read_json(file), str(file))
         else:
-            settings = from_nematus(pickles.load(file, "model options"), str(file))
+            values = pickles.load(file, "model options")
+            with parsing(file, "not the options of a model"):
+                check_text(values)
+            settings = from_nematus(values, str(file))
             settings.program = "dl4mt"
         break
     for suffix in (".decoder.yml", ".amun.yml", ".yml"):
         file = _beside(path, suffix)
         if file.is_file():
-            content = from_marian(parse_yaml(file.read_bytes(), str(file)), str(file))
+            content = from_marian(read_yaml(file), str(file))
             if suffix == ".yml":  # the training's: its beam is that of validation
                 content.beam_size = content.normalize = content.word_penalty = None
             settings.update(content)
@@ -116,30 +140,28 @@ def _nematus_settings(path: Path) -> ModelSettings:
 
 
 def _read_hdf5(path: Path) -> Model:
-    stored, attributes = array_files.read_hdf5(path)
-    source = f"{path}: attribute {HDF5_ATTRIBUTE}"
-    try:
-        values = json.loads(attributes[HDF5_ATTRIBUTE])
-        configuration = values["configuration"]
-    except KeyError:
-        raise CgruError(
-            f"{path}: an HDF5 file, but not one of cgru's (no attribute {HDF5_ATTRIBUTE!r})"
-        ) from None
-    except (TypeError, ValueError, RecursionError) as error:
-        raise CgruError(f"{source}: {error}") from None
-    own = Own.of(values, source)
-    settings = from_nematus(configuration, source)
-    own.complete(settings)
-    names = {p.path: p.name for p in parameters(own.structure)}
-    arrays, inert, unknown = {}, {}, []
-    for name, array in stored.items():
-        if name in names:
-            arrays[names[name]] = array
-        elif name.startswith("inert/"):
-            inert[name.removeprefix("inert/")] = array
-        else:
-            unknown.append(name)
-    if unknown:
-        raise CgruError(f"{path}: {listed('array', unknown)} unknown")
-    arrays = checked(path, arrays, own.structure, Dialect.NEMATUS)
-    return Model(path, own.structure, arrays, own.program, "h5", inert, settings, origin=own.origin)
+    with array_files.open_hdf5(path, HDF5_ATTRIBUTE) as (stored, attribute):
+        if attribute is None:
+            raise CgruError(
+                f"{path}: an HDF5 file, but not one of cgru's (no attribute {HDF5_ATTRIBUTE!r})"
+            )
+        source = f"{path}: attribute {HDF5_ATTRIBUTE}"
+        values = parse_json(attribute, source)
+        own = Own.of(values, source)
+        if own is None or not isinstance(values, dict):
+            raise CgruError(f"{source}: no structure of a model")
+        settings = from_nematus(values.get("configuration"), source)
+        own.complete(settings)
+        names = {p.path: p.name for p in parameters(own.structure)}
+        arrays, inert, unknown = {}, {}, []
+        for name, array in stored.items():
+            if name in names:
+                arrays[names[name]] = array
+            elif name.startswith("inert/") and len(inert) < MOST_INERT:
+                inert[name.removeprefix("inert/")] = read_inert(path, array)
+            else:
+                unknown.append(name)
+        if unknown:
+            raise CgruError(f"{path}: {listed('array', unknown)} unknown")
+        sound = checked(path, arrays, own.structure, Dialect.NEMATUS)
+    return Model(path, own.structure, sound, own.program, "h5", inert, settings, origin=own.origin)

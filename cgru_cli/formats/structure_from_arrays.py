@@ -9,19 +9,19 @@ import dataclasses
 import functools
 import itertools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-
-import numpy as np
 
 from ..errors import CgruError, warn
 from ..parameters.names import parameters
 from ..parameters.parameter import MARIAN, Dialect, Parameter
 from ..parameters.structure import Activation, Bias, Encoder, Normalization, Structure, Type, Unit
+from .array_files import StoredArray
 from .model import ModelSettings
+from .sizes_from_arrays import Sizes
 
 
-def layout_of(stored: Mapping[str, np.ndarray], settings: ModelSettings, dialect: Dialect) -> dict:
+def layout_of(stored: Mapping[str, StoredArray], settings: ModelSettings, dialect: Dialect) -> dict:
     """The fields of `Structure` that decide what its arrays are called.
 
     Where names and shapes cannot tell, the configuration does, or the program's default.
@@ -43,26 +43,35 @@ def layout_of(stored: Mapping[str, np.ndarray], settings: ModelSettings, dialect
         "encoder": encoder,
         "encoder_unit": _unit(
             stored,
-            ("encoder_bi_U",) if kind is Type.LM else ("encoder_bi_U", "encoder_U"),
+            ("encoder_bi",) if kind is Type.LM else ("encoder",),
             declared.get("encoder_unit"),
         ),
-        "decoder_unit": _unit(
-            stored, ("decoder_cell1_U", "decoder_U", "encoder_U"), declared.get("decoder_unit")
-        ),
+        "decoder_unit": _unit(stored, ("decoder", "encoder"), declared.get("decoder_unit")),
         "residual": declared.get("residual", not marian),
         "shared_embeddings": "Wemb" in stored and dialect in (Dialect.S2S, Dialect.NMTPY),
     }
 
 
-def _unit(stored: Mapping[str, np.ndarray], names: Iterable[str], declared: Unit | None) -> Unit:
-    """The unit that has a state's matrix of this form: (D,4D) an LSTM's, (D,D) a plain one's."""
-    matrix = next((stored[name] for name in names if name in stored), None)
-    columns = 2
-    if matrix is not None and matrix.ndim == 2 and matrix.shape[0]:
-        columns = matrix.shape[1] // matrix.shape[0]
-    if columns == 1:  # nothing but the configuration tells their functions apart
+def _unit(stored: Mapping[str, StoredArray], parts: Sequence[str], declared: Unit | None) -> Unit:
+    """The unit of the first of these parts (beginnings of names) that has states' matrices.
+
+    A GRU has one of its own for the proposal; else most matrices tell, (D,4D) an LSTM's and (D,D)
+    a plain one's.
+    """
+    for part in parts:
+        names = [name for name in stored if re.match(rf"{part}(_.*)?_Ux?(_|$)", name)]
+        states = [name for name in names if re.search(r"_U(_nl)?(_drt_\d+)?$", name)]
+        if not states:
+            continue
+        if any(re.search(r"_Ux(_|$)", name) for name in names):
+            return Unit.GRU
+        matrices = [stored[name].shape for name in states if stored[name].ndim == 2]
+        of_lstm = sum(columns > 2 * rows for rows, columns in matrices)
+        if 2 * of_lstm > len(matrices):
+            return Unit.LSTM
+        # nothing but the configuration tells their functions apart
         return declared if declared in (Unit.TANH, Unit.RELU) else Unit.TANH
-    return Unit.LSTM if columns == 4 else Unit.GRU
+    return Unit.GRU
 
 
 def candidates(stored: Iterable[str], layout: dict) -> list[Parameter]:
@@ -107,38 +116,25 @@ def _rows_up_to(depth: int, **layout) -> tuple[Parameter, ...]:
 
 def structure_of(
     path: Path,
-    arrays: Mapping[str, np.ndarray],
-    found: Mapping[str, Parameter],
+    arrays: Mapping[str, StoredArray],
+    known: Mapping[str, Parameter],
     settings: ModelSettings,
     layout: dict,
     dialect: Dialect,
 ) -> Structure:
-    """What the arrays tell, and the configuration where they cannot."""
-    letters: dict[str, int] = {}
-    for name, parameter in found.items():
-        for letter, size in zip(parameter.shape, arrays[name].shape, strict=False):
-            letters.setdefault(letter, size)
-    features = {parameter.feature for parameter in found.values()}
-    cells = [parameter.cell for parameter in found.values() if parameter.cell]
+    """What the arrays tell, and the configuration where they cannot.
+
+    Names tell of everything but sizes, and most arrays of those. Raises CgruError where arrays
+    that would tell a size are missing, or are two that differ.
+    """
+    features = {parameter.feature for parameter in known.values()}
+    cells = [parameter.cell for parameter in known.values() if parameter.cell]
     encoder = [cell for cell in cells if cell.part == "encoder"]
     base = [cell for cell in cells if cell.part == "decoder" and cell.level == 1]
     high = [cell for cell in cells if cell.part == "decoder" and cell.level > 1]
-    factors = sum(1 for letter in letters if letter.startswith("Vs"))
+    factors = sum(parameter.shape[0].startswith("Vs") for parameter in known.values())
     declared = settings.structure
 
-    needed = [("D", "the state"), ("E", "ff_logit_prev_W"), ("V", "ff_logit_b")]
-    if layout["type"].reads_source:
-        needed.append(("Vs0", "Wemb"))
-    for letter, array in needed:
-        if letter not in letters and (letter, dialect) != ("V", Dialect.NMTPY):
-            raise CgruError(f"{path}: the arrays that would tell the size of {array} are missing")
-    state = letters["D"]
-    deep_context = any(
-        p.cell and p.cell.level > 1 and p.cell.part == "decoder"
-        and p.shape[0] in ("D+C", "D") and len(p.shape) == 2
-        and p.path.endswith(("/W", "/Wx")) and arrays[n].shape[0] == 3 * state
-        for n, p in found.items()
-    )  # fmt: skip
     if "gamma" in features:
         normalization = Normalization.MARIAN
     elif "gain" in features:  # RMS norm was Nematus-TF's only
@@ -146,37 +142,22 @@ def structure_of(
         normalization = Normalization.RMS if rms else Normalization.NEMATUS
     else:
         normalization = Normalization.NONE
-    mixture = letters.get("M", 1)
-    # one embedding for both sides, if it can be that; else the target's is missing
-    target = letters["V"] if "V" in letters else letters["Vs0"]
-    shared = (
-        layout["shared_embeddings"]
-        if layout["type"] is Type.LM
-        else (
-            "target-embedding" not in features
-            and letters.get("Vs0") == target
-            and letters.get("Es0") == letters["E"]
-        )
-    )
-    structure = Structure(
-        source_vocabularies=tuple(letters.get(f"Vs{i}", 0) for i in range(factors)),
-        source_embeddings=tuple(letters.get(f"Es{i}", 0) for i in range(factors)),
-        target_vocabulary=target,
-        target_embedding=letters["E"],
-        state=state,
+    named = Structure(  # all but sizes
+        source_vocabularies=(1,) * factors,
+        source_embeddings=(1,) * factors,
+        target_vocabulary=1,
+        target_embedding=1,
+        state=1,
         encoder_depth=max((cell.level for cell in encoder), default=1),
         encoder_transition=max((cell.transition + 1 for cell in encoder), default=1),
         decoder_depth=max((cell.level for cell in high), default=1),
         decoder_base_transition=max((cell.transition + 1 for cell in base), default=1),
         decoder_high_transition=max((cell.transition + 1 for cell in high), default=1),
-        deep_context=deep_context,
         encoder=layout["encoder"],
         residual=layout["residual"],
         normalization=normalization,
         weight_normalization="weight-norm" in features,
         tied_output="output" not in features,
-        shared_embeddings=shared,
-        mixture=mixture,
         lexical="lexical" in features,
         readout_activation=Activation.PRELU
         if "prelu" in features
@@ -186,17 +167,40 @@ def structure_of(
         encoder_unit=layout["encoder_unit"],
         decoder_unit=layout["decoder_unit"],
     )
+    sizes = Sizes(path, arrays, known, named)
+    state, target_embedding = sizes.of("D", "the state"), sizes.of("E", "ff_logit_prev_W")
+    source_rows = sizes.of("Vs0", "Wemb") if layout["type"].reads_source else 0
+    # nmtpy's tied output layer has no bias that would tell
+    of_source = dialect is Dialect.NMTPY and not sizes.tells("V")
+    target_rows = source_rows if of_source else sizes.of("V", "ff_logit_b")
+    shared = layout["shared_embeddings"]
+    if layout["type"] is not Type.LM:  # one embedding for both sides, if no other is there
+        shared = "target-embedding" not in features
+        sizes.check_sum_of_factors()
+        if shared and factors:
+            sizes.check_shared((target_rows, target_embedding), named.tied_output, dialect)
+    structure = dataclasses.replace(
+        named,
+        source_vocabularies=tuple(sizes.get(f"Vs{i}") for i in range(factors)),
+        source_embeddings=tuple(sizes.get(f"Es{i}") for i in range(factors)),
+        target_vocabulary=target_rows,
+        target_embedding=target_embedding,
+        state=state,
+        deep_context=sizes.deep_context(state),
+        mixture=sizes.get("M", 1),
+        shared_embeddings=shared,
+    )
     if structure.encoder_depth == 1 and structure.decoder_depth == 1:
         structure = dataclasses.replace(structure, residual=True)
     if structure.encoder_depth == 1 and len(structure.directions(1)) == 2:
         structure = dataclasses.replace(structure, encoder=Encoder.ALTERNATING)
-    return dataclasses.replace(structure, bias=_bias(path, structure, found, settings, dialect))
+    return dataclasses.replace(structure, bias=_bias(path, structure, known, settings, dialect))
 
 
 def _bias(
     path: Path,
     structure: Structure,
-    found: Mapping[str, Parameter],
+    known: Mapping[str, Parameter],
     settings: ModelSettings,
     dialect: Dialect,
 ) -> Bias:
@@ -209,7 +213,8 @@ def _bias(
         return Bias.THEANO
     if structure.encoder_transition > 1:
         has_bias = any(
-            p.feature == "transition-bias" and p.cell.part == "encoder" for p in found.values()
+            p.feature == "transition-bias" and p.cell is not None and p.cell.part == "encoder"
+            for p in known.values()
         )
         if not has_bias and declared is Bias.THEANO:
             raise CgruError(
@@ -245,8 +250,6 @@ def compare(structure: Structure, settings: ModelSettings) -> None:
         told = own.get(name)
         if name == "source_vocabularies":
             value, told = value[:1], structure.source_vocabularies[:1]
-        if name in ("target_vocabulary",) and value == -1:
-            continue
         if name in ("bias", "old_dropout", "encoder", "residual", "readout_activation", "rms"):
             continue  # told by the configuration, not by arrays
         if value != told:

@@ -1,4 +1,4 @@
-"""Configuration files as the legacy programs read them: the inverse of `settings.py`.
+"""Configuration files as the legacy programs read them: the inverse of `read_configuration`.
 
 Each function makes the content of one file from a model's structure, and keeps what the model's
 own configuration says beyond it where that is in the same program's terms.
@@ -258,8 +258,9 @@ def _yaml(values: Mapping) -> bytes:
 
 
 def as_json(values: Mapping) -> bytes:
-    """JSON as Nematus writes it, in UTF-8."""
-    return (json.dumps(values, indent=2, ensure_ascii=False, default=_plain) + "\n").encode()
+    """JSON as Nematus writes it, in UTF-8; without keys that JSON has no text for."""
+    text = json.dumps(values, indent=2, ensure_ascii=False, default=_plain, skipkeys=True)
+    return (text + "\n").encode()
 
 
 def _plain(value: object) -> object:

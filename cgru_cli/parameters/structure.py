@@ -280,12 +280,38 @@ class Structure:
         """
         values = dict(values)
         for name in ("source_vocabularies", "source_embeddings"):
-            values[name] = tuple(int(size) for size in values[name])
+            values[name] = tuple(values[name])
+            if len(values[name]) > MOST_FACTORS:
+                raise ValueError(f"{len(values[name])} source factors")
         for name, kind in _ENUMERATIONS.items():
             values[name] = kind(values[name])
         if values["old_dropout"] is not None:
-            values["old_dropout"] = Dropout(*values["old_dropout"])
-        return cls(**values)
+            values["old_dropout"] = Dropout(*map(float, values["old_dropout"]))
+            if not all(0 <= probability < 1 for probability in values["old_dropout"]):
+                raise ValueError("a dropout is not from 0 and below 1")
+        structure = cls(**values)
+        structure._check()
+        return structure
+
+    def _check(self) -> None:
+        """Raise ValueError where a field is of another kind, or a number no model has."""
+        for field in dataclasses.fields(self):
+            if type(field.default) is bool and type(getattr(self, field.name)) is not bool:
+                raise ValueError(f"{field.name} is neither true nor false")
+        counts = (
+            self.encoder_depth, self.encoder_transition, self.decoder_depth,
+            self.decoder_base_transition, self.decoder_high_transition, self.mixture,
+        )  # fmt: skip
+        if not all(type(count) is int and 1 <= count <= DEEPEST for count in counts):
+            raise ValueError(f"a depth is not between 1 and {DEEPEST}")
+        sizes = (
+            *self.source_vocabularies, *self.source_embeddings, self.state,
+            self.target_vocabulary, self.target_embedding,
+        )  # fmt: skip
+        if not all(type(size) is int and 0 < size < 1 << 31 for size in sizes):
+            raise ValueError("a size is not a positive number below 2147483648")
+        if len(self.source_vocabularies) != len(self.source_embeddings):
+            raise ValueError("source factors are counted differently")
 
 
 _ENUMERATIONS = {
@@ -300,3 +326,5 @@ _ENUMERATIONS = {
 
 
 EOS_ID = 0  # ends each sentence, and pads
+DEEPEST = 64  # levels, transitions of a level, softmaxes of a mixture
+MOST_FACTORS = 24

@@ -46,7 +46,7 @@ def parse_json(content: bytes | str, source: str, largest: int = LARGEST_CONFIGU
     with parsing(source, "not JSON"):
         text = content.decode("utf-8-sig") if isinstance(content, bytes) else content
         values = json.loads(text, parse_int=_whole)
-        _check_text(values)
+        check_text(values)
     return values
 
 
@@ -56,15 +56,15 @@ def _whole(digits: str) -> int:
     return int(digits)
 
 
-def _check_text(values: Any) -> None:
-    """Raise ValueError where a text holds half a character, which no file can be given again."""
+def check_text(values: Any) -> None:
+    """Raise ValueError where a text in these values holds half a character, which UTF-8 has not."""
     waiting = [values]
     while waiting:
         value = waiting.pop()
         if isinstance(value, dict):
             waiting += value.keys()
             waiting += value.values()
-        elif isinstance(value, list):
+        elif isinstance(value, (list, tuple)):
             waiting += value
         elif isinstance(value, str):
             value.encode("utf-8")
@@ -83,10 +83,17 @@ def parse_yaml(content: bytes | str, source: str) -> dict:
     with parsing(source, "not YAML"):
         _check_events(content)
         values = yaml.safe_load(content)
-        _check_text(values)
+        check_text(values)
     if not isinstance(values, dict):
         raise CgruError(f"{source}: a set of names and values is expected")
     return values
+
+
+def read_yaml(path: str | os.PathLike[str]) -> dict:
+    """A YAML file of names and values. Raises CgruError naming it."""
+    with reading(path):
+        content = _read_up_to(path, LARGEST_YAML)
+    return parse_yaml(content, f"{path}")
 
 
 def _check_events(content: bytes | str) -> None:

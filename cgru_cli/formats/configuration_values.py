@@ -1,0 +1,159 @@
+"""What the values of a configuration may be: for each key its kind and bounds, stated here alone.
+
+Configurations come with models from anywhere. A value of another kind is an error that names file
+and key; what is none of these keys is not looked at.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from ..errors import CgruError
+from ..parameters.structure import DEEPEST
+
+_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
+_SWITCHES = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+
+
+class Kind(NamedTuple):
+    """A kind of values: in words, and from a value to what it means; `read` raises ValueError."""
+
+    expected: str
+    read: Callable[[Any], Any]
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, str) and _WHOLE.fullmatch(value):
+        return int(value)
+    raise ValueError
+
+
+def _between(least: int, most: int) -> Callable[[Any], int]:
+    def read(value: Any) -> int:
+        number = _whole(value)
+        if not least <= number <= most:
+            raise ValueError
+        return number
+
+    return read
+
+
+def _number(value: Any) -> float:
+    if not isinstance(value, (bool, int, float, str)):
+        raise ValueError
+    number = float(value or 0)
+    if not math.isfinite(number) or abs(number) > _LARGEST_NUMBER:
+        raise ValueError
+    return number
+
+
+def _probability(value: Any) -> float:
+    number = _number(value)
+    if not 0 <= number < 1:
+        raise ValueError
+    return number
+
+
+def _switch(value: Any) -> bool:
+    if isinstance(value, str):
+        value = _SWITCHES.get(value.lower(), value)
+    if value in (0, 1):  # also of Python 2 pickles, and True, which equals 1
+        return bool(value)
+    raise ValueError
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):  # a name of digits, in YAML
+        value = str(value)
+    if not isinstance(value, str) or len(value) > _LONGEST_TEXT or "\0" in value:
+        raise ValueError
+    value.encode("utf-8")  # which half a character cannot be
+    return value
+
+
+def _several(kind: Callable[[Any], Any]) -> Callable[[Any], list]:
+    def read(value: Any) -> list:
+        values = value if isinstance(value, (list, tuple)) else [value]
+        if len(values) > _MOST:
+            raise ValueError
+        return [kind(one) for one in values]
+
+    return read
+
+
+_LARGEST_SIZE = 2**31 - 1  # rows or columns: what TensorFlow counts
+_LARGEST_NUMBER = 1e9
+_LONGEST_TEXT = 4096  # characters: what a path may have
+_MOST = 100  # vocabularies, models
+
+SIZE = Kind(f"a whole number from 1 to {_LARGEST_SIZE}", _between(1, _LARGEST_SIZE))
+# -1 and 0 say "as many as there are"
+ROWS = Kind(f"a whole number up to {_LARGEST_SIZE}", _between(-1, _LARGEST_SIZE))
+DEPTH = Kind(f"a whole number from 1 to {DEEPEST}", _between(1, DEEPEST))
+COUNT = Kind(f"a whole number up to {_LARGEST_SIZE}", lambda v: _between(0, _LARGEST_SIZE)(v or 0))
+NUMBER = Kind("a number", _number)
+PROBABILITY = Kind("a number from 0 and below 1", _probability)
+SWITCH = Kind("true or false", _switch)
+TEXT = Kind("a text", _text)
+TEXTS = Kind("a list of texts", _several(_text))
+ROWS_OF_EACH = Kind("a list of whole numbers", _several(ROWS.read))
+
+_KINDS: dict[Kind, str] = {
+    SIZE: "target_embedding_size embedding_size dim_word state_size dim dim-emb dim-rnn",
+    ROWS: "target_vocab_size n_words n_words_src",
+    ROWS_OF_EACH: "source_vocab_sizes source_vocab_size dim-vocabs",
+    DEPTH: """
+        rnn_enc_depth enc_depth rnn_enc_transition_depth enc_recurrence_transition_depth
+        rnn_dec_depth dec_depth rnn_dec_base_transition_depth dec_base_recurrence_transition_depth
+        rnn_dec_high_transition_depth dec_high_recurrence_transition_depth softmax_mixture_size
+        enc-depth enc-cell-depth dec-depth dec-cell-base-depth dec-cell-high-depth
+        """,
+    SWITCH: """
+        rnn_dec_deep_context dec_deep_context deep_include_ctx rnn_layer_normalization
+        layer_normalisation use_layer_norm weight_normalisation tie_decoder_embeddings
+        tie_encoder_decoder_embeddings rnn_lexical_model lexical_model theano_compat use_dropout
+        layer-normalization skip right-left tied-embeddings tied-embeddings-all
+        tied-embeddings-src
+        """,
+    PROBABILITY: "dropout_embedding dropout_hidden dropout_source dropout_target",
+    COUNT: "beam-size beam_size",
+    NUMBER: "model_version normalize word-penalty word_penalty",
+    TEXT: """
+        output_hidden_activation layer_normalization_type target_dict dictionary model_type encoder
+        decoder decoder_deep enc-type enc-cell dec-cell type
+        """,
+    TEXTS: "source_dicts dictionaries vocabs models source-vocab target-vocab",
+}
+KINDS = {key: kind for kind, keys in _KINDS.items() for key in keys.split()}
+
+
+def value_of(values: Mapping, key: str, source: str) -> Any:
+    """The value of a key in `KINDS`; None where it is absent, null or an empty text.
+
+    Raises CgruError, naming source and key, where it is of another kind.
+    """
+    value = values.get(key)
+    if value is None or (isinstance(value, str) and value == ""):
+        return None
+    kind = KINDS[key]
+    try:
+        return kind.read(value)
+    except (ValueError, OverflowError):
+        raise CgruError(
+            f"{source}: {key} is {shown(value)}, where {kind.expected} is expected"
+        ) from None
+
+
+def shown(value: Any) -> str:
+    """A value as messages have it: of a long one the beginning."""
+    if isinstance(value, (dict, list, tuple)):
+        return f"a {'set of names' if isinstance(value, dict) else 'list'} of {len(value)}"
+    text = repr(value[:100] if isinstance(value, (str, bytes)) else value)
+    return text if len(text) <= 60 else f"{text[:60]}..."

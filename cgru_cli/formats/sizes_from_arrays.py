@@ -1,0 +1,142 @@
+"""How large a model is, by what most of its arrays say."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..errors import CgruError
+from ..parameters.parameter import Dialect, Parameter
+from ..parameters.structure import Structure
+from .array_files import StoredArray
+
+
+class Sizes:
+    """The sizes that shapes' letters stand for, each told by all arrays that have it.
+
+    An array that was cut or transposed by mistake is outvoted, and can then be named with the
+    shape that it should have.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        arrays: Mapping[str, StoredArray],
+        known: Mapping[str, Parameter],
+        named: Structure,
+    ):
+        """named: a structure whose sizes are all 1, but for what follows from the arrays' names."""
+        self._path, self._arrays, self._known = path, arrays, known
+        readers = named.context
+        self._factors = len(named.source_embeddings)
+        self._wide = 1 + readers  # state and context side by side, in states
+        self._multiples = {
+            "2D": ("D", 2), "3D": ("D", 3), "4D": ("D", 4), "C": ("D", readers),
+            "A": ("D", readers), "R": ("E", 1),
+        }  # fmt: skip
+        if self._factors == 1:
+            self._multiples["Es"] = ("Es0", 1)
+        # letter -> size -> the arrays that say so, and at which axis
+        self._votes: dict[str, dict[int, list[tuple[str, int]]]] = defaultdict(
+            lambda: defaultdict(list)
+        )
+        for name, parameter in known.items():
+            shape = arrays[name].shape[-len(parameter.shape) :]  # of what was to be a row, the row
+            if len(shape) != len(parameter.shape) or _reads_levels_below(parameter):
+                continue
+            for axis, (letter, size) in enumerate(zip(parameter.shape, shape, strict=True)):
+                base, times = self._multiples.get(letter, (letter, 1))
+                if size and size % times == 0:
+                    self._votes[base][size // times].append((name, axis))
+
+    def tells(self, letter: str) -> bool:
+        """Whether any array says how large this is."""
+        return letter in self._votes
+
+    def of(self, letter: str, what: str) -> int:
+        """The size of a letter. Raises CgruError where no array tells, or two differ."""
+        if letter not in self._votes:
+            raise CgruError(
+                f"{self._path}: the arrays that would tell the size of {what} are missing"
+            )
+        return self.get(letter)
+
+    def get(self, letter: str, default: int = 0) -> int:
+        """The size of a letter. Raises CgruError where there are as many arrays for another."""
+        if letter not in self._votes:
+            return default
+        votes = sorted(self._votes[letter].items(), key=lambda vote: -len(vote[1]))
+        if len(votes) > 1 and len(votes[0][1]) == len(votes[1][1]):
+            (one, ones), (other, others) = votes[:2]
+            raise CgruError(
+                f"{self._path}: {self._shown(ones[0][0])} and {self._shown(others[0][0])} do not "
+                f"fit together: expected {self._resized(*ones[0], other)} or "
+                f"{self._resized(*others[0], one)}"
+            )
+        return votes[0][0]
+
+    def deep_context(self, state: int) -> bool:
+        """Whether most high decoder levels read the context beside the level below."""
+        rows = [
+            self._arrays[name].shape[0]
+            for name, parameter in self._known.items()
+            if _reads_levels_below(parameter) and self._arrays[name].ndim == 2
+        ]
+        wide = sum(abs(size - self._wide * state) < abs(size - state) for size in rows)
+        return 2 * wide > len(rows)
+
+    def check_sum_of_factors(self) -> None:
+        """Raise CgruError where the factors' embeddings are not as wide as the encoder reads."""
+        if self._factors < 2 or not self.tells("Es"):
+            return
+        width = self.get("Es")
+        more = width - sum(self.get(f"Es{factor}") for factor in range(self._factors))
+        if more:
+            tables = [name for name, p in self._known.items() if p.shape[0].startswith("Vs")]
+            wanted = (self._resized(t, 1, self._arrays[t].shape[1] + more) for t in tables)
+            raise CgruError(
+                f"{self._path}: {', '.join(map(self._shown, tables))}: the encoder reads {width} "
+                f"columns in all: expected {' or '.join(wanted)}"
+            )
+
+    def check_shared(self, target: tuple[int, int], tied: bool, dialect: Dialect) -> None:
+        """Raise CgruError where the source's embedding cannot be the target's too, of which there
+        is no other; target: the shape that it should have.
+        """
+        found = self.get("Vs0"), self.get("Es0")
+        if found == target:
+            return
+        source = next(name for name, p in self._known.items() if p.shape[0] == "Vs0")
+        missing = {Dialect.S2S: "decoder_Wemb"}.get(dialect, "Wemb_dec")
+        expected = f"{self._arrays[source].name} {target}"
+        if found[1] == target[1] and tied and "ff_logit_b" in self._arrays:
+            bias = self._arrays["ff_logit_b"]
+            expected += f", or {bias.name} ({found[0]},)"
+        raise CgruError(
+            f"{self._path}: {self._shown(source)} is not of the shape of the target's embedding: "
+            f"expected {expected}, or {missing} {target}, which is missing"
+        )
+
+    def _shown(self, name: str) -> str:
+        array = self._arrays[name]
+        return f"{array.name} {array.as_stored(array.shape)}"
+
+    def _resized(self, name: str, axis: int, size: int) -> str:
+        """An array with the shape that another size would give it."""
+        array, letter = self._arrays[name], self._known[name].shape[axis]
+        shape = list(array.shape)
+        shape[axis] = size * self._multiples.get(letter, (letter, 1))[1]
+        return f"{array.name} {array.as_stored(tuple(shape))}"
+
+
+def _reads_levels_below(parameter: Parameter) -> bool:
+    """Whether this multiplies what a high decoder level reads, of one width or another."""
+    cell = parameter.cell
+    return (
+        cell is not None
+        and cell.part == "decoder"
+        and cell.level > 1
+        and len(parameter.shape) == 2
+        and parameter.path.endswith(("/W", "/Wx"))
+    )
