@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install test lint demo docs format clean
+.PHONY: help install test lint demo docs site format clean
 
 help: ## list these commands
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1|/' | column -t -s '|'
@@ -21,7 +21,7 @@ $(INSTALLED): requirements.txt setup.py
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
 		{ echo 'Python 3.11, 3.12 or 3.13 is needed: make PYTHON=python3.12 ...' >&2; exit 1; }
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet -e '.[test,recipes]'
+	$(BIN)/python -m pip install --quiet -e '.[test,recipes,docs]'
 	@touch $@
 
 test: $(INSTALLED) lint ## run all tests, lint and the format check
@@ -42,10 +42,13 @@ endif
 docs: $(INSTALLED) ## write docs/options.md and docs/names.md from the code
 	$(BIN)/python docs/generate.py
 
+site: $(INSTALLED) ## build the documentation as a site, in site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
 format: $(INSTALLED) ## format the code, and mend what lint can mend
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean: ## remove the environment and everything made
-	rm -rf $(VENV) build dist demo *.egg-info .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist demo site *.egg-info .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

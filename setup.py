@@ -16,6 +16,7 @@ setup(
     python_requires=">=3.11,<3.14",
     install_requires=(ROOT / "requirements.txt").read_text().split(),
     extras_require={
+        "docs": ["mkdocs>=1.6,<2", "mkdocs-material>=9.6,<10"],
         "gpu": ["tensorflow[and-cuda]"],
         "plot": ["matplotlib"],
         "prep": ["sacremoses", "subword-nmt"],

@@ -7,116 +7,34 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
-import click
 import numpy as np
 import prepared
 import pytest
 import sacrebleu
 from click.testing import CliRunner
+from documentation import ROOT, commands, name_of, of_cgru, parse
 
 from cgru_cli.cli import main
-from cgru_cli.errors import UsageError
 
-ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = sorted((ROOT / "recipes").glob("*/*.sh"))
 FOLDERS = sorted({script.parent for script in SCRIPTS})
-PAGES = [ROOT / "README.md", *sorted((ROOT / "recipes").rglob("README.md"))]
 
 
-def _name(path: Path) -> str:
-    return str(path.relative_to(ROOT))
-
-
-def _commands(text: str) -> Iterator[list[str]]:
-    """The words of each simple command, without redirections; every variable is 1."""
-    for line in text.replace("\\\n", " ").split("\n"):
-        line = re.sub(r"\$(\w+|\{\w+(\[@\])?\})", "1", line)
-        lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
-        lexer.whitespace_split = True
-        words: list[str] = []
-        redirected = False
-        try:
-            for word in lexer:
-                if set(word) <= set("<>"):
-                    redirected = True
-                elif set(word) <= set("();|&"):
-                    yield words
-                    words, redirected = [], False
-                elif not redirected:
-                    words.append(word)
-        except ValueError:  # quotes over several lines: no command of cgru's is in them
-            continue
-        yield words
-
-
-def _of_cgru(words: list[str]) -> list[str] | None:
-    """What follows `cgru` in a command."""
-    for i, word in enumerate(words[:-1]):
-        if word == "cgru" and words[i + 1] in main.commands:
-            return [word for word in words[i + 1 :] if word != "$@"]
-    return None
-
-
-def _parse(command: str, arguments: list[str]) -> None:
-    """As the command line is understood; raises where it is not. Nothing is run."""
-    with main.commands[command].make_context(command, list(arguments)):
-        pass
-
-
-def _shell_blocks(page: Path) -> str:
-    return "\n".join(re.findall(r"^```sh\n(.*?)^```", page.read_text("utf-8"), re.S | re.M))
-
-
-def test_commands_are_found():
-    text = (
-        'a="$b" cgru prep "$o/x" -s "${f[@]}" \\\n --lowercase "$@" < "$i" > o | c\n'
-        "# cgru prep\n"
-        "x | cgru translate -m m -n # why\n"
-        "echo 'cgru\ntrain'\n"
-    )
-    assert [words for words in map(_of_cgru, _commands(text)) if words] == [
-        ["prep", "1/x", "-s", "1", "--lowercase"],
-        ["translate", "-m", "m", "-n"],
-    ]
-    with pytest.raises(click.NoSuchOption):
-        _parse("train", ["data", "--no-such", "1"])
-    with pytest.raises(UsageError):
-        _parse("train", ["-b", "1", "--beam-size", "2"])
-
-
-@pytest.mark.parametrize("path", [*SCRIPTS, *PAGES], ids=_name)
+@pytest.mark.parametrize("path", SCRIPTS, ids=name_of)
 def test_commands_are_understood(path):
-    text = path.read_text("utf-8") if path.suffix == ".sh" else _shell_blocks(path)
+    text = path.read_text("utf-8")
     for name, options in re.findall(r"\b(\w+)\+?=\((--.*?)\)", text, re.S):  # options in an array
-        _parse("train", ["data", *shlex.split(options)])
+        parse("train", ["data", *shlex.split(options)])
         text = text.replace(f'"${{{name}[@]}}"', "")
-    found = [words for words in map(_of_cgru, _commands(text)) if words]
-    assert found or path.suffix != ".sh"
-    for command, *arguments in found:
-        _parse(command, arguments)
+    understood = [words for words in map(of_cgru, commands(text)) if words]
+    assert understood
+    for command, *arguments in understood:
+        parse(command, arguments)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=_name)
-def test_recipes_in_the_documentation_exist(page):
-    for words in _commands(_shell_blocks(page)):
-        given = [word for word in words if re.match(r"[A-Z]+=", word)]
-        script = next((word for word in words if word.startswith("recipes/")), None)
-        if not script:
-            continue
-        assert ROOT / script in SCRIPTS
-        for variable in given:
-            assert f"${{{variable.partition('=')[0]}:" in (ROOT / script).read_text("utf-8")
-        rest = words[words.index(script) + 1 :]
-        if script.endswith("translate.sh"):
-            _parse("translate", rest[rest.index("--") + 1 :] if "--" in rest else [])
-        else:
-            _parse("train", ["data", *rest])
-
-
-@pytest.mark.parametrize("script", SCRIPTS, ids=_name)
+@pytest.mark.parametrize("script", SCRIPTS, ids=name_of)
 def test_the_shell_understands_it(script):
     done = subprocess.run(["bash", "-n", script], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
@@ -126,7 +44,7 @@ def test_the_shell_understands_it(script):
     assert max(map(len, lines)) <= 100
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=_name)
+@pytest.mark.parametrize("folder", FOLDERS, ids=name_of)
 def test_each_recipe_says_what_it_takes_and_what_it_gave(folder):
     page = (folder / "README.md").read_text("utf-8")
     assert re.search(r"^## Results\n\n\S", page, re.M)

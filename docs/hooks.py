@@ -1,0 +1,90 @@
+"""Hooks of MkDocs: the site holds every file of the repository that a page links to.
+
+Pages link to each other by their paths in the repository, so that the links work there. Here the
+pages outside docs/ become pages of the site, under the path that they have, source files become
+pages that show them, and the links follow.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).resolve().parents[1]
+LINK = re.compile(r"\]\((?!\w+:)([^)#\s]+)")
+PAGES_AND_PICTURES = {".md", ".svg", ".png", ".html", ".txt"}
+LEXERS = {".py": "python", ".sh": "bash", ".toml": "toml", ".txt": "text", ".yml": "yaml"}
+
+
+def _target(page: str, link: str) -> str:
+    """The path in the repository that a link of a page leads to."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(page), link))
+
+
+def _in_site(path: str) -> str:
+    """Where a file of the repository stands in the site, below docs/."""
+    if path == "README.md":
+        return "index.md"
+    if path.startswith("docs/"):
+        return path.removeprefix("docs/")
+    return path if Path(path).suffix in PAGES_AND_PICTURES else f"{path}.md"
+
+
+def _in_repository(site: str) -> str:
+    """The file of the repository that a page of the site is made of."""
+    if (ROOT / "docs" / site).exists():
+        return f"docs/{site}"
+    return site if (ROOT / site).exists() else site.removesuffix(".md")
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add what pages link to, and what those link to."""
+    pending = [_in_repository(file.src_uri) for file in files.documentation_pages()]
+    pending += [site for site in _named(config.nav) if not (ROOT / "docs" / site).exists()]
+    seen: set[str] = set()
+    while pending:
+        path = pending.pop()
+        source = ROOT / path
+        if path in seen or path == "README.md" or not source.is_file():
+            continue
+        seen.add(path)
+        site = _in_site(path)
+        if files.get_file_from_path(site) is None:
+            files.append(_file(path, site, config))
+        if source.suffix == ".md":
+            pending += [_target(path, link) for link in LINK.findall(source.read_text("utf-8"))]
+    return files
+
+
+def _named(nav: object) -> list[str]:
+    """The files that the navigation names."""
+    if isinstance(nav, str):
+        return [nav]
+    items = nav.values() if isinstance(nav, dict) else nav
+    return [name for item in items for name in _named(item)]  # type: ignore[attr-defined]
+
+
+def _file(path: str, site: str, config: MkDocsConfig) -> File:
+    source = ROOT / path
+    if source.suffix in PAGES_AND_PICTURES:
+        return File.generated(config, site, abs_src_path=str(source))
+    lexer = LEXERS.get(source.suffix, "text")
+    content = f"# {path}\n\n````{lexer}\n{source.read_text('utf-8')}````\n"
+    return File.generated(config, site, content=content)
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Links by paths in the repository become links in the site."""
+    here = page.file.src_uri
+    repository = _in_repository(here)
+
+    def mended(match: re.Match[str]) -> str:
+        target = _in_site(_target(repository, match.group(1)))
+        return f"]({posixpath.relpath(target, posixpath.dirname(here) or '.')}"
+
+    return LINK.sub(mended, markdown) if repository.endswith(".md") else markdown

@@ -1,0 +1,59 @@
+"""The pages of the documentation, and the commands that they and the recipes show."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+from cgru_cli.cli import main
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = ("docs", "recipes", "benchmarks")
+PAGES = sorted([*ROOT.glob("*.md"), *(p for f in FOLDERS for p in (ROOT / f).rglob("*.md"))])
+
+
+def name_of(path: Path) -> str:
+    """A file's path in the repository."""
+    return path.relative_to(ROOT).as_posix()
+
+
+def shell_blocks(page: Path) -> str:
+    """The blocks of a page that are to be typed."""
+    return "\n".join(re.findall(r"^```sh\n(.*?)^```", page.read_text("utf-8"), re.S | re.M))
+
+
+def commands(text: str) -> Iterator[list[str]]:
+    """The words of each simple command, without redirections; every variable is 1."""
+    for line in text.replace("\\\n", " ").split("\n"):
+        line = re.sub(r"\$(\w+|\{\w+(\[@\])?\})", "1", line)
+        lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+        lexer.whitespace_split = True
+        words: list[str] = []
+        redirected = False
+        try:
+            for word in lexer:
+                if set(word) <= set("<>"):
+                    redirected = True
+                elif set(word) <= set("();|&"):
+                    yield words
+                    words, redirected = [], False
+                elif not redirected:
+                    words.append(word)
+        except ValueError:  # quotes over several lines: no command of cgru's is in them
+            continue
+        yield words
+
+
+def of_cgru(words: list[str]) -> list[str] | None:
+    """What follows `cgru` in a command."""
+    for i, word in enumerate(words[:-1]):
+        if word == "cgru" and words[i + 1] in main.commands:
+            return [word for word in words[i + 1 :] if word != "$@"]
+    return None
+
+
+def parse(command: str, arguments: list[str]) -> None:
+    """As the command line is understood; raises where it is not. Nothing is run."""
+    if not {"-h", "--help"} & set(arguments):
+        with main.commands[command].make_context(command, list(arguments)):
+            pass
