@@ -144,7 +144,7 @@ def test_the_three_differ_in_specials_and_form_only(prep, tmp_path):
     corpus.write_bytes(b"b a\na eos\n")
     prep("--compat", "nematus", corpus)
     assert Path(f"{corpus}.json").read_bytes() == (
-        b'{\n  "eos": 2, \n  "UNK": 1, \n  "a": 3, \n  "b": 4\n}'
+        b'{\n  "eos": 3, \n  "UNK": 1, \n  "a": 2, \n  "b": 4\n}'
     ), "the word eos has displaced the special one, as with the original"
     prep("--compat", "nematus-tf", corpus)
     assert Path(f"{corpus}.json").read_bytes() == (
