@@ -1,7 +1,6 @@
 """`cgru train`: what it writes, how it goes on, and what it refuses."""
 
 import contextlib
-import dataclasses
 import json
 import math
 import os
@@ -16,7 +15,6 @@ import pytest
 import runs
 from runs import SIZES, arrays, process, records, train, trained
 
-import cgru_cli
 from cgru_cli.cli import main
 from cgru_cli.formats import read_model
 from cgru_cli.optimization.step import Outcome, TrainingStep
@@ -38,19 +36,6 @@ def model(tmp_path):
 
 
 # -- options ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", [field.name for field in dataclasses.fields(TrainOptions)])
-def test_every_option_is_read(name):
-    if name in ("keep_best", "sync_sgd"):  # what is done in any case
-        return
-    meant = {"pretrained_model": "begins_from", "objective": "minimizes_risk"}
-    meant |= dict.fromkeys(("devices", "num_devices"), "together")
-    name = meant.get(name, name)
-    package = Path(cgru_cli.__file__).parent
-    readers = [package / "cli.py", *sorted((package / "train").rglob("*.py"))]
-    read = re.compile(rf'\b(o|options)\.{name}\b|"{name}"')
-    assert any(read.search(path.read_text("utf-8")) for path in readers)
 
 
 @pytest.fixture

@@ -1,0 +1,234 @@
+"""What a run keeps, and that it goes on from it, with a step that computes nothing."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import runs
+from cases import random_arrays, small_structure
+
+from cgru_cli.errors import CgruError
+from cgru_cli.formats import read_model
+from cgru_cli.formats.model import Model, ModelSettings
+from cgru_cli.formats.vocabulary_files import read_vocabulary
+from cgru_cli.train.run.folder import RunFolder
+from cgru_cli.train.run.log import Interval, TrainingLog
+from cgru_cli.train.run.patience import Patience
+from cgru_cli.train.run.progress import Progress
+from cgru_cli.train.run.resuming import resume
+from cgru_cli.train.run.saving import Saving
+from cgru_cli.train.run.state import Course
+
+STRUCTURE = small_structure(source_vocabularies=(5,), target_vocabulary=5)
+WORDS = ["eos", "UNK", "a", "b", "c"]
+IDENTITY = {"--seed": 1, "--optimizer-params": []}
+LEARNT = ["the last batch"]
+
+
+class Step:
+    """Weights that grow by 1 with each update; of float16, where only the cost tells."""
+
+    def __init__(self, updates=0):
+        self.updates, self.cost = updates, 2.5
+        self.loss_scale = SimpleNamespace(dynamic=True)
+
+    def weights(self):
+        arrays = random_arrays(STRUCTURE)
+        return {name: array + np.float32(self.updates) for name, array in arrays.items()}
+
+    def state(self):
+        return {"updates": np.array(self.updates), "weights/b": np.full(3, self.updates / 3)}
+
+    def restore(self, arrays):
+        if set(arrays) != set(self.state()):
+            raise ValueError("other arrays than this training has")
+        self.updates = int(arrays["updates"])
+
+    def gradients(self, batch):
+        assert batch == LEARNT
+        return [(1.0, []), (self.cost, [])]
+
+
+class OneProcess:
+    """A training in one process."""
+
+    processes, is_first = 1, True
+
+    def together(self, work):
+        return work()
+
+    def of_first(self, value):
+        return value
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "run").mkdir()
+    return RunFolder(tmp_path / "run" / "m.npz")
+
+
+@pytest.fixture
+def saving(folder, tmp_path):
+    """A function that makes it, with a step; what it logs stands in the folder."""
+
+    def make(step, **more):
+        model = Model(Path("x"), STRUCTURE, {}, "nematus", "npz", settings=ModelSettings())
+        log = TrainingLog(folder.beside(".log"), folder.records, quiet=True)
+        path = runs.vocabulary(tmp_path / "words.json", WORDS[2:])
+        vocabularies = [read_vocabulary(path)] * 2
+        return Saving(folder, model, vocabularies, None, step, IDENTITY, True, log, **more)
+
+    return make
+
+
+def course(updates, **more):
+    return Course(Progress(updates=updates), Progress(updates=updates), Interval(norm=1.5), **more)
+
+
+def patience():
+    made = Patience(["bleu", "perplexity"])
+    made.update("bleu", 1 / 3, 2)
+    made.update("bleu", 0.1, 4)
+    return made
+
+
+def resumed(folder, **changes):
+    followed = Patience(["bleu", "perplexity"])
+    given = {
+        "jit": None, "is_faster_compiled": lambda: False, "make_step": lambda jit: Step(),
+        "identity": IDENTITY, "replicas": OneProcess(),
+    }  # fmt: skip
+    return resume(folder, patience=followed, **(given | changes)), followed
+
+
+def test_a_save_and_the_way_back(folder, saving):
+    kept = saving(Step(5))
+    assert kept.save(course(5, nan_in_a_row=2), patience(), LEARNT)
+    assert kept.updates == 5
+    read = read_model.read(folder.model)
+    assert read.structure == STRUCTURE
+    for name, array in Step(5).weights().items():
+        np.testing.assert_array_equal(read.arrays[name], array)
+    assert list(read_vocabulary(folder.model.parent / "words.json").words.values()) == WORDS
+    (step, jit, where), followed = resumed(folder)
+    assert (step.updates, jit) == (5, True)
+    assert where == course(5, nan_in_a_row=2)
+    assert followed.saved() == patience().saved()
+    assert not list(folder.model.parent.glob("*.u*.npz"))
+
+
+def test_the_state_is_written_before_the_model(folder, saving, monkeypatch):
+    kept = saving(Step(5))
+
+    def broken():
+        raise CgruError("full")
+
+    monkeypatch.setattr(kept, "write_model", broken)
+    with pytest.raises(CgruError, match="full"):
+        kept.save(course(5), patience(), LEARNT)
+    assert folder.state.exists() and not folder.model.exists()
+    assert kept.updates == 0
+
+
+def test_earlier_and_best_models(folder, saving):
+    step = Step()
+    kept = saving(step)
+    for updates in (2, 10, 9):
+        step.updates = updates
+        kept.save(course(updates), patience(), LEARNT, keep=2)
+    names = {path.name for path in folder.model.parent.glob("m.npz.*.npz")}
+    assert names == {"m.npz.u9.npz", "m.npz.u10.npz", "m.npz.state.npz"}
+    kept.write_best("bleu")
+    best, last = (read_model.read(path) for path in (folder.best("bleu"), folder.model))
+    for name, array in last.arrays.items():
+        np.testing.assert_array_equal(best.arrays[name], array)
+
+
+def test_what_is_not_worth_a_save(folder, saving):
+    step = Step()
+    kept = saving(step)
+    assert not kept.save(course(0), patience(), None)
+    step.cost = float("nan")
+    assert not kept.save(course(3), patience(), LEARNT)
+    assert not kept.save(course(3), patience(), None)  # as it was begun
+    assert not folder.state.exists() and not folder.model.exists()
+    log = folder.beside(".log").read_text()
+    assert log.count("Not saved: the cost after update 3 is not finite") == 2
+    assert saving(step, updates=3).save(course(3), patience(), None)  # as it was saved
+
+
+@pytest.mark.parametrize(("gradient", "good"), [(1e18, True), (np.inf, False), (np.nan, False)])
+def test_a_gradient_that_is_not_finite(saving, gradient, good):
+    step = Step()
+    step.loss_scale.dynamic = False
+    step.gradients = lambda _: [(1.0, [np.float32([gradient, 1])])]
+    assert saving(step).save(course(3), patience(), LEARNT) is good
+
+
+def test_other_workers_write_nothing(folder, saving):
+    kept = saving(Step(), writes=False)
+    assert kept.save(course(3), patience(), LEARNT, keep=2)
+    kept.write_model()
+    kept.write_best("bleu")
+    assert not list(folder.model.parent.glob("*.npz"))
+
+
+@pytest.mark.parametrize(
+    ("saved", "nan", "message"),
+    [
+        (0, 3, "3 updates in a row were not finite (epoch 1, update 9); the model is not written"),
+        (5, 3, "the model is kept as it was after update 5; try a lower --learn-rate"),
+        (5, 0, "the cost after the last update is not finite (epoch 1, update 9)"),
+    ],
+)
+def test_giving_up(folder, saving, saved, nan, message):
+    with pytest.raises(CgruError) as caught:
+        saving(Step(), updates=saved).give_up(course(9, nan_in_a_row=nan))
+    assert str(caught.value).startswith(f"{folder.model}: ") and message in str(caught.value)
+
+
+# -- resuming --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("faster", [False, True])
+def test_a_new_run(folder, faster):
+    seen = []
+    (step, jit, where), followed = resumed(
+        folder, is_faster_compiled=lambda: faster, make_step=lambda jit: seen.append(jit) or Step()
+    )
+    assert (step.updates, jit, where, seen) == (0, faster, Course(), [faster])
+    assert followed.saved() == Patience(["bleu", "perplexity"]).saved()
+
+
+@pytest.mark.parametrize(("asked", "jit"), [(None, True), (False, False), (True, True)])
+def test_how_the_step_is_compiled_is_kept_unless_it_is_said(folder, saving, asked, jit):
+    saving(Step(5)).save(course(5), patience(), LEARNT)
+
+    def never():
+        raise AssertionError("measured once more")
+
+    assert resumed(folder, jit=asked, is_faster_compiled=never)[0].jit is jit
+
+
+def test_another_training_is_refused(folder, saving):
+    saving(Step(5)).save(course(5), patience(), LEARNT)
+    with pytest.raises(CgruError, match=r"was begun otherwise: --seed was 1, is 2;"):
+        resumed(folder, identity=IDENTITY | {"--seed": 2})
+
+
+def test_a_state_of_other_arrays(folder, saving):
+    saving(Step(5)).save(course(5), patience(), LEARNT)
+    folder.save({"odd": np.zeros(2)}, folder.load()[1])
+    with pytest.raises(CgruError, match=r"state.npz: not the state of this training .other arrays"):
+        resumed(folder)
+
+
+@pytest.mark.parametrize("change", [{"jit": "on"}, {"progress": {}}, {"patience": {"decays": 0}}])
+def test_a_damaged_state(folder, saving, change):
+    saving(Step(5)).save(course(5), patience(), LEARNT)
+    arrays, values = folder.load()
+    folder.save(arrays, values | change)
+    name = next(iter(change))
+    with pytest.raises(CgruError, match=rf"state\.npz: damaged: {name}.*; restore the file, or"):
+        resumed(folder)

@@ -1,0 +1,238 @@
+"""Every option of `cgru train` decides something: of two trainings that differ in nothing else.
+
+Each is prepared to its first update, which does not come: what would train is looked at instead.
+"""
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import runs
+from cases import random_arrays, small_structure
+
+from cgru_cli.options.train import TrainOptions
+from cgru_cli.train import job, validation
+from cgru_cli.train.loop import Training
+
+
+class Change(NamedTuple):
+    """Another value of an option, the part that it changes, and the options that it needs."""
+
+    value: object
+    part: str
+    needed: dict = {}  # noqa: RUF012
+
+
+def of(part, **values):
+    """Options that need no others."""
+    return {name: Change(value, part) for name, value in values.items()}
+
+
+def given(part, needed, **values):
+    return {name: Change(value, part, needed) for name, value in values.items()}
+
+
+RISK = {"objective": "mrt"}
+DECAY = {"lr_decay": 0.5}
+BOTH = {"source_dataset": "S", "target_dataset": "T"}
+DEV = {"valid_source_dataset": "DS", "valid_target_dataset": "DT"}
+ONE_VOCABULARY = {"vocabularies": ("VS",)}
+FACTORS = {"train_sets": ("FS", "T"), "vocabularies": ("VS", "VS", "VT"), "dim_factors": (4, 2)}
+# Names of files stand for their paths.
+CHANGES = (
+    of("folder", model="other.npz")
+    | of("text", train_sets=("DS", "DT"), guided_alignment=("POINTS",), data_weighting=("WEIGHTS",),
+         max_length=3, right_left=True)
+    | given("text", BOTH, source_dataset="S2", target_dataset="T2")
+    | given("text", {"max_length": 3}, max_length_crop=True)
+    | given("text", {"train_sets": ("W", "W"), "data_weighting": ("WEIGHTS1",)},
+            data_weighting_type="word")
+    | given("text", {"train_sets": ("S", "S", "T", "T")}, domain_weights=(1.0, 2.0))
+    | of("vocabularies", vocabularies=("VT", "VS"), dim_vocabs=(9, 8))
+    | of("structure", type="rnnsearch", cell="lstm", enc_cell="lstm", dec_cell="lstm",
+         gru_reset="before", enc_type="bidirectional", dim_emb=5, dim_rnn=6, enc_depth=2,
+         enc_cell_depth=2, dec_depth=2, dec_cell_base_depth=3, dec_cell_high_depth=2, no_skip=True,
+         layer_normalization=True, weight_normalization=True, tied_embeddings=True,
+         readout_activation="relu", mixture=2, lexical=True)
+    | given("structure", {"dec_depth": 2}, deep_context=True)
+    | given("structure", ONE_VOCABULARY, tied_embeddings_all=True, tied_embeddings_src=True)
+    | given("structure", FACTORS | {"valid_freq": "0", "after": "1u"}, dim_factors=(3, 3))
+    | of("arrays", init="nematus", pretrained_model="MODEL", prior_model="MODEL",
+         embedding_vectors=("VECTORS", "VECTORS"))
+    | given("arrays", {"cell": "lstm"}, lstm_forget_bias=2.0)
+    | of("step", freeze=("ff_logit_W",), fix_embeddings=True, objective="mrt", label_smoothing=0.1,
+         decay_c=0.1, optimizer="sgd", optimizer_params=(0.8,), clip_norm=2.0,
+         exponential_smoothing=0.1, precision="bfloat16", jit="on")
+    | given("step", RISK, mrt_alpha=0.1, mrt_ml_mix=0.5)
+    | given("step", {"guided_alignment": ("POINTS",)}, guided_alignment_cost="mse",
+            guided_alignment_weight=0.5)
+    | given("step", {"prior_model": "MODEL"}, map_decay_c=0.1)
+    | given("sampler", RISK, mrt_samples=7, mrt_loss="chrf", mrt_reference=True)
+    | of("plan", mini_batch=9, mini_batch_words=99, mini_batch_fit=True, maxi_batch=9,
+         maxi_batch_sort="src", no_shuffle=True, seed=2, cost_type="ce-mean-words",
+         optimizer_delay=2, learn_rate=0.1, lr_warmup="5u", lr_decay_inv_sqrt="5u", lr_decay=0.5,
+         dropout_embedding=0.1, dropout_hidden=0.1, dropout_source=0.1, dropout_target=0.1,
+         dropout_annotation=0.1, dropout_output=0.1, max_nan=3, after="9u", after_epochs=3,
+         valid_freq="9u", early_stopping=3, early_stopping_on="all", save_freq="9u", keep=2,
+         disp_freq="9u", disp_first=3)
+    | given("plan", {"mini_batch_fit": True}, workspace=99)
+    | given("plan", {"lr_warmup": "5u"}, lr_warmup_start_rate=1e-9)
+    | given("plan", DECAY, lr_decay_strategy="epoch", lr_decay_start=3)
+    | given("plan", DECAY | {"lr_decay_strategy": "epoch"}, lr_decay_freq=2)
+    | of("validation", valid_sets=("S", "T"), valid_reference="DS", valid_metrics=("chrf",),
+         valid_mini_batch=3, valid_script="cat", valid_translation_output="out", beam_size=2,
+         normalize=0.5)
+    | given("validation", DEV, valid_source_dataset="DS2", valid_target_dataset="DT2")
+    | of("shown", log_gradients=True, log="other.log", tensorboard=True, plot=True, quiet=True)
+    | of("devices", device="cpu", devices=("cpu:0", "cpu:1"), num_devices=1, cpu_threads=1)
+)  # fmt: skip
+# Marian's names for what is done in any case; and what is not a training, tested with the command.
+OF_NO_EFFECT = {"overwrite", "keep_best", "sync_sgd"}
+NO_TRAINING = {"config", "dump_config", "dry_run"}
+
+
+def test_every_option_is_looked_at():
+    names = {field.name for field in dataclasses.fields(TrainOptions)}
+    assert names == CHANGES.keys() | OF_NO_EFFECT | NO_TRAINING
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Paths by the names that stand for them."""
+    folder = tmp_path_factory.mktemp("files")
+    data = runs.prepared(folder / "data", pairs=20, dev=4)
+    names = {"S": "train.src", "T": "train.trg", "DS": "dev.src", "DT": "dev.trg",
+             "VS": "vocab.src.json", "VT": "vocab.trg.json"}  # fmt: skip
+    paths = {short: data / name for short, name in names.items()}
+    for short, name in (("S", "T"), ("T", "S"), ("DS", "DT"), ("DT", "DS")):
+        turned = paths[name].read_text().splitlines()[::-1]
+        paths[f"{short}2"] = runs.lines(folder / f"{short}2", turned)
+    source = [line.split() for line in paths["S"].read_text().splitlines()]
+    factored = [" ".join(f"{word}|{word}" for word in words) for words in source]
+    paths["FS"] = runs.lines(folder / "FS", factored)
+    paths["W"] = runs.lines(folder / "W", ["w1", "w2"] * 10)
+    paths["POINTS"] = runs.lines(folder / "POINTS", ["0-0"] * 20)
+    paths["WEIGHTS"] = runs.lines(folder / "WEIGHTS", ["2"] * 20)
+    paths["WEIGHTS1"] = runs.lines(folder / "WEIGHTS1", ["2"] * 20)
+    paths["VECTORS"] = runs.lines(folder / "VECTORS", ["w1 1 2 3 4 5 6", "W1 6 5 4 3 2 1"])
+    structure = small_structure(
+        source_vocabularies=(14,), target_vocabulary=14, source_embeddings=(6,),
+        target_embedding=6, state=8,
+    )  # fmt: skip
+    paths["MODEL"] = folder / "given.npz"
+    np.savez(paths["MODEL"], **random_arrays(structure))
+    vocabularies = [str(paths["VS"]), str(paths["VT"])]
+    (folder / "given.npz.json").write_text(json.dumps({"dictionaries": vocabularies}))
+    return data, paths
+
+
+class Enough(Exception):
+    """Ends the command where what is looked at is there."""
+
+
+@pytest.fixture
+def decided(files, tmp_path, monkeypatch):
+    """A function that gives a part of what a training would do by its options."""
+    data, paths = files
+    seen = {}
+
+    class Start:
+        def __init__(self, **arguments):
+            seen["devices"] = [arguments]
+
+        def finish(self, *arguments, **more):
+            seen["devices"] += [arguments, more]
+
+    class Validator:
+        def __init__(self, settings, dev_set, model):
+            seen["validation"] = (
+                settings, dev_set.sources, dev_set.targets, dev_set.references, model.compute_dtype,
+            )  # fmt: skip
+
+    build_training = job.build_training
+
+    def build(options, *parts):
+        if seen["part"] in BEFORE_TENSORFLOW:
+            seen.update(prepared(*parts[:5]))
+            raise Enough
+        return build_training(options, *parts)
+
+    monkeypatch.setattr(job.tensorflow_start, "Start", Start)
+    monkeypatch.setattr(validation, "Validator", Validator)
+    monkeypatch.setattr(job, "build_training", build)
+    monkeypatch.setattr(Training, "run", lambda training: seen.update(built(training)))
+
+    def named(value):
+        if isinstance(value, tuple):
+            return tuple(map(named, value))
+        return str(paths[value]) if isinstance(value, str) and value in paths else value
+
+    def decide(part, **options):
+        small = {"model": "m.npz", "dim_emb": 6, "dim_rnn": 8, "maxi_batch": 4}
+        values = {name: named(value) for name, value in (small | options).items()}
+        folder = tmp_path / f"{len(list(tmp_path.iterdir()))}"
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        seen.clear()
+        seen["part"] = part
+        with contextlib.suppress(Enough):
+            job.run(TrainOptions(**values), str(data))
+        return seen[part]
+
+    return decide
+
+
+BEFORE_TENSORFLOW = ("plan", "folder", "text", "vocabularies", "structure", "arrays")
+
+
+def prepared(plan, texts, folder, start, corpus):
+    """What is decided before TensorFlow is used."""
+    beside = [b and b.fingerprint for b in (corpus.alignments, corpus.weights)]
+    by_word = corpus.weights and corpus.weights.by_word
+    return {
+        "plan": plan,
+        "folder": folder.model,
+        "text": (corpus.fingerprint, corpus.skipped, beside, by_word),
+        "vocabularies": [vocabulary.fingerprint for vocabulary in start.vocabularies],
+        "structure": start.model.structure,
+        "arrays": {
+            name: hashlib.sha256(np.ascontiguousarray(array)).hexdigest()
+            for name, array in start.model.arrays.items()
+        },
+    }
+
+
+def built(training):
+    """What is decided by the parts of the loop."""
+    step, reporter, sampler = training.step, training.reporter, training.sampler
+    optimizer = step.optimizer.get_config()
+    optimizer.pop("name")  # counts the optimizers of a process
+    parts = reporter._board, reporter._probe, reporter._pictures
+    reporter.log.close()
+    return {
+        "step": (
+            step.jit, step.objective, step.regularization, step.model.compute_dtype,
+            list(step.trained), [array.shape for array in step.prior], bool(step.smoothed),
+            type(step.optimizer).__name__, str(optimizer),
+        ),
+        "sampler": sampler and (sampler._how, sampler._seed),
+        "shown": (*map(bool, parts), reporter.log._log.name, reporter.log._quiet),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_an_option_decides(decided, name):
+    needs = {"tensorboard": "tensorboard", "plot": "matplotlib"}
+    if name in needs:
+        pytest.importorskip(needs[name])
+    value, part, needed = CHANGES[name]
+    assert decided(part, **needed) != decided(part, **needed | {name: value})
+
+
+@pytest.mark.parametrize("part", sorted({change.part for change in CHANGES.values()}))
+def test_the_same_options_decide_the_same(decided, part):
+    assert decided(part) == decided(part, **dict.fromkeys(OF_NO_EFFECT, True))
