@@ -44,6 +44,7 @@ class Training:
     opening: Sequence[str] = ()  # what the log of a training begins with
     stop_asked: bool = False  # of any process
     learnt: Sequence[Share] | None = None  # the batch that was learnt from last
+    decays: int = 0  # of the learning rate, as far as the log has told of them
 
     def run(self) -> None:
         """Update until training ends, a signal asks to stop, or nothing can be learnt any more.
@@ -60,6 +61,7 @@ class Training:
                     log.line(line)
                 if not self.plan.metrics:
                     log.line("No validation, and so no early stopping")
+            self.decays = self._decays()
             try:
                 self._check()
                 while not self._finished():
@@ -99,6 +101,7 @@ class Training:
         if self.plan.display.due(course.progress, following) and course.interval.words:
             self._show()
         course.progress = following
+        self._tell_of_decays()
         self._check()
 
     def _update(self, group: list[Example]) -> None:
@@ -140,6 +143,7 @@ class Training:
             )  # fmt: skip
         else:
             self._skipped(outcome)
+        self._tell_of_decays()
         if plan.display.due(before, course.progress) or updates <= plan.display_first:
             self._show()
         else:
@@ -190,6 +194,16 @@ class Training:
     def _rate(self) -> float:
         return self.plan.schedule.at(self.course.progress, self.patience.decays)
 
+    def _decays(self) -> int:
+        return self.plan.schedule.decays(self.course.progress, self.patience.decays)
+
+    def _tell_of_decays(self) -> None:
+        """Say where the learning rate has just decayed, as Marian does."""
+        if (decays := self._decays()) > self.decays:
+            line = self.plan.schedule.decay_line(self.course.progress, self.patience)
+            self.reporter.log.line(line)
+        self.decays = decays
+
     def _show(self) -> None:
         """The line of what was learnt since the last one."""
         course = self.course
@@ -204,6 +218,7 @@ class Training:
         before, now = course.checked, course.progress
         if plan.metrics and plan.valid.due(before, now):
             self._validate()
+            self._tell_of_decays()
         course.checked = now
         if plan.save.due(before, now):
             self._save(keep=plan.keep)

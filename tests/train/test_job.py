@@ -269,6 +269,11 @@ def test_training_stops_when_validation_stalls(data, model):
         "--valid-metrics", "ce-mean-words", "--lr-decay", 0.5, "--after", "20u",
     )  # fmt: skip
     assert "stalled 2 times" in result.messages
+    told = [line for line in result.messages.splitlines() if "Decaying" in line]
+    assert [line.partition("] ")[2] for line in told] == [
+        "Decaying learning rate to 5e-31 after having stalled 1 time(s)",
+        "Decaying learning rate to 2.5e-31 after having stalled 2 time(s)",
+    ]
     assert [entry["stalled"] for entry in records(model, "valid")] == [0, 1, 2]
     assert records(model, "train")[-1]["learning_rate"] == 0.25e-30
 

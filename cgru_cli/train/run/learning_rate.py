@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...errors import UsageError
+from .patience import Patience
 from .progress import Frequency, Progress
 
 NEVER = Frequency(0)
@@ -75,17 +76,29 @@ class Schedule:
             beyond = max(0, _of(self.inverse_sqrt, progress) - start)
             rate *= math.sqrt(width / (width + beyond))
         if self.decay:
-            rate *= self.decay ** self._decays(progress, decays)
+            rate *= self.decay ** self.decays(progress, decays)
         return rate
 
-    def _decays(self, progress: Progress, stalled: int) -> int:
-        """How often the rate has decayed."""
+    def decays(self, progress: Progress, stalled: int) -> int:
+        """How often the rate has decayed; stalled: how often it would have, by "stalled"."""
+        if not self.decay:
+            return 0
         if self.decay_by == "stalled":
             return stalled
         done, start = progress.updates, self.decay_start
         if self.decay_by == "epoch":
             done, start = progress.epoch, max(2, start)
         return (done - start) // self.decay_every + 1 if done >= start else 0
+
+    def decay_line(self, progress: Progress, patience: Patience) -> str:
+        """What Marian's log says of a decay, for scripts that look for it there."""
+        rate = self.at(progress, patience.decays)
+        when = {
+            "epoch": f"in epoch {progress.epoch}",
+            "batches": f"after {progress.updates} batches",
+            "stalled": f"after having stalled {patience.stalled} time(s)",
+        }
+        return f"Decaying learning rate to {rate:g} {when[self.decay_by]}"
 
 
 def _of(frequency: Frequency, progress: Progress) -> float:

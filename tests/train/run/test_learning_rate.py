@@ -4,6 +4,7 @@ import pytest
 
 from cgru_cli.errors import UsageError
 from cgru_cli.train.run.learning_rate import Schedule
+from cgru_cli.train.run.patience import Patience
 from cgru_cli.train.run.progress import Frequency, Progress
 
 
@@ -86,6 +87,26 @@ def test_decay_by_stalls():
     now = Progress(updates=5000, epochs=7)
     assert [schedule.at(now, n) for n in range(4)] == pytest.approx([0.8, 0.4, 0.2, 0.1])
     assert Schedule(0.8).at(now, 3) == 0.8
+
+
+@pytest.mark.parametrize(
+    ("by", "line"),
+    [
+        ("epoch", "Decaying learning rate to 5e-05 in epoch 2"),
+        ("batches", "Decaying learning rate to 5e-05 after 2 batches"),
+        ("stalled", "Decaying learning rate to 5e-05 after having stalled 1 time(s)"),
+    ],
+)
+def test_decays_are_told_in_marians_words(by, line):
+    """The lines of Marian 1.12's log, whose rate and words scripts look for."""
+    patience = Patience(["perplexity"])
+    patience.update("perplexity", 1.0, 1)
+    patience.update("perplexity", 2.0, 2)
+    now = {"epoch": Progress(epochs=1, updates=9)}.get(by, Progress(updates=2))
+    schedule = Schedule(1e-4, decay=0.5, decay_by=by, decay_start=2 if by != "stalled" else 1)
+    assert schedule.decay_line(now, patience) == line
+    assert schedule.decays(now, patience.decays) == 1
+    assert Schedule(1e-4, decay_by=by).decays(now, patience.decays) == 0, "there is no decay"
 
 
 def test_marian_prints_the_same():
