@@ -203,18 +203,18 @@ class Scored:
     """Pairs scored in batches, as `cgru score` does it."""
 
     def __init__(self, arguments: argparse.Namespace, padded: Padded, precision: str):
-        from cgru_cli.formats.loaded_model import LoadedModel
+        from cgru_cli.formats.loaded_model import LoadedModel, Reading
         from cgru_cli.options.score import ScoreOptions
         from cgru_cli.score.model_scorer import ModelScorer
 
         self.options = ScoreOptions(precision=precision)
-        reader = LoadedModel.of(str(padded.path), padded.vocabularies)
-        self.model = ModelScorer(reader, None, self.options)
-        self.model.begin(with_alignment=False)
+        loaded = LoadedModel.of(str(padded.path), padded.vocabularies)
+        self.model = ModelScorer(loaded, Reading(), precision=precision)
         self.padding = 0.0
 
     def __call__(self, pairs: list[tuple[str, str]]) -> list[tuple[int, int]]:
         """The words of each batch, EOS counted: (source, target)."""
+        from cgru_cli.score.model_scorer import Line
         from cgru_cli.system.windows import batches
 
         texts = [(s.split(" "), t.split(" ")) for s, t in pairs]
@@ -222,7 +222,7 @@ class Scored:
         words, positions = [], 0
         for batch in batches(sizes, self.options.mini_batch, self.model.max_tokens):
             sides = list(zip(*(texts[i] for i in batch), strict=True))
-            self.model(batch, *sides)
+            self.model(batch, [Line(*texts[i]) for i in batch])
             lengths = [[len(line) + 1 for line in side] for side in sides]
             words.append(tuple(map(sum, lengths)))
             positions += sum(len(batch) * max(side) for side in lengths)

@@ -96,14 +96,16 @@ def _refuse(files: Files, readers: Sequence[LineReader | None], counts: list[int
     for side, reader in enumerate(readers):
         while reader is not None and (rest := reader.window(CHUNK)):
             counts[side] += len(rest)
-    if files.source is not None and counts[0] != counts[1]:
+    for side in (0, 2, 3):
+        if files[side] is not None:
+            check_line_counts((files[side], counts[side]), (files.target, counts[1]))
+    raise AssertionError("the files have as many lines")
+
+
+def check_line_counts(first: tuple[PathLike, int], second: tuple[PathLike, int]) -> None:
+    """Raises CgruError where two files, each with its number of lines, have not as many."""
+    if first[1] != second[1]:
         raise CgruError(
-            f"{files.source} has {counts[0]:,} lines and {files.target} {counts[1]:,};"
-            " line i of one must be the translation of line i of the other"
+            f"{first[0]} has {first[1]:,} lines and {second[0]} {second[1]:,}; line i of one must "
+            "belong to line i of the other"
         )
-    for side in (2, 3):
-        if files[side] is not None and counts[side] != counts[1]:
-            raise CgruError(
-                f"{files[side]} has {counts[side]:,} lines and {files.target} {counts[1]:,};"
-                " line i of one must belong to line i of the other"
-            )

@@ -1,16 +1,19 @@
-"""How a model reads source lines: its vocabularies, raw text prepared, words, ids, batches."""
+"""A model with its vocabularies: how it reads and writes lines of text."""
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from ..errors import CgruError, UsageError
 from ..parameters.structure import EOS_ID
 from ..system.lines import tokens
-from ..text.source_words import source_ids
+from ..text.source_words import SourceLines, pad_ids, prepared, source_ids
 from ..text.vocabulary import Vocabulary
 from . import model_vocabularies, read_model
 from .model import PREPROCESSING, Model
@@ -19,17 +22,35 @@ if TYPE_CHECKING:
     from ..text.pipeline import Preprocessing
 
 
+class Reading(NamedTuple):
+    """How lines of text become words.
+
+    preprocessing: what is done to raw text first; to_pieces: whether SentencePiece cuts the text,
+    else words stand between spaces; longest: words that are read of a source line; split: how the
+    words of a source line are found that is not cut into pieces.
+    """
+
+    preprocessing: Preprocessing | None = None
+    to_pieces: bool = True
+    longest: int = 1000
+    split: Callable[[str], list[str]] = tokens
+
+
 @dataclass
 class LoadedModel:
-    """A model and how it reads source lines."""
+    """A model with its vocabularies: those of its source, one a factor, and that of its target."""
 
     model: Model
-    sources: list[Vocabulary]
-    target: Vocabulary
+    sources: list[Vocabulary] = field(repr=False)
+    target: Vocabulary = field(repr=False)
 
     @classmethod
-    def of(cls, path: str, vocabularies: Sequence[str]) -> LoadedModel:
-        """The model in this file, with these vocabularies or, if there are none, its own."""
+    def of(cls, path: str | os.PathLike[str], vocabularies: Sequence[str] = ()) -> LoadedModel:
+        """The model in this file, with these vocabularies or, if there are none, its own.
+
+        vocabularies: files, source (one a factor) then target. Raises CgruError, naming the file,
+        for a model or vocabulary that cannot be read.
+        """
         model = read_model.read(path)
         *sources, target = model_vocabularies.find(model, vocabularies)
         for vocabulary in (*sources, target):
@@ -40,17 +61,51 @@ class LoadedModel:
                 )
         return cls(model, sources, target)
 
+    def with_arrays(self, arrays: Mapping[str, np.ndarray]) -> LoadedModel:
+        """The same model with other weights: every array by its DL4MT/Nematus name."""
+        return dataclasses.replace(self, model=dataclasses.replace(self.model, arrays=dict(arrays)))
+
+    @property
+    def reads_source(self) -> bool:
+        """Whether there is a source; a language model has none."""
+        return self.model.structure.type.reads_source
+
+    @property
+    def right_left(self) -> bool:
+        """Whether the model writes from the end of a sentence."""
+        return self.model.settings.right_left
+
     def tokenizer(
-        self, encode: bool, split: Callable[[str], list[str]] = tokens
+        self, to_pieces: bool, split: Callable[[str], list[str]] = tokens
     ) -> Callable[[str], list[str]]:
-        """From a line to its words, as `split` gives them, or to the pieces of raw text (encode).
+        """From a source line to its words, as `split` gives them, or to the pieces of raw text.
 
         No words where the model reads no source.
         """
         if not self.sources:
             return lambda _line: []
         source = self.sources[0]
-        return source.tokenize if encode and source.processor is not None else split
+        return source.tokenize if to_pieces and source.processor is not None else split
+
+    def source_lines(self, reading: Reading) -> SourceLines:
+        """What makes words of source lines."""
+        return SourceLines(
+            self.tokenizer(reading.to_pieces, reading.split),
+            reading.preprocessing,
+            longest=reading.longest,
+        )
+
+    def target_words(self, line: str, number: int, reading: Reading) -> list[str]:
+        """The words of a line (counted from 0) of the target language, in reading order.
+
+        Raises CgruError, naming the line, where it cannot be prepared.
+        """
+        tokenize = self.target.tokenize if reading.to_pieces else tokens
+        return tokenize(prepared(reading.preprocessing, line, "target", number))
+
+    def without_factors(self, words: Sequence[str]) -> Sequence[str]:
+        """Source words as they are shown: the first factor of each."""
+        return [word.split("|")[0] for word in words] if len(self.sources) > 1 else words
 
     def ids(self, words: Sequence[str], number: int) -> list[tuple[int, ...]]:
         """As `source_ids`; the error names line and model."""
@@ -59,8 +114,58 @@ class LoadedModel:
         except CgruError as error:
             raise CgruError(f"line {number + 1}: {error}, for {self.model.path}") from None
 
+    def source_batch(
+        self, sources: Sequence[Sequence[str]], numbers: Sequence[int] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Source lines, as words, as the model takes them: ids (B,S,F) int32, mask (B,S) float32.
 
-def check_ensemble(models: list[LoadedModel]) -> None:
+        S counts EOS, by which lines are ended and padded; F is the number of factors, 0 for a
+        language model. numbers: of the lines (from 0), for messages.
+        """
+        numbers = range(len(sources)) if numbers is None else numbers
+        rows = [
+            self.ids(words, number) if self.sources else []
+            for words, number in zip(sources, numbers, strict=True)
+        ]
+        return pad_ids(rows, len(self.sources))
+
+    def target_batch(self, targets: Sequence[Sequence[str]]) -> tuple[np.ndarray, np.ndarray]:
+        """Translations, as words in the order of writing: ids (B,T) int32, mask (B,T) float32.
+
+        T counts EOS.
+        """
+        ids, mask = pad_ids([[(i,) for i in self.target.encode(words)] for words in targets])
+        return ids[..., 0], mask
+
+
+def load_model(path: str | os.PathLike[str], vocabularies: Sequence[str] = ()) -> LoadedModel:
+    """A model of any dialect with its vocabularies.
+
+    path: as `cgru translate -m` takes it (.npz, .h5, a checkpoint's name). vocabularies: files,
+    source (one a factor) then target; those that the model names if none are given. Raises
+    CgruError, naming the file, for what cannot be read.
+    """
+    return LoadedModel.of(path, vocabularies)
+
+
+ModelSource = str | os.PathLike[str] | LoadedModel
+
+
+def loaded_models(
+    models: ModelSource | Sequence[ModelSource], vocabularies: Sequence[str]
+) -> list[LoadedModel]:
+    """Models from files, or in memory: of these a copy, which may let go of its arrays."""
+    given = [models] if isinstance(models, str | os.PathLike | LoadedModel) else models
+    return [
+        dataclasses.replace(one, model=dataclasses.replace(one.model))
+        if isinstance(one, LoadedModel)
+        else LoadedModel.of(one, vocabularies)
+        for one in given
+    ]
+
+
+def check_ensemble(models: Sequence[LoadedModel]) -> None:
+    """Raises CgruError where models have not one and the same target vocabulary."""
     first, *others = models
     for other in others:
         if other.target.fingerprint != first.target.fingerprint or (
@@ -80,7 +185,7 @@ def preprocessing_of(
     asked: whether options are given that do a part of it. Raises CgruError where one is damaged or
     two differ, UsageError where such an option is given.
     """
-    paths = [f"{reader.model.path}{PREPROCESSING}" for reader in models]
+    paths = [f"{loaded.model.path}{PREPROCESSING}" for loaded in models]
     paths = [path for path in paths if os.path.exists(path)]
     if not paths:
         return None
@@ -103,7 +208,7 @@ def preprocessing_of(
 
 def check_attention(models: Sequence[LoadedModel], wanted: bool) -> None:
     """Raises CgruError where attention is wanted of models of which none has it."""
-    kinds = [reader.model.structure.type for reader in models]
+    kinds = [loaded.model.structure.type for loaded in models]
     if wanted and not any(kind.attends for kind in kinds):
         raise CgruError(
             f"{models[0].model.path}: a model of type {kinds[0].value} has no attention: there are "

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 import tensorflow as tf
 
+from ..formats.model import Model
 from ..parameters.cell_names import input_arrays
 from ..parameters.names import target_table
 from ..parameters.structure import Structure, Type
@@ -149,3 +150,13 @@ class Network:
         return at_their_places(self.first_sums.of_input(xW), places), at_their_places(
             readout, places
         )
+
+
+def take_over(model: Model, dtype: str = "float32") -> Network:
+    """A model's network for search and scoring.
+
+    The model is left without arrays: the network holds them in the form that it multiplies.
+    """
+    network = Network(model.structure, model.arrays, dtype, packed=True)
+    model.arrays = {}
+    return network

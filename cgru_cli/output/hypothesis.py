@@ -9,16 +9,35 @@ import numpy as np
 
 
 class Hypothesis(NamedTuple):
-    """One translation of one line, in the order in which it was decoded.
+    """One translation of one line.
 
     T counts the words without EOS, S those of the source without EOS. What has a row for EOS has
-    it only if the hypothesis is finished: one cut by the length limit has T rows.
+    it only if the hypothesis is finished: one cut by the length limit has T rows. All scores are
+    natural logarithms (nats), 0 or negative.
     """
 
-    tokens: Sequence[str]  # [T] target words, never EOS
+    tokens: Sequence[str]  # [T] target words as the model has them, never EOS
     finished: bool  # whether it ended by EOS
-    score: float  # nats, negative: weighted sum of log-probabilities incl. EOS
+    score: float  # nats: weighted sum of log-probabilities, EOS counted
     total: float  # score after length normalisation and word penalty
-    word_scores: Sequence[float] = ()  # [T + 1] nats: each word's share of the score
+    word_scores: np.ndarray = np.zeros(0, np.float32)  # float32: [T + 1] nats, adding up to score
     model_scores: Sequence[float] = ()  # [models] nats: unweighted sums (Marian's F0, F1, ..)
     alignment: np.ndarray | None = None  # float32: [T + 1, S + 1] attention over source incl. EOS
+    detokenized: str | None = None  # text made of the words, in reading order; None: spaces between
+
+    @property
+    def text(self) -> str:
+        """The translation as it is read: subwords joined, where that was asked for."""
+        return " ".join(self.tokens) if self.detokenized is None else self.detokenized
+
+    def reversed(self) -> Hypothesis:
+        """What a right-to-left model wrote, as it is read: words and their rows; EOS stays last."""
+        T = len(self.tokens)
+        scores, alignment = self.word_scores, self.alignment
+        if alignment is not None:
+            alignment = np.concatenate([alignment[:T][::-1], alignment[T:]])
+        return self._replace(
+            tokens=list(reversed(self.tokens)),
+            word_scores=np.concatenate([scores[:T][::-1], scores[T:]]),
+            alignment=alignment,
+        )

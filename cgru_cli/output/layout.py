@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -47,8 +47,6 @@ class Layout:
     right_left: the model writes from right to left. beam_size: what Nematus-TF's lists are padded
     to. normalize: whether `total` is length-normalised: Nematus prints such costs as float64,
     others as float32; DL4MT's lists get a column more.
-    join: makes text of a hypothesis's words in reading order (subwords joined, for example);
-    alignments keep the words.
 
     Raises UsageError for a value that no layout has.
     """
@@ -61,7 +59,6 @@ class Layout:
     right_left: bool = False
     beam_size: int = 1
     normalize: bool = False
-    join: Callable[[Sequence[str]], str] = " ".join
 
     def __post_init__(self) -> None:
         if self.program not in get_args(Program):
@@ -137,14 +134,9 @@ class Layout:
 
     def in_reading_order(self, hypothesis: Hypothesis) -> Hypothesis:
         """What a right-to-left model wrote, as it is read."""
-        turned = hypothesis._replace(tokens=list(reversed(hypothesis.tokens)))
+        turned = hypothesis.reversed()
         if self.program == "marian":  # leaves scores and alignment as they were decoded
-            return turned
-        T = len(hypothesis.tokens)
-        scores, alignment = hypothesis.word_scores, hypothesis.alignment
-        turned = turned._replace(word_scores=[*reversed(scores[:T]), *scores[T:]])
-        if alignment is not None:  # EOS stays last
-            turned = turned._replace(alignment=np.concatenate([alignment[:T][::-1], alignment[T:]]))
+            return hypothesis._replace(tokens=turned.tokens)
         return turned
 
     def _best_line(self, number: int, hypothesis: Hypothesis) -> str:
@@ -167,7 +159,7 @@ class Layout:
             line += repr(float32(cost_of(hypothesis.score)))
             return f"{line} ||| {cost_of(hypothesis.total)!r}" if self.normalize else line
         write = amun_float if self.program == "amun" else c_float
-        scores = hypothesis.model_scores or (hypothesis.score,)
+        scores = hypothesis.model_scores or [hypothesis.score]
         features = " ".join(f"F{i}= {write(score)}" for i, score in enumerate(scores))
         return f"{line}{features} ||| {write(hypothesis.total)}"
 
@@ -176,7 +168,7 @@ class Layout:
         return cost if self.normalize else float32(cost)
 
     def _text(self, hypothesis: Hypothesis) -> str:
-        text = self.join(hypothesis.tokens)
+        text = hypothesis.text
         # Nematus-TF joins the words and EOS, which it writes as nothing.
         if self.program == "nematus-tf" and hypothesis.finished and hypothesis.tokens:
             text += " "

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 
 from ..errors import CgruError
+from ..output.hypothesis import Hypothesis
+from ..system.terminal import tell
 from .pairs import Pair
 
 
@@ -17,6 +19,12 @@ def dual_cross_entropy(forward: float, backward: float) -> float:
     eq. 1 and section 3.)
     """
     return math.exp(-(abs(forward - backward) + (forward + backward) / 2))
+
+
+def dual_score(forward: Hypothesis, backward: Hypothesis) -> Hypothesis:
+    """A pair's translation with the score of `dual_cross_entropy` for its total."""
+    costs = (-one.score / (len(one.tokens) + 1) for one in (forward, backward))
+    return forward._replace(total=dual_cross_entropy(*costs))
 
 
 @dataclass(frozen=True)
@@ -47,3 +55,22 @@ class Bounds:
                 "tabs"
             )
         return f"{pair.source}\t{pair.target}\t{score}\t{number + 1}\n"
+
+
+class PairFilter:
+    """Keeps the pairs within bounds, and counts them."""
+
+    def __init__(self, bounds: Bounds):
+        self._bounds = bounds
+        self._pairs = self._kept = 0
+
+    def line(self, pair: Pair, number: int, score: str) -> str:
+        """As `Bounds.line`."""
+        line = self._bounds.line(pair, number, score)
+        self._pairs += 1
+        self._kept += bool(line)
+        return line
+
+    def report(self, quiet: bool) -> None:
+        """Say how many pairs were kept."""
+        tell(f"{self._kept:,} of {self._pairs:,} pairs kept", quiet)

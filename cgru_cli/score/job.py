@@ -6,27 +6,25 @@ soon as their turn has come.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..errors import UsageError
-from ..formats.loaded_model import LoadedModel, check_attention, check_ensemble, preprocessing_of
-from ..options.feature_weights import weights_of
-from ..options.programs import PROGRAMS
+from ..formats.loaded_model import LoadedModel, check_attention, check_ensemble
 from ..options.score import ScoreOptions
 from ..output.heatmap.heatmaps import Heatmaps
-from ..output.layout import Layout, alignment_of
+from ..output.heatmap.view import model_names
+from ..output.hypothesis import Hypothesis
 from ..system import tensorflow_start
 from ..system.lines import LineWriter
 from ..system.terminal import ProgressCounter
-from ..system.windows import InOrder, batches
+from ..system.windows import InOrder
 from . import metric
+from .filter import PairFilter, dual_score
 from .layout import ScoreLayout
-from .model_scorer import ModelScorer
-from .pair_scorer import PairScorer
-from .pairs import Pairs
-from .request import check, files_of, pairs_of
+from .pair_scorer import PairScorer, ScoredPair, in_batches
+from .pairs import Pair, Pairs
+from .request import ScoreRequest
+from .summary import Summary
 from .tune import Ranking
 
 if TYPE_CHECKING:
@@ -38,126 +36,124 @@ def run(options: ScoreOptions) -> None:
 
     Raises CgruError for bad models, vocabularies and input; OutputClosed where nobody reads.
     """
-    if options.metric and options.tune is None:
-        metric.run(options)
+    request = ScoreRequest.of(options)
+    if request.texts_alone:
+        metric.run(request)
         return
-    check(options)
-    readers = [LoadedModel.of(path, options.vocabularies) for path in options.model]
-    one_side = bool(readers) and not any(r.model.structure.type.reads_source for r in readers)
-    with pairs_of(options, one_side=one_side) as pairs:
-        ranking = Ranking.asked(options)
-        if readers:
-            _with_models(pairs, readers, ranking, options)
+    models = [LoadedModel.of(path, request.vocabularies) for path in request.models]
+    one_side = bool(models) and not any(loaded.reads_source for loaded in models)
+    with request.pairs(one_side=one_side) as pairs:
+        ranking = Ranking.of(request)
+        if models:
+            _with_models(pairs, models, ranking, request)
             return
-        with LineWriter(options.output) as writer:
+        with LineWriter(request.output) as writer:
             ranked = ranking.to(writer)
-            for window in pairs.windows(options.mini_batch, options.maxi_batch):
+            for window in pairs.windows(request.mini_batch, request.maxi_batch):
                 ranked.write("".join(f"{pair.entry}\n" for pair in window))
             ranked.close(pairs.sentences())
 
 
 def _with_models(
-    pairs: Pairs,
-    readers: Sequence[LoadedModel],
-    ranking: Ranking | None,
-    options: ScoreOptions,
+    pairs: Pairs, models: Sequence[LoadedModel], ranking: Ranking | None, request: ScoreRequest
 ) -> None:
     """Score all pairs; print them, or hand the list with its new features on to be ranked."""
-    if ranking:
-        options = dataclasses.replace(options, normalize=None)  # what is ranked is divided, later
-    together = options.ensemble or bool(options.weights)
-    columns = 1 if together else len(options.model)
-    heatmaps = Heatmaps.of(options, files_of(options), (options.output,))
+    heatmaps = Heatmaps.of(
+        request.heatmap, request.heatmap_lines, request.models, request.files, (request.output,)
+    )
     starting = tensorflow_start.Start()
-    weights: tuple[float, ...] = ()
-    if together:
-        check_ensemble(readers)
-        sums = bool(options.compat) and PROGRAMS[options.compat].sums
-        weights = weights_of(options.weights, options.model, sums=sums)
-    layout = _layout(options, readers, columns)
+    if request.weights:
+        check_ensemble(models)
+    layout = request.layout(models)
     with_alignment = layout.layout.alignment is not None or heatmaps.wanted
-    for some in [readers] if together else [[reader] for reader in readers]:
-        check_attention(some, with_alignment)
-    models = _scorers(readers, options)
+    columns = [models] if request.weights else [[loaded] for loaded in models]
+    for column in columns:
+        check_attention(column, with_alignment)
+    reading = request.reading(models)
     backward = None
-    if options.dual:
-        (backward,) = _scorers([LoadedModel.of(options.dual, options.vocabularies[::-1])], options)
-    every = [*models, *filter(None, [backward])]
-    starting.finish(options.device, options.cpu_threads)
-    for model in every:
-        model.begin(with_alignment=with_alignment)
-    with heatmaps, LineWriter(options.output) as writer:
+    if request.dual:
+        backward = LoadedModel.of(request.dual, request.vocabularies[::-1])
+        backward_reading = request.reading([backward])
+    starting.finish(request.device, request.cpu_threads)
+    scorers = [
+        PairScorer.asked(request, column, reading, with_alignment=with_alignment)
+        for column in columns
+    ]
+    if backward:
+        scorers.append(
+            PairScorer.asked(
+                request, [backward], backward_reading, with_alignment=False, backward=True
+            )
+        )
+    with heatmaps, LineWriter(request.output) as writer:
         output = ranking.to(writer) if ranking else writer
-        scoring = PairScorer(models, weights, layout, options, backward)
         try:
-            _score(pairs, output, scoring, heatmaps, options)
+            _Scoring(request, scorers, layout, heatmaps).run(pairs, output)
         finally:
-            for model in every:
-                model.source.report()
+            for scorer in scorers:
+                for model in scorer.models:
+                    model.source.report()
         if ranking:
             output.close(pairs.sentences())
 
 
-def _scorers(readers: Sequence[LoadedModel], options: ScoreOptions) -> list[ModelScorer]:
-    """Models that read the same text."""
-    asked = {"--no-spm-encode": options.no_spm_encode}
-    preprocessing = None if options.no_preprocess else preprocessing_of(readers, asked)
-    return [ModelScorer(reader, preprocessing, options) for reader in readers]
+class _Scoring:
+    """All pairs of the input scored and written, in windows."""
 
+    def __init__(
+        self,
+        request: ScoreRequest,
+        scorers: Sequence[PairScorer],
+        layout: ScoreLayout,
+        heatmaps: Heatmaps,
+    ):
+        """scorers: one a column; with --dual, one and that of the other direction."""
+        self._request, self._scorers, self._layout = request, scorers, layout
+        self._heatmaps = heatmaps
+        self._summary = Summary(request.summary, layout.models) if request.summary else None
+        self._filter = PairFilter(request.bounds) if request.bounds.given else None
 
-def _layout(options: ScoreOptions, readers: Sequence[LoadedModel], columns: int) -> ScoreLayout:
-    alignment = alignment_of(options.alignment)
-    if alignment is None and options.alignment_format:
-        alignment = "soft"
-    program = PROGRAMS[options.compat].layout if options.compat else "cgru"
-    if options.summary and (options.word_scores or alignment is not None or options.n_best):
-        raise UsageError("--summary prints one number; not with words, alignments or n-best lists")
-    right_left = {reader.model.settings.right_left for reader in readers}
-    if columns != len(readers) and len(right_left) > 1:
-        raise UsageError("an ensemble's models write in one direction; these write in both")
-    layout = Layout(
-        program=program,
-        word_scores=options.word_scores,
-        alignment=alignment,
-        alignment_format=options.alignment_format,
-        right_left=right_left == {True},
-        normalize=bool(options.normalize),
-    )
-    if options.n_best and layout.format in ("nematus", "json"):
-        raise UsageError(f"--alignment-format {layout.format} has no place in an n-best list")
-    return ScoreLayout(layout, columns, options.n_best_feature, digits=bool(options.dual))
-
-
-def _score(
-    pairs: Pairs,
-    writer: Writer,
-    scoring: PairScorer,
-    heatmaps: Heatmaps,
-    options: ScoreOptions,
-) -> None:
-    """All pairs, in windows."""
-    in_order = InOrder()
-    progress = ProgressCounter("pairs", options.quiet)
-    start = 0
-    for window in pairs.windows(options.mini_batch, options.maxi_batch):
-        lines = [scoring.read(pair, start + i) for i, pair in enumerate(window)]
-        sizes = [max(max(len(one.source), len(one.target)) for one in line) + 1 for line in lines]
-        together = batches(sizes, options.mini_batch, scoring.max_tokens)
-        for batch in sorted(together, key=min):  # so that output in order can start early
-            numbers = [start + i for i in batch]
-            scored = scoring.batch(numbers, [lines[i] for i in batch])
-            for i, of_pair in zip(batch, scored, strict=True):
-                if heatmaps.wants(start + i):
-                    heatmaps.add(start + i, scoring.views(lines[i], of_pair))
-                of_pair = of_pair[: scoring.columns]
-                if options.summary:
-                    scoring.add(of_pair)
+    def run(self, pairs: Pairs, writer: Writer) -> None:
+        request = self._request
+        in_order = InOrder()
+        progress = ProgressCounter("pairs", request.quiet)
+        start = 0
+        for window in pairs.windows(request.mini_batch, request.maxi_batch):
+            texts = [(pair.source, pair.target) for pair in window]
+            for number, scored in in_batches(self._scorers, texts, start, request.mini_batch):
+                if self._heatmaps.wants(number):
+                    self._draw(number, scored)
+                hypotheses = [pair.hypothesis for pair in scored]
+                if request.dual:
+                    hypotheses = [dual_score(*hypotheses)]
+                if self._summary:
+                    self._summary.add(hypotheses)
                 else:
-                    text = scoring.text(start + i, lines[i], window[i], of_pair)
-                    writer.write(in_order.put(start + i, text))
-            progress.add(len(batch))
-        start += len(window)
-    progress.close()
-    scoring.report(options.quiet)
-    if options.summary:
-        writer.write(f"{scoring.summary(options.summary)}\n")
+                    pair = window[number - start]
+                    text = self._text(number, pair, scored[0].source, hypotheses)
+                    writer.write(in_order.put(number, text))
+                progress.add(1)
+            start += len(window)
+        progress.close()
+        if self._filter:
+            self._filter.report(request.quiet)
+        if self._summary:
+            writer.write(f"{self._summary.text()}\n")
+
+    def _text(
+        self, number: int, pair: Pair, source: Sequence[str], scored: Sequence[Hypothesis]
+    ) -> str:
+        """What is printed of a pair."""
+        if pair.entry:
+            return self._layout.entry(pair.entry, scored)
+        if self._filter:
+            return self._filter.line(pair, number, self._layout.number(scored[0].total))
+        return self._layout.pair(number, source, scored)
+
+    def _draw(self, number: int, scored: Sequence[ScoredPair]) -> None:
+        """Every column's views, by names that tell all models apart."""
+        names = iter(model_names(self._request.models))
+        views = []
+        for scorer, pair in zip(self._scorers, scored, strict=True):
+            views += scorer.views(pair, [next(names) for _ in scorer.models])
+        self._heatmaps.add(number, views)

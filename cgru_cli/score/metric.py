@@ -11,15 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..corpus.parallel_files import check_line_counts
 from ..errors import CgruError, UsageError
-from ..options.score import METRICS, ScoreOptions
-from ..system.lines import LineReader, LineWriter, check_distinct
+from ..system.lines import LineReader, LineWriter
+from .request import Evaluation, ScoreRequest
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
 
 _TESTS = {"bootstrap": "bs", "randomisation": "ar"}
-_SAMPLES = 1000  # resamplings of a confidence interval, as sacrebleu's
 
 
 @dataclass(frozen=True)
@@ -45,65 +45,40 @@ class Score:
         return text
 
 
-def run(options: ScoreOptions) -> None:
-    """Evaluate as the options say.
+def run(request: ScoreRequest) -> None:
+    """Evaluate as the request says.
 
     Raises CgruError for files that cannot be read or differ in their number of lines, UsageError
-    for options that exclude each other; OutputClosed where nobody reads.
+    for an unknown tokeniser; OutputClosed where nobody reads.
     """
-    _check(options)
-    check_distinct((*options.target, *options.reference), options.output)
-    names = options.target or ("-",)
-    references = [lines_of(path) for path in options.reference]
-    systems = {name: lines_of(name) for name in names}
-    for path, lines in (*zip(options.reference, references, strict=True), *systems.items()):
-        if len(lines) != len(references[0]):
-            raise CgruError(
-                f"{options.reference[0]} has {len(references[0]):,} lines and {path} "
-                f"{len(lines):,}; line i of one must stand for line i of the other"
-            )
+    evaluation = request.evaluation
+    references = read_references(evaluation.references)
+    systems = {name: lines_of(name) for name in request.target or ("-",)}
+    first = evaluation.references[0], len(references[0])
+    for name, lines in systems.items():
+        check_line_counts(first, (name, len(lines)))
     if not references[0]:
-        raise CgruError(f"{options.reference[0]}: is empty; there is nothing to evaluate")
-    metrics = {name: metric_of(name, options, references) for name in asked(options)}
-    with LineWriter(options.output) as writer:
+        raise CgruError(f"{first[0]}: is empty; there is nothing to evaluate")
+    metrics = {name: metric_of(name, evaluation, references) for name in evaluation.metrics}
+    with LineWriter(request.output) as writer:
         if len(systems) == 1:
             (lines,) = systems.values()
-            writer.write(_of_one(metrics, lines, options))
+            writer.write(_one_system(metrics, lines, evaluation))
         else:
-            writer.write(_of_several(metrics, systems, options))
+            writer.write(_several_systems(metrics, systems, evaluation))
 
 
-def _check(options: ScoreOptions) -> None:
-    if not options.reference:
-        raise UsageError("--metric needs --reference: what the translations are compared with")
-    for name in (
-        "model", "source", "n_best", "summary", "normalize", "alignment", "weights", "heatmap",
-        "heatmap_lines",
-    ):  # fmt: skip
-        if getattr(options, name):
-            raise UsageError(f"--metric is of texts alone, not with --{name.replace('_', '-')}")
-    if len(set(options.target)) < len(options.target):
-        raise UsageError("--target names one system twice")
-    if options.paired and len(options.target) < 2:
-        raise UsageError("--paired compares systems: name two or more with --target")
-    if options.samples < 0:
-        raise UsageError("--samples: a number of samples is expected")
-    if options.samples and not (options.confidence or options.paired):
-        raise UsageError("--samples is for --confidence and --paired")
-
-
-def asked(options: ScoreOptions) -> list[str]:
-    """The metrics that --metric names. Raises UsageError for an unknown one."""
-    names = [name.lower() for given in options.metric for name in given.split(",")]
-    for name in names:
-        if name not in METRICS:
-            raise UsageError(f"--metric {name}: {', '.join(METRICS)} are known")
-    return list(dict.fromkeys(names))
+def read_references(paths: Sequence[str]) -> list[list[str]]:
+    """The lines of every reference. Raises CgruError where they are not equally many."""
+    references = [lines_of(path) for path in paths]
+    for path, lines in zip(paths, references, strict=True):
+        check_line_counts((paths[0], len(references[0])), (path, len(lines)))
+    return references
 
 
 def metric_of(
     name: str,
-    options: ScoreOptions,
+    evaluation: Evaluation,
     references: Sequence[Sequence[str]] | None = None,
     *,
     force: bool = False,
@@ -115,16 +90,16 @@ def metric_of(
     """
     from sacrebleu.metrics import BLEU, CHRF, TER
 
-    case = {"lowercase": options.lowercase}
+    case = {"lowercase": evaluation.lowercase}
     if name == "bleu":
-        if options.tokenize not in (None, *BLEU.TOKENIZERS):
+        if evaluation.tokenize not in (None, *BLEU.TOKENIZERS):
             known = ", ".join(sorted(BLEU.TOKENIZERS))
-            raise UsageError(f"--tokenize {options.tokenize}: sacrebleu has {known}")
+            raise UsageError(f"--tokenize {evaluation.tokenize}: sacrebleu has {known}")
         try:
-            return BLEU(**case, tokenize=options.tokenize, references=references, force=force)
+            return BLEU(**case, tokenize=evaluation.tokenize, references=references, force=force)
         except (ValueError, RuntimeError, ImportError) as error:  # of packages that it needs
             raise CgruError(
-                f"--tokenize {options.tokenize}: {str(error).splitlines()[0]}"
+                f"--tokenize {evaluation.tokenize}: {str(error).splitlines()[0]}"
             ) from None
     if name == "ter":
         return TER(references=references)
@@ -137,37 +112,37 @@ def lines_of(path: str) -> list[str]:
         return [line.rstrip() for line in reader.rest()]
 
 
-def _of_one(
+def _one_system(
     metrics: Mapping[str, Metric],
     lines: Sequence[str],
-    options: ScoreOptions,
+    evaluation: Evaluation,
 ) -> str:
     """As sacrebleu prints one system; in Markdown, a row a metric."""
-    resampled = (options.samples or _SAMPLES) if options.confidence else 1
+    resampled = max(1, evaluation.resamples)
     texts, rows = [], []
     for metric in metrics.values():
         score = metric.corpus_score(lines, None, n_bootstrap=resampled)
         signature = metric.get_signature().format()
-        width, as_json = options.width, options.format == "json"
+        width, as_json = evaluation.width, evaluation.format == "json"
         texts.append(score.format(width, signature=signature, is_json=as_json))
         rows.append([score.name, score.format(width, score_only=True), f"`{signature}`"])
-    if options.format == "markdown":
+    if evaluation.format == "markdown":
         return _markdown(["metric", "score", "signature"], rows)
-    if options.format == "json":
+    if evaluation.format == "json":
         objects = [json.loads(text) for text in texts]
         return _json(objects[0] if len(objects) == 1 else objects)
     longest = max(text.index(" = ") for text in texts)
     return "".join(f"{' ' * (longest - text.index(' = '))}{text}\n" for text in texts)
 
 
-def _of_several(
+def _several_systems(
     metrics: Mapping[str, Metric],
     systems: Mapping[str, Sequence[str]],
-    options: ScoreOptions,
+    evaluation: Evaluation,
 ) -> str:
     """A table: a row a system, the first one the baseline of the others."""
-    scores, signatures = (_paired if options.paired else _alone)(metrics, systems, options)
-    if options.format == "json":
+    scores, signatures = (_paired if evaluation.paired else _alone)(metrics, systems, evaluation)
+    if evaluation.format == "json":
         return _json(
             {
                 "systems": [
@@ -179,16 +154,16 @@ def _of_several(
         )
     head = ["system", *metrics]
     rows = [
-        [system, *(scores[name][i].text(options.width) for name in metrics)]
+        [system, *(scores[name][i].text(evaluation.width) for name in metrics)]
         for i, system in enumerate(systems)
     ]
     notes = [f"{name}: {signature}" for name, signature in signatures.items()]
-    if options.paired:
+    if evaluation.paired:
         notes.append(
-            f"p: paired {options.paired} against {next(iter(systems))}; * below 0.05: a difference "
-            "that large hardly comes by chance"
+            f"p: paired {evaluation.paired} against {next(iter(systems))}; * below 0.05: a "
+            "difference that large hardly comes by chance"
         )
-    if options.format == "markdown":
+    if evaluation.format == "markdown":
         return _markdown(head, rows) + "\n" + "".join(f"- {note}\n" for note in notes)
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     table = (
@@ -202,24 +177,24 @@ MetricScores = tuple[dict[str, list[Score]], dict[str, str]]  # of each metric; 
 
 
 def _alone(
-    metrics: Mapping[str, Metric], systems: Mapping[str, Sequence[str]], options: ScoreOptions
+    metrics: Mapping[str, Metric], systems: Mapping[str, Sequence[str]], evaluation: Evaluation
 ) -> MetricScores:
     """Every system by itself."""
-    resampled = (options.samples or _SAMPLES) if options.confidence else 1
+    resampled = max(1, evaluation.resamples)
     scores: dict[str, list[Score]] = {name: [] for name in metrics}
     signatures = {}
     for name, metric in metrics.items():
         for lines in systems.values():
             score = metric.corpus_score(lines, None, n_bootstrap=resampled)
             signatures[name] = metric.get_signature().format()
-            told = score.format(options.width, signature=signatures[name], is_json=True)
+            told = score.format(evaluation.width, signature=signatures[name], is_json=True)
             more = map(json.loads(told).get, ("confidence_mean", "confidence_var"))
             scores[name].append(Score(score.score, *more))
     return scores, signatures
 
 
 def _paired(
-    metrics: Mapping[str, Metric], systems: Mapping[str, Sequence[str]], options: ScoreOptions
+    metrics: Mapping[str, Metric], systems: Mapping[str, Sequence[str]], evaluation: Evaluation
 ) -> MetricScores:
     """Every system against the first: paired bootstrap (Koehn 2004) or approximate randomisation
     (Riezler and Maxwell 2005).
@@ -230,15 +205,15 @@ def _paired(
         list(systems.items()),
         dict(metrics),
         None,
-        test_type=_TESTS[options.paired],
-        n_samples=options.samples,
-        n_ar_confidence=(options.samples or _SAMPLES) if options.confidence else -1,
+        test_type=_TESTS[evaluation.paired],
+        n_samples=evaluation.samples,
+        n_ar_confidence=evaluation.resamples or -1,
     )
     signatures, results = test()
-    found = [values for key, values in results.items() if key != "System"]
+    columns = [values for key, values in results.items() if key != "System"]
     scores = {
         name: [Score(*map(_number, (r.score, r.mean, r.ci, r.p_value))) for r in values]
-        for name, values in zip(metrics, found, strict=True)
+        for name, values in zip(metrics, columns, strict=True)
     }
     told = (signature.format() for signature in signatures.values())
     return scores, dict(zip(metrics, told, strict=True))

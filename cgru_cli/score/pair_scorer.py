@@ -1,158 +1,207 @@
-"""Pairs in, their scores out: the models of `cgru score`, side by side or together."""
+"""Pairs in, scored translations out, by one model or an ensemble."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..errors import CgruError
+from ..formats.loaded_model import (
+    LoadedModel,
+    ModelSource,
+    Reading,
+    check_ensemble,
+    loaded_models,
+)
 from ..options.score import ScoreOptions
-from ..output.heatmap.view import MEAN, View, model_names
+from ..output.heatmap.view import MEAN, View
 from ..output.hypothesis import Hypothesis
-from ..system.terminal import tell
-from .filter import Bounds, dual_cross_entropy
-from .layout import ScoreLayout
-from .model_scorer import ModelScorer
-from .pairs import Pair
+from ..system import tensorflow_start
+from ..system.windows import batches
+from .model_scorer import Line, ModelScorer
+from .request import ScoreRequest
 
 if TYPE_CHECKING:
     from ..network.scorer import Scores
 
 
-@dataclass
-class Line:
-    """A pair as one model reads it."""
+# Options of `cgru score` that say how models score, not what is read and printed.
+SCORING = (
+    "weights", "normalize", "no_preprocess", "no_spm_encode", "max_length", "mini_batch",
+    "maxi_batch", "workspace", "precision", "device", "cpu_threads",
+)  # fmt: skip
 
-    source: list[str]
-    target: list[str]
+
+class ScoredPair(NamedTuple):
+    """A translation, scored."""
+
+    source: Sequence[str]  # words as the first model with a source reads them, without factors
+    hypothesis: Hypothesis  # by all models together, in the order of writing
+    of_models: Sequence[tuple[Sequence[str], Hypothesis]] = ()  # source and scores of each model
 
 
 class PairScorer:
-    """Pairs in, their scores as text out; of several models side by side or as an ensemble."""
+    """Pairs in, scored translations out, by one model or an ensemble."""
 
     def __init__(
         self,
         models: Sequence[ModelScorer],
-        weights: Sequence[float],
-        layout: ScoreLayout,
-        options: ScoreOptions,
-        backward: ModelScorer | None = None,
+        weights: Sequence[float] = (),
+        *,
+        normalize: float = 0.0,
+        with_alignment: bool = False,
+        of_members: bool = False,
+        backward: bool = False,
+        mini_batch: int = 64,
+        maxi_batch: int = 100,
     ):
-        """weights: of the ensemble's models; none for a column each. backward: of --dual."""
-        self.models, self.weights, self._backward = models, weights, backward
-        self._bounds = Bounds(options.keep_above, options.keep_below)
-        self._layout, self._alpha = layout, options.normalize or 0.0
-        self._alone = not weights
-        self.columns = len(models) if self._alone else 1
-        self._with_members = bool(options.heatmap) and len(models) > 1
-        self._with_mean = bool(weights) and bool(options.heatmap or layout.layout.alignment)
-        self._costs = np.zeros(self.columns)  # nats, float64
-        self._words = np.zeros(len(self._costs), np.int64)
-        self._pairs = self._kept = 0
-        reads = [model.reader.model.structure.type.reads_source for model in models]
+        """weights: of the models in the sum, () for one model alone. normalize: totals are divided
+        by length ** normalize. with_alignment: as the models were made. of_members: keep the scores
+        of each model of an ensemble, too. backward: models of the other direction, from the target
+        of a pair to its source. maxi_batch: mini-batches that are sorted by length together.
+        """
+        self._backward, self._mini_batch, self._maxi_batch = backward, mini_batch, maxi_batch
+        self.models, self.weights = models, tuple(weights)
+        self._alpha, self._with_mean = normalize, with_alignment and bool(weights)
+        self._of_members = of_members and len(models) > 1
+        reads = [model.loaded.reads_source for model in models]
         self._first = reads.index(True) if any(reads) else 0  # whose source words are shown
+        self.max_tokens = min(model.max_tokens for model in models)
 
-    @property
-    def max_tokens(self) -> int:
-        """Padded words that a batch may have."""
-        return min(m.max_tokens for m in (*self.models, self._backward) if m)
+    @classmethod
+    def of(
+        cls,
+        models: ModelSource | Sequence[ModelSource],
+        vocabularies: Sequence[str] = (),
+        *,
+        attention: bool = True,
+        **options: Any,
+    ) -> PairScorer:
+        """A scorer by a model, or an ensemble of several.
 
-    def read(self, pair: Pair, number: int) -> list[Line]:
-        """A pair (counted from 0) as each model reads it, the backward one last.
+        models, vocabularies: as of `Translator.of`. attention: whether hypotheses have it, where
+        the models do. options: those of `cgru score` that say how models score, by their names with
+        "_" for "-", as normalize=1.0, weights=(1.0, 0.5) or device="cpu".
+
+        Raises CgruError for models that cannot be read or make no ensemble, UsageError for options
+        that exclude each other, TypeError for unknown ones.
+        """
+        if refused := set(options) - set(SCORING):
+            raise TypeError(f"{min(refused)}: not an option of how models score pairs")
+        starting = tensorflow_start.Start(own_process=False)
+        loaded = loaded_models(models, vocabularies)
+        names = tuple(str(one.model.path) for one in loaded)
+        asked = ScoreOptions(model=names, ensemble=len(names) > 1, **options)
+        request = ScoreRequest.of(asked)
+        reading = request.reading(loaded)
+        if request.weights:
+            check_ensemble(loaded)
+        starting.finish(request.device, request.cpu_threads)
+        attends = any(one.model.structure.type.attends for one in loaded)
+        return cls.asked(request, loaded, reading, with_alignment=attention and attends)
+
+    @classmethod
+    def asked(
+        cls,
+        request: ScoreRequest,
+        models: Sequence[LoadedModel],
+        reading: Reading,
+        *,
+        with_alignment: bool,
+        backward: bool = False,
+    ) -> PairScorer:
+        """These models as the request says; their arrays go into the networks."""
+        scorers = [
+            ModelScorer(
+                one, reading, workspace=request.workspace, precision=request.precision,
+                with_alignment=with_alignment,
+            )
+            for one in models
+        ]  # fmt: skip
+        return cls(
+            scorers,
+            () if backward else request.weights,
+            normalize=request.normalize,
+            with_alignment=with_alignment,
+            of_members=request.heatmap is not None,
+            backward=backward,
+            mini_batch=request.mini_batch,
+            maxi_batch=request.maxi_batch,
+        )
+
+    def score(self, pairs: Iterable[tuple[str, str]]) -> list[Hypothesis]:
+        """The given translation of each pair (source, target), scored; words in reading order.
+
+        `total` is the score divided by length ** normalize. A source that is longer than
+        max_length words is cut, with a warning. Raises CgruError, naming the line, for a
+        translation that is longer, and for lines that cannot be read.
+        """
+        given = list(pairs)
+        window = self._mini_batch * self._maxi_batch
+        scored: dict[int, Hypothesis] = {}
+        for start in range(0, len(given), window):
+            texts = given[start : start + window]
+            for number, (pair,) in in_batches([self], texts, start, self._mini_batch):
+                turned = self.models[0].loaded.right_left
+                scored[number] = pair.hypothesis.reversed() if turned else pair.hypothesis
+        return [scored[number] for number in range(len(given))]
+
+    def read(self, source: str, target: str, number: int) -> list[Line]:
+        """A pair (counted from 0) as each model reads it.
 
         Raises CgruError where a mean of the models' attention is wanted and they read other words.
         """
-        lines = [
-            Line(model.source.words(pair.source, number), model.target_words(pair.target, number))
-            for model in self.models
+        if self._backward:
+            source, target = target, source
+        lines = [model.read(source, target, number) for model in self.models]
+        read = [
+            line.source
+            for line, model in zip(lines, self.models, strict=True)
+            if model.loaded.reads_source
         ]
-        read = [line.source for line, m in zip(lines, self.models, strict=True) if m.reader.sources]
         if self._with_mean and any(words != read[0] for words in read):
             raise CgruError(
                 f"line {number + 1}: the models cut the source into different words, so that "
                 "their attention has no mean; score with one after the other"
             )
-        if model := self._backward:
-            words = model.source.words(pair.target, number)
-            lines.append(Line(words, model.target_words(pair.source, number)))
         return lines
 
-    def batch(self, numbers: Sequence[int], lines: Sequence[list[Line]]) -> list[list[Hypothesis]]:
-        """Scored translations: of each model, or of all together, then each to be drawn too."""
+    def batch(self, numbers: Sequence[int], lines: Sequence[Sequence[Line]]) -> list[ScoredPair]:
+        """Pairs scored together; numbers: of the lines, for messages."""
         columns = [
-            _scored(model, numbers, [line[m] for line in lines])
-            for m, model in enumerate(self.models)
+            model(numbers, [line[m] for line in lines]) for m, model in enumerate(self.models)
         ]
-        shown = list(enumerate(columns))
-        if not self._alone:
-            mean = (self._first, _together(columns, self.weights))
-            shown = [mean, *shown] if self._with_members else [mean]
-        hypotheses = [
-            [self._hypothesis(line[m], scores, row) for m, scores in shown]
-            for row, line in enumerate(lines)
+        together = _together(columns, self.weights)
+        pairs = []
+        for row, line in enumerate(lines):
+            source = self._shown(self._first, line)
+            hypothesis = self._hypothesis(line[self._first], together, row)
+            of_models = [
+                (self._shown(m, line), self._hypothesis(line[m], scores, row))
+                for m, scores in enumerate(columns if self._of_members else ())
+            ]
+            pairs.append(ScoredPair(source, hypothesis, of_models))
+        return pairs
+
+    def views(self, pair: ScoredPair, names: Sequence[str]) -> list[View]:
+        """What a heat map shows of a pair: the mean, then every model, by these names."""
+        together = MEAN if len(self.models) > 1 else names[0]
+        shown = [(together, pair.source, pair.hypothesis, self.weights or (1.0,))]
+        shown += [
+            (name, source, hypothesis, (1.0,))
+            for name, (source, hypothesis) in zip(names, pair.of_models, strict=False)
         ]
-        if self._backward:
-            scores = _scored(self._backward, numbers, [line[-1] for line in lines])
-            for row, (line, forward) in enumerate(zip(lines, hypotheses, strict=True)):
-                backward = self._hypothesis(line[-1], scores, row)
-                both = dual_cross_entropy(_a_word(forward[0]), _a_word(backward))
-                forward[0] = forward[0]._replace(total=both)
-        return hypotheses
-
-    def text(self, number: int, line: list[Line], pair: Pair, scored: list[Hypothesis]) -> str:
-        """What is printed of a pair."""
-        if pair.entry:
-            return self._layout.entry(pair.entry, scored)
-        if self._bounds.given:
-            kept = self._bounds.line(pair, number, self._layout.number(scored[0].total))
-            self._kept += bool(kept)
-            self._pairs += 1
-            return kept
-        return self._layout.pair(number, self._surface(self._first, line), scored)
-
-    def views(self, line: list[Line], scored: list[Hypothesis]) -> list[View]:
-        """What a heat map shows of a pair: all that `batch` gave of it."""
-        names = model_names([str(model.reader.model.path) for model in self.models])
-        shown = [(m, name, (1.0,)) for m, name in enumerate(names)]
-        if not self._alone:
-            together = MEAN if len(names) > 1 else names[0]
-            shown = [(self._first, together, self.weights), *(shown if self._with_members else ())]
+        right_left = self.models[0].loaded.right_left
         return [
-            View.of(
-                name, self._surface(m, line), hypothesis,
-                right_left=self.models[m].reader.model.settings.right_left, model_weights=weights,
-            )
-            for (m, name, weights), hypothesis in zip(shown, scored, strict=True)
-        ]  # fmt: skip
+            View.of(name, source, hypothesis, right_left=right_left, model_weights=weights)
+            for name, source, hypothesis, weights in shown
+        ]
 
-    def _surface(self, m: int, line: list[Line]) -> list[str]:
+    def _shown(self, m: int, line: Sequence[Line]) -> Sequence[str]:
         """The source as model m reads it, without factors."""
-        has_factors = len(self.models[m].reader.sources) > 1
-        return [w.split("|")[0] for w in line[m].source] if has_factors else line[m].source
-
-    def report(self, quiet: bool) -> None:
-        """Say how many pairs were kept, where not all are."""
-        if self._bounds.given:
-            tell(f"{self._kept:,} of {self._pairs:,} pairs kept", quiet)
-
-    def add(self, scored: Sequence[Hypothesis]) -> None:
-        """Count a pair for the summary."""
-        self._costs -= [hypothesis.score for hypothesis in scored]
-        self._words += [len(hypothesis.tokens) + 1 for hypothesis in scored]
-        self._pairs += 1
-
-    def summary(self, kind: str) -> str:
-        """One number a column. Raises CgruError where there are no pairs to take a mean of."""
-        if not self._pairs and kind != "ce-sum":
-            raise CgruError("no pairs: there is no mean of their scores")
-        return " ".join(
-            f"{_summarised(kind, cost, self._pairs, words):.6f}"
-            for cost, words in zip(self._costs, self._words, strict=True)
-        )
+        return self.models[m].loaded.without_factors(line[m].source)
 
     def _hypothesis(self, line: Line, scores: Scores, row: int) -> Hypothesis:
         length = len(line.target) + 1
@@ -161,38 +210,41 @@ class PairScorer:
         alignment = scores.alignment
         if alignment is not None:
             alignment = alignment[row, :length, : len(line.source) + 1]
-        return Hypothesis(
-            line.target,
-            True,
-            score,
-            score / length**self._alpha,
-            words.tolist(),
-            (score,),
-            alignment,
-        )
+        total = score / length**self._alpha
+        return Hypothesis(line.target, True, score, total, words, (score,), alignment)
 
 
-def _scored(model: ModelScorer, numbers: Sequence[int], lines: Sequence[Line]) -> Scores:
-    return model(numbers, [line.source for line in lines], [line.target for line in lines])
+def in_batches(
+    scorers: Sequence[PairScorer], pairs: Sequence[tuple[str, str]], first: int, mini_batch: int
+) -> Iterator[tuple[int, list[ScoredPair]]]:
+    """Pairs (source, target) scored by each scorer, with their numbers, as they get ready.
 
-
-def _a_word(hypothesis: Hypothesis) -> float:
-    """Cross-entropy, nats a word, EOS counted."""
-    return -hypothesis.score / (len(hypothesis.tokens) + 1)
+    first: the number of the first pair, from 0. Pairs of like length are scored together.
+    """
+    lines = [
+        [scorer.read(source, target, first + i) for scorer in scorers]
+        for i, (source, target) in enumerate(pairs)
+    ]
+    sizes = [
+        max(max(len(one.source), len(one.target)) for of_scorer in line for one in of_scorer) + 1
+        for line in lines
+    ]
+    together = batches(sizes, mini_batch, min(scorer.max_tokens for scorer in scorers))
+    for batch in sorted(together, key=min):  # so that output in order can start early
+        numbers = [first + i for i in batch]
+        columns = [
+            scorer.batch(numbers, [lines[i][s] for i in batch]) for s, scorer in enumerate(scorers)
+        ]
+        for number, *scored in zip(numbers, *columns, strict=True):
+            yield number, scored
 
 
 def _together(columns: Sequence[Scores], weights: Sequence[float]) -> Scores:
     """An ensemble's scores: weighted sums of log-probabilities, the mean of the attentions."""
+    if not weights:
+        (scores,) = columns
+        return scores
     log_probs = sum(w * scores.log_probs for w, scores in zip(weights, columns, strict=True))
-    found = [scores.alignment for scores in columns if scores.alignment is not None]
-    alignment = np.mean(found, axis=0, dtype=np.float32) if found else None
+    alignments = [scores.alignment for scores in columns if scores.alignment is not None]
+    alignment = np.mean(alignments, axis=0, dtype=np.float32) if alignments else None
     return columns[0]._replace(log_probs=log_probs, alignment=alignment)
-
-
-def _summarised(kind: str, cost: float, pairs: int, words: int) -> float:
-    if kind == "ce-sum":
-        return cost
-    if kind in ("ce-mean", "cross-entropy"):
-        return cost / pairs
-    mean = cost / words
-    return mean if kind == "ce-mean-words" else math.exp(mean) if mean < 700 else math.inf

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol, Self
 
+from ..corpus.parallel_files import check_line_counts
 from ..errors import CgruError
 from ..system.lines import LineReader, Source, count_lines
 from ..system.windows import windows
@@ -43,7 +44,7 @@ class TwoTexts:
         self._names = " ".join(map(str, sources)), " ".join(map(str, targets))
         self._sources, self._targets = LineReader(*sources), LineReader(*targets)
         ours, theirs = count_lines(sources), count_lines(targets)
-        if None not in (ours, theirs):
+        if ours is not None and theirs is not None:
             self._check(ours, theirs)
 
     def windows(self, mini_batch: int, maxi_batch: int) -> Iterator[list[Pair]]:
@@ -60,11 +61,7 @@ class TwoTexts:
         self._check(done + _rest(self._sources), done)
 
     def _check(self, sources: int, targets: int) -> None:
-        if sources != targets:
-            raise CgruError(
-                f"{self._names[0]} has {sources:,} lines and {self._names[1]} {targets:,}; line i "
-                "of one must be the translation of line i of the other"
-            )
+        check_line_counts((self._names[0], sources), (self._names[1], targets))
 
     def __enter__(self) -> Self:
         return self

@@ -1,16 +1,299 @@
-"""What a command line of `cgru score` asks for: options that exclude each other, and the pairs."""
+"""What `cgru score` is to do, decided from its options: nothing below looks at these."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from ..errors import UsageError
-from ..options.feature_weights import EQUAL
-from ..options.score import COMPARING, EVALUATING, ScoreOptions
+from ..formats.loaded_model import LoadedModel, Reading, preprocessing_of
+from ..options.feature_weights import EQUAL, FeatureWeights, weights_of
+from ..options.programs import PROGRAMS
+from ..options.score import COMPARING, EVALUATING, METRICS, ScoreOptions
+from ..output.layout import Layout, alignment_of
 from ..system.lines import check_distinct
+from .filter import Bounds
+from .layout import ScoreLayout
 from .pairs import NBestList, OneText, Pairs, TabSeparated, TwoTexts
 
+RESAMPLES = 1000  # of a confidence interval, as sacrebleu's
 
-def check(options: ScoreOptions) -> None:
-    """Raise UsageError where options lack what they need, or exclude each other."""
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How texts are compared with references, and how that is printed.
+
+    metrics: of `METRICS`, each once. resamples: of a confidence interval, 0 for none. samples: of a
+    paired test or of tuned weights, 0 for the method's own number. width: decimals.
+    """
+
+    references: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()
+    tokenize: str | None = None
+    lowercase: bool = False
+    resamples: int = 0
+    paired: str | None = None
+    samples: int = 0
+    format: str = "text"
+    width: int = 1
+
+
+@dataclass(frozen=True)
+class RankingRequest:
+    """How the lists of hypotheses are ranked.
+
+    weights: of the features, or those to start with. rerank: whether the best hypotheses are
+    written, whole: the lists, best first. normalize: alpha of the length normalisation, None as the
+    weights say. tune: the file to write tuned weights to.
+    """
+
+    weights: FeatureWeights
+    rerank: bool
+    whole: bool = False
+    join_bpe: bool = False
+    normalize: float | None = None
+    tune: str | None = None
+    restarts: int = 8
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class ScoreRequest:
+    """What is scored, by which models, and what is written.
+
+    weights: of the models of an ensemble; () for a column of each model. dual: a model of the other
+    direction. normalize: scores are divided by length ** normalize. program: whose signs and
+    layout are printed. texts_alone: there are no pairs, texts are compared by the evaluation.
+    rescored: an n-best list comes from standard input. files: what is read, as far as it is named.
+    """
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+    n_best: str | None
+    rescored: bool
+    output: str | None
+    models: tuple[str, ...]
+    vocabularies: tuple[str, ...]
+    dual: str | None
+    weights: tuple[float, ...]
+    normalize: float
+    preprocess: bool
+    to_pieces: bool
+    max_length: int
+    mini_batch: int
+    maxi_batch: int
+    workspace: int
+    precision: str
+    device: str | None
+    cpu_threads: int | None
+    quiet: bool
+    program: str
+    word_scores: bool
+    alignment: str | float | None
+    alignment_format: str | None
+    feature: str
+    summary: str | None
+    bounds: Bounds
+    heatmap: str | None
+    heatmap_lines: str | None
+    evaluation: Evaluation
+    texts_alone: bool
+    ranking: RankingRequest | None
+    files: tuple[str, ...]
+
+    @classmethod
+    def of(cls, options: ScoreOptions) -> ScoreRequest:
+        """Raises UsageError where options lack what they need or exclude each other, CgruError for
+        a file of weights that cannot be read.
+        """
+        texts_alone = bool(options.metric) and options.tune is None
+        if texts_alone:
+            _check_texts(options)
+        else:
+            _check(options)
+        weights: tuple[float, ...] = ()
+        if not texts_alone and options.model and (options.ensemble or options.weights):
+            sums = bool(options.compat) and PROGRAMS[options.compat].sums
+            weights = weights_of(options.weights, options.model, sums=sums)
+        ranking = None if texts_alone else _ranking(options)
+        alignment = alignment_of(options.alignment)
+        if alignment is None and options.alignment_format:
+            alignment = "soft"
+        return cls(
+            source=options.source,
+            target=options.target,
+            n_best=options.n_best,
+            rescored=_is_rescored(options),
+            output=options.output,
+            models=options.model,
+            vocabularies=options.vocabularies,
+            dual=options.dual,
+            weights=weights,
+            # what is ranked is divided when it is ranked
+            normalize=0.0 if ranking else options.normalize or 0.0,
+            preprocess=not options.no_preprocess,
+            to_pieces=not options.no_spm_encode,
+            max_length=options.max_length,
+            mini_batch=options.mini_batch,
+            maxi_batch=options.maxi_batch,
+            workspace=options.workspace,
+            precision=options.precision,
+            device=options.device,
+            cpu_threads=options.cpu_threads,
+            quiet=options.quiet,
+            program=PROGRAMS[options.compat].layout if options.compat else "cgru",
+            word_scores=options.word_scores,
+            alignment=alignment,
+            alignment_format=options.alignment_format,
+            feature=options.n_best_feature,
+            summary=options.summary,
+            bounds=Bounds(options.keep_above, options.keep_below),
+            heatmap=options.heatmap,
+            heatmap_lines=options.heatmap_lines,
+            evaluation=_evaluation(options),
+            texts_alone=texts_alone,
+            ranking=ranking,
+            files=tuple(_files(options)),
+        )
+
+    def reading(self, models: Sequence[LoadedModel]) -> Reading:
+        """How text becomes words of models that read the same text.
+
+        Raises CgruError where preprocessing is damaged or differs.
+        """
+        asked = {"--no-spm-encode": not self.to_pieces}
+        preprocessing = preprocessing_of(models, asked) if self.preprocess else None
+        return Reading(preprocessing, self.to_pieces, self.max_length)
+
+    def layout(self, models: Sequence[LoadedModel]) -> ScoreLayout:
+        """How scores are printed. Raises UsageError for what has no place in a line."""
+        columns = 1 if self.weights else len(models)
+        words = self.word_scores or self.alignment is not None
+        if self.summary and (words or self.n_best):
+            raise UsageError(
+                "--summary prints one number; not with words, alignments or n-best lists"
+            )
+        right_left = {loaded.right_left for loaded in models}
+        if columns != len(models) and len(right_left) > 1:
+            raise UsageError("an ensemble's models write in one direction; these write in both")
+        layout = Layout(
+            program=self.program,
+            word_scores=self.word_scores,
+            alignment=self.alignment,
+            alignment_format=self.alignment_format,
+            right_left=right_left == {True},
+            normalize=bool(self.normalize),
+        )
+        if self.n_best and layout.format in ("nematus", "json"):
+            raise UsageError(f"--alignment-format {layout.format} has no place in an n-best list")
+        return ScoreLayout(layout, columns, self.feature, digits=bool(self.dual))
+
+    def pairs(self, *, one_side: bool = False) -> Pairs:
+        """What is to be scored; one_side: by language models alone, which read no source.
+
+        Raises UsageError where the options do not say it.
+        """
+        sources, targets = self.source, self.target
+        if one_side and not self.n_best:
+            if sources:
+                raise UsageError(
+                    f"--source: {self.models[0]} is a language model and reads none; give its text "
+                    "with --target"
+                )
+            return OneText(targets or (None,))
+        if self.rescored:
+            return NBestList(sources, "-")
+        if self.n_best:
+            if targets or (self.models and not sources and not one_side):
+                raise UsageError("--n-best LIST needs --source, and no --target: the list has them")
+            if self.n_best in sources:
+                raise UsageError(f"--n-best and --source are both {self.n_best}")
+            return NBestList(sources, self.n_best)
+        if not sources and len(targets) == 2:  # Marian's -t SRC TRG
+            sources, targets = targets[:1], targets[1:]
+        if not sources:
+            if len(targets) > 1:
+                raise UsageError("name the source: cgru score -m MODEL -s SRC -t TRG")
+            return TabSeparated(*(targets or (None,)))
+        targets = targets or ("-",)
+        if "-" in sources and "-" in targets:
+            raise UsageError(
+                "source and target are both standard input; name a file for one of them"
+            )
+        return TwoTexts(sources, targets)
+
+
+def _is_rescored(options: ScoreOptions) -> bool:
+    """Nematus' rescore.py reads the list from standard input where none is named; its score.py
+    cannot do without a target.
+    """
+    nematus = options.compat in ("nematus", "nematus-tf")
+    return nematus and bool(options.source) and not options.target and not options.n_best
+
+
+def _evaluation(options: ScoreOptions) -> Evaluation:
+    samples = options.samples
+    return Evaluation(
+        references=options.reference,
+        metrics=_metrics(options),
+        tokenize=options.tokenize,
+        lowercase=options.lowercase,
+        resamples=(samples or RESAMPLES) if options.confidence else 0,
+        paired=options.paired,
+        samples=samples,
+        format=options.format,
+        width=options.width,
+    )
+
+
+def _ranking(options: ScoreOptions) -> RankingRequest | None:
+    """None without --rerank and --tune. Raises CgruError for a file that cannot be read."""
+    if options.rerank is None and options.tune is None:
+        return None
+    return RankingRequest(
+        weights=FeatureWeights.asked(options.rerank),
+        rerank=options.rerank is not None,
+        whole=options.rerank_list,
+        join_bpe=options.join_bpe,
+        normalize=options.normalize,
+        tune=options.tune,
+        restarts=options.restarts,
+        seed=options.seed,
+    )
+
+
+def _metrics(options: ScoreOptions) -> tuple[str, ...]:
+    """The metrics that --metric names. Raises UsageError for an unknown one."""
+    names = [name.lower() for given in options.metric for name in given.split(",")]
+    for name in names:
+        if name not in METRICS:
+            raise UsageError(f"--metric {name}: {', '.join(METRICS)} are known")
+    return tuple(dict.fromkeys(names))
+
+
+def _check_texts(options: ScoreOptions) -> None:
+    """Of texts that are compared with references."""
+    if not options.reference:
+        raise UsageError("--metric needs --reference: what the translations are compared with")
+    for name in (
+        "model", "source", "n_best", "summary", "normalize", "alignment", "weights", "heatmap",
+        "heatmap_lines",
+    ):  # fmt: skip
+        if getattr(options, name):
+            raise UsageError(f"--metric is of texts alone, not with --{name.replace('_', '-')}")
+    if len(set(options.target)) < len(options.target):
+        raise UsageError("--target names one system twice")
+    if options.paired and len(options.target) < 2:
+        raise UsageError("--paired compares systems: name two or more with --target")
+    if options.samples < 0:
+        raise UsageError("--samples: a number of samples is expected")
+    if options.samples and not (options.confidence or options.paired):
+        raise UsageError("--samples is for --confidence and --paired")
+    check_distinct((*options.target, *options.reference), options.output)
+
+
+def _check(options: ScoreOptions) -> None:
+    """Of pairs and lists."""
     ranks = options.rerank is not None or options.tune is not None
     for name in (*EVALUATING, *(() if options.tune is not None else COMPARING)):
         if _given(options, name):
@@ -31,12 +314,12 @@ def check(options: ScoreOptions) -> None:
     for name, least in (("mini_batch", 1), ("maxi_batch", 1), ("max_length", 1), ("workspace", 1)):
         if getattr(options, name) < least:
             raise UsageError(f"--{name.replace('_', '-')}: at least {least} is needed")
-    check_distinct((*files_of(options), None), options.output)
+    check_distinct((*_files(options), None), options.output)
     if options.tune is not None:
-        check_distinct((f for f in files_of(options) if f != options.rerank), options.tune)
+        check_distinct((f for f in _files(options) if f != options.rerank), options.tune)
 
 
-def files_of(options: ScoreOptions) -> list[str]:
+def _files(options: ScoreOptions) -> list[str]:
     """What is read, as far as it is named."""
     named = [*options.model, *options.vocabularies, *options.source, *options.target]
     named += [*options.reference, *(one for one in options.weights if isinstance(one, str))]
@@ -91,40 +374,3 @@ def _check_filter(options: ScoreOptions) -> None:
                 "--dual: of a model with factors the other way round no --vocabs can be said; "
                 "put them beside the models"
             )
-
-
-def pairs_of(options: ScoreOptions, *, one_side: bool = False) -> Pairs:
-    """What is to be scored; one_side: by language models alone, which read no source.
-
-    Raises UsageError where the options do not say it.
-    """
-    sources, targets = options.source, options.target
-    if one_side and not options.n_best:
-        if sources:
-            raise UsageError(
-                f"--source: {options.model[0]} is a language model and reads none; give its text "
-                "with --target"
-            )
-        return OneText(targets or (None,))
-    # Nematus' rescore.py reads the list from standard input where none is named; its score.py
-    # cannot do without a target.
-    nematus = options.compat in ("nematus", "nematus-tf")
-    rescores = nematus and bool(sources) and not targets and not options.n_best
-    if rescores:
-        return NBestList(sources, "-")
-    if options.n_best:
-        if targets or (options.model and not sources and not one_side):
-            raise UsageError("--n-best LIST needs --source, and no --target: the list has them")
-        if options.n_best in sources:
-            raise UsageError(f"--n-best and --source are both {options.n_best}")
-        return NBestList(sources, options.n_best)
-    if not sources and len(targets) == 2:  # Marian's -t SRC TRG
-        sources, targets = targets[:1], targets[1:]
-    if not sources:
-        if len(targets) > 1:
-            raise UsageError("name the source: cgru score -m MODEL -s SRC -t TRG")
-        return TabSeparated(*(targets or (None,)))
-    targets = targets or ("-",)
-    if "-" in sources and "-" in targets:
-        raise UsageError("source and target are both standard input; name a file for one of them")
-    return TwoTexts(sources, targets)

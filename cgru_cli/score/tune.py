@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
+from ..corpus.parallel_files import check_line_counts
 from ..errors import CgruError, UsageError, warn
 from ..options.feature_weights import FeatureWeights
-from ..options.score import ScoreOptions
 from ..system.atomic_files import atomic_write
 from ..system.lines import count_lines
 from ..system.terminal import tell
 from ..text.subwords import join_bpe
-from . import metric as evaluation
-from . import weight_search
+from . import metric, weight_search
 from .n_best import Entry
+from .request import Evaluation, RankingRequest, ScoreRequest
 from .rerank import Reranker, Sentences, Writer
 
 _SAMPLES = 1000  # resampled lists of an interval, as sacrebleu's
@@ -27,69 +27,60 @@ _SAMPLES = 1000  # resampled lists of an interval, as sacrebleu's
 class Ranking:
     """What is asked for, with all that can be read and checked before models run."""
 
-    options: ScoreOptions
-    weights: FeatureWeights
+    request: ScoreRequest
+    asked: RankingRequest
     join: Callable[[str], str]
-    references: Sequence[Sequence[str]] = field(default_factory=list)
+    references: Sequence[Sequence[str]] = ()
 
     @classmethod
-    def asked(cls, options: ScoreOptions) -> Ranking | None:
-        """None without --rerank and --tune.
+    def of(cls, request: ScoreRequest) -> Ranking | None:
+        """None where lists are neither ranked nor tuned on.
 
         Raises CgruError for files that cannot be read or differ in their lines, and where what
-        --tune needs is not installed; UsageError for options that cannot be meant.
+        --tune needs is not installed; UsageError for a metric that cannot be optimised.
         """
-        if options.rerank is None and options.tune is None:
+        asked = request.ranking
+        if asked is None:
             return None
-        weights = FeatureWeights.asked(options.rerank)
-        join = join_bpe if options.join_bpe else str
-        if options.tune is None:
-            return cls(options, weights, join)
+        join = join_bpe if asked.join_bpe else str
+        if asked.tune is None:
+            return cls(request, asked, join)
         weight_search.optimizer()
-        evaluation.metric_of(_metric(options), options)
-        if not os.path.isdir(os.path.dirname(options.tune) or "."):
-            raise CgruError(f"{options.tune}: its folder does not exist")
-        references = [evaluation.lines_of(path) for path in options.reference]
-        for path, lines in zip(options.reference, references, strict=True):
-            if len(lines) != len(references[0]):
-                raise CgruError(
-                    f"{options.reference[0]} has {len(references[0]):,} lines and {path} "
-                    f"{len(lines):,}; line i of one must stand for line i of the other"
-                )
-        ranking = cls(options, weights, join, references)
-        ranking.check_lines(count_lines(options.source) if options.source else None)
+        evaluation = request.evaluation
+        metric.metric_of(_metric(evaluation), evaluation)
+        if not os.path.isdir(os.path.dirname(asked.tune) or "."):
+            raise CgruError(f"{asked.tune}: its folder does not exist")
+        ranking = cls(request, asked, join, metric.read_references(evaluation.references))
+        ranking.check_lines(count_lines(request.source) if request.source else None)
         return ranking
 
     @property
     def name(self) -> str:
         """Of the list."""
-        return "standard input" if self.options.n_best == "-" else str(self.options.n_best)
+        return "standard input" if self.request.n_best == "-" else str(self.request.n_best)
 
     def check_lines(self, sentences: int | None) -> None:
         """Raise CgruError where there are not as many references, if the number is known."""
-        lines = len(self.references[0])
-        if sentences not in (None, lines):
-            raise CgruError(
-                f"{' '.join(self.options.source)} has {sentences:,} lines and "
-                f"{self.options.reference[0]} {lines:,}; line i of one must be the translation of "
-                "line i of the other"
-            )
+        if sentences is not None:
+            reference = self.request.evaluation.references[0], len(self.references[0])
+            check_line_counts((" ".join(self.request.source), sentences), reference)
 
     def to(self, writer: Writer) -> Reranker | Tuner:
         """What takes the lines of the list, and writes results on."""
-        if self.options.tune is not None:
+        if self.asked.tune is not None:
             return Tuner(self, writer)
-        return self.reranker(writer, self.weights)
+        return self.reranker(writer, self.asked.weights)
 
     def reranker(self, writer: Writer, weights: FeatureWeights) -> Reranker:
-        options = self.options
+        """What writes the best hypotheses by these weights."""
+        asked = self.asked
         return Reranker(
-            writer, self.name, weights, options.normalize, whole=options.rerank_list, join=self.join
+            writer, self.name, weights, asked.normalize, whole=asked.whole, join=self.join
         )
 
 
 class Tuner:
-    """A writer of n-best lists that keeps them, and at their end writes the weights found.
+    """A writer of n-best lists that keeps them, and at their end writes the weights tuned.
 
     With --rerank it then writes the best hypotheses by these weights.
     """
@@ -103,12 +94,12 @@ class Tuner:
     def write(self, text: str) -> None:
         """Lines of the list, each ended. Raises CgruError as `Sentences`."""
         self._sentences += self._lists.add(text)
-        if self._ranking.options.rerank is not None:
+        if self._ranking.asked.rerank:
             self._text.append(text)
 
     def close(self, sentences: int | None) -> None:
         """The list has ended; it is of so many sentences, if that is known."""
-        ranking, options = self._ranking, self._ranking.options
+        ranking, asked = self._ranking, self._ranking.asked
         ranking.check_lines(sentences)
         lines = len(ranking.references[0])
         self._sentences += self._lists.rest(lines)
@@ -118,12 +109,12 @@ class Tuner:
             warn(f"{ranking.name}: {missing:,} of {lines:,} sentences have no hypotheses")
         tuned = self._tuned()
         weights = dict(zip(self._lists.features, tuned["weights"].values(), strict=True))
-        _write(options.tune, tuned)
-        tell(_told(tuned, options.width), options.quiet)
-        if options.rerank is not None:
+        _write(asked.tune, tuned)
+        tell(_told(tuned, ranking.request.evaluation.width), ranking.request.quiet)
+        if asked.rerank:
             normalize = tuned["normalize"]
             reranker = ranking.reranker(
-                self._writer, FeatureWeights(weights, path=str(options.tune), normalize=normalize)
+                self._writer, FeatureWeights(weights, path=str(asked.tune), normalize=normalize)
             )
             for text in self._text:
                 reranker.write(text)
@@ -131,54 +122,56 @@ class Tuner:
 
     def _tuned(self) -> dict[str, Any]:
         """What the file of weights holds."""
-        ranking, options = self._ranking, self._ranking.options
+        ranking, asked = self._ranking, self._ranking.asked
+        evaluation = ranking.request.evaluation
         features = self._lists.features
-        alpha = options.normalize
+        alpha = asked.normalize
         if alpha is None:
-            alpha = ranking.weights.normalize or 0.0
-        metric = evaluation.metric_of(_metric(options), options, force=True)
+            alpha = asked.weights.normalize or 0.0
+        name = _metric(evaluation)
+        optimised = metric.metric_of(name, evaluation, force=True)
         development = weight_search.Development.of(
             self._sentences,
             [[ranking.join(entry.text) for entry in entries] for entries in self._sentences],
             ranking.references,
-            metric,
+            optimised,
             alpha,
         )
         starting = development.starting()
-        if ranking.weights.by_name is not None or ranking.weights.in_order:
-            starting = ranking.weights.of(features)
-        found = weight_search.tune(
-            development, starting, options.restarts, options.samples or _SAMPLES, options.seed
+        if asked.weights.by_name is not None or asked.weights.in_order:
+            starting = asked.weights.of(features)
+        tuned = weight_search.tune(
+            development, starting, asked.restarts, evaluation.samples or _SAMPLES, asked.seed
         )
         return {
-            "weights": dict(zip(features, found.weights, strict=True)),
+            "weights": dict(zip(features, tuned.weights, strict=True)),
             "normalize": alpha,
-            "metric": _metric(options),
-            "signature": metric.get_signature().format(),
-            "score": found.score,
+            "metric": name,
+            "signature": optimised.get_signature().format(),
+            "score": tuned.score,
             "starting": {
-                "weights": dict(zip(features, found.starting, strict=True)),
-                "score": found.starting_score,
-                "gain": found.over_starting.gain,
-                "interval": [found.over_starting.low, found.over_starting.high],
+                "weights": dict(zip(features, tuned.starting, strict=True)),
+                "score": tuned.starting_score,
+                "gain": tuned.over_starting.gain,
+                "interval": [tuned.over_starting.low, tuned.over_starting.high],
             },
             "first": {
-                "score": found.first_score,
-                "gain": found.over_first.gain,
-                "interval": [found.over_first.low, found.over_first.high],
+                "score": tuned.first_score,
+                "gain": tuned.over_first.gain,
+                "interval": [tuned.over_first.low, tuned.over_first.high],
             },
-            "held_out_gain": found.held_out,
+            "held_out_gain": tuned.held_out,
             "sentences": len(self._sentences),
             "hypotheses": sum(map(len, self._sentences)),
-            "restarts": options.restarts,
-            "seed": options.seed,
+            "restarts": asked.restarts,
+            "seed": asked.seed,
         }
 
 
-def _metric(options: ScoreOptions) -> str:
+def _metric(evaluation: Evaluation) -> str:
     """What is optimised. Raises UsageError for several metrics, and for TER."""
-    names = evaluation.asked(options) or ["bleu"]
-    if len(names) > 1 or names == ["ter"]:
+    names = evaluation.metrics or ("bleu",)
+    if len(names) > 1 or names == ("ter",):
         raise UsageError("--tune optimises one metric: bleu, chrf or chrf++")
     return names[0]
 
@@ -186,10 +179,10 @@ def _metric(options: ScoreOptions) -> str:
 def _told(tuned: dict[str, Any], width: int) -> str:
     """One line for people."""
 
-    def gain(of_one: dict[str, Any]) -> str:
-        low, high = of_one["interval"]
+    def gain(compared: dict[str, Any]) -> str:
+        low, high = compared["interval"]
         return (
-            f"{of_one['score']:.{width}f} ({of_one['gain']:+.{width}f}, 95 % "
+            f"{compared['score']:.{width}f} ({compared['gain']:+.{width}f}, 95 % "
             f"{low:+.{width}f} to {high:+.{width}f})"
         )
 

@@ -14,14 +14,46 @@ from typing import NamedTuple
 from ..errors import CgruError, UsageError
 
 
+def import_tensorflow() -> None:
+    """Import TensorFlow in a program that is not cgru, as a notebook: quietly, and nothing else of
+    the program is changed.
+
+    Raises CgruError where TensorFlow cannot be loaded, or Keras runs on another backend.
+    """
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
+    if "keras" not in sys.modules:
+        os.environ["KERAS_BACKEND"] = "tensorflow"
+    if "tensorflow" not in sys.modules:
+        _keep_freed_memory()
+    try:
+        with silent_descriptor():
+            import keras
+            import tensorflow  # noqa: F401
+    except ImportError as error:
+        raise CgruError(f"TensorFlow cannot be loaded: {error}") from None
+    if keras.config.backend() != "tensorflow":
+        raise CgruError(
+            f"Keras runs on {keras.config.backend()} here; cgru needs it on TensorFlow: set "
+            "KERAS_BACKEND=tensorflow before Keras is imported"
+        )
+
+
 class Start:
     """TensorFlow imported in the background, while the model's files are read.
 
     `finish` waits for it and sets it up; nothing else may touch TensorFlow before.
     """
 
-    def __init__(self, compilation_cache: bool = False) -> None:
-        """compilation_cache: keep what XLA compiles for the processes that follow."""
+    def __init__(self, compilation_cache: bool = False, *, own_process: bool = True) -> None:
+        """compilation_cache: keep what XLA compiles for the processes that follow. own_process:
+        whether this is a command; else it is a part of somebody's program, which stays as it is.
+        """
+        self._error: BaseException | None = None
+        self._thread: threading.Thread | None = None
+        if not own_process:
+            import_tensorflow()
+            return
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
         if compilation_cache:
             _keep_compiled()
@@ -29,7 +61,6 @@ class Start:
         os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
         _keep_freed_memory()
         os.environ["KERAS_BACKEND"] = "tensorflow"
-        self._error: BaseException | None = None
         _part_stderr()  # here, before this thread can write while the other redirects
         self._thread = threading.Thread(target=self._import, daemon=True)
         self._thread.start()
@@ -54,20 +85,27 @@ class Start:
         devices: several in its place, gpu:N or N, or cpu:0, cpu:1, ... that share the processors.
         training: operations that do not wait for each other run side by side, as the gradients of
         an update do; those of a search are a chain, and only pay for it.
-        Raises CgruError where TensorFlow cannot be loaded or a device is not there.
+        Raises CgruError where TensorFlow cannot be loaded, a device is not there, or a program has
+        computed with TensorFlow before, so that neither can be chosen any more.
         """
-        self._thread.join()
+        if self._thread is not None:
+            self._thread.join()
         if self._error is not None:
             raise CgruError(f"TensorFlow cannot be loaded: {self._error}") from None
         import tensorflow as tf
 
         with silent_descriptor():
-            _choose(tf, device, devices)
-            if threads is not None:
-                if threads < 1:
-                    raise UsageError(f"--cpu-threads {threads}: at least one is needed")
-                tf.config.threading.set_intra_op_parallelism_threads(threads)
-                tf.config.threading.set_inter_op_parallelism_threads(threads if training else 1)
+            try:
+                _choose(tf, device, devices)
+                if threads is not None:
+                    if threads < 1:
+                        raise UsageError(f"--cpu-threads {threads}: at least one is needed")
+                    tf.config.threading.set_intra_op_parallelism_threads(threads)
+                    tf.config.threading.set_inter_op_parallelism_threads(threads if training else 1)
+            except RuntimeError:  # of TensorFlow: too late
+                raise CgruError(
+                    "device and threads are chosen before TensorFlow computes for the first time"
+                ) from None
 
 
 @contextlib.contextmanager
@@ -162,7 +200,9 @@ def _choose(tf, device: str | None, devices: Sequence[str]) -> None:
             )
         tf.config.set_visible_devices([gpus[number] for _, number in chosen], "GPU")
     for gpu in tf.config.get_visible_devices("GPU"):
-        tf.config.experimental.set_memory_growth(gpu, True)
+        # a program that has used the GPU before has chosen how its memory is taken
+        with contextlib.suppress(RuntimeError):
+            tf.config.experimental.set_memory_growth(gpu, True)
 
 
 def _kind_and_number(name: str, option: str) -> tuple[str, int]:

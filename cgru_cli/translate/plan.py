@@ -2,53 +2,94 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Literal, NamedTuple
 
 from ..errors import UsageError
-from ..formats.model import Model, ModelSettings
+from ..formats.loaded_model import (
+    LoadedModel,
+    Reading,
+    check_attention,
+    check_ensemble,
+    preprocessing_of,
+)
+from ..formats.model import ModelSettings
 from ..options import programs
 from ..options.feature_weights import weights_of
 from ..options.programs import PROGRAMS, Program, marian_limit
 from ..options.translate import TranslateOptions
 from ..output.layout import Layout, alignment_of
-
-if TYPE_CHECKING:
-    from ..search.sampling import Sampling
-
+from ..system.lines import tokens
+from ..text.unknown_words import read_lexicon
 
 TEXT_LIMIT = 200  # words of a text that a language model writes, as Nematus' of a translation
 
 
+class SamplingPlan(NamedTuple):
+    """How translations are drawn; the fields are those of `search.sampling.Sampling`."""
+
+    temperature: float
+    top: int | None  # draw from so many most probable words, None from all
+    seed: int
+
+
 @dataclass(frozen=True)
 class SearchPlan:
-    """Everything about the search that defaults, options and configurations decide together."""
+    """Everything about the search, decided: nothing below looks at options.
 
-    program: Program
+    limit: the most words of a translation, from the words of its source (both with EOS).
+    force_decode: lines are `source TAB beginning of the translation`. reading: how lines become
+    words. decode_pieces, join_bpe: how words become text again. layout: how the results are
+    printed. with_alignment: whether the attention is kept; of_members: whether that of each model
+    of an ensemble can be asked for. workspace: MiB that a batch may take beside the model.
+    """
+
+    search: Literal["shrinking", "nematus-tf"]
     beam_size: int
     normalize: float
     word_penalty: float
     suppress_unk: bool
     weights: tuple[float, ...]
+    limit: Callable[[int], int]
+    sampling: SamplingPlan | None
+    force_decode: bool
+    reading: Reading
+    decode_pieces: bool
+    join_bpe: bool
+    unk_replace: bool
+    lexicon: Mapping[str, str] | None
+    layout: Layout
+    with_alignment: bool
+    of_members: bool
     mini_batch: int
     maxi_batch: int
-    layout: Layout
-    reads_source: bool
-    options: TranslateOptions
+    sort_lines: bool
+    workspace: int
+    precision: str
 
     @classmethod
     def of(
-        cls, options: TranslateOptions, models: list[Model], configured: ModelSettings
+        cls, options: TranslateOptions, models: Sequence[LoadedModel], configured: ModelSettings
     ) -> SearchPlan:
+        """configured: what a decoder's configuration says.
+
+        Raises CgruError where the models make no ensemble or lack what is asked for, UsageError
+        for options that exclude each other.
+        """
+        check_ensemble(models)
         compat = options.compat
-        program = PROGRAMS[compat] if compat else programs.of_model(models[0].program)
-        beside = ModelSettings() if compat else models[0].settings
+        program = PROGRAMS[compat] if compat else programs.of_model(models[0].model.program)
+        beside = ModelSettings() if compat else models[0].model.settings
         sampled = options.output_sampling or options.translation_strategy == "sampling"
 
         def first(*values, default):
             return next((value for value in values if value is not None), default)
 
+        check_attention(models, _needs_attention(options))
+        preprocessing = None if options.no_preprocess else preprocessing_of(models, _asked(options))
         beam_size = first(
             options.beam_size, configured.beam_size, 1 if sampled else beside.beam_size,
             default=program.beam_size,
@@ -76,47 +117,78 @@ class SearchPlan:
             raise UsageError(f"max-length-factor {options.max_length_factor}: is negative")
         if options.allow_unk and options.suppress_unk:
             raise UsageError("--allow-unk and --suppress-unk contradict each other")
-        right_left = models[0].settings.right_left
-        reads_source = any(model.structure.type.reads_source for model in models)
+        right_left = models[0].right_left
+        reads_source = any(loaded.reads_source for loaded in models)
+        # Nematus-TF's search is done only where its output is asked for.
+        search = program.search if compat else "shrinking"
         if options.max_length_factor and not reads_source:
             raise UsageError("--max-length-factor: a language model has no source; use "
                              "--translation-maxlen")  # fmt: skip
         if options.force_decode and right_left:
             raise UsageError("--force-decode: this model writes from the end of a sentence")
-        if options.force_decode and compat and program.search == "nematus-tf":
+        if options.force_decode and search == "nematus-tf":
             raise UsageError("--force-decode: Nematus-TF's search knows no such thing")
+        weights = weights_of(options.weights, options.model, sums=bool(compat) and program.sums)
+        layout = _layout(options, program, beam_size, normalize, right_left)
         return cls(
-            program=program,
+            search=search,
             beam_size=beam_size,
             normalize=normalize,
             word_penalty=penalty,
             suppress_unk=options.suppress_unk or not (program.allow_unk or options.allow_unk),
-            weights=weights_of(options.weights, options.model, sums=bool(compat) and program.sums),
+            weights=weights,
+            limit=_limit(options, program, reads_source),
+            sampling=sampling_of(options),
+            force_decode=options.force_decode,
+            reading=Reading(
+                preprocessing,
+                not options.no_spm_encode,
+                options.max_length,
+                str.split if search == "nematus-tf" else tokens,
+            ),
+            decode_pieces=not options.no_spm_decode,
+            join_bpe=options.join_bpe,
+            unk_replace=options.unk_replace,
+            lexicon=read_lexicon(options.lexicon) if options.lexicon else None,
+            layout=layout,
+            with_alignment=bool(
+                layout.alignment is not None or options.unk_replace or options.heatmap
+            ),
+            of_members=options.heatmap is not None and len(models) > 1,
             mini_batch=mini_batch,
             maxi_batch=maxi_batch,
-            layout=_layout(options, program, beam_size, normalize, right_left),
-            reads_source=reads_source,
-            options=options,
+            sort_lines=options.maxi_batch_sort != "none",
+            workspace=options.workspace,
+            precision=options.precision,
         )
 
-    def limit(self, length: int) -> int:
-        """The most words of a translation of a source of this length (both with EOS)."""
-        if self.options.translation_maxlen is not None:
-            return self.options.translation_maxlen
-        if self.options.max_length_factor:  # 0 is Nematus' word for its own limit
-            return marian_limit(length, self.options.max_length_factor)
-        return self.program.limit(length) if self.reads_source else TEXT_LIMIT
 
-    @property
-    def with_alignment(self) -> bool:
-        """Whether the attention is needed at all."""
-        options = self.options
-        return bool(self.layout.alignment is not None or options.unk_replace or options.heatmap)
+def _limit(options: TranslateOptions, program: Program, reads_source: bool) -> Callable[[int], int]:
+    longest = options.translation_maxlen
+    if longest is None and not options.max_length_factor and reads_source:
+        return program.limit
+    if longest is None and options.max_length_factor:  # 0 is Nematus' word for its own limit
+        return functools.partial(marian_limit, factor=options.max_length_factor)
+    return lambda _length: TEXT_LIMIT if longest is None else longest
 
-    @property
-    def search(self) -> str:
-        """Nematus-TF's search is done only where its output is asked for."""
-        return self.program.search if self.options.compat else "shrinking"
+
+def _needs_attention(options: TranslateOptions) -> bool:
+    """Whether anything is asked for that only models with attention give."""
+    return any(
+        (
+            options.alignment, options.alignment_format, options.json_alignment,
+            options.output_alignment, options.unk_replace, options.heatmap,
+        )
+    )  # fmt: skip
+
+
+def _asked(options: TranslateOptions) -> dict[str, bool]:
+    """Whether options do what a model's preprocessing does."""
+    return {
+        "--join-bpe": options.join_bpe,
+        "--no-spm-encode": options.no_spm_encode,
+        "--no-spm-decode": options.no_spm_decode,
+    }
 
 
 def _layout(
@@ -144,9 +216,11 @@ def _layout(
     )
 
 
-def sampling_of(options: TranslateOptions) -> Sampling | None:
-    from ..search.sampling import Sampling
+def sampling_of(options: TranslateOptions) -> SamplingPlan | None:
+    """How to draw translations; None where they are searched for.
 
+    Raises UsageError for what cannot be understood.
+    """
     words = (options.output_sampling or "").split()
     if not words and options.translation_strategy == "sampling":
         words = ["full", str(options.sampling_temperature or 1.0)]
@@ -172,4 +246,4 @@ def sampling_of(options: TranslateOptions) -> Sampling | None:
         raise UsageError(
             f"--output-sampling {' '.join(words)}: `full [T]` or `topk K [T]` is expected"
         ) from None
-    return Sampling(temperature, top, options.seed % 2**63)
+    return SamplingPlan(temperature, top, options.seed % 2**63)

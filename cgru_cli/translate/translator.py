@@ -1,28 +1,34 @@
-"""Batches of source lines in, rendered translations out."""
+"""Lines of text in, their translations out."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..errors import CgruError
-from ..formats.loaded_model import LoadedModel
+from ..formats.loaded_model import LoadedModel, ModelSource, loaded_models
+from ..formats.model import ModelSettings
 from ..options.translate import TranslateOptions
-from ..output.heatmap.heatmaps import Heatmaps
 from ..output.heatmap.view import MEAN, View, model_names
 from ..output.hypothesis import Hypothesis
-from ..system.lines import tokens
+from ..system import tensorflow_start
+from ..system.windows import batches
 from ..text import subwords, unknown_words
-from ..text.source_words import SourceLines, pad_ids, prepared
-from .plan import SearchPlan, sampling_of
+from .nematus_tf_batches import nematus_tf_batches
+from .plan import SearchPlan
 
 if TYPE_CHECKING:
-    from ..search.ensemble import Ensemble
     from ..search.hypotheses import SearchBatch, SearchResult, SearchSettings
-    from ..text.pipeline import Preprocessing
+
+# Options of the command's files, and of what it prints.
+PRINTED = (
+    "config", "input", "output", "quiet", "n_best", "word_scores", "alignment", "alignment_format",
+    "json_alignment", "output_alignment", "heatmap", "heatmap_lines", "model",
+)  # fmt: skip
 
 
 class Request(NamedTuple):
@@ -32,77 +38,181 @@ class Request(NamedTuple):
     prefix: list[int]  # ids
 
 
-class Translator:
-    """Batches of lines in, rendered text out."""
+class Translation(NamedTuple):
+    """A line of input, counted from 0, and its translations."""
 
-    def __init__(
-        self,
-        options: TranslateOptions,
-        plan: SearchPlan,
-        models: list[LoadedModel],
-        preprocessing: Preprocessing | None = None,
-        heatmaps: Heatmaps | None = None,
-    ):
-        from ..network.network import Network
+    number: int
+    source: Sequence[str]  # the words as the model reads them, without factors
+    factored: Sequence[str]  # the same with their factors
+    hypotheses: list[Hypothesis]  # the best first, words in the order of writing
+    words: Sequence[int]  # ids of the best one's words, EOS among them if it is finished
+    empty: bool = False  # the line has no words: there was nothing to translate
+
+
+class Translator:
+    """Lines in, translations out, by one model or an ensemble."""
+
+    def __init__(self, plan: SearchPlan, models: Sequence[LoadedModel]):
+        """models: of the plan; their arrays go into the networks, and are gone from the models."""
+        from ..network.network import take_over
         from ..network.scorer import Members
+        from ..search.beam import max_tokens_of
         from ..search.ensemble import Ensemble
         from ..search.hypotheses import SearchSettings
+        from ..search.sampling import Sampling
 
         self.plan, self.models = plan, models
-        self.heatmaps = heatmaps or Heatmaps(None)
         self.target = models[0].target
-        self.preprocessing = preprocessing
-        reading = [r for r in models if r.model.structure.type.reads_source]
+        reading = [loaded for loaded in models if loaded.reads_source]
         self.generates = not reading  # texts of a language model, with no source
         self._first = (reading or models)[0]
-        networks = []
-        for reader in models:
-            model = reader.model
-            network = Network(model.structure, model.arrays, options.precision, packed=True)
-            networks.append(network)
-            model.arrays = {}  # held by the network, in the form it multiplies
-        self.decoder: Ensemble = Ensemble(networks, plan.weights)
-        several = self.heatmaps.wanted and len(networks) > 1
-        self._members = Members(networks) if several else None
-        self.settings: SearchSettings = SearchSettings(
+        networks = [take_over(loaded.model, plan.precision) for loaded in models]
+        self._ensemble = Ensemble(networks, plan.weights)
+        self._members = Members(networks) if plan.of_members else None
+        self._settings = SearchSettings(
             beam_size=plan.beam_size,
             normalize=plan.normalize,
             word_penalty=plan.word_penalty,
             unk=self.target.unk_id if plan.suppress_unk else None,
-            best_only=not options.n_best and min(plan.weights) >= 0,
             with_alignment=plan.with_alignment,
         )
-        self.sampling = sampling_of(options)
-        self.lexicon = unknown_words.read_lexicon(options.lexicon) if options.lexicon else None
-        self.lines = SourceLines(
-            self._first.tokenizer(
-                not options.no_spm_encode, str.split if plan.search == "nematus-tf" else tokens
-            ),
-            preprocessing,
-            longest=options.max_length,
-        )
-        decode_pieces = not options.no_spm_decode
-
-        def join(words: Sequence[str]) -> str:
-            text = self.target.detokenize(words) if decode_pieces else " ".join(words)
-            if preprocessing:
-                return preprocessing.undo(text, "target")
-            return subwords.join_bpe(text) if options.join_bpe else text
-
-        self.layout = dataclasses.replace(plan.layout, join=join)
-        from ..search.beam import max_tokens_of
-
+        self._sampling = Sampling(*plan.sampling) if plan.sampling else None
+        self.lines = self._first.source_lines(plan.reading)
         self.max_tokens = max_tokens_of(
-            options.workspace, plan.beam_size, [r.model.structure for r in models]
+            plan.workspace, plan.beam_size, [loaded.model.structure for loaded in models]
         )
 
-    def read(self, line: str, number: int) -> Request:
+    @classmethod
+    def of(
+        cls,
+        models: ModelSource | Sequence[ModelSource],
+        vocabularies: Sequence[str] = (),
+        *,
+        attention: bool = True,
+        **options: Any,
+    ) -> Translator:
+        """A translator by a model, or an ensemble of several.
+
+        models: files of any dialect, or models as `load_model` gives them, which stay as they are.
+        vocabularies: files, source (one a factor) then target, where models name none. attention:
+        whether hypotheses have it, where the models do. options: those of `cgru translate` by
+        their names with "_" for "-", as beam_size=5, normalize=1.0 or device="cpu"; what is not
+        given is as the model's program does it.
+
+        Raises CgruError for models that cannot be read or make no ensemble, UsageError for options
+        that exclude each other, TypeError for unknown ones.
+        """
+        if refused := set(options) & set(PRINTED):
+            raise TypeError(f"{min(refused)}: an option of files and what is printed in them")
+        starting = tensorflow_start.Start(own_process=False)
+        loaded = loaded_models(models, vocabularies)
+        names = tuple(str(one.model.path) for one in loaded)
+        asked = TranslateOptions(model=names, vocabularies=tuple(vocabularies), **options)
+        plan = SearchPlan.of(asked, loaded, ModelSettings())
+        attends = any(one.model.structure.type.attends for one in loaded)
+        plan = dataclasses.replace(plan, with_alignment=plan.unk_replace or (attention and attends))
+        starting.finish(asked.device, asked.cpu_threads)
+        return cls(plan, loaded)
+
+    def translate(self, lines: Iterable[str]) -> list[Hypothesis]:
+        """The best translation of each line, words, scores and attention in reading order.
+
+        An empty line has an empty one; where the search ends nothing, one whose score is -inf.
+        Raises CgruError, naming the line, for one that cannot be read.
+        """
+        nothing = Hypothesis((), False, -math.inf, -math.inf)
+        lists = self._read_off(lines, n_best=False)
+        return [hypotheses[0] if hypotheses else nothing for hypotheses in lists]
+
+    def n_best(self, lines: Iterable[str]) -> list[list[Hypothesis]]:
+        """Of each line all translations that the search ends with, the best first, as `translate`.
+
+        At most as many as the beam has; of samples, all that were drawn.
+        """
+        return list(self._read_off(lines, n_best=True))
+
+    def _read_off(self, lines: Iterable[str], *, n_best: bool) -> Iterator[list[Hypothesis]]:
+        texts = list(lines)
+        window = self.plan.mini_batch * self.plan.maxi_batch
+        for start in range(0, len(texts), window):
+            ready = self.translations(texts[start : start + window], start, n_best=n_best)
+            for one in sorted(ready, key=lambda translation: translation.number):
+                turned = self.plan.layout.right_left
+                yield [h.reversed() if turned else h for h in one.hypotheses]
+
+    def translations(
+        self, lines: Sequence[str], first: int = 0, *, n_best: bool = True
+    ) -> Iterator[Translation]:
+        """The translations of lines, as they get ready.
+
+        first: the number of the first line; with the seed it decides what is drawn. n_best:
+        whether all hypotheses are wanted, else the search may end when the best is certain.
+        """
+        requests = [self._read(line, first + i) for i, line in enumerate(lines)]
+        searched = []
+        for i, request in enumerate(requests):
+            # Nematus-TF translates empty lines with the others, which their mini-batch may show
+            if request.source or self.generates or self.plan.search == "nematus-tf":
+                searched.append(i)
+            else:
+                yield self._empty(first + i)
+        settings = dataclasses.replace(
+            self._settings, best_only=not n_best and min(self.plan.weights) >= 0
+        )
+        begun: list[tuple[int, Request]] = []
+
+        def beginning() -> Iterator[SearchBatch]:
+            for batch in self._batches([len(requests[i].source) for i in searched]):
+                numbered = [(first + searched[i], requests[searched[i]]) for i in batch]
+                begun.extend(numbered)
+                yield self._begin(numbered)
+
+        for place, results in self._search(beginning(), begun, settings):
+            number, request = begun[place]
+            if not request.source and not self.generates:
+                yield self._empty(number)
+                continue
+            source = self._first.without_factors(request.source)
+            hypotheses = [self._hypothesis(result, source) for result in results]
+            words = results[0].words if results else ()
+            yield Translation(number, source, request.source, hypotheses, words)
+
+    def _empty(self, number: int) -> Translation:
+        """What stands for the translation of an empty line."""
+        nothing = Hypothesis((), True, 0.0, 0.0, model_scores=(0.0,) * len(self.models))
+        return Translation(number, (), (), [nothing], (), True)
+
+    def views(self, translation: Translation) -> list[View]:
+        """What a heat map shows of a line's best translation: the mean, then every model."""
+        if not translation.hypotheses or translation.empty:
+            return []
+        hypothesis, source = translation.hypotheses[0], translation.source
+        right_left = self.plan.layout.right_left
+        names = model_names([str(loaded.model.path) for loaded in self.models])
+        mean = View.of(
+            MEAN if self._members else names[0], source, hypothesis,
+            right_left=right_left, model_weights=self.plan.weights,
+        )  # fmt: skip
+        if not self._members:
+            return [mean]
+        sources = self._sources([translation.factored], [translation.number])
+        of_models = self._members(sources, translation.words)
+        return [mean] + [
+            View.of(
+                name, source,
+                hypothesis._replace(word_scores=scores.log_probs, alignment=scores.alignment),
+                right_left=right_left,
+            )
+            for name, scores in zip(names, of_models, strict=True)
+        ]  # fmt: skip
+
+    def _read(self, line: str, number: int) -> Request:
         """A line (counted from 0) as the models read it.
 
         Raises CgruError where it cannot be prepared, or is the source of a language model.
         """
         prefix = ""
-        if self.plan.options.force_decode:
+        if self.plan.force_decode:
             line, tab, prefix = line.partition("\t")
             if self.generates:
                 line, prefix = "", line + tab + prefix
@@ -113,143 +223,86 @@ class Translator:
                 "they are its own"
             )
         words = self.lines.words(line, number)
-        tokenize = tokens if self.plan.options.no_spm_encode else self.target.tokenize
-        prefix = tokenize(prepared(self.preprocessing, prefix, "target", number)) if prefix else []
-        return Request(words, self.target.encode(prefix))
+        if not prefix:
+            return Request(words, [])
+        begun = self.models[0].target_words(prefix, number, self.plan.reading)
+        return Request(words, self.target.encode(begun))
 
-    def translate(
-        self, batches: Iterable[Sequence[tuple[int, Request]]]
-    ) -> Iterator[tuple[int, tuple[str, str]]]:
-        """Lines, each with its number, batch by batch.
-
-        Yields, as they get ready, number and (text, alignments in a file of their own). What is
-        found for an empty line is not shown.
-        """
-        begun: list[tuple[int, Request]] = []
-
-        def beginning() -> Iterator[SearchBatch]:
-            for lines in batches:
-                begun.extend(lines)
-                yield self._begin(lines)
-
-        for place, found in self._search(beginning(), begun):
-            number, line = begun[place]
-            if not line.source and not self.generates:
-                yield number, self.empty(number)
-                continue
-            if self.heatmaps.wants(number):
-                self.heatmaps.add(number, self._views(number, line.source, found))
-            yield number, self.render(number, line.source, found)
+    def _batches(self, lengths: Sequence[int]) -> list[list[int]]:
+        """Lines, of so many words each, that are searched together."""
+        plan = self.plan
+        if plan.search == "nematus-tf":  # whose lists depend on what shares a batch
+            return nematus_tf_batches(lengths, plan.mini_batch)
+        if plan.sort_lines:
+            return batches([length + 1 for length in lengths], plan.mini_batch, self.max_tokens)
+        every = list(range(len(lengths)))
+        return [every[i : i + plan.mini_batch] for i in range(0, len(every), plan.mini_batch)]
 
     def _begin(self, lines: Sequence[tuple[int, Request]]) -> SearchBatch:
         from ..search.hypotheses import SearchBatch
 
-        lengths = [len(line.source) + 1 for _, line in lines]
-        return SearchBatch(
-            self.decoder.begin(self._sources([(number, line.source) for number, line in lines])),
-            lengths,
-            [
-                self.plan.limit(length) + len(line.prefix)
-                for length, (_, line) in zip(lengths, lines, strict=True)
-            ],
-            [line.prefix for _, line in lines],
-        )
+        numbers, requests = zip(*lines, strict=True)
+        lengths = [len(request.source) + 1 for request in requests]
+        limits = [
+            self.plan.limit(length) + len(request.prefix)
+            for length, request in zip(lengths, requests, strict=True)
+        ]
+        sources = self._sources([request.source for request in requests], numbers)
+        prefixes = [request.prefix for request in requests]
+        return SearchBatch(self._ensemble.begin(sources), lengths, limits, prefixes)
 
     def _sources(
-        self, lines: Sequence[tuple[int, Sequence[str]]]
+        self, lines: Sequence[Sequence[str]], numbers: Sequence[int]
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Numbered lines as each model reads them: ids and mask."""
-        return [
-            pad_ids(
-                [reader.ids(words, number) if reader.sources else [] for number, words in lines],
-                len(reader.sources),
-            )
-            for reader in self.models
-        ]
+        """Words of lines as each model reads them: ids and mask."""
+        return [loaded.source_batch(lines, numbers) for loaded in self.models]
 
     def _search(
-        self, batches: Iterable[SearchBatch], begun: Sequence[tuple[int, Request]]
+        self,
+        batches: Iterable[SearchBatch],
+        begun: Sequence[tuple[int, Request]],
+        settings: SearchSettings,
     ) -> Iterator[tuple[int, list[SearchResult]]]:
+        """Places in `begun`, which grows with the batches, and what was reached for them."""
         from ..search.beam import shrinking_beam
         from ..search.nematus_tf_beam import nematus_tf_beam
         from ..search.sampling import sample
 
-        if not self.sampling and self.plan.search != "nematus-tf":
-            yield from shrinking_beam(batches, self.settings)
+        if not self._sampling and self.plan.search != "nematus-tf":
+            yield from shrinking_beam(batches, settings)
             return
         done = 0
         for batch in batches:
-            if self.sampling:
+            if self._sampling:
                 numbers = [number for number, _ in begun[done:]]
-                lists = sample(batch, self.settings, self.sampling, numbers)
+                lists = sample(batch, settings, self._sampling, numbers)
             else:
-                lists = nematus_tf_beam(batch, self.settings)
+                lists = nematus_tf_beam(batch, settings)
             yield from enumerate(lists, done)
             done += len(lists)
 
-    def render(
-        self, number: int, source: Sequence[str], results: Sequence[SearchResult]
-    ) -> tuple[str, str]:
-        """The text of one line."""
-        surface = self._surface(source)
-        hypotheses = [self._hypothesis(found, surface) for found in results]
-        if self.plan.options.output_alignment:
-            return self.layout.render_apart(number, surface, hypotheses)
-        return self.layout.render(number, surface, hypotheses), ""
-
-    def _views(
-        self, number: int, source: Sequence[str], results: Sequence[SearchResult]
-    ) -> list[View]:
-        """What a heat map shows of a line's best translation."""
-        if not results:
-            return []
-        best, surface = results[0], self._surface(source)
-        hypothesis = self._hypothesis(best, surface)
-        names = model_names([str(reader.model.path) for reader in self.models])
-        mean = View.of(
-            MEAN if self._members else names[0], surface, hypothesis,
-            right_left=self.layout.right_left, model_weights=self.plan.weights,
-        )  # fmt: skip
-        if not self._members:
-            return [mean]
-        of_models = self._members(self._sources([(number, source)]), best.words)
-        return [mean] + [
-            View.of(
-                name, surface,
-                hypothesis._replace(word_scores=scores.log_probs, alignment=scores.alignment),
-                right_left=self.layout.right_left,
-            )
-            for name, scores in zip(names, of_models, strict=True)
-        ]  # fmt: skip
-
-    def _surface(self, source: Sequence[str]) -> Sequence[str]:
-        """Source words without factors."""
-        has_factors = len(self._first.sources) > 1
-        return [word.split("|")[0] for word in source] if has_factors else source
-
-    def empty(self, number: int) -> tuple[str, str]:
-        """An empty line gives an empty line (in n-best lists, one empty hypothesis)."""
-        if self.heatmaps.wants(number):
-            self.heatmaps.add(number, [])
-        hypothesis = Hypothesis((), True, 0.0, 0.0, (), (0.0,) * len(self.models), None)
-        if not self.layout.n_best:
-            return "\n", ""
-        bare = dataclasses.replace(self.layout, alignment=None, word_scores=False)
-        return bare.render(number, [], [hypothesis]), ""
-
-    def _hypothesis(self, found: SearchResult, source: Sequence[str]) -> Hypothesis:
-        ids = found.words[:-1] if found.finished else found.words
+    def _hypothesis(self, result: SearchResult, source: Sequence[str]) -> Hypothesis:
+        """source: its words without factors."""
+        ids = result.words[:-1] if result.finished else result.words
         words = self.target.decode(int(i) for i in ids)
-        if self.plan.options.unk_replace and found.alignment is not None:
+        if self.plan.unk_replace and result.alignment is not None:
             words = unknown_words.replace_unknown(
-                words, found.alignment, source, {self.target.unk}, self.lexicon
+                words, result.alignment, source, {self.target.unk}, self.plan.lexicon
             )
         return Hypothesis(
             words,
-            found.finished,
-            found.score,
-            found.total,
-            found.word_scores.tolist(),
-            found.model_scores.tolist(),
-            found.alignment,
+            bool(result.finished),
+            result.score,
+            result.total,
+            result.word_scores,
+            result.model_scores.tolist(),
+            result.alignment,
+            self._text(words[::-1] if self.plan.layout.right_left else words),
         )
+
+    def _text(self, words: Sequence[str]) -> str:
+        """Words in reading order as text."""
+        text = self.target.detokenize(words) if self.plan.decode_pieces else " ".join(words)
+        if self.plan.reading.preprocessing:
+            return self.plan.reading.preprocessing.undo(text, "target")
+        return subwords.join_bpe(text) if self.plan.join_bpe else text

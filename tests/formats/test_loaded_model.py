@@ -44,7 +44,7 @@ def test_batches_end_and_pad_by_eos(lines):
 
 def test_long_lines_are_cut_and_counted(tmp_path, capsys):
     reader = LoadedModel.of(write_model(tmp_path), ())
-    lines = SourceLines(reader.tokenizer(encode=False), None, longest=3)
+    lines = SourceLines(reader.tokenizer(to_pieces=False), None, longest=3)
     assert lines.words("a b", 0) == ["a", "b"]
     assert lines.words("a b c d e", 1) == lines.words("a b c f", 2) == ["a", "b", "c"]
     lines.report()

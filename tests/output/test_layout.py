@@ -15,7 +15,6 @@ from shared_files import SHARED
 from cgru_cli.errors import UsageError
 from cgru_cli.output.hypothesis import Hypothesis
 from cgru_cli.output.layout import Layout
-from cgru_cli.text.subwords import join_bpe
 
 FIXTURES = SHARED / "fixtures"
 
@@ -314,9 +313,9 @@ def test_json_is_one_object_a_line():
         word_scores=True,
         alignment="hard",
         alignment_format="json",
-        join=lambda tokens: join_bpe(" ".join(tokens)),
     )
-    first, second = layout.render(4, SOURCE, [DONE, CUT]).removesuffix("\n").split("\n")
+    hypotheses = [one._replace(detokenized="ab") for one in (DONE, CUT)]
+    first, second = layout.render(4, SOURCE, hypotheses).removesuffix("\n").split("\n")
     assert json.loads(first) == {
         "id": 4,
         "text": "ab",
@@ -329,7 +328,7 @@ def test_json_is_one_object_a_line():
     }
     assert json.loads(second)["target"] == ["a@@", "b"]
     assert len(json.loads(second)["alignment"]) == 2
-    text, objects = layout.render_apart(4, SOURCE, [DONE, CUT])
+    text, objects = layout.render_apart(4, SOURCE, hypotheses)
     assert (
         text
         == "4 ||| ab ||| WordScores= -1.00000 -1.50000 -0.50000 ||| F0= -4 F1= -2 ||| -1\n"
@@ -355,8 +354,8 @@ def test_right_to_left_models_are_read_from_the_left():
     # Marian's own output keeps these as they were decoded.
     marian = Layout("marian", **options).render(0, SOURCE, [DONE])
     assert marian == "b a@@ ||| 0-1 1-0 2-2 ||| WordScores= -1.00000 -1.50000 -0.50000\n"
-    joined = Layout(right_left=True, join=lambda tokens: join_bpe(" ".join(tokens)))
-    assert joined.render(0, SOURCE, [DONE._replace(tokens=["b", "a@@"])]) == "ab\n"
+    joined = DONE._replace(tokens=["b", "a@@"], detokenized="ab")
+    assert Layout(right_left=True).render(0, SOURCE, [joined]) == "ab\n"
 
 
 @pytest.mark.parametrize("program", ["cgru", "nematus", "nematus-tf", "dl4mt", "marian", "amun"])

@@ -24,7 +24,7 @@ from cgru_cli.text.vocabulary import Vocabulary
 from cgru_cli.train.dev_set import DevSet, TargetText
 from cgru_cli.train.validation import ValidationSettings, Validator
 from cgru_cli.translate.plan import SearchPlan
-from cgru_cli.translate.translator import Request, Translator
+from cgru_cli.translate.translator import Translator
 
 SOURCE = Vocabulary({w: i for i, w in enumerate(["eos", "UNK", "a", "b", "c@@", "d", "e"])})
 TARGET = Vocabulary({w: i for i, w in enumerate(["eos", "UNK", "A", "B", "C@@", "D"])})
@@ -61,20 +61,9 @@ def translated(arrays, lines, join=True, **options):
     """What `cgru translate` prints for lines."""
     model = Model("m", STRUCTURE, dict(arrays), "nematus")
     settings = TranslateOptions(model=("m",), join_bpe=join, **options)
-    translator = Translator(
-        settings,
-        SearchPlan.of(settings, [model], Configuration()),
-        [LoadedModel(model, [SOURCE], TARGET)],
-    )
-    texts = []
-    for number, line in enumerate(lines):
-        words = translator.lines.words(line, number)
-        text, _ = (
-            next(translator.translate([[(number, Request(words, []))]]))[1]
-            if words
-            else translator.empty(number)
-        )
-        texts.append(text.removesuffix("\n"))
+    models = [LoadedModel(model, [SOURCE], TARGET)]
+    translator = Translator(SearchPlan.of(settings, models, Configuration()), models)
+    texts = [hypothesis.text for hypothesis in translator.translate(lines)]
     return texts
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from typing import Self
 
 from ...errors import CgruError, UsageError, warn
-from ...options.line_filter import FilterOptions
 from ...system.atomic_files import atomic_write
 from ...system.lines import OutputClosed, Source, check_distinct
 from . import page, picture
@@ -53,16 +52,22 @@ class Heatmaps:
 
     @classmethod
     def of(
-        cls, options: FilterOptions, inputs: Iterable[Source], outputs: Iterable[str | None]
+        cls,
+        path: str | None,
+        lines: str | None,
+        models: Sequence[str],
+        inputs: Iterable[Source],
+        outputs: Iterable[str | None],
     ) -> Self:
-        """As the options say. Raises UsageError also where it would overwrite these files."""
-        path = options.heatmap
+        """As `--heatmap` and `--heatmap-lines` say, titled by the models.
+
+        Raises UsageError also where it would overwrite these files.
+        """
         if path is not None:
             check_distinct(inputs, path)
             if os.path.realpath(path) in [os.path.realpath(other) for other in outputs if other]:
                 raise UsageError(f"{path}: --heatmap and another output name one file")
-        title = f"Attention of {', '.join(model_names(options.model))}"
-        return cls(path, options.heatmap_lines, title)
+        return cls(path, lines, f"Attention of {', '.join(model_names(models))}")
 
     @property
     def wanted(self) -> bool:

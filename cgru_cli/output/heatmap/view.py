@@ -11,7 +11,6 @@ import numpy as np
 
 from ...errors import CgruError
 from ..hypothesis import Hypothesis
-from ..layout import Layout
 
 END = "</s>"  # as Nematus writes it, whatever the vocabulary calls it
 MEAN = "mean"  # an ensemble's own view, beside those of its models
@@ -45,7 +44,7 @@ class View(NamedTuple):
         if hypothesis.alignment is None:
             raise CgruError(f"{name}: has no attention to draw")
         if right_left:
-            hypothesis = Layout().in_reading_order(hypothesis)
+            hypothesis = hypothesis.reversed()
         probabilities = None
         if min(model_weights) >= 0:
             scores = np.asarray(hypothesis.word_scores, np.float64)

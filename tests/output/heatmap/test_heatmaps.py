@@ -134,11 +134,11 @@ def test_models_that_read_other_words_have_no_mean(score, texts, tmp_path, monke
 
     plain = LoadedModel.tokenizer
 
-    def other_words(self, encode):
+    def tokenizer(self, to_pieces):
         more = ["a"] if "two" in str(self.model.path) else []
-        return lambda line: plain(self, encode)(line) + more
+        return lambda line: plain(self, to_pieces)(line) + more
 
-    monkeypatch.setattr(LoadedModel, "tokenizer", other_words)
+    monkeypatch.setattr(LoadedModel, "tokenizer", tokenizer)
     page = tmp_path / "out.html"
     outcome = score("-m", *models, *texts, "--ensemble", "--heatmap", page)
     one_line(outcome, 1, "line 1: the models cut the source into different words")

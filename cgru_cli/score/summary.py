@@ -1,0 +1,47 @@
+"""One number for all pairs: `cgru score --summary`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..errors import CgruError
+from ..output.hypothesis import Hypothesis
+
+
+class Summary:
+    """Costs summed over pairs, a column for each model or ensemble."""
+
+    def __init__(self, kind: str, columns: int):
+        """kind: of `options.score.SUMMARIES`, or cross-entropy, Marian's name for ce-mean."""
+        self._kind = kind
+        self._costs = np.zeros(columns)  # nats, float64
+        self._words = np.zeros(columns, np.int64)  # EOS counted
+        self._pairs = 0
+
+    def add(self, scored: Sequence[Hypothesis]) -> None:
+        """Count a pair: its translation as each column scores it."""
+        self._costs -= [hypothesis.score for hypothesis in scored]
+        self._words += [len(hypothesis.tokens) + 1 for hypothesis in scored]
+        self._pairs += 1
+
+    def text(self) -> str:
+        """One number a column. Raises CgruError where there are no pairs to take a mean of."""
+        if not self._pairs and self._kind != "ce-sum":
+            raise CgruError("no pairs: there is no mean of their scores")
+        return " ".join(
+            f"{self._value(cost, words):.6f}"
+            for cost, words in zip(self._costs, self._words, strict=True)
+        )
+
+    def _value(self, cost: float, words: int) -> float:
+        if self._kind == "ce-sum":
+            return cost
+        if self._kind in ("ce-mean", "cross-entropy"):
+            return cost / self._pairs
+        mean = cost / words
+        if self._kind == "ce-mean-words":
+            return mean
+        return math.exp(mean) if mean < 700 else math.inf
