@@ -1,3 +1,61 @@
-"""cgru: recurrent neural machine translation with the conditional GRU."""
+"""cgru: recurrent neural machine translation with the conditional GRU.
+
+Public names in the order in which one needs them; docs/api.md has an example of each. They are
+loaded when they are first asked for, so that `cgru --help` loads nothing heavy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from .convert.job import write_model as write_model
+    from .errors import CgruError as CgruError
+    from .formats.loaded_model import LoadedModel as LoadedModel
+    from .formats.loaded_model import load_model as load_model
+    from .formats.model import Model as Model
+    from .formats.read_model import read as read_model
+    from .network.keras_model import RecurrentModel as RecurrentModel
+    from .output.hypothesis import Hypothesis as Hypothesis
+    from .parameters.structure import Structure as Structure
+    from .score.pair_scorer import PairScorer as PairScorer
+    from .translate.translator import Translator as Translator
+
+# Where each public name stands.
+_PUBLIC = {
+    "load_model": "formats.loaded_model.load_model",
+    "Translator": "translate.translator.Translator",
+    "PairScorer": "score.pair_scorer.PairScorer",
+    "RecurrentModel": "network.keras_model.RecurrentModel",
+    "read_model": "formats.read_model.read",
+    "write_model": "convert.job.write_model",
+    "Structure": "parameters.structure.Structure",
+    "Model": "formats.model.Model",
+    "LoadedModel": "formats.loaded_model.LoadedModel",
+    "Hypothesis": "output.hypothesis.Hypothesis",
+    "CgruError": "errors.CgruError",
+}
+__all__ = [
+    "CgruError", "Hypothesis", "LoadedModel", "Model", "PairScorer", "RecurrentModel", "Structure",
+    "Translator", "__version__", "load_model", "read_model", "write_model",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    if name == "RecurrentModel":  # the one that is made of TensorFlow
+        from .system.tensorflow_start import import_tensorflow
+
+        import_tensorflow()
+    module, _, attribute = _PUBLIC[name].rpartition(".")
+    globals()[name] = getattr(importlib.import_module(f".{module}", __name__), attribute)
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PUBLIC})

@@ -28,14 +28,15 @@ def describe(model: Model, given: Sequence[str] = ()) -> dict:
         "inert": sorted(model.inert),
     }
     try:
-        found = model_vocabularies.find(model, given)
+        vocabularies = model_vocabularies.find(model, given)
     except CgruError as error:
         if given:
             raise
         description |= {"vocabularies": [], "vocabulary_error": str(error)}
     else:
         description["vocabularies"] = [
-            {"path": v.path, "format": v.format, "words": v.size, "unk": v.unk_id} for v in found
+            {"path": v.path, "format": v.format, "words": v.size, "unk": v.unk_id}
+            for v in vocabularies
         ]
     return description
 

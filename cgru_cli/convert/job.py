@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
 from ..errors import CgruError, UsageError, warn
-from ..formats import model_vocabularies, write_model
+from ..formats import model_vocabularies
+from ..formats.loaded_model import LoadedModel
 from ..formats.model import Model
 from ..formats.read_model import read
+from ..formats.write_model import output_path, write
 from ..options.convert import ConvertOptions
 from ..parameters.structure import Structure
 from ..text.vocabulary import Vocabulary
@@ -36,15 +40,41 @@ def run(model: str, output: str | None, options: ConvertOptions) -> None:
         return
     if output is None:
         raise UsageError("name the file to write, OUT, or ask for --info")
-    to = options.to or _by_name(output)
-    target = write_model.output_path(output, to)
+    output_path(output, options.to or _by_name(output))  # told before a large model is read
     source = read(model)
     if options.average:
         source = average([source, *(read(other) for other in options.average)])
-    vocabularies = _vocabularies(source, options.vocabularies)
-    write_model.write(source, target, to, vocabularies, options.force)
+    target = write_model(source, output, options.to, options.vocabularies, force=options.force)
     if options.verify:
         verify(source, read(target))
+
+
+def write_model(
+    model: Model | LoadedModel,
+    path: str | os.PathLike[str],
+    to: str | None = None,
+    vocabularies: Sequence[str] = (),
+    *,
+    force: bool = False,
+) -> Path:
+    """Write a model in any program's form, its configuration and vocabularies beside it.
+
+    to: the form, of `options.convert.TO`; by the ending of the path (.npz, .h5) if not given.
+    vocabularies: files, source (one a factor) then target; those of the model if none are given.
+    force: overwrite files. Returns the path, of a checkpoint the prefix of its files.
+
+    Raises CgruError where the form cannot hold the model, naming all that it cannot hold, and where
+    a file exists and force is not given; UsageError where the path does not fit the form.
+    """
+    to = to or _by_name(os.fspath(path))
+    target = output_path(Path(path), to)
+    if isinstance(model, LoadedModel) and not vocabularies:
+        model, beside = model.model, [*model.sources, model.target]
+    else:
+        model = model.model if isinstance(model, LoadedModel) else model
+        beside = _vocabularies(model, vocabularies)
+    write(model, target, to, beside, force)
+    return target
 
 
 def _by_name(output: str) -> str:
@@ -55,7 +85,7 @@ def _by_name(output: str) -> str:
 
 
 def _vocabularies(model: Model, given: Sequence[str]) -> list[Vocabulary]:
-    """The model's vocabularies; none, with a warning, where they are not found."""
+    """The model's vocabularies; none, with a warning, where they are not read_back."""
     if given:
         return model_vocabularies.find(model, given)
     try:
@@ -94,17 +124,17 @@ def _different(one: Structure, other: Structure) -> str:
     return ""
 
 
-def verify(written: Model, found: Model) -> None:
+def verify(written: Model, read_back: Model) -> None:
     """Compare a model with what is read back from a file, array by array and bit by bit.
 
     Raises CgruError naming the first difference.
     """
-    difference = _different(written.structure, found.structure)
+    difference = _different(written.structure, read_back.structure)
     if difference:
-        raise CgruError(f"{found.path}: differs from {written.path}: {difference}")
+        raise CgruError(f"{read_back.path}: differs from {written.path}: {difference}")
     for name, array in written.arrays.items():
         if (
-            array.shape != found.arrays[name].shape
-            or array.tobytes() != found.arrays[name].tobytes()
+            array.shape != read_back.arrays[name].shape
+            or array.tobytes() != read_back.arrays[name].tobytes()
         ):
-            raise CgruError(f"{found.path}: differs from {written.path} in array {name}")
+            raise CgruError(f"{read_back.path}: differs from {written.path} in array {name}")

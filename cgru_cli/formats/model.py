@@ -62,10 +62,10 @@ class Model:
 
     path: Path
     structure: Structure
-    arrays: dict[str, np.ndarray]
+    arrays: dict[str, np.ndarray] = field(repr=False)
     program: str
     container: str = ""
-    inert: dict[str, np.ndarray] = field(default_factory=dict)
+    inert: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
     settings: ModelSettings = field(default_factory=ModelSettings)
     origin: dict = field(default_factory=dict)
 

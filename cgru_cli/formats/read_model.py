@@ -8,6 +8,7 @@ said in `parameters.names` alone.
 from __future__ import annotations
 
 import math
+import os
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +35,7 @@ from .read_configuration import from_marian, from_nematus
 HDF5_ATTRIBUTE = "cgru"
 
 
-def read(path: str | Path) -> Model:
+def read(path: str | os.PathLike[str]) -> Model:
     """Read a model of any dialect.
 
     path may name an `.npz`, an `.h5`, or a TensorFlow checkpoint (`model-1500`, with or without

@@ -1,6 +1,7 @@
 """`cgru score`: pairs, n-best lists and whole texts, scored.
 
-`job` is the command and `request` what is asked of it. Models: `pairs` are read, `model_scorer` and
-`pair_scorer` score them, `layout` prints and `filter` keeps some. Lists: `n_best` reads them,
-`rerank` chooses by weights, `tune` with `weight_search` finds weights. Texts: `metric`.
+`job` is the command, `request` what it is to do. Models: `pairs` are read, `model_scorer` and
+`pair_scorer` score them, `layout` prints, `filter` keeps some and `summary` sums them up. Lists:
+`n_best` reads them, `rerank` chooses by weights, `tune` with `weight_search` finds weights. Texts:
+`metric`.
 """

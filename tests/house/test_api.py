@@ -1,0 +1,176 @@
+"""The names that `import cgru_cli` gives: docs/api.md runs, and they agree with the commands."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commands import SOURCE, TARGET, in_process, write_model
+
+import cgru_cli
+from cgru_cli import CgruError, PairScorer, Translator, load_model, read_model
+from cgru_cli import write_model as write
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "api.md"
+LINES = ["a b c", "", "f f a d", "b unseen"]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    return write_model(tmp_path_factory.mktemp("model"))
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory):
+    return write_model(tmp_path_factory.mktemp("other"), seed=6)
+
+
+def ran(command, folder, *arguments, text=None):
+    code, output, messages = in_process(command, folder)(*arguments, text=text)
+    assert code == 0, messages
+    return output.removesuffix("\n").split("\n")
+
+
+def test_the_page_runs(tmp_path, monkeypatch, capsys):
+    path = write_model(tmp_path, source_embeddings=(5,))
+    with np.load(path) as file:
+        arrays = dict(file)
+    arrays["ff_logit_b"][0] += 4  # short sentences
+    np.savez(path, **arrays)
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text("utf-8"), re.S | re.M)
+    for block in blocks:
+        exec(compile(block, str(PAGE), "exec"), names)
+    assert len(blocks) == 7
+    printed = capsys.readouterr().out
+    assert names["after"] < names["before"]
+    # what the page prints of translations and scores is what the commands print
+    ranked = ["-m", "model.npz", "-k", 3, "--n-best"]
+    listed = ran("translate", tmp_path, *ranked, text="a b c\nd f\n")
+    totals = {}
+    for line in listed:
+        number, text, _, total = line.split(" ||| ")
+        totals.setdefault(number, (text, float(total)))
+    for hypothesis, (text, total) in zip(names["best"], totals.values(), strict=True):
+        assert hypothesis.text == text
+        assert hypothesis.total == pytest.approx(total, rel=1e-5)
+    pairs = tmp_path / "pairs"
+    pairs.write_text(f"a b c\tA B C\nd f\t{names['first'].text}\n")
+    for line in ran("score", tmp_path, "-m", "model.npz", "-t", pairs):
+        assert f"{line} " in printed
+    assert "exists" in printed.splitlines()[-1]
+    assert np.load("tuned.npz")["Wemb_dec"].shape == names["plain"].arrays["Wemb_dec"].shape
+
+
+def test_public_names_are_stated_once():
+    assert set(cgru_cli.__all__) == {*cgru_cli._PUBLIC, "__version__"}
+    for name in cgru_cli.__all__:
+        assert getattr(cgru_cli, name) is not None
+        assert name in dir(cgru_cli)
+        assert name == "__version__" or f"`{name}`" in PAGE.read_text("utf-8")
+    with pytest.raises(AttributeError, match="no attribute 'Decoder'"):
+        cgru_cli.Decoder  # noqa: B018
+
+
+def test_nothing_heavy_is_loaded_before_it_is_asked_for():
+    script = (
+        "import sys\n"
+        "import cgru_cli\n"
+        "assert 'numpy' not in sys.modules\n"
+        "from cgru_cli import Structure, read_model, write_model, load_model, Hypothesis\n"
+        "sys.exit('tensorflow' in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_an_ensemble_translates_as_the_command_does(model, other, tmp_path):
+    models = [model, other]
+    # alone: lines that are computed together may differ in the last digit
+    options = {"beam_size": 4, "normalize": 0.8, "mini_batch": 1, "translation_maxlen": 9}
+    translator = Translator.of(models, weights=(0.3, 0.9), **options)
+    arguments = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
+    arguments += ["--n-best", "--word-scores", "--alignment=soft", "--weights=0.3", "--weights=0.9"]
+    text = "".join(f"{line}\n" for line in LINES)
+    expected = ran("translate", tmp_path, "-m", model, "-m", other, *arguments, text=text)
+    given = []
+    for number, hypotheses in enumerate(translator.n_best(LINES)):
+        for one in hypotheses:
+            if not one.tokens and not LINES[number]:
+                given.append(f"{number} |||  ||| F0= 0 F1= 0 ||| 0")
+                continue
+            rows = " ".join(",".join(f"{x:g}" for x in row) for row in one.alignment.tolist())
+            words = "".join(f" {score:.5f}" for score in one.word_scores)
+            features = " ".join(f"F{i}= {s:g}" for i, s in enumerate(one.model_scores))
+            given.append(
+                f"{number} ||| {one.text} ||| {rows} ||| WordScores={words} ||| {features} ||| "
+                f"{np.float32(one.total):g}"
+            )
+    assert given == expected
+    best = translator.translate(LINES)
+    assert [one.text for one in best] == [lists[0].text for lists in translator.n_best(LINES)]
+
+
+def test_scores_are_those_of_the_command(model, other, tmp_path):
+    pairs = [("a b c", "A D@@ E"), ("", "F"), ("f f a d", ""), ("c", "A A A A F B")]
+    file = tmp_path / "pairs"
+    file.write_text("".join(f"{source}\t{target}\n" for source, target in pairs))
+    for models, more in (([model], []), ([model, other], ["--ensemble"])):
+        flags = [f"-m{path}" for path in models]
+        expected = ran("score", tmp_path, *flags, *more, "-t", file, "-n", 0.5)
+        scored = PairScorer.of(models, normalize=0.5).score(pairs)
+        assert [f"{one.total:.6f}" for one in scored] == expected
+        for one, (source, target) in zip(scored, pairs, strict=True):
+            assert one.text == target and one.finished
+            shape = len(target.split()) + 1, len(source.split()) + 1
+            assert one.word_scores.shape == shape[:1] and one.alignment.shape == shape
+            assert one.score == pytest.approx(float(one.word_scores.sum()), abs=1e-5)
+    assert PairScorer.of(model, attention=False).score(pairs[:1])[0].alignment is None
+
+
+def test_a_right_to_left_model_is_read_from_the_left(tmp_path):
+    path = write_model(tmp_path)
+    forward = load_model(path)
+    backward = load_model(path)
+    backward.model.settings.right_left = True
+    one, other = (Translator.of(loaded, beam_size=2).translate(["a b c"])[0]
+                  for loaded in (forward, backward))  # fmt: skip
+    assert list(other.tokens) == list(one.tokens)[::-1] and other.text == " ".join(other.tokens)
+    T = len(one.tokens)
+    np.testing.assert_array_equal(other.word_scores[:T], one.word_scores[:T][::-1])
+    np.testing.assert_array_equal(other.alignment[:T], one.alignment[:T][::-1])
+    scored = PairScorer.of(backward).score([("a b c", other.text)])[0]
+    np.testing.assert_allclose(scored.word_scores[:T], other.word_scores[:T], atol=1e-5)
+
+
+def test_loaded_models_stay_as_they_are(model, tmp_path):
+    loaded = load_model(model)
+    first = Translator.of([loaded]).translate(["a b"])
+    assert set(loaded.model.arrays) == {row.name for row in loaded.model.parameters()}
+    other = loaded.with_arrays({n: a * 0.5 for n, a in loaded.model.arrays.items()})
+    assert Translator.of(other).translate(["a b"])[0].score != first[0].score
+    assert Translator.of(loaded).translate(["a b"])[0].score == first[0].score
+    write(other, tmp_path / "half.npz")
+    half = read_model(tmp_path / "half.npz")
+    np.testing.assert_array_equal(half.arrays["Wemb"], loaded.model.arrays["Wemb"] * 0.5)
+    ids, mask = loaded.source_batch([["a", "unseen"], []])
+    assert ids.shape == (2, 3, 1) and mask.tolist() == [[1, 1, 1], [1, 0, 0]]
+    assert ids[0, :, 0].tolist() == [SOURCE.index("a"), 1, 0]
+    ids, mask = loaded.target_batch([["B"], []])
+    assert ids.tolist() == [[TARGET.index("B"), 0], [0, 0]] and mask.tolist() == [[1, 1], [1, 0]]
+
+
+def test_what_cannot_be_is_raised(model, tmp_path):
+    with pytest.raises(CgruError, match=r"missing\.npz"):
+        Translator.of(tmp_path / "missing.npz")
+    with pytest.raises(TypeError, match="output"):
+        Translator.of(model, output="file")
+    with pytest.raises(TypeError, match="beam"):
+        Translator.of(model, beam=3)
+    with pytest.raises(TypeError, match="summary"):
+        PairScorer.of(model, summary="ce-sum")
+    with pytest.raises(CgruError, match="line 2: the translation has 3 words"):
+        PairScorer.of(model, max_length=2).score([("a", "A"), ("a", "A A A")])
