@@ -13,6 +13,7 @@ from itertools import chain
 from typing import Any
 
 from .. import __version__
+from ..corpus.parallel_files import check_line_counts
 from ..errors import CgruError, UsageError
 from ..formats.vocabulary_files import write_vocabulary
 from ..options.prep import PrepOptions
@@ -160,11 +161,7 @@ class _Job:
         }
         pairs = list(zip(options.source, options.target, strict=True))
         for source, target in (*pairs, *((s, t) for _, s, t in self._sets())):
-            if counts[source] != counts[target]:
-                raise CgruError(
-                    f"{source} has {counts[source]:,} lines, {target} has {counts[target]:,}; "
-                    "they must be the same sentences"
-                )
+            check_line_counts((source, counts[source]), (target, counts[target]))
         if not any(counts[source] for source in options.source):
             raise CgruError(f"{', '.join(options.source)}: no lines to train on")
         return counts

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from ..corpus.parallel_files import check_line_counts
 from ..errors import CgruError, warn
 from ..system.lines import LineReader, tokens
 from ..text.pipeline import Preprocessing
@@ -117,11 +118,7 @@ def _parallel(source: Path | None, other: Path) -> tuple[list[str], list[str]]:
         source, ours = other, theirs
     else:
         ours = _lines(source)
-    if len(ours) != len(theirs):
-        raise CgruError(
-            f"{source} has {len(ours):,} lines and {other} {len(theirs):,}; line i of one must be "
-            "the translation of line i of the other"
-        )
+    check_line_counts((source, len(ours)), (other, len(theirs)))
     if not ours:
         raise CgruError(f"{source}: is empty; validation needs sentences")
     return ours, theirs

@@ -176,7 +176,7 @@ def test_one_line_names_file_and_line(tmp_path, monkeypatch, alignments, weights
 
 
 def test_text_of_other_lengths_is_named_first(tmp_path):
-    with pytest.raises(CgruError, match=r"/s has 2 lines and .*/t 3; .* the translation"):
+    with pytest.raises(CgruError, match=r"/s has 2 lines and .*/t 3; .* must belong"):
         encode(tmp_path, ["5"] * 2, ["1"] * 3, ["0-0"] * 2)
 
 
