@@ -88,6 +88,12 @@ def _several(kind: Callable[[Any], Any]) -> Callable[[Any], list]:
     return read
 
 
+def _texts(value: Any) -> list[str]:
+    if not isinstance(value, (list, tuple, str)):
+        raise ValueError
+    return _several(_text)(value)
+
+
 _LARGEST_SIZE = 2**31 - 1  # rows or columns: what TensorFlow counts
 _LARGEST_NUMBER = 1e9
 _LONGEST_TEXT = 4096  # characters: what a path may have
@@ -102,7 +108,7 @@ NUMBER = Kind("a number", _number)
 PROBABILITY = Kind("a number from 0 and below 1", _probability)
 SWITCH = Kind("true or false", _switch)
 TEXT = Kind("a text", _text)
-TEXTS = Kind("a list of texts", _several(_text))
+TEXTS = Kind("a list of texts", _texts)
 ROWS_OF_EACH = Kind("a list of whole numbers", _several(ROWS.read))
 
 _KINDS: dict[Kind, str] = {

@@ -18,8 +18,8 @@ from .vocabulary_files import marian_needs_rewrite, read_vocabulary, write_vocab
 def find(model: Model, given: Sequence[str] = ()) -> list[Vocabulary]:
     """Source vocabularies (one a factor), then the target's, each seen through its embedding.
 
-    given are paths from the command line. Otherwise the configuration's are tried as they stand
-    (from the working directory), then from the model's folder, then by their base name there.
+    given are paths from the command line. Otherwise the configuration's are looked for from the
+    model's folder, then there by their last part, then from the working directory.
     One file does for both sides of a model with one embedding.
 
     Raises CgruError where a file is missing or is no vocabulary, where there are too few or too
@@ -53,20 +53,26 @@ def find(model: Model, given: Sequence[str] = ()) -> list[Vocabulary]:
 
 
 def _located(model: Model, name: str) -> Path:
+    """Where a vocabulary is. A name from the working directory comes last: what happens to lie
+    there may be another model's.
+    """
     folder = model.path.parent
-    as_given, beside = Path(name), folder / Path(name).name
-    candidates = list(dict.fromkeys((as_given, folder / name, beside)))
-    if model.container == "h5" or "cgru" in model.settings.values:
-        candidates.reverse()  # cgru laid them beside the model, and says only how they are called
-    found = [path for path in candidates if path.is_file()]
-    if not found:
+    candidates = list(dict.fromkeys((folder / name, folder / Path(name).name, Path(name))))
+    present = []
+    for path in candidates:
+        with reading(path):
+            if path.is_file():
+                present.append(path)
+    if not present:
         tried = " or ".join(str(path) for path in candidates)
         raise CgruError(
             f"{model.path}: no vocabulary at {tried}; name the vocabularies with -v SRC TRG"
         )
-    if found[0] == as_given != found[-1] and not _same_content(as_given, found[-1]):
-        warn(f"{found[0]}: taken as {model.path} names it; {found[-1]} is another one")
-    return found[0]
+    chosen, last = present[0], present[-1]
+    own = model.container == "h5" or "cgru" in model.settings.values  # which lays them beside
+    if not own and chosen != last == Path(name) and not _same_content(chosen, last):
+        warn(f"{chosen}: taken, beside {model.path}; {last} is another one")
+    return chosen
 
 
 def _check_sides(model: Model, vocabularies: list[Vocabulary], rows: list[int]) -> None:

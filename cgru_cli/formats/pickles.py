@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import CgruError
-from ..system.structured_files import LONGEST_NUMBER, read_bytes
+from ..system.structured_files import LARGEST_CONFIGURATION, LONGEST_NUMBER, read_bytes
 
 MAX_NESTING = 100  # containers within containers
 MAX_ITEMS = 50_000_000  # items in all, shared containers counted as often as they are met
@@ -53,7 +53,9 @@ _CONTAINERS = frozenset({dict, list, tuple})
 _SCALARS = frozenset({str, bytes, int, float, bool, type(None)})
 
 
-def load(source: str | os.PathLike[str] | bytes, what: str) -> Any:
+def load(
+    source: str | os.PathLike[str] | bytes, what: str, limit: int = LARGEST_CONFIGURATION
+) -> Any:
     """Read one pickle (protocols 0 to 5) of plain data from a file, gzipped or not, or from bytes.
 
     Returns dict (also for OrderedDict), list, tuple, str, bytes, int, float, bool and None. A `str`
@@ -62,12 +64,13 @@ def load(source: str | os.PathLike[str] | bytes, what: str) -> Any:
     `bytes` stay what they are.
 
     `what` says what the pickle is meant to be, for messages ("options"); for bytes it should
-    name the file. Raises CgruError for anything else than data, and for damaged or absurd input.
+    name the file; `limit` is the most bytes of a file. Raises CgruError for anything else than
+    data, and for damaged or absurd input.
     """
     if isinstance(source, bytes):
         name, data = what, source
     else:
-        name, data = f"{source}", read_bytes(source, what)
+        name, data = f"{source}", read_bytes(source, what, limit)
     if not data:
         raise CgruError(f"{name}: the file is empty")
     try:

@@ -20,7 +20,7 @@ import yaml
 from ..errors import CgruError
 from ..system import structured_files
 from ..system.atomic_files import atomic_write
-from ..text.vocabulary import EOS_NAMES, UNK_NAMES, Vocabulary, shown
+from ..text.vocabulary import EOS_NAMES, MOST_WORDS, UNK_NAMES, Vocabulary, shown
 from . import pickles
 
 Style = Literal["nematus", "marian"]
@@ -30,6 +30,8 @@ _NOT_IN_YAML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufef
 _PICKLE_START = re.compile(
     rb"\x80[\x00-\x05]|[}\]][qr.(]|\([dl]p?\d*\n|\(i|c[\w.]+\n[\w.]+\n[()\]}pq]"
 )
+
+LARGEST = 1 << 28  # bytes of a vocabulary, after decompression
 
 _NO_VOCABULARY = (
     "not a vocabulary (neither JSON, YAML, a pickle nor a SentencePiece model, nor a list of words"
@@ -43,8 +45,11 @@ def read_vocabulary(path: str | os.PathLike[str], limit: int | None = None) -> V
     Raises CgruError, in one line that names the file, when there is no file, it holds no
     vocabulary, two words share an id, or a word appears twice.
     """
-    data = structured_files.read_bytes(path, "vocabulary")
+    data = structured_files.read_bytes(path, "vocabulary", LARGEST)
     name = os.fspath(path)
+    # each word has a line, or a colon (and some have one in them)
+    if max(data.count(b"\n"), data.count(b":") // 2) > MOST_WORDS:
+        raise CgruError(f"{name}: more than {MOST_WORDS} words; no vocabulary, or none to be read")
     if not data.strip():
         raise CgruError(f"{name}: the vocabulary is empty")
     if _is_sentencepiece(data):

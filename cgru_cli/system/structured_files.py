@@ -122,8 +122,9 @@ def _check_events(content: bytes | str) -> None:
         elif isinstance(event, yaml.ScalarEvent):
             if event.anchor:
                 scalars.add(event.anchor)
-            if event.implicit[0] and event.value.isdigit() and len(event.value) > LONGEST_NUMBER:
-                raise ValueError(f"a number of {len(event.value)} digits")
+            digits = len(event.value)
+            if digits > 2 * LONGEST_NUMBER and not event.value.strip("+-0123456789:_.eE"):
+                raise ValueError(f"a number of {digits} digits")
 
 
 def write_json(path: Path, values: Any) -> None:

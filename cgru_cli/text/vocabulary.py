@@ -18,6 +18,8 @@ UNK_NAMES = ("<unk>", "<UNK>", "UNK")
 
 Format = Literal["json", "pickle", "yaml", "text", "sentencepiece"]
 
+MOST_WORDS = 5_000_000  # of a vocabulary; all words of ten million unsegmented sentences are fewer
+
 _LARGEST_SPECIAL_ID = 3
 
 
@@ -54,7 +56,10 @@ class Vocabulary:
         self.ids = ids
         self.processor = processor
         by_id = _words_by_id(ids, self.path)
+        if processor is not None:  # a piece for a line's end would end a line of the output
+            by_id = {i: word.replace("\n", " ") for i, word in by_id.items()}
         if processor is None:
+            _check_lines(ids, self.path)
             self.eos_id, self.unk_id = EOS_ID, _find_unk(ids)
             _check_eos(ids, by_id, self.path)
         else:
@@ -104,9 +109,12 @@ class Vocabulary:
         return [token for token in line.split(" ") if token]
 
     def detokenize(self, tokens: Iterable[str]) -> str:
-        """The line of these tokens: joined by spaces, or the raw text of the pieces."""
+        """The line of these tokens: joined by spaces, or the raw text of the pieces.
+
+        It is one line: pieces of bytes may spell a line's end, which becomes a space.
+        """
         if self.processor is not None:
-            return self.processor.decode_pieces(list(tokens))
+            return self.processor.decode_pieces(list(tokens)).replace("\n", " ")
         return " ".join(tokens)
 
     def limited(self, limit: int) -> "Vocabulary":
@@ -134,6 +142,8 @@ def _words_by_id(ids: Mapping[str, int], path: str) -> dict[int, str]:
     """The inverse of `ids`. Only special words may share one id."""
     if not ids:
         raise CgruError(f"{path}: the vocabulary is empty")
+    if len(ids) > MOST_WORDS:
+        raise CgruError(f"{path}: {len(ids)} words; at most {MOST_WORDS} are read")
     by_id: dict[int, str] = {}
     for word, i in ids.items():
         if type(word) is not str:
@@ -142,8 +152,9 @@ def _words_by_id(ids: Mapping[str, int], path: str) -> dict[int, str]:
             raise CgruError(
                 f"{path}: not a vocabulary (the id of {shown(word)} is not a whole number)"
             )
-        if i < 0:
-            raise CgruError(f"{path}: the id of {shown(word)} is negative ({i})")
+        if not 0 <= i < MOST_WORDS:
+            kind = "negative" if i < 0 else "too large"
+            raise CgruError(f"{path}: the id of {shown(word)} is {kind} ({i})")
         other = by_id.setdefault(i, word)
         if other is not word:
             # DL4MT has `<s>` and `</s>` as id 0: it feeds zeros, not a word, at the start.
@@ -158,6 +169,16 @@ def _words_by_id(ids: Mapping[str, int], path: str) -> dict[int, str]:
     except UnicodeEncodeError:
         raise CgruError(f"{path}: not a vocabulary (a word is not valid Unicode)") from None
     return by_id
+
+
+def _check_lines(ids: Mapping[str, int], path: str) -> None:
+    """Raise CgruError for a word that no line of text can hold, and that would break one."""
+    if "\n" in "".join(ids):
+        word = next(word for word in ids if "\n" in word)
+        raise CgruError(
+            f"{path}: the word {shown(word)} (id {ids[word]}) holds a line break, which no word of "
+            "a line can; rename it"
+        )
 
 
 def _check_eos(ids: Mapping[str, int], by_id: Mapping[int, str], path: str) -> None:

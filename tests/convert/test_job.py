@@ -112,7 +112,7 @@ def test_vocabularies_larger_and_smaller_than_the_matrix(model, capsys):
 
 
 def test_vocabularies_as_the_configuration_gives_them(model, tmp_path, monkeypatch, capsys):
-    """First from the working directory, then from the model's folder; cgru's own from there."""
+    """From the model's folder; of legacy ones another in the working directory is warned of."""
     monkeypatch.chdir(tmp_path)
     found = model_vocabularies.find(read(model))
     assert found[0].path == str(model.parent / "src.json")
@@ -125,7 +125,12 @@ def test_vocabularies_as_the_configuration_gives_them(model, tmp_path, monkeypat
     del values["cgru"]  # as the legacy program would have written it
     configuration.write_text(json.dumps(values))
     found = model_vocabularies.find(read(model))
-    assert found[0].path == "src.json" and "is another one" in capsys.readouterr().err
+    assert found[0].path == str(model.parent / "src.json")
+    assert f"{model.parent / 'src.json'}: taken, beside" in capsys.readouterr().err
+    (model.parent / "src.json").rename(model.parent / "gone")
+    assert model_vocabularies.find(read(model))[0].path == "src.json"
+    (model.parent / "gone").rename(model.parent / "src.json")
+    assert not capsys.readouterr().err
     monkeypatch.chdir(model.parent)
     model_vocabularies.find(read(model))
     assert not capsys.readouterr().err

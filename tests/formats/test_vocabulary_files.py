@@ -71,7 +71,6 @@ AWKWARD = [
     "a b",
     "\t",
     "\r",
-    "\n",
     "\u00a0",
     "\u0085",
     "\u2028",
@@ -91,7 +90,9 @@ AWKWARD = [
     "\U000f0000",
     "x" * 3000,
 ]
-words = st.text(st.characters(exclude_categories=["Cs"]), max_size=6) | st.sampled_from(AWKWARD)
+words = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\n"), max_size=6
+) | st.sampled_from(AWKWARD)
 word_lists = st.lists(words, unique=True, max_size=12)
 SPECIAL = {"</s>", "<unk>", "<EOS>", "<UNK>", "<GO>", "eos", "UNK", "<eos>", "<s>"}
 
@@ -355,6 +356,10 @@ def test_written_files_follow_the_umask(tmp_path):
         ("</s>: 0\na: x\n", "the id of 'a' is not a whole number"),
         ("</s>: 0\na: 1.5\n", "the id of 'a' is not a whole number"),
         ("</s>: 0\na: -1\n", "the id of 'a' is negative"),
+        ("</s>: 0\na: 5000000\n", "the id of 'a' is too large"),
+        ('{"eos": 0, "a\\nb": 1}', r"the word 'a\\nb' (id 1) holds a line break"),
+        ('</s>: 0\n"a\\nb": 1\n', r"the word 'a\\nb' (id 1) holds a line break"),
+        (pickle.dumps({"eos": 0, "\n": 3}), "holds a line break"),
         ("</s>: 0\na: [1, 2]\n", "the id of 'a' is not a whole number"),
         ("</s>: 0\n? [a]\n: 1\n", "a word is a list or mapping"),
         ("</s>: 0\n'a: 1\n", "not a vocabulary"),
