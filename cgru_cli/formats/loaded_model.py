@@ -175,6 +175,12 @@ def check_ensemble(models: Sequence[LoadedModel]) -> None:
                 f"{other.model.path}: another target vocabulary than {first.model.path}; "
                 "an ensemble needs one and the same"
             )
+        if other.model.settings.right_left != first.model.settings.right_left:
+            raise CgruError(
+                f"{other.model.path}: writes sentences in the other direction than "
+                f"{first.model.path}, so that they make no ensemble; one may rerank the other's "
+                "n-best list (cgru score --n-best)"
+            )
 
 
 def preprocessing_of(

@@ -60,3 +60,13 @@ def test_an_ensemble_has_one_target_vocabulary(tmp_path):
     other = LoadedModel.of(write_model(tmp_path / "other", target=target), ())
     with pytest.raises(CgruError, match=r"other/model\.npz: another target vocabulary than .*one"):
         check_ensemble([one, same, other])
+
+
+def test_an_ensemble_writes_in_one_direction(tmp_path):
+    one, other = (LoadedModel.of(write_model(tmp_path / name), ()) for name in ("one", "other"))
+    other.model.settings.right_left = True
+    check_ensemble([other, other])
+    with pytest.raises(
+        CgruError, match=r"other/model\.npz: writes sentences in the other direction"
+    ):
+        check_ensemble([one, other])
