@@ -9,15 +9,17 @@ from __future__ import annotations
 import os
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 from ..errors import CgruError
 from ..options.prep import SUBWORDS, UNICODE
 from ..system.structured_files import LARGEST, read_json
+from ..system.typed_json import dataclass_from_json
 from .moses import CaseModel, PunctuationNormalizer, Tokenizer, Truecaser
 from .subwords import Codes, Pieces, Subwords
 
+_FORMAT: Literal["cgru-preprocess"] = "cgru-preprocess"
 VERSION = 1
 FILE = "preprocess.json"
 SIDES = ("source", "target")
@@ -47,10 +49,35 @@ class PipelineSettings:
     subwords: str = "none"
     pieces: bool = False
 
+    def __post_init__(self) -> None:
+        for name, choices in (("unicode", UNICODE), ("case", CASES), ("subwords", SUBWORDS)):
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name}: one of {', '.join(choices)} is expected")
+        if self.factors < 1:
+            raise ValueError("factors: at least 1 is expected")
+
     @property
     def by_sentencepiece(self) -> bool:
         """Whether SentencePiece splits, here or later."""
         return self.subwords in ("bpe", "unigram")
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """What `preprocess.json` holds, in this order."""
+
+    format: Literal["cgru-preprocess"]
+    version: int
+    settings: PipelineSettings
+    case_models: tuple[CaseModel, ...]
+    subword_models: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.case_models) != (2 if self.settings.case == "true" else 0):
+            raise ValueError(f"{len(self.case_models)} case_models")
+        splits = self.settings.pieces and self.settings.subwords != "none"
+        if len(self.subword_models) not in ((1, 2) if splits else (0,)):
+            raise ValueError(f"{len(self.subword_models)} subword_models")
 
 
 class Preprocessing:
@@ -95,37 +122,20 @@ class Preprocessing:
     @classmethod
     def from_json(cls, values: Any, source: str = FILE) -> Preprocessing:
         """The inverse of `as_json`; raises CgruError naming the source and what is wrong."""
-        if not isinstance(values, Mapping) or values.get("format") != "cgru-preprocess":
+        if not isinstance(values, Mapping) or values.get("format") != _FORMAT:
             raise CgruError(f"{source}: not a preprocess.json of cgru prep")
         if values.get("version") != VERSION:
             raise CgruError(
                 f"{source}: version {values.get('version')!r}, this program reads {VERSION}; "
                 "make it again with cgru prep"
             )
-        try:
-            settings = _settings(values["settings"])
-            cases = tuple(
-                CaseModel(_strings(model["best"]), _strings(model["known"]))
-                for model in values["case_models"]
-            )
-            subwords = _strings(values["subword_models"])
-            if len(cases) != (2 if settings.case == "true" else 0):
-                raise ValueError("case_models")
-            if len(subwords) not in ((1, 2) if _splits(settings) else (0,)):
-                raise ValueError("subword_models")
-        except (KeyError, ValueError, TypeError) as error:
-            raise CgruError(f"{source}: damaged ({error}); make it again with cgru prep") from error
-        return cls(settings, cases, subwords, source)
+        stored = dataclass_from_json(_Stored, values, source, "make it again with cgru prep")
+        return cls(stored.settings, stored.case_models, stored.subword_models, source)
 
     def as_json(self) -> dict[str, Any]:
         """Everything, as `preprocess.json` holds it."""
-        return {
-            "format": "cgru-preprocess",
-            "version": VERSION,
-            "settings": asdict(self.settings),
-            "case_models": [asdict(model) for model in self.case_models],
-            "subword_models": list(self.subword_models),
-        }
+        stored = _Stored(_FORMAT, VERSION, self.settings, self.case_models, self.subword_models)
+        return asdict(stored)
 
     def apply(self, line: str, side: str = "source", words: bool = False) -> str:
         """The line as train.src (source) or train.trg (target) holds it; words: before sub-words.
@@ -215,36 +225,3 @@ class Preprocessing:
             "|".join((surface, *column[1:]))
             for surface, column in zip(surfaces, columns, strict=True)
         )
-
-
-def _splits(settings: PipelineSettings) -> bool:
-    return settings.pieces and settings.subwords != "none"
-
-
-def _strings(values: Any) -> tuple[str, ...]:
-    if not isinstance(values, (list, tuple)) or not all(isinstance(value, str) for value in values):
-        raise ValueError("expected a list of strings")
-    return tuple(values)
-
-
-_CHOICES = {"unicode": UNICODE, "case": CASES, "subwords": SUBWORDS}
-
-
-def _settings(values: Any) -> PipelineSettings:
-    if not isinstance(values, Mapping):
-        raise ValueError("settings")
-    expected = {field.name: field for field in fields(PipelineSettings)}
-    if set(values) != set(expected):
-        raise ValueError(f"settings: {', '.join(sorted(set(values) ^ set(expected)))}")
-    checked = dict(values)
-    languages = checked["languages"] = _strings(values["languages"])
-    if len(languages) != len(SIDES):
-        raise ValueError("languages")
-    for name, field in expected.items():
-        if name != "languages" and type(checked[name]) is not type(field.default):
-            raise ValueError(name)
-        if name in _CHOICES and checked[name] not in _CHOICES[name]:
-            raise ValueError(name)
-    if checked["factors"] < 1:
-        raise ValueError("factors")
-    return PipelineSettings(**checked)
