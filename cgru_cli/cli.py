@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import math
+import os
 import sys
-from collections.abc import Mapping
-from typing import Any, NoReturn
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import click
 from click.core import ParameterSource
-from click.exceptions import Exit, NoArgsIsHelpError
+from click.exceptions import NoArgsIsHelpError
+from click.shell_completion import CompletionItem
 
 from . import __version__
 from .errors import CgruError, UsageError
 from .options import config_file
 from .options.convert import ConvertOptions
-from .options.flags import Flag, spread_values, statements
+from .options.flags import Flag, grouped, shown_default, spread_values, statements
 from .options.old_programs import OldProgramsOptions
 from .options.prep import PrepOptions
 from .options.score import REFUSED_BY_SCORE, ScoreOptions
@@ -23,10 +24,76 @@ from .options.train import REFUSED_BY_TRAIN, TrainOptions
 from .options.translate import REFUSED_BY_TRANSLATE, TranslateOptions
 
 
+class Value(click.ParamType):
+    """What an option's value may be, as its flag states it."""
+
+    name = "value"
+
+    def __init__(self, flag: Flag):
+        self.flag = flag
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Raises CgruError for a wrong value of a configuration file, else UsageError of click."""
+        try:
+            return self.flag.read(value)
+        except ValueError as error:
+            source = ctx.get_parameter_source(str(param.name)) if ctx and param else None
+            if ctx and source is ParameterSource.DEFAULT_MAP:
+                name = self.flag.name.lstrip("-")
+                raise CgruError(f"{ctx.params['config']}: {name} {error}") from None
+            raise click.UsageError(f"{self.flag.name} {error}", ctx) from None
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The choices, or a word to the shell that files or folders are to be completed."""
+        if self.flag.path:
+            return [CompletionItem(incomplete, type=self.flag.path)]
+        return [CompletionItem(c) for c in self.flag.choices if c.startswith(incomplete)]
+
+
+class Switch(Value, click.types.BoolParamType):
+    """The same of an option without a value."""
+
+
+class Option(click.Option):
+    """An option as its flag states it; aliases are understood, not listed."""
+
+    def __init__(self, name: str, flag: Flag, default: Any):
+        self.flag = flag
+        settings: dict[str, Any] = {"default": default, "help": flag.description}
+        if flag.is_switch:
+            settings |= {"is_flag": True, "type": Switch(flag)}
+        else:
+            settings |= {"type": Value(flag), "multiple": flag.many and flag.implied is None}
+        if name == "config":  # read first: it holds the values of others
+            settings |= {"is_eager": True, "callback": _configure}
+        super().__init__([*flag.flags, *flag.aliases, name], **settings)
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
+        """Flags and value; help with bounds and default."""
+        flag = self.flag
+        notes = [str(flag.bounds)] if str(flag.bounds) else []
+        if default := shown_default(self.default):
+            notes.append(f"default: {default}")
+        text = flag.description + (f"  [{'; '.join(notes)}]" if notes else "")
+        return " ".join(filter(None, (", ".join(flag.flags), flag.value_name))), text
+
+
+def _configure(ctx: click.Context, param: click.Parameter, path: str | None) -> str | None:
+    """Make the options that a file gives the defaults of a command that is configured."""
+    command = ctx.command
+    if path and isinstance(command, Command) and command.configured and not ctx.resilient_parsing:
+        ctx.default_map = config_file.read(path, command.options, command.refused)
+        ctx.params["config"] = path  # for messages of what is wrong in it
+    return path
+
+
 class Command(click.Command):
     """A command whose options are stated by a dataclass, which its callback is given.
 
     configured: whether its option `config` names a file of options; the command line wins.
+    stray: what to do with an argument that stands for nothing.
     """
 
     def __init__(
@@ -35,107 +102,133 @@ class Command(click.Command):
         options: type,
         refused: Mapping[str, str] | None = None,
         configured: bool = False,
+        stray: str = "",
         **kwargs: Any,
     ):
         super().__init__(*args, **kwargs)
-        self.options, self.configured = options, configured
+        self.options, self.configured, self.stray = options, configured, stray
         self.refused = refused or {}
-        self.params += [_parameter(name, *s) for name, s in statements(options).items()]
+        self.allow_extra_args = True  # told by name, below
+        self.params += [Option(name, *s) for name, s in statements(options).items()]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta["arguments"] = tuple(args)
+        if ctx.resilient_parsing:  # completion of a line that is not whole
+            return super().parse_args(ctx, args)
         for argument in args:
             if (flag := argument.partition("=")[0]) in self.refused:
                 raise click.UsageError(f"{flag} cannot be honoured: {self.refused[flag]}", ctx)
-        return super().parse_args(ctx, spread_values(args, self.options))
+        try:
+            super().parse_args(ctx, spread_values(args, self.options))
+        except UsageError as error:
+            raise click.UsageError(str(error), ctx) from None
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
+        if ctx.args:
+            raise click.UsageError(f"{ctx.args[0]}: unexpected argument{self.stray}", ctx)
+        return ctx.args
 
     def invoke(self, ctx: click.Context) -> Any:
-        names = statements(self.options)
-        values = {name: ctx.params.pop(name) for name in names}
-        if self.configured and values["config"]:
-            for name, value in config_file.read(
-                values["config"], self.options, self.refused
-            ).items():
-                if ctx.get_parameter_source(name) is ParameterSource.DEFAULT:
-                    values[name] = value
+        values = {name: ctx.params.pop(name) for name in statements(self.options)}
+        assert self.callback is not None
         return ctx.invoke(self.callback, options=self.options(**values), **ctx.params)
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The options, a group under each heading."""
+        shown = {p.flag: p.get_help_record(ctx) for p in self.params if isinstance(p, Option)}
+        help_option = self.get_help_option(ctx)
+        more = help_option and help_option.get_help_record(ctx)
+        for title, members in grouped(self.options):
+            records = [shown[flag] for flag, _ in members]
+            if more:
+                records.append(more)
+                more = None
+            with formatter.section(title or "Options"):
+                formatter.write_dl(records)
 
-class Finite(click.types.FloatParamType):
-    """A number; nan and inf, which Python reads as numbers, are none to compute with."""
+    def get_short_help_str(self, limit: int = 45) -> str:
+        """The whole first line of the help."""
+        return (self.help or "").strip().partition("\n")[0].rstrip(".")
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        number = super().convert(value, param, ctx)
-        if not math.isfinite(number):
-            self.fail(f"{value!r} is not a finite number.", param, ctx)
-        return number
-
-
-def _parameter(name: str, flag: Flag, default: Any) -> click.Option:
-    settings: dict[str, Any] = {
-        "default": default,
-        "help": flag.help + (f" ({flag.unit})" if flag.unit else ""),
-        "show_default": default not in (None, (), False, ""),
-    }
-    if flag.is_switch:
-        settings["is_flag"] = True
-    else:
-        kind = Finite() if flag.kind is float else flag.kind
-        settings["type"] = click.Choice(flag.choices) if flag.choices else kind
-        settings["metavar"] = flag.metavar or None
-        settings["multiple"] = flag.many and flag.implied is None
-    shown = click.Option([*flag.flags, *flag.aliases, name], **settings)
-    # Aliases are understood, not listed: the help shows each option under this package's names.
-    shown.get_help_record = lambda ctx, o=shown: _help_record(o, ctx, flag)  # type: ignore[method-assign]
-    return shown
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Flags; and further values of an option that takes several."""
+        typed: Sequence[str] = ctx.meta.get("arguments", ())
+        last = next((word for word in reversed(typed) if word.startswith("-") and word != "-"), "")
+        if not incomplete.startswith("-"):
+            for param in self.params:
+                if isinstance(param, Option) and param.flag.many and last in param.opts:
+                    return param.shell_complete(ctx, incomplete)
+        return super().shell_complete(ctx, incomplete)
 
 
-def _help_record(option: click.Option, ctx: click.Context, flag: Flag) -> tuple[str, str] | None:
-    record = click.Option.get_help_record(option, ctx)
-    if record is None:
-        return None
-    shown = flag.metavar or "|".join(flag.choices) or "VALUE"
-    metavar = "" if flag.is_switch else f" {shown}"
-    if flag.implied is not None:
-        metavar = f" [{flag.metavar}]"
-    return ", ".join(flag.flags) + metavar, record[1]
+class Path(click.ParamType):
+    """The name of a file ("file") or folder ("dir"), of which the shell completes names."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return [CompletionItem(incomplete, type=self.name)]
 
 
 class Group(click.Group):
     """Errors become messages of a line, and exit codes, here and nowhere else."""
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        try:
-            return super().parse_args(ctx, args)
-        except NoArgsIsHelpError:
-            raise
-        except click.UsageError as error:
-            _refuse(error)
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run, and exit with the code; without standalone_mode return what is not 0 of it.
 
-    def invoke(self, ctx: click.Context) -> Any:
+        Exit codes: 0 also where nobody reads on, as behind `| head`; 1 for bad input and for
+        output that cannot be written; 2 for a wrong command line; 128 + N for signal N.
+        """
+        from .system.standard_output import checked
+
+        with checked():
+            code = self._run(args, prog_name, complete_var, **extra)
+        if standalone_mode:
+            sys.exit(code)
+        return code
+
+    def _run(self, *call: Any, **extra: Any) -> int | None:
         from .system.lines import OutputClosed
         from .system.signals import stop_cleanly
 
         try:
             with stop_cleanly():
-                return super().invoke(ctx)
-        except OutputClosed:  # nobody reads on, as behind `| head`
+                return super().main(*call, standalone_mode=False, **extra)
+        except OutputClosed:
             return None
+        except NoArgsIsHelpError as error:
+            return _end(error.format_message(), 2, prefix="")
         except click.UsageError as error:
-            _refuse(error)
+            command = error.ctx.command_path if error.ctx else "cgru"
+            message = " ".join(error.format_message().split())
+            return _end(f"{message} (see {command} --help)", error.exit_code)
         except CgruError as error:
-            _end(str(error), 2 if isinstance(error, UsageError) else 1)
+            return _end(str(error), 2 if isinstance(error, UsageError) else 1)
+        except MemoryError:
+            return _end("there is not enough memory", 1)
+        except Exception as error:
+            if os.environ.get("CGRU_DEBUG"):
+                raise
+            kind = type(error).__name__
+            return _end(f"internal error, {kind}: {error} (CGRU_DEBUG=1 shows where)", 1)
 
 
-def _refuse(error: click.UsageError) -> NoReturn:
-    """In one line what click says in three."""
-    message = " ".join(error.format_message().split())
-    command = error.ctx.command_path if error.ctx else "cgru"
-    _end(f"{message} (see {command} --help)", error.exit_code)
+def _end(message: str, code: int, prefix: str = "cgru: ") -> int:
+    from .system.terminal import write
 
-
-def _end(message: str, code: int) -> NoReturn:
-    click.echo(f"cgru: {message}", err=True)
-    raise Exit(code)
+    write(f"{prefix}{message}\n")
+    return code
 
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -145,13 +238,13 @@ def main() -> None:
 
 
 @main.command(cls=Command, options=ConvertOptions)
-@click.argument("model", metavar="IN")
-@click.argument("output", metavar="OUT", required=False)
+@click.argument("model", metavar="IN", type=Path("file"))
+@click.argument("output", metavar="OUT", required=False, type=Path("file"))
 def convert(model: str, output: str | None, options: ConvertOptions) -> None:
-    """Convert a model between dialects, or describe it (--info).
+    """Convert a model from one program to another, or describe it.
 
-    IN is a model of any dialect: .npz of DL4MT, Nematus, Marian or nmtpy, .h5, or a Nematus-TF
-    checkpoint (model-N). Every array is carried over bit for bit.
+    IN is a model of any program: .npz of DL4MT, Nematus, Marian or nmtpy, .h5, or a checkpoint of
+    Nematus-TF (model-N). Every array is carried over bit for bit.
     """
     from .convert.job import run
 
@@ -159,7 +252,7 @@ def convert(model: str, output: str | None, options: ConvertOptions) -> None:
 
 
 @main.command(cls=Command, options=PrepOptions)
-@click.argument("paths", metavar="[OUT]", nargs=-1)
+@click.argument("paths", metavar="[OUT]", nargs=-1, type=Path("dir"))
 def prep(paths: tuple[str, ...], options: PrepOptions) -> None:
     """Prepare parallel text for training: a folder that train takes as it is.
 
@@ -177,18 +270,23 @@ def prep(paths: tuple[str, ...], options: PrepOptions) -> None:
         program_vocabularies.run(paths, options)
         return
     if len(paths) > 1:
-        raise click.UsageError(f"Got unexpected extra argument ({paths[1]})")
+        raise UsageError(f"{paths[1]}: unexpected argument; text is named with -s and -t")
     job.run(paths[0] if paths else None, options)
 
 
-@main.command(cls=Command, options=TranslateOptions, refused=REFUSED_BY_TRANSLATE)
+@main.command(
+    cls=Command,
+    options=TranslateOptions,
+    refused=REFUSED_BY_TRANSLATE,
+    stray="; to translate a file, name it with -i",
+)
 def translate(options: TranslateOptions) -> None:
-    """Translate lines of text: a filter from standard input to standard output.
+    """Translate lines of text from standard input to standard output.
 
     \b
     cat src.txt | cgru translate -m model.npz > trg.txt
 
-    The model's dialect, configuration and vocabularies are found by themselves, and decide the
+    The model's program, configuration and vocabularies are found by themselves, and decide the
     defaults. Long options of Nematus and Marian are understood.
     """
     from .translate.job import run
@@ -196,16 +294,21 @@ def translate(options: TranslateOptions) -> None:
     run(options)
 
 
-@main.command(cls=Command, options=ScoreOptions, refused=REFUSED_BY_SCORE)
+@main.command(
+    cls=Command,
+    options=ScoreOptions,
+    refused=REFUSED_BY_SCORE,
+    stray="; name the text with -s SRC -t TRG",
+)
 def score(options: ScoreOptions) -> None:
-    """Score given translations: log-probabilities, line by line.
+    """Score given translations by the log-probabilities of a model.
 
     \b
     cgru score -m model.npz -s src.txt -t trg.txt > scores.txt
     paste src.txt trg.txt | cgru score -m model.npz
     cgru score -m model.npz -s src.txt --n-best list.txt > rescored.txt
 
-    The model's dialect, configuration and vocabularies are found by themselves. Long options of
+    The model's program, configuration and vocabularies are found by themselves. Long options of
     Nematus and Marian are understood.
     """
     from .score.job import run
@@ -213,10 +316,16 @@ def score(options: ScoreOptions) -> None:
     run(options)
 
 
-@main.command(cls=Command, options=TrainOptions, refused=REFUSED_BY_TRAIN, configured=True)
-@click.argument("data", metavar="DATA", required=False)
+@main.command(
+    cls=Command,
+    options=TrainOptions,
+    refused=REFUSED_BY_TRAIN,
+    configured=True,
+    stray="; one DATA is expected, other text is named with -t SRC TRG",
+)
+@click.argument("data", metavar="DATA", required=False, type=Path("dir"))
 def train(data: str | None, options: TrainOptions) -> None:
-    """Train a model, or go on with one: the same command again resumes where it was saved.
+    """Train a model, or resume: the same command goes on from the last save.
 
     \b
     cgru prep data -s train.en -t train.de --dev dev.en dev.de
@@ -230,7 +339,7 @@ def train(data: str | None, options: TrainOptions) -> None:
 
 
 @main.command("old-programs", cls=Command, options=OldProgramsOptions)
-@click.argument("folder", metavar="DIR")
+@click.argument("folder", metavar="DIR", type=Path("dir"))
 def old_programs(folder: str, options: OldProgramsOptions) -> None:
     """Write programs with the names of Marian's, amun's, Nematus' and DL4MT's, for old scripts.
 

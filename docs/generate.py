@@ -9,13 +9,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from cgru_cli.options.convert import ConvertOptions
-from cgru_cli.options.flags import statements
+from cgru_cli.options.flags import Flag, grouped, shown_default
 from cgru_cli.options.old_programs import OldProgramsOptions
 from cgru_cli.options.prep import PrepOptions
-from cgru_cli.options.score import ScoreOptions
-from cgru_cli.options.train import TrainOptions
+from cgru_cli.options.score import REFUSED_BY_SCORE, ScoreOptions
+from cgru_cli.options.train import REFUSED_BY_TRAIN, TrainOptions
 from cgru_cli.options.translate import REFUSED_BY_TRANSLATE, TranslateOptions
 from cgru_cli.parameters.names import parameters
 from cgru_cli.parameters.parameter import Dialect, Parameter
@@ -29,6 +30,11 @@ COMMANDS = {
     "score": ScoreOptions,
     "train": TrainOptions,
     "translate": TranslateOptions,
+}
+REFUSED = {
+    "score": REFUSED_BY_SCORE,
+    "train": REFUSED_BY_TRAIN,
+    "translate": REFUSED_BY_TRANSLATE,
 }
 NOTICE = "<!-- Made by docs/generate.py; `make docs` makes it again. -->\n"
 
@@ -52,31 +58,33 @@ def options_page() -> str:
         "Generated from `cgru_cli/options/`. Aliases are the names that Nematus and Marian give "
         "the same option. Where no default is shown, "
         "the model's program or its configuration decides, or nothing is done. Options whose "
-        "value ends in `...` take several values after one flag, or are repeated.\n"
+        "value ends in `...` take several values after one flag, or are repeated. A value outside "
+        "its range is an error (exit code 2).\n"
     )
     for command, options in COMMANDS.items():
         parts.append(f"## cgru {command}\n")
-        rows = []
-        for flag, default in statements(options).values():
-            value = "" if flag.is_switch else flag.metavar or "|".join(flag.choices) or "VALUE"
-            if flag.implied is not None:
-                value = f"[{value}]"
-            shown = "" if default in (None, (), False, "") else f"`{default}`"
-            help = flag.help + (f" ({flag.unit})" if flag.unit else "")
-            if flag.implied is not None:
-                help += f"; without a value `{flag.implied}`"
-            if flag.metavar and flag.choices:
-                help += f": {', '.join(flag.choices)}"
-            rows.append((code(*flag.flags), code(value), code(*flag.aliases), shown, help))
-        parts.append(table(("option", "value", "aliases", "default", "what it does"), rows))
-    parts.append("## Known and refused by cgru translate\n")
-    parts.append(
-        "Options of Nematus' and Marian's translators that cannot be honoured. They are errors "
-        "(exit code 2), never ignored.\n"
-    )
-    rows = [(code(flag), reason) for flag, reason in REFUSED_BY_TRANSLATE.items()]
-    parts.append(table(("option", "why, or what to do instead"), rows))
+        for group, members in grouped(options):
+            if group:
+                parts.append(f"### {group}\n")
+            head = ("option", "value", "range", "default", "aliases", "what it does")
+            parts.append(table(head, (_option(flag, default) for flag, default in members)))
+        if command in REFUSED:
+            parts.append("### Known and refused\n")
+            parts.append(
+                f"Options of Nematus' and Marian's programs that `cgru {command}` cannot honour. "
+                "They are errors (exit code 2), never ignored.\n"
+            )
+            reasons = [(code(flag), reason) for flag, reason in REFUSED[command].items()]
+            parts.append(table(("option", "why, or what to do instead"), reasons))
     return "\n".join(parts)
+
+
+def _option(flag: Flag, default: Any) -> tuple[str, ...]:
+    """A row of a table of options."""
+    return (
+        code(*flag.flags), code(flag.value_name), str(flag.bounds),
+        code(shown_default(default)), code(*flag.aliases), flag.description,
+    )  # fmt: skip
 
 
 SHALLOW = Structure((0,), (0,), 0, 0, 0)  # the table needs no numbers

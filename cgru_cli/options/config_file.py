@@ -17,18 +17,17 @@ from ..system.structured_files import parse_yaml
 from .flags import Flag, statements
 
 _NOT_IN_FILES = ("config", "dump_config")
-_KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 
 
 def read(path: str, options: type, refused: Mapping[str, str]) -> dict[str, Any]:
-    """The options that a file gives, by field name; null is as if the key were not there.
+    """The values that a file gives to options, by field name, as YAML or JSON has them.
 
-    Raises CgruError, naming file and key, for keys that are unknown, refused or named twice, and
-    for values of the wrong kind.
+    null is as if the key were not there. Raises CgruError, naming file and key, for keys that are
+    unknown, refused or named twice; values are checked by whoever takes them.
     """
     known = {key: (name, flag) for name, flag in _flags(options) for key in _keys(flag)}
     reasons = {_plain(flag): reason for flag, reason in refused.items()}
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key, value in _pairs(path):
         plain = _plain(key)
         if plain in reasons:
@@ -38,10 +37,11 @@ def read(path: str, options: type, refused: Mapping[str, str]) -> dict[str, Any]
             hint = f"; did you mean {near[0]}?" if near else ""
             raise CgruError(f"{path}: no such option: {key}{hint}")
         name, flag = known[plain]
-        if name in found:
+        if name in values:
             raise CgruError(f"{path}: {key}: given twice, under two names")
-        found[name] = value if value is None else _value(flag, value, f"{path}: {key}")
-    return {name: value for name, value in found.items() if value is not None}
+        several = flag.many and not isinstance(value, list) and value is not None
+        values[name] = [value] if several else value
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def dump(options: Any) -> str:
@@ -108,38 +108,9 @@ def _yaml(content: str, path: str) -> list[tuple[str, Any]]:
     if all(not line or line.startswith("#") for line in map(str.strip, content.splitlines())):
         return []  # nothing but comments
     values = parse_yaml(content, path)
-    names = [key.value for key, _ in yaml.compose(content, yaml.SafeLoader).value]
+    root = yaml.compose(content, yaml.SafeLoader)
+    names = [key.value for key, _ in root.value] if root else []
     if len(names) > len(values):
         twice = next(name for name, count in Counter(map(str, names)).items() if count > 1)
         raise CgruError(f"{path}: {twice}: given twice")
     return [(str(key), value) for key, value in values.items()]
-
-
-def _value(flag: Flag, value: Any, where: str) -> Any:
-    if flag.many:
-        values = value if isinstance(value, list) else [value]
-        return tuple(_single(flag, one, where) for one in values)
-    return _single(flag, value, where)
-
-
-def _single(flag: Flag, value: Any, where: str) -> Any:
-    """One value, as the command line would give it. Raises CgruError for another kind."""
-    if flag.choices:
-        if isinstance(value, bool):
-            value = "on" if value else "off"  # as YAML reads these words
-        if value not in flag.choices:
-            raise CgruError(f"{where}: {value!r} is not one of {', '.join(flag.choices)}")
-        return value
-    kind = type(value)
-    if flag.kind is str and kind in (int, float):
-        return str(value)
-    if flag.kind is float and kind in (int, str):  # YAML reads 1e-4 as text
-        try:
-            value = float(value)
-        except (ValueError, OverflowError):
-            raise CgruError(f"{where}: {value!r} is not a number") from None
-    if type(value) is not flag.kind:
-        raise CgruError(f"{where}: {value!r} is not {_KINDS[flag.kind]}")
-    if flag.kind is float and not math.isfinite(value):
-        raise CgruError(f"{where}: {value!r} is not a finite number")
-    return value

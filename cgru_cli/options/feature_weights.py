@@ -6,13 +6,13 @@ The file is JSON: an object of names and numbers, or one that has it as its "wei
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..errors import CgruError, UsageError
+from .kinds import LENGTH_POWER, WEIGHT, weight
 
 EQUAL = "equal"  # for the option without a value
 
@@ -40,7 +40,7 @@ class FeatureWeights:
         try:
             given = [weight(word) for word in text.split(" ")]
         except ValueError as error:
-            raise UsageError(f"--rerank: {error} is not a finite number") from None
+            raise UsageError(f"--rerank {text}: {error}") from None
         numbers = [one for one in given if not isinstance(one, str)]
         return read(text) if len(numbers) < len(given) else cls(in_order=numbers)
 
@@ -68,17 +68,6 @@ class FeatureWeights:
         return list(self.in_order) or [1.0] * len(names)
 
 
-def weight(text: str) -> float | str:
-    """A weight, or what must be the name of a file. Raises ValueError for nan and inf."""
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    if not math.isfinite(number):
-        raise ValueError(text)
-    return number
-
-
 def read(path: str) -> FeatureWeights:
     """Weights by name. Raises CgruError, naming the file and what is wrong with it."""
     try:
@@ -95,11 +84,11 @@ def read(path: str) -> FeatureWeights:
     if not isinstance(weights, dict) or not weights:
         raise CgruError(f"{path}: no weights: an object of names and numbers is expected")
     for name, value in weights.items():
-        if not _is_number(value):
-            raise CgruError(f"{path}: the weight of {name} is {value!r}, no finite number")
+        if not _is_number(value) or value not in WEIGHT:
+            raise CgruError(f"{path}: the weight of {name} is {value!r}, no number {WEIGHT}")
     normalize = whole.get("normalize") if weights is not whole else None
-    if normalize is not None and not _is_number(normalize):
-        raise CgruError(f"{path}: normalize is {normalize!r}, no finite number")
+    if normalize is not None and (not _is_number(normalize) or normalize not in LENGTH_POWER):
+        raise CgruError(f"{path}: normalize is {normalize!r}, no number {LENGTH_POWER}")
     return FeatureWeights(weights, path=path, normalize=normalize)
 
 
@@ -132,7 +121,7 @@ def _as_many(
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _have(names: Sequence[str]) -> str:

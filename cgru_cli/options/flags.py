@@ -1,25 +1,68 @@
-"""Every option of every command, said once: name, default, help, unit, and legacy aliases.
+"""Every option of every command, stated once: name, default, help, bounds, group, other names.
 
-Flags, help texts and the table in the documentation come from the dataclasses here.
+Flags, checks, help texts, the tables of the documentation and the manual pages come from the
+dataclasses of options.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from ..errors import UsageError
+from .kinds import Bounds, is_never, one_frequency, some_frequencies
+
+# The groups of all commands, in the order in which helps and documentation show them.
+GROUPS = (
+    "General",
+    "Model and text",
+    "Text",
+    "Training data",
+    "Model",
+    "First weights",
+    "Normalisation and tokens",
+    "Sub-words and vocabularies",
+    "Removing of pairs",
+    "Scores",
+    "Search",
+    "Sampling",
+    "Words of the output",
+    "Attention",
+    "N-best lists",
+    "Filtering of corpora",
+    "Metrics",
+    "Batches",
+    "Objective",
+    "Minimum risk training",
+    "Optimiser",
+    "Learning rate",
+    "Dropout",
+    "Validation",
+    "End of training",
+    "Saving",
+    "Log",
+    "Devices and memory",
+    "Use as a filter",
+    "Vocabularies of other programs",
+    "",
+)
+_KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 
 
 @dataclass(frozen=True)
 class Flag:
-    """What the command line needs to know of one option.
+    """What is to be known of one option.
 
-    flags: as typed, the one that errors name first; aliases: the names that Nematus and Marian
-    give it, understood and not shown; many: takes one value or several, and may be repeated;
-    implied: the value that stands for the option without one; choices: the values allowed.
+    flags: as typed; aliases: the names that Nematus and Marian
+    give it, understood and not shown; kind: reads a value, raising ValueError for another; many:
+    takes one value or several, and may be repeated; implied: the value that stands for the option
+    without one; choices: the values allowed, in any case of letters; least, most, above, below,
+    off: as of `Bounds`; needs: options without which this one means nothing, each as typed
+    (`--tune`, `--objective mrt`, `--tune or --rerank`); excludes: options that it cannot be
+    together with; path: what a value names, for shells that complete it.
     """
 
     help: str
@@ -31,56 +74,241 @@ class Flag:
     many: bool = False
     implied: Any = None
     choices: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None
+    below: float | None = None
+    off: float | None = None
+    needs: tuple[str, ...] = ()
+    excludes: tuple[str, ...] = ()
+    group: str = ""
+    path: Literal["", "file", "dir"] = ""
+
+    @property
+    def name(self) -> str:
+        """The long flag, which messages name."""
+        return next(flag for flag in self.flags if flag.startswith("--"))
 
     @property
     def is_switch(self) -> bool:
         """Whether the option takes no value at all."""
         return self.kind is bool
 
+    @property
+    def is_number(self) -> bool:
+        """Whether its values are plain numbers."""
+        return self.kind in (int, float)
+
+    @property
+    def bounds(self) -> Bounds:
+        """Between which numbers its values lie."""
+        return Bounds(self.least, self.most, self.above, self.below, self.off)
+
+    @property
+    def value_name(self) -> str:
+        """What stands for its value in a help: `N`, `FILE...`, `a|b`, `[X]`, or nothing."""
+        shown = "" if self.is_switch else self.metavar or "|".join(self.choices) or "VALUE"
+        return shown if self.implied is None else f"[{shown}]"
+
+    @property
+    def description(self) -> str:
+        """Its help with its unit, choices that it does not show otherwise, and what it implies."""
+        text = self.help + (f" ({self.unit})" if self.unit else "")
+        if self.metavar and not all(choice in self.help for choice in self.choices):
+            text += f": {', '.join(self.choices)}"
+        return text + (f"; without a value {self.implied}" if self.implied is not None else "")
+
+    @property
+    def expected(self) -> str:
+        """What a value has to be."""
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        kind = next((name for known, name in _KINDS.items() if known is self.kind), "text")
+        if not self.is_number:
+            return kind
+        off = "" if self.off is None else f"{self.off:g}, or "
+        return f"{off}{kind} {dataclasses.replace(self.bounds, off=None)}"
+
+    def read(self, given: Any) -> Any:
+        """A value, of many options one of them: as typed, or as YAML and JSON have it.
+
+        Raises ValueError for a value that the option cannot have, saying what it can.
+        """
+        value = self._converted(given)
+        self.check(value)
+        return value
+
+    def _converted(self, given: Any) -> Any:
+        """A value of the option's type, whatever its size."""
+        if self.choices and isinstance(given, bool):
+            given = "on" if given else "off"  # as YAML reads these words
+        if self.choices and isinstance(given, str):
+            return next((c for c in self.choices if c.lower() == given.lower()), given)
+        if self.is_switch or type(given) not in (str, int, float):
+            if self.is_switch and type(given) is bool:
+                return given
+            raise ValueError(f"{_shown(given)}: {self.expected} is expected")
+        if not self.is_number:
+            return str(given) if self.kind is str else self._of_kind(str(given))
+        if self.kind is int and type(given) is float:
+            raise ValueError(f"{_shown(given)}: {self.expected} is expected")
+        try:
+            return self.kind(given)
+        except (ValueError, OverflowError):
+            raise ValueError(f"{_shown(given)}: {self.expected} is expected") from None
+
+    def check(self, value: Any) -> None:
+        """Raises ValueError, saying what is expected, for a value that is not allowed."""
+        if self.choices:
+            allowed = any(choice.lower() == str(value).lower() for choice in self.choices)
+        elif self.is_number:
+            allowed = value in self.bounds
+        else:
+            allowed = self.kind in (bool, str) or self._of_kind(str(value)) is not None
+        if not allowed:
+            raise ValueError(f"{_shown(value)}: {self.expected} is expected")
+
+    def _of_kind(self, text: str) -> Any:
+        try:
+            return self.kind(text)
+        except ValueError as error:
+            raise ValueError(f"{_shown(text)}: {error}") from None
+
+    def is_off(self, value: Any, default: Any) -> bool:
+        """Whether a value turns the option off: nothing, False, 0, and frequencies of 0.
+
+        Where nothing is the default, 0 is a value as others are.
+        """
+        if default is None:
+            return value is None
+        if self.kind in (one_frequency, some_frequencies):
+            return is_never(value)
+        return value is False or value == () or value == 0
+
+
+def _shown(value: Any) -> str:
+    """A value in a message."""
+    text = value if isinstance(value, str) and value.isprintable() and value else repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
 
 def option(default: Any, help: str, *flags: str, **more: Any) -> Any:
-    """A dataclass field that is an option."""
+    """A dataclass field that is an option; more: the fields of `Flag`."""
     return field(default=default, metadata={"flag": Flag(help, flags, **more)})
+
+
+def options_of(group: str) -> Callable[..., Any]:
+    """`option`, of one group."""
+    return functools.partial(option, group=group)
 
 
 def device_option() -> Any:
     """Where a command computes."""
-    help = "where to compute; a GPU if there is one, else the CPU"
-    return option(None, help, "--device", metavar="cpu|gpu[:N]")
+    help = "device to compute on; a GPU if there is one, else the CPU, if not given"
+    return option(
+        None, help, "--device", metavar="cpu|gpu[:N]", group="Devices and memory"
+    )  # fmt: skip
 
 
 def threads_option() -> Any:
     """How many threads a command computes with."""
     help = "threads to compute with; all processors if not given"
-    return option(None, help, "--cpu-threads", kind=int, metavar="N")
+    return option(
+        None, help, "--cpu-threads", kind=int, metavar="N", least=1, most=4096,
+        group="Devices and memory",
+    )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Options:
+    """The options of a command; a class of each command adds its fields.
+
+    Raises UsageError, naming the option, for numbers out of bounds, words that are no choice,
+    options that lack what they need, and options that exclude each other: however they were
+    given.
+    """
+
+    def __post_init__(self) -> None:
+        for name, (stated, default) in statements(self._class).items():
+            value = getattr(self, name)
+            if value != default:
+                self._check_value(stated, value)
+                self._check_others(stated, stated.is_off(value, default))
+
+    @property
+    def _class(self) -> type:
+        return type(self)
+
+    def _check_value(self, stated: Flag, value: Any) -> None:
+        try:
+            for one in value if isinstance(value, tuple) else (value,):
+                if one is not None:
+                    stated.check(one)
+        except ValueError as error:
+            raise UsageError(f"{stated.name} {error}") from None
+
+    def _check_others(self, stated: Flag, off: bool) -> None:
+        for needed in stated.needs:
+            if not any(self.is_on(other) for other in needed.split(" or ")):
+                raise UsageError(f"{stated.name} needs {needed}")
+        if off:
+            return
+        for excluded in stated.excludes:
+            if self.is_on(excluded):
+                raise UsageError(f"{stated.name} and {excluded} exclude each other")
+
+    def is_on(self, typed: str) -> bool:
+        """Whether an option is given and not off, or, as `--objective mrt`, has that value."""
+        name, _, word = typed.partition(" ")
+        field_name = _fields(self._class)[name]
+        value = getattr(self, field_name)
+        if word:
+            return str(value).lower() == word.lower()
+        stated, default = statements(self._class)[field_name]
+        return not stated.is_off(value, default)
+
+
+@functools.cache
 def statements(options: type) -> dict[str, tuple[Flag, Any]]:
     """Each option of a dataclass: its flag and its default, by field name."""
     return {f.name: (f.metadata["flag"], f.default) for f in dataclasses.fields(options)}
 
 
-def table(options: type) -> list[tuple[str, str, str, str]]:
-    """Rows of the documentation: flags, aliases, default, help with unit."""
-    rows = []
-    for flag, default in statements(options).values():
-        metavar = f" {flag.metavar}" if flag.metavar else ""
-        unit = f" ({flag.unit})" if flag.unit else ""
-        shown = "" if default in (None, (), False, "") else str(default)
-        rows.append(
-            (", ".join(flag.flags) + metavar, " ".join(flag.aliases), shown, flag.help + unit)
-        )
-    return rows
+@functools.cache
+def _fields(options: type) -> dict[str, str]:
+    """The field of each flag, aliases left out."""
+    return {
+        flag: name for name, (stated, _) in statements(options).items() for flag in stated.flags
+    }
+
+
+def flag(options: type, name: str) -> str:
+    """The option of a field, as it is typed."""
+    return statements(options)[name][0].name
+
+
+def shown_default(default: Any) -> str:
+    """A default as helps and documentation show it; nothing where there is none."""
+    return "" if default in (None, (), False, "") else str(default)
+
+
+def grouped(options: type) -> Iterator[tuple[str, list[tuple[Flag, Any]]]]:
+    """The groups of a command in their order: title, then flags and defaults."""
+    for group in GROUPS:
+        if members := [s for s in statements(options).values() if s[0].group == group]:
+            yield group, members
 
 
 def spread_values(arguments: Sequence[str], options: type) -> list[str]:
     """Rewrite `-m A B` to `-m A -m B`, and `-n` without a value to `-n IMPLIED`.
 
     Marian and Nematus take several values after one flag; so do the scripts written for them.
+    Raises UsageError where another option stands in the place of a value, and for two names of one
+    option with two values.
     """
-    by_flag = {}
-    for flag, _ in statements(options).values():
-        by_flag |= dict.fromkeys((*flag.flags, *flag.aliases), flag)
+    by_flag: dict[str, Flag] = {}
+    for stated, _ in statements(options).values():
+        by_flag |= dict.fromkeys((*stated.flags, *stated.aliases), stated)
     spread_out: list[str] = []
     pending = list(arguments)
     used: dict[Flag, tuple[str, str]] = {}
@@ -88,29 +316,44 @@ def spread_values(arguments: Sequence[str], options: type) -> list[str]:
         argument = pending.pop(0)
         if argument == "--":
             return [*spread_out, argument, *pending]
-        flag = by_flag.get(argument)
-        if flag is not None and not flag.many and not flag.is_switch and pending:
-            first, value = used.setdefault(flag, (argument, pending[0]))
-            if first != argument and value != pending[0]:  # Nematus' -k 5 -b 80, for one
-                raise UsageError(
-                    f"{first} {value} and {argument} {pending[0]} are the same option: {flag.help}"
-                )
-        if flag is None or not (flag.many or flag.implied is not None):
+        given = by_flag.get(argument)
+        if given is None or given.is_switch:
             spread_out.append(argument)
             continue
-        values = []
-        while pending and not _is_flag(pending[0]) and (flag.many or not values):
+        if given.implied is None:
+            _check_value(argument, given, pending, by_flag)
+        if not given.many and pending:
+            first, value = used.setdefault(given, (argument, pending[0]))
+            if first != argument and value != pending[0]:  # Nematus' -k 5 -b 80, for one
+                raise UsageError(
+                    f"{first} {value} and {argument} {pending[0]} are the same option: {given.help}"
+                )
+        if not given.many and given.implied is None:
+            spread_out += [argument, *pending[:1]]
+            del pending[:1]
+            continue
+        values: list[str] = []
+        while pending and not _is_flag(pending[0]) and (given.many or not values):
             values.append(pending.pop(0))
-        if flag.many and flag.implied is not None:  # one value of several words
-            spread_out += [argument, " ".join(values) or str(flag.implied)]
+        if given.many and given.implied is not None:  # one value of several words
+            spread_out += [argument, " ".join(values) or str(given.implied)]
         elif values:
             for value in values:
                 spread_out += [argument, value]
-        elif flag.implied is not None:
-            spread_out += [argument, str(flag.implied)]
         else:
-            spread_out.append(argument)
+            spread_out += [argument, str(given.implied)]
     return spread_out
+
+
+def _check_value(argument: str, given: Flag, rest: Sequence[str], known: dict[str, Flag]) -> None:
+    """Raises UsageError where no value follows an option that needs one."""
+    what = given.metavar or "VALUE"
+    if not rest:
+        raise UsageError(f"{argument} lacks its value: {argument} {what}")
+    if rest[0] in known or (given.many and _is_flag(rest[0])):
+        raise UsageError(
+            f"{argument} lacks its value: {argument} {what} is expected, and {rest[0]} is an option"
+        )
 
 
 def _is_flag(argument: str) -> bool:

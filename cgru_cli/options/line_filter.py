@@ -1,76 +1,89 @@
-"""What the commands share that read lines, run models over them, and write lines."""
+"""Options of `cgru translate` and `cgru score`: models over lines of text."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .feature_weights import weight
-from .flags import device_option, option, threads_option
+from .flags import Options, device_option, options_of, threads_option
+from .kinds import alignment, unchanged, weight
+
+model_option = options_of("Model and text")
+score_option = options_of("Scores")
+attention_option = options_of("Attention")
+computing_option = options_of("Devices and memory")
 
 
 @dataclass(frozen=True)
-class FilterOptions:
+class FilterOptions(Options):
     """What the commands share that read lines, run models over them, and write lines."""
 
-    model: tuple[str, ...] = option(
-        (), "model of any dialect; several are an ensemble, or columns of scores",
-        "-m", "--model", metavar="MODEL...", many=True, aliases=("--models",),
+    model: tuple[str, ...] = model_option(
+        (), "model file of any program; translate takes several as an ensemble, score gives each "
+        "a column of scores", "-m", "--model", metavar="MODEL...", many=True,
+        aliases=("--models",), path="file",
     )  # fmt: skip
-    vocabularies: tuple[str, ...] = option(
-        (), "vocabularies, source (one a factor) then target, where the model names none",
-        "-v", "--vocabs", metavar="SRC TRG", many=True, aliases=("--dictionaries",),
+    vocabularies: tuple[str, ...] = model_option(
+        (), "vocabulary files, source (one for each factor) then target, where the model names "
+        "none", "-v", "--vocabs", metavar="SRC TRG", many=True, aliases=("--dictionaries",),
+        path="file",
     )  # fmt: skip
-    output: str | None = option(
+    output: str | None = model_option(
         None, "file to write, .gz too; standard output if not given", "-o", "--output",
-        metavar="FILE",
+        metavar="FILE", path="file",
     )  # fmt: skip
-    weights: tuple[float | str, ...] = option(
-        (), "weight of each model of an ensemble, or a file that cgru score --tune wrote; equal if "
-        "not given", "--weights", kind=weight, metavar="W...|FILE", many=True,
+    no_preprocess: bool = model_option(
+        False, "do not preprocess the text, nor undo that in the output, even if the model comes "
+        "with a MODEL.preprocess.json", "--no-preprocess", kind=bool,
     )  # fmt: skip
-    normalize: float | None = option(
-        None, "divide scores by length ** ALPHA, EOS counted", "-n", "--normalize",
-        kind=float, metavar="ALPHA", implied=1.0, aliases=("--normalization_alpha",),
+    no_spm_encode: bool = model_option(
+        False, "the input is split into SentencePiece pieces already", "--no-spm-encode", kind=bool
+    )
+    quiet: bool = model_option(
+        False, "show no progress on standard error", "--quiet", kind=bool,
+        aliases=("--quiet-translation",),
     )  # fmt: skip
-    word_scores: bool = option(
-        False, "print each word's score", "--word-scores", kind=bool,
+
+    weights: tuple[float | str, ...] = score_option(
+        (), "weight of each model of an ensemble, or a file that cgru score --tune wrote; equal "
+        "weights if not given", "--weights", kind=weight, metavar="W...|FILE", many=True,
+        path="file",
+    )  # fmt: skip
+    normalize: float | None = score_option(
+        None, "length normalisation: divide scores by length ** ALPHA, the end of the sentence "
+        "counted", "-n", "--normalize", kind=float, metavar="ALPHA", implied=1.0, least=0,
+        most=10, aliases=("--normalization_alpha",),
+    )  # fmt: skip
+    word_scores: bool = score_option(
+        False, "print the score of each word", "--word-scores", kind=bool,
         aliases=("--print-word-probabilities", "-wp"),
     )  # fmt: skip
-    alignment: str | None = option(
-        None, "print the attention between words as the model reads them: hard, soft, or pairs "
-        "above a threshold", "--alignment", metavar="hard|soft|X", implied="hard",
+
+    alignment: str | None = attention_option(
+        None, "print the attention between source and target words, as the model reads them: the "
+        "strongest link of each word (hard), all weights (soft), or links above a threshold X",
+        "--alignment", kind=unchanged(alignment), metavar="hard|soft|X", implied="hard",
     )  # fmt: skip
-    alignment_format: str | None = option(
-        None, "how the attention is printed", "--alignment-format",
-        choices=("marian", "amun", "nematus", "json"),
+    alignment_format: str | None = attention_option(
+        None, "format of the attention; that of the --compat program, or marian, if not given",
+        "--alignment-format", choices=("marian", "amun", "nematus", "json"),
     )  # fmt: skip
-    heatmap: str | None = option(
-        None, "draw the attention of some lines, the best translation's: a page to look through, "
-        "or pictures; of an ensemble, the mean and each model", "--heatmap",
-        metavar="FILE.html|png|svg",
+    heatmap: str | None = attention_option(
+        None, "draw the attention of some lines' best translations: a page to look through "
+        "(.html), or pictures (.png, .svg); of an ensemble, the mean and each model",
+        "--heatmap", metavar="FILE.html|png|svg", path="file",
     )  # fmt: skip
-    heatmap_lines: str | None = option(
-        None, "which lines --heatmap draws, counted from 1; the first 20, in pictures 4, if not "
-        "given", "--heatmap-lines", metavar="N,N-N",
+    heatmap_lines: str | None = attention_option(
+        None, "lines that --heatmap draws, counted from 1; the first 20, in pictures the first 4, "
+        "if not given", "--heatmap-lines", metavar="N,N-N", needs=("--heatmap",),
     )  # fmt: skip
-    no_preprocess: bool = option(
-        False, "take and give text as the model has it, whatever MODEL.preprocess.json says",
-        "--no-preprocess", kind=bool,
-    )  # fmt: skip
-    no_spm_encode: bool = option(
-        False, "the input is SentencePiece pieces already", "--no-spm-encode", kind=bool
-    )
-    workspace: int = option(
-        2048, "memory that a mini-batch may take beside the model; smaller batches keep to it",
-        "-w", "--workspace", kind=int, metavar="MB", unit="MiB",
+
+    workspace: int = computing_option(
+        2048, "memory that a mini-batch may take beside the model; larger ones are split",
+        "-w", "--workspace", kind=int, metavar="MB", unit="MiB", least=1, most=16_777_216,
     )  # fmt: skip
     device: str | None = device_option()
     cpu_threads: int | None = threads_option()
-    precision: str = option(
-        "float32", "of the products; state and softmax stay float32", "--precision",
-        choices=("float32", "bfloat16"),
-    )  # fmt: skip
-    quiet: bool = option(
-        False, "no progress on standard error", "--quiet", kind=bool,
-        aliases=("--quiet-translation",),
+    precision: str = computing_option(
+        "float32", "data type of matrix products; states and softmax stay float32",
+        "--precision", choices=("float32", "bfloat16"),
     )  # fmt: skip

@@ -4,184 +4,204 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .flags import option
+from .flags import Options, options_of
 
 UNITS = ("gru", "lstm", "rnn", "tanh", "relu")
 
+general_option = options_of("General")
+data_option = options_of("Training data")
+model_option = options_of("Model")
+weights_option = options_of("First weights")
+
 
 @dataclass(frozen=True)
-class ModelOptions:
+class ModelOptions(Options):
     """The first part of `TrainOptions`."""
 
-    model: str | None = option(
-        None, "model to train; its folder keeps all that belongs to the run", "-m", "--model",
-        metavar="MODEL.npz", aliases=("--saveto",),
+    model: str | None = general_option(
+        None, "model to train; its folder keeps everything that belongs to the run",
+        "-m", "--model", metavar="MODEL.npz", aliases=("--saveto",), path="file",
     )  # fmt: skip
-    train_sets: tuple[str, ...] = option(
-        (), "source and target text (several pairs: all sources, then all targets); of a language "
-        "model the text alone; not needed with DATA", "-t", "--train-sets", metavar="SRC TRG",
-        many=True,
-        aliases=("--datasets",),
+    config: str | None = general_option(
+        None, "file of options (.yml or .json); those on the command line win", "-c", "--config",
+        metavar="FILE", path="file",
     )  # fmt: skip
-    source_dataset: str | None = option(
-        None, "Nematus' way to name the source of --train-sets", "--source-dataset",
-        metavar="FILE", aliases=("--source_dataset",),
-    )  # fmt: skip
-    target_dataset: str | None = option(
-        None, "Nematus' way to name the target of --train-sets", "--target-dataset",
-        metavar="FILE", aliases=("--target_dataset",),
-    )  # fmt: skip
-    vocabularies: tuple[str, ...] = option(
-        (), "vocabularies, source (one a factor) then target, of a language model the one; not "
-        "needed with DATA", "-v", "--vocabs", metavar="SRC TRG", many=True,
-        aliases=("--dictionaries",),
-    )  # fmt: skip
-    config: str | None = option(
-        None, "options from a .yml or .json file; those on the command line win", "-c", "--config",
-        metavar="FILE",
-    )  # fmt: skip
-    dump_config: bool = option(
-        False, "print the options in force as .yml, and do nothing else", "--dump-config",
+    dump_config: bool = general_option(
+        False, "print all options in force as .yml, and do nothing else", "--dump-config",
         kind=bool,
     )  # fmt: skip
-    dry_run: bool = option(
-        False, "print sizes, an estimate of memory and the first batch, and do nothing else",
-        "--dry-run", kind=bool,
+    dry_run: bool = general_option(
+        False, "print the model's size, an estimate of memory and the first batch, and do nothing "
+        "else", "--dry-run", kind=bool,
+    )  # fmt: skip
+    seed: int = general_option(
+        1, "random seed of first weights, order of the data, dropout and sampling", "--seed",
+        kind=int, metavar="N", least=0, most=2**63 - 1,
+    )  # fmt: skip
+    quiet: bool = general_option(
+        False, "write nothing but errors to standard error", "--quiet", kind=bool
+    )
+
+    train_sets: tuple[str, ...] = data_option(
+        (), "source and target text (several pairs: all sources, then all targets); for a language "
+        "model the text alone; not needed with DATA", "-t", "--train-sets", metavar="SRC TRG",
+        many=True, aliases=("--datasets",), path="file",
+    )  # fmt: skip
+    source_dataset: str | None = data_option(
+        None, "source text (Nematus' way to write --train-sets)", "--source-dataset",
+        metavar="FILE", aliases=("--source_dataset",), path="file",
+    )  # fmt: skip
+    target_dataset: str | None = data_option(
+        None, "target text (Nematus' way to write --train-sets)", "--target-dataset",
+        metavar="FILE", aliases=("--target_dataset",), path="file",
+    )  # fmt: skip
+    vocabularies: tuple[str, ...] = data_option(
+        (), "vocabulary files: source (one for each factor), then target; for a language model one "
+        "file; not needed with DATA", "-v", "--vocabs", metavar="SRC TRG", many=True,
+        aliases=("--dictionaries",), path="file",
+    )  # fmt: skip
+    dim_vocabs: tuple[int, ...] = data_option(
+        (), "words taken from the beginning of each vocabulary file; 0: all",
+        "--dim-vocabs", kind=int, metavar="N...", many=True, least=0, most=10_000_000,
+    )  # fmt: skip
+    right_left: bool = data_option(
+        False, "train a right-to-left model, which writes sentences from their end; translate, "
+        "score and reranking turn its output round by themselves", "--right-left", kind=bool,
     )  # fmt: skip
 
-    type: str = option(
-        "cgru", "what the decoder sees of the source: nothing (lm), the encoder's last state "
-        "(encdec: at every step; seq2seq: at its first), or a context by attention (rnnsearch, "
-        "cgru); s2s, amun and nematus are Marian's words for cgru", "--type",
+    type: str = model_option(
+        "cgru", "type of model, by what its decoder sees of the source: nothing (lm, a language "
+        "model), the encoder's last state (encdec at every step, seq2seq at the first), or a "
+        "context by attention (rnnsearch, cgru); s2s, amun and nematus are Marian's names of cgru",
+        "--type", metavar="TYPE", aliases=("--model_type",),
         choices=("lm", "encdec", "seq2seq", "rnnsearch", "cgru", "s2s", "amun", "nematus"),
-        aliases=("--model_type",),
     )  # fmt: skip
-    cell: str = option(
-        "gru", "recurrent unit; rnn is a plain one, tanh unless relu is said", "--cell",
+    cell: str = model_option(
+        "gru", "recurrent unit of encoder and decoder; rnn and tanh are the plain one, relu the "
+        "plain one with rectifiers", "--cell", choices=UNITS,
+    )  # fmt: skip
+    enc_cell: str | None = model_option(
+        None, "recurrent unit of the encoder, if it differs from --cell", "--enc-cell",
         choices=UNITS,
     )  # fmt: skip
-    enc_cell: str | None = option(
-        None, "of the encoder, where it is another", "--enc-cell", choices=UNITS
-    )
-    dec_cell: str | None = option(
-        None, "of the decoder, where it is another", "--dec-cell", choices=UNITS
-    )
-    gru_reset: str = option(
-        "after", "whether a GRU resets after the product with the state (DL4MT, Nematus, Marian) "
-        "or before it (Cho et al. 2014)", "--gru-reset", choices=("after", "before"),
+    dec_cell: str | None = model_option(
+        None, "recurrent unit of the decoder, if it differs from --cell", "--dec-cell",
+        choices=UNITS,
     )  # fmt: skip
-    lstm_forget_bias: float = option(
-        1.0, "what the bias of an LSTM's forget gate begins with", "--lstm-forget-bias",
-        kind=float, metavar="X",
+    gru_reset: str = model_option(
+        "after", "where a GRU applies its reset gate: after the product of state and weights "
+        "(DL4MT, Nematus, Marian) or before it (Cho et al. 2014)", "--gru-reset",
+        choices=("after", "before"),
     )  # fmt: skip
-    enc_type: str | None = option(
-        None, "how the encoder reads: two stacks, whose directions alternate level by level or "
-        "not; both directions below and forward above; forward alone; from the end alone "
-        "(Sutskever et al. 2014); alternating where there is attention, else unidirectional",
-        "--enc-type",
+    enc_type: str | None = model_option(
+        None, "direction of the encoder's levels: alternating (two stacks, whose levels alternate "
+        "between forward and backward), bidirectional (two stacks, one for each direction), "
+        "bi-unidirectional (both directions at the bottom, forward above), unidirectional "
+        "(forward), reversed (backward, Sutskever et al. 2014); if not given, alternating for "
+        "models with attention, else unidirectional", "--enc-type", metavar="TYPE",
         choices=("alternating", "bidirectional", "bi-unidirectional", "unidirectional", "reversed"),
     )  # fmt: skip
-    dim_emb: int = option(
-        512, "width of the word embeddings", "--dim-emb", kind=int, metavar="N",
+    dim_emb: int = model_option(
+        512, "size of word embeddings", "--dim-emb", kind=int, metavar="N", least=1, most=65536,
         aliases=("--embedding_size", "--dim_word"),
     )  # fmt: skip
-    dim_rnn: int = option(
-        1024, "width of the recurrent states", "--dim-rnn", kind=int, metavar="N",
+    dim_rnn: int = model_option(
+        1024, "size of recurrent states", "--dim-rnn", kind=int, metavar="N", least=1, most=65536,
         aliases=("--state_size", "--dim"),
     )  # fmt: skip
-    dim_vocabs: tuple[int, ...] = option(
-        (), "words taken from each vocabulary; 0 for all", "--dim-vocabs", kind=int,
-        metavar="N...", many=True,
+    dim_factors: tuple[int, ...] = model_option(
+        (), "embedding size of each source factor; the sum must be --dim-emb", "--dim-factors",
+        kind=int, metavar="N...", many=True, least=1, most=65536, aliases=("--dim_per_factor",),
     )  # fmt: skip
-    dim_factors: tuple[int, ...] = option(
-        (), "embedding width of each source factor; they add up to --dim-emb", "--dim-factors",
-        kind=int, metavar="N...", many=True, aliases=("--dim_per_factor",),
-    )  # fmt: skip
-    enc_depth: int = option(
-        1, "levels of the encoder", "--enc-depth", kind=int, metavar="N",
+    enc_depth: int = model_option(
+        1, "levels of the encoder", "--enc-depth", kind=int, metavar="N", least=1, most=100,
         aliases=("--rnn_enc_depth",),
     )  # fmt: skip
-    enc_cell_depth: int = option(
-        1, "cells of an encoder transition", "--enc-cell-depth", kind=int, metavar="N",
-        aliases=("--rnn_enc_transition_depth",),
+    enc_cell_depth: int = model_option(
+        1, "cells of each transition in the encoder", "--enc-cell-depth", kind=int, metavar="N",
+        least=1, most=100, aliases=("--rnn_enc_transition_depth",),
     )  # fmt: skip
-    dec_depth: int = option(
-        1, "levels of the decoder", "--dec-depth", kind=int, metavar="N",
+    dec_depth: int = model_option(
+        1, "levels of the decoder", "--dec-depth", kind=int, metavar="N", least=1, most=100,
         aliases=("--rnn_dec_depth",),
     )  # fmt: skip
-    dec_cell_base_depth: int | None = option(
-        None, "cells of the decoder's first level; 2 for cgru, else 1", "--dec-cell-base-depth",
-        kind=int, metavar="N", aliases=("--rnn_dec_base_transition_depth",),
+    dec_cell_base_depth: int | None = model_option(
+        None, "cells of the transition in the decoder's first level; 2 for cgru, else 1, if not "
+        "given", "--dec-cell-base-depth", kind=int, metavar="N", least=1, most=100,
+        aliases=("--rnn_dec_base_transition_depth",),
     )  # fmt: skip
-    dec_cell_high_depth: int = option(
-        1, "cells of a transition in higher decoder levels", "--dec-cell-high-depth", kind=int,
-        metavar="N", aliases=("--rnn_dec_high_transition_depth",),
+    dec_cell_high_depth: int = model_option(
+        1, "cells of each transition in the decoder's higher levels", "--dec-cell-high-depth",
+        kind=int, metavar="N", least=1, most=100, aliases=("--rnn_dec_high_transition_depth",),
     )  # fmt: skip
-    deep_context: bool = option(
-        False, "higher decoder levels read the context too", "--deep-context", kind=bool,
+    deep_context: bool = model_option(
+        False, "give the context to the decoder's higher levels too", "--deep-context", kind=bool,
         aliases=("--rnn_dec_deep_context",),
     )  # fmt: skip
-    no_skip: bool = option(False, "no residual connections between levels", "--no-skip", kind=bool)
-    layer_normalization: bool = option(
-        False, "layer normalisation, of Nematus' form", "--layer-normalization", kind=bool,
+    no_skip: bool = model_option(
+        False, "leave out the residual connections between levels", "--no-skip", kind=bool
+    )
+    layer_normalization: bool = model_option(
+        False, "layer normalisation, in Nematus' form", "--layer-normalization", kind=bool,
         aliases=("--rnn_layer_normalization", "--layer_normalisation", "--layer_normalization"),
     )  # fmt: skip
-    weight_normalization: bool = option(
-        False, "weight normalisation, of Nematus' form", "--weight-normalization", kind=bool,
+    weight_normalization: bool = model_option(
+        False, "weight normalisation, in Nematus' form", "--weight-normalization", kind=bool,
         aliases=("--weight_normalisation",),
     )  # fmt: skip
-    tied_embeddings: bool = option(
-        False, "target embeddings are the output layer too", "--tied-embeddings", kind=bool,
-        aliases=("--tie_decoder_embeddings",),
+    tied_embeddings: bool = model_option(
+        False, "use the target embeddings as weights of the output layer too",
+        "--tied-embeddings", kind=bool, aliases=("--tie_decoder_embeddings",),
     )  # fmt: skip
-    tied_embeddings_all: bool = option(
-        False, "one embedding matrix for source, target and output", "--tied-embeddings-all",
-        kind=bool,
+    tied_embeddings_all: bool = model_option(
+        False, "use one embedding matrix for source, target and output layer",
+        "--tied-embeddings-all", kind=bool,
     )  # fmt: skip
-    tied_embeddings_src: bool = option(
-        False, "one embedding matrix for source and target", "--tied-embeddings-src", kind=bool,
-        aliases=("--tie_encoder_decoder_embeddings",),
+    tied_embeddings_src: bool = model_option(
+        False, "use one embedding matrix for source and target", "--tied-embeddings-src",
+        kind=bool, aliases=("--tie_encoder_decoder_embeddings",),
     )  # fmt: skip
-    readout_activation: str = option(
-        "tanh", "non-linearity of the readout; maxout is of Bahdanau et al. 2015",
-        "--readout-activation", choices=("tanh", "relu", "prelu", "linear", "maxout"),
+    readout_activation: str = model_option(
+        "tanh", "non-linearity of the layer before the output layer; maxout as in Bahdanau et al. "
+        "2015", "--readout-activation", choices=("tanh", "relu", "prelu", "linear", "maxout"),
         aliases=("--output_hidden_activation",),
     )  # fmt: skip
-    mixture: int = option(
-        1, "softmaxes in the mixture of the output", "--mixture", kind=int, metavar="N",
-        aliases=("--softmax_mixture_size",),
+    mixture: int = model_option(
+        1, "softmaxes that are mixed at the output", "--mixture", kind=int, metavar="N", least=1,
+        most=1000, aliases=("--softmax_mixture_size",),
     )  # fmt: skip
-    lexical: bool = option(
-        False, "lexical model beside the readout", "--lexical", kind=bool,
-        aliases=("--rnn_lexical_model", "--lexical_model"),
+    lexical: bool = model_option(
+        False, "add a lexical model: words also predicted from the source embeddings attended to",
+        "--lexical", kind=bool, aliases=("--rnn_lexical_model", "--lexical_model"),
     )  # fmt: skip
-    init: str = option(
-        "scaled", "how a new model begins; nematus and glorot (Marian's) are theirs", "--init",
-        choices=("scaled", "nematus", "glorot"),
+
+    init: str = weights_option(
+        "scaled", "how weights are initialised: this program's own way, Nematus', or Marian's "
+        "(glorot)", "--init", choices=("scaled", "nematus", "glorot"),
     )  # fmt: skip
-    pretrained_model: str | None = option(
-        None, "begin from a model of any dialect, its structure and its weights",
-        "--pretrained-model", metavar="MODEL",
+    lstm_forget_bias: float = weights_option(
+        1.0, "first bias of an LSTM's forget gate", "--lstm-forget-bias", kind=float, metavar="X",
+        least=-1000, most=1000,
     )  # fmt: skip
-    prior_model: str | None = option(
-        None, "a model of the same structure that --map-decay-c draws to; training begins from it "
-        "where no --pretrained-model is named", "--prior-model", metavar="MODEL",
-        aliases=("--prior_model",),
+    pretrained_model: str | None = weights_option(
+        None, "start from the structure and the weights of this model, of any program",
+        "--pretrained-model", metavar="MODEL", path="file",
     )  # fmt: skip
-    right_left: bool = option(
-        False, "sentences are written from their end; translate, score and reranking read and "
-        "print them as they stand", "--right-left", kind=bool,
+    prior_model: str | None = weights_option(
+        None, "model of the same structure from which --map-decay-c penalises differences; "
+        "training starts from it if no --pretrained-model is given", "--prior-model",
+        metavar="MODEL", aliases=("--prior_model",), path="file",
     )  # fmt: skip
-    freeze: tuple[str, ...] = option(
-        (), "parameters that stay as they are, by name or path: 'encoder_*', 'decoder/*'",
+    freeze: tuple[str, ...] = weights_option(
+        (), "parameters that are not trained, by array name or path: 'encoder_*', 'decoder/*'",
         "--freeze", metavar="PATTERN...", many=True,
     )  # fmt: skip
-    fix_embeddings: bool = option(
-        False, "embeddings stay as they are", "--fix-embeddings", kind=bool
+    fix_embeddings: bool = weights_option(
+        False, "do not train the embeddings", "--fix-embeddings", kind=bool
     )
-    embedding_vectors: tuple[str, ...] = option(
-        (), "word vectors of source and target to begin from (word2vec's text format)",
-        "--embedding-vectors", metavar="SRC TRG", many=True,
+    embedding_vectors: tuple[str, ...] = weights_option(
+        (), "word vectors that source and target embeddings start from (text format of word2vec)",
+        "--embedding-vectors", metavar="SRC TRG", many=True, path="file",
     )  # fmt: skip
 
     @property

@@ -1,17 +1,23 @@
-"""Every option of `cgru old-programs`."""
+"""The options of `cgru old-programs`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .flags import option
+from .flags import Options, option
 
 
 @dataclass(frozen=True)
-class OldProgramsOptions:
+class OldProgramsOptions(Options):
     """`cgru old-programs DIR`."""
 
     force: bool = option(
-        False, "replace files of these names that something else wrote", "-f", "--force", kind=bool
+        False,
+        "replace files of the same names that were not written by this command",
+        "-f",
+        "--force",
+        kind=bool,
     )
-    quiet: bool = option(False, "only warnings and errors", "--quiet", kind=bool)
+    quiet: bool = option(
+        False, "write only warnings and errors to standard error", "--quiet", kind=bool
+    )

@@ -1,156 +1,195 @@
-"""Every option of `cgru prep`."""
+"""The options of `cgru prep`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .flags import option
+from .flags import Options, options_of
 
 SUBWORDS = ("bpe", "unigram", "subword-nmt", "none")
 UNICODE = ("nfc", "nfkc", "none")
 VOCABULARY_PROGRAMS = ("marian", "nematus", "nematus-tf", "dl4mt")
 
+general_option = options_of("General")
+text_option = options_of("Text")
+token_option = options_of("Normalisation and tokens")
+subword_option = options_of("Sub-words and vocabularies")
+removal_option = options_of("Removing of pairs")
+filter_option = options_of("Use as a filter")
+program_option = options_of("Vocabularies of other programs")
+
+_TOKENIZED = ("--tokenize",)
+_FOLDER = ("--source", "--target", "--dev", "--test", "--force")
+
 
 @dataclass(frozen=True)
-class PrepOptions:
+class PrepOptions(Options):
     """`cgru prep OUT`, the filters `cgru prep --apply DIR` and `--undo DIR`, and the vocabularies
     of other programs: `cgru prep --vocabulary-only`.
     """
 
-    source: tuple[str, ...] = option(
+    jobs: int | None = general_option(
+        None, "parallel processes; one a processor if not given; the result is the same",
+        "-j", "--jobs", kind=int, metavar="N", least=1, most=4096,
+    )  # fmt: skip
+    force: bool = general_option(
+        False, "start again if OUT was made from other text or with other options", "-f",
+        "--force", kind=bool,
+    )  # fmt: skip
+    quiet: bool = general_option(
+        False, "write only warnings and errors to standard error", "--quiet", kind=bool
+    )
+
+    source: tuple[str, ...] = text_option(
         (), "source text to train on, a sentence a line, .gz too", "-s", "--source",
-        metavar="FILE...", many=True,
+        metavar="FILE...", many=True, path="file",
     )  # fmt: skip
-    target: tuple[str, ...] = option(
-        (), "its translation, file by file as long as the source's", "-t", "--target",
-        metavar="FILE...", many=True,
+    target: tuple[str, ...] = text_option(
+        (), "target text to train on: for each source file one of as many lines", "-t", "--target",
+        metavar="FILE...", many=True, path="file",
     )  # fmt: skip
-    dev: tuple[str, ...] = option(
-        (), "text to validate on", "--dev", metavar="SRC TRG", many=True,
+    dev: tuple[str, ...] = text_option(
+        (), "source and target text to validate on", "--dev", metavar="SRC TRG", many=True,
+        path="file",
     )  # fmt: skip
-    test: tuple[str, ...] = option(
-        (), "text to test on; several are numbered: test1, test2 and so on", "--test",
-        metavar="SRC TRG", many=True,
+    test: tuple[str, ...] = text_option(
+        (), "source and target text to test on; several test sets are numbered, test1, test2 and "
+        "so on", "--test", metavar="SRC TRG", many=True, path="file",
     )  # fmt: skip
-    source_lang: str | None = option(
+    source_lang: str | None = text_option(
         None, "language of the source, for --tokenize and --normalize-punctuation",
         "--source-lang", metavar="CODE",
     )  # fmt: skip
-    target_lang: str | None = option(
-        None, "language of the target", "--target-lang", metavar="CODE"
-    )
-
-    unicode: str = option("nfc", "Unicode normal form", "--unicode", choices=UNICODE)
-    normalize_punctuation: bool = option(
-        False, "Moses' normalize-punctuation", "--normalize-punctuation", kind=bool
-    )
-    tokenize: bool = option(False, "Moses' tokenizer", "--tokenize", kind=bool)
-    escape: bool = option(
-        False, "with --tokenize: write &apos; and the like, as Moses does", "--escape", kind=bool
-    )
-    split_hyphens: bool = option(
-        False, "with --tokenize: a-b becomes a @-@ b (Moses' -a)", "--split-hyphens", kind=bool
-    )
-    lowercase: bool = option(False, "lower-case everything", "--lowercase", kind=bool)
-    truecase: bool = option(
-        False, "with --tokenize: Moses' truecaser, trained on the text", "--truecase", kind=bool
-    )
-    factors: int = option(
-        1, "factors of a source word, itself counted: word|factor|.., tokenised already",
-        "--factors", kind=int, metavar="N",
+    target_lang: str | None = text_option(
+        None, "language of the target, for --tokenize and --normalize-punctuation",
+        "--target-lang", metavar="CODE",
+    )  # fmt: skip
+    factors: int = text_option(
+        1, "factors of each source word, the word itself counted: tokenised text of "
+        "`word|factor|...`", "--factors", kind=int, metavar="N", least=1, most=100,
     )  # fmt: skip
 
-    subwords: str | None = option(
-        None, "by SentencePiece (bpe, unigram), by subword-nmt, or whole words; bpe if not given, "
-        "subword-nmt with --codes", "--subwords", choices=SUBWORDS,
+    unicode: str = token_option("nfc", "Unicode normal form", "--unicode", choices=UNICODE)
+    normalize_punctuation: bool = token_option(
+        False, "normalise punctuation as Moses does", "--normalize-punctuation", kind=bool
+    )
+    tokenize: bool = token_option(False, "tokenise as Moses does", "--tokenize", kind=bool)
+    escape: bool = token_option(
+        False, "write &apos; and the like as Moses' tokeniser does", "--escape", kind=bool,
+        needs=_TOKENIZED,
     )  # fmt: skip
-    subword_vocabulary: int = option(
+    split_hyphens: bool = token_option(
+        False, "split words at hyphens, a-b to a @-@ b, as Moses' tokeniser does with -a",
+        "--split-hyphens", kind=bool, needs=_TOKENIZED,
+    )  # fmt: skip
+    lowercase: bool = token_option(
+        False, "write everything in lower case", "--lowercase", kind=bool,
+        excludes=("--truecase",),
+    )  # fmt: skip
+    truecase: bool = token_option(
+        False, "write words in their most frequent case: Moses' truecaser, trained on the text",
+        "--truecase", kind=bool, needs=_TOKENIZED,
+    )  # fmt: skip
+
+    subwords: str | None = subword_option(
+        None, "how words are split: by SentencePiece (bpe, unigram), by subword-nmt, or not at "
+        "all; bpe if not given, subword-nmt with --codes", "--subwords", choices=SUBWORDS,
+    )  # fmt: skip
+    subword_vocabulary: int = subword_option(
         8000, "pieces of a SentencePiece model, or merges of subword-nmt", "--subword-vocabulary",
-        kind=int, metavar="N",
+        kind=int, metavar="N", least=1, most=10_000_000,
     )  # fmt: skip
-    joint: bool = option(
-        False, "one sub-word model for both sides, as is the default", "--joint", kind=bool
+    joint: bool = subword_option(
+        False, "one sub-word model for source and target (as is done without this option)",
+        "--joint", kind=bool, excludes=("--separate",),
+    )  # fmt: skip
+    separate: bool = subword_option(
+        False, "a sub-word model for each of source and target", "--separate", kind=bool
     )
-    separate: bool = option(False, "a sub-word model for each side", "--separate", kind=bool)
-    codes: tuple[str, ...] = option(
-        (), "apply these codes of subword-nmt, for both sides or one for each; train none",
-        "--codes", metavar="FILE...", many=True,
+    codes: tuple[str, ...] = subword_option(
+        (), "split words by these codes of subword-nmt instead of learning some: one file for both "
+        "sides, or one for each", "--codes", metavar="FILE...", many=True, path="file",
     )  # fmt: skip
-    character_coverage: float = option(
-        1.0, "share of the characters that SentencePiece knows; 0.9995 for Chinese or Japanese",
-        "--character-coverage", kind=float, metavar="P",
+    character_coverage: float = subword_option(
+        1.0, "share of the characters of the text that SentencePiece models; 0.9995 for Chinese "
+        "and Japanese", "--character-coverage", kind=float, metavar="P", above=0, most=1,
     )  # fmt: skip
-    vocabulary_format: str | None = option(
-        None, "spm: the text stays whole and a .spm splits it, as Marian does; json: pieces in the "
-        "text, Nematus' vocabularies; spm where SentencePiece splits, unless there are factors",
-        "--vocabulary-format", choices=("spm", "json"),
+    sample: int = subword_option(
+        500_000, "sentence pairs, drawn by chance, that sub-words and --truecase are learned from; "
+        "0: all", "--sample", kind=int, metavar="N", least=0, most=10**12,
     )  # fmt: skip
-    joint_vocabulary: bool = option(
-        False, "with json: one vocabulary for both sides", "--joint-vocabulary", kind=bool
+    seed: int = subword_option(
+        0, "random seed of --sample", "--seed", kind=int, metavar="N", least=0, most=2**63 - 1
     )
-    vocabulary_size: int = option(
-        0, "with json, and for --compat marian: words of a vocabulary at most, specials counted; "
-        "0: all",
-        "--vocabulary-size", aliases=("--max-size", "-m"), kind=int, metavar="N",
+    vocabulary_format: str | None = subword_option(
+        None, "vocabularies to write: spm leaves the text whole, and the .spm file splits it, as "
+        "for Marian; json splits the text and writes Nematus' vocabularies; if not given, spm with "
+        "SentencePiece and without factors", "--vocabulary-format", choices=("spm", "json"),
     )  # fmt: skip
-    sample: int = option(
-        500_000, "pairs, drawn by chance, that sub-words and true case are learned from; 0: all",
-        "--sample", kind=int, metavar="N",
+    joint_vocabulary: bool = subword_option(
+        False, "write one .json vocabulary for source and target", "--joint-vocabulary", kind=bool
+    )
+    vocabulary_size: int = subword_option(
+        0, "most words of a .json vocabulary, or of one for --compat marian, special words "
+        "counted; 0: all", "--vocabulary-size", kind=int, metavar="N", off=0, least=2,
+        most=10_000_000, aliases=("--max-size", "-m"),
     )  # fmt: skip
-    seed: int = option(0, "of --sample", "--seed", kind=int, metavar="N")
 
-    max_length: int = option(
-        100, "remove pairs with a longer side, before sub-words; 0: keep", "--max-length",
-        kind=int, metavar="N", unit="words",
+    max_length: int = removal_option(
+        100, "remove sentence pairs with a longer side, counted before words are split; 0: keep",
+        "--max-length", kind=int, metavar="N", unit="words", least=0, most=10**9,
     )  # fmt: skip
-    max_characters: int = option(
-        2000, "remove pairs with a longer side; 0: keep", "--max-characters", kind=int,
-        metavar="N", unit="characters",
+    max_characters: int = removal_option(
+        2000, "remove sentence pairs with a longer side; 0: keep", "--max-characters", kind=int,
+        metavar="N", unit="characters", least=0, most=10**9,
     )  # fmt: skip
-    max_ratio: float = option(
-        9.0, "remove pairs whose longer side has more times the words of the other; 0: keep",
-        "--max-ratio", kind=float, metavar="R",
+    max_ratio: float = removal_option(
+        9.0, "remove sentence pairs whose longer side has more than R times the words of the "
+        "other; 0: keep", "--max-ratio", kind=float, metavar="R", off=0, least=1, most=1e9,
     )  # fmt: skip
-    keep_empty: bool = option(False, "keep pairs with an empty side", "--keep-empty", kind=bool)
-    keep_invalid: bool = option(
-        False, "keep lines of invalid UTF-8, U+FFFD in its place", "--keep-invalid", kind=bool
+    keep_empty: bool = removal_option(
+        False, "keep sentence pairs with an empty side", "--keep-empty", kind=bool
     )
-    keep_control: bool = option(
-        False, "keep pairs with control characters, without these", "--keep-control", kind=bool
-    )
-    keep_identical: bool = option(
-        False, "keep pairs whose source is the target", "--keep-identical", kind=bool
-    )
-    keep_duplicates: bool = option(
-        False, "keep pairs that came before", "--keep-duplicates", kind=bool
+    keep_invalid: bool = removal_option(
+        False, "keep sentence pairs with invalid UTF-8, which U+FFFD replaces", "--keep-invalid",
+        kind=bool,
+    )  # fmt: skip
+    keep_control: bool = removal_option(
+        False, "keep sentence pairs with control characters, which are left out",
+        "--keep-control", kind=bool,
+    )  # fmt: skip
+    keep_identical: bool = removal_option(
+        False, "keep sentence pairs whose source and target are the same", "--keep-identical",
+        kind=bool,
+    )  # fmt: skip
+    keep_duplicates: bool = removal_option(
+        False, "keep repetitions of a sentence pair", "--keep-duplicates", kind=bool
     )
 
-    jobs: int | None = option(
-        None, "processes; all processors if not given; the result is the same", "-j", "--jobs",
-        kind=int, metavar="N",
+    apply: str | None = filter_option(
+        None, "filter: prepare lines as those of a folder that cgru prep made, or of a "
+        "preprocess.json", "--apply", metavar="DIR", excludes=("--undo", *_FOLDER), path="file",
     )  # fmt: skip
-    force: bool = option(
-        False, "begin anew where the folder holds something else", "-f", "--force", kind=bool
-    )
-    quiet: bool = option(False, "only warnings and errors", "--quiet", kind=bool)
+    undo: str | None = filter_option(
+        None, "filter: turn lines prepared by --apply back into text", "--undo", metavar="DIR",
+        excludes=_FOLDER, path="file",
+    )  # fmt: skip
+    side: str | None = filter_option(
+        None, "side whose preparation --apply (source if not given) or --undo (target if not "
+        "given) uses", "--side", choices=("source", "target"), needs=("--apply or --undo",),
+    )  # fmt: skip
+    words: bool = filter_option(
+        False, "do not split words into sub-words with --apply", "--words", kind=bool,
+        needs=("--apply",),
+    )  # fmt: skip
 
-    apply: str | None = option(
-        None, "filter: lines as that folder, or preprocess.json, has them", "--apply",
-        metavar="DIR",
+    vocabulary_only: bool = program_option(
+        False, "make no folder, but the vocabulary of a text, equal to the byte to that of the "
+        "--compat program: Marian's from standard input to standard output, the others' from FILE "
+        "to FILE.json (dl4mt: FILE.pkl)", "--vocabulary-only", kind=bool,
     )  # fmt: skip
-    undo: str | None = option(None, "filter: such lines back to text", "--undo", metavar="DIR")
-    side: str | None = option(
-        None, "of a filter; source for --apply and target for --undo if not given", "--side",
-        choices=("source", "target"),
-    )  # fmt: skip
-    words: bool = option(False, "with --apply: without sub-words", "--words", kind=bool)
-
-    vocabulary_only: bool = option(
-        False, "make no folder, only the vocabulary of a text, equal to the byte to that of the "
-        "program that --compat names: of Marian from standard input to standard output, of the "
-        "others from FILE to FILE.json (dl4mt: FILE.pkl)", "--vocabulary-only", kind=bool,
-    )  # fmt: skip
-    compat: str | None = option(
-        None, "with --vocabulary-only: the program that would have made it, with marian-vocab or "
-        "build_dictionary.py", "--compat", choices=VOCABULARY_PROGRAMS,
+    compat: str | None = program_option(
+        None, "program whose vocabulary --vocabulary-only makes, as marian-vocab or "
+        "build_dictionary.py would", "--compat", choices=VOCABULARY_PROGRAMS,
+        needs=("--vocabulary-only",),
     )  # fmt: skip

@@ -1,145 +1,171 @@
-"""The options of `cgru score`, said once: name, default, help, unit, and legacy aliases."""
+"""The options of `cgru score`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from .feature_weights import EQUAL
-from .flags import option
-from .line_filter import FilterOptions
+from .flags import options_of
+from .line_filter import FilterOptions, computing_option, model_option, score_option
 
 METRICS = ("bleu", "chrf", "chrf++", "ter")
 SUMMARIES = ("ce-sum", "ce-mean", "ce-mean-words", "perplexity")
+
+list_option = options_of("N-best lists")
+corpus_option = options_of("Filtering of corpora")
+metric_option = options_of("Metrics")
+
+_RANKING = ("--word-scores", "--alignment", "--alignment-format", "--summary", "--heatmap")
+_ONE_SCORE = ("--n-best", "--summary", "--word-scores", "--alignment", "--alignment-format")
+_EVALUATING = ("--metric",)
+_COMPARING = ("--metric or --tune",)
 
 
 @dataclass(frozen=True)
 class ScoreOptions(FilterOptions):
     """`cgru score`; of several models, each gives a column."""
 
-    source: tuple[str, ...] = option(
-        (), "source text, .gz too", "-s", "--source", metavar="FILE...", many=True
+    source: tuple[str, ...] = model_option(
+        (), "source text, .gz too", "-s", "--source", metavar="FILE...", many=True, path="file"
     )
-    target: tuple[str, ...] = option(
-        (), "translations, a line for each of the source, or - for standard input; without "
-        "--source: lines `source TAB target`, or, as Marian has it, source and target",
-        "-t", "--target", metavar="FILE...", many=True, aliases=("--train-sets",),
+    target: tuple[str, ...] = model_option(
+        (), "translations, a line for each line of the source, or - for standard input; without "
+        "--source, lines of `source TAB target`, or two files, source and target, as for Marian",
+        "-t", "--target", metavar="FILE...", many=True, aliases=("--train-sets",), path="file",
     )  # fmt: skip
-    n_best: str | None = option(
-        None, "score the hypotheses of an n-best list, whose lines get the scores; - for standard "
-        "input, which Nematus' rescore.py (--compat nematus, no --target) reads by itself",
-        "--n-best", metavar="FILE", aliases=("--n_best", "-i", "--input"),
-    )  # fmt: skip
-    n_best_feature: str = option(
-        "Score", "name of the scores among a list's features; of several models, a number is added",
-        "--n-best-feature", metavar="NAME",
-    )  # fmt: skip
-    rerank: str | None = option(
-        None, "with --n-best: write the best hypothesis of every sentence instead, by the sum of "
-        "the list's features and the models' (which --normalize divides) times these weights or "
-        "those of a file that --tune wrote; all 1 if not given", "--rerank", metavar="W...|FILE",
-        implied=EQUAL, many=True,
-    )  # fmt: skip
-    rerank_list: bool = option(
-        False, "with --rerank: write the whole list, the best first", "--rerank-list", kind=bool
-    )
-    tune: str | None = option(
-        None, "with --n-best: write weights to FILE by which the list comes as near as it can to "
-        "--reference, those of --rerank to start with", "--tune", metavar="FILE",
-    )  # fmt: skip
-    restarts: int = option(
-        8, "with --tune: optimise on so many resampled lists first", "--restarts", kind=int,
-        metavar="N",
-    )  # fmt: skip
-    seed: int = option(0, "of --tune", "--seed", kind=int, metavar="N")
-    join_bpe: bool = option(
-        False, "with --rerank and --tune: join the hypotheses' sub-words (`@@ `)", "--join-bpe",
-        kind=bool,
-    )  # fmt: skip
-    keep_above: float | None = option(
-        None, "write only pairs whose score is greater: source, target, score, and number of the "
-        "line from 1, between tabs", "--keep-above", kind=float, metavar="X",
-    )  # fmt: skip
-    keep_below: float | None = option(
-        None, "the same of pairs whose score is less", "--keep-below", kind=float, metavar="X"
-    )
-    dual: str | None = option(
-        None, "a model that translates back: scores are those of dual conditional cross-entropy "
-        "filtering, from 0 to 1", "--dual", metavar="MODEL",
-    )  # fmt: skip
-    compat: str | None = option(
-        None, "signs and layout of that program", "--compat",
+    compat: str | None = model_option(
+        None, "take on a program's signs of scores and layout of the output", "--compat",
         choices=("nematus", "nematus-tf", "dl4mt", "marian"),
     )  # fmt: skip
-    ensemble: bool = option(
-        False, "one column: several models as cgru translate makes an ensemble of them",
+    max_length: int = model_option(
+        1000, "cut source lines that are longer, with a warning, and refuse longer translations",
+        "--max-length", kind=int, metavar="N", unit="words", least=1, most=1_000_000,
+    )  # fmt: skip
+
+    ensemble: bool = score_option(
+        False, "score by several models together, as cgru translate does: one column of scores",
         "--ensemble", kind=bool,
     )  # fmt: skip
-    summary: str | None = option(
-        None, "one number for all pairs, in nats: the sum, a mean a sentence or a word, or e to "
-        "the latter", "--summary", choices=(*SUMMARIES, "cross-entropy"),
-    )  # fmt: skip
-    metric: tuple[str, ...] = option(
-        (), "evaluate translations against --reference instead, by sacrebleu: bleu, chrf, chrf++, "
-        "ter, with commas or repeated; of several --target, each is a system; with --tune: what is "
-        "optimised, bleu if not given", "--metric", metavar="METRIC...", many=True,
-    )  # fmt: skip
-    reference: tuple[str, ...] = option(
-        (), "with --metric and --tune: what it is compared with; several are several references",
-        "--reference", "-r", metavar="FILE...", many=True,
-    )  # fmt: skip
-    confidence: bool = option(
-        False, "with --metric: 95 % intervals by bootstrap resampling", "--confidence", kind=bool
-    )
-    paired: str | None = option(
-        None, "with --metric: test whether systems differ from the first", "--paired",
-        choices=("bootstrap", "randomisation"),
-    )  # fmt: skip
-    samples: int = option(
-        0, "of --confidence, --paired and --tune; 1000, and 10000 of a randomisation, if 0",
-        "--samples", kind=int, metavar="N",
-    )  # fmt: skip
-    tokenize: str | None = option(
-        None, "with --metric and --tune: BLEU's tokeniser, as 13a, intl, zh, char, none",
-        "--tokenize", metavar="NAME",
-    )  # fmt: skip
-    lowercase: bool = option(
-        False, "with --metric and --tune: BLEU and chrF without case", "--lowercase", kind=bool
-    )
-    format: str = option(
-        "text", "with --metric: how scores are printed", "--format",
-        choices=("text", "json", "markdown"),
-    )  # fmt: skip
-    width: int = option(
-        1, "with --metric and --tune: decimals of the scores", "--width", kind=int, metavar="N"
-    )
-
-    max_length: int = option(
-        1000, "cut longer source lines, with a warning, and refuse longer translations",
-        "--max-length", kind=int, metavar="N", unit="words",
-    )  # fmt: skip
-    mini_batch: int = option(
-        64, "pairs scored together", "--mini-batch", kind=int, metavar="N", unit="lines",
-        aliases=("--minibatch_size", "--batch_size", "-b"),
-    )  # fmt: skip
-    maxi_batch: int = option(
-        100, "mini-batches read ahead and sorted by length", "--maxi-batch", kind=int,
-        metavar="N", aliases=("--maxibatch_size",),
+    summary: str | None = score_option(
+        None, "print one number for the whole text, in nats: the sum of cross-entropies (ce-sum, "
+        "cross-entropy), their mean over sentences (ce-mean) or words (ce-mean-words), or the "
+        "perplexity", "--summary", choices=(*SUMMARIES, "cross-entropy"), metavar="KIND",
     )  # fmt: skip
 
+    n_best: str | None = list_option(
+        None, "score the hypotheses of an n-best list, and add the scores to its lines; - for "
+        "standard input, which Nematus' rescore.py (--compat nematus, no --target) reads by itself",
+        "--n-best", metavar="FILE", aliases=("--n_best", "-i", "--input"), path="file",
+    )  # fmt: skip
+    n_best_feature: str = list_option(
+        "Score", "name of the added scores among the list's features; several models add a number "
+        "to it", "--n-best-feature", metavar="NAME",
+    )  # fmt: skip
+    rerank: str | None = list_option(
+        None, "print the best hypothesis of each sentence of the n-best list, by the weighted sum "
+        "of its features and the models' scores (divided as --normalize says); weights are given "
+        "in this order, or by a file that --tune wrote; all 1 if not given", "--rerank",
+        metavar="W...|FILE", implied=EQUAL, many=True, needs=("--n-best",), excludes=_RANKING,
+        path="file",
+    )  # fmt: skip
+    rerank_list: bool = list_option(
+        False, "print the whole list, the best hypothesis of each sentence first",
+        "--rerank-list", kind=bool, needs=("--rerank",),
+    )  # fmt: skip
+    tune: str | None = list_option(
+        None, "find the weights of features by which the n-best list agrees best with "
+        "--reference, starting from those of --rerank, and write them to FILE", "--tune",
+        metavar="FILE", needs=("--n-best", "--reference"), excludes=_RANKING, path="file",
+    )  # fmt: skip
+    restarts: int = list_option(
+        8, "resampled lists that --tune optimises on first", "--restarts", kind=int, metavar="N",
+        least=0, most=1_000_000, needs=("--tune",),
+    )  # fmt: skip
+    seed: int = list_option(
+        0, "random seed of --tune", "--seed", kind=int, metavar="N", least=0, most=2**63 - 1,
+        needs=("--tune",),
+    )  # fmt: skip
+    join_bpe: bool = list_option(
+        False, "join sub-words of hypotheses that end in `@@`", "--join-bpe", kind=bool,
+        needs=("--rerank or --tune",),
+    )  # fmt: skip
 
-# Fields that mean something with --metric only, and those that do with --tune too.
-COMPARING = ("reference", "samples", "tokenize", "lowercase", "width")
-EVALUATING = ("confidence", "paired", "format")
+    keep_above: float | None = corpus_option(
+        None, "print only sentence pairs whose score is greater than X, as four fields between "
+        "tabs: source, target, score and line number", "--keep-above", kind=float, metavar="X",
+        least=-1e9, most=1e9, excludes=_ONE_SCORE,
+    )  # fmt: skip
+    keep_below: float | None = corpus_option(
+        None, "print only sentence pairs whose score is less than X, in the fields of "
+        "--keep-above", "--keep-below", kind=float, metavar="X", least=-1e9, most=1e9,
+        excludes=_ONE_SCORE,
+    )  # fmt: skip
+    dual: str | None = corpus_option(
+        None, "model of the reverse direction, for dual conditional cross-entropy filtering: "
+        "scores are from 0 to 1, the better the higher", "--dual", metavar="MODEL",
+        excludes=(*_ONE_SCORE, "--heatmap", "--compat", "--normalize"), path="file",
+    )  # fmt: skip
+
+    metric: tuple[str, ...] = metric_option(
+        (), "evaluate translations (--target, several are several systems) against --reference "
+        "by sacrebleu, without a model: bleu, chrf, chrf++ or ter, several with commas; with "
+        "--tune, the metric to optimise (bleu if not given)", "--metric", metavar="METRIC...",
+        many=True, needs=("--reference",),
+    )  # fmt: skip
+    reference: tuple[str, ...] = metric_option(
+        (), "reference translations of --metric and --tune; several files are several references",
+        "--reference", "-r", metavar="FILE...", many=True, needs=_COMPARING, path="file",
+    )  # fmt: skip
+    confidence: bool = metric_option(
+        False, "add 95 % confidence intervals, by bootstrap resampling", "--confidence",
+        kind=bool, needs=_EVALUATING,
+    )  # fmt: skip
+    paired: str | None = metric_option(
+        None, "test whether the systems differ from the first one, by paired bootstrap or "
+        "approximate randomisation", "--paired", choices=("bootstrap", "randomisation"),
+        needs=_EVALUATING,
+    )  # fmt: skip
+    samples: int = metric_option(
+        0, "resamplings of --confidence, --paired and --tune; 0: 1000, of --paired randomisation "
+        "10000", "--samples", kind=int, metavar="N", least=0, most=1_000_000,
+        needs=("--confidence or --paired or --tune",),
+    )  # fmt: skip
+    tokenize: str | None = metric_option(
+        None, "tokeniser of BLEU, as sacrebleu calls it: 13a, intl, zh, char, none and others",
+        "--tokenize", metavar="NAME", needs=_COMPARING,
+    )  # fmt: skip
+    lowercase: bool = metric_option(
+        False, "compute BLEU and chrF without regard to case", "--lowercase", kind=bool,
+        needs=_COMPARING,
+    )  # fmt: skip
+    format: str = metric_option(
+        "text", "format in which the scores of --metric are printed", "--format",
+        choices=("text", "json", "markdown"), needs=_EVALUATING,
+    )  # fmt: skip
+    width: int = metric_option(
+        1, "decimals of the scores of --metric and --tune", "--width", kind=int, metavar="N",
+        least=0, most=15, needs=_COMPARING,
+    )  # fmt: skip
+
+    mini_batch: int = computing_option(
+        64, "sentence pairs scored together", "--mini-batch", kind=int, metavar="N", unit="lines",
+        least=1, most=1_000_000, aliases=("--minibatch_size", "--batch_size", "-b"),
+    )  # fmt: skip
+    maxi_batch: int = computing_option(
+        100, "mini-batches that are read and sorted by length together", "--maxi-batch",
+        kind=int, metavar="N", least=1, most=1_000_000, aliases=("--maxibatch_size",),
+    )  # fmt: skip
+
 
 # Options of Nematus' and Marian's scorers that are known and cannot be honoured.
 REFUSED_BY_SCORE = {
     "--verbose": "the text is not printed beside its scores; use paste",
     "--walign": "use --alignment-format nematus",
-    "--fp16": "products are float32 or, with --precision bfloat16, bfloat16",
+    "--fp16": "matrix products are float32, or bfloat16 with --precision bfloat16",
     "--devices": "use --device gpu:N",
     "-d": "use --device gpu:N",
     "--num-devices": "use --device gpu:N",
     "--tsv-fields": "lines have two fields, source and target",
-    "--max-length-crop": "a translation that is cut has another score; raise --max-length",
-    "--shuffle": "scores are in the order of the lines",
+    "--max-length-crop": "a translation that is cut would have another score; raise --max-length",
+    "--shuffle": "scores are printed in the order of the lines",
 }

@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .flags import option
-from .line_filter import FilterOptions
+from .flags import options_of
+from .kinds import sampling, unchanged
+from .line_filter import (
+    FilterOptions,
+    attention_option,
+    computing_option,
+    model_option,
+    score_option,
+)
 from .programs import COMPAT
+
+search_option = options_of("Search")
+sampling_option = options_of("Sampling")
+word_option = options_of("Words of the output")
 
 
 @dataclass(frozen=True)
@@ -16,126 +27,144 @@ class TranslateOptions(FilterOptions):
     What is None is as the model's program does it.
     """
 
-    input: tuple[str, ...] = option(
+    input: tuple[str, ...] = model_option(
         (), "text to translate, .gz too; standard input if not given", "-i", "--input",
-        metavar="FILE...", many=True,
+        metavar="FILE...", many=True, path="file",
     )  # fmt: skip
-    config: str | None = option(
-        None, "a Marian or amun .yml: models, vocabularies, beam, normalisation",
-        "-c", "--config", metavar="FILE",
+    config: str | None = model_option(
+        None, "configuration of Marian's or amun's decoder (.yml): models, vocabularies, beam "
+        "size, normalisation", "-c", "--config", metavar="FILE", path="file",
     )  # fmt: skip
-    compat: str | None = option(
-        None, "defaults, search, signs and output layout of that program", "--compat",
-        choices=COMPAT,
+    compat: str | None = model_option(
+        None, "take on a program's defaults, search, signs of scores and layout of the output",
+        "--compat", choices=COMPAT, metavar="PROGRAM",
+    )  # fmt: skip
+    max_length: int = model_option(
+        1000, "cut source lines that are longer, with a warning", "--max-length", kind=int,
+        metavar="N", unit="words", least=1, most=1_000_000,
+    )  # fmt: skip
+    max_length_crop: bool = model_option(
+        False, "cut lines longer than --max-length (as is done without this option of Marian)",
+        "--max-length-crop", kind=bool,
     )  # fmt: skip
 
-    beam_size: int | None = option(
-        None, "hypotheses in the beam (Marian's -b; Nematus' -b is --mini-batch here); 1 is greedy",
-        "-k", "-b", "--beam-size", kind=int, metavar="K", aliases=("--beam_size",),
+    word_penalty: float | None = score_option(
+        None, "subtract this from a translation's score for each of its words", "--word-penalty",
+        kind=float, metavar="P", unit="nats", least=-1000, most=1000,
     )  # fmt: skip
-    word_penalty: float | None = option(
-        None, "subtract from a score, per word", "--word-penalty", kind=float, metavar="P",
-        unit="nats",
+    n_best: bool = score_option(
+        False, "print all hypotheses of the beam, with their scores", "--n-best", kind=bool,
+        aliases=("--n_best",),
     )  # fmt: skip
-    max_length: int = option(
-        1000, "cut longer source lines, with a warning", "--max-length", kind=int, metavar="N",
-        unit="words",
+
+    beam_size: int | None = search_option(
+        None, "beam size; 1: greedy search (Marian's -b; for Nematus' -b use --mini-batch)",
+        "-k", "-b", "--beam-size", kind=int, metavar="K", least=1, most=1000,
+        aliases=("--beam_size",),
     )  # fmt: skip
-    max_length_crop: bool = option(
-        False, "Marian's name for what --max-length does here in any case", "--max-length-crop",
-        kind=bool,
+    max_length_factor: float | None = search_option(
+        None, "greatest length of a translation as a multiple of the source's, ends of sentences "
+        "counted; 0: the limit of the model's program", "--max-length-factor", kind=float,
+        metavar="F", least=0, most=1000, aliases=("--max-ratio", "-mr"),
     )  # fmt: skip
-    max_length_factor: float | None = option(
-        None, "longest translation, relative to the source with EOS", "--max-length-factor",
-        kind=float, metavar="F", aliases=("--max-ratio", "-mr"),
+    translation_maxlen: int | None = search_option(
+        None, "greatest length of a translation, the end of the sentence counted",
+        "--translation-maxlen", kind=int, metavar="N", unit="words", least=1, most=1_000_000,
+        aliases=("--translation_maxlen",),
     )  # fmt: skip
-    translation_maxlen: int | None = option(
-        None, "longest translation, EOS counted", "--translation-maxlen", kind=int, metavar="N",
-        unit="words", aliases=("--translation_maxlen",),
+    force_decode: bool = search_option(
+        False, "begin each translation with the words after a tab on its line; a language model "
+        "begins with the words of the line", "--force-decode", kind=bool,
     )  # fmt: skip
-    force_decode: bool = option(
-        False, "translations begin with the words behind a tab on each line; texts of a language "
-        "model with those of the line", "--force-decode", kind=bool,
+    allow_unk: bool = search_option(
+        False, "allow the unknown word in translations", "--allow-unk", kind=bool,
+        excludes=("--suppress-unk",),
     )  # fmt: skip
-    allow_unk: bool = option(False, "let the unknown word be produced", "--allow-unk", kind=bool)
-    suppress_unk: bool = option(
+    suppress_unk: bool = search_option(
         False, "never produce the unknown word", "--suppress-unk", kind=bool,
         aliases=("--suppress_unk",),
     )  # fmt: skip
 
-    output_sampling: str | None = option(
-        None, "draw translations: from all words, or the K most probable, at temperature T",
-        "--output-sampling", metavar="full [T] | topk K [T]", implied="full 1.0", many=True,
+    output_sampling: str | None = sampling_option(
+        None, "draw translations by chance: from all words (full), or the K most probable (topk), "
+        "with softmax temperature T", "--output-sampling", kind=unchanged(sampling),
+        metavar="full [T] | topk K [T]", implied="full 1.0", many=True,
+        excludes=("--translation-strategy sampling",),
     )  # fmt: skip
-    translation_strategy: str = option(
-        "beam_search", "Nematus' way to ask for --output-sampling", "--translation-strategy",
-        choices=("beam_search", "sampling"), aliases=("--translation_strategy",),
+    translation_strategy: str = sampling_option(
+        "beam_search", "beam search or sampling (Nematus' way to write --output-sampling)",
+        "--translation-strategy", choices=("beam_search", "sampling"),
+        aliases=("--translation_strategy",),
     )  # fmt: skip
-    sampling_temperature: float | None = option(
+    sampling_temperature: float | None = sampling_option(
         None, "softmax temperature of --translation-strategy sampling", "--sampling-temperature",
-        kind=float, metavar="T", implied=1.0, aliases=("--sampling_temperature",),
+        kind=float, metavar="T", implied=1.0, above=0, most=1000,
+        needs=("--translation-strategy sampling",), aliases=("--sampling_temperature",),
     )  # fmt: skip
-    seed: int = option(0, "of sampling; with a line's number it decides what is drawn", "--seed",
-        kind=int, metavar="N",
+    seed: int = sampling_option(
+        0, "random seed of sampling; what is drawn for a line follows from seed and line number",
+        "--seed", kind=int, metavar="N", least=0, most=2**63 - 1,
     )  # fmt: skip
 
-    n_best: bool = option(
-        False, "print all hypotheses of the beam", "--n-best", kind=bool, aliases=("--n_best",)
+    unk_replace: bool = word_option(
+        False, "replace unknown words by the source word that they are aligned to",
+        "--unk-replace", kind=bool,
+    )  # fmt: skip
+    lexicon: str | None = word_option(
+        None, "translate the words that --unk-replace puts in by this file (lines `source target "
+        "[probability]`)", "--lexicon", metavar="FILE", needs=("--unk-replace",), path="file",
+    )  # fmt: skip
+    join_bpe: bool = word_option(False, "join sub-words that end in `@@`", "--join-bpe", kind=bool)
+    no_spm_decode: bool = word_option(
+        False, "print SentencePiece pieces instead of joining them", "--no-spm-decode", kind=bool
     )
-    output_alignment: str | None = option(
+
+    output_alignment: str | None = attention_option(
         None, "write the attention to a file of its own (formats nematus and json)",
-        "--output-alignment", metavar="FILE", aliases=("--output_alignment", "-a"),
+        "--output-alignment", metavar="FILE", aliases=("--output_alignment", "-a"), path="file",
     )  # fmt: skip
-    json_alignment: bool = option(
-        False, "the same as --alignment-format json", "--json-alignment", kind=bool,
-        aliases=("--json_alignment",),
+    json_alignment: bool = attention_option(
+        False, "print the attention as JSON (the same as --alignment-format json)",
+        "--json-alignment", kind=bool, aliases=("--json_alignment",),
     )  # fmt: skip
-    unk_replace: bool = option(
-        False, "replace an unknown word by the source word it is aligned to", "--unk-replace",
-        kind=bool,
-    )  # fmt: skip
-    lexicon: str | None = option(
-        None, "with --unk-replace: translate that word (lines `source target [probability]`)",
-        "--lexicon", metavar="FILE",
-    )  # fmt: skip
-    join_bpe: bool = option(False, "join sub-words (`@@ `)", "--join-bpe", kind=bool)
-    no_spm_decode: bool = option(False, "print SentencePiece pieces", "--no-spm-decode", kind=bool)
 
-    mini_batch: int | None = option(
+    mini_batch: int | None = computing_option(
         None, "lines translated together", "--mini-batch", kind=int, metavar="N", unit="lines",
-        aliases=("--minibatch_size", "--batch_size"),
+        least=1, most=1_000_000, aliases=("--minibatch_size", "--batch_size"),
     )  # fmt: skip
-    maxi_batch: int | None = option(
-        None, "mini-batches read ahead and sorted by length", "--maxi-batch", kind=int,
-        metavar="N", aliases=("--maxibatch_size",),
+    maxi_batch: int | None = computing_option(
+        None, "mini-batches that are read and sorted by length together", "--maxi-batch",
+        kind=int, metavar="N", least=1, most=1_000_000, aliases=("--maxibatch_size",),
     )  # fmt: skip
-    maxi_batch_sort: str = option(
-        "src", "how lines read ahead are sorted", "--maxi-batch-sort", choices=("src", "none")
-    )
+    maxi_batch_sort: str = computing_option(
+        "src", "sort the lines of a maxi-batch by source length, or not at all",
+        "--maxi-batch-sort", choices=("src", "none"),
+    )  # fmt: skip
 
 
 # Options of Nematus' and Marian's translators that are known and cannot be honoured.
 REFUSED_BY_TRANSLATE = {
-    "--shortlist": "no vocabulary selection: every word can be produced",
-    "--skip-cost": "hypotheses are ranked by the model's scores",
-    "--output-approx-knn": "the softmax is exact",
-    "--fp16": "products are float32 or, with --precision bfloat16, bfloat16",
-    "--optimize": "no quantisation; --precision bfloat16 is the faster arithmetic",
-    "--gemm-type": "no quantisation; --precision bfloat16 is the faster arithmetic",
-    "--quantize-range": "no quantisation; --precision bfloat16 is the faster arithmetic",
-    "--tsv": "one source is read, a sentence a line",
-    "--tsv-fields": "one source is read, a sentence a line",
-    "--allow-special": "only the unknown word is ever suppressed",
+    "--shortlist": "there is no vocabulary selection: the whole vocabulary is computed",
+    "--skip-cost": "hypotheses are ranked by their scores, which are always computed",
+    "--output-approx-knn": "the output layer is computed exactly",
+    "--fp16": "matrix products are float32, or bfloat16 with --precision bfloat16",
+    "--optimize": "there is no quantisation; --precision bfloat16 is faster arithmetic",
+    "--gemm-type": "there is no quantisation; --precision bfloat16 is faster arithmetic",
+    "--quantize-range": "there is no quantisation; --precision bfloat16 is faster arithmetic",
+    "--tsv": "the input is one source text, a sentence a line",
+    "--tsv-fields": "the input is one source text, a sentence a line",
+    "--allow-special": "of special words, only the unknown word is ever suppressed; use "
+    "--allow-unk",
     "--devices": "use --device gpu:N",
     "-d": "use --device gpu:N",
     "--num-devices": "use --device gpu:N",
     "--device-list": "use --device gpu:N",
     "-dl": "use --device gpu:N",
-    "-p": "use --cpu-threads N: one process uses them all",
-    "--num_processes": "use --cpu-threads N: one process uses them all",
-    "--search_graph": "the search is not drawn",
-    "-sg": "the search is not drawn",
-    "--encryption-key-path": "models are not encrypted",
-    "--stat-freq": "progress is shown at a terminal",
+    "-p": "one process uses all processors; use --cpu-threads N for fewer",
+    "--num_processes": "one process uses all processors; use --cpu-threads N for fewer",
+    "--search_graph": "search graphs are not drawn",
+    "-sg": "search graphs are not drawn",
+    "--encryption-key-path": "encrypted models are not read",
+    "--stat-freq": "progress is shown on a terminal by itself",
     "--preprocess_script": "use a pipe: preprocess | cgru translate",
 }

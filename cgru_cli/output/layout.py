@@ -15,6 +15,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from ..errors import UsageError
+from ..options import kinds
 from .hypothesis import Hypothesis
 from .numbers import C_FLOAT, amun_float, c_float, float32, numpy_float32, python2_float
 
@@ -285,12 +286,5 @@ def _listed(choices: object) -> str:
 
 
 def alignment_of(asked: str | None) -> str | float | None:
-    """What --alignment means. Raises UsageError for what it cannot."""
-    if asked in (None, "hard", "soft"):
-        return asked
-    try:
-        return float(asked)
-    except ValueError:
-        raise UsageError(
-            f"--alignment {asked}: hard, soft or a number from 0 to 1 is expected"
-        ) from None
+    """What --alignment means."""
+    return None if asked is None else kinds.alignment(asked)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import CgruError, UsageError
+from ..errors import CgruError
 from ..options.prep import PrepOptions
 from ..system.lines import LineReader, LineWriter
 from ..text.pipeline import Preprocessing
@@ -15,12 +15,6 @@ def run(options: PrepOptions) -> None:
 
     Raises CgruError for a bad folder or input, OutputClosed where nobody reads.
     """
-    if options.apply and options.undo:
-        raise UsageError("--apply and --undo exclude each other")
-    if options.words and options.undo:
-        raise UsageError("--words belongs to --apply")
-    if any((options.source, options.target, options.dev, options.test, options.force)):
-        raise UsageError("--apply and --undo filter standard input; -s and -t make a folder")
     pipeline = Preprocessing.read(options.apply or options.undo)
     number = 0
     with LineReader() as reader, LineWriter() as writer:

@@ -37,15 +37,11 @@ _SPECIAL = ("eos", "UNK")
 
 def run(folder: str | None, options: PrepOptions) -> None:
     """Make the folder, or filter standard input; raises CgruError, UsageError, OutputClosed."""
-    if options.compat:
-        raise UsageError("--compat belongs to --vocabulary-only")
     if options.apply or options.undo:
         if folder:
             raise UsageError("--apply and --undo are filters: they write no folder")
         apply.run(options)
         return
-    if options.side or options.words:
-        raise UsageError("--side and --words belong to --apply and --undo")
     if not folder:
         raise UsageError("name the folder to write: cgru prep OUT -s FILE... -t FILE...")
     options = resolved(options)

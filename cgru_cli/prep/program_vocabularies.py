@@ -46,8 +46,6 @@ def run(files: tuple[str, ...], options: PrepOptions) -> None:
                 f"--compat marian: {files[0]}: the text of a vocabulary comes on standard input: "
                 f"cgru prep --vocabulary-only --compat marian < {files[0]} > vocab.yml"
             )
-        if options.vocabulary_size == 1:
-            raise UsageError("--vocabulary-size counts </s> and <unk>: at least 2, or 0 for all")
         vocabulary = marian(_standard_input(), options.vocabulary_size)
         with LineWriter() as writer:
             writer.write_bytes(vocabulary)
@@ -69,7 +67,7 @@ def _check(options: PrepOptions) -> None:
     """Raise UsageError for options that have no effect on a vocabulary."""
     for name, (flag, default) in statements(PrepOptions).items():
         if name not in _OPTIONS and getattr(options, name) != default:
-            raise UsageError(f"{flag.flags[-1]} has no effect with --vocabulary-only")
+            raise UsageError(f"{flag.name} has no effect with --vocabulary-only")
 
 
 def marian(lines: Iterable[bytes], limit: int = 0) -> bytes:

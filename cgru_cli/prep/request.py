@@ -10,11 +10,6 @@ from ..options.prep import PrepOptions
 from ..text.pipeline import PipelineSettings
 from . import raw_text
 
-_AT_LEAST = {
-    "factors": 1, "subword_vocabulary": 1, "vocabulary_size": 0, "sample": 0, "max_length": 0,
-    "max_characters": 0, "max_ratio": 0, "jobs": 1,
-}  # fmt: skip
-
 
 def resolved(options: PrepOptions) -> PrepOptions:
     """The options with everything decided that depends on others.
@@ -66,28 +61,14 @@ def _check(options: PrepOptions) -> None:
         raise UsageError("--dev takes two files: SRC TRG")
     if len(options.test) % 2:
         raise UsageError("--test takes two files: SRC TRG")
-    for one, other in (("lowercase", "truecase"), ("joint", "separate")):
-        if getattr(options, one) and getattr(options, other):
-            raise UsageError(f"--{one} and --{other} exclude each other")
-    for name in ("truecase", "escape", "split_hyphens"):
-        if getattr(options, name) and not options.tokenize:
-            raise UsageError(f"--{name.replace('_', '-')} needs --tokenize")
     if options.tokenize or options.normalize_punctuation:
         sides = ("source", "target") if options.factors == 1 else ("target",)
         for side in sides:
             if not getattr(options, f"{side}_lang"):
                 needed = "--tokenize" if options.tokenize else "--normalize-punctuation"
                 raise UsageError(f"{needed} needs --{side}-lang, as in --{side}-lang en")
-    for name, least in _AT_LEAST.items():
-        value = getattr(options, name)
-        if value is not None and value < least:
-            raise UsageError(f"--{name.replace('_', '-')} {value}: at least {least}")
-    if 0 < options.max_ratio < 1:
-        raise UsageError(f"--max-ratio {options.max_ratio}: at least 1, or 0 to keep all")
     if 0 < options.vocabulary_size < 3:
         raise UsageError("--vocabulary-size counts eos and UNK: at least 3, or 0 for all")
-    if not 0 < options.character_coverage <= 1:
-        raise UsageError(f"--character-coverage {options.character_coverage}: above 0, at most 1")
 
 
 def settings_of(options: PrepOptions) -> PipelineSettings:

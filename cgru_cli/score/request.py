@@ -9,7 +9,7 @@ from ..errors import UsageError
 from ..formats.loaded_model import LoadedModel, Reading, preprocessing_of
 from ..options.feature_weights import EQUAL, FeatureWeights, weights_of
 from ..options.programs import PROGRAMS
-from ..options.score import COMPARING, EVALUATING, METRICS, ScoreOptions
+from ..options.score import METRICS, ScoreOptions
 from ..output.layout import Layout, alignment_of
 from ..system.lines import check_distinct
 from .filter import Bounds
@@ -273,8 +273,6 @@ def _metrics(options: ScoreOptions) -> tuple[str, ...]:
 
 def _check_texts(options: ScoreOptions) -> None:
     """Of texts that are compared with references."""
-    if not options.reference:
-        raise UsageError("--metric needs --reference: what the translations are compared with")
     for name in (
         "model", "source", "n_best", "summary", "normalize", "alignment", "weights", "heatmap",
         "heatmap_lines",
@@ -285,35 +283,18 @@ def _check_texts(options: ScoreOptions) -> None:
         raise UsageError("--target names one system twice")
     if options.paired and len(options.target) < 2:
         raise UsageError("--paired compares systems: name two or more with --target")
-    if options.samples < 0:
-        raise UsageError("--samples: a number of samples is expected")
-    if options.samples and not (options.confidence or options.paired):
-        raise UsageError("--samples is for --confidence and --paired")
     check_distinct((*options.target, *options.reference), options.output)
 
 
 def _check(options: ScoreOptions) -> None:
     """Of pairs and lists."""
     ranks = options.rerank is not None or options.tune is not None
-    for name in (*EVALUATING, *(() if options.tune is not None else COMPARING)):
-        if _given(options, name):
-            raise UsageError(f"--{name} is for --metric{' and --tune' * (name in COMPARING)}")
-    for name in ("restarts", "seed"):
-        if _given(options, name) and options.tune is None:
-            raise UsageError(f"--{name} is for --tune")
-    if options.join_bpe and not ranks:
-        raise UsageError("--join-bpe is for --rerank and --tune")
-    if options.rerank_list and options.rerank is None:
-        raise UsageError("--rerank-list is for --rerank")
     if ranks:
         _check_ranking(options)
     elif not options.model:
         raise UsageError("name a model: cgru score -m MODEL -s SRC -t TRG")
     if _filters(options) or options.dual:
         _check_filter(options)
-    for name, least in (("mini_batch", 1), ("maxi_batch", 1), ("max_length", 1), ("workspace", 1)):
-        if getattr(options, name) < least:
-            raise UsageError(f"--{name.replace('_', '-')}: at least {least} is needed")
     check_distinct((*_files(options), None), options.output)
     if options.tune is not None:
         check_distinct((f for f in _files(options) if f != options.rerank), options.tune)
@@ -327,50 +308,24 @@ def _files(options: ScoreOptions) -> list[str]:
     return [*named, *filter(None, more)]
 
 
-def _given(options: ScoreOptions, name: str) -> bool:
-    return getattr(options, name) != getattr(ScoreOptions(), name)
-
-
 def _filters(options: ScoreOptions) -> bool:
     return options.keep_above is not None or options.keep_below is not None
 
 
 def _check_ranking(options: ScoreOptions) -> None:
-    if not options.n_best:
-        raise UsageError("--rerank and --tune are of an n-best list: name it with --n-best")
-    if options.word_scores or options.alignment or options.alignment_format or options.summary:
-        raise UsageError("--rerank and --tune print no words, no alignments and no summary")
-    if options.heatmap:
-        raise UsageError("--heatmap is of scored pairs, not of ranked lists")
     for name in ("compat", "ensemble", "weights"):
         if not options.model and getattr(options, name):
             raise UsageError(f"--{name} is of models: name them with --model")
-    if options.tune is None:
-        return
-    if not options.reference:
-        raise UsageError("--tune needs --reference: what the translations are compared with")
-    if options.output and options.rerank is None:
+    if options.tune is not None and options.output and options.rerank is None:
         raise UsageError("--output is for --rerank: --tune writes the file that it names")
-    for name in ("restarts", "samples", "seed"):
-        if getattr(options, name) < 0:
-            raise UsageError(f"--{name}: at least 0 is needed")
 
 
 def _check_filter(options: ScoreOptions) -> None:
     what = "--dual" if options.dual else "--keep-above and --keep-below"
-    excluded = ["n_best", "summary", "word_scores", "alignment", "alignment_format"]
-    for name in (*excluded, *(["heatmap"] if options.dual else [])):
-        if getattr(options, name):
-            flag = name.replace("_", "-")
-            raise UsageError(f"{what}: of pairs and one score each, not with --{flag}")
     if len(options.model) > 1 and not (options.ensemble or options.weights):
         raise UsageError(f"{what}: one score a pair is needed; add --ensemble")
-    if options.dual:
-        for name in ("compat", "normalize"):
-            if getattr(options, name) is not None:
-                raise UsageError(f"--dual has a sign and a normalisation of its own, not --{name}")
-        if len(options.vocabularies) > 2:
-            raise UsageError(
-                "--dual: of a model with factors the other way round no --vocabs can be said; "
-                "put them beside the models"
-            )
+    if options.dual and len(options.vocabularies) > 2:
+        raise UsageError(
+            "--dual: --vocabs cannot name the vocabularies of a model with factors for both "
+            "directions; put them beside the models"
+        )

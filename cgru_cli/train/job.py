@@ -75,8 +75,6 @@ class _Request(NamedTuple):
         """Raises UsageError for options that cannot be meant, CgruError for files that are not."""
         if options.model is None:
             raise UsageError("name the model: cgru train DATA -m MODEL.npz")
-        if options.device and options.together:
-            raise UsageError("--device names one device, --devices and --num-devices several")
         if options.devices and options.num_devices not in (0, len(options.devices)):
             raise UsageError(
                 f"--num-devices {options.num_devices}: --devices names {len(options.devices)}"

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from ..corpus.dropout import Rates
 from ..errors import CgruError, UsageError
-from ..options.flags import statements
+from ..options.flags import flag
 from ..options.train import TrainOptions
 from .examples import Batching
 from .run.learning_rate import Schedule
@@ -19,29 +19,6 @@ from .run.progress import Frequency
 
 DEFAULT_METRICS = ("cross-entropy", "bleu")
 LM_METRICS = ("cross-entropy", "ce-mean-words", "perplexity")  # of forced decoding
-
-_AT_LEAST = {
-    "early_stopping": 0, "keep": 0, "disp_first": 0, "after_epochs": 0, "optimizer_delay": 1,
-    "max_nan": 1, "beam_size": 1, "valid_mini_batch": 1, "decay_c": 0, "map_decay_c": 0,
-    "normalize": 0, "mrt_samples": 1, "mrt_alpha": 0, "mrt_ml_mix": 0,
-    "clip_norm": 0, "lr_decay_start": 1, "lr_decay_freq": 1, "mini_batch": 1,
-    "mini_batch_words": 0, "maxi_batch": 1, "max_length": 1, "workspace": 1, "seed": 0,
-    "guided_alignment_weight": 0, "num_devices": 0,
-}  # fmt: skip
-_SHARES = (
-    "label_smoothing", "exponential_smoothing", "dropout_embedding", "dropout_hidden",
-    "dropout_source", "dropout_target", "dropout_annotation", "dropout_output",
-)  # fmt: skip
-# Options that mean nothing unless another is given.
-_NEEDS = {
-    "lr_warmup_start_rate": "lr_warmup",
-    "lr_decay_start": "lr_decay",
-    "lr_decay_freq": "lr_decay",
-    "lr_decay_strategy": "lr_decay",
-    "guided_alignment_cost": "guided_alignment",
-    "guided_alignment_weight": "guided_alignment",
-    "data_weighting_type": "data_weighting",
-}
 
 
 @dataclass(frozen=True)
@@ -70,7 +47,7 @@ class TrainingPlan:
 
         Raises UsageError, naming the option, for what cannot be meant.
         """
-        _check_numbers(options)
+        _check_together(options)
         after = _frequencies(options)
         metrics = _metrics(options, can_validate)
         if options.type == "lm" and not set(metrics) <= set(LM_METRICS):
@@ -170,7 +147,7 @@ _OF_A_MACHINE = {
 
 def fixed_options(options: TrainOptions) -> dict[str, Any]:
     """The options that a training has to go on with, by the name they have in messages."""
-    fixed = {flag(name): getattr(options, name) for name in _FIXED}
+    fixed = {flag(TrainOptions, name): getattr(options, name) for name in _FIXED}
     if options.mini_batch_fit:
         fixed["--workspace"] = options.workspace
     return fixed | {"smoothing": options.exponential_smoothing > 0}
@@ -182,7 +159,7 @@ def options_of_all_workers(options: TrainOptions) -> dict[str, Any]:
     Raises CgruError for a prior model that cannot be read.
     """
     values = dataclasses.asdict(options)
-    same = {flag(name): values[name] for name in values if name not in _OF_A_MACHINE}
+    same = {flag(TrainOptions, name): values[name] for name in values if name not in _OF_A_MACHINE}
     if options.prior_model:
         try:
             with open(options.prior_model, "rb") as file:
@@ -198,43 +175,16 @@ def _cost_type(options: TrainOptions) -> CostType:
     return "cross-entropy" if options.cost_type == "ce-mean" else "ce-mean-words"
 
 
-def flag(name: str) -> str:
-    """The option of a field, as it is typed."""
-    stated, _ = statements(TrainOptions)[name]
-    return next(flag for flag in stated.flags if flag.startswith("--"))
-
-
-def _check_numbers(options: TrainOptions) -> None:
-    for name, least in _AT_LEAST.items():
-        if getattr(options, name) < least:
-            raise UsageError(f"{flag(name)} must be at least {least}")
-    for name in _SHARES:
-        if not 0 <= (getattr(options, name) or 0.0) < 1:
-            raise UsageError(f"{flag(name)}: from 0 to below 1 is expected")
+def _check_together(options: TrainOptions) -> None:
+    """Raises UsageError for what the options say one by one, and cannot mean together."""
     if options.minimizes_risk and options.type == "lm":
         raise UsageError(
             "--objective mrt: a language model translates nothing that could be a risk"
         )
     if options.minimizes_risk and options.cost_type != "ce-mean":
         raise UsageError("--objective mrt: risk is averaged by sentences, not by --cost-type words")
-    for name in ("guided_alignment", "data_weighting", "domain_weights", "log_gradients"):
-        if options.minimizes_risk and getattr(options, name):
-            raise UsageError(f"{flag(name)} is of cross-entropy, not of --objective mrt")
-    if options.minimizes_risk and options.label_smoothing:
-        raise UsageError("--label-smoothing is of cross-entropy, not of --objective mrt")
-    for name in ("mrt_samples", "mrt_alpha", "mrt_loss", "mrt_reference", "mrt_ml_mix"):
-        if getattr(options, name) != getattr(TrainOptions(), name) and not options.minimizes_risk:
-            raise UsageError(f"{flag(name)} means nothing without --objective mrt")
-    if options.map_decay_c and not options.prior_model:
-        raise UsageError("--map-decay-c draws to a model: name it with --prior-model")
-    if options.mini_batch_fit and options.mini_batch_words:
-        raise UsageError("--mini-batch-fit and --mini-batch-words exclude each other")
-    if options.overwrite and options.keep:
-        raise UsageError("--overwrite and --keep exclude each other")
-    default = TrainOptions()
-    for name, other in _NEEDS.items():
-        if getattr(options, name) != getattr(default, name) and not _is_on(options, other):
-            raise UsageError(f"{flag(name)} means nothing without {flag(other)}")
+    if options.minimizes_risk and options.alignments:
+        raise UsageError("--guided-alignment and --objective mrt exclude each other")
     if options.lr_decay_freq != 1 and options.lr_decay_strategy == "stalled":
         raise UsageError(
             "--lr-decay-freq is for the strategies epoch and batches; with stalled, "
@@ -242,16 +192,11 @@ def _check_numbers(options: TrainOptions) -> None:
         )
 
 
-def _is_on(options: TrainOptions, name: str) -> bool:
-    value = getattr(options, name)
-    return bool(_frequency(options, name).every if isinstance(value, str) else value)
-
-
 def _frequency(options: TrainOptions, name: str) -> Frequency:
     try:
         return Frequency.parse(getattr(options, name))
     except UsageError as error:
-        raise UsageError(f"{flag(name)}: {error}") from None
+        raise UsageError(f"{flag(TrainOptions, name)}: {error}") from None
 
 
 def _frequencies(options: TrainOptions) -> tuple[Frequency, ...]:
@@ -276,7 +221,8 @@ def _metrics(options: TrainOptions, can_validate: bool) -> tuple[str, ...]:
         for name in ("valid_metrics", "valid_script", "valid_translation_output"):
             if getattr(options, name):
                 raise UsageError(
-                    f"{flag(name)}: there is no text to validate on; name it with --valid-sets"
+                    f"{flag(TrainOptions, name)}: there is no text to validate on; name it with "
+                    "--valid-sets"
                 )
         return ()
     metrics = asked or (LM_METRICS[::2] if options.type == "lm" else DEFAULT_METRICS)

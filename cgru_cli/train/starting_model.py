@@ -11,12 +11,12 @@ from ..errors import UsageError, warn
 from ..formats import model_vocabularies, read_model
 from ..formats.model import Model, ModelSettings
 from ..formats.vocabulary_files import read_vocabulary
+from ..options.flags import flag
 from ..options.train import TrainOptions
 from ..parameters.initialization import initial_arrays
 from ..parameters.structure import Type
 from ..text.vocabulary import Vocabulary
 from . import word_vectors
-from .plan import flag
 from .structure_from_options import described, new_structure, understood
 from .texts import Texts, check_eos, read_vocabularies
 
@@ -104,10 +104,13 @@ def _check_structure(options: TrainOptions, given: Model) -> None:
     default = TrainOptions()
     for name in ("init", "dim_vocabs", "lstm_forget_bias"):
         if getattr(options, name) != getattr(default, name):
-            raise UsageError(f"{flag(name)} is for new models, not for --pretrained-model")
+            raise UsageError(
+                f"{flag(TrainOptions, name)} is for new models, not for --pretrained-model"
+            )
     for name, value in described(given.structure).items():
         asked = understood(name, getattr(options, name))
         if asked not in (getattr(default, name), value):
             raise UsageError(
-                f"{flag(name)} {asked}: {given.path} has {value}, which --pretrained-model keeps"
+                f"{flag(TrainOptions, name)} {asked}: {given.path} has {value}, which "
+                "--pretrained-model keeps"
             )

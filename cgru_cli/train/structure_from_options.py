@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import UsageError
+from ..options.flags import flag
 from ..options.train import TrainOptions
 from ..parameters.structure import Activation, Encoder, Normalization, Structure, Type, Unit
 from ..text.vocabulary import Vocabulary
-from .plan import flag
 
 # What options say in the words of other programs.
 _MEANINGS = {
@@ -18,10 +18,6 @@ _MEANINGS = {
     "enc_cell": {"rnn": "tanh"},
     "dec_cell": {"rnn": "tanh"},
 }
-_POSITIVE = (
-    "dim_emb", "dim_rnn", "enc_depth", "enc_cell_depth", "dec_depth", "dec_cell_base_depth",
-    "dec_cell_high_depth", "mixture",
-)  # fmt: skip
 # Options that a type has no use for, and why.
 _OF_SOURCE = (
     "enc_cell", "enc_type", "enc_depth", "enc_cell_depth", "dim_factors", "tied_embeddings_src",
@@ -47,10 +43,6 @@ def new_structure(options: TrainOptions, vocabularies: Sequence[Vocabulary]) -> 
     """The structure that the options describe. Raises UsageError for one that cannot be."""
     kind = Type(understood("type", options.type))
     *sources, target = (vocabulary.size for vocabulary in vocabularies)
-    for name in _POSITIVE:
-        value = getattr(options, name)
-        if value is not None and value < 1:
-            raise UsageError(f"{flag(name)} must be at least 1")
     widths = options.dim_factors or ((options.dim_emb,) if len(sources) == 1 else ())
     if len(widths) != len(sources) or sum(widths) != options.dim_emb * bool(sources):
         raise UsageError(
@@ -112,7 +104,7 @@ def _check(options: TrainOptions, s: Structure) -> None:
     names, reason = _USELESS.get(s.type, ((), ""))
     for name in names:
         if getattr(options, name) != getattr(default, name):
-            raise UsageError(f"{flag(name)}: {reason}")
+            raise UsageError(f"{flag(TrainOptions, name)}: {reason}")
     if options.gru_reset == "before" and Unit.GRU_BEFORE not in (s.encoder_unit, s.decoder_unit):
         raise UsageError("--gru-reset before: there is no GRU here")
     lstm = Unit.LSTM in (s.encoder_unit, s.decoder_unit)

@@ -13,6 +13,7 @@ from ..corpus.parallel_files import Beside
 from ..errors import CgruError, UsageError
 from ..formats.model import PREPROCESSING
 from ..formats.vocabulary_files import read_vocabulary
+from ..options.flags import flag
 from ..options.train import TrainOptions
 from ..parameters.structure import EOS_ID
 from ..prep import folder as manifest
@@ -92,7 +93,9 @@ def _of_one_side(options: TrainOptions, prepared: Texts | None) -> Texts:
     """The files of a language model's training: of a prepared folder, the target's."""
     for name in ("source_dataset", "valid_source_dataset", "valid_reference"):
         if getattr(options, name):
-            raise UsageError(f"{_flag(name)}: a language model reads no source and translates none")
+            raise UsageError(
+                f"{flag(TrainOptions, name)}: a language model reads no source and translates none"
+            )
     if prepared is None:
         prepared = Texts((), (), ())
     targets = tuple(map(Path, options.train_sets or filter(None, (options.target_dataset,))))
@@ -120,11 +123,11 @@ def _with_beside(texts: Texts, options: TrainOptions) -> Texts:
     for name, values in beside.items():
         if values and len(values) != count:
             raise UsageError(
-                f"{_flag(name)}: {len(values)} given; one is expected for each training text, "
-                f"of which there are {count}"
+                f"{flag(TrainOptions, name)}: {len(values)} given; one is expected for each "
+                f"training text, of which there are {count}"
             )
-    if min(o.domain_weights, default=0) < 0 or not any(o.domain_weights or (1,)):
-        raise UsageError("--domain-weights: none may be negative, and not all may be 0")
+    if not any(o.domain_weights or (1,)):
+        raise UsageError("--domain-weights: not all may be 0")
     kept = [weight != 0 for weight in o.domain_weights or [1] * count]
 
     def of_kept(values: Sequence[Any]) -> tuple[Any, ...]:
@@ -142,10 +145,6 @@ def _with_beside(texts: Texts, options: TrainOptions) -> Texts:
             o.right_left,
         ),
     )
-
-
-def _flag(name: str) -> str:
-    return "--" + name.replace("_", "-")
 
 
 def _named(
@@ -217,8 +216,6 @@ def read_vocabularies(texts: Texts, limits: Sequence[int]) -> list[Vocabulary]:
     count = len(texts.vocabularies)
     if limits and len(limits) != count:
         raise UsageError(f"--dim-vocabs: {len(limits)} numbers for {count} vocabularies")
-    if min(limits, default=0) < 0:
-        raise UsageError("--dim-vocabs: numbers of words are expected, 0 for all")
     read = {path: read_vocabulary(path) for path in dict.fromkeys(texts.vocabularies)}
     vocabularies = []
     for path, limit in zip(texts.vocabularies, limits or [0] * count, strict=True):

@@ -62,15 +62,17 @@ def with_configuration(options: TranslateOptions) -> tuple[TranslateOptions, Mod
         models += [str(scorer["path"]) for scorer in scorers.values() if "path" in scorer]
     folder = path.parent if values.get("relative-paths") else Path()
     weights = values.get("weights")
-    return (
-        dataclasses.replace(
+    configured = _configured(values, options, path)
+    try:
+        options = dataclasses.replace(
             options,
-            **_configured(values, options, path),
+            **configured,
             model=options.model or tuple(str(folder / name) for name in models),
             vocabularies=options.vocabularies
             or tuple(str(folder / name) for name in settings.vocabularies),
             weights=options.weights
             or (tuple(map(float, weights.values())) if isinstance(weights, dict) else ()),
-        ),
-        settings,
-    )
+        )
+    except UsageError as error:
+        raise CgruError(f"{path}: {error}") from None
+    return options, settings

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from ..errors import UsageError
+from ..errors import CgruError, UsageError
 from ..formats.loaded_model import (
     LoadedModel,
     Reading,
@@ -16,9 +15,11 @@ from ..formats.loaded_model import (
     check_ensemble,
     preprocessing_of,
 )
-from ..formats.model import ModelSettings
+from ..formats.model import Model, ModelSettings
 from ..options import programs
 from ..options.feature_weights import weights_of
+from ..options.flags import statements
+from ..options.kinds import sampling
 from ..options.programs import PROGRAMS, Program, marian_limit
 from ..options.translate import TranslateOptions
 from ..output.layout import Layout, alignment_of
@@ -102,21 +103,8 @@ class SearchPlan:
         )
         mini_batch = first(options.mini_batch, default=program.mini_batch)
         maxi_batch = first(options.maxi_batch, default=program.maxi_batch)
-        counts = {
-            "beam size": beam_size,
-            "mini-batch": mini_batch,
-            "maxi-batch": maxi_batch,
-            "max-length": options.max_length,
-            "workspace": options.workspace,
-            "translation-maxlen": first(options.translation_maxlen, default=1),
-        }
-        for name, value in counts.items():
-            if value < 1:
-                raise UsageError(f"{name} {value}: at least 1 is needed")
-        if (options.max_length_factor or 0) < 0:
-            raise UsageError(f"max-length-factor {options.max_length_factor}: is negative")
-        if options.allow_unk and options.suppress_unk:
-            raise UsageError("--allow-unk and --suppress-unk contradict each other")
+        for name, value in (("beam_size", beam_size), ("normalize", normalize)):
+            _check(name, value, models[0].model)
         right_left = models[0].right_left
         reads_source = any(loaded.reads_source for loaded in models)
         # Nematus-TF's search is done only where its output is asked for.
@@ -202,8 +190,6 @@ def _layout(
         kind = "nematus"
     if options.output_alignment and kind not in ("nematus", "json"):
         raise UsageError("--output-alignment writes the formats nematus and json only")
-    if options.lexicon and not options.unk_replace:
-        raise UsageError("--lexicon needs --unk-replace")
     return Layout(
         program=program.layout if options.compat else "cgru",
         n_best=options.n_best,
@@ -216,34 +202,20 @@ def _layout(
     )
 
 
-def sampling_of(options: TranslateOptions) -> SamplingPlan | None:
-    """How to draw translations; None where they are searched for.
-
-    Raises UsageError for what cannot be understood.
-    """
-    words = (options.output_sampling or "").split()
-    if not words and options.translation_strategy == "sampling":
-        words = ["full", str(options.sampling_temperature or 1.0)]
-    elif options.sampling_temperature is not None:
-        raise UsageError("--sampling-temperature is of --translation-strategy sampling alone")
-    if not words:
-        return None
+def _check(name: str, value: float, model: Model) -> None:
+    """Raises CgruError for a value of a configuration that the option could not have."""
     try:
-        kind, *rest = words
-        top = None
-        if kind == "topk":
-            top = max(0, int(rest.pop(0)))
-        temperature = float(rest.pop(0)) if rest else 1.0
-        if (
-            not math.isfinite(temperature)
-            or kind not in ("full", "topk")
-            or rest
-            or temperature <= 0
-            or top == 0
-        ):
-            raise ValueError
-    except (ValueError, IndexError):
-        raise UsageError(
-            f"--output-sampling {' '.join(words)}: `full [T]` or `topk K [T]` is expected"
-        ) from None
-    return SamplingPlan(temperature, top, options.seed % 2**63)
+        statements(TranslateOptions)[name][0].check(value)
+    except ValueError as error:
+        raise CgruError(f"{model.path}: its configuration: {name} {error}") from None
+
+
+def sampling_of(options: TranslateOptions) -> SamplingPlan | None:
+    """How to draw translations; None where they are searched for."""
+    if options.output_sampling is not None:
+        top, temperature = sampling(options.output_sampling)
+    elif options.translation_strategy == "sampling":
+        top, temperature = None, options.sampling_temperature or 1.0
+    else:
+        return None
+    return SamplingPlan(temperature, top, options.seed)

@@ -269,9 +269,10 @@ def test_every_option_is_documented_once():
     )
     assert set(sections) == set(OPTIONS)
     for command, text in sections.items():
+        text = text.partition("### Known and refused")[0]
         shown = re.findall(r"^\| (`.*?`) \|", text, re.MULTILINE)
         expected = [
             ", ".join(f"`{f}`" for f in flag.flags)
             for flag, _ in statements(OPTIONS[command]).values()
         ]
-        assert shown == expected
+        assert sorted(shown) == sorted(expected)

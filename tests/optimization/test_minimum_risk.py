@@ -186,10 +186,13 @@ def test_a_run_resumes_exactly(data, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--label-smoothing", "0.1", "--objective", "mrt"), "of cross-entropy"),
-        (("--mrt-samples", "5"), "means nothing without --objective mrt"),
+        (
+            ("--label-smoothing", "0.1", "--objective", "mrt"),
+            "--label-smoothing and --objective mrt exclude",
+        ),
+        (("--mrt-samples", "5"), "--mrt-samples needs --objective mrt"),
         (("--objective", "mrt", "--cost-type", "ce-mean-words"), "by sentences"),
-        (("--objective", "mrt", "--mrt-samples", "0"), "at least 1"),
+        (("--objective", "mrt", "--mrt-samples", "0"), "a whole number from 1"),
     ],
 )
 def test_options_that_exclude_each_other(data, tmp_path, options, message):

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cgru_cli.errors import CgruError, UsageError
-from cgru_cli.options.feature_weights import FeatureWeights, of_models, read, weight
+from cgru_cli.options.feature_weights import FeatureWeights, of_models, read
+from cgru_cli.options.kinds import weight
 
-NUMBER = st.floats(allow_nan=False, allow_infinity=False)
+NUMBER = st.floats(-1e9, 1e9)
 
 
 def written(folder, value):
@@ -72,7 +73,9 @@ def test_features_and_weights_must_be_the_same(tmp_path):
         ('{"F0": "1"}', "the weight of F0 is '1'"),
         ('{"F0": true}', "the weight of F0 is True"),
         ('{"F0": NaN}', "the weight of F0 is nan"),
+        ('{"F0": 1e308}', r"the weight of F0 is 1e\+308, no number from"),
         ('{"weights": {"F0": 1}, "normalize": "x"}', "normalize is 'x'"),
+        ('{"weights": {"F0": 1}, "normalize": 1e308}', r"normalize is 1e\+308, no number from 0"),
     ],
 )
 def test_files_that_hold_no_weights_are_told(tmp_path, content, message):
@@ -88,11 +91,11 @@ def test_a_file_that_is_not_there_is_told(tmp_path):
         FeatureWeights.asked(str(tmp_path / "bytes"))
 
 
-@pytest.mark.parametrize("text", ["nan", "inf", "-inf"])
+@pytest.mark.parametrize("text", ["nan", "inf", "-inf", "1e308", "-1e10"])
 def test_what_cannot_be_computed_with_is_no_weight(text):
-    with pytest.raises(ValueError, match=text):
+    with pytest.raises(ValueError, match="a weight from -1,000,000,000 to 1,000,000,000"):
         weight(text)
-    with pytest.raises(UsageError, match=f"--rerank: {text}"):
+    with pytest.raises(UsageError, match=f"--rerank 1 {text}: a weight"):
         FeatureWeights.asked(f"1 {text}")
 
 

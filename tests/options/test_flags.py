@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cgru_cli.cli import main
 from cgru_cli.errors import UsageError
 from cgru_cli.options.convert import ConvertOptions
-from cgru_cli.options.flags import option, spread_values, statements, table
+from cgru_cli.options.flags import option, spread_values, statements
 from cgru_cli.options.translate import REFUSED_BY_TRANSLATE, TranslateOptions
 
 
@@ -81,7 +81,6 @@ def test_flags_are_stated_once():
         for flag, default in statements(options).values():
             assert flag.help and flag.flags[-1].startswith("--")
             assert flag.is_switch == isinstance(default, bool)
-        assert len(table(options)) == len(dataclasses.fields(options))
 
 
 def test_reasons_are_given():
@@ -101,7 +100,9 @@ def test_a_dataclass_field_is_an_option():
     class Small:
         depth: int = option(2, "how deep", "-d", "--depth", kind=int, unit="levels", metavar="N")
 
-    assert table(Small) == [("-d, --depth N", "", "2", "how deep (levels)")]
+    flag, default = statements(Small)["depth"]
+    assert (flag.name, flag.value_name, flag.description) == ("--depth", "N", "how deep (levels)")
+    assert default == 2
     assert spread_values(["--depth", "3", "x"], Small) == ["--depth", "3", "x"]
 
 
@@ -113,7 +114,7 @@ def test_usage_errors_are_errors_of_the_command_line():
 def test_numbers_are_finite(value):
     result = CliRunner().invoke(main, ["translate", "-m", "x.npz", "-n", value])
     assert result.exit_code == 2
-    assert "not a finite number" in result.output
+    assert "a number from 0 to 10 is expected" in result.output
 
 
 @pytest.mark.parametrize(
@@ -146,5 +147,5 @@ def test_two_names_of_one_option_with_two_values():
 
 
 def test_the_help_shows_the_choices():
-    result = CliRunner().invoke(main, ["translate", "--help"], terminal_width=200)
-    assert "nematus|nematus-tf|dl4mt|marian|amun" in result.output
+    result = CliRunner().invoke(main, ["translate", "--help"], terminal_width=300)
+    assert "layout of the output: nematus, nematus-tf, dl4mt, marian, amun" in result.output

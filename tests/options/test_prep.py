@@ -4,6 +4,7 @@ import dataclasses
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from cgru_cli.cli import main
 from cgru_cli.options.flags import statements
@@ -15,7 +16,7 @@ def parsed(*arguments):
     """The folder and the options that a command line means; nothing is run."""
     with main.commands["prep"].make_context("prep", list(arguments)) as context:
         values = dict(context.params)
-        return values.pop("folder"), PrepOptions(**values)
+        return values.pop("paths"), PrepOptions(**values)
 
 
 @pytest.mark.parametrize(
@@ -50,12 +51,14 @@ def parsed(*arguments):
         (["--apply", "data", "--side", "target", "--words"],
          {"apply": "data", "side": "target", "words": True}),
         (["--undo", "data"], {"undo": "data"}),
+        (["--vocabulary-only", "--compat", "marian"],
+         {"vocabulary_only": True, "compat": "marian"}),
     ],
     ids=lambda value: " ".join(value[:2]) if isinstance(value, list) else "",
 )  # fmt: skip
 def test_arguments_mean(arguments, expected):
-    folder, options = parsed("out", *arguments)
-    assert folder == "out"
+    paths, options = parsed("out", *arguments)
+    assert paths == ("out",)
     assert options == dataclasses.replace(PrepOptions(), **expected)
 
 
@@ -70,13 +73,19 @@ def test_every_option_was_typed_above():
     [
         ["--subwords", "wordpiece"], ["--unicode", "nfd"], ["--side", "both"],
         ["--vocabulary-format", "txt"], ["--max-ratio", "nan"], ["--max-length", "many"],
-        ["--no-such"], ["another"],
+        ["--no-such"],
     ],
     ids=" ".join,
 )  # fmt: skip
 def test_what_is_no_option(arguments):
     with pytest.raises(click.UsageError):
         parsed("out", *arguments)
+
+
+def test_one_folder_is_made():
+    result = CliRunner().invoke(main, ["prep", "out", "another", "-s", "a", "-t", "b"])
+    assert result.exit_code == 2
+    assert result.stderr.startswith("cgru: another: unexpected argument")
 
 
 def test_choices_are_those_of_the_pipeline():

@@ -482,11 +482,11 @@ def test_a_full_disk_leaves_what_was_done(job, tmp_path, monkeypatch):
         ({"joint_vocabulary": True}, "belong to --vocabulary-format json"),
         ({"vocabulary_size": 9}, "belong to --vocabulary-format json"),
         ({"vocabulary_size": 2, "subwords": "none"}, "at least 3"),
-        ({"max_ratio": 0.5}, "at least 1"),
-        ({"factors": 0}, "--factors 0: at least 1"),
+        ({"max_ratio": 0.5}, "0, or a number from 1"),
+        ({"factors": 0}, "--factors 0: a whole number from 1"),
         ({"character_coverage": 1.5}, "at most 1"),
-        ({"side": "source"}, "belong to --apply"),
-        ({"apply": "x"}, "write no folder"),
+        ({"side": "source"}, "--side needs --apply or --undo"),
+        ({"apply": "x"}, "--apply and --source exclude"),
     ],
 )
 def test_what_cannot_be_meant(options, message, job, tmp_path):

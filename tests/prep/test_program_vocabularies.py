@@ -171,7 +171,7 @@ def test_bytes_that_are_no_utf_8(prep, tmp_path):
     [
         ([], 2, "name the program"),
         (["--compat", "marian", "corpus"], 2, "comes on standard input"),
-        (["--compat", "marian", "-m", "1"], 2, "at least 2"),
+        (["--compat", "marian", "-m", "1"], 2, "0, or a whole number from 2"),
         (["--compat", "nematus"], 2, "name the text"),
         (["--compat", "nematus", "missing"], 1, "missing: No such file"),
         (["--compat", "nematus", "--vocabulary-size", "9", "corpus"], 2, "every word"),
@@ -194,4 +194,4 @@ def test_a_compressed_text_is_refused(prep, tmp_path):
 def test_the_program_alone_is_no_request(tmp_path):
     result = CliRunner().invoke(main, ["prep", str(tmp_path / "out"), "--compat", "marian"])
     assert result.exit_code == 2
-    assert "--compat belongs to --vocabulary-only" in result.stderr
+    assert "--compat needs --vocabulary-only" in result.stderr

@@ -145,11 +145,11 @@ def test_kept_pairs_flow(model):
     "arguments, part",
     [
         (["-m", "b"], "--keep-above and --keep-below: one score a pair"),
-        (["--word-scores"], "not with --word-scores"),
-        (["--alignment", "soft"], "not with --alignment"),
-        (["--summary", "ce-sum"], "not with --summary"),
-        (["--dual", "b", "-n"], "--dual has a sign and a normalisation of its own"),
-        (["--dual", "b", "--compat", "nematus"], "not --compat"),
+        (["--word-scores"], "--keep-above and --word-scores exclude"),
+        (["--alignment", "soft"], "--keep-above and --alignment exclude"),
+        (["--summary", "ce-sum"], "--keep-above and --summary exclude"),
+        (["--dual", "b", "-n"], "--dual and --normalize exclude"),
+        (["--dual", "b", "--compat", "nematus"], "--dual and --compat exclude"),
         (["--dual", "b", "-v", "x", "-v", "y", "-v", "z"], "--vocabs"),
     ],
 )

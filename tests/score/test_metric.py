@@ -148,4 +148,4 @@ def test_what_cannot_be_is_told(evaluate, texts, monkeypatch, arguments, code, p
 
 def test_its_options_need_it(evaluate, texts):
     told = evaluate("-t", texts / "one", "--reference", texts / "ref")
-    one_line(told, 2, "--reference is for --metric")
+    one_line(told, 2, "--reference needs --metric or --tune")

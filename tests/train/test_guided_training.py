@@ -129,10 +129,10 @@ def test_compiled_it_costs_the_same(data, tmp_path):
         ("--guided-alignment DATA/train.align --type seq2seq", 2, "seq2seq has no attention to be"),
         ("--guided-alignment DATA/train.align --type encdec", 2, "encdec has no attention to be"),
         ("--guided-alignment DATA/train.align --type lm", 2, "lm has no attention to be guided"),
-        ("--guided-alignment-weight 1", 2, "means nothing without --guided-alignment"),
-        ("--guided-alignment-cost mse", 2, "means nothing without --guided-alignment"),
-        ("--data-weighting-type word", 2, "means nothing without --data-weighting"),
-        ("--guided-alignment DATA/train.align --guided-alignment-weight -1", 2, "at least 0"),
+        ("--guided-alignment-weight 1", 2, "needs --guided-alignment"),
+        ("--guided-alignment-cost mse", 2, "needs --guided-alignment"),
+        ("--data-weighting-type word", 2, "needs --data-weighting"),
+        ("--guided-alignment DATA/train.align --guided-alignment-weight -1", 2, "a number from 0"),
     ],
 )  # fmt: skip
 def test_one_clear_line_before_training_begins(data, tmp_path, model, arguments, code, message):

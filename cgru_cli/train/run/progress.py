@@ -7,23 +7,12 @@ resumed training does what an undisturbed one would have done.
 from __future__ import annotations
 
 import dataclasses
-import re
 from dataclasses import dataclass
-from decimal import Decimal
-from typing import Literal, Self
+from typing import Self
 
 from ...errors import UsageError
-
-ProgressUnit = Literal["u", "e", "m", "t"]
-
-_UNITS: dict[str, ProgressUnit] = {"": "u", "u": "u", "e": "e", "m": "m", "t": "t"}
-
-_FREQUENCY = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kKMG]?)([uemt]?)")
-_MULTIPLIERS = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9}
-_FORMS = (
-    "500 or 500u (updates), 2e (epochs), 30m (minutes), 10Mt (target words;"
-    " k, M and G are thousands, millions, billions), or 0 for never"
-)
+from ...options import kinds
+from ...options.kinds import ProgressUnit
 
 
 @dataclass(frozen=True)
@@ -72,20 +61,11 @@ class Frequency:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read `500`, `500u`, `2e`, `30m`, `10Mt`, `0`. Raises UsageError for anything else.
-
-        Only minutes may have a fraction when k, M or G are multiplied out.
-        """
-        match = _FREQUENCY.fullmatch(text.strip())
-        if match is None:
-            raise UsageError(f"{text!r} is not understood; write {_FORMS}")
-        number, multiplier, unit = match[1], match[2], _UNITS[match[3]]
-        every = Decimal(number) * _MULTIPLIERS[multiplier]
-        if every == int(every):
-            return cls(int(every), unit)
-        if unit == "m":
-            return cls(float(every), unit)
-        raise UsageError(f"{text!r} is not a whole number; write {_FORMS}")
+        """Read `500`, `500u`, `2e`, `30m`, `10Mt`, `0`. Raises UsageError for anything else."""
+        try:
+            return cls(*kinds.frequency(text))
+        except ValueError as error:
+            raise UsageError(f"{text!r}: {error}") from None
 
     @classmethod
     def parse_all(cls, text: str) -> tuple[Self, ...]:

@@ -1,0 +1,160 @@
+"""What the values of options may be: numbers between bounds, and short texts with a form.
+
+Each function reads a text and raises ValueError, saying what is expected, for any other.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Literal
+
+ProgressUnit = Literal["u", "e", "m", "t"]
+
+FREQUENCY_MOST = 10**15
+_FREQUENCY = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kKMG]?)([uemt]?)")
+_UNITS: dict[str, ProgressUnit] = {"": "u", "u": "u", "e": "e", "m": "m", "t": "t"}
+_MULTIPLIERS = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9}
+_FREQUENCIES = (
+    "500 or 500u (updates), 2e (epochs), 30m (minutes), 10Mt (target words; k, M and G are "
+    "thousands, millions, billions), or 0 for never"
+)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Between which numbers a value lies, and a number outside them that is allowed too.
+
+    least, most: are allowed themselves; above, below: are not; off: turns the option off.
+    """
+
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None
+    below: float | None = None
+    off: float | None = None
+
+    def __contains__(self, number: float) -> bool:
+        if not math.isfinite(number):
+            return False
+        return number == self.off or (
+            (self.least is None or number >= self.least)
+            and (self.most is None or number <= self.most)
+            and (self.above is None or number > self.above)
+            and (self.below is None or number < self.below)
+        )
+
+    def __str__(self) -> str:
+        """As in `from 1 to 1,000`, `from 0 to below 1`, `above 0, at most 10`."""
+        text = ""
+        if self.above is not None:
+            text = f"above {_written(self.above)}"
+        elif self.least is not None:
+            text = f"from {_written(self.least)}"
+        if self.most is not None:
+            text += f"{' to' if self.least is not None else ', at most'} {_written(self.most)}"
+        if self.below is not None:
+            text += f"{' to' if self.least is not None else ','} below {_written(self.below)}"
+        return text if self.off is None else f"{_written(self.off)}, or {text}"
+
+
+def _written(number: float) -> str:
+    whole = int(number)
+    if whole == number and whole > 2**32 and (whole + 1).bit_count() == 1:
+        return f"2^{whole.bit_length()} - 1"
+    return f"{whole:,}" if whole == number else str(number)
+
+
+def frequency(text: str) -> tuple[int | float, ProgressUnit]:
+    """Number and unit of `500`, `500u`, `2e`, `30m`, `10Mt` or `0`.
+
+    Only minutes may have a fraction when k, M or G are multiplied out.
+    """
+    match = _FREQUENCY.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"not understood; write {_FREQUENCIES}")
+    number, multiplier, unit = match[1], match[2], _UNITS[match[3]]
+    every = Decimal(number) * _MULTIPLIERS[multiplier]
+    if every > FREQUENCY_MOST:
+        raise ValueError(f"more than {FREQUENCY_MOST:,}")
+    if every == int(every):
+        return int(every), unit
+    if unit == "m":
+        return float(every), unit
+    raise ValueError(f"not a whole number; write {_FREQUENCIES}")
+
+
+def frequencies(text: str) -> tuple[tuple[int | float, ProgressUnit], ...]:
+    """Several, separated by commas, as Marian's `--after 10e,300ku`."""
+    return tuple(frequency(part) for part in text.split(","))
+
+
+LENGTH_POWER = Bounds(least=0, most=10)  # of length normalisation
+TEMPERATURE = Bounds(above=0, most=1000)
+TOP = Bounds(least=1, most=10_000_000)
+WEIGHT = Bounds(least=-1e9, most=1e9)
+
+
+def sampling(text: str) -> tuple[int | None, float]:
+    """How many of the most probable words are drawn from (None: all), and the temperature."""
+    kind, *rest = text.split() or [""]
+    try:
+        top = int(rest.pop(0)) if kind == "topk" else None
+        temperature = float(rest.pop(0)) if rest else 1.0
+        known = kind in ("full", "topk") and not rest
+    except (ValueError, IndexError):
+        known = False
+    if not known or (top is not None and top not in TOP) or temperature not in TEMPERATURE:
+        raise ValueError(
+            f"`full [T]` or `topk K [T]` is expected, with K {TOP} and T {TEMPERATURE}"
+        )
+    return top, temperature
+
+
+def alignment(text: str) -> str | float:
+    """`hard`, `soft`, or the least weight that is shown, above 0 and at most 1."""
+    if text in ("hard", "soft"):
+        return text
+    try:
+        threshold = float(text)
+    except ValueError:
+        threshold = math.nan
+    if not 0 < threshold <= 1:
+        raise ValueError("hard, soft or a threshold above 0, at most 1 is expected")
+    return threshold
+
+
+def weight(text: str) -> float | str:
+    """A weight, or what must be the name of a file."""
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    if number not in WEIGHT:
+        raise ValueError(f"a weight {WEIGHT}, or a file, is expected")
+    return number
+
+
+def is_never(text: str) -> bool:
+    """Whether a text is of frequencies, all of which are 0."""
+    try:
+        return not any(every for every, _ in frequencies(text))
+    except ValueError:
+        return False
+
+
+def unchanged(read: Callable[[str], Any]) -> Callable[[str], str]:
+    """The kind of an option whose text is kept as it is, once `read` has understood it."""
+
+    def kind(text: str) -> str:
+        read(text)
+        return text
+
+    return kind
+
+
+one_frequency = unchanged(frequency)
+some_frequencies = unchanged(frequencies)

@@ -1,0 +1,239 @@
+"""The options of `cgru train` that say how is trained: batches, objective, optimiser, rate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .flags import Options, options_of
+from .kinds import one_frequency
+
+batch_option = options_of("Batches")
+objective_option = options_of("Objective")
+risk_option = options_of("Minimum risk training")
+optimiser_option = options_of("Optimiser")
+rate_option = options_of("Learning rate")
+dropout_option = options_of("Dropout")
+
+_MRT = ("--objective mrt",)
+_PROBABILITY = {"kind": float, "metavar": "P", "least": 0, "below": 1}
+
+
+@dataclass(frozen=True)
+class OptimizationOptions(Options):
+    """The second part of `TrainOptions`."""
+
+    mini_batch: int = batch_option(
+        80, "sentence pairs in a mini-batch", "--mini-batch", kind=int, metavar="N", least=1,
+        most=1_000_000, aliases=("--batch_size",),
+    )  # fmt: skip
+    mini_batch_words: int = batch_option(
+        0, "make mini-batches of about N words (pairs times length of the longest side) instead; "
+        "0: by sentence pairs", "--mini-batch-words", kind=int, metavar="N", least=0,
+        most=100_000_000, aliases=("--token_batch_size",),
+    )  # fmt: skip
+    mini_batch_fit: bool = batch_option(
+        False, "make mini-batches as large as fits into --workspace instead", "--mini-batch-fit",
+        kind=bool, excludes=("--mini-batch-words",),
+    )  # fmt: skip
+    workspace: int = batch_option(
+        2048, "memory for a mini-batch with --mini-batch-fit, beside model and optimiser",
+        "-w", "--workspace", kind=int, metavar="MB", unit="MiB", least=1, most=16_777_216,
+    )  # fmt: skip
+    maxi_batch: int = batch_option(
+        100, "mini-batches that are read and sorted by length together", "--maxi-batch", kind=int,
+        metavar="N", least=1, most=1_000_000, aliases=("--maxibatch_size",),
+    )  # fmt: skip
+    maxi_batch_sort: str = batch_option(
+        "trg", "side by whose length the sentence pairs of a maxi-batch are sorted",
+        "--maxi-batch-sort", choices=("trg", "src", "none"),
+    )  # fmt: skip
+    max_length: int = batch_option(
+        100, "leave out sentence pairs with a longer side", "--max-length", kind=int, metavar="N",
+        unit="words", least=1, most=1_000_000, aliases=("--maxlen",),
+    )  # fmt: skip
+    max_length_crop: bool = batch_option(
+        False, "cut sentences longer than --max-length instead of leaving the pair out",
+        "--max-length-crop", kind=bool,
+    )  # fmt: skip
+    no_shuffle: bool = batch_option(
+        False, "take sentence pairs in the order of the text", "--no-shuffle", kind=bool,
+        aliases=("--no_shuffle",),
+    )  # fmt: skip
+
+    objective: str = objective_option(
+        "ce", "what is minimised: cross-entropy (ce), or the expected risk of sampled "
+        "translations (mrt, minimum risk training)", "--objective", choices=("ce", "mrt"),
+        aliases=("--loss",),
+    )  # fmt: skip
+    cost_type: str = objective_option(
+        "ce-mean", "how costs of a mini-batch are averaged: over sentences (ce-mean, as Nematus) "
+        "or over words (ce-mean-words)", "--cost-type", choices=("ce-mean", "ce-mean-words"),
+    )  # fmt: skip
+    label_smoothing: float = objective_option(
+        0.0, "label smoothing: probability spread evenly over the vocabulary",
+        "--label-smoothing", **_PROBABILITY, aliases=("--label_smoothing",), excludes=_MRT,
+    )  # fmt: skip
+    guided_alignment: tuple[str, ...] = objective_option(
+        (), "guide the attention by word alignments of the training text, written `0-0 1-2` "
+        "(source-target) a line; a file for each pair of --train-sets, or none",
+        "--guided-alignment", metavar="FILE...", many=True, path="file",
+    )  # fmt: skip
+    guided_alignment_cost: str = objective_option(
+        "ce", "cost of attention that differs from --guided-alignment: cross-entropy (ce), mean "
+        "squared error (mse), or -log of the attention on aligned words (mult)",
+        "--guided-alignment-cost", choices=("ce", "mse", "mult"), needs=("--guided-alignment",),
+    )  # fmt: skip
+    guided_alignment_weight: float = objective_option(
+        0.1, "weight of the cost of attention, added to the cost of words",
+        "--guided-alignment-weight", kind=float, metavar="W", least=0, most=1_000_000,
+        needs=("--guided-alignment",),
+    )  # fmt: skip
+    data_weighting: tuple[str, ...] = objective_option(
+        (), "weights by which the costs of sentences or words are multiplied, a line for each line "
+        "of the training text; a file for each pair of --train-sets", "--data-weighting",
+        metavar="FILE...", many=True, excludes=_MRT, path="file",
+    )  # fmt: skip
+    data_weighting_type: str = objective_option(
+        "sentence", "whether --data-weighting holds one weight a sentence or one a target word "
+        "(and, if given, one for the end of the sentence)", "--data-weighting-type",
+        choices=("sentence", "word"), needs=("--data-weighting",),
+    )  # fmt: skip
+    domain_weights: tuple[float, ...] = objective_option(
+        (), "weight of each pair of --train-sets, by which its costs are multiplied; 0 leaves the "
+        "pair out", "--domain-weights", kind=float, metavar="W...", many=True, least=0,
+        most=1_000_000, excludes=_MRT,
+    )  # fmt: skip
+
+    mrt_samples: int = risk_option(
+        100, "translations sampled of each source sentence", "--mrt-samples", kind=int,
+        metavar="N", least=1, most=100_000, needs=_MRT, aliases=("--mrt_samples", "--samplesN"),
+    )  # fmt: skip
+    mrt_alpha: float = risk_option(
+        0.005, "sharpness of the distribution over the samples: the exponent of their "
+        "probabilities", "--mrt-alpha", kind=float, metavar="A", least=0, most=1000, needs=_MRT,
+        aliases=("--mrt_alpha",),
+    )  # fmt: skip
+    mrt_loss: str = risk_option(
+        "bleu", "metric of sentences; the risk of a translation is 1 less its score",
+        "--mrt-loss", choices=("bleu", "chrf", "SENTENCEBLEU n=4"), needs=_MRT,
+        aliases=("--mrt_loss",),
+    )  # fmt: skip
+    mrt_reference: bool = risk_option(
+        False, "add the reference translation to the samples", "--mrt-reference", kind=bool,
+        needs=_MRT, aliases=("--mrt_reference",),
+    )  # fmt: skip
+    mrt_ml_mix: float = risk_option(
+        0.0, "weight of the reference's cross-entropy a word, which is added to the risk",
+        "--mrt-ml-mix", kind=float, metavar="X", least=0, most=1_000_000, needs=_MRT,
+        aliases=("--mrt_ml_mix",),
+    )  # fmt: skip
+
+    optimizer: str = optimiser_option(
+        "adam", "optimisation algorithm", "-o", "--optimizer",
+        choices=("adam", "adamw", "sgd", "adagrad", "adadelta", "rmsprop"),
+    )  # fmt: skip
+    optimizer_params: tuple[float, ...] = optimiser_option(
+        (), "parameters of the algorithm: beta1 beta2 epsilon of adam (0.9 0.999 1e-8), and weight "
+        "decay of adamw (0.004); momentum of sgd; initial accumulator and epsilon of adagrad; rho "
+        "and epsilon of adadelta; rho, momentum and epsilon of rmsprop", "--optimizer-params",
+        kind=float, metavar="X...", many=True, least=0, most=1000,
+    )  # fmt: skip
+    optimizer_delay: int = optimiser_option(
+        1, "mini-batches whose gradients are added up for one update", "--optimizer-delay",
+        kind=int, metavar="N", least=1, most=1_000_000, aliases=("--gradient_aggregation_steps",),
+    )  # fmt: skip
+    clip_norm: float = optimiser_option(
+        1.0, "scale gradients down to this norm, over all parameters; 0: no clipping",
+        "--clip-norm", kind=float, metavar="X", least=0, most=1e9, aliases=("--clip_c",),
+    )  # fmt: skip
+    exponential_smoothing: float = optimiser_option(
+        0.0, "validate and save weights averaged over updates, the newest with this weight; 0: "
+        "no averaging", "--exponential-smoothing", kind=float, metavar="A", implied=1e-4, least=0,
+        below=1, aliases=("--exponential_smoothing",),
+    )  # fmt: skip
+    decay_c: float = optimiser_option(
+        0.0, "L2 regularisation: weight of the sum of squares of all parameters, added to what is "
+        "minimised",
+        "--decay-c", kind=float, metavar="C", least=0, most=1_000_000, aliases=("--decay_c",),
+    )  # fmt: skip
+    map_decay_c: float = optimiser_option(
+        0.0, "MAP-L2 regularisation: weight of the sum of squared differences from the parameters "
+        "of --prior-model, added to what is minimised", "--map-decay-c", kind=float, metavar="C",
+        least=0, most=1_000_000, needs=("--prior-model",), aliases=("--map_decay_c",),
+    )  # fmt: skip
+    max_nan: int = optimiser_option(
+        10, "end training after N updates in a row whose cost or gradient is not finite",
+        "--max-nan", kind=int, metavar="N", least=1, most=10**9,
+    )  # fmt: skip
+
+    learn_rate: float = rate_option(
+        1e-4, "learning rate", "-l", "--learn-rate", kind=float, metavar="R", above=0, most=1000,
+        aliases=("--learning_rate", "--lrate"),
+    )  # fmt: skip
+    lr_warmup: str = rate_option(
+        "0", "warm-up: let the learning rate grow linearly for N updates (u), epochs (e) or target "
+        "words (t)", "--lr-warmup", kind=one_frequency, metavar="N[u|e|t]",
+        aliases=("--warmup_steps",),
+    )  # fmt: skip
+    lr_warmup_start_rate: float = rate_option(
+        0.0, "learning rate at which the warm-up starts", "--lr-warmup-start-rate", kind=float,
+        metavar="R", least=0, most=1000, needs=("--lr-warmup",),
+    )  # fmt: skip
+    lr_decay_inv_sqrt: str = rate_option(
+        "0", "let the learning rate fall with the inverse square root of progress, from here on",
+        "--lr-decay-inv-sqrt", kind=one_frequency, metavar="N[u|e|t]",
+    )  # fmt: skip
+    lr_decay: float = rate_option(
+        0.0, "decay of the learning rate: the factor by which it is multiplied; 0: no decay",
+        "--lr-decay", kind=float, metavar="F", least=0, most=10,
+    )  # fmt: skip
+    lr_decay_strategy: str = rate_option(
+        "stalled", "when the learning rate decays: by epochs, by updates (batches), or when "
+        "validation has not improved (stalled)", "--lr-decay-strategy",
+        choices=("epoch", "batches", "stalled"), needs=("--lr-decay",),
+    )  # fmt: skip
+    lr_decay_start: int = rate_option(
+        1, "first decay: at this epoch, this update, or after so many validations without "
+        "improvement", "--lr-decay-start", kind=int, metavar="N", least=1, most=10**9,
+        needs=("--lr-decay",),
+    )  # fmt: skip
+    lr_decay_freq: int = rate_option(
+        1, "epochs or updates between two decays", "--lr-decay-freq", kind=int, metavar="N",
+        least=1, most=10**9, needs=("--lr-decay",),
+    )  # fmt: skip
+
+    dropout_embedding: float = dropout_option(
+        0.0, "dropout probability of embeddings where a layer reads them", "--dropout-embedding",
+        **_PROBABILITY, aliases=("--rnn_dropout_embedding", "--dropout_embedding"),
+    )  # fmt: skip
+    dropout_hidden: float = dropout_option(
+        0.0, "dropout probability of states, annotations and contexts where a layer reads them "
+        "(Marian's dropout-rnn)", "--dropout-hidden", **_PROBABILITY,
+        aliases=("--rnn_dropout_hidden", "--dropout_hidden", "--dropout-rnn"),
+    )  # fmt: skip
+    dropout_source: float = dropout_option(
+        0.0, "dropout probability of whole source words", "--dropout-source", **_PROBABILITY,
+        aliases=("--rnn_dropout_source", "--dropout_source", "--dropout-src"),
+    )  # fmt: skip
+    dropout_target: float = dropout_option(
+        0.0, "dropout probability of whole target words", "--dropout-target", **_PROBABILITY,
+        aliases=("--rnn_dropout_target", "--dropout_target", "--dropout-trg"),
+    )  # fmt: skip
+    dropout_annotation: float = dropout_option(
+        0.0, "dropout probability of the encoder's annotations, the same for all layers that read "
+        "them", "--dropout-annotation", **_PROBABILITY,
+    )  # fmt: skip
+    dropout_output: float | None = dropout_option(
+        None, "dropout probability of the layer before the output layer; --dropout-embedding if "
+        "not given, as Nematus", "--dropout-output", **_PROBABILITY,
+    )  # fmt: skip
+
+    @property
+    def minimizes_risk(self) -> bool:
+        """Whether training is for minimum risk."""
+        return self.objective.lower() == "mrt"
+
+    @property
+    def alignments(self) -> tuple[str, ...]:
+        """The files of --guided-alignment; Marian says `none` where there are none."""
+        return () if self.guided_alignment == ("none",) else self.guided_alignment

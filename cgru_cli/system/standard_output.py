@@ -1,0 +1,85 @@
+"""Standard output and standard error that are full, closed, or read by nobody any more."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import select
+import sys
+from collections.abc import Iterator
+from typing import Any, TextIO
+
+from ..errors import CgruError
+from .lines import OutputClosed
+
+
+@contextlib.contextmanager
+def checked() -> Iterator[None]:
+    """Inside the block, what is printed is written at once.
+
+    Printing raises CgruError where standard output is closed or full, OutputClosed where its
+    reader has gone. At the end of the block, what standard error could not take is dropped, which
+    Python would else end with an exit code of its own for.
+    """
+    before = sys.stdout
+    sys.stdout = io.TextIOWrapper(
+        _Checked(before), encoding="utf-8", errors="replace", write_through=True
+    )
+    try:
+        yield
+    finally:
+        sys.stdout = before
+        _drop_errors()
+
+
+class _Checked(io.RawIOBase):
+    """The bytes of a text stream, past its buffer, which would be written again at the end."""
+
+    def __init__(self, stream: TextIO | None):
+        buffer = getattr(stream, "buffer", None)
+        self._stream, self._raw = stream, getattr(buffer, "raw", buffer)
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        if self._raw is None:
+            raise OSError("standard output has no file descriptor")
+        return self._raw.fileno()
+
+    def isatty(self) -> bool:
+        return self._raw is not None and self._raw.isatty()
+
+    def write(self, data: Any) -> int:
+        """All the bytes, as `checked` says."""
+        if self._stream is None:
+            raise CgruError("standard output is closed")
+        view = memoryview(data).cast("B")
+        try:
+            if self._raw is None:  # a stream of a notebook, for one
+                self._stream.write(bytes(view).decode())
+                return len(view)
+            done = 0
+            while done < len(view):
+                written = self._raw.write(view[done:])
+                if written is None:  # non-blocking, and full
+                    select.select([], [self._raw], [])
+                done += written or 0
+        except BrokenPipeError as error:
+            raise OutputClosed("standard output") from error
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise CgruError(f"standard output: cannot be written: {reason}") from error
+        return len(view)
+
+
+def _drop_errors() -> None:
+    try:
+        if sys.stderr is not None:
+            sys.stderr.flush()
+    except (OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError):
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, sys.stderr.fileno())
+            os.close(null)
