@@ -193,18 +193,24 @@ class Group(click.Group):
         from .system.standard_output import checked
 
         with checked():
-            code = self._run(args, prog_name, complete_var, **extra)
+            code = self._run(args, prog_name, complete_var, extra)
         if standalone_mode:
             sys.exit(code)
         return code
 
-    def _run(self, *call: Any, **extra: Any) -> int | None:
+    def _run(
+        self,
+        args: Sequence[str] | None,
+        prog_name: str | None,
+        complete_var: str | None,
+        extra: Mapping[str, Any],
+    ) -> int | None:
         from .system.lines import OutputClosed
         from .system.signals import stop_cleanly
 
         try:
             with stop_cleanly():
-                return super().main(*call, standalone_mode=False, **extra)
+                return super().main(args, prog_name, complete_var, False, **extra)
         except OutputClosed:
             return None
         except NoArgsIsHelpError as error:
