@@ -95,6 +95,13 @@ def test_the_site_is_built_strictly(tmp_path):
     assert 'href="recipes/quickstart/' in page  # a page from outside docs/
 
 
+def test_the_picture_shows_every_folder():
+    picture = _text(ROOT / "docs/architecture.svg")
+    shown = re.findall(r'class="folder"[^>]*>([^<]+)<', picture)
+    folders = {f"{path.parent.name}/" for path in (ROOT / "cgru_cli").glob("*/__init__.py")}
+    assert set(shown) == folders | {"errors.py", "cli.py", "__init__.py"}
+
+
 # --- commands -----------------------------------------------------------------------------------
 
 
