@@ -10,7 +10,16 @@ from collections.abc import Callable
 
 from ..parameters.names import parameters
 from ..parameters.parameter import Dialect
-from ..parameters.structure import Activation, Bias, Encoder, Normalization, Structure, Type, Unit
+from ..parameters.structure import (
+    Activation,
+    Bias,
+    DecoderStart,
+    Encoder,
+    Normalization,
+    Structure,
+    Type,
+    Unit,
+)
 
 # cgru's own formats hold everything; the others are written in these dialects.
 OWN_FORMATS = ("npz", "h5")
@@ -99,12 +108,15 @@ _FEATURES: tuple[tuple[str, Callable[[Structure], bool], tuple[str, ...]], ...] 
     ("LSTM cells", lambda s: Unit.LSTM in _units(s), (_S2S,)),
     ("tanh cells", lambda s: Unit.TANH in _units(s), (_S2S,)),
     ("relu cells", lambda s: Unit.RELU in _units(s), (_S2S,)),
+    ("sigmoid cells", lambda s: Unit.SIGMOID in _units(s), ()),
     ("GRU cells with the reset before the product",
      lambda s: Unit.GRU_BEFORE in _units(s), ()),
     ("stacked levels without residual connections",
      lambda s: _stacked(s) and not s.residual, (_MARIAN_NEMATUS, _S2S)),
     ("Nematus-TF's own bias convention",
      lambda s: is_deep(s) and s.bias is Bias.NEMATUS_TF, (_TF,)),
+    ("a decoder that starts from the last backward state",
+     lambda s: s.type.attends and s.decoder_start is DecoderStart.LAST_BACKWARD, ()),
     ("a mixture of softmaxes", lambda s: s.mixture > 1, (_TF,)),
     ("a lexical model", lambda s: s.lexical, (_TF,)),
     ("PReLU in the readout", lambda s: s.readout_activation is Activation.PRELU, (_TF,)),

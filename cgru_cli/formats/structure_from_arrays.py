@@ -70,7 +70,7 @@ def _unit(stored: Mapping[str, StoredArray], parts: Sequence[str], declared: Uni
         if 2 * of_lstm > len(matrices):
             return Unit.LSTM
         # nothing but the configuration tells their functions apart
-        return declared if declared in (Unit.TANH, Unit.RELU) else Unit.TANH
+        return declared if declared is not None and declared.is_plain else Unit.TANH
     return Unit.GRU
 
 

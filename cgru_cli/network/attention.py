@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from ..parameters.structure import Normalization
+from ..parameters.structure import DecoderStart, Normalization
 from .encoder import Encoded
 from .layers import Layers
 from .normalization import Norm, normalize
@@ -102,7 +102,11 @@ class AttentionLayer:
     def memory(self, encoded: Encoded, search: bool) -> Memory:
         """All that does not change from step to step; search: many rows are to attend to it."""
         annotations, products, mask = encoded.annotations, (), encoded.mask
-        start = tf.tanh(self.start_layer(mean_annotation(annotations, mask)))
+        if self.structure.decoder_start is DecoderStart.LAST_BACKWARD:
+            summary = annotations[:, 0, -self.structure.state :]
+        else:
+            summary = mean_annotation(annotations, mask)
+        start = tf.tanh(self.start_layer(summary))
         (projected,) = self.of_annotation.at_positions()(annotations)
         if self.annotation_norm and self.annotation_norm.kind is Normalization.MARIAN:
             projected = normalize(projected, self.annotation_norm) + self.bias

@@ -16,7 +16,7 @@ from ..parameters.structure import BiasPlace, CellPlace, Normalization, Structur
 from .folded_weights import FoldedWeights
 from .normalization import Norm, normalize
 from .products import Products
-from .units import GRU, LSTM, GRUBefore, Plain, Recurrent, Sums, UnitState
+from .units import GRU, LSTM, PHI, GRUBefore, Plain, Recurrent, Sums, UnitState
 
 
 class Transition(NamedTuple):
@@ -122,7 +122,7 @@ class Layers:
         sums = Sums(cell.bias, bias, inputs, states)
         if cell.unit is Unit.GRU:
             return GRU(sums)
-        return LSTM(sums) if cell.unit is Unit.LSTM else Plain(sums, cell.unit)
+        return LSTM(sums) if cell.unit is Unit.LSTM else Plain(sums, PHI[cell.unit])
 
     def context_sums(self, cell: CellPlace) -> Sums:
         """What is added to the product of a context that enters a cell beside its input."""

@@ -6,6 +6,7 @@ unit are joined, so that x W and h U are one product each; R rows, D width of th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import tensorflow as tf
@@ -131,16 +132,22 @@ class LSTM(NamedTuple):
 
 
 class Plain(NamedTuple):
-    """Plain recurrence (Elman 1990; the deck): h' = phi(x W + h U + b), phi tanh or ReLU."""
+    """Plain recurrence (Elman 1990): h' = phi(x W + h U + b).
+
+    phi: tanh, ReLU, or the logistic sigmoid sigma (Stanford cs224n, lecture 9).
+    """
 
     sums: Sums
-    kind: Unit
+    phi: Callable[[tf.Tensor], tf.Tensor]
 
     def step(self, state: UnitState, hU: tf.Tensor, x: tf.Tensor | None) -> UnitState:
         """hU, x: (R,D)."""
         y = self.sums.of_state(hU)
         y = y if x is None else y + x
-        return (tf.tanh(y) if self.kind is Unit.TANH else tf.nn.relu(y),)
+        return (self.phi(y),)
+
+
+PHI = {Unit.TANH: tf.tanh, Unit.RELU: tf.nn.relu, Unit.SIGMOID: tf.sigmoid}
 
 
 def width_of_state(unit: Unit) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .flags import Options, options_of
 
-UNITS = ("gru", "lstm", "rnn", "tanh", "relu")
+UNITS = ("gru", "lstm", "rnn", "tanh", "relu", "sigmoid")
 
 general_option = options_of("General")
 data_option = options_of("Training data")
@@ -77,8 +77,8 @@ class ModelOptions(Options):
         choices=("lm", "encdec", "seq2seq", "rnnsearch", "cgru", "s2s", "amun", "nematus"),
     )  # fmt: skip
     cell: str = model_option(
-        "gru", "recurrent unit of encoder and decoder; rnn and tanh are the plain one, relu the "
-        "plain one with rectifiers", "--cell", choices=UNITS,
+        "gru", "recurrent unit of encoder and decoder; rnn and tanh are the plain one, relu and "
+        "sigmoid the plain one with that function", "--cell", choices=UNITS,
     )  # fmt: skip
     enc_cell: str | None = model_option(
         None, "recurrent unit of the encoder, if it differs from --cell", "--enc-cell",
@@ -92,6 +92,11 @@ class ModelOptions(Options):
         "after", "where a GRU applies its reset gate: after the product of state and weights "
         "(DL4MT, Nematus, Marian) or before it (Cho et al. 2014)", "--gru-reset",
         choices=("after", "before"),
+    )  # fmt: skip
+    dec_start: str = model_option(
+        "mean", "what the decoder's first state is computed from, for --type rnnsearch and cgru: "
+        "the mean annotation (DL4MT, Nematus, Marian) or the backward reader's last state (Bahdanau "
+        "et al. 2015)", "--dec-start", choices=("mean", "last-backward"),
     )  # fmt: skip
     enc_type: str | None = model_option(
         None, "direction of the encoder's levels: alternating (two stacks, whose levels alternate "

@@ -51,11 +51,12 @@ _ROOTS = {
     ),
     Unit.TANH: _PLAIN,
     Unit.RELU: _PLAIN,
+    Unit.SIGMOID: _PLAIN,
 }
 # What multiplies a context that enters a cell beside its input, as DL4MT's session 1 calls it.
 _CONTEXT = {"W": ("Wc", "C"), "Wx": ("Wcx", "C")}
 # Marian gives tanh cells gains of a GRU's width, and uses the first D.
-_GAMMA_WIDTH = {Unit.LSTM: "4D", Unit.RELU: "D"}
+_GAMMA_WIDTH = {Unit.LSTM: "4D", Unit.RELU: "D", Unit.SIGMOID: "D"}
 
 
 def input_arrays(cell: CellPlace) -> tuple[str, ...]:

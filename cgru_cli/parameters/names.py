@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 from .cell_names import cell_rows
 from .parameter import MARIAN, Dialect, Parameter, norm_rows, same, tf_norm, tf_only
-from .structure import Activation, Normalization, Structure, Type
+from .structure import Activation, DecoderStart, Normalization, Structure, Type
 
 # Arrays that stand in legacy files and are no parameters of the model: they are known, and skipped.
 TRAINING_ARRAYS = frozenset({"uidx", "history_errs", "zipped_params", "opts", "tparams", "time"})
@@ -74,6 +74,7 @@ def _rows(s: Structure) -> Iterator[Parameter]:
             for cell in s.encoder_cells(direction, level):
                 yield from cell_rows(s, cell)
     if s.type.has_context:
+        last_backward = s.decoder_start is DecoderStart.LAST_BACKWARD
         yield from _feed_forward(
             s,
             nematus="ff_state",
@@ -81,7 +82,7 @@ def _rows(s: Structure) -> Iterator[Parameter]:
             s2s="decoder_ff_state",
             path="decoder/start",
             symbol="W_init",
-            shape=("C", "D"),
+            shape=("D" if last_backward else "C", "D"),
         )
     first, *behind_attention = s.base_cells()
     yield from cell_rows(s, first)

@@ -71,6 +71,12 @@ class Unit(StrEnum):
     LSTM = "lstm"
     TANH = "tanh"
     RELU = "relu"
+    SIGMOID = "sigmoid"
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a plain recurrence, which its function alone tells from others."""
+        return self in (Unit.TANH, Unit.RELU, Unit.SIGMOID)
 
 
 class Encoder(StrEnum):
@@ -81,6 +87,13 @@ class Encoder(StrEnum):
     BI_UNIDIRECTIONAL = "bi-unidirectional"  # both directions below, forward above
     UNIDIRECTIONAL = "unidirectional"  # forward
     REVERSED = "reversed"  # from the end
+
+
+class DecoderStart(StrEnum):
+    """What an attentive decoder's first state s_0 = tanh(v W_init + b) is made of: v."""
+
+    MEAN = "mean"  # the mean annotation (DL4MT, Nematus, Marian)
+    LAST_BACKWARD = "last-backward"  # the backward state at the first word (Bahdanau et al. 2015)
 
 
 class Dropout(NamedTuple):
@@ -161,6 +174,7 @@ class Structure:
     type: Type = Type.CGRU
     encoder_unit: Unit = Unit.GRU
     decoder_unit: Unit = Unit.GRU
+    decoder_start: DecoderStart = DecoderStart.MEAN
 
     @property
     def context(self) -> int:
@@ -278,7 +292,7 @@ class Structure:
 
         Raises ValueError or TypeError where the values are no structure.
         """
-        values = dict(values)
+        values = {"decoder_start": DecoderStart.MEAN, **values}  # older files do not say it
         for name in ("source_vocabularies", "source_embeddings"):
             values[name] = tuple(values[name])
             if len(values[name]) > MOST_FACTORS:
@@ -322,6 +336,7 @@ _ENUMERATIONS = {
     "type": Type,
     "encoder_unit": Unit,
     "decoder_unit": Unit,
+    "decoder_start": DecoderStart,
 }
 
 

@@ -8,7 +8,15 @@ from typing import Any
 from ..errors import UsageError
 from ..options.flags import flag
 from ..options.train import TrainOptions
-from ..parameters.structure import Activation, Encoder, Normalization, Structure, Type, Unit
+from ..parameters.structure import (
+    Activation,
+    DecoderStart,
+    Encoder,
+    Normalization,
+    Structure,
+    Type,
+    Unit,
+)
 from ..text.vocabulary import Vocabulary
 
 # What options say in the words of other programs.
@@ -81,6 +89,7 @@ def new_structure(options: TrainOptions, vocabularies: Sequence[Vocabulary]) -> 
         type=kind,
         encoder_unit=_unit(options, options.enc_cell) if kind.reads_source else Unit.GRU,
         decoder_unit=_unit(options, options.dec_cell),
+        decoder_start=DecoderStart(options.dec_start),
     )
     _check(options, structure)
     return structure
@@ -110,6 +119,13 @@ def _check(options: TrainOptions, s: Structure) -> None:
     lstm = Unit.LSTM in (s.encoder_unit, s.decoder_unit)
     if options.lstm_forget_bias != default.lstm_forget_bias and not lstm:
         raise UsageError("--lstm-forget-bias: there is no LSTM here")
+    if s.decoder_start is DecoderStart.LAST_BACKWARD:
+        if not s.type.attends:
+            raise UsageError(f"--dec-start last-backward: {s.type} starts otherwise; this is for "
+                             "--type rnnsearch or cgru")  # fmt: skip
+        if "backward" not in s.directions(s.encoder_depth):
+            raise UsageError(f"--dec-start last-backward: the last level of --enc-type {s.encoder} "
+                             "has no backward reader")  # fmt: skip
     if s.type is not Type.SEQ2SEQ:
         return
     if len(s.directions(s.encoder_depth)) > 1 or s.encoder is Encoder.BI_UNIDIRECTIONAL:
@@ -141,6 +157,7 @@ def described(structure: Structure) -> dict[str, Any]:
         "cell": units["dec_cell"],
         **units,
         "gru_reset": "before" if before else "after",
+        "dec_start": s.decoder_start.value,
         "enc_type": s.encoder.value,
         "dim_emb": s.target_embedding,
         "dim_rnn": s.state,

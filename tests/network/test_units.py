@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from cgru_cli.network.products import Products
-from cgru_cli.network.units import GRU, LSTM, GRUBefore, Plain, Sums
+from cgru_cli.network.units import GRU, LSTM, PHI, GRUBefore, Plain, Sums
 from cgru_cli.parameters.structure import BiasPlace, Unit
 
 D, E, R = 6, 4, 5
@@ -72,9 +72,9 @@ def test_lstm():
         np.testing.assert_allclose(mine, theirs, atol=1e-6)
 
 
-@pytest.mark.parametrize("kind", [Unit.TANH, Unit.RELU])
+@pytest.mark.parametrize("kind", [Unit.TANH, Unit.RELU, Unit.SIGMOID])
 def test_plain(kind):
     W, U, b, h = numbers(E, D), numbers(D, D), numbers(D), numbers(R, D)
     expected = stock(keras.layers.SimpleRNNCell(D, activation=kind.value), [W, U, b], [h])
-    own = step(Plain(Sums(BiasPlace.STATE, tf.constant(b)), kind), (h,), U, W)
+    own = step(Plain(Sums(BiasPlace.STATE, tf.constant(b)), PHI[kind]), (h,), U, W)
     np.testing.assert_allclose(own[0], expected[0], atol=1e-6)

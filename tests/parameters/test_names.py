@@ -13,6 +13,7 @@ from cgru_cli.parameters.parameter import MARIAN, Dialect
 from cgru_cli.parameters.structure import (
     Activation,
     Bias,
+    DecoderStart,
     Dropout,
     Encoder,
     Normalization,
@@ -97,6 +98,7 @@ CHANGES = {
     "type": Type.RNNSEARCH,
     "encoder_unit": Unit.LSTM,
     "decoder_unit": Unit.TANH,
+    "decoder_start": DecoderStart.LAST_BACKWARD,
 }
 DEEP = {"encoder_depth": 2, "encoder_transition": 2, "decoder_depth": 2}
 COMPUTED_OTHERWISE = {"residual": False, "old_dropout": Dropout(0.1)}

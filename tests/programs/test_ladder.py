@@ -17,7 +17,14 @@ from models import (
 
 from cgru_cli.network.forced_decoding import force_decode
 from cgru_cli.network.network import Network
-from cgru_cli.parameters.structure import Activation, Encoder, Normalization, Type, Unit
+from cgru_cli.parameters.structure import (
+    Activation,
+    DecoderStart,
+    Encoder,
+    Normalization,
+    Type,
+    Unit,
+)
 
 SOURCES = [[3, 1, 4, 1, 5], [], [2, 6]]
 TARGETS = [[2, 3], [5, 1, 4, 2], []]
@@ -122,6 +129,19 @@ def test_a_deep_rung_is_the_oracles(kind, encoder, normalization):
             **DEEP,
         )
     )
+
+
+@pytest.mark.parametrize("kind", [Type.RNNSEARCH, Type.CGRU])
+@pytest.mark.parametrize("encoder", [Encoder.ALTERNATING, Encoder.BIDIRECTIONAL, Encoder.REVERSED])
+def test_starts_from_the_last_backward_state(kind, encoder):
+    start = DecoderStart.LAST_BACKWARD
+    check(rung(kind, encoder=encoder, decoder_start=start, decoder_unit=Unit.GRU_BEFORE))
+    check(
+        rung(
+            kind, encoder=encoder, decoder_start=start, encoder_depth=2, encoder_transition=2,
+            normalization=Normalization.NEMATUS, decoder_unit=Unit.LSTM,
+        )
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", Type)

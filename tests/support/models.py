@@ -267,6 +267,7 @@ def ladder_oracle(s, arrays):
         encoder=s.encoder.value,
         normalization=s.normalization.value,
         readout_activation=s.readout_activation.value,
+        decoder_start=s.decoder_start.value,
         **{name: getattr(s, name) for name in names},
     )
 

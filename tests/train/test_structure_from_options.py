@@ -5,7 +5,14 @@ from cases import small_structure
 
 from cgru_cli.errors import UsageError
 from cgru_cli.options.train import TrainOptions
-from cgru_cli.parameters.structure import Activation, Encoder, Normalization, Type, Unit
+from cgru_cli.parameters.structure import (
+    Activation,
+    DecoderStart,
+    Encoder,
+    Normalization,
+    Type,
+    Unit,
+)
 from cgru_cli.text.vocabulary import Vocabulary
 from cgru_cli.train.structure_from_options import described, new_structure
 
@@ -26,6 +33,9 @@ STRUCTURES = [
     {"encoder_unit": Unit.LSTM, "decoder_unit": Unit.RELU, "encoder": Encoder.BI_UNIDIRECTIONAL},
     {"encoder_unit": Unit.GRU_BEFORE, "decoder_unit": Unit.GRU_BEFORE, "type": Type.RNNSEARCH,
      "decoder_base_transition": 1, "readout_activation": Activation.MAXOUT},
+    {"encoder_unit": Unit.SIGMOID, "decoder_unit": Unit.SIGMOID},
+    {"type": Type.RNNSEARCH, "decoder_base_transition": 1,
+     "decoder_start": DecoderStart.LAST_BACKWARD},
     {"type": Type.ENCDEC, "decoder_base_transition": 2, "encoder": Encoder.UNIDIRECTIONAL},
     {"type": Type.SEQ2SEQ, "decoder_base_transition": 1, "encoder": Encoder.REVERSED,
      "encoder_depth": 2, "decoder_depth": 2},
@@ -58,6 +68,9 @@ def test_options_describe_a_structure(changes):
         ({"type": "seq2seq", "dec_cell": "lstm"}, "both have to be the same"),
         ({"type": "seq2seq", "lexical": True}, "--lexical: seq2seq hands on states"),
         ({"type": "encdec", "lexical": True}, "encdec has no attention"),
+        ({"type": "encdec", "dec_start": "last-backward"}, "--dec-start .*rnnsearch or cgru"),
+        ({"type": "seq2seq", "dec_start": "last-backward"}, "--dec-start .*rnnsearch or cgru"),
+        ({"dec_start": "last-backward", "enc_type": "unidirectional"}, "no backward reader"),
         ({"cell": "lstm", "gru_reset": "before"}, "there is no GRU"),
         ({"lstm_forget_bias": 0.5}, "there is no LSTM"),
     ],

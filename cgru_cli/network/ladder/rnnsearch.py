@@ -3,8 +3,9 @@
     e_ij = v_a^T tanh(U_a s_{j-1} + W_a h_i), alpha_ij = softmax_i e_ij, c_j = sum_i alpha_ij h_i
     s_j = f(s_{j-1}, E[y_{j-1}], c_j);  p(y_j) = g(E[y_{j-1}], s_j, c_j)
 
-Their g is a maxout layer (`Activation.MAXOUT`), their f a GRU with the reset before the product.
-s_0 is the cGRU's, of the mean annotation, where they take the backward reader's last state.
+Their g is a maxout layer (`Activation.MAXOUT`), their f a GRU with the reset before the product
+(`Unit.GRU_BEFORE`), and s_0 = tanh(h_bwd_1 W_init + b), of the backward reader's state at the first
+word (`DecoderStart.LAST_BACKWARD`), where the cGRU takes the mean annotation.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from oracles.reference import (
 )
 
 TYPES = ("lm", "encdec", "seq2seq", "rnnsearch", "cgru")
-UNITS = ("gru", "gru-before", "lstm", "tanh", "relu")
+UNITS = ("gru", "gru-before", "lstm", "tanh", "relu", "sigmoid")
 ENCODERS = ("unidirectional", "reversed", "bidirectional", "alternating", "bi-unidirectional")
 ATTENTIVE = ("rnnsearch", "cgru")
 GATED = ("gru", "gru-before")  # they have a second set of arrays, Ux Wx bx, for the proposal
@@ -76,7 +76,8 @@ class LadderModel:
     """One model of the ladder; see the module's docstring for the notation.
 
     type: lm, encdec, seq2seq, rnnsearch or cgru.
-    encoder_unit, decoder_unit: gru (reset after the product), gru-before, lstm, tanh or relu.
+    encoder_unit, decoder_unit: gru (reset after the product), gru-before, lstm, tanh, relu or
+        sigmoid.
         The decoder's unit, depth and transitions are also those of a language model.
     encoder: unidirectional, reversed (one reader, from the end), bidirectional (two stacks, each
         direction on its own), alternating, bi-unidirectional (level 1 bidirectional, the others
@@ -86,6 +87,7 @@ class LadderModel:
     residual: sums from the second level of a stack on.
     normalization: "none", "nematus" or (lm and cgru, not gru-before) "marian".
     readout_activation: "tanh", "relu", "linear" or "maxout".
+    decoder_start: "mean", or (rnnsearch and cgru) "last-backward".
     """
 
     def __init__(
@@ -105,6 +107,7 @@ class LadderModel:
         residual: bool = True,
         normalization: str = "none",
         readout_activation: str = "tanh",
+        decoder_start: str = "mean",
     ):
         assert type in TYPES
         assert encoder_unit in UNITS and decoder_unit in UNITS
@@ -139,6 +142,8 @@ class LadderModel:
         self.residual = residual
         self.normalization = normalization
         self.readout_activation = readout_activation
+        assert decoder_start == "mean" or type in ATTENTIVE
+        self.decoder_start = decoder_start
         # A language model's recurrence is named as if it were a forward encoder.
         self.decoder_prefix = "encoder" if type == "lm" else "decoder"
 
@@ -225,6 +230,7 @@ class LadderModel:
                         c' = sigma(f) * c + sigma(i) * tanh(g),  h' = sigma(o) * tanh(c')
             tanh:       h' = tanh(x W + h U + b)
             relu:       h' = max(x W + h U + b, 0)
+            sigmoid:    h' = sigma(x W + h U + b)
 
         Sources: DL4MT's cGRU note, eq. 2-5 and 9-12 (gru); the course deck (gru-before);
         Hochreiter and Schmidhuber (1997) with forget gates, blocks as in Marian (lstm).
@@ -242,6 +248,8 @@ class LadderModel:
             return State(np.tanh(a))
         if cell.unit == "relu":
             return State(np.maximum(a, 0.0))
+        if cell.unit == "sigmoid":
+            return State(sigma(a))
         if cell.unit == "lstm":
             f, i, g, o = np.split(a, 4)
             memory = sigma(f) * state.c + sigma(i) * np.tanh(g)
@@ -388,14 +396,17 @@ class LadderModel:
         """s_0 of every decoder level.
 
         lm: zeros. seq2seq: the encoder's last states, level by level. Others, all levels alike,
-        an LSTM's h and c too: tanh(v ff_state_W + b), v the mean annotation (attention) or the
-        last one (encdec).
+        an LSTM's h and c too: tanh(v ff_state_W + b), v the mean annotation (attention), with
+        last-backward the backward reader's state at the first word (Bahdanau et al. 2015), or the
+        last annotation (encdec).
         """
         if self.type == "lm":
             return [self.zeros(self.base_level()[0])] * self.decoder_depth
         if self.type == "seq2seq":
             return states
         v = annotations.mean(axis=0) if self.type in ATTENTIVE else last
+        if self.decoder_start == "last-backward":
+            v = annotations[0, -self.arrays["ff_state_W"].shape[0] :]
         s = np.tanh(self.feed_forward(v, "ff_state", "ff_state_gamma"))
         return [State(s, s if self.decoder_unit == "lstm" else None)] * self.decoder_depth
 
