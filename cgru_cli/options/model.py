@@ -95,8 +95,8 @@ class ModelOptions(Options):
     )  # fmt: skip
     dec_start: str = model_option(
         "mean", "what the decoder's first state is computed from, for --type rnnsearch and cgru: "
-        "the mean annotation (DL4MT, Nematus, Marian) or the backward reader's last state (Bahdanau "
-        "et al. 2015)", "--dec-start", choices=("mean", "last-backward"),
+        "the mean annotation (DL4MT, Nematus, Marian) or the backward reader's last state "
+        "(Bahdanau et al. 2015)", "--dec-start", choices=("mean", "last-backward"),
     )  # fmt: skip
     enc_type: str | None = model_option(
         None, "direction of the encoder's levels: alternating (two stacks, whose levels alternate "
