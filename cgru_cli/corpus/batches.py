@@ -145,7 +145,7 @@ class Batch(NamedTuple):
     sentences: int  # rows that do not pad
     words: int  # of their targets, EOS counted
     weights: np.ndarray | tuple[()] = ()  # (B,T) float32 of words' costs; () where all are 1
-    shares: np.ndarray | tuple[()] = ()  # (B,T,S) float32 of aligned words; () without alignments
+    alignment: np.ndarray | tuple[()] = ()  # (B,T,S) float32, see `Alignments.matrix`; () without
 
     def share(self, place: int, count: int) -> Batch:
         """Every count-th row from the place-th on, so that all shares have rows of all lengths.
@@ -162,7 +162,7 @@ class Batch(NamedTuple):
             sentences=len(range(place, self.sentences, count)),
             words=int(target_mask.sum()),
             weights=self.weights[mine],
-            shares=self.shares[mine],
+            alignment=self.alignment[mine],
         )
 
 
@@ -182,14 +182,14 @@ def make_batch(
         target[row, : lengths[row, 1] - 1] = corpus.target(pair)
     source_mask = mask(lengths[:, 0], longest[0], rows)
     source_mask[len(lengths) :, 0] = 1.0
-    weights = shares = ()
+    weights = alignment = ()
     if corpus.weights is not None:
         weights = np.ones((rows, longest[1]), np.float32)
         for row, pair in enumerate(pairs):
             words = lengths[row, 1]
             weights[row, :words] = corpus.weights.of(pair, words)
     if corpus.alignments is not None:
-        shares = corpus.alignments.shares(pairs, (rows, longest[1], longest[0]))
+        alignment = corpus.alignments.matrix(pairs, (rows, longest[1], longest[0]))
     return Batch(
         source,
         source_mask,
@@ -198,7 +198,7 @@ def make_batch(
         len(lengths),
         int(lengths[:, 1].sum()),
         weights,
-        shares,
+        alignment,
     )
 
 

@@ -40,16 +40,16 @@ class Alignments:
         first, end = self._spans[i]
         return self._points[first:end].astype(np.int32)
 
-    def shares(self, pairs: Sequence[int] | np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
+    def matrix(self, pairs: Sequence[int] | np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
         """How the aligned source words of each target word share one: (B,T,S) float32.
 
         shape: (B,T,S), B at least the number of pairs; rows of words without alignment are zeros.
         """
-        shares = np.zeros(shape, np.float32)
+        matrix = np.zeros(shape, np.float32)
         for row, pair in enumerate(pairs):
             source, target = self.points(pair).T
-            shares[row, target, source] = 1.0
-        return shares / np.maximum(shares.sum(axis=-1, keepdims=True), 1.0)
+            matrix[row, target, source] = 1.0
+        return matrix / np.maximum(matrix.sum(axis=-1, keepdims=True), 1.0)
 
 
 def parse(line: str, source_words: int, target_words: int) -> list[Point]:

@@ -24,7 +24,7 @@ class Examples(NamedTuple):
     target: tf.Tensor  # (B,T) int32
     target_mask: tf.Tensor  # (B,T) float32
     weights: tf.Tensor | tuple = ()  # (B,T) float32 of words' costs; () where all are 1
-    shares: tf.Tensor | tuple = ()  # (B,T,S) float32 of aligned words; () without alignments
+    alignment: tf.Tensor | tuple = ()  # (B,T,S) float32: given, A_ij; () without
 
     @classmethod
     def of(cls, batch: Batch) -> Self:
@@ -35,7 +35,7 @@ class Examples(NamedTuple):
             target=batch.target,
             target_mask=batch.target_mask,
             weights=batch.weights,
-            shares=batch.shares,
+            alignment=batch.alignment,
         )
 
 
@@ -72,8 +72,8 @@ class CrossEntropy:
         of_words = costs_of_words(network, batch, self.label_smoothing)
         cost = tf.reduce_sum(of_words.costs)
         if self.guide is not None and self.guide.weight:
-            alignment = of_words.unrolled.alignment()
-            of_attention = attention_costs(alignment, batch.shares, self.guide.cost)
+            attention = of_words.unrolled.alignment()
+            of_attention = attention_costs(attention, batch.alignment, self.guide.cost)
             cost += self.guide.weight * tf.reduce_sum(of_attention * of_words.weights)
         return cost
 
@@ -144,11 +144,11 @@ class Guide(NamedTuple):
     weight: float = 0.1  # of a word's alignment cost, beside its own
 
 
-def attention_costs(alignment: tf.Tensor, shares: tf.Tensor, cost: AttentionCost) -> tf.Tensor:
+def attention_costs(attention: tf.Tensor, alignment: tf.Tensor, cost: AttentionCost) -> tf.Tensor:
     """Cost of the attention at each target word, 0 at those that are aligned to nothing: (B,T).
 
-    alignment: (B,T,S), alpha_ij; shares: (B,T,S), A_ij, of one a word with alignments. With A_j the
-    words that target word j is aligned to,
+    attention: (B,T,S), alpha_ij; alignment: (B,T,S), A_ij, which sums up to 1 at a target word with
+    alignments and to 0 at others. With A_j the words that target word j is aligned to,
 
         ce    - sum_i A_ij log(alpha_ij + e)
         mse   sum_i (alpha_ij - A_ij)^2 / 2
@@ -160,10 +160,10 @@ def attention_costs(alignment: tf.Tensor, shares: tf.Tensor, cost: AttentionCost
     them; its mult is the logarithm of one sum over the whole batch.
     """
     if cost == "ce":
-        return -tf.reduce_sum(shares * tf.math.log(alignment + EPSILON), axis=-1)
+        return -tf.reduce_sum(alignment * tf.math.log(attention + EPSILON), axis=-1)
     if cost == "mse":
-        aligned = tf.reduce_sum(shares, axis=-1)  # 1 or 0
-        return aligned * tf.reduce_sum(tf.square(alignment - shares), axis=-1) / 2
-    aligned = tf.cast(shares > 0, tf.float32)
-    mass = tf.reduce_sum(aligned * alignment, axis=-1)
+        aligned = tf.reduce_sum(alignment, axis=-1)  # 1 or 0
+        return aligned * tf.reduce_sum(tf.square(attention - alignment), axis=-1) / 2
+    aligned = tf.cast(alignment > 0, tf.float32)
+    mass = tf.reduce_sum(aligned * attention, axis=-1)
     return -tf.math.log(mass + EPSILON) * tf.reduce_max(aligned, axis=-1)

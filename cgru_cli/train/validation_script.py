@@ -49,9 +49,10 @@ def score_of(command: Sequence[str], path: str, check: Check) -> float:
     except OSError as error:
         raise CgruError(f"{name}: cannot be run: {error.strerror or error}") from error
     if code:
-        how = f"exit code {code}" if code > 0 else f"signal {-code}"
-        said = [line.strip() for line in err.splitlines() if line.strip()]
-        raise CgruError(f"{name}: failed with {how}" + (f": {said[-1][:500]}" if said else ""))
+        ending = f"exit code {code}" if code > 0 else f"signal {-code}"
+        lines = [line.strip() for line in err.splitlines() if line.strip()]
+        reason = f": {lines[-1][:500]}" if lines else ""
+        raise CgruError(f"{name}: failed with {ending}{reason}")
     numbers = _NUMBER.findall(out)
     if not numbers:
         raise CgruError(f"{name}: printed no number; the last one is taken as its score")

@@ -148,7 +148,7 @@ def test_a_batch_by_hand():
     assert batch.target.tolist() == [[3, 0, 0], [1, 2, 0]]
     assert batch.target_mask.tolist() == [[1, 1, 0], [1, 1, 1]]
     assert (batch.sentences, batch.words) == (2, 5)
-    assert batch.weights == batch.shares == ()
+    assert batch.weights == batch.alignment == ()
     assert [array.dtype.name for array in batch[:4]] == ["int32", "float32"] * 2
 
 
@@ -176,11 +176,11 @@ def test_weights_and_alignments_by_hand():
     assert batch.weights.tolist() == [[1, 5, 1], [3, 1, 4], [1, 1, 1]]
     expected = np.zeros((3, 3, 4))
     expected[0, 0, :2], expected[0, 1, 3] = 0.5, 1
-    np.testing.assert_array_equal(batch.shares, expected)
-    assert batch.weights.dtype == batch.shares.dtype == np.float32
+    np.testing.assert_array_equal(batch.alignment, expected)
+    assert batch.weights.dtype == batch.alignment.dtype == np.float32
     data.weights = DataWeights("", False, np.array([3, 1], np.float32), np.arange(2))
     assert make_batch(data, [1, 0], grid=False).weights.tolist() == [[1, 1, 1], [3, 3, 3]]
-    assert make_batch(data, [0]).shares.shape == (1, 8, 8)
+    assert make_batch(data, [0]).alignment.shape == (1, 8, 8)
 
 
 def test_the_target_alone():

@@ -71,7 +71,7 @@ def test_cut_by_hand():
 
 def test_shares_by_hand():
     alignments = made([(0, 0), (2, 0), (1, 3)], [], [(0, 1), (1, 1), (2, 1), (0, 0)])
-    shares = alignments.shares([2, 0, 1], (4, 5, 3))
+    shares = alignments.matrix([2, 0, 1], (4, 5, 3))
     expected = np.zeros((4, 5, 3))
     expected[0, 1] = 1 / 3
     expected[0, 0, 0] = 1

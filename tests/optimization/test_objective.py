@@ -214,7 +214,9 @@ def beside(examples, seed=0):
         for j in range(int(np.sum(examples.target_mask[row]))):
             shares[row, j, rng.permutation(ours)[: rng.integers(0, 3)]] = 1
     shares /= np.maximum(shares.sum(axis=-1, keepdims=True), 1)
-    return examples._replace(weights=tf.constant(weights, tf.float32), shares=tf.constant(shares))
+    return examples._replace(
+        weights=tf.constant(weights, tf.float32), alignment=tf.constant(shares)
+    )
 
 
 def weighted_by_oracle(structure, arrays, some, examples, smoothing, guide):
@@ -225,7 +227,7 @@ def weighted_by_oracle(structure, arrays, some, examples, smoothing, guide):
         for j, word in enumerate([*target, EOS]):
             log_p, alpha = forced.distributions[j], forced.alignment[j]
             cost = -(1 - smoothing) * log_p[word] - smoothing * log_p.mean()
-            share = np.asarray(examples.shares, np.float64)[row, j, : len(alpha)]
+            share = np.asarray(examples.alignment, np.float64)[row, j, : len(alpha)]
             if guide and share.any():
                 cost += (
                     guide.weight
@@ -319,7 +321,7 @@ def test_gradients_equal_plain_autodiff(guide):
             log_p = tf.nn.log_softmax(forced.logits)
             right = 0.9 * tf.gather(log_p, exact.target, batch_dims=2)
             costs = -right - 0.1 * tf.reduce_mean(log_p, axis=-1)
-            costs += guide.weight * attention_costs(forced.alignment, exact.shares, guide.cost)
+            costs += guide.weight * attention_costs(forced.alignment, exact.alignment, guide.cost)
             expected = tf.reduce_sum(costs * exact.target_mask * exact.weights)
         gradients = tape.gradient(expected, arrays)
         found = with_gradients(structure, arrays, exact, guide, dropped=dropped)

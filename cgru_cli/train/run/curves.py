@@ -75,7 +75,7 @@ _NO_DATE = {"png": {}, "svg": {"Date": None}}
 
 def curves(records: Path) -> dict[str, dict[str, Curve]]:
     """By measure, the curves of "training" and "validation"; costs come first."""
-    found: dict[str, dict[str, Curve]] = defaultdict(dict)
+    panels: dict[str, dict[str, Curve]] = defaultdict(dict)
     for entry in _entries(records):
         if entry["type"] == "train":
             measure, label, value = entry.get("cost_type"), "training", entry.get("cost")
@@ -83,9 +83,9 @@ def curves(records: Path) -> dict[str, dict[str, Curve]]:
             measure, label, value = entry.get("metric"), "validation", entry.get("value")
         else:
             continue
-        if measure in LOWER_IS_BETTER and isinstance(value, (int, float)):
-            found[measure].setdefault(label, []).append((entry["update"], value))
-    return {measure: found[measure] for measure in LOWER_IS_BETTER if measure in found}
+        if isinstance(measure, str) and measure in _UNITS and isinstance(value, (int, float)):
+            panels[measure].setdefault(label, []).append((entry["update"], value))
+    return {measure: panels[measure] for measure in _UNITS if measure in panels}
 
 
 def _entries(records: Path) -> Iterator[dict]:
@@ -103,5 +103,7 @@ def _entries(records: Path) -> Iterator[dict]:
 
 
 def _best(measure: str, curve: Curve) -> tuple[int, float] | None:
+    if not curve:
+        return None
     choose = min if LOWER_IS_BETTER[measure] else max
-    return choose(curve, key=lambda point: point[1]) if curve else None
+    return choose(curve, key=lambda point: point[1])

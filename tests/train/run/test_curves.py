@@ -37,6 +37,11 @@ def test_curves(tmp_path):
     assert list(found) == ["cross-entropy", "bleu"]
 
 
+def test_the_risk_of_minimum_risk_training_has_a_curve(tmp_path):
+    records = write(tmp_path / "r", train(1, 0.9, "risk"), valid(1, 3.0, ["bleu"]))
+    assert curves.curves(records) == {"risk": {"training": [(1, 0.9)]}}
+
+
 def test_no_records(tmp_path):
     with pytest.raises(CgruError, match="none: No such file"):
         curves.curves(tmp_path / "none")
