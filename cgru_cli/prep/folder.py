@@ -83,11 +83,11 @@ class Folder:
         """
         manifest = self._recorded(self.path / FILE, force)
         state = self._recorded(self.work / "state.json", force)
-        if state and not state["steps"]:  # nothing to go on with, so it may be anything else too
-            state = None
+        if state and not state["steps"] and difference(state["request"], wanted):
+            state = None  # nothing to go on with, so it may be anything else too
         found = manifest or state
         if found is None:
-            foreign = sorted(p.name for p in self.path.iterdir() if _OUTPUT.fullmatch(p.name))
+            foreign = self._outputs()
             if foreign and not force:
                 raise CgruError(
                     f"{self.path / foreign[0]}: is there already, and not by a whole run of cgru "
@@ -165,11 +165,15 @@ class Folder:
     def _leave_nothing(self) -> None:
         """After a failure: no folder, where nothing in it is worth going on with."""
         with contextlib.suppress(OSError):
-            if self._state and not self._state["steps"]:
+            if self._state and not self._state["steps"] and not self._outputs():
                 shutil.rmtree(self.work, ignore_errors=True)
             if {path.name for path in self.path.iterdir()} <= {_LOCK}:
                 (self.path / _LOCK).unlink()
                 self.path.rmdir()
+
+    def _outputs(self) -> list[str]:
+        """Names of what a run writes, and keeps, that are there."""
+        return sorted(p.name for p in self.path.iterdir() if _OUTPUT.fullmatch(p.name))
 
     def _save(self) -> None:
         write_json(self.work / "state.json", self._state)

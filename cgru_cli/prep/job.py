@@ -205,7 +205,8 @@ class _Job:
                 counts.update(word for word in line.split(" ") if word)
             return learn_codes(counts, options.subword_vocabulary)
         size = options.subword_vocabulary
-        return learn_pieces(lines, options.subwords, size, options.character_coverage)
+        coverage = options.character_coverage
+        return learn_pieces(lines, options.subwords, size, coverage, self.place.work)
 
     def _cased(self, cased: Preprocessing, side: str) -> Iterator[str]:
         if self.settings.case != "true":

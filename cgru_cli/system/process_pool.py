@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from itertools import chain, islice
+from multiprocessing.connection import Connection
 from typing import Any, Self
 
 from ..errors import CgruError
@@ -82,6 +83,39 @@ class ProcessPool:
         return self._pool
 
 
+def alone(work: Callable[..., Any], *arguments: Any) -> Any:
+    """What `work(*arguments)` returns, from a process of its own.
+
+    For work that is deaf to signals until it is done: this process hears them, and ends the other.
+    Raises what the work raises.
+    """
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_work_alone, args=(sender, work, arguments), daemon=True)
+    try:
+        process.start()
+        sender.close()
+        done, value = receiver.recv()
+    except EOFError as error:
+        raise CgruError("a process ended before its work (out of memory?)") from error
+    finally:
+        if process.pid is not None:
+            process.kill()
+            process.join()
+    if not done:
+        raise value
+    return value
+
+
+def _work_alone(sender: Connection, work: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    _start()
+    try:
+        outcome = True, work(*arguments)
+    except Exception as error:
+        outcome = False, error
+    sender.send(outcome)
+
+
 def _start() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the parent decides
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -91,7 +125,8 @@ def _end_with_parent() -> None:
     """Nobody tells a worker that its parent was killed."""
     parent = multiprocessing.parent_process()
     with contextlib.suppress(OSError):
-        parent.join()
+        if parent is not None:
+            parent.join()
     os._exit(1)
 
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any, NoReturn
 
 
 class Stopped(SystemExit):
@@ -21,14 +25,18 @@ def stop_cleanly() -> Iterator[None]:
     """Let SIGINT and SIGTERM raise Stopped in the main thread inside the block.
 
     So `finally` blocks run and files are closed (exit code 130 or 143). A second signal of the
-    same kind ends the process without any of that. Outside the main thread nothing changes.
+    same kind ends the process without any of that, and so does the first while modules are being
+    imported: other people's code is not made for an exception at any place of its beginning, and
+    before it nothing of ours is half done. Outside the main thread nothing changes.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
-    def stop(signum: int, _frame: object) -> None:
+    def stop(signum: int, frame: FrameType | None) -> None:
         signal.signal(signum, signal.SIG_DFL)
+        if _importing > 0 or _imports(frame):
+            _end_here(signum)
         raise Stopped(signum)
 
     before = {signum: signal.getsignal(signum) for signum in (signal.SIGINT, signal.SIGTERM)}
@@ -43,6 +51,39 @@ def stop_cleanly() -> Iterator[None]:
             signal.signal(signum, signal.SIG_DFL if handler is None else handler)
 
 
+_importing = 0  # threads at work in `imports_elsewhere`
+
+
+@contextlib.contextmanager
+def imports_elsewhere() -> Iterator[None]:
+    """Around the imports of another thread, in which the end of the process would wait."""
+    global _importing
+    _importing += 1
+    try:
+        yield
+    finally:
+        _importing -= 1
+
+
+def _imports(frame: FrameType | None) -> bool:
+    """Whether Python is importing a module where it was interrupted."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _end_here(signum: int) -> NoReturn:
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(128 + signum)
+
+
+Handler = Callable[[int, FrameType | None], Any] | int | None
+
+
 class StopRequest:
     """Inside the block, the first SIGINT or SIGTERM is noted for the work to end where it can.
 
@@ -52,7 +93,7 @@ class StopRequest:
 
     def __init__(self) -> None:
         self.signum: int | None = None
-        self._before: dict[int, object] = {}
+        self._before: dict[int, Handler] = {}
 
     @property
     def asked(self) -> bool:

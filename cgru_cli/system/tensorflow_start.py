@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..errors import CgruError, UsageError
+from .signals import imports_elsewhere
 
 
 def import_tensorflow() -> None:
@@ -67,7 +68,12 @@ class Start:
 
     def _import(self) -> None:
         try:
-            with silent_descriptor(), _not_found_here("matplotlib", "scipy"), _uncollected():
+            with (
+                imports_elsewhere(),
+                silent_descriptor(),
+                _not_found_here("matplotlib", "scipy"),
+                _uncollected(),
+            ):
                 import tensorflow  # noqa: F401
         except BaseException as error:  # raised where it is waited for
             self._error = error

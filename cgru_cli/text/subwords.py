@@ -6,18 +6,25 @@ import base64
 import binascii
 import contextlib
 import io
+import os
+import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain
+from pathlib import Path
 from typing import Any, Protocol
 
 import sentencepiece
 
 from ..errors import CgruError, warn
 from ..parameters.structure import EOS_ID
+from ..system.process_pool import alone
+from ..system.signals import StopRequest
 
 _SPACE = "\u2581"  # SentencePiece's own
 _MARK = "@@"
 _CACHE = 200_000  # words whose pieces subword-nmt keeps
+_LITTLE = 1 << 20  # characters: some seconds of training
 _THREADS = 4  # a number of its own: the sums of EM depend on it
 
 
@@ -58,12 +65,46 @@ class Pieces:
         return "".join(pieces).replace(_SPACE, " ").removeprefix(" ")
 
 
-def learn_pieces(lines: Iterable[str], kind: str, size: int, coverage: float) -> str:
+def learn_pieces(
+    lines: Iterable[str], kind: str, size: int, coverage: float, folder: Path | None = None
+) -> str:
     """Train a SentencePiece model ("bpe" or "unigram"); returns it in base64.
 
     The same lines give the same model. Fewer pieces than asked for, where the text has no more,
-    are warned about. Raises CgruError where the size is too small for the text's characters.
+    are warned about. SentencePiece hears no signal while it trains: on more than a little text it
+    does so in a process of its own, which reads the text from a file that is put in the folder.
+    Raises CgruError where the size is too small for the text's characters, and Stopped.
     """
+    lines = iter(lines)
+    beginning, characters = [], 0
+    for line in lines:
+        beginning.append(line)
+        characters += len(line)
+        if characters > _LITTLE:
+            break
+    if characters <= _LITTLE:
+        with StopRequest() as stop:
+            model = _trained(beginning, kind, size, coverage)
+        if stop.asked:
+            stop.end()
+    else:
+        with tempfile.TemporaryDirectory(dir=folder) as place:
+            text = os.path.join(place, "text")
+            with open(text, "w", encoding="utf-8", newline="\n") as file:
+                file.writelines(f"{line}\n" for line in chain(beginning, lines))
+            model = alone(_trained_on_file, text, kind, size, coverage)
+    found = sentencepiece.SentencePieceProcessor(model_proto=model).get_piece_size()
+    if found < size:
+        warn(f"the text gives {found} pieces, fewer than --subword-vocabulary {size}")
+    return base64.b64encode(model).decode("ascii")
+
+
+def _trained_on_file(path: str, kind: str, size: int, coverage: float) -> bytes:
+    with open(path, encoding="utf-8", newline="\n") as file:
+        return _trained((line.removesuffix("\n") for line in file), kind, size, coverage)
+
+
+def _trained(lines: Iterable[str], kind: str, size: int, coverage: float) -> bytes:
     written = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
@@ -87,11 +128,7 @@ def learn_pieces(lines: Iterable[str], kind: str, size: int, coverage: float) ->
         raise CgruError(
             f"--subword-vocabulary {size}: SentencePiece learned nothing ({reason.strip()})"
         ) from error
-    model = written.getvalue()
-    found = sentencepiece.SentencePieceProcessor(model_proto=model).get_piece_size()
-    if found < size:
-        warn(f"the text gives {found} pieces, fewer than --subword-vocabulary {size}")
-    return base64.b64encode(model).decode("ascii")
+    return written.getvalue()
 
 
 class Codes:

@@ -1,0 +1,244 @@
+"""The file layer fails, or the process is killed, at every call of a save, a conversion, a step of
+prep in turn: what is there afterwards is the old state or the new one, whole.
+"""
+
+import builtins
+import contextlib
+import errno
+import io
+import json
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cases import random_arrays, small_structure
+
+from cgru_cli.errors import CgruError
+from cgru_cli.formats import model_vocabularies, write_model
+from cgru_cli.formats.model import Model
+from cgru_cli.formats.read_model import read
+from cgru_cli.formats.vocabulary_files import write_vocabulary
+from cgru_cli.system import atomic_files
+from cgru_cli.text.vocabulary import Vocabulary
+from cgru_cli.train.run.folder import RunFolder
+
+
+class Killed(BaseException):
+    """The process is no more: nothing that it would have done happens."""
+
+
+class Faults:
+    """Stands for `os` and `open` in the file layer, and fails at the call of a number.
+
+    kind: an errno; "short": a write that takes a part; "kill": that call and all others are not
+    made any more.
+    """
+
+    CALLS = ("fsync", "replace", "link", "unlink", "open", "close")
+
+    def __init__(self, number: int, kind: int | str):
+        self.number, self.kind, self.count = number, kind, 0
+        self.failed, self.dead = "", False
+
+    def __getattr__(self, name):
+        real = getattr(os, name)
+        if name not in self.CALLS:
+            return real
+
+        def call(*arguments, **more):
+            self.happen(name)
+            # what a test writes need not outlast the machine
+            return None if name == "fsync" else real(*arguments, **more)
+
+        return call
+
+    def happen(self, name="write") -> bool:
+        """Count a call; raise where it is its turn. True for a write that is to be short."""
+        if self.dead:
+            raise Killed
+        self.count += 1
+        if self.count != self.number:
+            return False
+        self.failed = name
+        if self.kind == "kill":
+            self.dead = True
+            raise Killed
+        if self.kind == "short":
+            return True
+        raise OSError(self.kind, os.strerror(self.kind))
+
+    def opened(self, path, mode):
+        """In the place of the built-in `open`."""
+        self.happen()
+        return io.BufferedWriter(_File(path, mode, self), buffer_size=512)
+
+
+class _File(io.FileIO):
+    def __init__(self, path, mode, faults):
+        super().__init__(path, mode.replace("b", ""))
+        self._faults = faults
+
+    def write(self, data):
+        short = self._faults.happen()
+        return super().write(bytes(data)[: max(1, len(data) // 2)] if short else data)
+
+
+KINDS = [errno.ENOSPC, errno.EIO, "short", "kill"]
+
+
+def every_fault(monkeypatch, kind, prepare, work, check):
+    """Do the work with a fault at its first, second, ... call, until it is through without one."""
+    for number in range(1, 400):
+        place = prepare(number)
+        faults = Faults(number, kind)
+        with monkeypatch.context() as patch, contextlib.suppress(CgruError, Killed):
+            patch.setattr(atomic_files, "os", faults)
+            patch.setattr(atomic_files, "open", faults.opened, raising=False)
+            work(place)
+        check(place, faults)
+        shutil.rmtree(place)
+        if faults.count < number:
+            return number
+    raise AssertionError("it does not end")
+
+
+def left(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir() if path.name.endswith(".tmp")]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_save_of_a_training(tmp_path, monkeypatch, kind):
+    old = {"a": np.arange(300, dtype="f4")}, {"update": 1}
+    new = {"a": np.arange(300, dtype="f4") + 1}, {"update": 2}
+
+    def prepare(number):
+        folder = RunFolder(tmp_path / str(number) / "model.npz")
+        folder.model.parent.mkdir()
+        folder.save(*old)
+        return folder.model.parent
+
+    def work(place):
+        RunFolder(place / "model.npz").save(*new)
+
+    def check(place, faults):
+        arrays, values = RunFolder(place / "model.npz").load()
+        expected, state = (old if values["update"] == 1 else new)[0]["a"], values["update"]
+        assert state in (1, 2) and (arrays["a"] == expected).all()
+        assert kind == "kill" or faults.failed == "unlink" or not left(place)
+
+    assert every_fault(monkeypatch, kind, prepare, work, check) > 5
+
+
+@pytest.fixture
+def written(tmp_path):
+    """A function that writes one of two models into a folder, with its vocabularies."""
+    models = {}
+    structure = small_structure()
+    for number in (1, 2):
+        folder = tmp_path / f"from{number}"
+        folder.mkdir()
+        vocabularies = []
+        for side, size in (("src", 11), ("trg", 13)):
+            words = ["eos", "UNK", *(f"w{i}.{number}" for i in range(size - 2))]
+            vocabulary = Vocabulary({w: i for i, w in enumerate(words)}, folder / f"{side}.json")
+            write_vocabulary(vocabulary, vocabulary.path)
+            vocabularies.append(vocabulary)
+        model = Model(folder / "x", structure, random_arrays(structure, number), "nematus")
+        models[number] = model, vocabularies
+
+    def write(place, number):
+        model, vocabularies = models[number]
+        write_model.write(model, place / "model.npz", "nematus", vocabularies, force=True)
+
+    return write
+
+
+def content(place):
+    return {path.name: path.read_bytes() for path in place.iterdir() if path.suffix != ".tmp"}
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "kill"])
+def test_a_conversion(tmp_path, monkeypatch, kind, written):
+    (tmp_path / "old").mkdir()
+    (tmp_path / "new").mkdir()
+    written(tmp_path / "old", 1)
+    (tmp_path / "old/model.npz.decoder.yml").write_text("beam-size: 3\n")  # stale after the next
+    shutil.copytree(tmp_path / "old", tmp_path / "changed")
+    written(tmp_path / "changed", 2)
+    old, new = content(tmp_path / "old"), content(tmp_path / "changed")
+    assert "model.npz.decoder.yml" in old and "model.npz.decoder.yml" not in new
+
+    def prepare(number):
+        return Path(shutil.copytree(tmp_path / "old", tmp_path / str(number)))
+
+    def check(place, faults):
+        assert content(place) in (old, new)
+        assert faults.failed == "unlink" or not left(place)
+
+    calls = every_fault(monkeypatch, kind, prepare, lambda place: written(place, 2), check)
+    assert calls > 20
+
+
+def test_a_conversion_that_is_killed(tmp_path, monkeypatch, written):
+    """Into a new folder: there is no model, or a whole one with all that belongs to it."""
+
+    def prepare(number):
+        (tmp_path / str(number)).mkdir()
+        return tmp_path / str(number)
+
+    def check(place, faults):
+        if (place / "model.npz").exists():
+            model = read(place / "model.npz")
+            assert len(model_vocabularies.find(model)) == 2
+
+    every_fault(monkeypatch, "kill", prepare, lambda place: written(place, 2), check)
+
+
+@pytest.mark.parametrize("kind", [errno.ENOSPC, "kill"])
+def test_a_step_of_prep(tmp_path, monkeypatch, kind):
+    """The same command again goes on, and gives what an undisturbed one gives."""
+    from cgru_cli.prep.folder import Folder
+
+    wanted = {"options": {}, "inputs": []}
+    whole = {"train.src": b"a\nb\n", "train.trg": b"c\nd\n"}
+
+    def run(place):
+        with Folder.locked(place / "out") as folder:
+            folder.begin(wanted, {"cgru": "1"}, force=False)
+            for name, text in whole.items():
+
+                def make(name=name, text=text):
+                    with atomic_files.atomic_write(folder.path / name) as file:
+                        file.write(text)
+                    return {}
+
+                folder.step(name, make, [name])
+            folder.finish({}, {})
+
+    def prepare(number):
+        (tmp_path / str(number)).mkdir()
+        return tmp_path / str(number)
+
+    def check(place, faults):
+        run(place)
+        found = {name: (place / "out" / name).read_bytes() for name in whole}
+        assert found == whole
+        manifest = json.loads((place / "out/manifest.json").read_bytes())
+        assert set(manifest["outputs"]) == set(whole)
+        assert not left(place / "out")
+
+    assert every_fault(monkeypatch, kind, prepare, run, check) > 10
+
+
+def test_the_faults_are_faults(tmp_path, monkeypatch):
+    faults = Faults(1, errno.EIO)
+    monkeypatch.setattr(atomic_files, "os", faults)
+    monkeypatch.setattr(atomic_files, "open", faults.opened, raising=False)
+    with (
+        pytest.raises(CgruError, match="Input/output error"),
+        atomic_files.atomic_write(tmp_path / "a") as file,
+    ):
+        file.write(b"a")
+    assert builtins.open is open and not list(tmp_path.iterdir())

@@ -1,0 +1,75 @@
+"""Signals at moments when Python cannot be interrupted anywhere: at once, without a word."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+BOTH = pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+CATCHING = """
+try:
+    print("here", flush=True)
+    time.sleep(30)
+except BaseException as error:  # as an import machinery may that is interrupted
+    print("caught", error, file=sys.stderr)
+"""
+
+
+def stopped(folder, script, signum):
+    """Exit code and messages of a script that is sent a signal once it says `here`."""
+    (folder / "script.py").write_text(script)
+    paths = f"{folder}{os.pathsep}{os.environ.get('PYTHONPATH', os.getcwd())}"
+    environment = os.environ | {"PYTHONPATH": paths}
+    process = subprocess.Popen(
+        [sys.executable, str(folder / "script.py")],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
+    )  # fmt: skip
+    assert process.stdout.readline() == "here\n"
+    start = time.monotonic()
+    process.send_signal(signum)
+    _, messages = process.communicate(timeout=20)
+    assert time.monotonic() - start < 10
+    return process.returncode, messages
+
+
+@BOTH
+def test_while_a_module_is_imported(tmp_path, signum):
+    (tmp_path / "foreign.py").write_text("import sys, time\n" + CATCHING)
+    script = "with stop_cleanly():\n    import foreign\n"
+    script = f"from cgru_cli.system.signals import stop_cleanly\n{script}"
+    assert stopped(tmp_path, script, signum) == (128 + signum, "")
+
+
+@BOTH
+def test_while_another_thread_imports(tmp_path, signum):
+    script = (
+        "import sys, time\n"
+        "from cgru_cli.system.signals import imports_elsewhere, stop_cleanly\n"
+        "with stop_cleanly(), imports_elsewhere():\n"
+        + "".join(f"    {line}\n" for line in CATCHING.splitlines())
+    )
+    assert stopped(tmp_path, script, signum) == (128 + signum, "")
+
+
+@BOTH
+def test_while_sentencepiece_trains(tmp_path, signum):
+    """The text is long and the training deaf: it is another process, which ends with this one."""
+    script = """
+import random
+from cgru_cli.system.signals import stop_cleanly
+from cgru_cli.text import subwords
+
+def lines():
+    chance = random.Random(1)
+    for i in range(40_000):
+        yield " ".join("".join(chance.choices("abcdefghij", k=9)) for _ in range(12))
+    print("here", flush=True)
+
+if __name__ == "__main__":
+    with stop_cleanly():
+        subwords.learn_pieces(lines(), "unigram", 20_000, 1.0)
+"""
+    assert stopped(tmp_path, script, signum) == (128 + signum, "")
