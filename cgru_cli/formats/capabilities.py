@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..options.programs import Program
 from ..parameters.names import parameters
 from ..parameters.parameter import Dialect
 from ..parameters.structure import (
@@ -24,17 +25,12 @@ from ..parameters.structure import (
 # cgru's own formats hold everything; the others are written in these dialects.
 OWN_FORMATS = ("npz", "h5")
 DIALECT = {
-    "dl4mt": Dialect.NEMATUS,
-    "nematus": Dialect.NEMATUS,
-    "nematus-tf": Dialect.NEMATUS_TF,
-    "marian-amun": Dialect.AMUN,
-    "marian-nematus": Dialect.MARIAN_NEMATUS,
-    "marian-s2s": Dialect.S2S,
+    Program.DL4MT.value: Dialect.NEMATUS,
     "npz": Dialect.NEMATUS,
-}
+} | {dialect.value: dialect for dialect in Dialect}
 
 _THEANO, _TF, _AMUN, _MARIAN_NEMATUS, _S2S = (
-    "nematus", "nematus-tf", "marian-amun", "marian-nematus", "marian-s2s",
+    Dialect.NEMATUS, Dialect.NEMATUS_TF, Dialect.AMUN, Dialect.MARIAN_NEMATUS, Dialect.S2S,
 )  # fmt: skip
 _DEEP = (_THEANO, _TF, _MARIAN_NEMATUS, _S2S)
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from ..options.programs import Program
 from ..parameters.names import parameters
-from ..parameters.parameter import Parameter
+from ..parameters.parameter import Dialect, Parameter
 from ..parameters.structure import Structure
 
 PREPROCESSING = ".preprocess.json"  # after a model's name: how raw text is prepared for it
@@ -24,7 +25,7 @@ class ModelSettings:
     """
 
     source: str = ""  # the file that says so
-    program: str = ""  # dl4mt, nematus, nematus-tf, marian, or cgru
+    program: str = ""  # of options.programs.Program, as far as the configuration tells
     structure: dict = field(default_factory=dict)
     vocabularies: list[str] = field(default_factory=list)  # sources (one a factor), then target
     unsupported: list[str] = field(default_factory=list)  # what this package cannot compute
@@ -54,10 +55,9 @@ class Model:
     """A model as this package holds it, whatever it was read from.
 
     arrays: float32, C order, by DL4MT/Nematus name; inert: arrays that the computation is blind
-    to; program: the program whose conventions hold (dl4mt, nematus, nematus-tf, marian-amun,
-    marian-nematus, marian-s2s, nmtpy); container: the kind of file it came from; origin: what of
-    Marian's own form is needed to write the same file again (plain values: dialect, yaml and its
-    length in bytes, names of the arrays that were transposed).
+    to; program: whose conventions hold, dl4mt or the value of a `Dialect`; container: the kind of
+    file it came from; origin: what of Marian's own form is needed to write the same file again
+    (plain values: dialect, yaml and its length in bytes, names of the arrays that were transposed).
     """
 
     path: Path
@@ -68,6 +68,12 @@ class Model:
     inert: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
     settings: ModelSettings = field(default_factory=ModelSettings)
     origin: dict = field(default_factory=dict)
+
+    @property
+    def written_by(self) -> Program:
+        """The program that the model belongs to."""
+        is_program = self.program in (Program.DL4MT, Program.CGRU)
+        return Program(self.program) if is_program else Dialect(self.program).program
 
     def parameters(self) -> tuple[Parameter, ...]:
         """The table's rows for this model."""

@@ -9,24 +9,42 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+
+class Program(StrEnum):
+    """The programs whose models, scripts and outputs are known here.
+
+    What a program calls the arrays in its files is a dialect (`parameters.parameter.Dialect`); some
+    programs have several. What each does by default stands in `PROGRAMS`, how it prints in
+    `output.layouts`.
+    """
+
+    CGRU = "cgru"
+    DL4MT = "dl4mt"
+    NEMATUS = "nematus"  # on Theano
+    NEMATUS_TF = "nematus-tf"
+    MARIAN = "marian"
+    AMUN = "amun"  # Marian's first decoder
+    NMTPY = "nmtpy"
 
 
 @dataclass(frozen=True)
-class Program:
-    """Defaults of one program.
+class ProgramDefaults:
+    """What one program does where nothing is said.
 
     limit: the most words (EOS counted) of a translation, from the source's length with EOS;
-    sums: an ensemble's log-probabilities are added, not averaged; layout: of `output.Layout`.
+    sums: an ensemble's log-probabilities are added, not averaged.
     """
 
-    name: str
+    program: Program
     beam_size: int
     normalize: float
     allow_unk: bool
     limit: Callable[[int], int]
-    layout: str
     sums: bool = True
-    search: str = "shrinking"
+    search: Literal["shrinking", "nematus-tf"] = "shrinking"
     mini_batch: int = 64
     maxi_batch: int = 100
 
@@ -44,21 +62,18 @@ def _nmtpy_limit(length: int) -> int:
     return max(100, 3 * length)
 
 
-PROGRAMS = {
-    "nematus": Program("nematus", 5, 0.0, True, _nematus_limit, "nematus"),
-    "nematus-tf": Program(
-        "nematus-tf", 5, 0.0, True, _nematus_limit, "nematus-tf",
+_DEFAULTS = (
+    ProgramDefaults(Program.NEMATUS, 5, 0.0, True, _nematus_limit),
+    ProgramDefaults(
+        Program.NEMATUS_TF, 5, 0.0, True, _nematus_limit,
         search="nematus-tf", mini_batch=80, maxi_batch=20,
     ),
-    "dl4mt": Program("dl4mt", 5, 0.0, True, _nematus_limit, "dl4mt"),
-    "marian": Program("marian", 12, 0.0, False, marian_limit, "marian"),
-    "amun": Program("amun", 12, 0.0, False, marian_limit, "amun"),
-    "nmtpy": Program("nmtpy", 12, 1.0, True, _nmtpy_limit, "cgru"),
-}  # fmt: skip
+    ProgramDefaults(Program.DL4MT, 5, 0.0, True, _nematus_limit),
+    ProgramDefaults(Program.MARIAN, 12, 0.0, False, marian_limit),
+    ProgramDefaults(Program.AMUN, 12, 0.0, False, marian_limit),
+    ProgramDefaults(Program.NMTPY, 12, 1.0, True, _nmtpy_limit),
+)  # fmt: skip
+PROGRAMS: dict[str, ProgramDefaults] = {defaults.program: defaults for defaults in _DEFAULTS}
 
-COMPAT = ("nematus", "nematus-tf", "dl4mt", "marian", "amun")
-
-
-def of_model(program: str) -> Program:
-    """The program that a model's dialect belongs to."""
-    return PROGRAMS["marian" if program.startswith("marian") else program]
+# Those that --compat stands in for.
+COMPAT = tuple(name.value for name in PROGRAMS if name != Program.NMTPY)

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from ..options.programs import Program
 from .structure import CellPlace, Normalization, Structure
 
 
 class Dialect(StrEnum):
-    """The programs (or ages of a program) whose files are read and written."""
+    """What a program, in one of its ages or types, calls the arrays in its files."""
 
     NEMATUS = "nematus"  # Nematus-Theano and DL4MT share every name; cgru's .npz too
     NEMATUS_TF = "nematus-tf"
@@ -19,6 +20,13 @@ class Dialect(StrEnum):
     MARIAN_NEMATUS = "marian-nematus"
     S2S = "marian-s2s"
     NMTPY = "nmtpy"
+
+    @property
+    def program(self) -> Program:
+        """Whose files they are; of Nematus' names also DL4MT's, which files do not tell apart."""
+        if self in (Dialect.NEMATUS_TF, Dialect.NEMATUS_TF_01):
+            return Program.NEMATUS_TF
+        return Program.MARIAN if self in MARIAN else Program(self.value)
 
 
 MARIAN = (Dialect.AMUN, Dialect.MARIAN_NEMATUS, Dialect.S2S)

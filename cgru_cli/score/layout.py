@@ -9,19 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from ..errors import UsageError
 from ..output.hypothesis import Hypothesis
-from ..output.layout import Layout, cost_of
-from ..output.numbers import c_float, numpy_float32
+from ..output.layout import Layout
+from ..output.numbers import c_float
 
 
 @dataclass(frozen=True)
 class ScoreLayout:
     """How the scores of one pair become text; of several models, a column each.
 
-    layout: of signs, alignments and words, as `cgru translate` has them; "cgru" is Marian's.
+    layout: of signs, alignments and words, as `cgru translate` has them.
     feature: the name of the scores in an n-best list. digits: six significant digits instead of
     six behind the point, for scores that are probabilities.
 
@@ -45,7 +43,7 @@ class ScoreLayout:
         """The text of one pair (counted from 0): of each model its translation, scored."""
         layout, first = self.layout, layout_order(self.layout, scored[0])
         block = layout.block(number, 0, source, first)
-        if layout.format == "json" and layout.program != "nematus":
+        if layout.format == "json" and layout.json_stands_alone:
             return block
         line = " ".join(self.number(hypothesis.total) for hypothesis in scored)
         return f"{line}{self._fields(first)}\n{block}"
@@ -56,14 +54,14 @@ class ScoreLayout:
         Nematus appends them to the line; Marian adds features, in front of them what is asked for
         of alignment and words. A line without features gets that field.
         """
-        if self.layout.program.startswith("nematus"):
+        if self.layout.appends_scores:
             entry = entry.strip()
             return f"{entry} {' '.join(self.number(one.total) for one in scored)}\n"
         number, text, *rest = entry.split("|||")
         features = f"{rest[0].rstrip(' ')} " if rest else " "
         for i, hypothesis in enumerate(scored):
             name = self.feature if len(scored) == 1 else f"{self.feature}{i}"
-            features += f"{name}= {c_float(self._signed(hypothesis.total))} "
+            features += f"{name}= {c_float(self.layout.signed(hypothesis.total))} "
         fields = self._fields(layout_order(self.layout, scored[0])).removeprefix(" ||| ")
         inside = [f" {field} " for field in fields.split(" ||| ") if field]
         text = text if rest else f" {text.strip(' ')} "
@@ -71,28 +69,19 @@ class ScoreLayout:
 
     def _fields(self, hypothesis: Hypothesis) -> str:
         """` ||| ALIGNMENT ||| WordScores= ..`, as far as they are wanted inside the line."""
-        fields = ""
-        if self.layout.format in ("marian", "amun"):
-            fields = f" ||| {self.layout.inline_alignment(hypothesis)}"
+        fields = self.layout.alignment_field(hypothesis)
         if self.layout.word_scores:
-            scores = " ".join(c_float(self._signed(score)) for score in hypothesis.word_scores)
+            scores = " ".join(
+                c_float(self.layout.signed(score)) for score in hypothesis.word_scores
+            )
             fields += f" ||| WordScores= {scores}"
         return fields
 
-    def _signed(self, score: float) -> float:
-        costs = self.layout.program in ("nematus", "nematus-tf", "dl4mt")
-        return cost_of(score) if costs else score
-
     def number(self, score: float) -> str:
         """A score as the program prints it."""
-        if self.digits:
-            return c_float(score)
-        score = self._signed(score)
-        if self.layout.program == "dl4mt":
-            return repr(float(np.float32(score)))
-        if self.layout.program.startswith("nematus"):
-            return numpy_float32(score)
-        return f"{float(np.float32(score)):.6f}"
+        return (
+            c_float(score) if self.digits else self.layout.scorer_number(self.layout.signed(score))
+        )
 
 
 def layout_order(layout: Layout, hypothesis: Hypothesis) -> Hypothesis:

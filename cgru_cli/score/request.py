@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from ..errors import UsageError
 from ..formats.loaded_model import LoadedModel, Reading, preprocessing_of
 from ..options.feature_weights import EQUAL, FeatureWeights, weights_of
-from ..options.programs import PROGRAMS
+from ..options.programs import PROGRAMS, Program
 from ..options.score import METRICS, ScoreOptions
-from ..output.layout import Layout, alignment_of
+from ..output.layout import Alignment, AlignmentFormat, alignment_of
+from ..output.layouts import layout_of
 from ..system.lines import check_distinct
 from .filter import Bounds
 from .layout import ScoreLayout
@@ -89,8 +90,8 @@ class ScoreRequest:
     quiet: bool
     program: str
     word_scores: bool
-    alignment: str | float | None
-    alignment_format: str | None
+    alignment: Alignment | None
+    alignment_format: AlignmentFormat | None
     feature: str
     summary: str | None
     bounds: Bounds
@@ -141,7 +142,7 @@ class ScoreRequest:
             device=options.device,
             cpu_threads=options.cpu_threads,
             quiet=options.quiet,
-            program=PROGRAMS[options.compat].layout if options.compat else "cgru",
+            program=options.compat or Program.CGRU,
             word_scores=options.word_scores,
             alignment=alignment,
             alignment_format=options.alignment_format,
@@ -176,8 +177,8 @@ class ScoreRequest:
         right_left = {loaded.right_left for loaded in models}
         if columns != len(models) and len(right_left) > 1:
             raise UsageError("an ensemble's models write in one direction; these write in both")
-        layout = Layout(
-            program=self.program,
+        layout = layout_of(
+            self.program,
             word_scores=self.word_scores,
             alignment=self.alignment,
             alignment_format=self.alignment_format,

@@ -16,13 +16,13 @@ from ..formats.loaded_model import (
     preprocessing_of,
 )
 from ..formats.model import Model, ModelSettings
-from ..options import programs
 from ..options.feature_weights import weights_of
 from ..options.flags import statements
 from ..options.kinds import sampling
-from ..options.programs import PROGRAMS, Program, marian_limit
+from ..options.programs import PROGRAMS, Program, ProgramDefaults, marian_limit
 from ..options.translate import TranslateOptions
 from ..output.layout import Layout, alignment_of
+from ..output.layouts import layout_of
 from ..system.lines import tokens
 from ..text.unknown_words import read_lexicon
 
@@ -82,7 +82,7 @@ class SearchPlan:
         """
         check_ensemble(models)
         compat = options.compat
-        program = PROGRAMS[compat] if compat else programs.of_model(models[0].model.program)
+        defaults = PROGRAMS[compat] if compat else PROGRAMS[models[0].model.written_by]
         beside = ModelSettings() if compat else models[0].model.settings
         sampled = options.output_sampling or options.translation_strategy == "sampling"
 
@@ -93,22 +93,22 @@ class SearchPlan:
         preprocessing = None if options.no_preprocess else preprocessing_of(models, _asked(options))
         beam_size = first(
             options.beam_size, configured.beam_size, 1 if sampled else beside.beam_size,
-            default=program.beam_size,
+            default=defaults.beam_size,
         )  # fmt: skip
         normalize = first(
-            options.normalize, configured.normalize, beside.normalize, default=program.normalize
+            options.normalize, configured.normalize, beside.normalize, default=defaults.normalize
         )
         penalty = first(
             options.word_penalty, configured.word_penalty, beside.word_penalty, default=0.0
         )
-        mini_batch = first(options.mini_batch, default=program.mini_batch)
-        maxi_batch = first(options.maxi_batch, default=program.maxi_batch)
+        mini_batch = first(options.mini_batch, default=defaults.mini_batch)
+        maxi_batch = first(options.maxi_batch, default=defaults.maxi_batch)
         for name, value in (("beam_size", beam_size), ("normalize", normalize)):
             _check(name, value, models[0].model)
         right_left = models[0].right_left
         reads_source = any(loaded.reads_source for loaded in models)
         # Nematus-TF's search is done only where its output is asked for.
-        search = program.search if compat else "shrinking"
+        search = defaults.search if compat else "shrinking"
         if options.max_length_factor and not reads_source:
             raise UsageError("--max-length-factor: a language model has no source; use "
                              "--translation-maxlen")  # fmt: skip
@@ -116,16 +116,16 @@ class SearchPlan:
             raise UsageError("--force-decode: this model writes from the end of a sentence")
         if options.force_decode and search == "nematus-tf":
             raise UsageError("--force-decode: Nematus-TF's search knows no such thing")
-        weights = weights_of(options.weights, options.model, sums=bool(compat) and program.sums)
-        layout = _layout(options, program, beam_size, normalize, right_left)
+        weights = weights_of(options.weights, options.model, sums=bool(compat) and defaults.sums)
+        layout = _layout(options, beam_size, normalize, right_left)
         return cls(
             search=search,
             beam_size=beam_size,
             normalize=normalize,
             word_penalty=penalty,
-            suppress_unk=options.suppress_unk or not (program.allow_unk or options.allow_unk),
+            suppress_unk=options.suppress_unk or not (defaults.allow_unk or options.allow_unk),
             weights=weights,
-            limit=_limit(options, program, reads_source),
+            limit=_limit(options, defaults, reads_source),
             sampling=sampling_of(options),
             force_decode=options.force_decode,
             reading=Reading(
@@ -151,10 +151,12 @@ class SearchPlan:
         )
 
 
-def _limit(options: TranslateOptions, program: Program, reads_source: bool) -> Callable[[int], int]:
+def _limit(
+    options: TranslateOptions, defaults: ProgramDefaults, reads_source: bool
+) -> Callable[[int], int]:
     longest = options.translation_maxlen
     if longest is None and not options.max_length_factor and reads_source:
-        return program.limit
+        return defaults.limit
     if longest is None and options.max_length_factor:  # 0 is Nematus' word for its own limit
         return functools.partial(marian_limit, factor=options.max_length_factor)
     return lambda _length: TEXT_LIMIT if longest is None else longest
@@ -179,9 +181,7 @@ def _asked(options: TranslateOptions) -> dict[str, bool]:
     }
 
 
-def _layout(
-    options: TranslateOptions, program: Program, beam: int, normalize: float, right_left: bool
-) -> Layout:
+def _layout(options: TranslateOptions, beam: int, normalize: float, right_left: bool) -> Layout:
     alignment = alignment_of(options.alignment)
     kind = "json" if options.json_alignment else options.alignment_format
     if alignment is None and (kind or options.output_alignment):
@@ -190,8 +190,8 @@ def _layout(
         kind = "nematus"
     if options.output_alignment and kind not in ("nematus", "json"):
         raise UsageError("--output-alignment writes the formats nematus and json only")
-    return Layout(
-        program=program.layout if options.compat else "cgru",
+    return layout_of(
+        options.compat or Program.CGRU,
         n_best=options.n_best,
         word_scores=options.word_scores,
         alignment=alignment,

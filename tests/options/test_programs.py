@@ -1,21 +1,29 @@
 """What each program does by default."""
 
 import dataclasses
-from typing import get_args
+from pathlib import Path
 
 import pytest
 
-from cgru_cli.options.programs import COMPAT, PROGRAMS, marian_limit, of_model
-from cgru_cli.output.layout import Program as Layout
+from cgru_cli.formats.model import Model
+from cgru_cli.options.programs import COMPAT, PROGRAMS, Program, marian_limit
+from cgru_cli.output.layouts import LAYOUTS
+from cgru_cli.parameters.parameter import Dialect
 
 
 def test_every_compatible_program_is_described():
-    assert set(COMPAT) <= set(PROGRAMS)
-    for name, program in PROGRAMS.items():
-        assert program.name == name
-        assert program.layout in get_args(Layout)
-        assert program.search in ("shrinking", "nematus-tf")
-        assert dataclasses.is_dataclass(program) and program.beam_size >= 1
+    assert set(COMPAT) < set(PROGRAMS)
+    assert {*COMPAT, Program.CGRU} == set(LAYOUTS)
+    for name, defaults in PROGRAMS.items():
+        assert defaults.program == name
+        assert defaults.search in ("shrinking", "nematus-tf")
+        assert dataclasses.is_dataclass(defaults) and defaults.beam_size >= 1
+    assert {*PROGRAMS, Program.CGRU} == set(Program)
+
+
+def test_every_dialect_is_a_programs():
+    assert {dialect.program for dialect in Dialect} < set(PROGRAMS)
+    assert Dialect.NEMATUS_TF_01.program is Program.NEMATUS_TF
 
 
 @pytest.mark.parametrize(
@@ -31,7 +39,7 @@ def test_every_compatible_program_is_described():
     ],
 )
 def test_every_dialect_has_a_program(dialect, program):
-    assert of_model(dialect) is PROGRAMS[program]
+    assert Model(Path(), None, {}, dialect).written_by is Program(program)
 
 
 def test_limits():

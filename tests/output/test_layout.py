@@ -14,7 +14,7 @@ from shared_files import SHARED
 
 from cgru_cli.errors import UsageError
 from cgru_cli.output.hypothesis import Hypothesis
-from cgru_cli.output.layout import Layout
+from cgru_cli.output.layouts import layout_of
 
 FIXTURES = SHARED / "fixtures"
 
@@ -74,7 +74,7 @@ def test_marian_n_best(name, program):
         return int(number), Hypothesis(words(text), True, score, float(total), (), (score,))
 
     path = fixture(name)
-    assert same(rewrite(Layout(program, n_best=True), path, parse), path)
+    assert same(rewrite(layout_of(program, n_best=True), path, parse), path)
 
 
 @pytest.mark.parametrize("name", files("*/marian-*/nbest.align.wordscores.k5.norm1.txt"))
@@ -95,7 +95,7 @@ def test_marian_soft_alignment_and_word_scores(name):
         return int(number), hypothesis
 
     path = fixture(name)
-    layout = Layout("marian", n_best=True, word_scores=True, alignment="soft")
+    layout = layout_of("marian", n_best=True, word_scores=True, alignment="soft")
     assert same(rewrite(layout, path, parse), path)
 
 
@@ -103,7 +103,7 @@ def test_marian_soft_alignment_and_word_scores(name):
 def test_marian_best(name):
     path = fixture(name)
     written = [
-        Layout("marian").render(i, [], [Hypothesis(words(text), True, -1.0, -1.0)])
+        layout_of("marian").render(i, [], [Hypothesis(words(text), True, -1.0, -1.0)])
         for i, text in enumerate(lines_of(path))
     ]
     assert same("".join(written), path)
@@ -124,7 +124,7 @@ def test_nematus_tf_n_best_with_its_padding(name):
     beam = int(re.search(r"\.k(\d+)", path.name)[1])
     kept = [line for line in lines_of(path) if " ||| -10000000.0" not in line]
     parsed = [parse(line.split(" ||| ")) for line in kept]
-    layout = Layout("nematus-tf", n_best=True, beam_size=beam)
+    layout = layout_of("nematus-tf", n_best=True, beam_size=beam)
     written = "".join(
         layout.render(number, [], [hypothesis for _, hypothesis in group])
         for number, group in itertools.groupby(parsed, key=lambda pair: pair[0])
@@ -138,7 +138,7 @@ def test_nematus_tf_n_best_with_its_padding(name):
 def test_nematus_tf_best(name):
     path = fixture(name)
     written = [  # a line without a space at its end was cut
-        Layout("nematus-tf").render(
+        layout_of("nematus-tf").render(
             i, [], [Hypothesis(words(text.removesuffix(" ")), text.endswith(" "), -1.0, -1.0)]
         )
         for i, text in enumerate(lines_of(path))
@@ -160,7 +160,7 @@ def test_nematus_n_best_with_probabilities(name, probabilities):
         return int(number), Hypothesis(words(text), True, -1.0, -float(cost), scores)
 
     path = fixture(name)
-    layout = Layout("nematus", n_best=True, normalize=True, word_scores=probabilities)
+    layout = layout_of("nematus", n_best=True, normalize=True, word_scores=probabilities)
     assert same(rewrite(layout, path, parse), path)
 
 
@@ -177,7 +177,7 @@ def read_alignments(path):
 
 def test_nematus_alignment_file():
     path = fixture("a-shallow/theano/nbest.align.k5.norm1.txt")
-    layout = Layout("nematus", n_best=True, normalize=True, alignment="soft")
+    layout = layout_of("nematus", n_best=True, normalize=True, alignment="soft")
     written = [
         layout.render_apart(number, source, [hypothesis])[1]
         for number, source, hypothesis in read_alignments(path)
@@ -196,7 +196,7 @@ def test_dl4mt_n_best(name, normalize):
         return int(number), Hypothesis(words(text), True, -float(cost), total)
 
     path = fixture(name)
-    layout = Layout("dl4mt", n_best=True, normalize=normalize)
+    layout = layout_of("dl4mt", n_best=True, normalize=normalize)
     assert same(rewrite(layout, path, parse), path)
 
 
@@ -204,7 +204,7 @@ def test_dl4mt_n_best(name, normalize):
 def test_dl4mt_best(name):
     path = fixture(f"dl4mt-session1/{name}")
     written = [
-        Layout("dl4mt").render(i, [], [Hypothesis(words(text), True, -1.0, -1.0)])
+        layout_of("dl4mt").render(i, [], [Hypothesis(words(text), True, -1.0, -1.0)])
         for i, text in enumerate(lines_of(path))
     ]
     assert same("".join(written), path)
@@ -219,7 +219,7 @@ CUT = DONE._replace(finished=False, word_scores=(-1.0, -1.5), alignment=ALIGNMEN
 
 def test_ensembles_have_a_score_for_each_model():
     for program in ("cgru", "marian"):
-        text = Layout(program, n_best=True).render(7, SOURCE, [DONE, CUT])
+        text = layout_of(program, n_best=True).render(7, SOURCE, [DONE, CUT])
         assert text == "7 ||| a@@ b ||| F0= -4 F1= -2 ||| -1\n" * 2
 
 
@@ -234,7 +234,7 @@ def test_ensembles_have_a_score_for_each_model():
 )
 def test_marian_alignments_with_eos_and_sorted_by_source(alignment, done, cut):
     for program in ("cgru", "marian"):
-        layout = Layout(program, alignment=alignment)
+        layout = layout_of(program, alignment=alignment)
         assert layout.render(0, SOURCE, [DONE]) == f"a@@ b ||| {done}\n"
         assert layout.render(0, SOURCE, [CUT]) == f"a@@ b ||| {cut}\n"
 
@@ -243,57 +243,57 @@ def test_a_threshold_is_exceeded_in_float32_as_marian_compares():
     # The float32 nearest to 0.2 is above the number 0.2, and not above itself.
     row = np.array([[0.2, 0.8]], np.float32)
     hypothesis = Hypothesis([], True, -1.0, -1.0, alignment=row)
-    assert Layout(alignment=0.2).render(0, [], [hypothesis]) == " ||| 1-0\n"
+    assert layout_of(alignment=0.2).render(0, [], [hypothesis]) == " ||| 1-0\n"
 
 
 def test_the_first_of_equal_weights_is_aligned():
     even = DONE._replace(alignment=np.full((3, 3), 1 / 3, np.float32))
-    assert Layout(alignment="hard").render(0, SOURCE, [even]) == "a@@ b ||| 0-0 0-1 0-2\n"
+    assert layout_of(alignment="hard").render(0, SOURCE, [even]) == "a@@ b ||| 0-0 0-1 0-2\n"
 
 
 def test_amun_counts_targets_first_leaves_eos_out_and_prints_three_decimals():
-    best = Layout("amun", alignment="hard").render(0, SOURCE, [DONE, CUT])
+    best = layout_of("amun", alignment="hard").render(0, SOURCE, [DONE, CUT])
     assert best == "a@@ b ||| 0-1 1-0\n"
-    listed = Layout("amun", n_best=True, alignment="soft").render(3, SOURCE, [DONE])
+    listed = layout_of("amun", n_best=True, alignment="soft").render(3, SOURCE, [DONE])
     soft = "0.25,0.5,0.25 0.5,0.125,0.375"
     assert listed == f"3 ||| a@@ b ||| {soft} ||| F0= -4.000 F1= -2.000 ||| -1.000\n"
     # It steps over the last row, and that of a hypothesis which was cut is a word's.
-    assert Layout("amun", alignment="hard").render(0, SOURCE, [CUT]) == "a@@ b ||| 0-1\n"
+    assert layout_of("amun", alignment="hard").render(0, SOURCE, [CUT]) == "a@@ b ||| 0-1\n"
     empty = Hypothesis([], True, -1.0, -1.0, alignment=ALIGNMENT[:1])
-    assert Layout("amun", alignment="hard").render(0, SOURCE, [empty]) == " |||\n"
+    assert layout_of("amun", alignment="hard").render(0, SOURCE, [empty]) == " |||\n"
 
 
 def test_amun_alignment_in_nematus_form_takes_the_place_of_the_line():
-    layout = Layout("amun", alignment="soft", alignment_format="nematus")
+    layout = layout_of("amun", alignment="soft", alignment_format="nematus")
     assert layout.render(0, SOURCE, [DONE]) == (
         "0 ||| a@@ b ||| 1 ||| u@@ v ||| 3 3\n0.25 0.5 0.25\n0.5 0.125 0.375\n0.1 0.2 0.7\n\n"
     )
     with pytest.raises(UsageError):
-        Layout("amun", alignment="soft", alignment_format="nematus", n_best=True)
+        layout_of("amun", alignment="soft", alignment_format="nematus", n_best=True)
 
 
 def test_nematus_best_prints_probabilities_on_a_second_line():
-    text = Layout("nematus", word_scores=True).render(0, SOURCE, [DONE])
+    text = layout_of("nematus", word_scores=True).render(0, SOURCE, [DONE])
     assert text == "a@@ b\n0.367879450321 0.223130166531 0.606530666351\n"
 
 
 @pytest.mark.parametrize(("total", "text"), [(-5.1, "5.1"), (0.0, "0.0"), (-5e-5, "5e-05")])
 def test_nematus_costs_are_float32_unless_normalized(total, text):
     hypothesis = Hypothesis(["a"], True, total, total)
-    assert Layout("nematus", n_best=True).render(0, [], [hypothesis]) == f"0 ||| a ||| {text}\n"
+    assert layout_of("nematus", n_best=True).render(0, [], [hypothesis]) == f"0 ||| a ||| {text}\n"
     precise = hypothesis._replace(total=float(np.float32(total)))
-    listed = Layout("nematus", n_best=True, normalize=True).render(0, [], [precise])
+    listed = layout_of("nematus", n_best=True, normalize=True).render(0, [], [precise])
     assert listed == f"0 ||| a ||| {0 - precise.total!r}\n"
 
 
 def test_nematus_alignment_counts_eos_also_in_a_hypothesis_without():
-    text = Layout("nematus", alignment="hard").render(4, SOURCE, [CUT])
+    text = layout_of("nematus", alignment="hard").render(4, SOURCE, [CUT])
     header = "4 ||| a@@ b ||| 1.0 ||| u@@ v ||| 3 3"
     assert text == f"a@@ b\n{header}\n0.25 0.5 0.25\n0.5 0.125 0.375\n\n"
 
 
 def test_nematus_json_follows_the_text():
-    layout = Layout("nematus", n_best=True, alignment="soft", alignment_format="json")
+    layout = layout_of("nematus", n_best=True, alignment="soft", alignment_format="json")
     text, links = layout.render_apart(4, SOURCE, [DONE, CUT])
     assert layout.render(4, SOURCE, [DONE]) == "4 ||| a@@ b ||| 1.0\n" + links.split("]\n[")[0] + (
         "]\n"
@@ -308,7 +308,7 @@ def test_nematus_json_follows_the_text():
 
 
 def test_json_is_one_object_a_line():
-    layout = Layout(
+    layout = layout_of(
         n_best=True,
         word_scores=True,
         alignment="hard",
@@ -338,31 +338,31 @@ def test_json_is_one_object_a_line():
 
 
 def test_an_unfinished_nematus_tf_line_has_no_space_for_eos():
-    layout = Layout("nematus-tf", n_best=True, beam_size=4)
+    layout = layout_of("nematus-tf", n_best=True, beam_size=4)
     assert layout.render(0, SOURCE, [DONE, CUT]) == (
         "0 ||| a@@ b  ||| -1.0\n0 ||| a@@ b ||| -1.0\n" + "0 |||  ||| -10000000.0\n" * 2
     )
-    assert Layout("nematus-tf", beam_size=4).render(0, SOURCE, [DONE]) == "a@@ b \n"
+    assert layout_of("nematus-tf", beam_size=4).render(0, SOURCE, [DONE]) == "a@@ b \n"
 
 
 def test_right_to_left_models_are_read_from_the_left():
     options = {"right_left": True, "word_scores": True, "alignment": "hard"}
-    turned = Layout(**options).render(0, SOURCE, [DONE])
+    turned = layout_of(**options).render(0, SOURCE, [DONE])
     assert turned == "b a@@ ||| 0-0 1-1 2-2 ||| WordScores= -1.50000 -1.00000 -0.50000\n"
-    cut = Layout(**options).render(0, SOURCE, [CUT])
+    cut = layout_of(**options).render(0, SOURCE, [CUT])
     assert cut == "b a@@ ||| 0-0 1-1 ||| WordScores= -1.50000 -1.00000\n"
     # Marian's own output keeps these as they were decoded.
-    marian = Layout("marian", **options).render(0, SOURCE, [DONE])
+    marian = layout_of("marian", **options).render(0, SOURCE, [DONE])
     assert marian == "b a@@ ||| 0-1 1-0 2-2 ||| WordScores= -1.00000 -1.50000 -0.50000\n"
     joined = DONE._replace(tokens=["b", "a@@"], detokenized="ab")
-    assert Layout(right_left=True).render(0, SOURCE, [joined]) == "ab\n"
+    assert layout_of(right_left=True).render(0, SOURCE, [joined]) == "ab\n"
 
 
 @pytest.mark.parametrize("program", ["cgru", "nematus", "nematus-tf", "dl4mt", "marian", "amun"])
 def test_no_hypotheses_make_an_empty_line(program):
-    assert Layout(program).render(0, [], []) == "\n"
-    assert Layout(program, alignment="soft").render_apart(0, [], []) == ("\n", "")
-    empty = Layout(program, n_best=True, beam_size=2).render(0, [], [])
+    assert layout_of(program).render(0, [], []) == "\n"
+    assert layout_of(program, alignment="soft").render_apart(0, [], []) == ("\n", "")
+    empty = layout_of(program, n_best=True, beam_size=2).render(0, [], [])
     padding = "0 |||  ||| -10000000.0\n" * 2
     assert empty == {"nematus-tf": padding, "amun": "\n"}.get(program, "")
 
@@ -370,9 +370,9 @@ def test_no_hypotheses_make_an_empty_line(program):
 @pytest.mark.parametrize("program", ["cgru", "nematus", "nematus-tf", "dl4mt", "marian"])
 def test_an_empty_hypothesis_may_lack_its_alignment(program):
     nothing = Hypothesis([], True, 0.0, 0.0)
-    assert Layout(program).render(0, [], [nothing]) == "\n"
+    assert layout_of(program).render(0, [], [nothing]) == "\n"
     for form in ("marian", "amun", "nematus", "json"):
-        layout = Layout(program, alignment="hard", alignment_format=form, word_scores=True)
+        layout = layout_of(program, alignment="hard", alignment_format=form, word_scores=True)
         assert layout.render(0, [], [nothing]).endswith("\n")
         with pytest.raises(ValueError):
             layout.render(0, SOURCE, [DONE._replace(alignment=None)])
@@ -391,7 +391,7 @@ def test_an_empty_hypothesis_may_lack_its_alignment(program):
 )
 def test_unknown_layouts_are_refused(options):
     with pytest.raises(UsageError):
-        Layout(**options)
+        layout_of(**options)
 
 
 def hypotheses_of(length):
@@ -414,7 +414,7 @@ def hypotheses_of(length):
 
 @given(st.integers(0, 4).flatmap(hypotheses_of))
 def test_numbers_are_read_back_to_the_digits_that_are_printed(hypothesis):
-    layout = Layout(n_best=True, word_scores=True, alignment="soft")
+    layout = layout_of(n_best=True, word_scores=True, alignment="soft")
     _, _, soft, scores, score, total = (
         layout.render(0, SOURCE, [hypothesis]).removesuffix("\n").split(" ||| ")
     )
@@ -428,10 +428,10 @@ def test_numbers_are_read_back_to_the_digits_that_are_printed(hypothesis):
 
 @given(st.integers(0, 4).flatmap(hypotheses_of))
 def test_nematus_and_json_weights_are_read_back_exactly(hypothesis):
-    block = Layout("nematus", alignment="soft").render_apart(0, SOURCE, [hypothesis])[1]
+    block = layout_of("nematus", alignment="soft").render_apart(0, SOURCE, [hypothesis])[1]
     rows = np.array([row.split(" ") for row in block.strip("\n").split("\n")[1:]], np.float32)
     np.testing.assert_array_equal(rows, hypothesis.alignment)
     values = json.loads(
-        Layout(alignment="soft", alignment_format="json").render(0, SOURCE, [hypothesis])
+        layout_of(alignment="soft", alignment_format="json").render(0, SOURCE, [hypothesis])
     )
     np.testing.assert_array_equal(np.array(values["alignment"], np.float32), hypothesis.alignment)

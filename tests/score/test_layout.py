@@ -7,7 +7,7 @@ import pytest
 
 from cgru_cli.errors import UsageError
 from cgru_cli.output.hypothesis import Hypothesis
-from cgru_cli.output.layout import Layout
+from cgru_cli.output.layouts import layout_of
 from cgru_cli.score.layout import ScoreLayout
 
 ALIGNMENT = np.array([[0.75, 0.25, 0], [0.125, 0.5, 0.375], [0, 0.25, 0.75]], np.float32)
@@ -19,7 +19,7 @@ def hypothesis(total=-2.5, words=("A", "B"), alignment=None):
 
 
 def layout(program="cgru", models=1, digits=False, **more):
-    return ScoreLayout(Layout(program=program, **more), models, digits=digits)
+    return ScoreLayout(layout_of(program, **more), models, digits=digits)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_list_gets_a_feature(entry, expected):
 
 
 def test_a_list_gets_a_feature_of_each_model():
-    two = ScoreLayout(Layout(), 2, "R2L")
+    two = ScoreLayout(layout_of(), 2, "R2L")
     entry = two.entry("0 ||| A ||| F0= -1 ||| -1", [hypothesis(-1), hypothesis(-3)])
     assert entry == "0 ||| A ||| F0= -1 R2L0= -1 R2L1= -3 ||| -1\n"
 

@@ -1,0 +1,71 @@
+"""The layouts of cgru, Marian and amun."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..errors import UsageError
+from .hypothesis import Hypothesis
+from .layout import AlignmentFormat, Layout, cost_of, matrix, weights_of
+from .numbers import C_FLOAT, amun_float, c_float
+
+
+@dataclass(frozen=True)
+class CgruLayout(Layout):
+    """Marian's, but of a right-to-left model scores and alignment are reversed with the words."""
+
+    def list_fields(self, hypothesis: Hypothesis) -> str:
+        """`F0= .. F1= .. ||| TOTAL`: the score of each model and the one that ranks."""
+        scores = hypothesis.model_scores or [hypothesis.score]
+        features = " ".join(f"F{i}= {self.list_number(score)}" for i, score in enumerate(scores))
+        return f"{features} ||| {self.list_number(hypothesis.total)}"
+
+    def list_number(self, score: float) -> str:
+        """A score in a list."""
+        return c_float(score)
+
+
+@dataclass(frozen=True)
+class MarianLayout(CgruLayout):
+    """Marian's: of a right-to-left model only the words are reversed."""
+
+    def in_reading_order(self, hypothesis: Hypothesis) -> Hypothesis:
+        """Scores and alignment stay as they were decoded."""
+        return hypothesis._replace(tokens=hypothesis.reversed().tokens)
+
+
+@dataclass(frozen=True)
+class AmunLayout(CgruLayout):
+    """amun's: three decimals, alignments in an order of their own."""
+
+    own_format: ClassVar[AlignmentFormat] = "amun"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.format == "nematus" and self.n_best:
+            raise UsageError("amun prints no Nematus alignment in n-best lists; ask for soft")
+
+    def entry(self, number: int, hypothesis: Hypothesis) -> str:
+        """Nothing where the header of the alignment holds the translation."""
+        return "" if self.format == "nematus" else super().entry(number, hypothesis)
+
+    def list_number(self, score: float) -> str:
+        """With three decimals."""
+        return amun_float(score)
+
+    def alignment_field(self, hypothesis: Hypothesis) -> str:
+        """amun writes every space in front of a pair."""
+        return super().alignment_field(hypothesis).rstrip(" ")
+
+    def without_hypotheses(self) -> str:
+        """An empty line, in lists too."""
+        return "\n"
+
+    def nematus_block(self, number: int, source: Sequence[str], hypothesis: Hypothesis) -> str:
+        """With a cost per row whatever the normalisation, and C++'s digits."""
+        weights = weights_of(hypothesis)
+        cost = c_float(cost_of(hypothesis.score) / max(1, len(weights)))
+        rows = [" ".join(map(C_FLOAT, row)) for row in weights.tolist()]
+        return matrix(number, self.text(hypothesis), cost, source, len(weights), rows)
