@@ -90,6 +90,10 @@ class ScoreOptions(FilterOptions):
         needs=("--rerank or --tune",),
     )  # fmt: skip
 
+    in_words: bool = option(
+        False, "with --rerank and --tune, without --model: the list's text is in its model's own "
+        "words, as --join-bpe says too, so that --normalize can count them", "--in-words", kind=bool,
+    )  # fmt: skip
     keep_above: float | None = corpus_option(
         None, "print only sentence pairs whose score is greater than X, as four fields between "
         "tabs: source, target, score and line number", "--keep-above", kind=float, metavar="X",

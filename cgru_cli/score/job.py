@@ -85,10 +85,11 @@ def _with_models(
                 request, [backward], backward_reading, with_alignment=False, backward=True
             )
         )
+    lengths: dict[int, int] | None = {} if ranking else None
     with heatmaps, LineWriter(request.output) as writer:
-        output = ranking.to(writer) if ranking else writer
+        output = ranking.to(writer, lengths) if ranking else writer
         try:
-            _Scoring(request, scorers, layout, heatmaps).run(pairs, output)
+            _Scoring(request, scorers, layout, heatmaps, lengths).run(pairs, output)
         finally:
             for scorer in scorers:
                 for model in scorer.models:
@@ -106,8 +107,12 @@ class _Scoring:
         scorers: Sequence[PairScorer],
         layout: ScoreLayout,
         heatmaps: Heatmaps,
+        lengths: dict[int, int] | None = None,
     ):
-        """scorers: one a column; with --dual, one and that of the other direction."""
+        """scorers: one a column; with --dual, one and that of the other direction. lengths: takes
+        the words of each translation (EOS counted) by the first model.
+        """
+        self._lengths = lengths
         self._request, self._scorers, self._layout = request, scorers, layout
         self._heatmaps = heatmaps
         self._summary = Summary(request.summary, layout.models) if request.summary else None
@@ -131,6 +136,8 @@ class _Scoring:
                 else:
                     pair = window[number - start]
                     text = self._text(number, pair, scored[0].source, hypotheses)
+                    if self._lengths is not None:
+                        self._lengths[number] = len(hypotheses[0].word_scores)
                     writer.write(in_order.put(number, text))
                 progress.add(1)
             start += len(window)

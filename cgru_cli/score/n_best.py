@@ -18,18 +18,27 @@ _WORDS = "WordScores="  # a number a word: Marian's field in front of the featur
 
 
 class Entry(NamedTuple):
-    """A hypothesis of sentence `sentence` (from 0), and all fields of its line."""
+    """A hypothesis of sentence `sentence` (from 0), and all fields of its line.
+
+    length: words that the model wrote, EOS counted; None where nothing says how many. The text need
+    not tell: raw text has fewer words than the model wrote pieces.
+    """
 
     sentence: int
     text: str
     features: dict[str, float]
     fields: list[str]
     place: int  # of the features among the fields; behind them where there are none
+    length: int | None = None
 
     @property
-    def length(self) -> int:
-        """Words of the hypothesis, EOS counted."""
+    def words(self) -> int:
+        """Words of the text, EOS counted."""
         return len([word for word in self.text.split(" ") if word]) + 1
+
+    def divided(self, score: float, alpha: float) -> float:
+        """A score after the length normalisation by alpha, which needs a length unless it is 0."""
+        return score / self.length**alpha if alpha else score
 
     def with_total(self, total: float) -> str:
         """The line, ended, with another total behind its features."""
@@ -53,7 +62,16 @@ def parse(line: str) -> Entry:
     sentence, fields = split(line)
     place = _place(fields)
     features = _features(fields[place]) if place < len(fields) else {}
-    return Entry(sentence, fields[1].strip(" "), features, fields, place)
+    return Entry(sentence, fields[1].strip(" "), features, fields, place, _scored_words(fields))
+
+
+def _scored_words(fields: list[str]) -> int | None:
+    """How many words, EOS counted, have scores of their own in Marian's field; None without it."""
+    for field in fields[2:]:
+        name, *scores = [word for word in field.split(" ") if word] or [""]
+        if name == _WORDS:
+            return len(scores) or None
+    return None
 
 
 def _place(fields: list[str]) -> int:

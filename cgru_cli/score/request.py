@@ -43,7 +43,8 @@ class Evaluation:
 class RankingRequest:
     """How the lists of hypotheses are ranked.
 
-    weights: of the features, or those to start with. rerank: whether the best hypotheses are
+    weights: of the features, or those to start with. in_words: whether the list's text is in the
+    model's own words. rerank: whether the best hypotheses are
     written, whole: the lists, best first. normalize: alpha of the length normalisation, None as the
     weights say. tune: the file to write tuned weights to.
     """
@@ -52,6 +53,7 @@ class RankingRequest:
     rerank: bool
     whole: bool = False
     join_bpe: bool = False
+    in_words: bool = False
     normalize: float | None = None
     tune: str | None = None
     restarts: int = 8
@@ -256,6 +258,7 @@ def _ranking(options: ScoreOptions) -> RankingRequest | None:
         rerank=options.rerank is not None,
         whole=options.rerank_list,
         join_bpe=options.join_bpe,
+        in_words=options.in_words or options.join_bpe,
         normalize=options.normalize,
         tune=options.tune,
         restarts=options.restarts,

@@ -16,6 +16,34 @@ class Writer(Protocol):
     def write(self, text: str) -> None: ...
 
 
+class Lengths:
+    """How many words the model wrote of each hypothesis, which length normalisation divides by.
+
+    A model that reads the list knows it; else the scores of words in the list, or its text if that
+    is known to be in the model's own words.
+    """
+
+    def __init__(self, of_model: dict[int, int] | None = None, *, in_words: bool = False):
+        """of_model: of each line (from 0) what a model says, put there before the line comes, and
+        taken away then. in_words: whether the text is in the model's own words.
+        """
+        self._of_model, self._in_words = of_model, in_words
+
+    def of(self, number: int, entry: Entry) -> int:
+        """Of the entry in line `number` (from 0). Raises CgruError where nothing says it."""
+        if self._of_model is not None:
+            return self._of_model.pop(number)
+        if entry.length is not None:
+            return entry.length
+        if self._in_words:
+            return entry.words
+        raise CgruError(
+            "how many words the model wrote, by which --normalize divides, is not said; name the "
+            "model with --model, write the list with --word-scores, or say by --in-words or "
+            "--join-bpe that its text is in the model's own words"
+        )
+
+
 class Sentences:
     """Lines of an n-best list, put together sentence by sentence as they come.
 
@@ -23,9 +51,10 @@ class Sentences:
     they do, where a line is no entry, and where its features are not those of the first line.
     """
 
-    def __init__(self, name: str, limit: int | None = None):
-        """limit: how many sentences there can be."""
+    def __init__(self, name: str, limit: int | None = None, lengths: Lengths | None = None):
+        """limit: how many sentences there can be; lengths: None where none are needed."""
         self._name, self._number, self._limit = name, 0, limit
+        self._lengths = lengths
         self._sentence, self._entries = 0, []
         self.features: tuple[str, ...] = ()
 
@@ -35,6 +64,8 @@ class Sentences:
             self._number += 1
             try:
                 entry = self._checked(parse(line))
+                if self._lengths is not None:
+                    entry = entry._replace(length=self._lengths.of(self._number - 1, entry))
             except CgruError as error:
                 raise type(error)(f"{self._name}: line {self._number}: {error}") from None
             yield from self._up_to(entry.sentence)
@@ -85,6 +116,7 @@ class Reranker:
         weights: FeatureWeights,
         alpha: float | None,
         *,
+        lengths: Lengths,
         whole: bool = False,
         join: Callable[[str], str] = str,
     ):
@@ -92,9 +124,9 @@ class Reranker:
         None; whole: write the list, the best first; join: what is done to hypotheses.
         """
         self._writer, self._whole, self._join = writer, whole, join
-        self._sentences = Sentences(name)
         self._asked = weights
         self._alpha = (weights.normalize or 0.0) if alpha is None else alpha
+        self._sentences = Sentences(name, lengths=lengths if self._alpha else None)
 
     def write(self, text: str) -> None:
         """Lines of the list, each ended. Raises CgruError as `Sentences`, and for weights that do
@@ -122,4 +154,4 @@ class Reranker:
 def total(entry: Entry, weights: dict[str, float], alpha: float) -> float:
     """The weighted sum of an entry's features, divided by length ** alpha."""
     score = sum(weight * entry.features[name] for name, weight in weights.items())
-    return score / entry.length**alpha
+    return entry.divided(score, alpha)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from collections.abc import Callable, Sequence
@@ -18,7 +19,7 @@ from ..text.subwords import join_bpe
 from . import metric, weight_search
 from .n_best import Entry
 from .request import Evaluation, RankingRequest, ScoreRequest
-from .rerank import Reranker, Sentences, Writer
+from .rerank import Lengths, Reranker, Sentences, Writer
 
 _SAMPLES = 1000  # resampled lists of an interval, as sacrebleu's
 
@@ -65,18 +66,24 @@ class Ranking:
             reference = self.request.evaluation.references[0], len(self.references[0])
             check_line_counts((" ".join(self.request.source), sentences), reference)
 
-    def to(self, writer: Writer) -> Reranker | Tuner:
-        """What takes the lines of the list, and writes results on."""
-        if self.asked.tune is not None:
-            return Tuner(self, writer)
-        return self.reranker(writer, self.asked.weights)
+    def to(self, writer: Writer, of_model: dict[int, int] | None = None) -> Reranker | Tuner:
+        """What takes the lines of the list, and writes results on.
 
-    def reranker(self, writer: Writer, weights: FeatureWeights) -> Reranker:
+        of_model: of each line (from 0) how many words its hypothesis has by a model, put there
+        before the line comes; None without models.
+        """
+        lengths = Lengths(of_model, in_words=self.asked.in_words)
+        if self.asked.tune is not None:
+            return Tuner(self, writer, lengths)
+        return self.reranker(writer, self.asked.weights, lengths)
+
+    def reranker(self, writer: Writer, weights: FeatureWeights, lengths: Lengths) -> Reranker:
         """What writes the best hypotheses by these weights."""
         asked = self.asked
         return Reranker(
-            writer, self.name, weights, asked.normalize, whole=asked.whole, join=self.join
-        )
+            writer, self.name, weights, asked.normalize, lengths=lengths, whole=asked.whole,
+            join=self.join,
+        )  # fmt: skip
 
 
 class Tuner:
@@ -85,9 +92,13 @@ class Tuner:
     With --rerank it then writes the best hypotheses by these weights.
     """
 
-    def __init__(self, ranking: Ranking, writer: Writer):
+    def __init__(self, ranking: Ranking, writer: Writer, lengths: Lengths):
         self._ranking, self._writer = ranking, writer
-        self._lists = Sentences(ranking.name, len(ranking.references[0]))
+        alpha = ranking.asked.normalize
+        self._alpha = (ranking.asked.weights.normalize or 0.0) if alpha is None else alpha
+        self._lists = Sentences(
+            ranking.name, len(ranking.references[0]), lengths if self._alpha else None
+        )
         self._sentences: list[list[Entry]] = []
         self._text: list[str] = []
 
@@ -112,10 +123,10 @@ class Tuner:
         _write(asked.tune, tuned)
         tell(_told(tuned, ranking.request.evaluation.width), ranking.request.quiet)
         if asked.rerank:
-            normalize = tuned["normalize"]
-            reranker = ranking.reranker(
-                self._writer, FeatureWeights(weights, path=str(asked.tune), normalize=normalize)
-            )
+            entries = itertools.chain.from_iterable(self._sentences)
+            lengths = Lengths({i: entry.length or 0 for i, entry in enumerate(entries)})
+            file = FeatureWeights(weights, path=str(asked.tune), normalize=tuned["normalize"])
+            reranker = ranking.reranker(self._writer, file, lengths)
             for text in self._text:
                 reranker.write(text)
             reranker.close(lines)
@@ -125,9 +136,6 @@ class Tuner:
         ranking, asked = self._ranking, self._ranking.asked
         evaluation = ranking.request.evaluation
         features = self._lists.features
-        alpha = asked.normalize
-        if alpha is None:
-            alpha = asked.weights.normalize or 0.0
         name = _metric(evaluation)
         optimised = metric.metric_of(name, evaluation, force=True)
         development = weight_search.Development.of(
@@ -135,7 +143,7 @@ class Tuner:
             [[ranking.join(entry.text) for entry in entries] for entries in self._sentences],
             ranking.references,
             optimised,
-            alpha,
+            self._alpha,
         )
         starting = development.starting()
         if asked.weights.by_name is not None or asked.weights.in_order:
@@ -143,12 +151,18 @@ class Tuner:
         tuned = weight_search.tune(
             development, starting, asked.restarts, evaluation.samples or _SAMPLES, asked.seed
         )
+        better = tuned.held_out is None or tuned.held_out > 0
+        weights = tuned.weights if better else tuned.starting
         return {
-            "weights": dict(zip(features, tuned.weights, strict=True)),
-            "normalize": alpha,
+            "weights": dict(zip(features, weights, strict=True)),
+            "normalize": self._alpha,
             "metric": name,
             "signature": optimised.get_signature().format(),
-            "score": tuned.score,
+            "score": tuned.score if better else tuned.starting_score,
+            "tuned": {
+                "weights": dict(zip(features, tuned.weights, strict=True)),
+                "score": tuned.score,
+            },
             "starting": {
                 "weights": dict(zip(features, tuned.starting, strict=True)),
                 "score": tuned.starting_score,
@@ -188,12 +202,12 @@ def _told(tuned: dict[str, Any], width: int) -> str:
 
     held_out = tuned["held_out_gain"]
     text = (
-        f"{tuned['metric']} {tuned['score']:.{width}f}; with the weights to start with "
+        f"{tuned['metric']} {tuned['tuned']['score']:.{width}f}; with the weights to start with "
         f"{gain(tuned['starting'])}, the first of each list {gain(tuned['first'])}"
     )
     if held_out is not None:
         text += f"; gain on sentences left out {held_out:+.{width}f}"
-        text += ": no reason to change the weights" if held_out <= 0 else ""
+        text += ": no reason to change the weights, which stay" if held_out <= 0 else ""
     return text
 
 

@@ -86,7 +86,7 @@ class Development:
         stats = np.zeros((len(counts), max(counts), found.shape[1]))
         for s, entries in enumerate(sentences):
             for k, entry in enumerate(entries):
-                features[s, k] = [entry.features[n] / entry.length**alpha for n in names]
+                features[s, k] = [entry.divided(entry.features[n], alpha) for n in names]
             features[s, len(entries) :] = features[s, 0]
         for s, of_one in enumerate(np.split(found, np.cumsum(counts)[:-1])):
             stats[s], stats[s, : len(of_one)] = of_one[0], of_one
