@@ -89,11 +89,12 @@ class ScoreOptions(FilterOptions):
         False, "join sub-words of hypotheses that end in `@@`", "--join-bpe", kind=bool,
         needs=("--rerank or --tune",),
     )  # fmt: skip
-
-    in_words: bool = option(
-        False, "with --rerank and --tune, without --model: the list's text is in its model's own "
-        "words, as --join-bpe says too, so that --normalize can count them", "--in-words", kind=bool,
+    in_words: bool = list_option(
+        False, "the text of a list that no --model reads is in the words of the model that wrote "
+        "it, so that --normalize can count them; --join-bpe says so, too", "--in-words", kind=bool,
+        needs=("--rerank or --tune",), excludes=("--model",),
     )  # fmt: skip
+
     keep_above: float | None = corpus_option(
         None, "print only sentence pairs whose score is greater than X, as four fields between "
         "tabs: source, target, score and line number", "--keep-above", kind=float, metavar="X",

@@ -19,7 +19,7 @@ def test_what_marian_writes_is_read(number, words, values, total):
     entry = parse(f"{number} ||| {' '.join(words)} ||| {features} ||| {total!r}")
     assert (entry.sentence, entry.text) == (number, " ".join(words))
     assert entry.features == {f"F{i}": value for i, value in enumerate(values)}
-    assert entry.length == len(words) + 1
+    assert (entry.words, entry.length) == (len(words) + 1, None)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cgru_cli.errors import CgruError
 from cgru_cli.options.feature_weights import FeatureWeights
-from cgru_cli.score.rerank import Reranker
+from cgru_cli.score.rerank import Lengths, Reranker
 
 FLOATS = st.integers(-40, 40).map(lambda i: i / 4)
 HYPOTHESIS = st.tuples(st.lists(st.sampled_from("ab"), max_size=3), FLOATS, FLOATS)
@@ -16,6 +16,7 @@ HYPOTHESIS = st.tuples(st.lists(st.sampled_from("ab"), max_size=3), FLOATS, FLOA
 
 def reranked(lines, weights=(), alpha=None, sentences=None, **more):
     output = io.StringIO()
+    more = {"lengths": Lengths(in_words=True), **more}
     reranker = Reranker(output, "list", FeatureWeights(in_order=weights), alpha, **more)
     for line in lines:
         reranker.write(f"{line}\n")
@@ -47,7 +48,7 @@ def test_the_best_of_every_sentence_is_written(sentences, weights, alpha):
 
 def test_a_sentence_is_written_as_soon_as_the_next_begins():
     output = io.StringIO()
-    reranker = Reranker(output, "list", FeatureWeights(), 0.0)
+    reranker = Reranker(output, "list", FeatureWeights(), 0.0, lengths=Lengths())
     reranker.write("0 ||| a ||| F0= -2\n0 ||| b ||| F0= -1\n")
     assert output.getvalue() == ""
     reranker.write("2 ||| c ||| F0= -1\n")
@@ -68,10 +69,26 @@ def test_weights_know_their_normalisation():
     for asked, expected in ((None, "a a a\n"), (0.0, "b\n")):
         output = io.StringIO()
         weights = FeatureWeights({"F0": 1.0}, path="w.json", normalize=1.0)
-        reranker = Reranker(output, "list", weights, asked)
+        lengths = Lengths(in_words=True)
+        reranker = Reranker(output, "list", weights, asked, lengths=lengths)
         reranker.write("\n".join([*lines, ""]))
         reranker.close(None)
         assert output.getvalue() == expected
+
+
+def test_lengths_are_those_of_the_model_that_wrote():
+    """By the text, whose words are fewer than the model's pieces, another hypothesis would win."""
+    lines = ["0 ||| one ||| F0= -4", "0 ||| two words ||| F0= -5"]
+    scored = [
+        "0 ||| one ||| WordScores= -1 -1 -1 -1 ||| F0= -4 ||| -1",
+        "0 ||| two words ||| WordScores= -2 -2 -1 ||| F0= -5 ||| -1",
+    ]
+    assert reranked(lines, alpha=1.0) == "two words\n"
+    assert reranked(scored, alpha=1.0, lengths=Lengths()) == "one\n"
+    assert reranked(lines, alpha=1.0, lengths=Lengths({0: 4, 1: 3})) == "one\n"
+    assert reranked(lines, alpha=0.0, lengths=Lengths()) == "one\n", "nothing is divided"
+    with pytest.raises(CgruError, match="list: line 1: how many words the model wrote"):
+        reranked(lines, alpha=1.0, lengths=Lengths())
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """`cgru score --rerank` and `--tune` from the command line, on lists of the programs."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -48,7 +49,7 @@ def best_of(lists, weights, alpha=0.0):
     for entries in lists:
         totals = [
             sum(weights[name] * value for name, value in entry.features.items())
-            / entry.length**alpha
+            / entry.words**alpha
             for entry in entries
         ]
         texts.append(entries[totals.index(max(totals))].text)
@@ -72,6 +73,7 @@ def test_tuned_weights_are_as_good_as_a_grids(two_scores, score, tmp_path, metri
     code, text, messages = score(
         "--n-best", path, "--tune", tmp_path / "w.json", "--reference", folder / "trg.txt",
         "--metric", metric, "--tokenize", "none", "-n", "--seed", 5, "--restarts", 2, "--rerank",
+        "--in-words",
     )  # fmt: skip
     assert code == 0, messages
     told = json.loads((tmp_path / "w.json").read_text())
@@ -84,7 +86,8 @@ def test_tuned_weights_are_as_good_as_a_grids(two_scores, score, tmp_path, metri
 
     angles = np.linspace(-np.pi, np.pi, 121)
     grid = max(scored({"F0": np.cos(a), "S2S": np.sin(a)}) for a in angles)
-    assert told["score"] >= grid
+    assert told["tuned"]["score"] >= grid
+    assert told["tuned"]["score"] == pytest.approx(scored(told["tuned"]["weights"]))
     assert told["score"] == pytest.approx(scored(told["weights"]))
     assert told["starting"]["score"] == pytest.approx(scored({"F0": 1, "S2S": 1}))
     assert told["first"]["score"] == pytest.approx(
@@ -93,14 +96,15 @@ def test_tuned_weights_are_as_good_as_a_grids(two_scores, score, tmp_path, metri
     assert told["signature"] == oracle.get_signature().format()
     assert (told["sentences"], told["hypotheses"], told["normalize"]) == (50, 600, 1.0)
     assert text.split("\n")[:-1] == best_of(lists, told["weights"], 1.0)
-    assert messages.startswith(f"cgru: {metric} {told['score']:.1f}; with the weights to start")
+    best = told["tuned"]["score"]
+    assert messages.startswith(f"cgru: {metric} {best:.1f}; with the weights to start")
 
 
 def test_a_list_is_rescored_and_reranked_at_once(two_scores, lines, shared):
     folder, path = two_scores
     model = shared("fixtures/marian-s2s/model.npz")
     options = ["-n", "0.7", "--rerank", "0.3", "0.7"]
-    expected = lines("--n-best", path, *options)
+    expected = lines("--n-best", path, *options, "--in-words")
     weights = {"F0": 0.3, "S2S": 0.7}
     assert expected == best_of(by_sentence(text_lines(path)), weights, 0.7)
     given = ["-s", folder / "src.txt", "--n-best", folder / "nbest.k12.norm1.txt"]
@@ -257,3 +261,49 @@ def test_what_cannot_be_meant_is_told(score, tmp_path, monkeypatch, arguments, p
     written(tmp_path / "a", ["0 ||| A ||| F0= -1"])
     written(tmp_path / "b", ["A"])
     one_line(score(*arguments), 2, part)
+
+
+def test_of_raw_text_the_model_tells_the_length(lines, score, tmp_path):
+    """A list whose text shows fewer words than the model wrote: chosen by the model's words."""
+    model = write_model(tmp_path / "m")
+    source = written(tmp_path / "src", ["a b c", "f f d"])
+    pieces = ["A B C D@@ E", "A F", "D@@ E D@@ E", "A B"]
+    entries = [f"{i // 2} ||| {text} ||| F0= {-3 - i}" for i, text in enumerate(pieces)]
+    listed = written(tmp_path / "list", entries)
+    scored = lines("-m", model, "-s", source, "--n-best", listed, "--n-best-feature", "M")
+    whole = lines(
+        "-m", model, "-s", source, "--n-best", listed, "--rerank", "-n", "--rerank-list",
+        "--join-bpe",
+    )  # fmt: skip
+    totals = sorted(float(line.split(" ||| ")[-1]) for line in whole)
+    sums = [sum(parse(line).features.values()) for line in scored]
+    expected = sorted(s / (len(text.split(" ")) + 1) for s, text in zip(sums, pieces, strict=True))
+    np.testing.assert_allclose(totals, expected, rtol=1e-4)
+    joined = written(tmp_path / "joined", [entry.replace("@@ ", "") for entry in entries])
+    one_line(score("--n-best", joined, "--rerank", "-n"), 1, "how many words the model wrote")
+    assert lines("--n-best", joined, "--rerank", "-n", "--in-words")
+    one_line(score("--n-best", joined, "--in-words", "-m", model, "--rerank"), 2, "--in-words")
+
+
+def test_weights_stay_where_there_is_no_reason_to_change_them(lines, score, tmp_path, monkeypatch):
+    """The file is what is used, so it holds the weights that there were before."""
+    from cgru_cli.score import weight_search
+
+    entries = ["0 ||| A ||| F0= -1 F1= -2", "0 ||| B ||| F0= -2 F1= -1", "1 ||| A ||| F0= 1 F1= 1"]
+    listed = written(tmp_path / "list", entries)
+    reference = written(tmp_path / "ref", ["B", "A"])
+    tuned = tmp_path / "w.json"
+    given = ["--n-best", listed, "--tune", tuned, "--reference", reference, "--metric", "chrf"]
+    given += ["--rerank", 0.9, 0.1, "--restarts", 1, "--samples", 10]
+    tune = weight_search.tune
+    monkeypatch.setattr(weight_search, "tune", lambda *a: replace(tune(*a), held_out=-0.5))
+    code, text, messages = score(*given)
+    assert code == 0, messages
+    assert "no reason to change the weights, which stay" in messages
+    told = json.loads(tuned.read_text())
+    assert told["weights"] == told["starting"]["weights"] != told["tuned"]["weights"]
+    assert told["score"] == told["starting"]["score"] <= told["tuned"]["score"]
+    assert text == "A\nA\n", "reranked by the weights of the file"
+    monkeypatch.setattr(weight_search, "tune", lambda *a: replace(tune(*a), held_out=0.5))
+    assert score(*given)[1] == "B\nA\n"
+    assert json.loads(tuned.read_text())["weights"] == told["tuned"]["weights"]

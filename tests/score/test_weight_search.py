@@ -17,6 +17,12 @@ WORDS = ["the", "a", "cat", "dog", "sat", "on", "mat", "log", "big", "small"]
 METRICS = [BLEU(tokenize="none"), CHRF(), CHRF(word_order=2)]
 
 
+def in_words(line):
+    """An entry whose text is in the words of the model that wrote it."""
+    entry = parse(line)
+    return entry._replace(length=entry.words)
+
+
 def corpus(seed, sentences=30, hypotheses=9, features=2):
     """Entries of random sentences whose features tell something of their quality."""
     generator = np.random.default_rng(seed)
@@ -30,7 +36,7 @@ def corpus(seed, sentences=30, hypotheses=9, features=2):
             words = words[: generator.integers(2, len(words) + 1)]
             values = -wrong.sum() + generator.normal(0, 2, features)
             text = " ".join(f"F{i}= {value:.3f}" for i, value in enumerate(values))
-            entries.append(parse(f"{s} ||| {' '.join(words)} ||| {text} ||| 0"))
+            entries.append(in_words(f"{s} ||| {' '.join(words)} ||| {text} ||| 0"))
         lists.append(entries)
         references.append(" ".join(reference))
     return lists, references
@@ -47,7 +53,7 @@ def ranked(lists, weights, alpha):
     for entries in lists:
         totals = [
             sum(w * x for w, x in zip(weights, entry.features.values(), strict=True))
-            / entry.length**alpha
+            / entry.words**alpha
             for entry in entries
         ]
         best.append(entries[totals.index(max(totals))].text if entries else "")
@@ -140,13 +146,13 @@ def test_it_is_never_worse_than_the_weights_to_start_with():
 
 def test_costs_start_with_weights_below_zero():
     lines = ["0 ||| a ||| 3 F= -1 G= 0", "0 ||| b ||| 0.5 F= -2 G= 0"]
-    of_list = development([[parse(line) for line in lines]], ["a"])
+    of_list = development([[in_words(line) for line in lines]], ["a"])
     assert of_list.starting() == [-1, 1, 1]
 
 
 def test_one_feature_has_a_sign():
     lines = ["0 ||| a b c d e ||| F= 3", "0 ||| b b ||| F= 5"]
-    of_list = development([[parse(line) for line in lines]], ["a b c d e"])
+    of_list = development([[in_words(line) for line in lines]], ["a b c d e"])
     found = tune(of_list, [1.0], 1, 5, 0)
     assert (found.weights, found.score) == ([-1], pytest.approx(100))
 
