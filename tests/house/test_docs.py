@@ -16,7 +16,6 @@ from documentation import PAGES, ROOT, commands, name_of, of_cgru, parse, shell_
 
 import cgru_cli
 from cgru_cli.cli import main
-from cgru_cli.errors import UsageError
 
 
 def _text(page: Path) -> str:
@@ -118,7 +117,7 @@ def test_commands_are_found():
     ]
     with pytest.raises(click.NoSuchOption):
         parse("train", ["data", "--no-such", "1"])
-    with pytest.raises(UsageError):
+    with pytest.raises(click.UsageError, match="are the same option"):
         parse("train", ["-b", "1", "--beam-size", "2"])
 
 

@@ -53,7 +53,12 @@ def of_cgru(words: list[str]) -> list[str] | None:
 
 
 def parse(command: str, arguments: list[str]) -> None:
-    """As the command line is understood; raises where it is not. Nothing is run."""
+    """As the command line is understood; raises where it is not. Nothing is run.
+
+    A file of options, which would be read, is left out.
+    """
+    files = [place for place, word in enumerate(arguments) if word in ("-c", "--config")]
+    arguments = [word for i, word in enumerate(arguments) if not {i, i - 1} & set(files)]
     if not {"-h", "--help"} & set(arguments):
         with main.commands[command].make_context(command, list(arguments)):
             pass
