@@ -8,12 +8,14 @@ A cache folder holds `corpus.json` and the files that it names:
 - of word alignments points (P, 2), and spans (N, 2) int64, where those of each pair are;
 - weights (N,) float32 of sentences, or (words + N,) of target words and EOS.
 
-`corpus.json` is written last, so that an encoding counts whole or not at all.
+`corpus.json` is written last, so that an encoding counts whole or not at all. It has digests of
+itself and of the files: what was changed since is encoded anew.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import secrets
@@ -28,7 +30,7 @@ from ..errors import CgruError, UsageError
 from ..system.atomic_files import atomic_write
 from .data_weights import DataWeights
 from .encoding import FORMAT, EncodeSource, EncodeTarget, Encoding
-from .number_files import mapped
+from .number_files import file_digest, mapped
 from .parallel_files import Beside, PathLike, files_of, parallel
 from .word_alignments import Alignments
 
@@ -137,7 +139,7 @@ def encode_corpus(
                     encoding.add(lines)
             encoding.check_not_empty([*sources, *targets])
             encoding.check_counting()
-        manifest = {"identity": identity, **encoding.description()}
+        manifest = _sealed({"identity": identity, **encoding.description()})
         with atomic_write(cache / MANIFEST) as file:
             file.write(json.dumps(manifest, indent=1).encode())
         _remove_all_but(cache, {name for name, _ in manifest["files"].values()})
@@ -158,11 +160,14 @@ def _state_of(path: PathLike) -> list[Any]:
 
 
 def _open(cache: Path, identity: dict[str, Any], trusted: bool = False) -> Corpus | None:
-    """The corpus in a folder; None if it is not that of `identity`, or not whole."""
+    """The corpus in a folder; None if it is not that of `identity`, or not as it was written."""
     try:
         manifest = json.loads((cache / MANIFEST).read_bytes())
-        if manifest["identity"] != identity:
+        if manifest["identity"] != identity or manifest != _sealed(manifest):
             return None
+        for name, (file, _) in manifest["files"].items():
+            if file_digest(cache / file) != manifest["sha256"][name]:
+                return None
         count, factors, words = manifest["pairs"], manifest["factors"], manifest["words"]
 
         def read(name: str, *shape: int) -> np.ndarray:
@@ -191,10 +196,17 @@ def _open(cache: Path, identity: dict[str, Any], trusted: bool = False) -> Corpu
             alignments,
             weights,
         )
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         if trusted:
             raise CgruError(f"{cache}: cannot be read again: {error}") from error
         return None
+
+
+def _sealed(manifest: dict[str, Any]) -> dict[str, Any]:
+    """With a digest of all the rest, by which a change is known."""
+    rest = {name: value for name, value in manifest.items() if name != "digest"}
+    content = json.dumps(rest, sort_keys=True).encode()
+    return {**rest, "digest": hashlib.sha256(content).hexdigest()}
 
 
 def _remove_all_but(cache: Path, names: set[str]) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import CgruError, warn
 from . import data_weights, word_alignments
-from .number_files import Numbers
+from .number_files import Numbers, file_digest
 from .parallel_files import Beside, Lines, PathLike
 
 FORMAT = 1
@@ -227,6 +227,7 @@ class Encoding:
             "alignments": self._fingerprint("points", "spans") if "points" in files else None,
             "weights": self._fingerprint("weights") if "weights" in files else None,
             "files": {name: [file.path.name, file.dtype.str] for name, file in files.items()},
+            "sha256": {name: file_digest(file.path) for name, file in files.items()},
         }
 
     def _fingerprint(self, *names: str) -> str:

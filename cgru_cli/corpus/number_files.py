@@ -24,6 +24,12 @@ def mapped(path: Path, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
     return np.frombuffer(content, dtype).reshape(shape)
 
 
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file's bytes, in hexadecimal."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 class Numbers:
     """A growing file of numbers; 16-bit ones become 32-bit when a number does not fit.
 

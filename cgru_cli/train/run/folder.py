@@ -100,18 +100,27 @@ class RunFolder:
                     path.unlink()
 
     def save(self, arrays: Mapping[str, np.ndarray], values: Mapping[str, Any]) -> None:
-        """Replace the state. Raises CgruError, and leaves the old one, where that fails."""
-        text = json.dumps({"format": FORMAT, **values}).encode()
+        """Replace the state. Raises CgruError, and leaves the old one, where that fails.
+
+        Two undisturbed runs write the same bytes but for the seconds that they took, which are
+        kept because an end or a frequency may be given in minutes.
+        """
+        text = json.dumps({"format": FORMAT, "arrays": sorted(arrays), **values}).encode()
         array_files.write_npz(self.state, {**arrays, _JSON: np.frombuffer(text, np.uint8)})
 
     def load(self) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
-        """The state, or None where there is none. Raises CgruError for what is none of this age."""
+        """The state, or None where there is none.
+
+        Raises CgruError for what is none of this age, and where any array was changed.
+        """
         if not self.state.exists():
             return None
         arrays = array_files.read_npz(self.state)
         try:
             values = json.loads(arrays.pop(_JSON).tobytes())
+            # its content has a checksum of its own, of every array; its list of names has none
             known = values.pop("format") == FORMAT
+            known &= values.pop("arrays", sorted(arrays)) == sorted(arrays)
         except (AttributeError, KeyError, TypeError, ValueError):
             known = False
         if not known:

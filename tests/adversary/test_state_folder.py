@@ -1,0 +1,77 @@
+"""Any byte of what a training goes on from is changed: it is refused, or makes no difference."""
+
+import os
+
+import numpy as np
+import pytest
+
+from cgru_cli.corpus.corpus import encode_corpus
+from cgru_cli.errors import CgruError
+from cgru_cli.train.run.folder import RunFolder
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+
+
+def flipped(data: bytes, place: int) -> bytes:
+    changed = bytearray(data)
+    changed[place] ^= 1 << place % 8
+    return bytes(changed)
+
+
+def test_every_byte_of_the_state(tmp_path):
+    folder = RunFolder(tmp_path / "model.npz")
+    arrays = {"W": np.arange(6, dtype="f4").reshape(2, 3), "optimizer/m": np.ones(3, "f4")}
+    values = {"progress": {"updates": 7}}
+    folder.save(arrays, values)
+    whole = folder.state.read_bytes()
+    refused = 0
+    for place in range(len(whole)):
+        folder.state.write_bytes(flipped(whole, place))
+        try:
+            found, said = folder.load()
+        except CgruError as error:
+            assert str(error).startswith(str(folder.state)) and str(error).isprintable()
+            refused += 1
+            continue
+        assert said == values and found.keys() == arrays.keys()
+        for name, array in arrays.items():
+            assert found[name].dtype == array.dtype and found[name].shape == array.shape
+            assert found[name].tobytes() == array.tobytes()
+    assert refused > len(whole) / 2
+
+
+def test_bytes_of_the_encoded_text(tmp_path):
+    cache = tmp_path / "cache"
+    text = tmp_path / "text"
+    text.write_text("".join(f"{i} {i + 1} {i % 7}\n" for i in range(40)))
+
+    def encoded():
+        return encode_corpus(
+            [text], [text],
+            lambda line: [(int(word),) for word in line.split()],
+            lambda line: [int(word) for word in line.split()],
+            cache, max_length=50, crop=False, key="k",
+        )  # fmt: skip
+
+    def content(corpus):
+        ids = [(corpus.source(i).tolist(), corpus.target(i).tolist()) for i in range(len(corpus))]
+        return corpus.fingerprint, corpus.factors, corpus.skipped, ids
+
+    expected = content(encoded())
+    before = {path.name: path.read_bytes() for path in cache.iterdir()}
+    assert content(encoded()) == expected
+    assert before == {path.name: path.read_bytes() for path in cache.iterdir()}  # kept, not made
+    chance = np.random.default_rng(1)
+    for name in before:
+        kind = name.split("-")[0]
+        for _ in range(12):
+            path = next(path for path in cache.iterdir() if path.name.split("-")[0] == kind)
+            whole = path.read_bytes()
+            path.write_bytes(flipped(whole, int(chance.integers(len(whole)))))
+            assert content(encoded()) == expected
+    path = next(path for path in cache.iterdir() if path.name.startswith("target"))
+    path.write_bytes(np.full(path.stat().st_size // 2, 3, "<u2").tobytes())
+    assert content(encoded()) == expected
