@@ -42,7 +42,8 @@ class TrainOptions(OptimizationOptions, ModelOptions):
     )  # fmt: skip
     valid_metrics: tuple[str, ...] = validation_option(
         (), "metrics of validation: cross-entropy, ce-mean-words, perplexity, bleu, chrf, "
-        "translation (by --valid-script-path); cross-entropy and bleu if not given",
+        "bleu-detok (the same as bleu), translation and valid-script (both by "
+        "--valid-script-path); cross-entropy and bleu if not given",
         "--valid-metrics", metavar="METRIC...", many=True,
     )  # fmt: skip
     valid_freq: str = validation_option(
@@ -54,9 +55,20 @@ class TrainOptions(OptimizationOptions, ModelOptions):
         metavar="N", least=1, most=1_000_000, aliases=("--valid_batch_size",),
     )  # fmt: skip
     valid_script: str | None = validation_option(
-        None, "program that is given a file of translations and prints a score; the command is "
-        "split into words as a shell does, and run without a shell", "--valid-script-path",
-        metavar="COMMAND", aliases=("--valid_script", "--external_validation_script"), path="file",
+        None, "program that prints a score, the last number on its standard output: for the metric "
+        "translation it is given a file of translations, for valid-script it reads the model in "
+        "MODEL.dev.npz; the command is split into words as a shell does, and run without a shell",
+        "--valid-script-path", metavar="COMMAND", aliases=("--valid_script",), path="file",
+    )  # fmt: skip
+    valid_script_args: tuple[str, ...] = validation_option(
+        (), "arguments of --valid-script-path, before the file of translations",
+        "--valid-script-args", metavar="ARGUMENT...", many=True, needs=("--valid-script-path",),
+    )  # fmt: skip
+    external_validation_script: str | None = validation_option(
+        None, "program that is started after every validation, as Nematus starts it: without "
+        "arguments, the model in MODEL.dev.npz; what it prints goes to the log, and training goes "
+        "on when it has ended, well or not", "--external-validation-script", metavar="COMMAND",
+        aliases=("--external_validation_script",), path="file",
     )  # fmt: skip
     valid_translation_output: str | None = validation_option(
         None, "file for the translations of the validation text; {E} in its name stands for the "

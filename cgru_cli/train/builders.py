@@ -32,6 +32,7 @@ from .run.saving import Saving
 from .run.state import identity
 from .starting_model import StartingModel
 from .texts import Texts
+from .validation_script import command_of
 
 if TYPE_CHECKING:
     from ..optimization.gradient_norms import GradientProbe
@@ -164,6 +165,7 @@ def build_validator(
     settings = ValidationSettings(
         metrics=plan.metrics,
         script=options.valid_script,
+        script_args=options.valid_script_args,
         output=options.valid_translation_output,
         beam_size=options.beam_size,
         normalize=options.normalize,
@@ -239,6 +241,8 @@ def build_training(
     sampler = build_sampler(step, vocabularies[-1], options, jit)
     first = replicas.is_first
     validator = build_validator(plan, options, texts, vocabularies, step) if first else None
+    external = options.external_validation_script
+    script = command_of(external, "--external-validation-script") if external else []
     board = build_board(options, folder) if first else None
     probe = build_gradient_probe(options, step) if first else None
     updates = course.progress.updates
@@ -262,6 +266,7 @@ def build_training(
         step=step,
         sampler=sampler,
         validator=validator,
+        script=script,
         course=course,
         patience=patience,
         reporter=Reporter(

@@ -18,6 +18,7 @@ from .run.patience import Patience, SavedPatience
 from .run.reporter import Reporter
 from .run.saving import Saving
 from .run.state import Course
+from .validation_script import output_of
 
 if TYPE_CHECKING:
     from ..optimization.minimum_risk import Sampler
@@ -42,6 +43,7 @@ class Training:
     stop: StopRequest
     replicas: Replicas
     opening: Sequence[str] = ()  # what the log of a training begins with
+    script: Sequence[str] = ()  # a command that is called after every validation
     stop_asked: bool = False  # of any process
     learnt: Sequence[Share] | None = None  # the batch that was learnt from last
     decays: int = 0  # of the learning rate, as far as the log has told of them
@@ -242,6 +244,8 @@ class Training:
     def _measure(self, validator: Validator) -> None:
         """All metrics; nothing of it changes the course of training but patience."""
         progress = self.course.progress
+        if self.script or "valid-script" in self.plan.metrics:
+            self.saving.write_validated()
         values = validator.run(
             self.step.weights(), progress.epoch, progress.updates, self._stop_validation_if_asked
         )
@@ -249,7 +253,18 @@ class Training:
             if self.patience.update(metric, value, progress.updates):
                 self.saving.write_best(metric)
             self.reporter.validation(progress, value, self.patience.records[metric])
+        if self.script:
+            self._call_script()
         self.reporter.draw()
+
+    def _call_script(self) -> None:
+        """Whatever comes of it, training goes on."""
+        try:
+            told = output_of(self.script, self._stop_validation_if_asked)
+        except CgruError as error:
+            told = str(error)
+        for line in filter(str.strip, told.split("\n")):
+            self.reporter.log.line(f"[script] {line.rstrip()}")
 
     def _save(self, keep: int = 0) -> bool:
         return self.saving.save(self.course, self.patience, self.learnt, keep)

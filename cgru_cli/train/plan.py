@@ -18,6 +18,7 @@ from .run.patience import Patience
 from .run.progress import Frequency
 
 DEFAULT_METRICS = ("cross-entropy", "bleu")
+SCRIPTED = ("translation", "valid-script")  # by --valid-script-path
 LM_METRICS = ("cross-entropy", "ce-mean-words", "perplexity")  # of forced decoding
 
 
@@ -50,7 +51,7 @@ class TrainingPlan:
         _check_together(options)
         after = _frequencies(options)
         metrics = _metrics(options, can_validate)
-        if options.type == "lm" and not set(metrics) <= set(LM_METRICS):
+        if options.type == "lm" and not set(metrics) <= {*LM_METRICS, "valid-script"}:
             raise UsageError(
                 f"--valid-metrics: a language model translates nothing; {', '.join(LM_METRICS)} "
                 "are its own"
@@ -140,8 +141,9 @@ _OF_A_MACHINE = {
     "config", "cpu_threads", "data_weighting", "device", "devices", "dump_config",
     "embedding_vectors", "guided_alignment", "log", "model", "num_devices", "plot",
     "pretrained_model", "prior_model", "quiet", "source_dataset", "target_dataset", "tensorboard",
-    "train_sets", "valid_reference", "valid_script", "valid_sets", "valid_source_dataset",
-    "valid_target_dataset", "valid_translation_output", "vocabularies",
+    "train_sets", "valid_reference", "valid_script", "valid_script_args", "valid_sets",
+    "valid_source_dataset", "valid_target_dataset", "valid_translation_output", "vocabularies",
+    "external_validation_script",
 }  # fmt: skip
 
 
@@ -213,12 +215,14 @@ def _frequencies(options: TrainOptions) -> tuple[Frequency, ...]:
 def _metrics(options: TrainOptions, can_validate: bool) -> tuple[str, ...]:
     asked = options.valid_metrics
     scripted = options.valid_script is not None
-    if "translation" in asked and not scripted:
-        raise UsageError("--valid-metrics translation needs --valid-script-path")
+    for name in SCRIPTED:
+        if name in asked and not scripted:
+            raise UsageError(f"--valid-metrics {name} needs --valid-script-path")
     if _frequency(options, "valid_freq").every == 0:
         return ()
     if not can_validate:
-        for name in ("valid_metrics", "valid_script", "valid_translation_output"):
+        of_validation = "valid_metrics", "valid_script", "valid_translation_output"
+        for name in (*of_validation, "external_validation_script"):
             if getattr(options, name):
                 raise UsageError(
                     f"{flag(TrainOptions, name)}: there is no text to validate on; name it with "
@@ -226,4 +230,4 @@ def _metrics(options: TrainOptions, can_validate: bool) -> tuple[str, ...]:
                 )
         return ()
     metrics = asked or (LM_METRICS[::2] if options.type == "lm" else DEFAULT_METRICS)
-    return (*metrics, "translation") if scripted and "translation" not in metrics else metrics
+    return (*metrics, "translation") if scripted and not set(SCRIPTED) & set(metrics) else metrics

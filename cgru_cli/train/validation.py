@@ -36,13 +36,15 @@ LOGITS = 1 << 26  # of a batch in forced decoding: 256 MiB, a few times over
 class ValidationSettings:
     """What is measured.
 
-    metrics: of `patience.LOWER_IS_BETTER`; script: a command, called with a file of translations;
+    metrics: of `patience.LOWER_IS_BETTER`; script: a command, with script_args called for the
+    metric "translation" with a file of translations, for "valid-script" with nothing else;
     output: a file for them, {E} and {U} in its name being epoch and update; beam_size, normalize:
     of the search, as `cgru translate -k -n`; mini_batch: sentences.
     """
 
     metrics: tuple[str, ...]
     script: str | None = None
+    script_args: tuple[str, ...] = ()
     output: str | None = None
     beam_size: int = 5
     normalize: float = 1.0
@@ -51,7 +53,7 @@ class ValidationSettings:
     @property
     def translates(self) -> bool:
         """Whether any metric needs translations."""
-        return any(metric not in COSTS for metric in self.metrics)
+        return any(metric not in (*COSTS, "valid-script") for metric in self.metrics)
 
 
 class Validator:
@@ -68,7 +70,9 @@ class Validator:
         from ..search.ensemble import Ensemble
 
         self.settings, self.dev_set, self.model = settings, dev_set, model
-        self._script = command_of(settings.script) if "translation" in settings.metrics else []
+        self._script: list[str] = []
+        if {"translation", "valid-script"} & set(settings.metrics):
+            self._script = [*command_of(settings.script), *settings.script_args]
         if settings.output and not settings.translates:
             raise UsageError("--valid-translation-output needs a metric that translates, as bleu")
         self._ensemble = Ensemble([model], [1.0])
@@ -94,6 +98,8 @@ class Validator:
             values = self._all_costs(check)
         if self.settings.translates:
             values |= self._scores(self._translations(check), epoch, update, check)
+        if "valid-script" in metrics:
+            values["valid-script"] = score_of(self._script, check)
         return {metric: values[metric] for metric in metrics}
 
     def _translations(self, check: Check) -> list[str]:
@@ -164,11 +170,12 @@ class Validator:
     ) -> dict[str, float]:
         metrics = self.settings.metrics
         scores = {}
-        if "bleu" in metrics or "chrf" in metrics:
+        if {"bleu", "bleu-detok", "chrf"} & set(metrics):
             from sacrebleu.metrics import BLEU, CHRF
 
             # force: text without preprocessing is tokenised, which it would warn about
-            for name, make in (("bleu", functools.partial(BLEU, force=True)), ("chrf", CHRF)):
+            bleu = functools.partial(BLEU, force=True)
+            for name, make in (("bleu", bleu), ("bleu-detok", bleu), ("chrf", CHRF)):
                 if name in metrics:
                     check()
                     scores[name] = make().corpus_score(texts, [self.dev_set.references]).score
@@ -182,7 +189,7 @@ class Validator:
                     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="cgru-"))
                     path = Path(folder, "translations.txt")
                     _write(path, texts)
-                scores["translation"] = score_of(self._script, str(path), check)
+                scores["translation"] = score_of([*self._script, str(path)], check)
         return scores
 
 

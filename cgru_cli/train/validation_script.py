@@ -1,4 +1,4 @@
-"""A translation score from a program of the user's own."""
+"""A score from a program of the user's own, of translations or of a model."""
 
 from __future__ import annotations
 
@@ -20,32 +20,44 @@ _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?(?
 Check = Callable[[], None]  # may raise, to interrupt
 
 
-def command_of(script: str | None) -> list[str]:
-    """The words of a script's command line.
+def command_of(script: str | None, flag: str = "--valid-script-path") -> list[str]:
+    """The words of a script's command line; flag: the option that names it.
 
     Raises UsageError where there is none, CgruError where it is no program that can be run.
     """
     try:
         words = shlex.split(script or "")
     except ValueError as error:
-        raise UsageError(f"--valid-script-path {script}: {error}") from error
+        raise UsageError(f"{flag} {script}: {error}") from error
     if not words:
-        raise UsageError("the metric translation needs --valid-script-path")
+        raise UsageError(f"validation by a script needs {flag} COMMAND")
     if shutil.which(words[0]) is None:
         reason = "is not executable" if os.path.exists(words[0]) else "no such program"
-        raise CgruError(f"{words[0]}: {reason}; name another --valid-script-path")
+        raise CgruError(f"{words[0]}: {reason}; name another {flag}")
     return words
 
 
-def score_of(command: Sequence[str], path: str, check: Check) -> float:
-    """The last number that a command, called with one more argument, prints on standard output.
+def score_of(command: Sequence[str], check: Check) -> float:
+    """The last number that a command prints on standard output.
 
-    No shell is involved. `check` is called while it runs; what it raises ends the command. Raises
-    CgruError where the command cannot be run, fails or prints no number.
+    `check` is called while it runs; what it raises ends the command. Raises CgruError where the
+    command cannot be run, fails or prints no number.
+    """
+    numbers = _NUMBER.findall(output_of(command, check))
+    if not numbers:
+        raise CgruError(f"{command[0]}: printed no number; the last one is taken as its score")
+    return float(numbers[-1])
+
+
+def output_of(command: Sequence[str], check: Check) -> str:
+    """What a command prints on standard output; no shell is involved.
+
+    `check` is called while it runs; what it raises ends the command. Raises CgruError where the
+    command cannot be run or fails.
     """
     name = command[0]
     try:
-        code, out, err = _call([*command, path], check)
+        code, out, err = _call(command, check)
     except OSError as error:
         raise CgruError(f"{name}: cannot be run: {error.strerror or error}") from error
     if code:
@@ -53,10 +65,7 @@ def score_of(command: Sequence[str], path: str, check: Check) -> float:
         lines = [line.strip() for line in err.splitlines() if line.strip()]
         reason = f": {lines[-1][:500]}" if lines else ""
         raise CgruError(f"{name}: failed with {ending}{reason}")
-    numbers = _NUMBER.findall(out)
-    if not numbers:
-        raise CgruError(f"{name}: printed no number; the last one is taken as its score")
-    return float(numbers[-1])
+    return out
 
 
 def _call(command: Sequence[str], check: Check) -> tuple[int, str, str]:

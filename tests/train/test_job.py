@@ -173,6 +173,41 @@ def test_one_clear_line(data, tmp_path, model, arguments, code, message):
     assert not list(tmp_path.rglob("*.tmp"))
 
 
+def test_scripts_validate_the_model_itself(data, model, tmp_path):
+    """Nematus' external script and Marian's metric valid-script read MODEL.dev.npz, as that of
+    wmt16-scripts does: `-m $prefix.dev.npz`, and the configuration beside it.
+    """
+    seen = tmp_path / "seen"
+    measure = tmp_path / "measure"
+    measure.write_text(
+        f"#!/bin/sh\necho $# $1 $2 >> {seen}\n"
+        f"test -s {model}.dev.npz && test -s {model}.dev.npz.json && echo BLEU = 3.25\n"
+    )
+    external = tmp_path / "validate.sh"
+    external.write_text(
+        f"#!/bin/sh\nprefix={model}\necho external $# >> {seen}\n"
+        "cp $prefix.dev.npz $prefix.npz.best_bleu\necho new best; saving\necho >&2 sad\nexit 7\n"
+    )
+    measure.chmod(0o755)
+    external.chmod(0o755)
+    result = trained(
+        data, "-m", model, *SIZES, "--after", "2u", "--valid-freq", "1u", "--valid-metrics",
+        "valid-script", "bleu-detok", "--valid-script-path", measure, "--valid-script-args", "a b",
+        "c", "--external_validation_script", external, "-b", 1,
+    )  # fmt: skip
+    assert seen.read_text() == "2 a b c\nexternal 0\n" * 2
+    assert "valid-script : 3.25 : new best" in result.messages
+    assert "valid-script : 3.25 : stalled 1 times" in result.messages
+    assert "bleu-detok : 0 : new best" in result.messages
+    assert re.search(r"\[script\] .*validate.sh: failed with exit code 7: sad", result.messages)
+    assert "Training finished" in result.messages, "a script that fails does not end it"
+    for name in ("m.npz.best-bleu-detok.npz", "m.npz.best-valid-script.npz"):
+        assert (model.parent / name).exists()
+    dev, after_one = arrays(f"{model}.npz.best_bleu"), arrays(f"{model}.best-valid-script.npz")
+    assert any(np.any(dev[name] != after_one[name]) for name in dev), "of the second update"
+    np.testing.assert_equal(dev, arrays(model))
+
+
 def test_a_script_that_fails(data, model, tmp_path):
     script = tmp_path / "script"
     script.write_text("#!/bin/sh\necho broken >&2\nexit 3\n")

@@ -35,6 +35,8 @@ def test_without_text_there_is_no_metric():
 
 def test_a_script_is_a_metric():
     assert plan(valid_script="score").metrics == ("cross-entropy", "bleu", "translation")
+    assert plan(valid_script="s", valid_metrics=("valid-script",)).metrics == ("valid-script",)
+    assert plan(valid_script="s", type="lm", valid_metrics=("valid-script",)).metrics
     asked = plan(valid_script="score", valid_metrics=("translation", "chrf"))
     assert asked.metrics == ("translation", "chrf")
 

@@ -33,7 +33,7 @@ def script(folder, body, name="script"):
     ],
 )  # fmt: skip
 def test_the_last_number_counts(tmp_path, printed, score):
-    assert score_of([script(tmp_path, f"print({printed!r})")], "f", going_on) == score
+    assert score_of([script(tmp_path, f"print({printed!r})"), "f"], going_on) == score
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_the_last_number_counts(tmp_path, printed, score):
 def test_scripts_that_fail_are_told_in_one_line(tmp_path, body, parts):
     path = script(tmp_path, body)
     with pytest.raises(CgruError) as error:
-        score_of([path], "f", going_on)
+        score_of([path, "f"], going_on)
     text = str(error.value)
     assert text.startswith(f"{path}: ") and "\n" not in text
     assert all(part in text for part in parts)
@@ -70,7 +70,7 @@ def test_what_is_no_program_is_told(tmp_path):
     broken.chmod(0o755)
     assert command_of(f"{broken} 'a b'") == [str(broken), "a b"]
     with pytest.raises(CgruError, match="broken: cannot be run"):
-        score_of([str(broken)], "f", going_on)
+        score_of([str(broken), "f"], going_on)
 
 
 def test_an_interrupt_ends_the_script_and_what_it_started(tmp_path):
@@ -82,6 +82,6 @@ def test_an_interrupt_ends_the_script_and_what_it_started(tmp_path):
         raise Interrupted
 
     with pytest.raises(Interrupted):
-        score_of([path], "f", check)
+        score_of([path, "f"], check)
     time.sleep(1.2)
     assert not mark.exists()

@@ -21,7 +21,9 @@ _UNITS = {
     "perplexity": "perplexity",
     "bleu": "BLEU",
     "chrf": "chrF",
+    "bleu-detok": "BLEU",
     "translation": "score of the script",
+    "valid-script": "score of the script",
 }
 
 Curve = list[tuple[int, float]]  # update and value

@@ -47,6 +47,11 @@ class RunFolder:
         """The best model by a metric, named as Marian names it."""
         return self.beside(f".best-{metric}.npz")
 
+    @property
+    def dev(self) -> Path:
+        """The model that is being validated, for scripts, named as Nematus and Marian name it."""
+        return self.beside(".dev.npz")
+
     def kept(self, updates: int) -> Path:
         """The model as it was after so many updates."""
         return self.beside(f".u{updates}.npz")

@@ -17,7 +17,9 @@ LOWER_IS_BETTER = {
     "perplexity": True,
     "bleu": False,
     "chrf": False,
-    "translation": False,  # what an external script prints
+    "bleu-detok": False,  # Marian's older word for bleu
+    "translation": False,  # what an external script prints of translations
+    "valid-script": False,  # what it prints of a model
 }
 
 

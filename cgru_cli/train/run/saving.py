@@ -83,6 +83,10 @@ class Saving:
         """The model as it is used now, as the best by a metric."""
         self._write(self.folder.best(metric))
 
+    def write_validated(self) -> None:
+        """The model as it is used now, for a script that validates it."""
+        self._write(self.folder.dev)
+
     def give_up(self, course: Course) -> NoReturn:
         """Raises CgruError: nothing can be learnt any more."""
         kept = f"kept as it was after update {self.updates}" if self.updates else "not written"
