@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 
+from ..options.optimization import LengthSort
 from ..parameters.structure import EOS_ID
 from .corpus import Corpus
 
@@ -61,7 +62,7 @@ class Batches:
         size: BatchSize,
         *,
         maxi_batch: int,
-        sort: Literal["trg", "src", "none"] = "trg",
+        sort: LengthSort = "trg",
         seed: int,
         shuffle: bool = True,
     ):

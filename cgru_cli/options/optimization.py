@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from .flags import Options, options_of
 from .kinds import one_frequency
@@ -13,6 +14,10 @@ risk_option = options_of("Minimum risk training")
 optimiser_option = options_of("Optimiser")
 rate_option = options_of("Learning rate")
 dropout_option = options_of("Dropout")
+
+LengthSort = Literal["trg", "src", "none"]
+AttentionCost = Literal["ce", "mse", "mult"]
+DecayStrategy = Literal["epoch", "batches", "stalled"]
 
 _MRT = ("--objective mrt",)
 _PROBABILITY = {"kind": float, "metavar": "P", "least": 0, "below": 1}
@@ -43,9 +48,9 @@ class OptimizationOptions(Options):
         100, "mini-batches that are read and sorted by length together", "--maxi-batch", kind=int,
         metavar="N", least=1, most=1_000_000, aliases=("--maxibatch_size",),
     )  # fmt: skip
-    maxi_batch_sort: str = batch_option(
+    maxi_batch_sort: LengthSort = batch_option(
         "trg", "side by whose length the sentence pairs of a maxi-batch are sorted",
-        "--maxi-batch-sort", choices=("trg", "src", "none"),
+        "--maxi-batch-sort", choices=get_args(LengthSort),
     )  # fmt: skip
     max_length: int = batch_option(
         100, "leave out sentence pairs with a longer side", "--max-length", kind=int, metavar="N",
@@ -78,10 +83,10 @@ class OptimizationOptions(Options):
         "(source-target) a line; a file for each pair of --train-sets, or none",
         "--guided-alignment", metavar="FILE...", many=True, path="file",
     )  # fmt: skip
-    guided_alignment_cost: str = objective_option(
+    guided_alignment_cost: AttentionCost = objective_option(
         "ce", "cost of attention that differs from --guided-alignment: cross-entropy (ce), mean "
         "squared error (mse), or -log of the attention on aligned words (mult)",
-        "--guided-alignment-cost", choices=("ce", "mse", "mult"), needs=("--guided-alignment",),
+        "--guided-alignment-cost", choices=get_args(AttentionCost), needs=("--guided-alignment",),
     )  # fmt: skip
     guided_alignment_weight: float = objective_option(
         0.1, "weight of the cost of attention, added to the cost of words",
@@ -187,10 +192,10 @@ class OptimizationOptions(Options):
         0.0, "decay of the learning rate: the factor by which it is multiplied; 0: no decay",
         "--lr-decay", kind=float, metavar="F", least=0, most=10,
     )  # fmt: skip
-    lr_decay_strategy: str = rate_option(
+    lr_decay_strategy: DecayStrategy = rate_option(
         "stalled", "when the learning rate decays: by epochs, by updates (batches), or when "
         "validation has not improved (stalled)", "--lr-decay-strategy",
-        choices=("epoch", "batches", "stalled"), needs=("--lr-decay",),
+        choices=get_args(DecayStrategy), needs=("--lr-decay",),
     )  # fmt: skip
     lr_decay_start: int = rate_option(
         1, "first decay: at this epoch, this update, or after so many validations without "

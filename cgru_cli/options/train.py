@@ -5,6 +5,7 @@ training validates, ends, saves and logs, and where it computes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from .flags import device_option, options_of, threads_option
 from .kinds import one_frequency, some_frequencies
@@ -18,6 +19,9 @@ log_option = options_of("Log")
 computing_option = options_of("Devices and memory")
 
 _FREQUENCY = {"kind": one_frequency, "metavar": "N[u|e|m|t]"}
+
+
+StalledMetrics = Literal["first", "any", "all"]
 
 
 @dataclass(frozen=True)
@@ -97,9 +101,9 @@ class TrainOptions(OptimizationOptions, ModelOptions):
         10, "early stopping: end after N validations without improvement; 0: never",
         "--early-stopping", kind=int, metavar="N", least=0, most=10**9, aliases=("--patience",),
     )  # fmt: skip
-    early_stopping_on: str = end_option(
+    early_stopping_on: StalledMetrics = end_option(
         "first", "which of --valid-metrics must stop improving: the first, any or all",
-        "--early-stopping-on", choices=("first", "any", "all"),
+        "--early-stopping-on", choices=get_args(StalledMetrics),
     )  # fmt: skip
 
     save_freq: str = saving_option(

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from ..corpus.batches import Batch, Batches, BatchSize, grid_length, make_batch
 from ..corpus.corpus import Corpus, encode_corpus
 from ..corpus.dropout import Rates, masks
 from ..errors import CgruError
+from ..options.optimization import LengthSort
 from ..parameters.structure import Normalization, Structure
 from ..text.source_words import source_ids
 from ..text.vocabulary import Vocabulary
@@ -65,7 +66,7 @@ class Batching:
     words: int = 0  # limit of pairs times the longest side; 0: none
     memory: int = 0  # limit of bytes on each device, beside model and optimizer; 0: none
     maxi_batch: int = 100  # batches' worth of pairs that are sorted by length together
-    sort: Literal["trg", "src", "none"] = "trg"  # what they are sorted by
+    sort: LengthSort = "trg"  # what they are sorted by
     shuffle: bool = True
     seed: int = 1
     dropout: Rates = field(default_factory=Rates)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from ..corpus.dropout import Rates
 from ..errors import CgruError, UsageError
 from ..options.flags import flag
-from ..options.train import TrainOptions
+from ..options.train import StalledMetrics, TrainOptions
 from .examples import Batching
 from .run.learning_rate import Schedule
 from .run.log import CostType
@@ -35,7 +35,7 @@ class TrainingPlan:
     after: tuple[Frequency, ...]
     valid: Frequency
     early_stopping: int  # validations without a new best; 0: never
-    early_stopping_on: Literal["first", "any", "all"]
+    early_stopping_on: StalledMetrics
     decay_after: int  # stalled validations for each decay of the learning rate
     save: Frequency
     keep: int  # models of earlier updates; 0: those that are there stay

@@ -54,8 +54,9 @@ CHANGES = (
     | given("text", {"train_sets": ("S", "S", "T", "T")}, domain_weights=(1.0, 2.0))
     | of("vocabularies", vocabularies=("VT", "VS"), dim_vocabs=(9, 8))
     | of("structure", type="rnnsearch", cell="lstm", enc_cell="lstm", dec_cell="lstm",
-         gru_reset="before", enc_type="bidirectional", dim_emb=5, dim_rnn=6, enc_depth=2,
-         enc_cell_depth=2, dec_depth=2, dec_cell_base_depth=3, dec_cell_high_depth=2, no_skip=True,
+         gru_reset="before", dec_start="last-backward", enc_type="bidirectional", dim_emb=5,
+         dim_rnn=6, enc_depth=2, enc_cell_depth=2, dec_depth=2, dec_cell_base_depth=3,
+         dec_cell_high_depth=2, no_skip=True,
          layer_normalization=True, weight_normalization=True, tied_embeddings=True,
          readout_activation="relu", mixture=2, lexical=True)
     | given("structure", {"dec_depth": 2}, deep_context=True)

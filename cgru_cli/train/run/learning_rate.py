@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 from ...errors import UsageError
+from ...options.optimization import DecayStrategy
 from .patience import Patience
 from .progress import Frequency, Progress
 
 NEVER = Frequency(0)
-
-DecayBy = Literal["epoch", "batches", "stalled"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,7 @@ class Schedule:
     inverse_sqrt: Frequency = NEVER  # --lr-decay-inv-sqrt, its first value
     inverse_sqrt_start: Frequency | None = None  # its second; the first if not given
     decay: float = 0.0
-    decay_by: DecayBy = "stalled"
+    decay_by: DecayStrategy = "stalled"
     decay_start: int = 1
     decay_every: int = 1
 

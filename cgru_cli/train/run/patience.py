@@ -7,9 +7,9 @@ import difflib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from ...errors import UsageError
+from ...options.train import StalledMetrics
 
 LOWER_IS_BETTER = {
     "cross-entropy": True,  # nats a sentence
@@ -70,7 +70,7 @@ class Patience:
         metrics: Sequence[str],
         *,
         early_stopping: int = 10,
-        on: Literal["first", "any", "all"] = "first",
+        on: StalledMetrics = "first",
         decay_after: int = 1,
     ):
         for metric in metrics:
