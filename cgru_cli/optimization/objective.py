@@ -57,12 +57,11 @@ class Objective(Protocol):
 
 @dataclass(frozen=True)
 class CrossEntropy:
-    """-log p(y_j | y_<j, x) of every word, in nats.
+    """-log p(y_j | y_<j, x) of every word, in nats; beside it the cost of the guided attention.
 
-    With label smoothing (Szegedy et al. 2016, as Marian): (1-e) of it, and e of the mean over the
-    vocabulary. guide: what the attention should be adds its own cost to each word's. A batch's
-    weights multiply both, so that a sentence of weight 0 might as well not be there; Marian's
-    multiply the first alone.
+    With label smoothing e (Szegedy et al. 2016, as Marian): (1-e) of it, and e of the mean of
+    -log p(v | y_<j, x) over the vocabulary. A batch's weights multiply both costs of a word, so
+    that a sentence of weight 0 might as well not be there; Marian's multiply the first alone.
     """
 
     label_smoothing: float = 0.0
@@ -70,12 +69,12 @@ class CrossEntropy:
 
     def cost(self, network: Network, batch: Examples) -> tf.Tensor:
         """See `Objective`."""
-        of_words = costs_of_words(network, batch, self.label_smoothing)
-        cost = tf.reduce_sum(of_words.costs)
+        words = TargetWords.of(network, batch)
+        cost = tf.reduce_sum(words.costs(self.label_smoothing))
         if self.guide is not None and self.guide.weight:
-            attention = of_words.unrolled.alignment()
+            attention = words.unrolled.alignment()
             of_attention = attention_costs(attention, batch.alignment, self.guide.cost)
-            cost += self.guide.weight * tf.reduce_sum(of_attention * of_words.weights)
+            cost += self.guide.weight * tf.reduce_sum(of_attention * words.weights)
         return cost
 
 
@@ -84,59 +83,88 @@ class ExpectedRisk:
     """Minimum risk training (Shen et al. 2016; Nematus' --objective MRT).
 
     sum_k Q_k risk_k, Q_k = p(y_k | x)^alpha / sum_l p(y_l | x)^alpha over the kept translations
-    of a source; and, `mix` times, the reference's cross-entropy a word.
+    of a source; and, `mix` times, the reference's cross-entropy a word, in which alone labels are
+    smoothed (see `CrossEntropy`).
     """
 
     alpha: float = 0.005
     mix: float = 0.0
+    label_smoothing: float = 0.0
 
     def cost(self, network: Network, batch: Candidates) -> tf.Tensor:
         """See `Objective`."""
-        of_words = costs_of_words(network, batch.examples, 0.0)
-        shape = tf.shape(batch.risk)
-        sums = tf.math.unsorted_segment_sum(of_words.costs, of_words.sentence, shape[0] * shape[1])
-        sums = tf.reshape(sums, shape)  # -log p(y_k | x)
-        masked = tf.where(batch.kept > 0, -self.alpha * sums, tf.fill(shape, sums.dtype.min))
+        words = TargetWords.of(network, batch.examples)
+        sources, translations = tf.unstack(tf.shape(batch.risk))
+
+        def of_sentences(words: TargetWords, label_smoothing: float) -> tf.Tensor:
+            """Sums of words' costs: (G,K)."""
+            costs = words.costs(label_smoothing)
+            sums = tf.math.unsorted_segment_sum(costs, words.sentence, sources * translations)
+            return tf.reshape(sums, [sources, translations])
+
+        sums = of_sentences(words, 0.0)  # -log p(y_k | x)
+        masked = tf.where(
+            batch.kept > 0, -self.alpha * sums, tf.fill(tf.shape(sums), sums.dtype.min)
+        )
         cost = tf.reduce_sum(tf.nn.softmax(masked) * batch.risk)
         if self.mix:
+            if self.label_smoothing:
+                sums = of_sentences(words.first_of_each(translations), self.label_smoothing)
             lengths = tf.reduce_sum(batch.examples.target_mask, axis=1)
-            lengths = tf.reshape(lengths, shape)[:, 0]
+            lengths = tf.reshape(lengths, tf.shape(sums))[:, 0]
             cost += self.mix * tf.reduce_sum(sums[:, 0] / tf.maximum(lengths, 1))
         return cost
 
 
-class OfWords(NamedTuple):
-    """What words cost, in nats."""
+class TargetWords(NamedTuple):
+    """The target words of a batch, N side by side, and what a network says of them."""
 
-    costs: tf.Tensor  # (N,) float32, weighted; 0 where a position pads
+    logits: tf.Tensor  # (N,V) float32
+    targets: tf.Tensor  # (N,) int32
+    weight: tf.Tensor  # (N,) float32: by which a word's cost is multiplied; 0 at padding
     sentence: tf.Tensor  # (N,) int32: whose word it is
-    weights: tf.Tensor  # (B,T) float32, 0 where a position pads
+    weights: tf.Tensor  # (B,T) float32: as `weight`, where the words stand
     unrolled: Unrolled
+    compiled: bool  # by XLA
 
+    @classmethod
+    def of(cls, network: Network, examples: Examples) -> TargetWords:
+        """The words of a batch, by forced decoding; a packed network does not read out padding."""
+        source, source_mask, target, mask, weights, _ = examples
+        unrolled = unroll(network, source, source_mask, target, differentiable=True)
+        weights = mask if isinstance(weights, tuple) else mask * weights
+        if network.packed:
+            words = Words.of(mask)
+            logits = network.read_out(*unrolled.rows(words.index, words.places), words.sentence)
+            targets, weight, sentence = words.taken(target), words.taken(weights), words.sentence
+        else:
+            logits = network.read_out(*unrolled)
+            logits = tf.reshape(logits, [-1, logits.shape[-1]])
+            targets, weight = (tf.reshape(tf.transpose(x), [-1]) for x in (target, weights))
+            sentence = tf.range(tf.size(target)) % tf.shape(target)[0]
+        compiled = not network.packed
+        return cls(logits, targets, weight, sentence, weights, unrolled, compiled)
 
-def costs_of_words(network: Network, examples: Examples, label_smoothing: float) -> OfWords:
-    """The words of a batch, forced; of a packed network padding is not read out."""
-    source, source_mask, target, mask, weights, _ = examples
-    unrolled = unroll(network, source, source_mask, target, differentiable=True)
-    weights = mask if isinstance(weights, tuple) else mask * weights
-    if network.packed:
-        words = Words.of(mask)
-        logits = network.read_out(*unrolled.rows(words.index, words.places), words.sentence)
-        targets, of_words, sentence = words.taken(target), words.taken(weights), words.sentence
-    else:
-        logits = network.read_out(*unrolled)
-        logits = tf.reshape(logits, [-1, logits.shape[-1]])
-        targets, of_words = (tf.reshape(tf.transpose(x), [-1]) for x in (target, weights))
-        sentence = tf.range(tf.size(target)) % tf.shape(target)[0]
-    costs = word_costs(logits, targets, label_smoothing, compiled=not network.packed) * of_words
-    return OfWords(costs, sentence, weights, unrolled)
+    def costs(self, label_smoothing: float) -> tf.Tensor:
+        """Cost of each word, times its weight, in nats: (N,)."""
+        costs = word_costs(self.logits, self.targets, label_smoothing, compiled=self.compiled)
+        return costs * self.weight
+
+    def first_of_each(self, group: tf.Tensor) -> TargetWords:
+        """Only the words of the first of each `group` () of sentences."""
+        if self.compiled:  # whose shapes are fixed: every group-th of all positions
+            index = tf.range(tf.size(self.targets))[::group]
+        else:
+            index = tf.where(self.sentence % group == 0)[:, 0]
+        rows = (tf.gather(x, index) for x in self[:4])
+        return TargetWords(*rows, *self[4:])
 
 
 EPSILON = 1e-6  # Marian's
 
 
 class Guide(NamedTuple):
-    """How attention is guided."""
+    """Guided attention: the cost of what differs from given word alignments (Chen et al. 2016)."""
 
     cost: AttentionCost = "ce"
     weight: float = 0.1  # of a word's alignment cost, beside its own

@@ -75,8 +75,8 @@ class OptimizationOptions(Options):
         "or over words (ce-mean-words)", "--cost-type", choices=("ce-mean", "ce-mean-words"),
     )  # fmt: skip
     label_smoothing: float = objective_option(
-        0.0, "label smoothing: probability spread evenly over the vocabulary",
-        "--label-smoothing", **_PROBABILITY, aliases=("--label_smoothing",), excludes=_MRT,
+        0.0, "label smoothing: probability spread evenly over the vocabulary, in the cross-entropy "
+        "alone", "--label-smoothing", **_PROBABILITY, aliases=("--label_smoothing",),
     )  # fmt: skip
     guided_alignment: tuple[str, ...] = objective_option(
         (), "guide the attention by word alignments of the training text, written `0-0 1-2` "

@@ -61,7 +61,7 @@ def build_step(
         guide = Guide(options.guided_alignment_cost, options.guided_alignment_weight)
     policy = options.precision if options.precision == "float32" else f"mixed_{options.precision}"
     objective = (
-        ExpectedRisk(options.mrt_alpha, options.mrt_ml_mix)
+        ExpectedRisk(options.mrt_alpha, options.mrt_ml_mix, options.label_smoothing)
         if options.minimizes_risk
         else CrossEntropy(options.label_smoothing, guide)
     )

@@ -185,6 +185,10 @@ def _check_together(options: TrainOptions) -> None:
         )
     if options.minimizes_risk and options.cost_type != "ce-mean":
         raise UsageError("--objective mrt: risk is averaged by sentences, not by --cost-type words")
+    if options.minimizes_risk and options.label_smoothing and not options.mrt_ml_mix:
+        raise UsageError(
+            "--label-smoothing: --objective mrt has a cross-entropy only with --mrt-ml-mix"
+        )
     if options.minimizes_risk and options.alignments:
         raise UsageError("--guided-alignment and --objective mrt exclude each other")
     if options.lr_decay_freq != 1 and options.lr_decay_strategy == "stalled":

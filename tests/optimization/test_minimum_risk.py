@@ -30,7 +30,7 @@ def candidates(dtype=tf.float64):
     return Candidates(examples, tf.constant(RISK, dtype), tf.constant(KEPT, dtype))
 
 
-def by_formula(arrays, alpha, mix):
+def by_formula(arrays, alpha, mix, smoothing):
     """From the log-probabilities of forced decoding, differentiated by TensorFlow alone."""
     examples = candidates().examples
     network = Network(STRUCTURE, arrays, "float64")
@@ -41,14 +41,18 @@ def by_formula(arrays, alpha, mix):
     for g in range(2):
         weights = tf.exp(alpha * log_p[g]) * KEPT[g]
         cost += tf.reduce_sum(weights * RISK[g]) / tf.reduce_sum(weights)
-        cost -= mix * log_p[g, 0] / (len(TARGETS[g][0]) + 1)
+        count = len(TARGETS[g][0]) + 1
+        uniform = tf.reduce_mean(tf.nn.log_softmax(forced.logits[3 * g, :count]))
+        cost -= mix * ((1 - smoothing) * log_p[g, 0] / count + smoothing * uniform)
     return cost
 
 
 @pytest.mark.parametrize("packed", [True, False])
-@pytest.mark.parametrize(("alpha", "mix"), [(1.0, 0.0), (0.3, 0.2)])
-def test_cost_and_gradient_are_the_formulas(alpha, mix, packed):
-    objective = ExpectedRisk(alpha, mix)
+@pytest.mark.parametrize(
+    ("alpha", "mix", "smoothing"), [(1.0, 0.0, 0.0), (0.3, 0.2, 0.0), (0.3, 0.2, 0.15)]
+)
+def test_cost_and_gradient_are_the_formulas(alpha, mix, smoothing, packed):
+    objective = ExpectedRisk(alpha, mix, smoothing)
     with double_precision():
         arrays = {n: tf.constant(a, tf.float64) for n, a in random_arrays(STRUCTURE).items()}
 
@@ -57,7 +61,7 @@ def test_cost_and_gradient_are_the_formulas(alpha, mix, packed):
             return objective.cost(network, candidates())
 
         found = []
-        for compute in (own, lambda arrays: by_formula(arrays, alpha, mix)):
+        for compute in (own, lambda arrays: by_formula(arrays, alpha, mix, smoothing)):
             with tf.GradientTape() as tape:
                 tape.watch(arrays)
                 cost = compute(arrays)
@@ -75,6 +79,21 @@ def test_cost_and_gradient_are_the_formulas(alpha, mix, packed):
         ]
         slope = sum(float(np.sum(gradients[n] * d)) for n, d in direction.items())
         assert (both[0] - both[1]) / 2e-5 == pytest.approx(slope, rel=1e-5, abs=1e-8)
+
+
+def test_compiled_costs_are_the_same():
+    objective = ExpectedRisk(0.3, 0.2, 0.15)
+    arrays = {n: tf.constant(a) for n, a in random_arrays(STRUCTURE).items()}
+    costs = [
+        tf.function(
+            lambda batch, packed: objective.cost(
+                Network(STRUCTURE, arrays, packed=packed), batch
+            ),
+            jit_compile=jit, autograph=False,
+        )(candidates(tf.float32), not jit)
+        for jit in (False, True)
+    ]  # fmt: skip
+    assert float(costs[1]) == pytest.approx(float(costs[0]), rel=1e-5)
 
 
 WORDS = Vocabulary({w: i for i, w in enumerate(["eos", "UNK", "a", "b", "c@@", "d"])})
@@ -170,7 +189,8 @@ def data(tmp_path_factory):
 
 
 GIVEN = (*runs.SIZES, "--objective", "mrt", "--mrt-samples", "4", "--dropout-hidden", "0.1",
-         "--mrt-ml-mix", "0.5", "--valid-freq", "0", "-l", "0.01")  # fmt: skip
+         "--mrt-ml-mix", "0.5", "--label-smoothing", "0.1", "--valid-freq", "0",
+         "-l", "0.01")  # fmt: skip
 
 
 def test_a_run_resumes_exactly(data, tmp_path):
@@ -188,7 +208,7 @@ def test_a_run_resumes_exactly(data, tmp_path):
     [
         (
             ("--label-smoothing", "0.1", "--objective", "mrt"),
-            "--label-smoothing and --objective mrt exclude",
+            "--label-smoothing: --objective mrt has a cross-entropy only with --mrt-ml-mix",
         ),
         (("--mrt-samples", "5"), "--mrt-samples needs --objective mrt"),
         (("--objective", "mrt", "--cost-type", "ce-mean-words"), "by sentences"),

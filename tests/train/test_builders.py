@@ -59,6 +59,10 @@ def test_what_is_done_to_the_gradient(given, options, expected):
         ({}, CrossEntropy()),
         ({"label_smoothing": 0.1}, CrossEntropy(0.1)),
         ({"objective": "MRT", "mrt_alpha": 0.1, "mrt_ml_mix": 0.2}, ExpectedRisk(0.1, 0.2)),
+        (
+            {"objective": "MRT", "mrt_ml_mix": 0.2, "label_smoothing": 0.1},
+            ExpectedRisk(0.005, 0.2, 0.1),
+        ),
     ],
 )
 def test_what_is_minimised(given, options, expected):
