@@ -41,13 +41,14 @@ class Texts:
         Raises UsageError where files are missing from the command, CgruError from the folder.
         """
         prepared = _prepared(Path(folder)) if folder else None
-        read = _of_one_side if options.type == "lm" else cls._of_two_sides
+        read = _of_target_alone if options.type == "lm" else cls._of_both_sides
         return _with_beside(read(options, prepared), options).readable()
 
     @classmethod
-    def _of_two_sides(cls, options: TrainOptions, prepared: Texts | None) -> Texts:
-        o = options
-        train = _named("--train-sets", o.train_sets, o.source_dataset, o.target_dataset)
+    def _of_both_sides(cls, options: TrainOptions, prepared: Texts | None) -> Texts:
+        train = _named(
+            "--train-sets", options.train_sets, options.source_dataset, options.target_dataset
+        )
         if len(train) % 2:
             raise UsageError(
                 f"--train-sets: {len(train)} files; as many sources as targets expected"
@@ -66,7 +67,10 @@ class Texts:
             vocabularies *= 2
         dev, reference = (prepared.dev, prepared.reference) if prepared else (None, None)
         if valid := _named(
-            "--valid-sets", o.valid_sets, o.valid_source_dataset, o.valid_target_dataset
+            "--valid-sets",
+            options.valid_sets,
+            options.valid_source_dataset,
+            options.valid_target_dataset,
         ):
             if len(valid) != 2:
                 raise UsageError("--valid-sets: a source and a target file are expected")
@@ -89,7 +93,7 @@ class Texts:
         return self
 
 
-def _of_one_side(options: TrainOptions, prepared: Texts | None) -> Texts:
+def _of_target_alone(options: TrainOptions, prepared: Texts | None) -> Texts:
     """The files of a language model's training: of a prepared folder, the target's."""
     for name in ("source_dataset", "valid_source_dataset", "valid_reference"):
         if getattr(options, name):
@@ -114,11 +118,11 @@ def _of_one_side(options: TrainOptions, prepared: Texts | None) -> Texts:
 
 def _with_beside(texts: Texts, options: TrainOptions) -> Texts:
     """The files with their alignments and weights, those of domains that weigh nothing left out."""
-    o, count = options, len(texts.targets)
+    count = len(texts.targets)
     beside = {
-        "guided_alignment": o.alignments,
-        "data_weighting": o.data_weighting,
-        "domain_weights": o.domain_weights,
+        "guided_alignment": options.alignments,
+        "data_weighting": options.data_weighting,
+        "domain_weights": options.domain_weights,
     }
     for name, values in beside.items():
         if values and len(values) != count:
@@ -126,9 +130,9 @@ def _with_beside(texts: Texts, options: TrainOptions) -> Texts:
                 f"{flag(TrainOptions, name)}: {len(values)} given; one is expected for each "
                 f"training text, of which there are {count}"
             )
-    if not any(o.domain_weights or (1,)):
+    if not any(options.domain_weights or (1,)):
         raise UsageError("--domain-weights: not all may be 0")
-    kept = [weight != 0 for weight in o.domain_weights or [1] * count]
+    kept = [weight != 0 for weight in options.domain_weights or [1] * count]
 
     def of_kept(values: Sequence[Any]) -> tuple[Any, ...]:
         return tuple(itertools.compress(values, kept))
@@ -138,11 +142,11 @@ def _with_beside(texts: Texts, options: TrainOptions) -> Texts:
         sources=of_kept(texts.sources),
         targets=of_kept(texts.targets),
         beside=Beside(
-            of_kept([Path(name) for name in o.alignments]),
-            of_kept([Path(name) for name in o.data_weighting]),
-            o.data_weighting_type == "word",
-            of_kept(o.domain_weights),
-            o.right_left,
+            of_kept([Path(name) for name in options.alignments]),
+            of_kept([Path(name) for name in options.data_weighting]),
+            options.data_weighting_type == "word",
+            of_kept(options.domain_weights),
+            options.right_left,
         ),
     )
 

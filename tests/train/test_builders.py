@@ -8,7 +8,7 @@ import pytest
 import runs
 import tensorflow as tf
 
-from cgru_cli.errors import CgruError
+from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.optimization.objective import CrossEntropy, ExpectedRisk
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.train import builders
@@ -87,6 +87,12 @@ def test_optimizers(given, options, name, attributes):
     assert float(step.optimizer.learning_rate) == 0.25
     for attribute, value in attributes.items():
         assert getattr(step.optimizer, attribute) == value
+
+
+def test_parameters_that_the_optimizer_refuses(given):
+    options = TrainOptions(optimizer="sgd", optimizer_params=(2.0,))
+    with pytest.raises(UsageError, match=r"^--optimizer-params: .*momentum"):
+        build_step(given[2].model, options, jit=False)
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16", "float16"])
