@@ -13,7 +13,7 @@ from click.exceptions import NoArgsIsHelpError
 from click.shell_completion import CompletionItem
 
 from . import __version__
-from .errors import CgruError, UsageError
+from .errors import CgruError, NotAModel, UsageError
 from .options import config_file
 from .options.convert import ConvertOptions
 from .options.flags import Flag, grouped, shown_default, spread_values, statements
@@ -132,7 +132,13 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         values = {name: ctx.params.pop(name) for name in statements(self.options)}
         assert self.callback is not None
-        return ctx.invoke(self.callback, options=self.options(**values), **ctx.params)
+        try:
+            return ctx.invoke(self.callback, options=self.options(**values), **ctx.params)
+        except NotAModel as error:  # `-m MODEL src.txt`: a text in the place of a second model
+            models = values.get("model")
+            if self.stray and isinstance(models, tuple) and len(models) > 1:
+                raise UsageError(f"{error}{self.stray}") from None
+            raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The options, a group under each heading."""
@@ -245,7 +251,7 @@ def main() -> None:
 
 @main.command(cls=Command, options=ConvertOptions)
 @click.argument("model", metavar="IN", type=Path("file"))
-@click.argument("output", metavar="OUT", required=False, type=Path("file"))
+@click.argument("output", metavar="[OUT]", required=False, type=Path("file"))
 def convert(model: str, output: str | None, options: ConvertOptions) -> None:
     """Convert a model from one program to another, or describe it.
 
@@ -327,9 +333,9 @@ def score(options: ScoreOptions) -> None:
     options=TrainOptions,
     refused=REFUSED_BY_TRAIN,
     configured=True,
-    stray="; one DATA is expected, other text is named with -t SRC TRG",
+    stray="; only one DATA can be given; text files are named with -t SRC TRG",
 )
-@click.argument("data", metavar="DATA", required=False, type=Path("dir"))
+@click.argument("data", metavar="[DATA]", required=False, type=Path("dir"))
 def train(data: str | None, options: TrainOptions) -> None:
     """Train a model, or resume: the same command goes on from the last save.
 

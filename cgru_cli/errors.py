@@ -39,7 +39,11 @@ class CgruError(Exception):
 
 
 class UsageError(CgruError):
-    """A command that cannot be meant; exit code 2."""
+    """An invalid command line; exit code 2."""
+
+
+class NotAModel(CgruError):
+    """A file that is named as a model and is of another kind."""
 
 
 def reason(error: BaseException) -> str:

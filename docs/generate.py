@@ -1,40 +1,30 @@
-"""Write docs/options.md and docs/names.md from the code: `python docs/generate.py`.
+"""Write docs/options.md, docs/names.md and the manual from the code: `python docs/generate.py`.
 
-What the tables say stands in `cgru_cli/options/` and `cgru_cli/parameters/names.py` and nowhere
+What they say stands in `cgru_cli/options/` and `cgru_cli/parameters/names.py` and nowhere
 else; a test compares the files with what is generated here.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from cgru_cli.options.convert import ConvertOptions
+import click
+
+from cgru_cli import __version__
+from cgru_cli.cli import Command
+from cgru_cli.cli import main as cgru
 from cgru_cli.options.flags import Flag, grouped, shown_default
-from cgru_cli.options.old_programs import OldProgramsOptions
-from cgru_cli.options.prep import PrepOptions
-from cgru_cli.options.score import REFUSED_BY_SCORE, ScoreOptions
-from cgru_cli.options.train import REFUSED_BY_TRAIN, TrainOptions
-from cgru_cli.options.translate import REFUSED_BY_TRANSLATE, TranslateOptions
 from cgru_cli.parameters.names import parameters
 from cgru_cli.parameters.parameter import Dialect, Parameter
 from cgru_cli.parameters.structure import Activation, Encoder, Normalization, Structure, Type, Unit
 
 FOLDER = Path(__file__).parent
 COMMANDS = {
-    "convert": ConvertOptions,
-    "old-programs": OldProgramsOptions,
-    "prep": PrepOptions,
-    "score": ScoreOptions,
-    "train": TrainOptions,
-    "translate": TranslateOptions,
-}
-REFUSED = {
-    "score": REFUSED_BY_SCORE,
-    "train": REFUSED_BY_TRAIN,
-    "translate": REFUSED_BY_TRANSLATE,
+    name: command for name, command in sorted(cgru.commands.items()) if isinstance(command, Command)
 }
 NOTICE = "<!-- Made by docs/generate.py; `make docs` makes it again. -->\n"
 
@@ -61,20 +51,20 @@ def options_page() -> str:
         "value ends in `...` take several values after one flag, or are repeated. A value outside "
         "its range is an error (exit code 2).\n"
     )
-    for command, options in COMMANDS.items():
-        parts.append(f"## cgru {command}\n")
-        for group, members in grouped(options):
+    for name, command in COMMANDS.items():
+        parts.append(f"## cgru {name}\n")
+        for group, members in grouped(command.options):
             if group:
                 parts.append(f"### {group}\n")
             head = ("option", "value", "range", "default", "aliases", "what it does")
             parts.append(table(head, (_option(flag, default) for flag, default in members)))
-        if command in REFUSED:
+        if command.refused:
             parts.append("### Known and refused\n")
             parts.append(
-                f"Options of Nematus' and Marian's programs that `cgru {command}` cannot honour. "
+                f"Options of Nematus' and Marian's programs that `cgru {name}` cannot honour. "
                 "They are errors (exit code 2), never ignored.\n"
             )
-            reasons = [(code(flag), reason) for flag, reason in REFUSED[command].items()]
+            reasons = [(code(flag), reason) for flag, reason in command.refused.items()]
             parts.append(table(("option", "why, or what to do instead"), reasons))
     return "\n".join(parts)
 
@@ -166,12 +156,94 @@ def _row(p: Parameter) -> list[str]:
     return cells
 
 
-PAGES = {"options.md": options_page, "names.md": names_page}
+EXIT_CODES = {
+    "0": "Success, also where nobody reads the output to its end.",
+    "1": "Bad input, or output that cannot be written. One line on standard error says why.",
+    "2": "An invalid command line.",
+    "128 + N": "Ended by signal N.",
+}
+
+
+def manual(command: click.Command) -> str:
+    """A page of the manual in roff: of a command, or of `cgru` itself."""
+    is_main = not isinstance(command, Command)
+    words = ["cgru"] if is_main else ["cgru", str(command.name)]
+    context = click.Context(command, info_name=" ".join(words))
+    summary, *paragraphs = (command.help or "").strip().split("\n\n")
+    usage = [piece for piece in command.collect_usage_pieces(context) if piece != "[OPTIONS]"]
+    lines = [
+        '.\\" Made by docs/generate.py; `make docs` makes it again.',
+        f'.TH "{"-".join(words).upper()}" 1 "" "cgru {__version__}" "Manual of cgru"',
+        ".SH NAME",
+        roff(f"{'-'.join(words)} - {' '.join(summary.split()).rstrip('.')}"),
+        ".SH SYNOPSIS",
+        f".B {roff(' '.join(words))}",
+        roff(" ".join(["[OPTION]...", *usage])),
+    ]
+    if paragraphs:
+        lines.append(".SH DESCRIPTION")
+    for paragraph in paragraphs:
+        as_typed = paragraph.lstrip().startswith("\b")
+        text = [roff(line.strip()) for line in paragraph.replace("\b", "").strip().split("\n")]
+        lines += [".PP", *([".nf", *text, ".fi"] if as_typed else text)]
+    if is_main:
+        lines.append(".SH COMMANDS")
+        for name, sub in COMMANDS.items():
+            lines += entry(f"cgru {name}", sub.get_short_help_str() + ".")
+    else:
+        lines += _manual_options(command)
+    lines.append(".SH EXIT STATUS")
+    for status, meaning in EXIT_CODES.items():
+        lines += entry(status, meaning)
+    others = ["cgru", *(f"cgru-{name}" for name in COMMANDS)]
+    others.remove("-".join(words))
+    lines += [".SH SEE ALSO", ", ".join(f"{roff(other)}(1)" for other in others)]
+    return "\n".join(lines) + "\n"
+
+
+def _manual_options(command: Command) -> list[str]:
+    lines = [".SH OPTIONS"]
+    for group, members in grouped(command.options):
+        if group:
+            lines.append(f'.SS "{roff(group)}"')
+        for flag, default in members:
+            notes = [f"{name} {value}." for name, value in (
+                ("Range:", flag.bounds), ("Default:", shown_default(default)),
+                ("Also:", ", ".join(flag.aliases)),
+            ) if str(value)]  # fmt: skip
+            text = f"{flag.description[0].upper()}{flag.description[1:]}."
+            flags = " ".join(filter(None, (", ".join(flag.flags), flag.value_name)))
+            lines += entry(flags, " ".join((text, *notes)))
+    if command.refused:
+        lines.append('.SS "Known and refused"')
+        for typed, reason in command.refused.items():
+            lines += entry(typed, f"{reason[0].upper()}{reason[1:]}.")
+    return lines
+
+
+def entry(term: str, text: str) -> list[str]:
+    """A term and what it means, in roff."""
+    return [".TP", f'.B "{roff(term)}"', roff(text)]
+
+
+def roff(text: str) -> str:
+    """A line of text as roff has it: no request, no escape, hyphens that can be copied."""
+    text = text.replace("\\", "\\e").replace("-", "\\-").replace('"', "\\(dq")
+    return f"\\&{text}" if text.startswith((".", "'")) else text
+
+
+PAGES = {
+    "options.md": options_page,
+    "names.md": names_page,
+    "man/cgru.1": lambda: manual(cgru),
+    **{f"man/cgru-{name}.1": functools.partial(manual, c) for name, c in COMMANDS.items()},
+}
 
 
 def main() -> None:
-    """Write both pages."""
+    """Write all pages."""
     for name, page in PAGES.items():
+        (FOLDER / name).parent.mkdir(exist_ok=True)
         (FOLDER / name).write_text(page(), encoding="utf-8")
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import CgruError, parsing, reading
+from ..errors import CgruError, NotAModel, parsing, reading
 from ..parameters.names import is_training_array, parameters
 from ..parameters.parameter import Dialect
 from ..system.structured_files import (
@@ -64,7 +64,7 @@ def _read(path: Path) -> Model:
     if start == b"\x89HDF\r\n\x1a\n":
         return _read_hdf5(path)
     if not start.startswith(b"PK"):
-        raise CgruError(f"{path}: not a model file (.npz, .h5 and TensorFlow checkpoints are read)")
+        raise NotAModel(f"{path}: not a model file (.npz, .h5 and TensorFlow checkpoints are read)")
     with array_files.open_npz(path, skip=is_training_array) as stored:
         settings = _nematus_settings(path)
         origin = {}

@@ -112,11 +112,13 @@ class Flag:
 
     @property
     def description(self) -> str:
-        """Its help with its unit, choices that it does not show otherwise, and what it implies."""
+        """Its help with unit, choices not shown otherwise, what it implies, and what it needs."""
         text = self.help + (f" ({self.unit})" if self.unit else "")
         if self.metavar and not all(choice in self.help for choice in self.choices):
             text += f": {', '.join(self.choices)}"
-        return text + (f"; without a value {self.implied}" if self.implied is not None else "")
+        if self.implied is not None:
+            text += f"; without a value {self.implied}"
+        return text + (f"; needs {' and '.join(self.needs)}" if self.needs else "")
 
     @property
     def expected(self) -> str:

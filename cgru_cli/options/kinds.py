@@ -114,10 +114,12 @@ def sampling(text: str) -> tuple[int | None, float]:
     return top, temperature
 
 
-def alignment(text: str) -> str | float:
+def alignment(text: str) -> Literal["hard", "soft"] | float:
     """`hard`, `soft`, or the least weight that is shown, above 0 and at most 1."""
-    if text in ("hard", "soft"):
-        return text
+    if text == "hard":
+        return "hard"
+    if text == "soft":
+        return "soft"
     try:
         threshold = float(text)
     except ValueError:
