@@ -39,7 +39,7 @@ else
 	$(BIN)/cgru translate -m '$(MODEL)' $(if $(strip $(SRC)),-i '$(SRC)')
 endif
 
-docs: $(INSTALLED) ## write docs/options.md and docs/names.md from the code
+docs: $(INSTALLED) ## write docs/options.md, docs/names.md and the manual pages from the code
 	$(BIN)/python docs/generate.py
 
 site: $(INSTALLED) ## build the documentation as a site, in site/index.html

@@ -1,3 +1,4 @@
+from glob import glob
 from pathlib import Path
 
 from setuptools import find_packages, setup
@@ -28,6 +29,7 @@ setup(
     long_description_content_type="text/markdown",
     packages=find_packages(include=["cgru_cli", "cgru_cli.*"]),
     package_data={"cgru_cli": ["py.typed"], "cgru_cli.output.heatmap": ["*.html"]},
+    data_files=[("share/man/man1", sorted(glob("docs/man/*.1", root_dir=ROOT)))],
     python_requires=">=3.11,<3.14",
     install_requires=(ROOT / "requirements.txt").read_text().split(),
     extras_require={

@@ -13,7 +13,7 @@ from click.exceptions import NoArgsIsHelpError
 from click.shell_completion import CompletionItem
 
 from . import __version__
-from .errors import CgruError, NotAModel, UsageError
+from .errors import CgruError, NotAModel, UsageError, one_line
 from .options import config_file
 from .options.convert import ConvertOptions
 from .options.flags import Flag, grouped, shown_default, spread_values, statements
@@ -159,13 +159,20 @@ class Command(click.Command):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Flags; and further values of an option that takes several."""
-        typed: Sequence[str] = ctx.meta.get("arguments", ())
-        last = next((word for word in reversed(typed) if word.startswith("-") and word != "-"), "")
-        if not incomplete.startswith("-"):
-            for param in self.params:
-                if isinstance(param, Option) and param.flag.many and last in param.opts:
-                    return param.shell_complete(ctx, incomplete)
+        going_on = None if incomplete.startswith("-") else _going_on(ctx)
+        if going_on:
+            return going_on.shell_complete(ctx, incomplete)
         return super().shell_complete(ctx, incomplete)
+
+
+def _going_on(ctx: click.Context) -> Option | None:
+    """The option whose values the end of a line is, if it takes several."""
+    typed: Sequence[str] = ctx.meta.get("arguments", ())
+    last = next((word for word in reversed(typed) if word.startswith("-") and word != "-"), "")
+    for param in ctx.command.params:
+        if isinstance(param, Option) and param.flag.many and last in param.opts:
+            return param
+    return None
 
 
 class Path(click.ParamType):
@@ -177,6 +184,9 @@ class Path(click.ParamType):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
+        going_on = _going_on(ctx)
+        if going_on:
+            return going_on.shell_complete(ctx, incomplete)
         return [CompletionItem(incomplete, type=self.name)]
 
 
@@ -232,6 +242,8 @@ class Group(click.Group):
         except Exception as error:
             if os.environ.get("CGRU_DEBUG"):
                 raise
+            if isinstance(error, OSError) and error.filename is not None:
+                return _end(f"{error.filename}: {error.strerror}", 1)
             kind = type(error).__name__
             return _end(f"internal error, {kind}: {error} (CGRU_DEBUG=1 shows where)", 1)
 
@@ -239,7 +251,7 @@ class Group(click.Group):
 def _end(message: str, code: int, prefix: str = "cgru: ") -> int:
     from .system.terminal import write
 
-    write(f"{prefix}{message}\n")
+    write(f"{prefix}{one_line(message)}\n" if prefix else f"{message}\n")
     return code
 
 

@@ -153,8 +153,7 @@ REFUSED_BY_TRANSLATE = {
     "--quantize-range": "there is no quantisation; --precision bfloat16 is faster arithmetic",
     "--tsv": "the input is one source text, a sentence a line",
     "--tsv-fields": "the input is one source text, a sentence a line",
-    "--allow-special": "of special words, only the unknown word is ever suppressed; use "
-    "--allow-unk",
+    "--allow-special": "only the unknown word is ever suppressed; use --allow-unk",
     "--devices": "use --device gpu:N",
     "-d": "use --device gpu:N",
     "--num-devices": "use --device gpu:N",

@@ -178,11 +178,18 @@ def _generator():
     return module
 
 
-@pytest.mark.parametrize("page", ["options.md", "names.md"])
+GENERATED = _generator().PAGES
+
+
+@pytest.mark.parametrize("page", GENERATED)
 def test_documentation_is_up_to_date(page):
-    generate = _generator()
-    assert set(generate.PAGES) == {"options.md", "names.md"}
-    assert _text(ROOT / "docs" / page) == generate.PAGES[page](), "run `make docs`"
+    assert _text(ROOT / "docs" / page) == GENERATED[page](), "run `make docs`"
+
+
+def test_every_command_has_a_page_of_the_manual():
+    pages = {f"cgru-{name}.1" for name in main.commands} | {"cgru.1"}
+    assert {path.name for path in (ROOT / "docs/man").iterdir()} == pages
+    assert {name for name in GENERATED if name.startswith("man/")} == {f"man/{p}" for p in pages}
 
 
 # --- messages -----------------------------------------------------------------------------------

@@ -4,8 +4,11 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 from cgru_cli.cli import main
+from cgru_cli.options import config_file
+from cgru_cli.options.flags import statements
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("docs", "recipes", "benchmarks")
@@ -53,12 +56,12 @@ def of_cgru(words: list[str]) -> list[str] | None:
 
 
 def parse(command: str, arguments: list[str]) -> None:
-    """As the command line is understood; raises where it is not. Nothing is run.
-
-    A file of options, which would be read, is left out.
-    """
-    files = [place for place, word in enumerate(arguments) if word in ("-c", "--config")]
-    arguments = [word for i, word in enumerate(arguments) if not {i, i - 1} & set(files)]
-    if not {"-h", "--help"} & set(arguments):
-        with main.commands[command].make_context(command, list(arguments)):
-            pass
+    """As the command line is understood; raises where it is not. Nothing is run or read."""
+    if {"-h", "--help"} & set(arguments):
+        return
+    stated = main.commands[command]
+    with (
+        mock.patch.object(config_file, "read", return_value={}),
+        stated.make_context(command, list(arguments)) as context,
+    ):
+        stated.options(**{name: context.params[name] for name in statements(stated.options)})

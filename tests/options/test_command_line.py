@@ -1,0 +1,165 @@
+"""The command line: completion, messages, and standard streams that are full, closed or gone."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from click.shell_completion import BashComplete
+from click.testing import CliRunner
+
+from cgru_cli.cli import main
+from cgru_cli.errors import CgruError
+from cgru_cli.translate import job
+
+
+def completed(*words):
+    """What bash is told for a line: kind and value of each completion of the last word."""
+    *given, last = words
+    complete = BashComplete(main, {}, "cgru", "_CGRU_COMPLETE")
+    return [(item.type, item.value) for item in complete.get_completions(list(given), last)]
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("translate -m ", "file"), ("translate -m run/mo", "file"), ("translate -m A ", "file"),
+        ("translate -i ", "file"), ("translate -o ", "file"), ("translate -v src.json ", "file"),
+        ("translate --models=", "file"), ("translate --models A B ", "file"),
+        ("score -s a -t ", "file"), ("score --n-best ", "file"), ("prep -s a b ", "file"),
+        ("train -v src.json ", "file"), ("prep ", "dir"), ("train ", "dir"),
+        ("train data -v ", "file"), ("convert ", "file"),
+        ("convert a.npz ", "file"), ("convert a.npz b.npz --average ", "file"),
+        ("translate --quiet -m A --n-best -v x ", "file"),
+    ],
+)  # fmt: skip
+def test_names_of_files_and_folders_are_completed(line, kind):
+    words = line.split(" ")
+    ((given, _),) = completed(*words)
+    assert given == kind
+
+
+@pytest.mark.parametrize(
+    ("line", "values"),
+    [
+        ("tr", ["train", "translate"]),
+        ("train --optimizer ad", ["adam", "adamw", "adagrad", "adadelta"]),
+        ("train --jit ", ["auto", "on", "off"]),
+        ("translate --max-length-", ["--max-length-crop", "--max-length-factor"]),
+        ("translate -m A --suppress", ["--suppress-unk", "--suppress_unk"]),
+        ("translate --shortlist x --quie", ["--quiet", "--quiet-translation"]),
+        ("translate -v --quie", ["--quiet", "--quiet-translation"]),
+        ("translate --seed ", []),
+    ],
+)
+def test_words_are_completed(line, values):
+    assert [value for _, value in completed(*line.split(" "))] == values
+
+
+def told(*arguments, code=2):
+    result = CliRunner().invoke(main, list(arguments), prog_name="cgru")
+    assert result.exit_code == code, result.stderr
+    (line,) = result.stderr.splitlines()
+    return line
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("translate -m", "-m lacks its value: -m MODEL..."),
+        ("translate -v -m M", "-v lacks its value: -v SRC TRG is expected, and -m is an option"),
+        ("translate -v --no-such", "-v lacks its value: -v SRC TRG is expected, and --no-such is"),
+        ("translate -o --quiet", "-o lacks its value: -o FILE is expected, and --quiet is an"),
+        ("translate -k", "-k lacks its value: -k K"),
+        ("translate -m M -k 5 src", "src: unexpected argument; to translate a file, name it with"),
+        ("score -m M -n 1 src trg", "src: unexpected argument; name the text with -s SRC -t TRG"),
+        ("train a b", "b: unexpected argument; only one DATA can be given"),
+        ("convert a b c", "c: unexpected argument"),
+        ("convert", "Missing argument 'IN'."),
+        ("train --optimizer adams", "--optimizer adams: one of adam, adamw,"),
+    ],
+)
+def test_what_is_wrong_and_where_help_is(line, message):
+    command = line.split(" ")[0]
+    text = told(*line.split(" "))
+    assert text.startswith(f"cgru: {message}") and text.endswith(f"(see cgru {command} --help)")
+
+
+def test_a_text_after_the_models_is_no_model(tmp_path):
+    from commands import write_model
+
+    text = tmp_path / "src.txt"
+    text.write_text("a b\n")
+    line = told("translate", "-m", write_model(tmp_path / "m"), str(text))
+    assert line.startswith(f"cgru: {text}: not a model file")
+    assert line.endswith("; to translate a file, name it with -i")
+    assert "-i" not in told("translate", "-m", str(text), code=1)
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (CgruError("a\x1b[31m\nb"), "a\\x1b[31m\\nb"),
+        (KeyError("x"), "internal error, KeyError: 'x' (CGRU_DEBUG=1 shows where)"),
+        (MemoryError(), "there is not enough memory"),
+        (OSError(28, "No space left on device", "/f"), "/f: No space left on device"),
+    ],
+)
+def test_whatever_is_left_is_one_line(monkeypatch, error, message):
+    def run(_options):
+        raise error
+
+    monkeypatch.setattr(job, "run", run)
+    monkeypatch.delenv("CGRU_DEBUG", raising=False)
+    assert told("translate", "-m", "M", code=1) == f"cgru: {message}"
+
+
+def test_the_stack_is_shown_to_who_asks(monkeypatch):
+    def run(_options):
+        raise KeyError("x")
+
+    monkeypatch.setattr(job, "run", run)
+    monkeypatch.setenv("CGRU_DEBUG", "1")
+    assert isinstance(CliRunner().invoke(main, ["translate", "-m", "M"]).exception, KeyError)
+
+
+# --- standard streams ---------------------------------------------------------------------------
+
+PRINTING = ["--help", "--version", "train --help", "train --dump-config"]
+
+
+def shell(command, redirect=""):
+    """A command in a shell, which redirects its streams: exit code and messages."""
+    line = f'"$0" -m cgru_cli {command} {redirect}'
+    done = subprocess.run(["bash", "-c", line, sys.executable], capture_output=True, text=True)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("command", PRINTING)
+@pytest.mark.parametrize(
+    ("redirect", "code", "message"),
+    [
+        (">/dev/full", 1, "cgru: standard output: cannot be written: No space left on device\n"),
+        (">&-", 1, "cgru: standard output is closed\n"),
+        ("2>/dev/full", 0, ""),
+        ("2>&-", 0, ""),
+    ],
+)
+def test_standard_streams(command, redirect, code, message):
+    assert shell(command, redirect) == (code, message)
+
+
+@pytest.mark.parametrize("command", PRINTING)
+def test_a_reader_that_has_gone_is_no_error(command):
+    reader, writer = os.pipe()
+    os.close(reader)
+    run = [sys.executable, "-m", "cgru_cli", *command.split()]
+    done = subprocess.run(run, stdout=writer, stderr=subprocess.PIPE)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("redirect", ["2>/dev/full", "2>&-", ">&- 2>&-", ">/dev/full 2>&1"])
+@pytest.mark.parametrize(("command", "code"), [("translate -k x", 2), ("convert no --info", 1)])
+def test_streams_that_cannot_be_written_leave_the_exit_code_of_an_error(command, code, redirect):
+    assert shell(command, redirect)[0] == code

@@ -1,0 +1,285 @@
+"""All statements of options: bounds, needs, groups and words."""
+
+import dataclasses
+import math
+import re
+
+import pytest
+from click.testing import CliRunner
+
+from cgru_cli.cli import main
+from cgru_cli.errors import UsageError
+from cgru_cli.options.flags import GROUPS, grouped, statements
+from cgru_cli.options.kinds import one_frequency, some_frequencies
+from cgru_cli.options.prep import PrepOptions
+from cgru_cli.options.score import ScoreOptions
+from cgru_cli.options.train import TrainOptions
+from cgru_cli.options.translate import TranslateOptions
+
+COMMANDS = {name: command.options for name, command in main.commands.items()}
+ALL = [
+    (command, name, flag, default)
+    for command, options in COMMANDS.items()
+    for name, (flag, default) in statements(options).items()
+]
+NUMBERS = [stated for stated in ALL if stated[2].is_number]
+
+
+def named(stated):
+    return f"{stated[0]} {stated[2].name}"
+
+
+def refused(*arguments):
+    """The one line by which a command line is refused."""
+    result = CliRunner().invoke(main, list(map(str, arguments)), prog_name="cgru")
+    assert (result.exit_code, result.stdout) == (2, ""), result.stderr
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("cgru: ")
+    return line
+
+
+def some_value(flag, default):
+    """A value that turns an option on and is not its default."""
+    if flag.is_switch:
+        return True
+    if flag.choices:
+        return next(choice for choice in flag.choices if choice != default)
+    if flag.is_number:
+        candidates = (1, 2, 0.5, 0.25, 3)
+        one = next(n for n in candidates if flag.kind(n) in flag.bounds and flag.kind(n) != default)
+        one = flag.kind(one)
+    elif flag.kind in (one_frequency, some_frequencies):
+        one = "7u"
+    else:
+        one = {"alignment": "hard", "output_sampling": "full 0.5"}.get(
+            flag.name.lstrip("-").replace("-", "_"), "some"
+        )
+    return (one,) if flag.many and flag.implied is None else one
+
+
+def with_needs(options, name, seen=()):
+    """An option turned on, and all that it needs, by field name."""
+    flag, default = statements(options)[name]
+    values = {name: some_value(flag, default)}
+    for needed in flag.needs:
+        typed, _, word = needed.split(" or ")[0].partition(" ")
+        other = field_of(options, typed)
+        if other not in seen:
+            values |= with_needs(options, other, (*seen, name))
+        if word:
+            values[other] = word
+    return values
+
+
+def field_of(options, typed):
+    return next(name for name, (flag, _) in statements(options).items() if typed in flag.flags)
+
+
+# --- bounds -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stated", NUMBERS, ids=named)
+def test_every_number_has_bounds_on_both_sides_and_a_default_within(stated):
+    _, _, flag, default = stated
+    assert (flag.least is None) != (flag.above is None)
+    assert (flag.most is None) != (flag.below is None)
+    for one in default if isinstance(default, tuple) else (default, flag.implied):
+        assert one is None or one in flag.bounds
+
+
+@pytest.mark.parametrize("stated", NUMBERS, ids=named)
+def test_numbers_out_of_bounds_are_refused_by_name(stated):
+    command, _, flag, _ = stated
+    wrong = ["nan", "inf", "-inf", "1e308", 10**30, -(10**30), "9" * 5000, "x", ""]
+    step = 1 if flag.kind is int else 1e-3
+    wrong += [flag.above] if flag.least is None else [flag.least - step]
+    wrong += [flag.below] if flag.most is None else [flag.most + max(step, flag.most * 1e-9)]
+    for value in wrong:
+        line = refused(command, f"{flag.name}={value}")
+        assert line.startswith(f"cgru: {flag.name} ") and flag.expected in line, line
+        assert line.endswith(f"is expected (see cgru {command} --help)") and len(line) < 300
+
+
+@pytest.mark.parametrize("stated", NUMBERS, ids=named)
+def test_numbers_at_the_bounds_are_read(stated):
+    _, _, flag, _ = stated
+    for bound in (flag.least, flag.most):
+        if bound is not None:
+            assert flag.read(str(flag.kind(bound))) == bound
+    if flag.off is not None:
+        assert flag.read(str(flag.off)) == flag.off
+    if flag.kind is float:
+        assert flag.above is None or flag.read(str(math.nextafter(flag.above, math.inf)))
+        assert flag.below is None or flag.read(str(math.nextafter(flag.below, 0)))
+
+
+@pytest.mark.parametrize("stated", NUMBERS, ids=named)
+def test_bounds_hold_however_options_are_made(stated):
+    command, name, flag, _ = stated
+    wrong = flag.above if flag.least is None else flag.least - (1 if flag.kind is int else 0.5)
+    value = (wrong,) if flag.many else wrong
+    with pytest.raises(UsageError, match=f"^{flag.name} .* is expected$"):
+        COMMANDS[command](**{name: value})
+
+
+FINDS = [
+    "translate -n 1e308", "translate --cpu-threads 2147483648",
+    "translate --max-length-factor 1e308", "translate -k 100000",
+    "translate --translation-maxlen 2147483648",
+    "translate --translation-strategy sampling --sampling-temperature 0",
+    "translate --output-sampling topk 2147483648", "translate --weights nan",
+    "translate --weights 1e308", "score --metric bleu -r ref --width -1",
+    "score --metric bleu -r ref --confidence --samples 2147483648",
+    "score --n-best list --rerank 1e308 1", "score --n-best list --rerank nan 1",
+    "prep out -s a -t b --subword-vocabulary 2147483648", f"train --dim-emb {10**30}",
+    f"train --dim-rnn {10**30}", f"train --enc-depth {10**30}", f"train --after {10**30}",
+    f"train --dim-vocabs {10**30}", "train --learn-rate inf",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", FINDS)
+def test_values_that_nothing_could_compute_with(line, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    option = [word for word in line.split() if re.match(r"--?[a-z]", word)][-1]
+    assert {"-n": "--normalize", "-k": "--beam-size"}.get(option, option) in refused(*line.split())
+
+
+# --- what options need and exclude --------------------------------------------------------------
+
+NEEDING = [stated for stated in ALL if stated[2].needs]
+EXCLUDING = [stated for stated in ALL if stated[2].excludes]
+
+
+@pytest.mark.parametrize("stated", NEEDING, ids=named)
+def test_an_option_that_lacks_what_it_needs(stated):
+    command, name, flag, default = stated
+    options = COMMANDS[command]
+    with pytest.raises(UsageError, match=f"^{flag.name} needs {flag.needs[0]}$"):
+        options(**{name: some_value(flag, default)})
+    with_it = options(**with_needs(options, name))
+    assert getattr(with_it, name) == some_value(flag, default)
+    assert options(**{name: default}) == options()
+
+
+@pytest.mark.parametrize("stated", EXCLUDING, ids=named)
+def test_options_that_exclude_each_other(stated):
+    command, name, flag, _ = stated
+    options = COMMANDS[command]
+    alone = with_needs(options, name)
+    for excluded in flag.excludes:
+        typed, _, word = excluded.partition(" ")
+        other = field_of(options, typed)
+        values = with_needs(options, other) | alone
+        values[other] = word or values[other]
+        with pytest.raises(UsageError, match=f"^{flag.name} and {excluded} exclude each other$"):
+            options(**values)
+    assert options(**alone)
+
+
+@pytest.mark.parametrize("stated", [s for s in ALL if s[2].needs or s[2].excludes], ids=named)
+def test_options_that_are_named_are_there(stated):
+    command, _, flag, _ = stated
+    known = {
+        f: stated for stated, _ in statements(COMMANDS[command]).values() for f in stated.flags
+    }
+    for typed in (*flag.excludes, *(one for needed in flag.needs for one in needed.split(" or "))):
+        other, _, word = typed.partition(" ")
+        assert other in known
+        assert not word or word in known[other].choices
+
+
+def test_zero_is_a_value_where_nothing_is_the_default():
+    with pytest.raises(UsageError, match="--keep-above and --summary exclude"):
+        ScoreOptions(keep_above=0.0, summary="ce-sum")
+    assert TrainOptions(lr_decay=0.0, lr_warmup="0u") == TrainOptions(lr_warmup="0u")
+    with pytest.raises(UsageError, match="--lr-warmup-start-rate needs --lr-warmup"):
+        TrainOptions(lr_warmup="0e", lr_warmup_start_rate=0.1)
+
+
+def test_a_choice_is_read_in_any_case():
+    flag, _ = statements(TrainOptions)["objective"]
+    assert flag.read("MRT") == "mrt"
+    assert TrainOptions(objective="MRT", mrt_samples=3).minimizes_risk
+
+
+# --- groups and words ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_is_in_one_group(command):
+    options = COMMANDS[command]
+    shown = [flag for _, members in grouped(options) for flag, _ in members]
+    assert sorted(map(repr, shown)) == sorted(
+        repr(flag) for flag, _ in statements(options).values()
+    )
+    titles = [title for title, _ in grouped(options)]
+    assert len(titles) == len(set(titles)) and set(titles) <= set(GROUPS)
+    assert ("" in titles) == (len(shown) < 10)
+
+
+def test_no_group_is_empty():
+    used = {stated[2].group for stated in ALL}
+    assert used == set(GROUPS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_shows_groups_ranges_and_defaults(command):
+    result = CliRunner().invoke(main, [command, "--help"], terminal_width=2000)
+    text = result.output
+    for title, members in grouped(COMMANDS[command]):
+        assert f"\n{title or 'Options'}:\n" in text
+        for flag, default in members:
+            entry = rf"^  (?:-\w, )*{re.escape(flag.name)}\b(?!-)(?:.*\n(?!  -|\n))*.*$"
+            (line,) = (" ".join(found.split()) for found in re.findall(entry, text, re.M))
+            assert str(flag.bounds) in line and flag.help in line
+            if flag.is_number and not isinstance(default, tuple) and default is not None:
+                assert f"default: {default}]" in line
+    assert text.count("-h, --help") == 1
+
+
+PRIVATE = re.compile(
+    r"\b(found|of_one|how much is|as they come|what they are|cannot be meant|that is random|"
+    r"is multiplied is|of the products|due by|the same of|these lines|and for each|honoured)\b"
+)
+POINTING = re.compile(r"^(of|they|them|it|its|these|those|the same (of|as)|what they|and|when it) ")
+
+
+@pytest.mark.parametrize("stated", ALL, ids=named)
+def test_a_help_stands_alone(stated):
+    _, _, flag, _ = stated
+    assert not PRIVATE.search(flag.help), flag.help
+    assert not POINTING.match(flag.help), flag.help
+    assert not flag.help.endswith((".", " ")) and "  " not in flag.help
+    assert re.match(r"[a-z]|[A-Z]{2}|L2|Unicode|MAP", flag.help), flag.help
+    assert flag.metavar or flag.choices or flag.is_switch
+
+
+@pytest.mark.parametrize("command", ["score", "train", "translate"])
+def test_a_reason_stands_alone(command):
+    for flag, reason in main.commands[command].refused.items():
+        assert not PRIVATE.search(reason) and not POINTING.match(reason), f"{flag}: {reason}"
+        for other in re.findall(r"--[a-z-]+", reason):
+            known = {f for flag, _ in statements(COMMANDS[command]).values() for f in flag.flags}
+            assert other in known, f"{flag} advises {other}, which is none"
+
+
+def test_commands_are_summed_up_whole():
+    result = CliRunner().invoke(main, ["--help"], terminal_width=200)
+    for name, command in main.commands.items():
+        (line,) = re.findall(rf"^  {name} +(.*)$", result.output, re.M)
+        assert "..." not in line
+        assert (command.help or "").startswith(f"{line}.")
+
+
+@pytest.mark.parametrize("options", [PrepOptions, ScoreOptions, TrainOptions, TranslateOptions])
+def test_what_names_a_file_is_completed_as_one(options):
+    for name, (flag, _) in statements(options).items():
+        assert bool(flag.path) == bool(re.search(r"FILE|MODEL|DIR|SRC|COMMAND", flag.metavar)), (
+            f"{name}: {flag.metavar}"
+        )
+
+
+def test_options_are_dataclasses_of_values():
+    for options in COMMANDS.values():
+        made = options()
+        assert dataclasses.is_dataclass(made) and dataclasses.replace(made) == made
