@@ -76,4 +76,4 @@ _DEFAULTS = (
 PROGRAMS: dict[str, ProgramDefaults] = {defaults.program: defaults for defaults in _DEFAULTS}
 
 # Those that --compat stands in for.
-COMPAT = tuple(name.value for name in PROGRAMS if name != Program.NMTPY)
+COMPAT = tuple(d.program.value for d in _DEFAULTS if d.program is not Program.NMTPY)
