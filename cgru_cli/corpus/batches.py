@@ -44,6 +44,7 @@ class BatchSize:
         """Whether so many sentences of these longest lengths make a batch (never "sentences")."""
         if self.kind == "words":
             return sentences * max(source, target) <= self.words
+        assert self.cost is not None  # of the kind "fit"
         return self.cost(sentences, source, target) <= 1.0
 
 
@@ -85,7 +86,7 @@ class Batches:
                 by_length = np.lexsort([lengths[:, column] for column in self._columns])
                 pairs, lengths = pairs[by_length], lengths[by_length]
             ends = self._cut(lengths)
-            turn = range(len(ends))
+            turn = np.arange(len(ends))
             if self._shuffle:
                 turn = self._permutation(len(ends), number, 1, first)
             for i in turn[start:]:
@@ -183,12 +184,13 @@ def make_batch(
         target[row, : lengths[row, 1] - 1] = corpus.target(pair)
     source_mask = mask(lengths[:, 0], longest[0], rows)
     source_mask[len(lengths) :, 0] = 1.0
-    weights = alignment = ()
+    weights: np.ndarray | tuple = ()
+    alignment: np.ndarray | tuple = ()
     if corpus.weights is not None:
-        weights = np.ones((rows, longest[1]), np.float32)
+        weights = of_words = np.ones((rows, longest[1]), np.float32)
         for row, pair in enumerate(pairs):
             words = lengths[row, 1]
-            weights[row, :words] = corpus.weights.of(pair, words)
+            of_words[row, :words] = corpus.weights.of(pair, words)
     if corpus.alignments is not None:
         alignment = corpus.alignments.matrix(pairs, (rows, longest[1], longest[0]))
     return Batch(

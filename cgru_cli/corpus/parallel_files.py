@@ -82,12 +82,13 @@ def parallel(files: Files) -> Iterator[Lines]:
         done = 0
         while True:
             taken = [None if reader is None else reader.take(CHUNK) for reader in readers]
-            count = len(taken[1])
+            count = len(taken[1] or ())
             if any(lines is not None and len(lines) != count for lines in taken):
                 _refuse(files, readers, [done + len(lines or ()) for lines in taken])
             if not count:
                 return
-            yield Lines(files, done + 1, *taken)
+            source, target, alignments, weights = taken
+            yield Lines(files, done + 1, source, target or [], alignments, weights)
             done += count
 
 
@@ -97,8 +98,9 @@ def _refuse(files: Files, readers: Sequence[LineReader | None], counts: list[int
         while reader is not None and (rest := reader.window(CHUNK)):
             counts[side] += len(rest)
     for side in (0, 2, 3):
-        if files[side] is not None:
-            check_line_counts((files[side], counts[side]), (files.target, counts[1]))
+        path = files[:4][side]
+        if path is not None:
+            check_line_counts((path, counts[side]), (files.target, counts[1]))
     raise AssertionError("the files have as many lines")
 
 

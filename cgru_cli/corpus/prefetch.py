@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Generic, Self
 
 from .batches import Item
@@ -78,7 +77,7 @@ class Ahead(Generic[Item]):
             self._made.clear()
             self._changed.notify_all()
         self._thread.join()
-        with contextlib.suppress(AttributeError):  # only generators have it
+        if isinstance(self._items, Generator):
             self._items.close()
 
     def __enter__(self) -> Self:

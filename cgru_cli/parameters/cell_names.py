@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -95,7 +96,7 @@ def cell_rows(s: Structure, cell: CellPlace) -> Iterator[Parameter]:
     for root, kind, *_ in matrices:
         yield from norm_rows(
             s,
-            lambda suffix, root=root, kind=kind: _cell_names(s, cell, root, suffix, kind.tf_norm),
+            functools.partial(_cell_names, s, cell, root, tf=kind.tf_norm),
             f"{kind.symbol}{prime}",
             f"{cell.path}/{root}",
             kind.width,

@@ -140,13 +140,13 @@ def _attention(s: Structure) -> Iterator[Parameter]:
     for symbol, root, shape, _, _, norm in rows:
         if norm:
 
-            def names(suffix: str, root=root, norm=norm) -> dict[Dialect, str]:
+            def norm_names(suffix: str, root: str = root, norm: str = norm) -> dict[Dialect, str]:
                 return same(f"decoder_{root}{suffix}", Dialect.MARIAN_NEMATUS) | {
                     Dialect.NEMATUS_TF: f"decoder/base/attention/{norm}{tf_norm(suffix)}",
                     Dialect.NEMATUS_TF_01: f"decoder/{norm}{tf_norm(suffix)}",
                 }
 
-            yield from norm_rows(s, names, symbol, f"decoder/attention/{root}", shape[-1])
+            yield from norm_rows(s, norm_names, symbol, f"decoder/attention/{root}", shape[-1])
     if s.weight_normalization:
         names = same("decoder_U_att_wns")
         yield Parameter(
@@ -222,7 +222,7 @@ def _readout(s: Structure) -> Iterator[Parameter]:
 
 def _output(s: Structure) -> Iterator[Parameter]:
     tf = "decoder/next_word_predictor/hidden_to_logits"
-    rows = [("b", "b_o", ("V",), "zeros")]
+    rows: list[tuple[str, str, tuple[str, ...], str]] = [("b", "b_o", ("V",), "zeros")]
     if not s.tied_output:
         rows.insert(0, ("W", "W_o", ("E", "V"), "normal"))
     for root, symbol, shape, initializer in rows:

@@ -15,7 +15,7 @@ def run(options: PrepOptions) -> None:
 
     Raises CgruError for a bad folder or input, OutputClosed where nobody reads.
     """
-    pipeline = Preprocessing.read(options.apply or options.undo)
+    pipeline = Preprocessing.read(options.apply or options.undo or "")
     number = 0
     with LineReader() as reader, LineWriter() as writer:
         while window := reader.window(_LINES, _TOKENS):

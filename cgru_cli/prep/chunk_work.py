@@ -44,17 +44,17 @@ def cleaner(values: dict[str, Any], cleaning: Cleaning) -> Callable[[Numbered], 
     def work(chunk: Numbered) -> Cleaned:
         name, number, pairs = chunk
         removed: Counter[str] = Counter()
-        kept = []
+        kept: list[tuple[str, str, bytes]] = []
         for i, pair in enumerate(pairs, number):
-            found = cleaning.of_raw(*(_decoded(line) for line in pair))
+            reason = cleaning.of_raw(*(_decoded(line) for line in pair))
             try:
-                found = found or of_pair(*(line.decode("utf-8", "replace") for line in pair))
+                cleaned = reason or of_pair(*(line.decode("utf-8", "replace") for line in pair))
             except CgruError as error:
                 raise CgruError(f"{name}:{i}: {error}") from error
-            if isinstance(found, str):
-                removed[found] += 1
+            if isinstance(cleaned, str):
+                removed[cleaned] += 1
             else:
-                kept.append(found)
+                kept.append(cleaned)
         sources, targets, digests = zip(*kept, strict=True) if kept else ((), (), ())
         return Cleaned(_lines(sources), _lines(targets), list(digests), len(pairs), removed)
 

@@ -105,17 +105,19 @@ class Folder:
                         f"{self.path / name}: was changed since cgru prep wrote it; --force to "
                         "make it again"
                     )
-        goes_on = bool(state) and not force and not manifest and state["versions"] == versions
+        resumed = None if force or manifest else state
+        if resumed and resumed["versions"] != versions:
+            resumed = None
         with writing(self.path):
-            if goes_on:
-                self._state = state
+            if resumed:
+                self._state = resumed
             else:
                 self._clear()
                 self.work.mkdir()
                 self._state = {"request": wanted, "versions": versions, "steps": {}}
                 self._save()
             self._remove_temporary()
-        return goes_on
+        return bool(resumed)
 
     def step(self, name: str, make: Callable[[], dict[str, Any]], files: list[str]) -> dict:
         """What `make` returned, now or when an interrupted run did this step.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import functools
 import json
 import platform
 from collections import Counter
@@ -124,7 +125,8 @@ class _Job:
         for name, source, target in self._sets():
             ends = ("src", "trg", "ref", "raw")[: 4 if name != "dev" else 3]
             outputs = [f"{name}.{end}" for end in ends]
-            self._step(name, lambda n=name, s=source, t=target: self._set(whole, n, s, t), outputs)
+            make = functools.partial(self._set, whole, name, source, target)
+            self._step(name, make, outputs)
             self.lines |= dict.fromkeys(outputs, counts[source])
         self._step("preprocess", lambda: self._save(whole), [pipeline.FILE])
         self.lines |= dict.fromkeys(("train.src", "train.trg"), cleaned["kept"])
@@ -144,7 +146,8 @@ class _Job:
 
     def _sets(self) -> Iterator[tuple[str, str, str]]:
         if self.options.dev:
-            yield "dev", *self.options.dev
+            source, target = self.options.dev
+            yield "dev", source, target
         tests = list(zip(self.options.test[::2], self.options.test[1::2], strict=True))
         for i, (source, target) in enumerate(tests, 1):
             yield f"test{i if len(tests) > 1 else ''}", source, target
@@ -206,7 +209,8 @@ class _Job:
             return learn_codes(counts, options.subword_vocabulary)
         size = options.subword_vocabulary
         coverage = options.character_coverage
-        return learn_pieces(lines, options.subwords, size, coverage, self.place.work)
+        kind = options.subwords or ""  # bpe or unigram
+        return learn_pieces(lines, kind, size, coverage, self.place.work)
 
     def _cased(self, cased: Preprocessing, side: str) -> Iterator[str]:
         if self.settings.case != "true":

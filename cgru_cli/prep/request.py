@@ -82,7 +82,7 @@ def settings_of(options: PrepOptions) -> PipelineSettings:
         split_hyphens=options.split_hyphens,
         case="lower" if options.lowercase else "true" if options.truecase else "none",
         factors=options.factors,
-        subwords=options.subwords,
+        subwords=options.subwords or "none",
         pieces=options.subwords != "none" and options.vocabulary_format == "json",
     )
 

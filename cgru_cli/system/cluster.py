@@ -27,7 +27,7 @@ class Cluster(NamedTuple):
     """All processes of a training; worker 0 writes, logs and validates."""
 
     addresses: tuple[str, ...]  # HOST:PORT of each
-    index: int  # which of them this one is
+    index: int  # type: ignore[assignment]  # which of them this one is; tuple's own is not used
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Self | None:

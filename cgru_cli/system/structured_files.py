@@ -10,7 +10,7 @@ import gzip
 import json
 import os
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from ..errors import CgruError, parsing, reading
 from .atomic_files import atomic_write
@@ -155,7 +155,7 @@ def _read_up_to(path: str | os.PathLike[str], limit: int) -> bytes:
     with open(path, "rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
         file.seek(0)
-        stream: BinaryIO = gzip.GzipFile(fileobj=file) if packed else file
+        stream = gzip.GzipFile(fileobj=file) if packed else file
         blocks, size = [], 0  # not read(limit), which makes room for as much before it looks
         while size <= limit and (block := stream.read(min(1 << 20, limit + 1 - size))):
             blocks.append(block)

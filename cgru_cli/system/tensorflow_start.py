@@ -186,7 +186,7 @@ def return_freed_memory() -> None:
 def _choose(tf, device: str | None, devices: Sequence[str]) -> None:
     option = "--devices" if devices else "--device"
     names = [name if ":" in name or not name.isdigit() else f"gpu:{name}" for name in devices]
-    chosen = [_kind_and_number(name, option) for name in names or [device] if name]
+    chosen = [_kind_and_number(name, option) for name in (names or [device or ""]) if name]
     kinds = {kind for kind, _ in chosen}
     if len(set(chosen)) < len(chosen) or len(kinds) > 1:
         raise UsageError(f"{option} {' '.join(devices)}: different GPUs, or CPUs, are expected")

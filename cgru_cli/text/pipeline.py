@@ -20,6 +20,7 @@ from .moses import CaseModel, PunctuationNormalizer, Tokenizer, Truecaser
 from .subwords import Codes, Pieces, Subwords
 
 _FORMAT: Literal["cgru-preprocess"] = "cgru-preprocess"
+_FORMS: dict[str, Literal["NFC", "NFKC"]] = {"nfc": "NFC", "nfkc": "NFKC"}
 VERSION = 1
 FILE = "preprocess.json"
 SIDES = ("source", "target")
@@ -106,7 +107,8 @@ class Preprocessing:
                 self._punctuation[i] = PunctuationNormalizer(language)
             if settings.tokenize:
                 self._tokenizers[i] = Tokenizer(language, settings.escape, settings.split_hyphens)
-        self._truecasers = [Truecaser(model) for model in case_models] or [None, None]
+        self._truecasers: list[Truecaser | None] = [Truecaser(model) for model in case_models]
+        self._truecasers = self._truecasers or [None, None]
         kind = Pieces if settings.by_sentencepiece else Codes
         splitters: list[Subwords | None] = [kind(text, source) for text in subword_models] or [None]
         self._splitters = [splitters[0], splitters[-1]]
@@ -153,9 +155,10 @@ class Preprocessing:
             pieces = [piece.split("|")[0] for piece in pieces]
         splitter = self._splitters[i]
         words = splitter.join(pieces) if splitter else " ".join(pieces)
-        if words and self._truecasers[i]:
-            words = self._truecasers[i].undo(words)
-        return self._tokenizers[i].join(words) if words and self._tokenizers[i] else words
+        truecaser, tokenizer = self._truecasers[i], self._tokenizers[i]
+        if words and truecaser:
+            words = truecaser.undo(words)
+        return tokenizer.join(words) if words and tokenizer else words
 
     def normalize(self, line: str) -> str:
         """The text in its normal form, control characters dropped, single spaces in all places.
@@ -164,7 +167,7 @@ class Preprocessing:
         """
         text = line.translate(_REMOVED)
         if self.settings.unicode != "none":
-            text = unicodedata.normalize(self.settings.unicode.upper(), text)
+            text = unicodedata.normalize(_FORMS[self.settings.unicode], text)
         if self.settings.by_sentencepiece:
             text = text.replace("\u2581", "_")
         return " ".join(text.split())
@@ -174,10 +177,11 @@ class Preprocessing:
         if self._has_factors(side):
             return self._on_surface(text, str.lower) if self.settings.case == "lower" else text
         i = SIDES.index(side)
-        if self._punctuation[i]:
-            text = self._punctuation[i](text)
-        if self._tokenizers[i] and text:
-            text = self._tokenizers[i].split(text)
+        punctuation, tokenizer = self._punctuation[i], self._tokenizers[i]
+        if punctuation:
+            text = punctuation(text)
+        if tokenizer and text:
+            text = tokenizer.split(text)
         return text.lower() if self.settings.case == "lower" else text
 
     def recase(self, words: str, side: str) -> str:
