@@ -5,11 +5,12 @@ VENV ?= .venv
 JOBS ?= 2
 MODEL ?=
 SRC ?=
+MINUTES ?= 60
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install test lint demo docs site format clean
+.PHONY: help install test lint soak demo docs site format clean
 
 help: ## list these commands
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1|/' | column -t -s '|'
@@ -38,6 +39,9 @@ else
 	$(BIN)/cgru convert '$(MODEL)' --info
 	$(BIN)/cgru translate -m '$(MODEL)' $(if $(strip $(SRC)),-i '$(SRC)')
 endif
+
+soak: $(INSTALLED) ## try to break it for MINUTES=60: damaged files, changed bytes, kills
+	$(BIN)/python tests/adversary/soak.py --minutes $(MINUTES)
 
 docs: $(INSTALLED) ## write docs/options.md, docs/names.md and the manual pages from the code
 	$(BIN)/python docs/generate.py

@@ -180,6 +180,8 @@ def check_codes(text: str, source: str) -> None:
         first = 2
         if lines[0].split(":", 1)[1].strip() not in ("0.1", "0.2"):
             raise CgruError(f"{source}:1: codes of an unknown version ({lines[0][:40]!r})")
+    if not lines[first - 1 :]:
+        raise CgruError(f"{source}: no sub-words are joined by these codes; are they cut short?")
     for number, line in enumerate(lines[first - 1 :], first):
         if len(line.strip("\r ").split(" ")) != 2:
             raise CgruError(

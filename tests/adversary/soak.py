@@ -1,0 +1,185 @@
+"""What breaks it, tried for as long as is wanted: `make soak MINUTES=60`.
+
+Damaged files of every kind, read in processes that may have so much memory and time; bytes of a
+training's folder changed before it goes on; trainings killed at any moment. Prints a table of what
+was tried and what failed, and how to try a failure again; exit code 1 if anything failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+
+SECONDS = 10  # of processor time for a file
+MEMORY = 4 << 30  # bytes of addresses of a process that reads files
+BATCH = 400  # files of one process
+
+
+def read_files(kind: str, seed: int, count: int) -> None:
+    """In a process of its own: damage and read files; a line of JSON for each that fails."""
+    from damage import read_damaged
+
+    os.fsync = lambda descriptor: None  # type: ignore[assignment]
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    signal.signal(signal.SIGXCPU, signal.SIG_DFL)
+    with tempfile.TemporaryDirectory() as name:
+        for number in range(seed, seed + count):
+            print(number, file=sys.stderr, flush=True)  # the last one is that which ended it
+            folder = Path(name) / str(number)
+            folder.mkdir()
+            used = int(time.process_time())
+            resource.setrlimit(resource.RLIMIT_CPU, (used + SECONDS + 1, -1))
+            try:
+                read_damaged(kind, folder, random.Random(number))
+            except BaseException:
+                where = traceback.format_exc().strip().splitlines()
+                print(json.dumps([number, where[-1][:200], where[-3:-1]]), flush=True)
+            shutil.rmtree(folder)
+
+
+class Table:
+    """What was tried and what failed."""
+
+    def __init__(self) -> None:
+        self.tried: collections.Counter[str] = collections.Counter()
+        self.failed: dict[str, list[str]] = collections.defaultdict(list)
+
+    def print(self) -> None:
+        width = max(map(len, self.tried), default=10)
+        print(f"{'':{width}}  {'tried':>8}  {'failed':>6}")
+        for name, count in self.tried.items():
+            print(f"{name:{width}}  {count:8,}  {len(self.failed[name]):6}")
+        for name, failures in self.failed.items():
+            for failure in failures[:5]:
+                print(f"\n{name}: {failure}")
+
+
+def files(kind: str, seed: int, table: Table) -> None:
+    """One batch of damaged files of a kind."""
+    command = [sys.executable, __file__, "--files", kind, "--seed", str(seed)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    numbers = [line for line in done.stderr.splitlines() if line.isdigit()]
+    table.tried[kind] += len(numbers)
+    for line in done.stdout.splitlines():
+        number, error, where = json.loads(line)
+        table.failed[kind].append(f"seed {number}: {error} at {' '.join(where)}")
+    if done.returncode:
+        last = numbers[-1] if numbers else "?"
+        table.failed[kind].append(f"seed {last}: the process ended by {done.returncode}")
+
+
+class Training:
+    """A small training, and what it gives undisturbed."""
+
+    def __init__(self, folder: Path):
+        from runs import SIZES, prepared
+
+        self.folder = folder
+        data = prepared(folder / "data")
+        self.options = [
+            str(data), *SIZES, "--after", "40u", "--save-freq", "10u", "--disp-freq", "10u",
+            "--jit", "off", "--keep-models", "2", "--cpu-threads", "1",
+        ]  # fmt: skip
+        start = time.monotonic()
+        done = self.run(folder / "whole/model.npz")
+        if done.returncode:
+            raise SystemExit(f"the undisturbed training fails: {done.stderr}")
+        self.seconds = time.monotonic() - start
+        self.expected = (folder / "whole/model.npz").read_bytes()
+        self.run(folder / "half/model.npz", "--after", "20u")
+
+    def command(self, model: Path, *more: str) -> list[str]:
+        return [
+            sys.executable, "-m", "cgru_cli", "train", *self.options, "-m", str(model), *more
+        ]  # fmt: skip
+
+    def run(self, model: Path, *more: str) -> subprocess.CompletedProcess:
+        return subprocess.run(self.command(model, *more), capture_output=True, text=True)
+
+    def changed_byte(self, seed: int, table: Table) -> None:
+        """A byte of a file of the folder is changed: going on is refused, or ends the same."""
+        name = "training, a byte of its folder changed"
+        chance = random.Random(seed)
+        place = self.folder / f"byte{seed}"
+        shutil.copytree(self.folder / "half", place)
+        present = [path for path in sorted(place.rglob("*")) if path.is_file()]
+        path = chance.choice([path for path in present if path.stat().st_size])
+        data = bytearray(path.read_bytes())
+        at, bit = chance.randrange(len(data)), chance.randrange(8)
+        data[at] ^= 1 << bit
+        path.write_bytes(data)
+        done = self.run(place / "model.npz")
+        table.tried[name] += 1
+        changed = f"seed {seed}: {path.relative_to(place)} byte {at} bit {bit}"
+        refused = done.returncode == 1 and done.stderr.strip().splitlines()[-1].startswith("cgru: ")
+        same = done.returncode == 0 and (place / "model.npz").read_bytes() == self.expected
+        if not (refused or same) or "Traceback" in done.stderr:
+            table.failed[name].append(f"{changed}: exit {done.returncode}: {done.stderr[-300:]}")
+        shutil.rmtree(place)
+
+    def killed(self, seed: int, table: Table) -> None:
+        """Killed at any moments, and started again until it ends: the same model."""
+        name = "training, killed"
+        chance = random.Random(seed)
+        place = self.folder / f"kill{seed}"
+        for _ in range(3):
+            with subprocess.Popen(
+                self.command(place / "model.npz"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            ) as process:
+                try:
+                    process.communicate(timeout=chance.uniform(0.3, 1.1) * self.seconds)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+        done = self.run(place / "model.npz")
+        table.tried[name] += 1
+        if done.returncode or (place / "model.npz").read_bytes() != self.expected:
+            table.failed[name].append(f"seed {seed}: exit {done.returncode}: {done.stderr[-300:]}")
+        shutil.rmtree(place)
+
+
+def main() -> int:
+    from damage import READERS
+
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=60, help="how long it is to take")
+    parser.add_argument("--seed", type=int, default=0, help="of the first file")
+    parser.add_argument("--files", metavar="KIND", help="one batch of this kind, in this process")
+    parser.add_argument("--no-training", action="store_true", help="files alone")
+    options = parser.parse_args()
+    if options.files:
+        read_files(options.files, options.seed, BATCH)
+        return 0
+    end = time.monotonic() + 60 * options.minutes
+    table, seed = Table(), options.seed
+    with tempfile.TemporaryDirectory() as folder:
+        training = None if options.no_training else Training(Path(folder))
+        while time.monotonic() < end:
+            for number, kind in enumerate(READERS):
+                files(kind, seed, table)
+                if training and number % 5 == 0:
+                    training.changed_byte(seed + number, table)
+                if training and number % 10 == 5:
+                    training.killed(seed + number, table)
+                if time.monotonic() > end:
+                    break
+            seed += BATCH
+    table.print()
+    return 1 if any(table.failed.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
