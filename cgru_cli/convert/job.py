@@ -68,12 +68,12 @@ def write_model(
     """
     to = to or _by_name(os.fspath(path))
     target = output_path(Path(path), to)
+    plain = model.model if isinstance(model, LoadedModel) else model
     if isinstance(model, LoadedModel) and not vocabularies:
-        model, beside = model.model, [*model.sources, model.target]
+        beside = [*model.sources, model.target]
     else:
-        model = model.model if isinstance(model, LoadedModel) else model
-        beside = _vocabularies(model, vocabularies)
-    write(model, target, to, beside, force)
+        beside = _vocabularies(plain, vocabularies)
+    write(plain, target, to, beside, force)
     return target
 
 

@@ -11,7 +11,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,8 +20,8 @@ from ..options import kinds
 from .hypothesis import Hypothesis
 from .numbers import C_FLOAT, float32, numpy_float32, python2_float
 
-Alignment = Literal["hard", "soft"] | float
-AlignmentFormat = Literal["marian", "amun", "nematus", "json"]
+Alignment = str | float  # hard, soft, or a threshold
+FORMATS = ("marian", "amun", "nematus", "json")  # of alignments
 
 EOS = "</s>"  # as Nematus writes it into its JSON, whatever the vocabulary calls it
 
@@ -44,20 +44,21 @@ class Layout(ABC):
     n_best: bool = False
     word_scores: bool = False
     alignment: Alignment | None = None
-    alignment_format: AlignmentFormat | None = None
+    alignment_format: str | None = None
     right_left: bool = False
     beam_size: int = 1
     normalize: bool = False
 
-    own_format: ClassVar[AlignmentFormat] = "marian"
+    own_format: ClassVar[str] = "marian"
     json_stands_alone: ClassVar[bool] = True  # for the hypothesis, else it follows the text
     prints_costs: ClassVar[bool] = False  # negative log-probabilities
     appends_scores: ClassVar[bool] = False  # to the lines of an n-best list; else adds features
 
     def __post_init__(self) -> None:
-        if self.alignment_format not in (None, *get_args(AlignmentFormat)):
-            known = ", ".join(get_args(AlignmentFormat))
-            raise UsageError(f"no alignment format {self.alignment_format!r}; there are {known}")
+        if self.alignment_format not in (None, *FORMATS):
+            raise UsageError(
+                f"no alignment format {self.alignment_format!r}; there are {', '.join(FORMATS)}"
+            )
         if isinstance(self.alignment, str):
             is_known = self.alignment in ("hard", "soft")
         else:
@@ -137,7 +138,7 @@ class Layout(ABC):
         return text or ("" if blocks else self.without_hypotheses()), blocks
 
     @property
-    def format(self) -> AlignmentFormat | None:
+    def format(self) -> str | None:
         """Of the alignments, None where there are none."""
         return None if self.alignment is None else self.alignment_format or self.own_format
 
@@ -178,7 +179,7 @@ class Layout(ABC):
         if self.alignment in ("hard", 1):
             pairs = list(enumerate(weights.argmax(axis=1).tolist()))  # ties: the first, as Marian
         else:
-            above = np.argwhere(weights > np.float32(self.alignment))
+            above = np.argwhere(weights > np.float32(self.alignment or 0))
             pairs = [(int(t), int(s)) for t, s in above]
         if self.format == "amun":
             return " ".join(f"{t}-{s}" for t, s in pairs)

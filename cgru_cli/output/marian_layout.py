@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ..errors import UsageError
 from .hypothesis import Hypothesis
-from .layout import AlignmentFormat, Layout, cost_of, matrix, weights_of
+from .layout import Layout, cost_of, matrix, weights_of
 from .numbers import C_FLOAT, amun_float, c_float
 
 
@@ -40,7 +40,7 @@ class MarianLayout(CgruLayout):
 class AmunLayout(CgruLayout):
     """amun's: three decimals, alignments in an order of their own."""
 
-    own_format: ClassVar[AlignmentFormat] = "amun"
+    own_format: ClassVar[str] = "amun"
 
     def __post_init__(self) -> None:
         super().__post_init__()

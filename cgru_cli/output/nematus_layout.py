@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from .hypothesis import Hypothesis
-from .layout import EOS, AlignmentFormat, Layout, cost_of, weights_of
+from .layout import EOS, Layout, cost_of, weights_of
 from .numbers import float32, numpy_float32, python2_float
 
 # What fills Nematus-TF's n-best lists up where fewer hypotheses than the beam were finished.
@@ -20,7 +20,7 @@ _PADDING = Hypothesis(tokens=(), finished=True, score=-1e7, total=-1e7)
 class NematusLayout(Layout):
     """That of Nematus on Theano."""
 
-    own_format: ClassVar[AlignmentFormat] = "nematus"
+    own_format: ClassVar[str] = "nematus"
     json_stands_alone: ClassVar[bool] = False
     prints_costs: ClassVar[bool] = True
     appends_scores: ClassVar[bool] = True
@@ -70,7 +70,7 @@ class NematusTFLayout(Layout):
     """That of Nematus on TensorFlow."""
 
     # it writes none itself; its users know its predecessor's
-    own_format: ClassVar[AlignmentFormat] = "nematus"
+    own_format: ClassVar[str] = "nematus"
     prints_costs: ClassVar[bool] = True
     appends_scores: ClassVar[bool] = True
 

@@ -44,14 +44,19 @@ def run(options: ScoreOptions) -> None:
     one_side = bool(models) and not any(loaded.reads_source for loaded in models)
     with request.pairs(one_side=one_side) as pairs:
         ranking = Ranking.of(request)
-        if models:
+        if ranking and not models:
+            _rank_alone(pairs, ranking, request)
+        else:
             _with_models(pairs, models, ranking, request)
-            return
-        with LineWriter(request.output) as writer:
-            ranked = ranking.to(writer)
-            for window in pairs.windows(request.mini_batch, request.maxi_batch):
-                ranked.write("".join(f"{pair.entry}\n" for pair in window))
-            ranked.close(pairs.sentences())
+
+
+def _rank_alone(pairs: Pairs, ranking: Ranking, request: ScoreRequest) -> None:
+    """Rank a list by the features that it has."""
+    with LineWriter(request.output) as writer:
+        ranked = ranking.to(writer)
+        for window in pairs.windows(request.mini_batch, request.maxi_batch):
+            ranked.write("".join(f"{pair.entry}\n" for pair in window))
+        ranked.close(pairs.sentences())
 
 
 def _with_models(
@@ -87,15 +92,15 @@ def _with_models(
         )
     lengths: dict[int, int] | None = {} if ranking else None
     with heatmaps, LineWriter(request.output) as writer:
-        output = ranking.to(writer, lengths) if ranking else writer
+        ranked = ranking.to(writer, lengths) if ranking else None
         try:
-            _Scoring(request, scorers, layout, heatmaps, lengths).run(pairs, output)
+            _Scoring(request, scorers, layout, heatmaps, lengths).run(pairs, ranked or writer)
         finally:
             for scorer in scorers:
                 for model in scorer.models:
                     model.source.report()
-        if ranking:
-            output.close(pairs.sentences())
+        if ranked:
+            ranked.close(pairs.sentences())
 
 
 class _Scoring:

@@ -18,6 +18,7 @@ from .request import Evaluation, ScoreRequest
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
+    from sacrebleu.significance import Result
 
 _TESTS = {"bootstrap": "bs", "randomisation": "ar"}
 
@@ -90,20 +91,22 @@ def metric_of(
     """
     from sacrebleu.metrics import BLEU, CHRF, TER
 
-    case = {"lowercase": evaluation.lowercase}
+    case = evaluation.lowercase
     if name == "bleu":
         if evaluation.tokenize not in (None, *BLEU.TOKENIZERS):
             known = ", ".join(sorted(BLEU.TOKENIZERS))
             raise UsageError(f"--tokenize {evaluation.tokenize}: sacrebleu has {known}")
         try:
-            return BLEU(**case, tokenize=evaluation.tokenize, references=references, force=force)
+            return BLEU(
+                lowercase=case, tokenize=evaluation.tokenize, references=references, force=force
+            )
         except (ValueError, RuntimeError, ImportError) as error:  # of packages that it needs
             raise CgruError(
                 f"--tokenize {evaluation.tokenize}: {str(error).splitlines()[0]}"
             ) from None
     if name == "ter":
         return TER(references=references)
-    return CHRF(**case, word_order=2 if name == "chrf++" else 0, references=references)
+    return CHRF(lowercase=case, word_order=2 if name == "chrf++" else 0, references=references)
 
 
 def lines_of(path: str) -> list[str]:
@@ -205,23 +208,24 @@ def _paired(
         list(systems.items()),
         dict(metrics),
         None,
-        test_type=_TESTS[evaluation.paired],
+        test_type=_TESTS[str(evaluation.paired)],
         n_samples=evaluation.samples,
         n_ar_confidence=evaluation.resamples or -1,
     )
     signatures, results = test()
-    columns = [values for key, values in results.items() if key != "System"]
+    columns: list[Any] = [values for key, values in results.items() if key != "System"]
     scores = {
-        name: [Score(*map(_number, (r.score, r.mean, r.ci, r.p_value))) for r in values]
+        name: [_score(result) for result in values]
         for name, values in zip(metrics, columns, strict=True)
     }
     told = (signature.format() for signature in signatures.values())
     return scores, dict(zip(metrics, told, strict=True))
 
 
-def _number(value: Any) -> float | None:
+def _score(result: Result) -> Score:
     """Without the types of NumPy that some of sacrebleu's results have."""
-    return None if value is None else float(value)
+    more = (result.mean, result.ci, result.p_value)
+    return Score(float(result.score), *(None if one is None else float(one) for one in more))
 
 
 def _plain(score: Score) -> dict[str, Any]:

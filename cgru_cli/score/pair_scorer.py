@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -244,7 +245,10 @@ def _together(columns: Sequence[Scores], weights: Sequence[float]) -> Scores:
     if not weights:
         (scores,) = columns
         return scores
-    log_probs = sum(w * scores.log_probs for w, scores in zip(weights, columns, strict=True))
+    weighted = [w * scores.log_probs for w, scores in zip(weights, columns, strict=True)]
+    log_probs: np.ndarray = functools.reduce(np.add, weighted, np.zeros_like(weighted[0]))
     alignments = [scores.alignment for scores in columns if scores.alignment is not None]
-    alignment = np.mean(alignments, axis=0, dtype=np.float32) if alignments else None
+    alignment = None
+    if alignments:
+        alignment = np.asarray(np.mean(alignments, axis=0, dtype=np.float32))
     return columns[0]._replace(log_probs=log_probs, alignment=alignment)

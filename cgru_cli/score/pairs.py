@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Self
 
 from ..corpus.parallel_files import check_line_counts
 from ..errors import CgruError
@@ -24,17 +25,29 @@ class Pair(NamedTuple):
     entry: str = ""
 
 
-class Pairs(Protocol):
+class Pairs(ABC):
     """Pairs in order, in windows to be sorted and batched together."""
 
-    def windows(self, mini_batch: int, maxi_batch: int) -> Iterator[list[Pair]]: ...
+    @abstractmethod
+    def windows(self, mini_batch: int, maxi_batch: int) -> Iterator[list[Pair]]:
+        """Up to mini_batch * maxi_batch pairs each time."""
 
-    def __enter__(self) -> Self: ...
+    @abstractmethod
+    def close(self) -> None:
+        """Close the files."""
 
-    def __exit__(self, *exception: object) -> None: ...
+    def sentences(self) -> int | None:
+        """How many there are, hypotheses or not, of a list read to its end; None: nobody knows."""
+        return None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
 
 
-class TwoTexts:
+class TwoTexts(Pairs):
     """Line i of one is the translation of line i of the other.
 
     Raises CgruError where they have not as many lines: at once where they can be counted.
@@ -63,15 +76,12 @@ class TwoTexts:
     def _check(self, sources: int, targets: int) -> None:
         check_line_counts((self._names[0], sources), (self._names[1], targets))
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_exception: object) -> None:
+    def close(self) -> None:
         self._sources.close()
         self._targets.close()
 
 
-class OneText:
+class OneText(Pairs):
     """Lines of a text that is nobody's translation."""
 
     def __init__(self, texts: Sequence[Source]):
@@ -86,14 +96,11 @@ class OneText:
                 first = False
             yield [Pair("", line) for line in lines]
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_exception: object) -> None:
+    def close(self) -> None:
         self._reader.close()
 
 
-class TabSeparated:
+class TabSeparated(Pairs):
     """Lines `source TAB target`. Raises CgruError for a line with fewer or more tabs."""
 
     def __init__(self, source: Source):
@@ -114,14 +121,11 @@ class TabSeparated:
             )
         return Pair(*fields)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_exception: object) -> None:
+    def close(self) -> None:
         self._reader.close()
 
 
-class NBestList:
+class NBestList(Pairs):
     """Hypotheses `number ||| text ||| ...` of a list, with the source lines of those numbers.
 
     Numbers count from 0 and may be left out, but not go back; without sources there is no last
@@ -149,7 +153,7 @@ class NBestList:
         return Pair(self._source, fields[1], entry)
 
     def sentences(self) -> int | None:
-        """How many there are, hypotheses or not, of a list read to its end; None: nobody knows."""
+        """As of any list; without a source nobody knows."""
         return None if self._sources is None else self._at + 1 + _rest(self._sources)
 
     def _go_to(self, i: int) -> None:
@@ -167,10 +171,7 @@ class NBestList:
             )
         self._source = skipped[-1]
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_exception: object) -> None:
+    def close(self) -> None:
         if self._sources is not None:
             self._sources.close()
         self._list.close()

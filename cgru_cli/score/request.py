@@ -10,7 +10,7 @@ from ..formats.loaded_model import LoadedModel, Reading, preprocessing_of
 from ..options.feature_weights import EQUAL, FeatureWeights, weights_of
 from ..options.programs import PROGRAMS, Program
 from ..options.score import METRICS, ScoreOptions
-from ..output.layout import Alignment, AlignmentFormat, alignment_of
+from ..output.layout import Alignment, alignment_of
 from ..output.layouts import layout_of
 from ..system.lines import check_distinct
 from .filter import Bounds
@@ -93,7 +93,7 @@ class ScoreRequest:
     program: str
     word_scores: bool
     alignment: Alignment | None
-    alignment_format: AlignmentFormat | None
+    alignment_format: str | None
     feature: str
     summary: str | None
     bounds: Bounds
@@ -116,7 +116,7 @@ class ScoreRequest:
             _check(options)
         weights: tuple[float, ...] = ()
         if not texts_alone and options.model and (options.ensemble or options.weights):
-            sums = bool(options.compat) and PROGRAMS[options.compat].sums
+            sums = options.compat is not None and PROGRAMS[options.compat].sums
             weights = weights_of(options.weights, options.model, sums=sums)
         ranking = None if texts_alone else _ranking(options)
         alignment = alignment_of(options.alignment)

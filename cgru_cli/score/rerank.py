@@ -55,7 +55,8 @@ class Sentences:
         """limit: how many sentences there can be; lengths: None where none are needed."""
         self._name, self._number, self._limit = name, 0, limit
         self._lengths = lengths
-        self._sentence, self._entries = 0, []
+        self._sentence = 0
+        self._entries: list[Entry] = []
         self.features: tuple[str, ...] = ()
 
     def add(self, text: str) -> Iterator[list[Entry]]:

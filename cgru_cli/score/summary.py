@@ -33,7 +33,7 @@ class Summary:
             raise CgruError("no pairs: there is no mean of their scores")
         return " ".join(
             f"{self._value(cost, words):.6f}"
-            for cost, words in zip(self._costs, self._words, strict=True)
+            for cost, words in zip(self._costs.tolist(), self._words.tolist(), strict=True)
         )
 
     def _value(self, cost: float, words: int) -> float:

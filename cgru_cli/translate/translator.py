@@ -174,7 +174,7 @@ class Translator:
                 continue
             source = self._first.without_factors(request.source)
             hypotheses = [self._hypothesis(result, source) for result in results]
-            words = results[0].words if results else ()
+            words = results[0].words.tolist() if results else ()
             yield Translation(number, source, request.source, hypotheses, words)
 
     def _empty(self, number: int) -> Translation:

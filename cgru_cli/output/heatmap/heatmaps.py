@@ -104,7 +104,7 @@ class Heatmaps:
                 f"{self.path}: has the first {self._first} of {self._seen:,} lines; "
                 "--heatmap-lines chooses others"
             )
-        with atomic_write(self.path) as file:
+        with atomic_write(str(self.path)) as file:
             if self._kind == "html":
                 text = page.page(self._title, sentences)
                 file.write(text.encode("utf-8", errors="replace"))

@@ -49,7 +49,7 @@ def draw(file: BinaryIO, kind: str, title: str, sentences: Sequence[Sentence]) -
             f"--heatmap: a picture of {width:.0f} x {height:.0f} inches; choose fewer lines by "
             "--heatmap-lines, or name a .html"
         )
-    style = {
+    style: Any = {  # matplotlib types the names of settings one by one
         "font.size": 9, "text.color": _TEXT, "xtick.color": _TEXT, "ytick.color": _TEXT,
         "svg.fonttype": "none", "svg.hashsalt": "cgru", "text.parse_math": False,
     }  # fmt: skip
