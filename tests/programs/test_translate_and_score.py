@@ -1,0 +1,96 @@
+"""`cgru score` gives a translation the score by which `cgru translate` chose it.
+
+For every reference model, every search and ensembles; of a translation that was cut at the length
+limit, the score of its words without the end of the sentence.
+"""
+
+import dataclasses
+import math
+
+import pytest
+from models import text_lines
+from references import SCORES
+
+from cgru_cli import PairScorer, Translator
+
+# What the programs were given with a model whose files name no vocabularies.
+NAMES = {"a-shallow/marian-nematus/model.npz": ("vocab.en.json", "vocab.de.json")}
+LINES = 3
+
+
+def given(shared, name):
+    """The model's file, its vocabularies, and some source lines, the shortest ones."""
+    folder = shared(f"fixtures/{name.split('/')[0]}")
+    vocabularies = [str(folder / file) for file in NAMES.get(name, ())]
+    lines = sorted(text_lines(folder / "src.txt"), key=len)[:LINES]
+    return str(folder / name.partition("/")[2]), vocabularies, lines
+
+
+def limited(translator, limit):
+    """Translations of so many words at most."""
+    translator.plan = dataclasses.replace(translator.plan, limit=lambda _length: limit)
+    return translator
+
+
+def check(translator, scorer, lines):
+    """Returns how many translations were compared: finished, and cut."""
+    pairs = [
+        (line, hypothesis)
+        for line, hypotheses in zip(lines, translator.n_best(lines), strict=True)
+        for hypothesis in hypotheses
+    ]
+    scored = scorer.score((line, " ".join(one.tokens)) for line, one in pairs)
+    for (_, ours), theirs in zip(pairs, scored, strict=True):
+        T = len(ours.word_scores)
+        assert len(ours.tokens) + ours.finished == T
+        score = theirs.score if ours.finished else float(theirs.word_scores[:T].sum())
+        # as translate prints it, six significant digits, but no finer than float32 adds them up
+        last = max(10.0 ** (math.floor(math.log10(abs(ours.score))) - 5), 5e-6)
+        assert abs(score - ours.score) <= last, (ours, theirs)
+        assert theirs.word_scores[:T] == pytest.approx(ours.word_scores, abs=2e-5)
+    finished = sum(one.finished for _, one in pairs)
+    return finished, len(pairs) - finished
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_of_every_reference_model(shared, name):
+    path, vocabularies, lines = given(shared, name)
+    translator = Translator.of(path, vocabularies, beam_size=3, allow_unk=True)
+    scorer = PairScorer.of(path, vocabularies)
+    finished, _ = check(limited(translator, 60), scorer, lines)
+    assert finished
+    assert check(limited(translator, 2), scorer, lines)[1]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"beam_size": 1},
+        {"beam_size": 12, "normalize": 0.7, "word_penalty": 0.3},
+        {"compat": "nematus-tf", "beam_size": 4},
+        {"output_sampling": "full 1.0", "beam_size": 4, "seed": 3},
+    ],
+    ids=str,
+)
+def test_by_every_search(shared, scorer, options):
+    path, vocabularies, lines = given(shared, "a-shallow/model.npz")
+    translator = Translator.of(path, vocabularies, **options)
+    assert check(limited(translator, 60), scorer, lines)[0]
+    check(limited(translator, 3), scorer, lines)
+
+
+@pytest.fixture(scope="module")
+def scorer():
+    from shared_files import fixture_path
+
+    return PairScorer.of(str(fixture_path("a-shallow/model.npz")))
+
+
+@pytest.mark.parametrize("weights", [(), (0.3, 0.9)])
+def test_by_ensembles(shared, weights):
+    path, _, lines = given(shared, "a-shallow/model.npz")
+    models = [path, str(shared("fixtures/marian-nematus/model.npz"))]
+    translator = Translator.of(models, weights=weights, beam_size=3)
+    scorer = PairScorer.of(models, weights=weights)
+    assert check(limited(translator, 60), scorer, lines)[0]
+    assert check(limited(translator, 3), scorer, lines)[1]

@@ -1,0 +1,43 @@
+"""One number for all pairs."""
+
+import math
+
+import pytest
+
+from cgru_cli.errors import CgruError
+from cgru_cli.options.score import SUMMARIES
+from cgru_cli.output.hypothesis import Hypothesis
+from cgru_cli.score.summary import Summary
+
+PAIRS = [("a b", -6.0), ("", -1.0), ("a b c", -5.0)]  # 3, 1 and 4 words with the end
+
+
+@pytest.mark.parametrize(
+    "kind, expected",
+    [
+        ("ce-sum", 12), ("ce-mean", 4), ("cross-entropy", 4), ("ce-mean-words", 1.5),
+        ("perplexity", math.exp(1.5)),
+    ],
+)  # fmt: skip
+def test_costs_in_nats_a_column_each(kind, expected):
+    summary = Summary(kind, 2)
+    for text, score in PAIRS:
+        one = Hypothesis(text.split(), True, score, score / 7)
+        summary.add([one, one._replace(score=0.0)])
+    second = 1.0 if kind == "perplexity" else 0.0
+    assert summary.text() == f"{expected:.6f} {second:.6f}"
+
+
+def test_a_perplexity_beyond_numbers_is_infinite():
+    summary = Summary("perplexity", 1)
+    summary.add([Hypothesis((), True, -1e4, -1e4)])
+    assert summary.text() == "inf"
+
+
+@pytest.mark.parametrize("kind", SUMMARIES)
+def test_nothing_has_a_sum_and_no_mean(kind):
+    if kind == "ce-sum":
+        assert Summary(kind, 1).text() == "0.000000"
+        return
+    with pytest.raises(CgruError, match="no pairs"):
+        Summary(kind, 1).text()

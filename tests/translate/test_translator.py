@@ -1,0 +1,119 @@
+"""Lines translated in this process: windows, empty lines, limits, prefixes, views."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from commands import write_model
+
+from cgru_cli import Translator
+from cgru_cli.errors import CgruError, UsageError
+from cgru_cli.formats.loaded_model import LoadedModel, load_model
+from cgru_cli.formats.model import ModelSettings
+from cgru_cli.options.translate import TranslateOptions
+from cgru_cli.parameters.structure import Type
+from cgru_cli.translate.plan import SearchPlan
+
+LINES = ["a b c", "", "f f a d", "b unseen", "c"]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    return write_model(tmp_path_factory.mktemp("model"))
+
+
+@pytest.fixture(scope="module")
+def translator(path):
+    return Translator.of(path, beam_size=3, translation_maxlen=6)
+
+
+def decided(path, **options):
+    models = [LoadedModel.of(path)]
+    return SearchPlan.of(TranslateOptions(model=(path,), **options), models, ModelSettings())
+
+
+def test_translations_have_their_lines_numbers(translator):
+    ready = list(translator.translations(LINES, 10))
+    assert sorted(one.number for one in ready) == [10, 11, 12, 13, 14]
+    by_number = {one.number: one for one in ready}
+    assert by_number[11].empty and by_number[11].hypotheses[0].text == ""
+    for number, line in enumerate(LINES, 10):
+        assert list(by_number[number].source) == line.split()
+    assert len(by_number[10].hypotheses) == 3
+
+
+def test_scores_add_up_and_cut_translations_have_no_end(translator):
+    for hypotheses in translator.n_best(LINES):
+        totals = [one.total for one in hypotheses]
+        assert totals == sorted(totals, reverse=True)
+        for one in hypotheses:
+            if not one.tokens:
+                continue
+            rows = len(one.tokens) + one.finished
+            assert one.word_scores.shape == (rows,) and rows <= 6
+            assert len(one.alignment) == rows
+            assert one.score == pytest.approx(float(one.word_scores.sum()), abs=1e-4)
+            assert one.model_scores[0] == pytest.approx(one.score, abs=1e-4)
+
+
+def test_the_best_is_the_first_of_the_list_in_any_window(translator):
+    best = translator.translate(LINES)
+    assert [one.text for one in best] == [lists[0].text for lists in translator.n_best(LINES)]
+    plan = translator.plan
+    translator.plan = dataclasses.replace(plan, mini_batch=1, maxi_batch=2)
+    windows = translator.translate(LINES)
+    translator.plan = plan
+    assert [one.text for one in windows] == [one.text for one in best]
+    assert translator.translate([]) == []
+
+
+def test_a_prefix_is_the_beginning(path):
+    begun = Translator.of(path, force_decode=True, beam_size=2, translation_maxlen=3)
+    one, other = begun.translate(["a b\tD@@ E", "c\tF"])
+    assert list(one.tokens[:2]) == ["D@@", "E"] and other.tokens[0] == "F"
+    assert len(one.tokens) <= 3 + 2 and len(other.tokens) <= 3 + 1
+
+
+def test_a_language_model_writes_texts_and_translates_nothing(tmp_path):
+    changes = {
+        "type": Type.LM, "source_vocabularies": (), "source_embeddings": (),
+        "decoder_base_transition": 1,
+    }  # fmt: skip
+    path = write_model(tmp_path, **changes)
+    vocabulary = [str(tmp_path / "trg.json")]
+    writer = Translator.of(path, vocabulary, translation_maxlen=4, beam_size=2)
+    (one,) = writer.translate([""])
+    assert one.score < 0 and one.alignment is None  # written, if only its end
+    with pytest.raises(CgruError, match=r"line 1: .* is a language model"):
+        writer.translate(["a"])
+
+
+def test_what_is_decided_is_in_the_plan(path):
+    plan = decided(path)
+    assert (plan.search, plan.beam_size, plan.normalize, plan.weights) == ("shrinking", 5, 0, (1,))
+    assert plan.limit(3) == plan.limit(300) == 200 and not plan.with_alignment
+    assert not plan.suppress_unk  # as Nematus
+    assert decided(path, compat="nematus-tf").search == "nematus-tf"
+    assert decided(path, compat="marian").suppress_unk
+    assert decided(path, max_length_factor=2.0).limit(10) == 20
+    assert decided(path, translation_maxlen=7).limit(10) == 7
+    assert decided(path, unk_replace=True).with_alignment
+    assert decided(path, alignment="0.5").layout.alignment == 0.5
+    assert decided(path, output_sampling="topk 3 0.5").sampling[:2] == (0.5, 3)
+    assert decided(path, output_sampling="full").beam_size == 1
+    assert decided(path, maxi_batch_sort="none").sort_lines is False
+    with pytest.raises(UsageError, match="--force-decode: Nematus-TF"):
+        decided(path, compat="nematus-tf", force_decode=True)
+
+
+def test_views_are_the_mean_and_every_model(path, tmp_path):
+    other = load_model(write_model(tmp_path, seed=8))
+    models = [load_model(path), other]
+    names = tuple(str(one.model.path) for one in models)
+    options = TranslateOptions(model=names, heatmap="page.html", translation_maxlen=4)
+    translator = Translator(SearchPlan.of(options, models, ModelSettings()), models)
+    (one,) = translator.translations(["a b"])
+    mean, *each = translator.views(one)
+    assert len(each) == 2 and mean.name == "mean"
+    np.testing.assert_allclose(mean.weights, (each[0].weights + each[1].weights) / 2, atol=1e-5)
+    assert translator.views(next(translator.translations([""]))) == []
