@@ -1,8 +1,8 @@
 """Types, cells, encoders, depths, norms and tying, all together: trained, saved, resumed, used.
 
-Of ReLU, which is one function in the place of another, a fifth of the combinations. Operations
-run one by one, without tracing, which for models of this size would take most of the time;
-`test_ladder_commands` takes some of the combinations through the commands.
+By default so many combinations that any two values meet; all of them with the marker `exhaustive`.
+Operations run one by one, without tracing, which for models of this size would take most of the
+time; `test_ladder_commands` takes some of the combinations through the commands.
 """
 
 import itertools
@@ -24,10 +24,10 @@ from cgru_cli.train.starting_model import make_starting_model
 from cgru_cli.train.texts import Texts
 
 TYPES = ("lm", "encdec", "seq2seq", "rnnsearch", "cgru")
-CELLS = ("gru", "lstm", "rnn", "relu")
+CELLS = ("gru", "lstm", "rnn", "relu", "sigmoid")
 BOTH_WAYS = ("alternating", "bidirectional", "bi-unidirectional")
 ONE_WAY = ("unidirectional", "reversed")
-ENCODERS = {"lm": (None,), "seq2seq": ONE_WAY}  # of the others those below
+ENCODERS = {"lm": (None,), "seq2seq": ONE_WAY}  # of the others all
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +42,11 @@ def eagerly():
     tf.config.run_functions_eagerly(False)
 
 
-def options(data, kind, cell, encoder, depth, norm, tied):
+def options(data, kind, cell, encoder, depth, norm, tied, start="mean"):
     sides = ("src", "trg") if encoder else ("trg",)
     return TrainOptions(
-        type=kind, cell=cell, enc_type=encoder, enc_depth=depth if encoder else 1, dec_depth=depth,
+        type=kind, cell=cell, dec_start=start, enc_type=encoder,
+        enc_depth=depth if encoder else 1, dec_depth=depth,
         layer_normalization=norm, tied_embeddings=tied, dim_emb=3, dim_rnn=4, optimizer="sgd",
         train_sets=tuple(str(data / f"train.{side}") for side in sides), model="m.npz",
         vocabularies=tuple(str(data / f"vocab.{side}.json") for side in sides), clip_norm=1.0,
@@ -72,41 +73,76 @@ def test_a_reader_both_ways_leaves_no_last_state(data, encoder):
         make_starting_model(given, Texts.of(given, None))
 
 
-@pytest.mark.parametrize("cell", CELLS)
-@pytest.mark.parametrize("kind", TYPES)
-def test_combinations(data, tmp_path, eagerly, kind, cell):
-    examples, path = batch(kind != "lm"), tmp_path / "saved.npz"
-    source, source_mask, target, mask = examples[:4]
-    encoders = ENCODERS.get(kind, (*BOTH_WAYS, "unidirectional"))
-    everything = list(itertools.product(encoders, (1, 2), (False, True), (False, True)))
-    for chosen in everything[:: 5 if cell == "relu" else 1]:
-        given = options(data, kind, cell, *chosen)
-        texts = Texts.of(given, None)
-        start = make_starting_model(given, texts)
-        step = step_of(start, given)
-        first = step.update([[(examples, {})]], 2.0, 0.01)
-        state = step.state()
-        start.model.arrays = step.weights()
-        write_model.write(start.model, path, "npz", start.vocabularies, force=True)
-        resumed = step_of(start, given)
-        resumed.restore(state)
-        found = resumed.state()
-        assert all(np.array_equal(found[name], array) for name, array in state.items())
-        second = resumed.update([[(examples, {})]], 2.0, 0.01)
-        assert first.applied and second.applied and second.cost != first.cost, chosen
+def combinations(kind):
+    """All that can go together with a type: of each option, in the order of `options`."""
+    encoders = ENCODERS.get(kind, (*BOTH_WAYS, "unidirectional", "reversed"))
+    for chosen in itertools.product(
+        CELLS, encoders, (1, 2), (False, True), (False, True), ("mean", "last-backward")
+    ):
+        _, encoder, depth, _, _, start = chosen
+        forward = encoder == "unidirectional" or (encoder == "bi-unidirectional" and depth > 1)
+        if start == "mean" or (kind in ("rnnsearch", "cgru") and not forward):
+            yield kind, *chosen
 
+
+def pairwise(everything):
+    """Few of the combinations, in which any two values that ever go together do so once."""
+    pairs = {chosen: set(itertools.combinations(enumerate(chosen), 2)) for chosen in everything}
+    missing = set().union(*pairs.values())
+    while missing:
+        best = max(everything, key=lambda chosen: len(pairs[chosen] & missing))
+        missing -= pairs[best]
+        yield best
+
+
+EVERYTHING = [chosen for kind in TYPES for chosen in combinations(kind)]
+
+
+@pytest.mark.parametrize("chosen", list(pairwise(EVERYTHING)), ids=lambda c: "-".join(map(str, c)))
+def test_pairs_of_options(data, tmp_path, eagerly, chosen):
+    check(data, tmp_path, chosen)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("kind", TYPES)
+def test_all_combinations(data, tmp_path, eagerly, kind):
+    for chosen in combinations(kind):
+        check(data, tmp_path, chosen)
+
+
+def check(data, tmp_path, chosen):
+    """A model of these options is trained, saved in two formats, resumed and used."""
+    kind = chosen[0]
+    examples = batch(kind != "lm")
+    source, source_mask, target, mask = examples[:4]
+    given = options(data, *chosen)
+    texts = Texts.of(given, None)
+    start = make_starting_model(given, texts)
+    step = step_of(start, given)
+    first = step.update([[(examples, {})]], 2.0, 0.01)
+    state = step.state()
+    start.model.arrays = step.weights()
+    resumed = step_of(start, given)
+    resumed.restore(state)
+    found = resumed.state()
+    assert all(np.array_equal(found[name], array) for name, array in state.items())
+    second = resumed.update([[(examples, {})]], 2.0, 0.01)
+    assert first.applied and second.applied and second.cost != first.cost, chosen
+
+    for format in ("npz", "h5"):
+        path = tmp_path / f"saved.{format}"
+        write_model.write(start.model, path, format, start.vocabularies, force=True)
         read = read_model.read(str(path))
         assert read.structure == start.model.structure
-        network = Network(read.structure, read.arrays, "float32")
-        log_probs = log_probabilities(
-            force_decode(network, source, source_mask, target), target, mask
-        )
-        assert float(tf.reduce_sum(log_probs)) == pytest.approx(-second.cost, rel=1e-5), chosen
+        assert all(np.array_equal(read.arrays[name], a) for name, a in start.model.arrays.items())
+    network = Network(read.structure, read.arrays, "float32")
+    log_probs = log_probabilities(force_decode(network, source, source_mask, target), target, mask)
+    assert float(tf.reduce_sum(log_probs)) == pytest.approx(-second.cost, rel=1e-5), chosen
 
-        memory = network.encode(source, source_mask)
-        state, word, total = network.start(memory), tf.constant([-1, -1]), 0.0
-        for place in range(2):  # the words that were scored, now one by one
-            logits, state, _ = network.step(state, word, memory)
-            word = target[:, place]
-            total += tf.gather(tf.nn.log_softmax(logits), word, batch_dims=1) * mask[:, place]
-        assert float(tf.reduce_sum(total)) == pytest.approx(-second.cost, rel=1e-5), chosen
+    memory = network.encode(source, source_mask)
+    state, word, total = network.start(memory), tf.constant([-1, -1]), 0.0
+    for place in range(2):  # the words that were scored, now one by one
+        logits, state, _ = network.step(state, word, memory)
+        word = target[:, place]
+        total += tf.gather(tf.nn.log_softmax(logits), word, batch_dims=1) * mask[:, place]
+    assert float(tf.reduce_sum(total)) == pytest.approx(-second.cost, rel=1e-5), chosen

@@ -60,7 +60,6 @@ CHANGES = (
          layer_normalization=True, weight_normalization=True, tied_embeddings=True,
          readout_activation="relu", mixture=2, lexical=True)
     | given("structure", {"dec_depth": 2}, deep_context=True)
-    | of("structure", dec_start="last-backward")
     | given("structure", ONE_VOCABULARY, tied_embeddings_all=True, tied_embeddings_src=True)
     | given("structure", FACTORS | {"valid_freq": "0", "after": "1u"}, dim_factors=(3, 3))
     | of("arrays", init="nematus", pretrained_model="MODEL", prior_model="MODEL",
