@@ -38,7 +38,10 @@ class Entry(NamedTuple):
 
     def divided(self, score: float, alpha: float) -> float:
         """A score after the length normalisation by alpha, which needs a length unless it is 0."""
-        return score / self.length**alpha if alpha else score
+        if not alpha:
+            return score
+        assert self.length is not None  # checked where lists are normalised
+        return score / self.length**alpha
 
     def with_total(self, total: float) -> str:
         """The line, ended, with another total behind its features."""

@@ -79,17 +79,17 @@ class Development:
         """
         names = next(tuple(entries[0].features) for entries in sentences if entries)
         counts = [max(1, len(entries)) for entries in sentences]
-        flat = [text for of_one in texts for text in of_one or ("",)]
+        flat = [text for of_sentence in texts for text in of_sentence or ("",)]
         repeated = [np.repeat(np.array(lines, object), counts).tolist() for lines in references]
-        found = np.array(metric._extract_corpus_statistics(flat, repeated), np.float64)
+        counted = np.array(metric._extract_corpus_statistics(flat, repeated), np.float64)
         features = np.zeros((len(counts), max(counts), len(names)))
-        stats = np.zeros((len(counts), max(counts), found.shape[1]))
+        stats = np.zeros((len(counts), max(counts), counted.shape[1]))
         for s, entries in enumerate(sentences):
             for k, entry in enumerate(entries):
                 features[s, k] = [entry.divided(entry.features[n], alpha) for n in names]
             features[s, len(entries) :] = features[s, 0]
-        for s, of_one in enumerate(np.split(found, np.cumsum(counts)[:-1])):
-            stats[s], stats[s, : len(of_one)] = of_one[0], of_one
+        for s, of_sentence in enumerate(np.split(counted, np.cumsum(counts)[:-1])):
+            stats[s], stats[s, : len(of_sentence)] = of_sentence[0], of_sentence
         return cls(features, stats, metric)
 
     def best(self, weights: np.ndarray) -> np.ndarray:
@@ -163,16 +163,16 @@ def tune(
     sentences = development.size[0]
     for _ in range(restarts):
         counts = np.bincount(generator.integers(sentences, size=sentences), minlength=sentences)
-        found = _evolved(development, counts, [begin], generator)
-        points.append(found)
+        resampled = _evolved(development, counts, [begin], generator)
+        points.append(resampled)
         if (left := (counts == 0).astype(np.float64)).any():
-            gain = development.of_weights(found, left) - development.of_weights(begin, left)
+            gain = development.of_weights(resampled, left) - development.of_weights(begin, left)
             held_out.append(gain)
     points.append(_evolved(development, np.ones(sentences), points, generator))
     weights = _climbed(development, max(points, key=development.of_weights))
     stats = [development.chosen(development.best(w)) for w in (weights, begin)]
     stats.append(development.chosen(np.zeros(sentences, np.int64)))
-    scores = [development.score(of_one.sum(axis=0)) for of_one in stats]
+    scores = [development.score(chosen.sum(axis=0)) for chosen in stats]
     gains = _gains(development, stats, samples, generator)
     return Tuned(
         weights.tolist(),
@@ -205,13 +205,13 @@ def _evolved(
         best = max(best, -intermediate_result.fun)
         return since >= _PATIENCE
 
-    found = differential_evolution(
+    result = differential_evolution(
         lambda weights: -development.of_weights(weights, counts),
         [(-1, 1)] * features,
         init=population, maxiter=_GENERATIONS, tol=0, polish=False, rng=generator,
         callback=stalled,
     )  # fmt: skip
-    return _scaled(found.x)
+    return _scaled(result.x)
 
 
 def _climbed(development: Development, weights: np.ndarray) -> np.ndarray:
@@ -244,11 +244,11 @@ def _gains(
 ) -> list[Gain]:
     """Of the first over each other, with intervals of resampled sentences (Koehn 2004)."""
     sentences = len(stats[0])
-    scores = [development.score(of_one.sum(axis=0)) for of_one in stats]
+    scores = [development.score(chosen.sum(axis=0)) for chosen in stats]
     resampled = np.empty((samples, len(stats)))
     for sample in resampled:
         drawn = generator.integers(sentences, size=sentences)
-        sample[:] = [development.score(of_one[drawn].sum(axis=0)) for of_one in stats]
+        sample[:] = [development.score(chosen[drawn].sum(axis=0)) for chosen in stats]
     gains = []
     for other in range(1, len(stats)):
         low, high = np.percentile(resampled[:, 0] - resampled[:, other], (2.5, 97.5))

@@ -71,3 +71,32 @@ def test_start_is_quiet():
     )
     assert done.stdout.split() == ["1", "729.0"]
     assert done.stderr == ""
+
+
+def test_a_program_of_ones_own_stays_as_it_is_and_is_told_what_comes_too_late():
+    program = (
+        "import gc\n"
+        "from cgru_cli.errors import CgruError\n"
+        "from cgru_cli.system.tensorflow_start import Start\n"
+        "Start(own_process=False).finish('cpu', 2)\n"
+        "assert not gc.get_freeze_count()\n"
+        "import tensorflow as tf\n"
+        "assert tf.config.threading.get_intra_op_parallelism_threads() == 2\n"
+        "tf.constant(1) + 1\n"
+        "Start(own_process=False).finish(None, None)\n"
+        "try:\n"
+        "    Start(own_process=False).finish('cpu', 3)\n"
+        "except CgruError as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    message = "device and threads are chosen before TensorFlow computes for the first time\n"
+    assert (done.returncode, done.stdout, done.stderr) == (0, message, "")
+
+
+def test_keras_on_another_backend_is_told(monkeypatch):
+    import keras
+
+    monkeypatch.setattr(keras.config, "backend", lambda: "jax")
+    with pytest.raises(CgruError, match="Keras runs on jax here; cgru needs it on TensorFlow: set"):
+        tensorflow_start.import_tensorflow()
