@@ -147,8 +147,7 @@ class Layout(ABC):
     ) -> Iterator[tuple[str, str]]:
         """(line or lines of text, alignment block or "") of each hypothesis that is shown."""
         for rank, hypothesis in enumerate(hypotheses if self.n_best else hypotheses[:1]):
-            if self.right_left:
-                hypothesis = self.in_reading_order(hypothesis)
+            hypothesis = self.as_read(hypothesis)
             block = self.block(number, rank, source, hypothesis)
             yield self.entry(number, hypothesis), block
         if self.n_best:
@@ -161,6 +160,10 @@ class Layout(ABC):
         if self.n_best:
             return f"{number} ||| {line} ||| {self.list_fields(hypothesis)}\n"
         return f"{line}\n"
+
+    def as_read(self, hypothesis: Hypothesis) -> Hypothesis:
+        """A hypothesis in the order in which it is printed, whichever way its model writes."""
+        return self.in_reading_order(hypothesis) if self.right_left else hypothesis
 
     def signed(self, score: float) -> float:
         """A log-probability, or the cost that the program prints."""

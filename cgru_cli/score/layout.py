@@ -41,7 +41,7 @@ class ScoreLayout:
 
     def pair(self, number: int, source: Sequence[str], scored: Sequence[Hypothesis]) -> str:
         """The text of one pair (counted from 0): of each model its translation, scored."""
-        layout, first = self.layout, layout_order(self.layout, scored[0])
+        layout, first = self.layout, self.layout.as_read(scored[0])
         block = layout.block(number, 0, source, first)
         if layout.format == "json" and layout.json_stands_alone:
             return block
@@ -62,7 +62,7 @@ class ScoreLayout:
         for i, hypothesis in enumerate(scored):
             name = self.feature if len(scored) == 1 else f"{self.feature}{i}"
             features += f"{name}= {c_float(self.layout.signed(hypothesis.total))} "
-        fields = self._fields(layout_order(self.layout, scored[0])).removeprefix(" ||| ")
+        fields = self._fields(self.layout.as_read(scored[0])).removeprefix(" ||| ")
         inside = [f" {field} " for field in fields.split(" ||| ") if field]
         text = text if rest else f" {text.strip(' ')} "
         return "|||".join([number, text, *inside, features, *rest[1:]]) + "\n"
@@ -82,8 +82,3 @@ class ScoreLayout:
         return (
             c_float(score) if self.digits else self.layout.scorer_number(self.layout.signed(score))
         )
-
-
-def layout_order(layout: Layout, hypothesis: Hypothesis) -> Hypothesis:
-    """A right-to-left model's words in reading order, as they are printed."""
-    return layout.in_reading_order(hypothesis) if layout.right_left else hypothesis
