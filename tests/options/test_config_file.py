@@ -70,14 +70,14 @@ def meant(*arguments):
     return seen[0] if seen else code
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(made=options())
 def test_what_is_dumped_is_read_back(tmp_path_factory, made):
     path = written(tmp_path_factory.getbasetemp() / "dumped.yml", config_file.dump(made))
     assert meant("-c", path) == dataclasses.replace(made, config=str(path))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(made=options())
 def test_json_is_read(tmp_path_factory, made):
     path = tmp_path_factory.getbasetemp() / "options.json"
