@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from unittest import mock
 
@@ -48,17 +49,29 @@ def commands(text: str) -> Iterator[list[str]]:
 
 
 def of_cgru(words: list[str]) -> list[str] | None:
-    """What follows `cgru` in a command."""
+    """What follows `cgru` in a command; "$@" is left out but where an option needs a value."""
     for i, word in enumerate(words[:-1]):
         if word == "cgru" and words[i + 1] in main.commands:
-            return [word for word in words[i + 1 :] if word != "$@"]
+            return list(_without_arguments(words[i + 1 :]))
     return None
+
+
+def _without_arguments(words: list[str]) -> Iterator[str]:
+    stated = statements(main.commands[words[0]].options).values()
+    needing = {f for flag, _ in stated for f in flag.flags if not flag.is_switch}
+    for before, word in pairwise(["", *words]):
+        if word != "$@":
+            yield word
+        elif before in needing:
+            yield "1"
 
 
 def parse(command: str, arguments: list[str]) -> None:
     """As the command line is understood; raises where it is not. Nothing is run or read."""
     if {"-h", "--help"} & set(arguments):
         return
+    if "--output-sampling" in arguments:  # of which a variable's 1 is no value
+        arguments = ["full" if word == "1" else word for word in arguments]
     stated = main.commands[command]
     with (
         mock.patch.object(config_file, "read", return_value={}),
