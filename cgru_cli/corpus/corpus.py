@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CgruError, UsageError
+from ..errors import CgruError, UsageError, reading, writing
 from ..system.atomic_files import atomic_write
 from .data_weights import DataWeights
 from .encoding import FORMAT, EncodeSource, EncodeTarget, Encoding
@@ -131,7 +131,7 @@ def encode_corpus(
         return corpus
     cache = spare or cache
     encoding = Encoding(encode_source, encode_target, max_length, crop, beside)
-    try:
+    with writing(cache):
         os.makedirs(cache, exist_ok=True)
         with encoding.writing(cache):
             for files in files_of(sources, targets, beside):
@@ -143,17 +143,13 @@ def encode_corpus(
         with atomic_write(cache / MANIFEST) as file:
             file.write(json.dumps(manifest, indent=1).encode())
         _remove_all_but(cache, {name for name, _ in manifest["files"].values()})
-    except OSError as error:
-        raise CgruError(f"{cache}: cannot be written: {error.strerror or error}") from error
     return _open(cache, identity, trusted=True)
 
 
 def _state_of(path: PathLike) -> list[Any]:
     """What tells whether a file is unchanged; of a pipe, which has no past, something new."""
-    try:
+    with reading(path):
         status = os.stat(path)
-    except OSError as error:
-        raise CgruError(f"{path}: {error.strerror}") from error
     regular = os.path.isfile(path)
     changed = status.st_mtime_ns if regular else secrets.token_hex(8)
     return [os.path.abspath(path), status.st_size, changed]

@@ -88,9 +88,10 @@ def refuse_uncomputable(
         if test(names):
             raise CgruError(f"{path}: {kind}")
     u, ux = stored.get("decoder_U"), stored.get("decoder_Ux")
-    two = u is not None and ux is not None and u.ndim == ux.ndim == 2
-    if two and u.shape[1] == 3 * u.shape[0] and ux.shape == (u.shape[0],) * 2:
-        raise CgruError(f"{path}: a Nematus LSTM; only GRU cells are computed by this version")
+    if u is not None and ux is not None and ux.ndim == 2:
+        state = ux.shape[0]
+        if (u.shape, ux.shape) == ((state, 3 * state), (state, state)):
+            raise CgruError(f"{path}: a Nematus LSTM; only GRU cells are computed by this version")
     if settings.unsupported:
         raise CgruError(f"{path}: {settings.unsupported[0]} (says {settings.source}); not computed")
 

@@ -153,7 +153,7 @@ def place(placement: Placement) -> None:
         with atomic_write(path) as target:
             target.write(as_pickle(words))
     else:
-        write_vocabulary(vocabulary, path, placement.style)
+        write_vocabulary(vocabulary, path, "marian" if placement.style == "marian" else "nematus")
 
 
 def _style(vocabulary: Vocabulary, to: str) -> str | None:

@@ -150,17 +150,18 @@ class _Machine:
                 self.position += 1
                 instruction = instructions.get(code)
                 if instruction is None:
-                    self.refuse(code)
+                    raise self.refusal(code)
                 instruction(self)
         except _Stop:
             return self.pop()
 
-    def refuse(self, code: int) -> None:
+    def refusal(self, code: int) -> Exception:
+        """What to raise for an instruction that is not carried out."""
         if code == ord("i"):
             self.name_class(self.line().decode("utf-8"), self.line().decode("utf-8"), called=True)
         if code in _REFUSED:
-            raise _Refused(f"pickle asks for {_REFUSED[code]}")
-        raise ValueError("unknown instruction")
+            return _Refused(f"pickle asks for {_REFUSED[code]}")
+        return ValueError("unknown instruction")
 
     # Arguments in the stream.
 
@@ -315,7 +316,7 @@ class _Machine:
         else:
             raise _Refused("pickle asks for an unusual call")
 
-    def copied(self, value: Any, kind: type) -> Any:
+    def copied(self, value: Any, kind: type[list] | type[str]) -> Any:
         if type(value) is not kind:
             raise TypeError("not the argument expected")
         self.copies_left -= len(value)

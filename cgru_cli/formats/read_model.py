@@ -67,7 +67,7 @@ def _read(path: Path) -> Model:
         raise NotAModel(f"{path}: not a model file (.npz, .h5 and TensorFlow checkpoints are read)")
     with array_files.open_npz(path, skip=is_training_array) as stored:
         settings = _nematus_settings(path)
-        origin = {}
+        origin: dict = {}
         if MARIAN_YAML in stored:
             embedded, origin = _marian_settings(path, stored.pop(MARIAN_YAML))
             embedded.update(settings)
@@ -154,7 +154,9 @@ def _read_hdf5(path: Path) -> Model:
         settings = from_nematus(values.get("configuration"), source)
         own.complete(settings)
         names = {p.path: p.name for p in parameters(own.structure)}
-        arrays, inert, unknown = {}, {}, []
+        arrays: dict[str, StoredArray] = {}
+        inert: dict[str, np.ndarray] = {}
+        unknown = []
         for name, array in stored.items():
             if name in names:
                 arrays[names[name]] = array

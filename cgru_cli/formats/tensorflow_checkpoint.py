@@ -14,7 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import CgruError
+from ..errors import CgruError, reason
+from ..system.atomic_files import put
 from ..system.tensorflow_start import silent_descriptor
 
 INDEX = ".index"
@@ -45,14 +46,12 @@ def read_checkpoint(
             if size > stored:  # a forged index would have gigabytes allocated
                 raise CgruError(f"{prefix}: array {name} is larger than the files that hold it")
             arrays[name] = np.asarray(reader.get_tensor(name))
-    except (
-        tensorflow.errors.OpError, ArithmeticError, LookupError, MemoryError, OSError,
-        RuntimeError, TypeError, ValueError,
-    ) as error:  # fmt: skip
-        reason = str(getattr(error, "message", error)).splitlines() or [type(error).__name__]
+    except CgruError:
+        raise
+    except Exception as error:
         where = f": array {name}" if name else ""
         raise CgruError(
-            f"{prefix}{where}: not a complete TensorFlow checkpoint ({reason[0][:200]})"
+            f"{prefix}{where}: not a complete TensorFlow checkpoint ({reason(error)})"
         ) from None
     return arrays
 
@@ -79,10 +78,16 @@ def write_checkpoint(prefix: Path, arrays: Mapping[str, np.ndarray], updates: in
             part = temporary.with_name(temporary.name + suffix)
             with open(part, "rb") as stream:
                 os.fsync(stream.fileno())
-            os.replace(part, prefix.with_name(prefix.name + suffix))
+            # a name of its own, which outlasts this function where others are waited for
+            whole = temporary.with_name(f".{secrets.token_hex(6)}.{prefix.name[:100]}.tmp")
+            os.replace(part, whole)
+            try:
+                put(whole, prefix.with_name(prefix.name + suffix))
+            except BaseException:
+                whole.unlink(missing_ok=True)
+                raise
     except (tensorflow.errors.OpError, OSError) as error:
-        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
-        raise CgruError(f"{prefix}: cannot be written: {reason}") from None
+        raise CgruError(f"{prefix}: cannot be written: {reason(error)}") from None
     finally:
         for left in temporary.parent.glob(f"{temporary.name}*"):
             with contextlib.suppress(OSError):

@@ -154,7 +154,7 @@ def arrays_as(model: Model, to: str) -> dict[str, np.ndarray]:
     """The arrays as an `.npz` or checkpoint of the format `to` has them, by its names."""
     dialect = DIALECT[to]
     marian = dialect in MARIAN
-    arrays = {}
+    arrays: dict[str, np.ndarray] = {}
     for parameter in model.parameters():
         array = convention(parameter, dialect, model.structure, model.arrays[parameter.name])
         if marian and array.ndim == 1:
@@ -163,6 +163,8 @@ def arrays_as(model: Model, to: str) -> dict[str, np.ndarray]:
         kept = parameter.name in model.origin.get("transposed", ())
         if dialect in parameter.transposed and (kept or name is None):
             name, array = parameter.transposed[dialect], array.T
+        if name is None:
+            raise CgruError(f"{model.path}: {to} has no name for {parameter.name}")
         arrays[name] = np.ascontiguousarray(array, dtype="<f4")
     if dialect in INERT:
         arrays[INERT[dialect]] = _inert(model, to)

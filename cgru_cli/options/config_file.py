@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..errors import CgruError
-from ..system.structured_files import parse_yaml
+from ..errors import CgruError, parsing, reading
+from ..system.structured_files import parse_json, parse_yaml
 from .flags import Flag, statements
 
 _NOT_IN_FILES = ("config", "dump_config")
@@ -75,13 +75,8 @@ def _plain(key: str) -> str:
 
 def _pairs(path: str) -> list[tuple[str, Any]]:
     """Keys and values of a file. Raises CgruError for one that cannot be read."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            content = file.read()
-    except OSError as error:
-        raise CgruError(f"{path}: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise CgruError(f"{path}: not UTF-8 ({error.reason})") from None
+    with parsing(path, "not UTF-8"), reading(path), open(path, encoding="utf-8") as file:
+        content = file.read()
     pairs = _json(content, path) if path.endswith(".json") else _yaml(content, path)
     twice = [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]
     if twice:
@@ -93,10 +88,8 @@ def _json(content: str, path: str) -> list[tuple[str, Any]]:
     class Pairs(list):
         pass
 
-    try:
-        pairs = json.loads(content, object_pairs_hook=Pairs)
-    except (ValueError, RecursionError) as error:
-        raise CgruError(f"{path}: not JSON ({error})") from None
+    parse_json(content, path)
+    pairs = json.loads(content, object_pairs_hook=Pairs)
     if not isinstance(pairs, Pairs):
         raise CgruError(f"{path}: a set of names and values is expected")
     return pairs

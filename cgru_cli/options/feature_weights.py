@@ -5,13 +5,13 @@ The file is JSON: an object of names and numbers, or one that has it as its "wei
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..errors import CgruError, UsageError
+from ..system.structured_files import read_json
 from .kinds import LENGTH_POWER, WEIGHT, weight
 
 EQUAL = "equal"  # for the option without a value
@@ -70,16 +70,7 @@ class FeatureWeights:
 
 def read(path: str) -> FeatureWeights:
     """Weights by name. Raises CgruError, naming the file and what is wrong with it."""
-    try:
-        with open(path, encoding="utf-8", newline="\n") as file:
-            values = json.load(file)
-    except OSError as error:
-        raise CgruError(f"{path}: {error.strerror}") from None
-    except json.JSONDecodeError as error:
-        raise CgruError(f"{path}: line {error.lineno}: no JSON ({error.msg})") from None
-    except ValueError:
-        raise CgruError(f"{path}: no JSON (invalid UTF-8)") from None
-    whole = values if isinstance(values, dict) else {}
+    whole = read_json(path)
     weights = whole.get("weights", whole)
     if not isinstance(weights, dict) or not weights:
         raise CgruError(f"{path}: no weights: an object of names and numbers is expected")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..corpus.dropout import Rates
-from ..errors import CgruError, UsageError
+from ..errors import UsageError, reading
 from ..options.flags import flag
 from ..options.train import StalledMetrics, TrainOptions
 from .examples import Batching
@@ -163,11 +163,8 @@ def options_of_all_workers(options: TrainOptions) -> dict[str, Any]:
     values = dataclasses.asdict(options)
     same = {flag(TrainOptions, name): values[name] for name in values if name not in _OF_A_MACHINE}
     if options.prior_model:
-        try:
-            with open(options.prior_model, "rb") as file:
-                same["prior"] = hashlib.file_digest(file, "sha256").hexdigest()
-        except OSError as error:
-            raise CgruError(f"{options.prior_model}: {error.strerror}") from None
+        with reading(options.prior_model), open(options.prior_model, "rb") as file:
+            same["prior"] = hashlib.file_digest(file, "sha256").hexdigest()
     return same
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..corpus.parallel_files import Beside
-from ..errors import CgruError, UsageError
+from ..errors import CgruError, UsageError, reading
 from ..formats.model import PREPROCESSING
 from ..formats.vocabulary_files import read_vocabulary
 from ..options.flags import flag
@@ -204,11 +204,8 @@ def _prepared(folder: Path) -> Texts:
 
 def _check_readable(path: Path) -> None:
     """Raises CgruError for a text that cannot be read, before anything is done with others."""
-    try:
-        with open(path, "rb"):
-            pass
-    except OSError as error:
-        raise CgruError(f"{path}: {error.strerror}") from None
+    with reading(path), open(path, "rb"):
+        pass
 
 
 def read_vocabularies(texts: Texts, limits: Sequence[int]) -> list[Vocabulary]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import CgruError, UsageError
+from ..errors import UsageError, writing
 from ..options.programs import PROGRAMS
 from ..system.atomic_files import atomic_write
 from ..system.windows import batches
@@ -194,9 +194,7 @@ class Validator:
 
 
 def _write(path: Path, texts: Sequence[str]) -> None:
-    try:
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CgruError(f"{path}: cannot be written: {error.strerror or error}") from error
     with atomic_write(path) as file:
         file.write("".join(f"{text}\n" for text in texts).encode("utf-8", errors="replace"))

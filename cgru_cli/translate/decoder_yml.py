@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..errors import CgruError, UsageError
+from ..formats.configuration_values import shown, value_of
 from ..formats.model import ModelSettings
 from ..formats.read_configuration import from_marian
 from ..options.translate import REFUSED_BY_TRANSLATE, TranslateOptions
-from ..system.structured_files import parse_yaml
+from ..system.structured_files import read_yaml
 
 # What else of a Marian decoder's configuration is an option here: key, field, kind.
 _CONFIGURED = (
@@ -48,20 +49,18 @@ def with_configuration(options: TranslateOptions) -> tuple[TranslateOptions, Mod
     if options.config is None:
         return options, ModelSettings()
     path = Path(options.config)
-    try:
-        values = parse_yaml(path.read_bytes(), str(path))
-    except OSError as error:
-        raise CgruError(f"{path}: {error.strerror}") from None
+    values = read_yaml(path)
     settings = from_marian(values, str(path))
-    named = values.get("models") or [values.get("model")]
-    if not isinstance(named, list):
-        raise CgruError(f"{path}: models is {named!r}, where a list is expected")
-    models = [str(name) for name in named if name]
+    models = value_of(values, "models", str(path)) or value_of(values, "model", str(path)) or []
     scorers = values.get("scorers")
     if isinstance(scorers, dict):  # amun's
-        models += [str(scorer["path"]) for scorer in scorers.values() if "path" in scorer]
+        for scorer in scorers.values():
+            if not isinstance(scorer, dict):
+                raise CgruError(f"{path}: scorers: {shown(scorer)}, where path: FILE is expected")
+            models = [*models, *(value_of(scorer, "path", f"{path}: scorers") or [])]
     folder = path.parent if values.get("relative-paths") else Path()
     weights = values.get("weights")
+    weights = weights.values() if isinstance(weights, dict) else ()
     configured = _configured(values, options, path)
     try:
         options = dataclasses.replace(
@@ -71,7 +70,7 @@ def with_configuration(options: TranslateOptions) -> tuple[TranslateOptions, Mod
             vocabularies=options.vocabularies
             or tuple(str(folder / name) for name in settings.vocabularies),
             weights=options.weights
-            or (tuple(map(float, weights.values())) if isinstance(weights, dict) else ()),
+            or tuple(value_of({"weights": w}, "weights", str(path)) for w in weights),
         )
     except UsageError as error:
         raise CgruError(f"{path}: {error}") from None

@@ -92,7 +92,7 @@ class Training:
         data = prepared(folder / "data")
         self.options = [
             str(data), *SIZES, "--after", "40u", "--save-freq", "10u", "--disp-freq", "10u",
-            "--jit", "off", "--keep-models", "2", "--cpu-threads", "1",
+            "--jit", "off", "--cpu-threads", "1",
         ]  # fmt: skip
         start = time.monotonic()
         done = self.run(folder / "whole/model.npz")

@@ -15,6 +15,8 @@ from cgru_cli.formats.configuration_values import KINDS, value_of
 from cgru_cli.formats.model import Model, ModelSettings
 from cgru_cli.formats.read_configuration import from_marian, from_nematus
 from cgru_cli.formats.read_model import read
+from cgru_cli.options.translate import TranslateOptions
+from cgru_cli.translate import decoder_yml
 
 LARGE = 10**30
 ODD = [
@@ -138,3 +140,15 @@ def test_any_values_are_read_or_refused(values):
                 reader(values, "x")
             except CgruError as error:
                 assert str(error).startswith("x: ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["scorers: {F0: 5}", "scorers: {F0: {path: [[a]]}}", "models: 5", "weights: {F0: x}",
+     "weights: {F0: .inf}", "vocabs: 5"],
+)  # fmt: skip
+def test_decoder(tmp_path, text):
+    path = tmp_path / "decoder.yml"
+    path.write_text(text)
+    options = TranslateOptions(config=str(path))
+    assert "decoder.yml: " in refused(decoder_yml.with_configuration, options)

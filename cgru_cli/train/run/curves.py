@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from ...errors import CgruError
+from ...errors import CgruError, reading
 from ...system.atomic_files import atomic_write
 from .patience import LOWER_IS_BETTER
 
@@ -91,10 +91,8 @@ def curves(records: Path) -> dict[str, dict[str, Curve]]:
 
 
 def _entries(records: Path) -> Iterator[dict]:
-    try:
+    with reading(records):
         lines = records.read_bytes().splitlines()
-    except OSError as error:
-        raise CgruError(f"{records}: {error.strerror}") from None
     for line in lines:
         try:
             entry = json.loads(line)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import CgruError
+from ...errors import CgruError, writing
 from ...formats import array_files, model_vocabularies
 from ...text.vocabulary import Vocabulary
 
@@ -82,15 +82,14 @@ class RunFolder:
         import filelock
 
         lock = filelock.FileLock(self.beside(".lock"))
-        try:
+        with writing(self.model.parent):
             self.model.parent.mkdir(parents=True, exist_ok=True)
-            lock.acquire(blocking=False)
-        except filelock.Timeout:
-            raise CgruError(
-                f"{self.model}: another process is training it ({lock.lock_file} is held)"
-            ) from None
-        except OSError as error:
-            raise CgruError(f"{self.model.parent}: {error.strerror or error}") from None
+            try:
+                lock.acquire(blocking=False)
+            except filelock.Timeout:
+                raise CgruError(
+                    f"{self.model}: another process is training it ({lock.lock_file} is held)"
+                ) from None
         try:
             yield
         finally:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, Self
 
-from ...errors import CgruError
+from ...errors import reading, writing
 from ...system import terminal
 from ...system.atomic_files import atomic_write
 from .patience import Record
@@ -224,24 +224,20 @@ def _finite(value: Any) -> Any:
 
 def _appending(path: Path) -> BinaryIO:
     """A file to append whole lines to; a line that was cut off in it is ended."""
-    try:
+    with writing(path):
         file = open(path, "ab+", buffering=0)  # noqa: SIM115
         if file.seek(0, os.SEEK_END):
             file.seek(-1, os.SEEK_END)
             if file.read(1) != b"\n":
                 file.write(b"\n")
         return file
-    except OSError as error:
-        raise CgruError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 def _append(file: BinaryIO, line: bytes) -> None:
-    try:
+    with writing(file.name):
         done = file.write(line)
         while done < len(line):  # a disk that is filling up takes what it has room for
             done += file.write(line[done:])
-    except OSError as error:
-        raise CgruError(f"{file.name}: cannot be written: {error.strerror}") from error
 
 
 def _drop_later(path: Path, updates: int) -> int:
@@ -261,11 +257,8 @@ def _drop_later(path: Path, updates: int) -> int:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    try:
-        with open(path, "rb") as file:
-            yield from file
-    except OSError as error:
-        raise CgruError(f"{path}: {error.strerror}") from error
+    with reading(path), open(path, "rb") as file:
+        yield from file
 
 
 def _update_of(line: bytes) -> float:
