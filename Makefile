@@ -5,6 +5,7 @@ VENV ?= .venv
 JOBS ?= 2
 MODEL ?=
 SRC ?=
+PYTEST ?=
 MINUTES ?= 60
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
@@ -26,7 +27,7 @@ $(INSTALLED): requirements.txt setup.py
 	@touch $@
 
 test: $(INSTALLED) lint ## run all tests, lint and the format check
-	$(BIN)/python -m pytest -q -n $(JOBS) tests
+	$(BIN)/python -m pytest -q -n $(JOBS) $(PYTEST) tests
 
 lint: $(INSTALLED) ## lint and format check alone
 	$(BIN)/ruff check .

@@ -42,6 +42,7 @@ setup(
         "tune": ["scipy>=1.15"],
         "test": [
             "pytest",
+            "pytest-cov",
             "pytest-xdist",
             "hypothesis",
             "selenium",
