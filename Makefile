@@ -11,10 +11,10 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install test lint soak demo docs site format clean
+.PHONY: help install test test-all lint soak demo docs site format clean
 
 help: ## list these commands
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1|/' | column -t -s '|'
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
 	@echo '  PYTHON=python3.12 chooses the interpreter (3.11 to 3.13) that makes $(VENV)'
 
 install: $(INSTALLED) ## make the environment .venv with cgru and its tools in it
@@ -28,6 +28,9 @@ $(INSTALLED): requirements.txt setup.py
 
 test: $(INSTALLED) lint ## run all tests, lint and the format check
 	$(BIN)/python -m pytest -q -n $(JOBS) $(PYTEST) tests
+
+test-all: $(INSTALLED) lint ## the same, with all combinations in the place of a choice of them
+	$(BIN)/python -m pytest -q -n $(JOBS) -m "" $(PYTEST) tests
 
 lint: $(INSTALLED) ## lint and format check alone
 	$(BIN)/ruff check .
