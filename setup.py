@@ -28,7 +28,11 @@ setup(
     long_description=(ROOT / "README.md").read_text(),
     long_description_content_type="text/markdown",
     packages=find_packages(include=["cgru_cli", "cgru_cli.*"]),
-    package_data={"cgru_cli": ["py.typed"], "cgru_cli.output.heatmap": ["*.html"]},
+    package_data={
+        "cgru_cli": ["py.typed"],
+        "cgru_cli.output": ["*.mplstyle"],
+        "cgru_cli.output.heatmap": ["*.html"],
+    },
     data_files=[("share/man/man1", sorted(glob("docs/man/*.1", root_dir=ROOT)))],
     python_requires=">=3.11,<3.14",
     install_requires=(ROOT / "requirements.txt").read_text().split(),

@@ -132,7 +132,7 @@ class _Scoring:
             texts = [(pair.source, pair.target) for pair in window]
             for number, scored in in_batches(self._scorers, texts, start, request.mini_batch):
                 if self._heatmaps.wants(number):
-                    self._draw(number, scored)
+                    self._draw(number, scored, window[number - start])
                 hypotheses = [pair.hypothesis for pair in scored]
                 if request.dual:
                     hypotheses = [dual_score(*hypotheses)]
@@ -162,10 +162,10 @@ class _Scoring:
             return self._filter.line(pair, number, self._layout.number(scored[0].total))
         return self._layout.pair(number, source, scored)
 
-    def _draw(self, number: int, scored: Sequence[ScoredPair]) -> None:
+    def _draw(self, number: int, scored: Sequence[ScoredPair], pair: Pair) -> None:
         """Every column's views, by names that tell all models apart."""
         names = iter(model_names(self._request.models))
         views = []
-        for scorer, pair in zip(self._scorers, scored, strict=True):
-            views += scorer.views(pair, [next(names) for _ in scorer.models])
-        self._heatmaps.add(number, views)
+        for scorer, of_scorer in zip(self._scorers, scored, strict=True):
+            views += scorer.views(of_scorer, [next(names) for _ in scorer.models])
+        self._heatmaps.add(number, views, pair.source, pair.target)

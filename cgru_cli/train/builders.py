@@ -13,6 +13,7 @@ from ..corpus.corpus import Corpus
 from ..errors import CgruError, UsageError
 from ..formats.model import Model
 from ..options.train import TrainOptions
+from ..output.picture_style import check_installed
 from ..system import tensorflow_start
 from ..system.signals import StopRequest
 from ..text.pipeline import Preprocessing
@@ -23,7 +24,6 @@ from .dry_run import greeting
 from .examples import Batching, EpochExamples
 from .loop import Training
 from .plan import TrainingPlan, fixed_options, options_of_all_workers
-from .run import curves
 from .run.folder import RunFolder
 from .run.log import TrainingLog
 from .run.reporter import Reporter
@@ -180,7 +180,7 @@ def build_validator(
 def check_extras(options: TrainOptions) -> None:
     """Raises CgruError at once, not after an hour, where an option needs what is not installed."""
     if options.plot:
-        curves.check_installed()
+        check_installed("--plot")
     if options.tensorboard and importlib.util.find_spec("tensorboard") is None:
         raise CgruError("--tensorboard needs tensorboard: pip install 'cgru[tensorboard]'")
 

@@ -74,7 +74,8 @@ def _filter(
         for translation in translator.translations(window, start, n_best=layout.n_best):
             number = translation.number
             if heatmaps.wants(number):
-                heatmaps.add(number, translator.views(translation))
+                best = translation.hypotheses[0].text if translation.hypotheses else ""
+                heatmaps.add(number, translator.views(translation), window[number - start], best)
             text, alignments = _rendered(layout, translation, apart is not None)
             writer.write(in_order.put(number, text))
             if apart:

@@ -16,15 +16,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 from sacrebleu import BLEU
 
 from cgru_cli.errors import CgruError
+from cgru_cli.output.picture_style import NO_DATE, STYLE
 from cgru_cli.system.atomic_files import atomic_write
 
 FROM = (1, 10, 13, 17, 21)  # words of a source sentence that each bucket of lengths begins with
 N_GRAMS = "kneser-ney"
 _CELLS = {"rnn": ("o", ":"), "gru": ("s", "-"), "lstm": ("^", "--")}  # markers and lines
-_TYPES = {"lm": "C7", "encdec": "C0", "seq2seq": "C1", "rnnsearch": "C2", "cgru": "C3"}
+_TYPES = {"lm": "C6", "encdec": "C0", "seq2seq": "C1", "rnnsearch": "C2", "cgru": "C3"}
 
 
 @dataclass(frozen=True)
@@ -125,43 +127,51 @@ def table(rows: Sequence[Row], present: Sequence[str]) -> str:
 
 def plot(rows: Sequence[Row], present: Sequence[str], path: Path, title: str) -> None:
     """BLEU by source length, perplexity, and speed, as a picture."""
-    import matplotlib
+    from matplotlib import style
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
 
-    matplotlib.use("Agg")
-    matplotlib.rcParams["svg.hashsalt"] = "ladder"  # the same file from the same figures
-    from matplotlib import pyplot
+    with style.context(STYLE):
+        picture = Figure(figsize=(14, 5.5))
+        FigureCanvasAgg(picture)
+        left, middle, right = picture.subplots(1, 3, width_ratios=(2.4, 1, 1))
+        picture.suptitle(title)
+        translators = [r for r in rows if r.bleu]
+        places = np.arange(len(present))
+        for i, r in enumerate(translators):
+            kind, _, cell = r.rung.partition("-")
+            marker, line = _CELLS.get(cell, ("x", "-."))
+            by_length = list(zip(*r.bleu, strict=True))[1:]
+            # Side by side, so that the bars of all can be told apart.
+            beside = places + 0.7 * ((i + 0.5) / len(translators) - 0.5)
+            left.errorbar(beside, *_means(by_length), label=r.rung, color=_TYPES.get(kind),
+                          marker=marker, linestyle=line, linewidth=0.8)  # fmt: skip
+        left.set(xlabel="words of the source sentence", ylabel="BLEU", title="BLEU by length")
+        left.set_xticks(places, present)
+        left.grid(axis="x", visible=False)
+        if translators:
+            left.legend(loc="upper left", bbox_to_anchor=(1, 1))
+        for axes, what, values in (
+            (middle, "perplexity", [(r.rung, r.perplexity) for r in rows]),
+            (right, "target words/s", [(r.rung, r.speed) for r in rows if r.speed]),
+        ):
+            values = values[::-1]
+            means, spread = _means([v for _, v in values])
+            axes.barh(
+                [rung for rung, _ in values], means, xerr=spread,
+                color=[_TYPES.get(rung.partition("-")[0], "0.5") for rung, _ in values],
+            )  # fmt: skip
+            axes.set(title=what)
+            axes.locator_params(axis="x", nbins=5)
+            axes.grid(axis="y", visible=False)
+        with atomic_write(path) as file:
+            picture.savefig(file, format="svg", metadata=NO_DATE["svg"])
 
-    picture, (left, middle, right) = pyplot.subplots(
-        1, 3, figsize=(14, 5), width_ratios=(2, 1, 1), layout="constrained"
-    )
-    picture.suptitle(title)
-    for r in rows:
-        if not r.bleu:
-            continue
-        kind, _, cell = r.rung.partition("-")
-        marker, line = _CELLS.get(cell, ("x", "-."))
-        by_length = list(zip(*r.bleu, strict=True))[1:]
-        means = [statistics.mean(values) for values in by_length]
-        spread = [statistics.stdev(v) if len(v) > 1 else 0.0 for v in by_length]
-        left.errorbar(present, means, spread, label=r.rung, color=_TYPES.get(kind),
-                      marker=marker, linestyle=line, capsize=2)  # fmt: skip
-    left.set(xlabel="words of the source sentence", ylabel="BLEU")
-    if any(r.bleu for r in rows):
-        left.legend(fontsize="small", ncols=2)
-    for axes, what, values in (
-        (middle, "perplexity", [(r.rung, r.perplexity) for r in rows]),
-        (right, "target words/s", [(r.rung, r.speed) for r in rows if r.speed]),
-    ):
-        values = values[::-1]
-        spread = [statistics.stdev(v) if len(v) > 1 else 0.0 for _, v in values]
-        axes.barh(
-            [rung for rung, _ in values], [statistics.mean(v) for _, v in values], xerr=spread,
-            color=[_TYPES.get(rung.partition("-")[0], "0.5") for rung, _ in values],
-        )  # fmt: skip
-        axes.set(xlabel=what)
-    with atomic_write(path) as file:
-        picture.savefig(file, format="svg", metadata={"Date": None})
-    pyplot.close(picture)
+
+def _means(values: Sequence[Sequence[float]]) -> tuple[list[float], list[float]]:
+    """Means and standard deviations; of one value there is none, so 0."""
+    spread = [statistics.stdev(v) if len(v) > 1 else 0.0 for v in values]
+    return [statistics.mean(v) for v in values], spread
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -20,16 +20,20 @@ import statistics
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from cgru_cli.errors import CgruError
 from cgru_cli.formats import write_model
 from cgru_cli.options.train import TrainOptions
+from cgru_cli.output.picture_style import NO_DATE, STYLE
 from cgru_cli.system.atomic_files import atomic_write
 from cgru_cli.train.starting_model import make_starting_model
 from cgru_cli.train.texts import Texts
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 SYMBOLS, FILLERS, LINES = 4, 20, 2000
 FIRST = FILLERS + 1  # steps from the state that has read the first word to the one asked for it
@@ -238,50 +242,56 @@ def as_html(table: Table) -> str:
 
 def draw(trained: Runs, clipped: Runs, unclipped: Runs, out: Path) -> None:
     """Write OUT/vanishing.png and .svg."""
+    from matplotlib import style
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(12, 9), layout="constrained")
-    FigureCanvasAgg(figure)
-    (before, after), (learning, clipping) = figure.subplots(2, 2)
-    for axis, place, title in ((before, 0, "before training"), (after, -1, "after training")):
+    with style.context(STYLE):
+        figure = Figure(figsize=(12, 9.5))
+        FigureCanvasAgg(figure)
+        (before, after), (learning, clipping) = figure.subplots(2, 2)
+        for axis, place, title in ((before, 0, "before training"), (after, -1, "after training")):
+            _draw_flow(axis, trained, place)
+            axis.set(yscale="log", title=f"Gradient of the last word's cost, {title}")
+            axis.set(xlabel="steps back from the last word", ylabel="norm at the state")
+        after.set_ylim(bottom=1e-12)
         for name, of_seeds in trained.items():
-            flows = np.array([run.flow(place)[: FIRST + 1] for run in of_seeds])
-            flows = np.where(flows > 0, flows, np.nan)
-            steps = np.arange(flows.shape[1])
-            colour = STARTS[name].colour
-            axis.plot(steps, np.exp(np.log(flows).mean(axis=0)), color=colour, label=name)
-            axis.fill_between(
-                steps, flows.min(axis=0), flows.max(axis=0), color=colour, alpha=0.15, linewidth=0
-            )
-        axis.set(yscale="log", title=f"Gradient of the last word's cost, {title}")
-        axis.set(xlabel="steps back from the last word", ylabel="norm at the state")
-    after.set_ylim(bottom=1e-12)
-    for name, of_seeds in trained.items():
-        updates = [update for update, _ in of_seeds[0].recall()]
-        costs = np.array([[cost for _, cost in run.recall()] for run in of_seeds])
-        learning.plot(updates, costs.mean(axis=0), color=STARTS[name].colour, label=name)
-    learning.axhline(GUESS, color="grey", linewidth=0.8, linestyle=":")
-    learning.set(title="Cost of the last word (Adam, clipped; dotted: a guess)")
-    learning.set(xlabel="updates", ylabel="nats", ylim=(0, 3))
-    for word, style, of_models in (("clipped", "-", clipped), ("not clipped", "--", unclipped)):
-        for name, of_seeds in of_models.items():
-            for place, run in enumerate(of_seeds):
-                label = f"{name}, {word}" if not place else None
-                colour = STARTS[name].colour
-                clipping.plot(*zip(*run.costs or [(0, math.nan)], strict=True), style, label=label,
-                              color=colour, linewidth=1)  # fmt: skip
-    clipping.set(yscale="log", title="Cost of a line (gradient descent), each seed")
-    clipping.set(xlabel="updates", ylabel="nats")
-    for axis in (before, after, learning, clipping):
-        axis.grid(alpha=0.3)
-        axis.spines[["top", "right"]].set_visible(False)
-    for axis in (before, learning, clipping):
-        if axis.lines:
-            axis.legend(frameon=False, fontsize="small")
-    for kind, metadata in (("png", {}), ("svg", {"Date": None})):
-        with atomic_write(out / f"vanishing.{kind}") as file:
-            figure.savefig(file, format=kind, dpi=120, metadata=metadata)
+            updates = [update for update, _ in of_seeds[0].recall()]
+            costs = np.array([[cost for _, cost in run.recall()] for run in of_seeds])
+            learning.plot(updates, costs.mean(axis=0), color=STARTS[name].colour)
+        learning.axhline(GUESS, color="grey", linewidth=0.8, linestyle=":")
+        learning.set(title="Cost of the last word (Adam, clipped; dotted: a guess)")
+        learning.set(xlabel="updates", ylabel="nats", ylim=(0, 3))
+        for word, line, of_models in (("clipped", "-", clipped), ("not clipped", "--", unclipped)):
+            for name, of_seeds in of_models.items():
+                for place, run in enumerate(of_seeds):
+                    label = f"{name}, {word}" if not place else None
+                    colour = STARTS[name].colour
+                    clipping.plot(*zip(*run.costs or [(0, math.nan)], strict=True), line,
+                                  label=label, color=colour, linewidth=1)  # fmt: skip
+        clipping.set(yscale="log", title="Cost of a line (gradient descent), each seed")
+        clipping.set(xlabel="updates", ylabel="nats")
+        if before.containers:
+            handles, labels = before.get_legend_handles_labels()
+            figure.legend(handles, labels, loc="outside upper center", ncols=len(labels))
+        if clipping.lines:
+            clipping.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3)
+        for kind in ("png", "svg"):
+            with atomic_write(out / f"vanishing.{kind}") as file:
+                figure.savefig(file, format=kind, metadata=NO_DATE[kind])
+
+
+def _draw_flow(axis: Axes, trained: Runs, place: int) -> None:
+    """Geometric means over the seeds; bars from the smallest to the largest, at steps of its own
+    for each model, so that they do not lie over each other.
+    """
+    for i, (name, of_seeds) in enumerate(trained.items()):
+        flows = np.array([run.flow(place)[: FIRST + 1] for run in of_seeds])
+        flows = np.where(flows > 0, flows, np.nan)
+        mean = np.exp(np.log(flows).mean(axis=0))
+        reach = np.array([mean - flows.min(axis=0), flows.max(axis=0) - mean]).clip(min=0)
+        axis.errorbar(np.arange(flows.shape[1]), mean, reach, errorevery=(i, len(trained)),
+                      color=STARTS[name].colour, label=name, elinewidth=0.9)  # fmt: skip
 
 
 PAGE = """<!DOCTYPE html>

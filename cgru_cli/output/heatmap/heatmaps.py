@@ -10,6 +10,7 @@ from typing import Self
 from ...errors import CgruError, UsageError, warn
 from ...system.atomic_files import atomic_write
 from ...system.lines import OutputClosed, Source, check_distinct
+from ..picture_style import check_installed
 from . import page, picture
 from .view import Sentence, View, model_names
 
@@ -48,7 +49,7 @@ class Heatmaps:
         if not os.path.isdir(folder):
             raise CgruError(f"{path}: cannot be written: no folder {folder}")
         if suffix != ".html":
-            picture.check_installed()
+            check_installed("--heatmap", ", or name a .html")
 
     @classmethod
     def of(
@@ -81,9 +82,12 @@ class Heatmaps:
             return False
         return number < self._first if self._chosen is None else number + 1 in self._chosen
 
-    def add(self, number: int, views: Sequence[View]) -> None:
-        """Keep what is seen of a line (counted from 0); no views where it has no words."""
-        self._sentences[number] = Sentence(number + 1, views)
+    def add(self, number: int, views: Sequence[View], source: str, target: str) -> None:
+        """Keep what is seen of a line (counted from 0); no views where it has no words.
+
+        source, target: the sentences as people read them.
+        """
+        self._sentences[number] = Sentence(number + 1, views, source, target)
 
     def write(self) -> None:
         """Write the file, and say what is not in it. Raises CgruError where that is everything."""

@@ -19,8 +19,13 @@ _DECIMALS = 6  # of weights and probabilities; the page shows four
 def page(title: str, sentences: Sequence[Sentence]) -> str:
     """The whole page; it shows one line at a time."""
     data = [
-        {"number": number, "views": [_as_json(view) for view in views]}
-        for number, views in sentences
+        {
+            "number": sentence.number,
+            "source": sentence.source,
+            "target": sentence.target,
+            "views": [_as_json(view) for view in sentence.views],
+        }
+        for sentence in sentences
     ]
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     for character in "<>&":  # what HTML could take for the end of the script

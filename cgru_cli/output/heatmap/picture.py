@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import unicodedata
 import warnings
 from collections.abc import Sequence
@@ -11,24 +10,19 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from ...errors import CgruError, warn
+from ..picture_style import STYLE
 from .view import Sentence, View, is_right_to_left
 
 if TYPE_CHECKING:
+    from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
-_INK, _PAPER, _TEXT, _GREY = "#0a4a7a", "#f4f2ee", "#22211f", "#8a857d"
+_INK, _PAPER, _GREY = "#0a4a7a", "#f4f2ee", "#8a857d"
 _LONGEST = 24  # characters of a label
 _GAP, _BARS = 0.35, 0.8  # inches: between panels; of the probabilities beside a matrix
+_SCALE = 0.75  # inches: of the shades' meaning, beside the panels of a line
 _DPI = 130
 _MOST_PIXELS = 30_000  # of either side: what viewers open
-
-
-def check_installed() -> None:
-    """Raises CgruError where there is nothing to draw with."""
-    if importlib.util.find_spec("matplotlib") is None:
-        raise CgruError(
-            "--heatmap needs matplotlib for pictures: pip install 'cgru[plot]', or name a .html"
-        )
 
 
 def draw(file: BinaryIO, kind: str, title: str, sentences: Sequence[Sentence]) -> None:
@@ -37,34 +31,32 @@ def draw(file: BinaryIO, kind: str, title: str, sentences: Sequence[Sentence]) -
     A dot marks what each target word attends to most. Raises CgruError where it would be too
     large.
     """
-    from matplotlib import rc_context
+    from matplotlib import style
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    sizes = [[_Size(view) for view in views] for _, views in sentences]
-    width = max(sum(size.width + _GAP for size in row) for row in sizes) + _GAP
+    sizes = [[_Size(view) for view in sentence.views] for sentence in sentences]
+    width = max(sum(size.width + _GAP for size in row) for row in sizes) + _SCALE + _GAP
     height = sum(max(size.height for size in row) + _GAP for row in sizes) + _GAP
     if max(width, height) * _DPI > _MOST_PIXELS:
         raise CgruError(
             f"--heatmap: a picture of {width:.0f} x {height:.0f} inches; choose fewer lines by "
             "--heatmap-lines, or name a .html"
         )
-    style: Any = {  # matplotlib types the names of settings one by one
-        "font.size": 9, "text.color": _TEXT, "xtick.color": _TEXT, "ytick.color": _TEXT,
-        "svg.fonttype": "none", "svg.hashsalt": "cgru", "text.parse_math": False,
-    }  # fmt: skip
+    without: Any = {"axes.grid": False, "figure.constrained_layout.use": False}
     metadata = {"png": {"Title": title}, "svg": {"Title": title, "Date": None}}[kind]
-    with rc_context(style), warnings.catch_warnings(record=True) as caught:
+    with style.context([STYLE, without]), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         figure = Figure(figsize=(width, height))
         FigureCanvasAgg(figure)
         top = height - _GAP
-        for (number, views), row in zip(sentences, sizes, strict=True):
+        for sentence, row in zip(sentences, sizes, strict=True):
             left = _GAP
-            for view, size in zip(views, row, strict=True):
-                heading = f"Line {number}, {view.name}"
+            for view, size in zip(sentence.views, row, strict=True):
+                heading = f"Line {sentence.number}, {view.name}"
                 _panel(figure, (width, height), (left, top), view, size, heading)
                 left += size.width + _GAP
+            _scale(figure, (width, height), (left - _GAP / 2, top), row[-1])
             top -= max(size.height for size in row) + _GAP
         figure.savefig(file, format=kind, dpi=_DPI, metadata=metadata, bbox_inches="tight")
     if kind == "png" and any("missing from" in str(warning.message) for warning in caught):
@@ -95,8 +87,6 @@ def _panel(
     heading: str,
 ) -> None:
     """One matrix with its words, and the probabilities beside it; corner: its left and top."""
-    from matplotlib.colors import LinearSegmentedColormap
-
     (width, height), (left, top) = whole, corner
     T, S = view.weights.shape
     bottom = top - size.head - size.matrix[1]
@@ -105,8 +95,9 @@ def _panel(
         return x / width, bottom / height, w / width, size.matrix[1] / height
 
     axes = figure.add_axes(place(left + size.words, size.matrix[0]))
-    colours = LinearSegmentedColormap.from_list("attention", [_PAPER, _INK])
-    axes.imshow(view.weights, cmap=colours, vmin=0, vmax=1, aspect="auto", interpolation="nearest")
+    axes.imshow(
+        view.weights, cmap=_shades(), vmin=0, vmax=1, aspect="auto", interpolation="nearest"
+    )
     axes.set_xticks(np.arange(S), [_label(word) for word in view.source], rotation=90)
     axes.set_yticks(np.arange(T), [_label(word) for word in view.target])
     axes.set_xticks(np.arange(S + 1) - 0.5, minor=True)
@@ -131,6 +122,28 @@ def _panel(
     for j, probability in enumerate(view.probabilities):
         bars.text(0.04, j, f"{probability:.2f}", va="center", fontsize=size.font - 1)
     _bare(bars, size.font)
+
+
+def _scale(
+    figure: Figure, whole: tuple[float, float], corner: tuple[float, float], size: _Size
+) -> None:
+    """What the shades mean, beside the last matrix of a line; corner: its left and top."""
+    (width, height), (left, top) = whole, corner
+    high = min(size.matrix[1], 1.3)
+    bottom = top - size.height
+    axes = figure.add_axes((left / width, bottom / height, 0.12 / width, high / height))
+    edges = np.linspace(0, 100, 65)
+    axes.pcolormesh([0, 1], edges, edges[:-1, None], cmap=_shades(), rasterized=True)
+    ticks = (0, 50, 100) if high > 0.6 else (0, 100)
+    axes.set(xticks=[], yticks=ticks, yticklabels=[f"{tick} %" for tick in ticks])
+    axes.yaxis.tick_right()
+    _bare(axes, min(size.font, 8))
+
+
+def _shades() -> Colormap:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("attention", [_PAPER, _INK])
 
 
 def _bare(axes: Any, font: float) -> None:

@@ -64,6 +64,8 @@ class Sentence(NamedTuple):
 
     number: int  # counted from 1
     views: Sequence[View]
+    source: str = ""  # the line and its translation as people read them; "": words as they are
+    target: str = ""
 
 
 def model_names(paths: Sequence[str]) -> list[str]:

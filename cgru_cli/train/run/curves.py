@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from ...errors import CgruError, reading
+from ...errors import reading
+from ...output.picture_style import ABOVE, NO_DATE, STYLE, check_installed
 from ...system.atomic_files import atomic_write
 from .patience import LOWER_IS_BETTER
 
 FORMATS = ("png", "svg")
+_COLOURS = {"training": "C0", "validation": "C1"}
 
 _UNITS = {
     "risk": "expected risk",
@@ -29,19 +30,14 @@ _UNITS = {
 Curve = list[tuple[int, float]]  # update and value
 
 
-def check_installed() -> None:
-    """Raises CgruError where there is nothing to draw with."""
-    if importlib.util.find_spec("matplotlib") is None:
-        raise CgruError("--plot needs matplotlib: pip install 'cgru[plot]'")
-
-
 def draw(records: Path, model: Path) -> None:
     """Write MODEL.png and MODEL.svg: what was measured of training and validation, over updates.
 
     A panel for each measure, one below the other. Records that are not whole are left out. Raises
     CgruError where records cannot be read, or pictures not written.
     """
-    check_installed()
+    check_installed("--plot")
+    from matplotlib import style
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
@@ -49,30 +45,25 @@ def draw(records: Path, model: Path) -> None:
     panels = curves(records)
     if not panels:
         return
-    height = 1 + 2.2 * len(panels)
-    figure = Figure(figsize=(7, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.subplots(len(panels), sharex=True, squeeze=False)[:, 0]
-    for axis, (measure, lines) in zip(axes, panels.items(), strict=True):
-        for label, curve in lines.items():
-            axis.plot(*zip(*curve, strict=True), label=label, linewidth=1.2,
-                      marker="o" if len(curve) < 40 else None, markersize=3)  # fmt: skip
-        best = _best(measure, lines.get("validation", []))
-        if best:
-            axis.plot(*best, "o", color="C3", markersize=5, label=f"best: {best[1]:.5g}")
-        axis.set_ylabel(_UNITS.get(measure, measure))
-        axis.grid(alpha=0.3)
-        axis.spines[["top", "right"]].set_visible(False)
-        axis.legend(frameon=False)
-        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes[-1].set_xlabel("updates")
-    figure.suptitle(model.name)
-    for kind in FORMATS:
-        with atomic_write(model.with_name(f"{model.name}.{kind}")) as file:
-            figure.savefig(file, format=kind, dpi=120, metadata=_NO_DATE[kind])
-
-
-_NO_DATE = {"png": {}, "svg": {"Date": None}}
+    with style.context(STYLE):
+        figure = Figure(figsize=(7, 1 + 2.2 * len(panels)))
+        FigureCanvasAgg(figure)
+        axes = figure.subplots(len(panels), sharex=True, squeeze=False)[:, 0]
+        for axis, (measure, lines) in zip(axes, panels.items(), strict=True):
+            for label, curve in lines.items():
+                axis.plot(*zip(*curve, strict=True), label=label, color=_COLOURS[label],
+                          marker="o" if len(curve) < 40 else None)  # fmt: skip
+            best = _best(measure, lines.get("validation", []))
+            if best:
+                axis.plot(*best, "D", color="C2", markersize=6, label=f"best: {best[1]:.5g}")
+            axis.set_title(_UNITS.get(measure, measure))
+            axis.legend(**ABOVE, ncols=3)
+            axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes[-1].set_xlabel("updates")
+        figure.suptitle(model.name)
+        for kind in FORMATS:
+            with atomic_write(model.with_name(f"{model.name}.{kind}")) as file:
+                figure.savefig(file, format=kind, metadata=NO_DATE[kind])
 
 
 def curves(records: Path) -> dict[str, dict[str, Curve]]:

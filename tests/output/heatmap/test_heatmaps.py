@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cgru_cli.errors import CgruError, UsageError
-from cgru_cli.output.heatmap import heatmaps, picture
+from cgru_cli.output import picture_style
+from cgru_cli.output.heatmap import heatmaps
 from cgru_cli.output.heatmap.heatmaps import Heatmaps, chosen_lines
 from cgru_cli.output.heatmap.view import View
 from cgru_cli.system.lines import OutputClosed
@@ -247,7 +248,7 @@ def test_options_that_cannot_be_meant(models, score, translate, texts, tmp_path)
 
 
 def test_pictures_without_matplotlib(models, score, texts, tmp_path, monkeypatch):
-    monkeypatch.setattr(picture.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(picture_style.importlib.util, "find_spec", lambda name: None)
     outcome = score("-m", models[0], *texts, "--heatmap", tmp_path / "out.png")
     one_line(outcome, 1, "pip install 'cgru[plot]'")
 
@@ -307,7 +308,7 @@ def test_the_first_lines_are_drawn_unless_others_are_chosen(tmp_path, capsys):
     with Heatmaps(str(path)) as maps:
         for number in reversed(range(30)):
             if maps.wants(number):
-                maps.add(number, [small_view()])
+                maps.add(number, [small_view()], "a", "A")
     assert list(data_of(path)) == list(range(1, 21))
     assert "has the first 20 of 30 lines; --heatmap-lines chooses" in capsys.readouterr().err
 
@@ -317,7 +318,7 @@ def test_after_an_error_nothing_is_written(tmp_path):
     for error, written in ((CgruError, False), (KeyboardInterrupt, False), (OutputClosed, True)):
         with pytest.raises(error), Heatmaps(str(path)) as maps:
             assert maps.wants(0)
-            maps.add(0, [small_view()])
+            maps.add(0, [small_view()], "a", "A")
             raise error("x")
         assert path.exists() is written
     path.unlink()

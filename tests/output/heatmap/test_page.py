@@ -52,8 +52,8 @@ def test_data_is_what_was_given():
     data = data_of(page("x", sentences))
     assert [sentence["number"] for sentence in data] == [3, 7, 9]
     assert [sentence["views"][0]["rightToLeft"] for sentence in data] == [False, True, False]
-    for told, (_, views) in zip(data, sentences, strict=True):
-        for shown, one in zip(told["views"], views, strict=True):
+    for told, sentence in zip(data, sentences, strict=True):
+        for shown, one in zip(told["views"], sentence.views, strict=True):
             np.testing.assert_allclose(shown["weights"], one.weights, atol=5.1e-7)
             largest = [row.index(max(row)) for row in one.weights.tolist()]
             assert shown["strongest"] == largest
@@ -312,17 +312,27 @@ def test_hard_alignment_and_numbers(opened):
         return [opened.colours(*(opened.cell(j, i) for i in columns)) for j in range(len(best))]
 
     soft = shades()
+    size = "return parseFloat(getComputedStyle(arguments[0]).fontSize)"
     opened.click("#hard")
-    full = {row[i - 1] for row, i in zip(shades(), best, strict=True)}
+    chosen = [row[i - 1] for row, i in zip(shades(), best, strict=True)]
+    assert chosen == [row[i - 1] for row, i in zip(soft, best, strict=True)], "how sure it is"
+    assert opened.cell(0, best[0]).text == f"{100 * view.weights[0].max():.0f}"
+    assert opened.run(size, opened.cell(0, best[0])) > 9
     others = {c for row, i in zip(shades(), best, strict=True) for c in row[: i - 1] + row[i:]}
-    assert (len(full), len(others)) == (1, 1)
-    assert full != others
+    assert len(others) == 1 and not others & set(chosen)
     opened.click("#hard")
     assert shades() == soft
-    size = "return parseFloat(getComputedStyle(arguments[0]).fontSize)"
     assert opened.run(size, opened.cell(0, 1)) == 0
     opened.click("#numbers")
     assert opened.run(size, opened.cell(0, 1)) > 9
+
+
+def test_the_scale_stands_beside_the_matrix_in_percent(opened):
+    assert opened.find(".scale").text.split("\n") == ["100 %", "50 %", "0 %"]
+    place = "const b = arguments[0].getBoundingClientRect(); return [b.left, b.bottom, b.right]"
+    left, bottom, _ = opened.run(place, opened.find(".scale"))
+    _, matrix, right = opened.run(place, opened.find("#frame"))
+    assert right < left < right + 40 and abs(bottom - matrix) < 5
 
 
 def test_light_and_dark(opened):

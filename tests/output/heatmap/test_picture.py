@@ -92,7 +92,7 @@ def test_too_large():
         draw("png", *(Sentence(n, [huge]) for n in range(1, 4)))
 
 
-def test_not_installed(monkeypatch):
-    monkeypatch.setattr(picture.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(CgruError, match=r"pip install 'cgru\[plot\]'"):
-        picture.check_installed()
+def test_the_scale_of_shades_is_in_percent():
+    views = [view(["a", "</s>"], ["A"] * 6) for _ in range(2)]
+    texts = svg_texts(draw("svg", Sentence(1, views), Sentence(2, views[:1])))
+    assert texts.count("100 %") == texts.count("0 %") == 2, "one beside the panels of each line"

@@ -65,7 +65,15 @@ def test_nothing_to_draw(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["r"]
 
 
-def test_not_installed(monkeypatch):
-    monkeypatch.setattr(curves.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(CgruError, match=r"--plot needs matplotlib: pip install 'cgru\[plot\]'"):
-        curves.check_installed()
+def test_legends_are_off_the_data(tmp_path, monkeypatch):
+    """Above their panel, whatever the curves do."""
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    drawn = []
+    save = Figure.savefig
+    monkeypatch.setattr(Figure, "savefig", lambda f, *a, **k: (save(f, *a, **k), drawn.append(f)))
+    records = write(tmp_path / "r", *(train(n, 9 / n) for n in range(1, 9)), valid(4, 2.0))
+    curves.draw(records, tmp_path / "model.npz")
+    for axes in drawn[0].axes:
+        assert axes.get_legend().get_window_extent().y0 >= axes.bbox.y1 - 1
