@@ -85,6 +85,8 @@ def test_the_gallery_is_of_this_page():
                 )
                 for one in told["views"]
             ],
+            told["source"],
+            told["target"],
         )
         for told in data_of(text)
     ]
@@ -325,6 +327,13 @@ def test_hard_alignment_and_numbers(opened):
     assert opened.run(size, opened.cell(0, 1)) == 0
     opened.click("#numbers")
     assert opened.run(size, opened.cell(0, 1)) > 9
+
+
+def test_sentences_are_shown_as_people_read_them():
+    """Not the pieces of a model that reads raw text."""
+    words = view(["▁A", "▁cast", "le", "</s>"], ["▁Ein", "▁Schloss", "</s>"])
+    (told,) = data_of(page("x", [Sentence(1, [words], "A castle", "Ein Schloss")]))
+    assert (told["source"], told["target"]) == ("A castle", "Ein Schloss")
 
 
 def test_the_scale_stands_beside_the_matrix_in_percent(opened):
