@@ -15,8 +15,9 @@ from click.shell_completion import CompletionItem
 from . import __version__
 from .errors import CgruError, NotAModel, UsageError, one_line
 from .options import config_file
+from .options.arguments import spread_values
 from .options.convert import ConvertOptions
-from .options.flags import Flag, grouped, shown_default, spread_values, statements
+from .options.flags import Flag, grouped, shown_default, statements
 from .options.old_programs import OldProgramsOptions
 from .options.prep import PrepOptions
 from .options.score import REFUSED_BY_SCORE, ScoreOptions

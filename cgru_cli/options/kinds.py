@@ -38,7 +38,7 @@ class Bounds:
     off: float | None = None
 
     def __contains__(self, number: float) -> bool:
-        if not math.isfinite(number):
+        if isinstance(number, float) and not math.isfinite(number):
             return False
         return number == self.off or (
             (self.least is None or number >= self.least)

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from cgru_cli.cli import main
 from cgru_cli.errors import UsageError
+from cgru_cli.options.arguments import spread_values
 from cgru_cli.options.convert import ConvertOptions
-from cgru_cli.options.flags import option, spread_values, statements
+from cgru_cli.options.flags import option, statements
 from cgru_cli.options.translate import REFUSED_BY_TRANSLATE, TranslateOptions
 
 

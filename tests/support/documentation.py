@@ -70,8 +70,11 @@ def parse(command: str, arguments: list[str]) -> None:
     """As the command line is understood; raises where it is not. Nothing is run or read."""
     if {"-h", "--help"} & set(arguments):
         return
-    if "--output-sampling" in arguments:  # of which a variable's 1 is no value
-        arguments = ["full" if word == "1" else word for word in arguments]
+    # a variable's 1 is no way to sample
+    arguments = [
+        "full" if (before, word) == ("--output-sampling", "1") else word
+        for before, word in pairwise(["", *arguments])
+    ]
     stated = main.commands[command]
     with (
         mock.patch.object(config_file, "read", return_value={}),
