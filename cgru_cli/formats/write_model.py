@@ -21,7 +21,7 @@ from . import array_files, model_vocabularies, own_configuration, pickles, write
 from .capabilities import DIALECT, cannot_hold
 from .dialects import MARIAN_YAML, convention
 from .model import PREPROCESSING, Model
-from .read_model import HDF5_ATTRIBUTE, checkpoint_prefix
+from .read_model import HDF5_ATTRIBUTE
 
 # Files beside a model that are read as its configuration.
 _CONFIGURATION = (".json", ".pkl", ".decoder.yml", ".amun.yml", ".yml", ".progress.json")
@@ -195,8 +195,3 @@ def _write_hdf5(model: Model, path: Path, names: list[str]) -> None:
     array_files.write_hdf5(
         path, arrays, {HDF5_ATTRIBUTE: write_configuration.as_json(attribute).decode()}
     )
-
-
-def is_checkpoint(path: str | Path) -> bool:
-    """Whether a path names a TensorFlow checkpoint."""
-    return checkpoint_prefix(Path(path)) is not None

@@ -8,8 +8,6 @@ from .names import parameters
 from .parameter import Parameter
 from .structure import Structure
 
-SCHEMES = ("scaled", "nematus", "glorot")
-
 
 def initial_arrays(
     structure: Structure, scheme: str, seed: int, forget_bias: float = 0.0

@@ -8,11 +8,9 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
-from pathlib import Path
 
 from ..errors import CgruError, reading
 
-BLOCK = 1 << 20
 LINES, BYTES = 2000, 1 << 20  # of a chunk
 BOM = b"\xef\xbb\xbf"
 
@@ -85,9 +83,3 @@ def pairs(
             chunk, size = [], 0
     if chunk:
         yield chunk
-
-
-def read_all(paths: Iterable[Path | str]) -> Iterator[bytes]:
-    """The lines of several files, one after the other."""
-    for path in paths:
-        yield from read_lines(path)

@@ -163,7 +163,42 @@ def _keep_compiled() -> None:
     folder = os.path.join(home, "cgru", "xla")
     with contextlib.suppress(OSError):
         os.makedirs(folder, exist_ok=True)  # TensorFlow does not make it
+        _remove_cut_short(folder)
         os.environ["TF_XLA_FLAGS"] = f"{flags} --tf_xla_persistent_cache_directory={folder}"
+
+
+def _remove_cut_short(folder: str) -> None:
+    """Remove what a full disk or a crash left half written: XLA would fail on it each time anew."""
+    for entry in os.scandir(folder):
+        if entry.is_file() and not _is_whole_message(entry.path):
+            os.unlink(entry.path)
+
+
+def _is_whole_message(path: str) -> bool:
+    """Whether a file is a Protocol Buffers message up to its end, by the lengths of its fields."""
+
+    def number() -> int:
+        """A number of seven bits a byte, the lowest first."""
+        value = shift = 0
+        while True:
+            (byte,) = file.read(1)  # ValueError at the end
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128 or shift > 63:
+                return value
+
+    size = os.path.getsize(path)
+    with open(path, "rb") as file:
+        try:
+            while file.tell() < size:
+                kind = number() & 7
+                if kind == 0:
+                    number()
+                else:
+                    file.seek(number() if kind == 2 else {1: 8, 5: 4}[kind], os.SEEK_CUR)
+        except (ValueError, KeyError, OSError, OverflowError):
+            return False
+        return 0 < size == file.tell()
 
 
 def _keep_freed_memory() -> None:

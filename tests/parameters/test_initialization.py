@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 from models import tiny
 
-from cgru_cli.parameters.initialization import SCHEMES, initial_arrays, output_bias
+from cgru_cli.options.flags import statements
+from cgru_cli.options.train import TrainOptions
+from cgru_cli.parameters.initialization import initial_arrays, output_bias
 from cgru_cli.parameters.names import parameters
 from cgru_cli.parameters.structure import Activation, Bias, Normalization
 
+SCHEMES = next(f.choices for f, _ in statements(TrainOptions).values() if "--init" in f.flags)
 D, E = 40, 30
 WIDE = {
     "source_vocabularies": (400,), "source_embeddings": (E,), "target_vocabulary": 300,

@@ -48,8 +48,11 @@ def test_several_files_and_members_of_gzip(tmp_path):
     one.write_bytes(b"a\nb")
     two.write_bytes(gzip.compress(b"c\nd", mtime=0) + gzip.compress(b"e\n", mtime=0))
     three.write_bytes(BOM + b"f\n")
-    # No line goes on in the next file.
-    assert list(raw_text.read_all([one, str(two), three])) == [b"a", b"b", b"c", b"de", b"f"]
+    assert [list(raw_text.read_lines(path)) for path in (one, str(two), three)] == [
+        [b"a", b"b"],
+        [b"c", b"de"],
+        [b"f"],
+    ]
 
 
 def test_gzip_that_ends_too_early(tmp_path):

@@ -1,0 +1,34 @@
+"""Files of XLA's cache that were cut short are removed before XLA stumbles over them."""
+
+import pytest
+
+from cgru_cli.system import tensorflow_start
+
+# A number, a text, 8 bytes, a message of 300 bytes, 4 bytes.
+WHOLE = b"\x08\xac\x02" + b"\x12\x03abc" + b"\x19" + bytes(8) + b"\x22\xac\x02" + bytes(300)
+WHOLE += b"\x2d" + bytes(4)
+ENDS = {3, 8, 17, len(WHOLE) - 5, len(WHOLE)}  # behind whole fields
+
+
+def test_every_cut(tmp_path):
+    path = tmp_path / "x.pb"
+    for size in range(len(WHOLE) + 1):
+        path.write_bytes(WHOLE[:size])
+        assert tensorflow_start._is_whole_message(str(path)) == (size in ENDS)
+
+
+@pytest.mark.parametrize("content", [b"\x0b", b"\x12\xff\xff\xff\xff\xff\xff\xff\xff\x7f", b"\xff"])
+def test_what_is_no_message(tmp_path, content):
+    (tmp_path / "x.pb").write_bytes(content)
+    assert not tensorflow_start._is_whole_message(str(tmp_path / "x.pb"))
+
+
+def test_only_those_are_removed(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("TF_XLA_FLAGS", "")
+    folder = tmp_path / "cgru/xla"
+    folder.mkdir(parents=True)
+    (folder / "whole.pb").write_bytes(WHOLE)
+    (folder / "cut.pb").write_bytes(WHOLE[:100])
+    tensorflow_start._keep_compiled()
+    assert [path.name for path in folder.iterdir()] == ["whole.pb"]
