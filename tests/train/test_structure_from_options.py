@@ -1,10 +1,18 @@
 """Options that describe a model, and the structure that they describe."""
 
+import numpy as np
 import pytest
 from cases import small_structure
+from models import pad_source, pad_target, random_pairs
 
+from cgru_cli.corpus.dropout import Rates, masks
 from cgru_cli.errors import UsageError
+from cgru_cli.network.keras_model import RecurrentModel
+from cgru_cli.optimization.objective import Examples
+from cgru_cli.optimization.optimizers import optimizer
+from cgru_cli.optimization.step import Regularization, TrainingStep
 from cgru_cli.options.train import TrainOptions
+from cgru_cli.parameters.initialization import initial_arrays
 from cgru_cli.parameters.structure import (
     Activation,
     DecoderStart,
@@ -93,3 +101,33 @@ def test_words_of_other_programs(word):
     assert new_structure(TrainOptions(type=word, cell="rnn"), [WORDS, OTHER]) == new_structure(
         TrainOptions(cell="tanh"), [WORDS, OTHER]
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "warned"),
+    [
+        ({"layer_normalization": True, "dropout_source": 0.1}, True),
+        ({"layer_normalization": True, "dropout_embedding": 0.1, "dropout_target": 0.1}, False),
+        ({"dropout_source": 0.1}, False),
+    ],
+)
+def test_dropped_words_under_layer_normalization(options, warned, capsys):
+    new_structure(TrainOptions(**options), [WORDS, OTHER])
+    messages = capsys.readouterr().err
+    assert messages.count("\n") == warned and ("--dropout-embedding" in messages) == warned
+
+
+@pytest.mark.parametrize(("dropout", "large"), [("source", True), ("embedding", False)])
+def test_what_is_warned_about_is_so(dropout, large):
+    """The gradient's norm at the first update, beside that without dropout."""
+    s = small_structure(normalization=Normalization.NEMATUS, state=16)
+    norms = []
+    for rate in (0.0, 0.2):
+        model = RecurrentModel(s, initial_arrays(s, "scaled", 1))
+        step = TrainingStep(model, optimizer("sgd", (), 0.1), Regularization(), jit=False)
+        sources, targets = random_pairs(s, 1, [(5, 5)] * 16)
+        batch = Examples(*pad_source(sources), *pad_target(targets))
+        drawn = np.random.default_rng(3)
+        drop = masks(s, Rates(**{dropout: rate}), drawn, 16, batch.source.shape[1], 6)
+        norms.append(step.update([[(batch, drop)]], 16.0, 0.1).norm)
+    assert (norms[1] > 10 * norms[0]) == large
