@@ -87,6 +87,8 @@ CHANGES = (
     | of("validation", valid_sets=("S", "T"), valid_reference="DS", valid_metrics=("chrf",),
          valid_mini_batch=3, valid_script="cat", valid_translation_output="out", beam_size=2,
          normalize=0.5)
+    | given("validation", {"valid_script": "cat"}, valid_script_args=("-n",))
+    | of("script", external_validation_script="cat")
     | given("validation", DEV, valid_source_dataset="DS2", valid_target_dataset="DT2")
     | of("shown", log_gradients=True, log="other.log", tensorboard=True, plot=True, quiet=True)
     | of("devices", device="cpu", devices=("cpu:0", "cpu:1"), num_devices=1, cpu_threads=1)
@@ -220,6 +222,7 @@ def built(training):
             list(step.trained), [array.shape for array in step.prior], bool(step.smoothed),
             type(step.optimizer).__name__, str(optimizer),
         ),
+        "script": training.script,
         "sampler": sampler and (sampler._how, sampler._seed),
         "shown": (*map(bool, parts), reporter.log._log.name, reporter.log._quiet),
     }  # fmt: skip
