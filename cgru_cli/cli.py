@@ -13,7 +13,7 @@ from click.exceptions import NoArgsIsHelpError
 from click.shell_completion import CompletionItem
 
 from . import __version__
-from .errors import CgruError, NotAModel, UsageError, one_line
+from .errors import CgruError, NotAModel, OutputClosed, UsageError, one_line
 from .options import config_file
 from .options.arguments import spread_values
 from .options.convert import ConvertOptions
@@ -222,7 +222,6 @@ class Group(click.Group):
         complete_var: str | None,
         extra: Mapping[str, Any],
     ) -> int | None:
-        from .system.lines import OutputClosed
         from .system.signals import stop_cleanly
 
         try:

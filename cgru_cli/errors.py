@@ -42,6 +42,10 @@ class UsageError(CgruError):
     """An invalid command line; exit code 2."""
 
 
+class OutputClosed(Exception):
+    """Whoever read the output has gone (`| head`): end quietly, exit code 0."""
+
+
 class NotAModel(CgruError):
     """A file that is named as a model and is of another kind."""
 

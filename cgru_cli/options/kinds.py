@@ -9,7 +9,6 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any, Literal
 
 ProgressUnit = Literal["u", "e", "m", "t"]
@@ -73,6 +72,8 @@ def frequency(text: str) -> tuple[int | float, ProgressUnit]:
 
     Only minutes may have a fraction when k, M or G are multiplied out.
     """
+    from decimal import Decimal  # slow to import for a help
+
     match = _FREQUENCY.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"not understood; write {_FREQUENCIES}")

@@ -20,16 +20,12 @@ import zlib
 from collections.abc import Iterable
 from typing import Self
 
-from ..errors import CgruError, UsageError, reading, warn, writing
+from ..errors import CgruError, OutputClosed, UsageError, reading, warn, writing
 
 CHUNK = 1 << 16  # bytes per read: what a pipe holds
 GRACE = 0.01  # seconds that a window waits in all for lines after its first
 
 Source = str | os.PathLike[str] | None  # a path; "-" or None is stdin or stdout
-
-
-class OutputClosed(Exception):
-    """Whoever read the output has gone (`| head`): end quietly, exit code 0."""
 
 
 def tokens(line: str) -> list[str]:

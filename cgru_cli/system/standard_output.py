@@ -5,13 +5,11 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import select
 import sys
 from collections.abc import Iterator
 from typing import Any, TextIO
 
-from ..errors import CgruError
-from .lines import OutputClosed
+from ..errors import CgruError, OutputClosed
 
 
 @contextlib.contextmanager
@@ -64,6 +62,8 @@ class _Checked(io.RawIOBase):
             while done < len(view):
                 written = self._raw.write(view[done:])
                 if written is None:  # non-blocking, and full
+                    import select
+
                     select.select([], [self._raw], [])
                 done += written or 0
         except BrokenPipeError as error:

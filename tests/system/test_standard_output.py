@@ -6,8 +6,7 @@ import sys
 
 import pytest
 
-from cgru_cli.errors import CgruError
-from cgru_cli.system.lines import OutputClosed
+from cgru_cli.errors import CgruError, OutputClosed
 from cgru_cli.system.standard_output import checked
 
 
