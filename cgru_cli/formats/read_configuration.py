@@ -58,7 +58,7 @@ def from_nematus(values: object, source: str) -> ModelSettings:
         return value_of(values, key, source)
 
     for name, keys in _NEMATUS_KEYS.items():
-        known = next((found for key in keys if (found := value(key)) is not None), None)
+        known = next((stated for key in keys if (stated := value(key)) is not None), None)
         if known is not None and not (name == "target_vocabulary" and known < 1):
             declared[name] = known
     rows = value("source_vocab_sizes") or value("source_vocab_size") or []

@@ -104,15 +104,15 @@ class Sizes:
         """Raise CgruError where the source's embedding cannot be the target's too, of which there
         is no other; target: the shape that it should have.
         """
-        found = self.get("Vs0"), self.get("Es0")
-        if found == target:
+        shape = self.get("Vs0"), self.get("Es0")
+        if shape == target:
             return
         source = next(name for name, p in self._known.items() if p.shape[0] == "Vs0")
         missing = {Dialect.S2S: "decoder_Wemb"}.get(dialect, "Wemb_dec")
         expected = f"{self._arrays[source].name} {target}"
-        if found[1] == target[1] and tied and "ff_logit_b" in self._arrays:
+        if shape[1] == target[1] and tied and "ff_logit_b" in self._arrays:
             bias = self._arrays["ff_logit_b"]
-            expected += f", or {bias.name} ({found[0]},)"
+            expected += f", or {bias.name} ({shape[0]},)"
         raise CgruError(
             f"{self._path}: {self._shown(source)} is not of the shape of the target's embedding: "
             f"expected {expected}, or {missing} {target}, which is missing"

@@ -122,11 +122,11 @@ def marian_needs_rewrite(vocabulary: Vocabulary) -> bool:
         return True
     if len(set(ids.values())) < len(ids) or (not mapping and "" in ids):
         return True
-    found = []
+    special_ids = []
     for old_id, old_name, name in ((0, "eos", "</s>"), (1, "UNK", "<unk>")):
         at_old_id = mapping and vocabulary.words.get(old_id, old_name) == old_name
-        found.append(old_id if at_old_id else ids.get(name))
-    return found != [vocabulary.eos_id, vocabulary.unk_id]
+        special_ids.append(old_id if at_old_id else ids.get(name))
+    return special_ids != [vocabulary.eos_id, vocabulary.unk_id]
 
 
 def _unique(pairs: Iterable[tuple[str, Any]], path: str) -> dict[str, Any]:

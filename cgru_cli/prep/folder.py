@@ -85,15 +85,15 @@ class Folder:
         state = self._recorded(self.work / "state.json", force)
         if state and not state["steps"] and difference(state["request"], wanted):
             state = None  # nothing to go on with, so it may be anything else too
-        found = manifest or state
-        if found is None:
+        record = manifest or state
+        if record is None:
             foreign = self._outputs()
             if foreign and not force:
                 raise CgruError(
                     f"{self.path / foreign[0]}: is there already, and not by a whole run of cgru "
                     "prep; name another folder, or --force to overwrite"
                 )
-        elif not force and (changed := difference(found["request"], wanted)):
+        elif not force and (changed := difference(record["request"], wanted)):
             raise CgruError(
                 f"{self.path}: made otherwise: {changed}; name another folder, or --force to "
                 "make it anew"
@@ -218,8 +218,8 @@ class Folder:
         """What `atomic_write` leaves when the process is killed."""
         for folder in (self.path, self.work):
             for path in folder.iterdir():
-                found = re.fullmatch(r"\.(.+)\.[0-9a-f]{12}\.tmp", path.name)
-                if found and (folder == self.work or _OUTPUT.fullmatch(found[1])):
+                name = re.fullmatch(r"\.(.+)\.[0-9a-f]{12}\.tmp", path.name)
+                if name and (folder == self.work or _OUTPUT.fullmatch(name[1])):
                     path.unlink()
 
 

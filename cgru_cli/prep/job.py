@@ -72,13 +72,13 @@ def _result_options(options: PrepOptions) -> dict[str, Any]:
 
 
 def _versions() -> dict[str, str]:
-    found = {"cgru": __version__, "python": platform.python_version()}
+    versions = {"cgru": __version__, "python": platform.python_version()}
     for package in ("sentencepiece", "sacremoses", "subword-nmt"):
         try:
-            found[package] = metadata.version(package)
+            versions[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 class _Job:
@@ -247,9 +247,9 @@ class _Job:
             arguments = (whole.as_json(), side, bool(columns))
             with atomic_write(self.place.path / f"train.{ending}") as file:
                 chunks = raw_text.chunks(lines)
-                for text, found in self.workers.in_order(chunk_work.splitter, arguments, chunks):
+                for text, counted in self.workers.in_order(chunk_work.splitter, arguments, chunks):
                     file.write(text)
-                    for name, words in zip(columns, found, strict=True):
+                    for name, words in zip(columns, counted, strict=True):
                         counts[name].add(words)
         for i, name in enumerate(names):
             if in_json:

@@ -32,8 +32,8 @@ class WordCounts:
     def most_common(self, limit: int, without: Container[str] = ()) -> list[str]:
         """Words by falling count, those of equal count by code points; at most limit, 0: all."""
         ordered = ((-count, word) for word, count in self._merged() if word not in without)
-        found = heapq.nsmallest(limit, ordered) if limit else sorted(ordered)
-        return [word for _, word in found]
+        chosen = heapq.nsmallest(limit, ordered) if limit else sorted(ordered)
+        return [word for _, word in chosen]
 
     def _merged(self) -> Iterable[tuple[str, int]]:
         if not self._runs:

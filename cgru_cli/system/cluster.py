@@ -36,12 +36,12 @@ class Cluster(NamedTuple):
         Raises CgruError where what it says is not understood.
         """
         if environment.get("TF_CONFIG", "").strip():
-            found = cls(*_of_tf_config(environment["TF_CONFIG"]))
+            cluster = cls(*_of_tf_config(environment["TF_CONFIG"]))
         elif named(environment):
-            found = cls(*_of_slurm(environment))
+            cluster = cls(*_of_slurm(environment))
         else:
             return None
-        return found if len(found.addresses) > 1 else None
+        return cluster if len(cluster.addresses) > 1 else None
 
     def name(self, index: int) -> str:
         """What a worker is called in messages."""

@@ -70,8 +70,10 @@ class CaseModel:
             for lower, form, weight in learner.learn_truecase_weights(line.split(" ")):
                 casing[lower][form] += weight
         forms = [[form for form, _ in counts.most_common()] for counts in casing.values()]
-        best = sorted(found[0] for found in forms)
-        return cls(tuple(best), tuple(sorted(form for found in forms for form in found[1:])))
+        best = sorted(spellings[0] for spellings in forms)
+        return cls(
+            tuple(best), tuple(sorted(form for spellings in forms for form in spellings[1:]))
+        )
 
 
 class Truecaser:

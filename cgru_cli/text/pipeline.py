@@ -209,10 +209,10 @@ class Preprocessing:
     def columns(self, words: str) -> list[list[str]]:
         """Surface and factors of each source word; raises CgruError for another number of them."""
         columns = [word.split("|") for word in words.split(" ") if word]
-        for found in columns:
-            if len(found) != self.settings.factors or not all(found):
+        for column in columns:
+            if len(column) != self.settings.factors or not all(column):
                 raise CgruError(
-                    f"{'|'.join(found)[:60]!r} has {len(found)} factors, expected "
+                    f"{'|'.join(column)[:60]!r} has {len(column)} factors, expected "
                     f"{self.settings.factors} (word|factor|..), none empty"
                 )
         return columns

@@ -93,9 +93,9 @@ def learn_pieces(
             with open(text, "w", encoding="utf-8", newline="\n") as file:
                 file.writelines(f"{line}\n" for line in chain(beginning, lines))
             model = alone(_trained_on_file, text, kind, size, coverage)
-    found = sentencepiece.SentencePieceProcessor(model_proto=model).get_piece_size()
-    if found < size:
-        warn(f"the text gives {found} pieces, fewer than --subword-vocabulary {size}")
+    pieces = sentencepiece.SentencePieceProcessor(model_proto=model).get_piece_size()
+    if pieces < size:
+        warn(f"the text gives {pieces} pieces, fewer than --subword-vocabulary {size}")
     return base64.b64encode(model).decode("ascii")
 
 
@@ -151,10 +151,10 @@ class Codes:
         for word in words.split(" "):
             if not word:
                 continue
-            found = self._bpe.segment_tokens([word])
-            if word.endswith(_MARK) and found[-1].endswith(_MARK):
-                found[-1:] = [found[-1][:-1] + _MARK, "@"]
-            pieces += found
+            parts = self._bpe.segment_tokens([word])
+            if word.endswith(_MARK) and parts[-1].endswith(_MARK):
+                parts[-1:] = [parts[-1][:-1] + _MARK, "@"]
+            pieces += parts
         return pieces
 
     def join(self, pieces: Sequence[str]) -> str:
@@ -206,11 +206,11 @@ def learn_codes(counts: Counter[str], merges: int) -> str:
             f"no sub-words can be learned from {len(counts)} different words"
         ) from error
     text = written.getvalue()
-    found = text.count("\n") - 1
-    if found < 1:
+    learned = text.count("\n") - 1
+    if learned < 1:
         raise CgruError(f"no sub-words can be learned from {len(counts)} different words")
-    if found < merges:
-        warn(f"the text gives {found} merges, fewer than --subword-vocabulary {merges}")
+    if learned < merges:
+        warn(f"the text gives {learned} merges, fewer than --subword-vocabulary {merges}")
     return text
 
 

@@ -192,9 +192,9 @@ def _check_eos(ids: Mapping[str, int], by_id: Mapping[int, str], path: str) -> N
 
 
 def _find_unk(ids: Mapping[str, int]) -> int:
-    found = (ids.get(name, -1) for name in UNK_NAMES)
+    candidates = (ids.get(name, -1) for name in UNK_NAMES)
     # Id 0 is EOS, so that a file which gives it to UNK falls back on 1.
-    return min((i for i in found if EOS_ID < i <= _LARGEST_SPECIAL_ID), default=1)
+    return min((i for i in candidates if EOS_ID < i <= _LARGEST_SPECIAL_ID), default=1)
 
 
 def shown(word: str) -> str:
