@@ -7,7 +7,7 @@ the source, once, and not to the context of every hypothesis at every step.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
@@ -64,8 +64,9 @@ class Attention(NamedTuple):
             weights = attend(self.projected, tf.expand_dims(query, 1), self.v, mask)
             (c,) = self.summed(weights)
             return tf.squeeze(weights, 1), self._context(tf.squeeze(c, 1))
-        place = tf.stack(self.place.value, axis=1)
-        beam = tf.reduce_max(self.place.value.slot) + 1
+        where = Place(*self.place.value)
+        place = tf.stack(where, axis=1)
+        beam = tf.reduce_max(where.slot) + 1
         grid = tf.scatter_nd(place, query, [tf.shape(mask)[0], beam, query.shape[-1]])
         weights = attend(self.projected, grid, self.v, mask)
         (c,) = self.summed(weights)
@@ -74,10 +75,12 @@ class Attention(NamedTuple):
     def _context(self, c: tf.Tensor) -> Context:
         """c: (R,N), what the sum is."""
         if not self.is_multiplied:
-            return Context(*self.of_context(c), c)
+            of_cell, readout = self.of_context(c)
+            return Context(of_cell, readout, c)
         width = self.of_context.width
         products, itself = tf.split(c, [width, c.shape[-1] - width], axis=-1)
-        return Context(*self.of_context.apart(products), itself)
+        of_cell, readout = self.of_context.apart(products)
+        return Context(of_cell, readout, itself)
 
 
 class AttentionLayer:
@@ -101,7 +104,8 @@ class AttentionLayer:
 
     def memory(self, encoded: Encoded, search: bool) -> Memory:
         """All that does not change from step to step; search: many rows are to attend to it."""
-        annotations, products, mask = encoded.annotations, (), encoded.mask
+        annotations: Any = encoded.annotations
+        products, mask = (), encoded.mask
         if self.structure.decoder_start is DecoderStart.LAST_BACKWARD:
             summary = annotations[:, 0, -self.structure.state :]
         else:

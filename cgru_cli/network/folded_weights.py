@@ -47,7 +47,7 @@ class FoldedWeights:
         that is a factor of the matrix.
         """
         drop = self.structure.old_dropout
-        if len(parameter.shape) < 2:
+        if drop is None or len(parameter.shape) < 2:
             return 1.0
         embedding, hidden = 1 - drop.embedding, 1 - drop.hidden
         if parameter.path.endswith("embedding") or "/embedding" in parameter.path:

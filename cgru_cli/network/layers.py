@@ -107,18 +107,17 @@ class Layers:
         """The unit of a cell, with its biases and norms."""
         inputs = self._norms(cell, ("W", "Wx"), "gamma1")
         states = self._norms(cell, ("U", "Ux"), "gamma2")
-        biases = [f"{cell.path}/{root}" for root in ("b", "bx")]
-        biases = [self.weights[path] for path in biases if path in self.weights]
+        paths = [f"{cell.path}/{root}" for root in ("b", "bx")]
+        biases = [self.weights[path] for path in paths if path in self.weights]
         bias = tf.concat(biases, axis=0) if biases else None
         if cell.unit is Unit.GRU_BEFORE:
             place = cell.bias if cell.bias is BiasPlace.STATE else BiasPlace.NONE
-            apart = [
+            gates, proposal = (
                 Sums(place, part, (), states[i : i + 1])
                 for i, part in enumerate(biases or (None, None))
-            ]
-            return GRUBefore(
-                Sums(cell.bias, bias, inputs), *apart, self.product((f"{cell.path}/Ux",))
             )
+            of_reset = self.product((f"{cell.path}/Ux",))
+            return GRUBefore(Sums(cell.bias, bias, inputs), gates, proposal, of_reset)
         sums = Sums(cell.bias, bias, inputs, states)
         if cell.unit is Unit.GRU:
             return GRU(sums)
@@ -130,11 +129,11 @@ class Layers:
         return Sums(BiasPlace.NONE, None, self._norms(cell, roots, ""))
 
     def _norms(self, cell: CellPlace, roots, gamma: str) -> tuple[Norm, ...]:
-        found = [self.weights.norm(f"{cell.path}/{root}", f"{cell.path}/{gamma}") for root in roots]
-        found = [norm for norm in found if norm]
-        if self.structure.normalization is not Normalization.MARIAN or not found:
-            return tuple(found)
-        norm = found[0]  # one for all columns
+        norms = (self.weights.norm(f"{cell.path}/{root}", f"{cell.path}/{gamma}") for root in roots)
+        present = [norm for norm in norms if norm is not None]
+        if self.structure.normalization is not Normalization.MARIAN or not present:
+            return tuple(present)
+        norm = present[0]  # one for all columns
         if cell.unit is Unit.TANH:  # Marian keeps 3D and uses D
             norm = norm._replace(gain=norm.gain[: self.structure.state])
         return (norm,)

@@ -7,7 +7,7 @@ a file of its own: `lm`, `encdec`, `seq2seq`, `rnnsearch`, `cgru`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 import tensorflow as tf
@@ -33,20 +33,20 @@ from .scan import ScanCell
 class Rung(Protocol):
     """What a rung of the ladder says of its decoder; made of a model's `Layers`."""
 
-    def memory(self, encoded: Encoded, search: bool) -> Any:
+    def memory(self, encoded: Encoded, search: bool, /) -> Any:
         """What of the source is kept for the whole sentence: a named tuple, (B,..) each.
 
         search: it is to be read by many hypotheses of each sentence.
         """
 
-    def start(self, memory: Any) -> States:
+    def start(self, memory: Any, /) -> States:
         """The states before the first word, a row a sentence."""
 
-    def cell(self, memory: Any, place: Place | None) -> ScanCell:
+    def cell(self, memory: Any, place: Place | None, /) -> ScanCell:
         """The recurrent cell: (states, x) -> (Recurrence, states); a row a sentence, or placed."""
 
 
-RUNGS: dict[Type, type[Rung]] = {
+RUNGS: dict[Type, Callable[[Layers], Rung]] = {
     Type.LM: LanguageModel,
     Type.ENCDEC: EncoderDecoder,
     Type.SEQ2SEQ: SequenceToSequence,
@@ -86,7 +86,7 @@ class Network:
         layers = Layers(structure, arrays, tf.as_dtype(dtype), self.masks)
         self.once = packed and not self.masks  # a mask is another in each sentence
         self.encoder = SourceEncoder(layers, self.once)
-        self.rung = RUNGS[structure.type](layers)
+        self.rung: Rung = RUNGS[structure.type](layers)
         self.read_out = Readout(layers)
         self.target_embedding = layers[target_table(structure)]
         first = structure.base_cells()[0]
@@ -126,7 +126,7 @@ class Network:
         """
         x, readout_of_previous = self.embed(previous)
         cell = self.rung.cell(memory, Place(state.sentence, state.slot))
-        recurrence, cells = cell.step(state.cells, x)
+        recurrence, cells = cell.step(state.cells, x, ())
         words = ()
         if self.structure.lexical:
             rows = tf.gather(memory.embeddings, state.sentence)

@@ -68,9 +68,9 @@ class Readout:
             return mix(pi + pi_bias, logits)
         logits = self._logits(t, sentence)
         if self.lexical:
-            hidden, output, output_bias = self.lexical
+            of_words, output, output_bias = self.lexical
             l = tf.tanh(words)
-            l = tf.tanh(hidden(l, sentence)) + l
+            l = tf.tanh(of_words(l, sentence)) + l
             logits += output.for_rows(sentence)(l)[0] + output_bias
         return logits
 

@@ -26,7 +26,7 @@ class ScanCell(Protocol):
     Each product is taken once a step. Tensors are differentiated with, `Fixed` ones are not.
     """
 
-    def step(self, carry: Any, x: Any, fixed: Any) -> tuple[Any, Any]:
+    def step(self, carry: Any, x: Any, fixed: Any, /) -> tuple[Any, Any]:
         """One step: (carry, x_t, fixed_t) -> (outputs, new carry)."""
 
 
@@ -105,10 +105,10 @@ class _Loop:
 
     def _cell(self, products: Sequence[Product], tensors: Sequence[tf.Tensor]) -> ScanCell:
         """The cell with others in the place of its products and tensors."""
-        products, tensors = iter(products), iter(tensors)
+        next_products, next_tensors = iter(products), iter(tensors)
         leaves = [
-            next(products) if isinstance(leaf, Product)
-            else next(tensors) if tf.is_tensor(leaf)
+            next(next_products) if isinstance(leaf, Product)
+            else next(next_tensors) if tf.is_tensor(leaf)
             else leaf
             for leaf in self.leaves
         ]  # fmt: skip

@@ -57,7 +57,9 @@ def _normalize_parts(x: tf.Tensor, norms: tuple[Norm, ...]) -> tf.Tensor:
 class Recurrent(Protocol):
     """A unit: its sums, and one step of its state."""
 
-    sums: Sums
+    @property
+    def sums(self) -> Sums:
+        """What is added to the products of its input and its state."""
 
     def step(self, state: UnitState, hU: tf.Tensor, x: tf.Tensor | None) -> UnitState:
         """One step; hU: the state's product; x: from `Sums.of_input`, None without an input."""

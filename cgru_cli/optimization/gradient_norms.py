@@ -64,7 +64,7 @@ class GradientProbe:
     def __init__(self, step: TrainingStep):
         self.step = step
         self._norms = tf.function(self._of_batch, autograph=False)
-        self._traced = None
+        self._traced: Any = None
 
     def norms(self, examples: Examples, masks: Mapping[str, np.ndarray]) -> GradientNorms:
         """All norms at a batch, with its dropout masks."""
@@ -239,7 +239,7 @@ class _Entrance:
         return tf.concat([self._sums.of_input(xW), *self._nudge], axis=-1)
 
 
-def _nudged(cells: list[Transition], nudge: UnitState) -> list[_NudgedReader]:
+def _nudged(cells: list[Transition], nudge: UnitState) -> list[Any]:
     return [_NudgedReader(cells, _Entrance(cells[0].unit.sums, nudge))]
 
 

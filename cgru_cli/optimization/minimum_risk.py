@@ -134,10 +134,10 @@ class Sampler:
         )
         dropped = {name: repeated(one) for name, one in masks.items() if name != "target"}
         if "target" in masks:  # of whole words, which are others here: by their place
-            words = repeated(masks["target"])
+            whole = repeated(masks["target"])
             dropped["target"] = np.ones(examples.target.shape, np.float32)
-            least = min(longest, words.shape[1])
-            dropped["target"][:, :least] = words[:, :least]
+            least = min(longest, whole.shape[1])
+            dropped["target"][:, :least] = whole[:, :least]
         return Candidates(examples, risk, kept), dropped
 
     def _nothing(

@@ -156,8 +156,8 @@ class TargetWords(NamedTuple):
             index = tf.range(tf.size(self.targets))[::group]
         else:
             index = tf.where(self.sentence % group == 0)[:, 0]
-        rows = (tf.gather(x, index) for x in self[:4])
-        return TargetWords(*rows, *self[4:])
+        logits, targets, weight, sentence = (tf.gather(x, index) for x in self[:4])
+        return self._replace(logits=logits, targets=targets, weight=weight, sentence=sentence)
 
 
 EPSILON = 1e-6  # Marian's

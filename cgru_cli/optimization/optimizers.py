@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import keras
 import tensorflow as tf
@@ -49,6 +50,15 @@ class _AdamInOnePass:
     That reads and writes the parameters once; the operations of Keras' own step go over them about
     ten times.
     """
+
+    # what Keras' Adam has
+    _get_variable_index: Callable[[tf.Variable], int]
+    _momentums: list
+    _velocities: list
+    iterations: Any
+    beta_1: float
+    beta_2: float
+    epsilon: float
 
     def update_step(
         self, gradient: tf.Tensor, variable: tf.Variable, learning_rate: tf.Tensor

@@ -112,6 +112,12 @@ class Replicas:
 
     # -- between processes ---------------------------------------------------------------------
 
+    @property
+    def _named(self) -> Cluster:
+        """The processes, where there are several."""
+        assert self._workers is not None
+        return self._workers
+
     def total(self, values: Sequence[float]) -> list[float]:
         """Sums of what the processes give."""
         if self.processes == 1:
@@ -130,9 +136,9 @@ class Replicas:
             return [text]
         content = np.frombuffer(text.encode(), np.uint8)
         sizes = np.zeros(self.processes, int)
-        sizes[self._workers.index] = len(content)
+        sizes[self._named.index] = len(content)
         *ends, length = np.cumsum(self._summed(sizes)).astype(int)
-        start = ([0, *ends])[self._workers.index]
+        start = ([0, *ends])[self._named.index]
         everything = np.zeros(length + 1)  # no empty sums
         everything[start : start + len(content)] = content
         everything = self._summed(everything)[:length].astype(np.uint8)
@@ -161,9 +167,10 @@ class Replicas:
         """work() in every process; a CgruError of any is raised in all."""
         if self.processes == 1:
             return work()
-        result, failed = None, None
+        results: list[Result] = []
+        failed: CgruError | None = None
         try:
-            result = work()
+            results.append(work())
         except CgruError as error:
             failed = error
         problems = self.texts(str(failed or ""))
@@ -173,8 +180,8 @@ class Replicas:
             raise failed
         for index, problem in enumerate(problems):
             if problem:
-                raise CgruError(f"{self._workers.name(index)}: {problem}")
-        return result
+                raise CgruError(f"{self._named.name(index)}: {problem}")
+        return results[0]
 
     def check_same(self, values: Mapping[str, Any]) -> None:
         """Raises CgruError in every process where one has other values than worker 0."""
@@ -185,7 +192,7 @@ class Replicas:
                 if value != expected:
                     self.part()
                     raise CgruError(
-                        f"{self._workers.name(index)} trains otherwise than worker 0: {name} is "
+                        f"{self._named.name(index)} trains otherwise than worker 0: {name} is "
                         f"{_short(value)}, not {_short(expected)}"
                     )
 
@@ -198,8 +205,8 @@ class Replicas:
             if self.processes == 1:
                 raise
             numbers = map(int, re.findall(r"/job:worker/replica:0/task:(\d+)", str(error)))
-            other = next((n for n in numbers if n != self._workers.index), None)
-            who = "another worker" if other is None else self._workers.name(other)
+            other = next((n for n in numbers if n != self._named.index), None)
+            who = "another worker" if other is None else self._named.name(other)
             raise CgruError(
                 f"{who} has ended; the same command, for all workers, goes on from the last save"
             ) from None

@@ -76,8 +76,9 @@ class TrainingStep:
             if regularization.smoothing
             else []
         )
-        drawn = prior is not None and regularization.map_decay_c > 0
-        self.prior = [tf.constant(prior[name]) for name in self.trained] if drawn else []
+        self.prior = []
+        if prior is not None and regularization.map_decay_c > 0:
+            self.prior = [tf.constant(prior[name]) for name in self.trained]
         self.updates = tf.Variable(0, dtype=tf.int64, trainable=False)
         self.loss_scale = LossScale(1024.0 if model.compute_dtype == "float16" else 1.0)
         self._of_share = (
@@ -87,7 +88,7 @@ class TrainingStep:
         self._gradients = tf.function(
             lambda shares: self.replicas.run(self._of_share, shares), autograph=False
         )
-        self._traced = None
+        self._traced: Any = None
         self._add = tf.function(self._sum, autograph=False)
         self._reduce = tf.function(self._reduced, autograph=False)
         self._follow = tf.function(self._followed, autograph=False)
@@ -123,9 +124,9 @@ class TrainingStep:
             found = self._add(found, self.gradients(shares))
         scale = self.loss_scale.scale
         factor = tf.constant(1.0 / (divisor * scale), tf.float32)
-        cost, norm, gradients = zip(*self._reduce(found, factor), strict=True)
+        costs, norms, gradients = zip(*self._reduce(found, factor), strict=True)
         del found  # as large as the model, and not needed while that is updated
-        cost, norm = float(cost[0]) / scale, float(norm[0])
+        cost, norm = float(costs[0]) / scale, float(norms[0])
         finite = bool(np.isfinite(norm) and np.isfinite(cost))
         if finite:
             self.optimizer.learning_rate.assign(rate)

@@ -119,7 +119,7 @@ def expand(
             log_probs=np.take_along_axis(every.log_probs, order, axis=1),
             model_log_probs=np.take_along_axis(every.model_log_probs, order[..., None], axis=1),
         )
-    banned = np.zeros(expansion.words.shape, bool)
+    banned: np.ndarray = np.zeros(expansion.words.shape, bool)
     if settings.unk is not None:
         banned = expansion.words == settings.unk
     if forced is not None:

@@ -46,7 +46,14 @@ def _own_names(trees: dict[str, ast.AST]) -> set[str]:
     """Everything that the package itself defines or assigns."""
     names: set[str] = set()
     for tree in trees.values():
+        declared = {  # types without values: what a class finds in another's
+            node.target
+            for node in ast.walk(tree)
+            if isinstance(node, ast.AnnAssign) and node.value is None
+        }
         for node in ast.walk(tree):
+            if node in declared:
+                continue
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 names.add(node.name)
             elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):

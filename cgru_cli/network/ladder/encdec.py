@@ -9,7 +9,7 @@ word (EOS) forward, of the first backward.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
@@ -60,7 +60,8 @@ class EncoderDecoder:
 
     def memory(self, encoded: Encoded, _search: bool) -> Summary:
         """C, and what it is multiplied to."""
-        annotations, s = encoded.annotations, self.structure
+        annotations: Any = encoded.annotations
+        s = self.structure
         ends = tf.cast(tf.reduce_sum(encoded.mask, axis=1), tf.int32) - 1
         at_end = {"forward": tf.gather(annotations, ends, batch_dims=1),
                   "backward": annotations[:, 0]}  # fmt: skip

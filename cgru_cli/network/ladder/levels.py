@@ -6,6 +6,7 @@ for a row a hypothesis, and `scan` runs over time, with its gradient.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import tensorflow as tf
@@ -45,7 +46,7 @@ class Levels(NamedTuple):
         return cls(levels, s.deep_context, s.residual)
 
     def climb(
-        self, first: UnitState, above: States, context: tf.Tensor | None = None
+        self, first: UnitState, above: Sequence[UnitState], context: tf.Tensor | None = None
     ) -> tuple[tf.Tensor, States]:
         """first: the new state of level 1; above: the others' before -> top (R,D), all states."""
         new, top = [first], first[0]
