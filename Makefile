@@ -26,15 +26,16 @@ $(INSTALLED): requirements.txt setup.py
 	$(BIN)/python -m pip install --quiet -e '.[test,recipes,docs]'
 	@touch $@
 
-test: $(INSTALLED) lint ## run all tests, lint and the format check
+test: $(INSTALLED) lint ## run all tests, and lint
 	$(BIN)/python -m pytest -q -n $(JOBS) $(PYTEST) tests
 
 test-all: $(INSTALLED) lint ## the same, with all combinations in the place of a choice of them
 	$(BIN)/python -m pytest -q -n $(JOBS) -m "" $(PYTEST) tests
 
-lint: $(INSTALLED) ## lint and format check alone
+lint: $(INSTALLED) ## lint, format check and types alone
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 
 demo: $(INSTALLED) ## train a small model and translate with it; or MODEL=model.npz SRC=src.txt
 ifeq ($(strip $(MODEL)),)
@@ -58,5 +59,5 @@ format: $(INSTALLED) ## format the code, and mend what lint can mend
 	$(BIN)/ruff check --fix .
 
 clean: ## remove the environment and everything made
-	rm -rf $(VENV) build dist demo site *.egg-info .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist demo site *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

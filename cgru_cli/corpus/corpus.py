@@ -143,7 +143,10 @@ def encode_corpus(
         with atomic_write(cache / MANIFEST) as file:
             file.write(json.dumps(manifest, indent=1).encode())
         _remove_all_but(cache, {name for name, _ in manifest["files"].values()})
-    return _open(cache, identity, trusted=True)
+    written = _open(cache, identity, trusted=True)
+    if written is None:
+        raise CgruError(f"{cache}: was changed while it was written; run the command again")
+    return written
 
 
 def _state_of(path: PathLike) -> list[Any]:

@@ -26,7 +26,7 @@ EncodeTarget = Callable[[str], list[int]]
 
 
 def _encode(
-    encode: Callable[..., list[Any]], path: PathLike, first: int, *lines: Iterable[Any]
+    encode: Callable[..., list[Any]], path: PathLike | None, first: int, *lines: Iterable[Any]
 ) -> list[list[Any]]:
     encoded: list[list[Any]] = []
     try:
@@ -116,7 +116,8 @@ class Encoding:
         else:
             sources = _encode(self._encode_source, files.source, first, lines.source)
         self.lines += len(targets)
-        points = weights = [[]] * len(targets)
+        points: list[list] = [[]] * len(targets)
+        weights: list[list[float]] = [[]] * len(targets)
         if lines.alignment is not None:
             points = _encode(
                 word_alignments.parse, files.alignment, first,

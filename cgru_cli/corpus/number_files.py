@@ -46,8 +46,8 @@ class Numbers:
     def append(self, values: np.ndarray) -> None:
         if self.dtype.itemsize == 2 and values.size and values.max() > np.iinfo(self.dtype).max:
             self._widen()
-        self.digest.update(np.ascontiguousarray(values, self._digested))
-        self._file.write(np.ascontiguousarray(values, self.dtype))
+        self.digest.update(np.ascontiguousarray(values, self._digested).data)
+        self._file.write(np.ascontiguousarray(values, self.dtype).data)
 
     def _widen(self) -> None:
         """Write the file anew with numbers of twice the size."""
@@ -58,7 +58,7 @@ class Numbers:
         self._file = open(self.path, "xb")  # noqa: SIM115
         with open(narrow, "rb") as file:
             while block := file.read(1 << 20):
-                self._file.write(np.frombuffer(block, old).astype(self.dtype))
+                self._file.write(np.frombuffer(block, old).astype(self.dtype).data)
         narrow.unlink()
 
     def finish(self) -> None:
