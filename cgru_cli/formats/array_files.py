@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
+import mmap
 import os
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
@@ -25,6 +26,7 @@ MOST_ARRAYS = 10_000  # of a file; the deepest models have some hundreds
 MOST_EXPANDED = 100  # bytes of arrays for a byte of the file; trained weights give at most 1.2
 ALWAYS_ALLOWED = 1 << 26  # bytes of arrays, whatever the file's size
 _DEFLATED = 1032  # bytes that deflate makes of one at most
+_HEAP = b"GCOL\x01\0\0\0"  # how a heap of an HDF5 file begins
 _NOT_READ = "cannot be read; is the file complete?"
 
 
@@ -184,6 +186,29 @@ def write_npz(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
                 np.lib.format.write_array(member, array, allow_pickle=False)
 
 
+def _check_heaps(path: Path) -> None:
+    """Raise ValueError where a heap of texts in an HDF5 file is damaged.
+
+    The library walks from object to object by their sizes, and for ever where free space has none;
+    it does so deaf to signals. (HDF5 File Format Specification, III.E: the global heap.)
+    """
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        start = content.find(_HEAP)
+        while start >= 0:
+            place = start + 16
+            end = start + int.from_bytes(content[start + 8 : place], "little")
+            if end > len(content):
+                raise ValueError("a heap is cut short")
+            while place + 16 <= end:
+                index = int.from_bytes(content[place : place + 2], "little")
+                size = int.from_bytes(content[place + 8 : place + 16], "little")
+                space = 16 + -(-size // 8) * 8 if index else size  # free space counts its own head
+                if not 16 <= space <= end - place:
+                    raise ValueError("a heap is damaged")
+                place += space
+            start = content.find(_HEAP, start + 1)
+
+
 @contextlib.contextmanager
 def open_hdf5(path: Path, attribute: str) -> Iterator[tuple[dict[str, StoredArray], str | None]]:
     """Datasets by their path, to be read inside, and a text attribute, if it is there.
@@ -215,6 +240,7 @@ def open_hdf5(path: Path, attribute: str) -> Iterator[tuple[dict[str, StoredArra
 
     with contextlib.ExitStack() as stack:
         with parsing(path, damaged):
+            _check_heaps(path)
             file = stack.enter_context(h5py.File(path, "r"))
             file.visititems(visit)
             value = file.attrs.get(attribute)

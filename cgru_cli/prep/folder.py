@@ -106,7 +106,7 @@ class Folder:
                         "make it again"
                     )
         resumed = None if force or manifest else state
-        if resumed and resumed["versions"] != versions:
+        if resumed and (resumed["versions"] != versions or not resumed["steps"]):
             resumed = None
         with writing(self.path):
             if resumed:

@@ -178,7 +178,7 @@ def check_codes(text: str, source: str) -> None:
     first = 1
     if lines[0].startswith("#version:"):
         first = 2
-        if lines[0].split(":", 1)[1].strip() not in ("0.1", "0.2"):
+        if lines[0].split()[1:] not in (["0.1"], ["0.2"]):
             raise CgruError(f"{source}:1: codes of an unknown version ({lines[0][:40]!r})")
     if not lines[first - 1 :]:
         raise CgruError(f"{source}: no sub-words are joined by these codes; are they cut short?")

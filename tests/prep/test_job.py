@@ -414,9 +414,9 @@ def test_bad_input_is_one_line_and_leaves_nothing(number, job, text, tmp_path):
 
 def test_texts_of_different_length(job, text, tmp_path):
     source, target = text(PAIRS[:3], "a")[0], text(PAIRS[:2], "b")[1]
-    with pytest.raises(CgruError, match=r"a\.en has 3 lines, .*b\.de has 2"):
+    with pytest.raises(CgruError, match=r"a\.en has 3 lines and .*b\.de 2"):
         job(source=(source,), target=(target,))
-    with pytest.raises(CgruError, match=r"a\.en has 3 lines, .*b\.de has 2"):
+    with pytest.raises(CgruError, match=r"a\.en has 3 lines and .*b\.de 2"):
         job(dev=(source, target))
     broken = tmp_path / "broken.gz"
     broken.write_bytes(gzip.compress(b"a\n" * 100)[:-9])
