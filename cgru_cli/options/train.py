@@ -139,6 +139,10 @@ class TrainOptions(OptimizationOptions, ModelOptions):
     log: str | None = log_option(
         None, "log file; MODEL.log if not given", "--log", metavar="FILE", path="file"
     )
+    valid_log: str | None = log_option(
+        None, "second log file, of the lines of validation alone", "--valid-log", metavar="FILE",
+        path="file",
+    )  # fmt: skip
     tensorboard: bool = log_option(
         False, "log to MODEL.tensorboard for TensorBoard too (needs cgru[tensorboard])",
         "--tensorboard", kind=bool,

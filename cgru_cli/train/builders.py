@@ -252,6 +252,7 @@ def build_training(
         folder.records if first else nowhere,
         resumed=updates,
         quiet=options.quiet or not first,
+        valid=Path(options.valid_log) if options.valid_log and first else None,
     )
     pictures = folder if options.plot and first else None
     opening = [

@@ -141,7 +141,7 @@ _OF_A_MACHINE = {
     "config", "cpu_threads", "data_weighting", "device", "devices", "dump_config",
     "embedding_vectors", "guided_alignment", "log", "model", "num_devices", "plot",
     "pretrained_model", "prior_model", "quiet", "source_dataset", "target_dataset", "tensorboard",
-    "train_sets", "valid_reference", "valid_script", "valid_script_args", "valid_sets",
+    "train_sets", "valid_log", "valid_reference", "valid_script", "valid_script_args", "valid_sets",
     "valid_source_dataset", "valid_target_dataset", "valid_translation_output", "vocabularies",
     "external_validation_script",
 }  # fmt: skip

@@ -229,7 +229,7 @@ def test_a_whole_run(data, model, tmp_path):
         data, "-m", model, *SIZES, "--after", "2e", "-l", 0.01, "--keep", 2, "--save-freq", "3u",
         "--valid-freq", "8u", "--disp-freq", "5u", "--disp-first", 2, "--log", tmp_path / "log",
         "--valid-metrics", "perplexity", "chrf", "-b", 2, "-n", 0.5, "--valid-translation-output",
-        tmp_path / "out.{E}.{U}",
+        tmp_path / "out.{E}.{U}", "--valid-log", tmp_path / "valid.log",
     )  # fmt: skip
     folder = model.parent
     assert {path.name for path in folder.iterdir()} == {
@@ -241,6 +241,9 @@ def test_a_whole_run(data, model, tmp_path):
     assert not Path(f"{model}.log").exists()
     lines = (tmp_path / "log").read_text()
     assert lines == result.messages
+    of_validation = [line for line in lines.splitlines(True) if "[valid]" in line]
+    assert (tmp_path / "valid.log").read_text() == "".join(of_validation)
+    assert len(of_validation) == 4
     assert "Training 2," in lines and "pairs (0 empty" in lines
     assert "[valid] Ep. 1 : Up. 8 : perplexity : " in lines
     assert "Starting data epoch 2" in lines

@@ -111,11 +111,19 @@ class TrainingLog:
     that training goes on from, 0 if it begins: records of later updates are dropped, those that
     the new run makes take their place, and the log says so. A last line that was cut off is ended
     in the log and dropped from the records. Without `quiet`, lines go to standard error too; a
-    line of progress is drawn only there, and only on a terminal. Raises CgruError if a file
-    cannot be written.
+    line of progress is drawn only there, and only on a terminal. valid: a file for the lines of
+    validation alone, appended to as well. Raises CgruError if a file cannot be written.
     """
 
-    def __init__(self, log: Path, records: Path, *, resumed: int = 0, quiet: bool = False):
+    def __init__(
+        self,
+        log: Path,
+        records: Path,
+        *,
+        resumed: int = 0,
+        quiet: bool = False,
+        valid: Path | None = None,
+    ):
         self._quiet = quiet
         self._drawn = False
         self._redrawn = -math.inf
@@ -123,6 +131,7 @@ class TrainingLog:
         with contextlib.ExitStack() as stack:
             self._log = stack.enter_context(_appending(log))
             self._records = stack.enter_context(_appending(records))
+            self._valid = stack.enter_context(_appending(valid)) if valid else None
             self._files = stack.pop_all()
         if resumed or dropped:
             self.line(
@@ -130,10 +139,12 @@ class TrainingLog:
                 + (f"; later lines above do not count ({dropped} records)" if dropped else "")
             )
 
-    def line(self, text: str) -> None:
+    def line(self, text: str, *, of_validation: bool = False) -> None:
         """One line of text, the time in front of it."""
         line = f"[{time.strftime('%Y-%m-%d %H:%M:%S')}] {text}\n"
         _append(self._log, line.encode("utf-8", errors="replace"))
+        if of_validation and self._valid:
+            _append(self._valid, line.encode("utf-8", errors="replace"))
         if not self._quiet:
             terminal.write((terminal.CLEAR if self._drawn else "") + line)
             self._drawn = False
@@ -162,7 +173,7 @@ class TrainingLog:
 
     def validation(self, progress: Progress, value: float, record: Record) -> None:
         """Line and record of a metric, after `Patience.update` made the metric's record."""
-        self.line(validation_line(progress, value, record))
+        self.line(validation_line(progress, value, record), of_validation=True)
         self.record(
             "valid",
             progress,
