@@ -16,7 +16,7 @@ from ..system.lines import tokens
 
 Point = tuple[int, int]  # positions in source and target
 
-_POINT = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
+_POINT = re.compile(r"([0-9]{1,40})-([0-9]{1,40})")
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,6 +33,6 @@ def test_codes_without_any():
     assert "no sub-words" in refused(check_codes, "#version: 0.2\n", "codes")
 
 
-@pytest.mark.parametrize("point", ["0-" + "9" * 5000, "9" * 5000 + "-0", "0-1234567890"])
+@pytest.mark.parametrize("point", ["0-" + "9" * 5000, "9" * 5000 + "-0", "0-" + "1" * 41])
 def test_points_of_5000_digits(point):
     assert "is no alignment" in refused(word_alignments.parse, point, 3, 3)
