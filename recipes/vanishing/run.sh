@@ -14,7 +14,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 options=("$@")
 models=${MODELS:-tanh-small tanh-orthogonal tanh-large}
 models=${MODELS:-$models relu-small relu-orthogonal relu-large gru lstm}
-running=()
+runs=()
 
 for tool in cgru python; do
   command -v "$tool" > /dev/null || { echo "$tool is not on the PATH" >&2; exit 1; }
@@ -30,8 +30,8 @@ train() {
   shift 2
   for seed in $seeds; do
     while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do sleep 0.1; done
-    one "$out/$optimiser/$model-$seed" "$out/start/$model-$seed.npz" "$seed" "$@" &
-    running+=("$!")
+    runs+=("$out/$optimiser/$model-$seed")
+    one "${runs[-1]}" "$out/start/$model-$seed.npz" "$seed" "$@" &
   done
 }
 
@@ -61,5 +61,6 @@ for model in $models; do
     train "$model" unclipped "${unclipped[@]}" ;;
   esac
 done
-for training in "${running[@]}"; do wait "$training"; done
+wait  # of jobs that ended long ago the shell may have forgotten how; the mark in their folder says
+for run in "${runs[@]}"; do [ -e "$run/done" ] || exit 1; done
 python "$here/vanishing.py" report "$out"

@@ -77,6 +77,8 @@ def start(out: Path, names: Sequence[str], seeds: Sequence[int]) -> None:
     for name in names:
         for seed in seeds:
             path = out / f"start/{name}-{seed}.npz"
+            if path.exists():  # of a run that was interrupted
+                continue
             options = TrainOptions(
                 type="lm",
                 cell=STARTS[name].cell,

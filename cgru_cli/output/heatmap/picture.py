@@ -43,7 +43,11 @@ def draw(file: BinaryIO, kind: str, title: str, sentences: Sequence[Sentence]) -
             f"--heatmap: a picture of {width:.0f} x {height:.0f} inches; choose fewer lines by "
             "--heatmap-lines, or name a .html"
         )
-    without: Any = {"axes.grid": False, "figure.constrained_layout.use": False}
+    without: Any = {
+        "axes.grid": False,
+        "figure.constrained_layout.use": False,
+        "text.parse_math": False,
+    }
     metadata = {"png": {"Title": title}, "svg": {"Title": title, "Date": None}}[kind]
     with style.context([STYLE, without]), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
