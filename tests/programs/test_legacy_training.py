@@ -36,7 +36,8 @@ LEGACY = {
     "DL4MT": "a-shallow/model.npz",
     "nmtpy": "a-shallow/model.npz",
 }
-HELD_OUT, LEARNT = 50, 240  # lines of Multi30k's validation text, which no model was trained on
+UPDATES, ROWS, RATE = 100, 8, 3e-4
+HELD_OUT, LEARNT = 50, 800  # lines of Multi30k's validation text, which no model was trained on
 
 
 @functools.cache
@@ -70,7 +71,7 @@ def as_dialect(dialect, path, vocabularies, folder):
 
 @pytest.mark.parametrize("dialect", LEGACY)
 def test_a_model_of_each_dialect_learns_on(shared, tmp_path, dialect):
-    """Six updates on text of the kind that it was trained on help with other lines of it."""
+    """A hundred updates on text like that it was trained on help with other lines of it."""
     pytest.importorskip("sacremoses")
     pytest.importorskip("subword_nmt")
     folder = shared("fixtures") / Path(LEGACY[dialect]).parts[0]
@@ -90,12 +91,13 @@ def test_a_model_of_each_dialect_learns_on(shared, tmp_path, dialect):
     step.restore(state)
     step.model.assign(case.model.arrays)
     before = -forced_scores(case.network, *held_out).sum()
-    for update in range(LEARNT // 40):
-        rows = slice(update * 40, (update + 1) * 40)
+    for update in range(UPDATES):
+        start = update * ROWS % LEARNT
+        rows = slice(start, start + ROWS)
         batch = Examples(*pad_source(sources[rows]), *pad_target(targets[rows]))
-        assert step.update([[(batch, {})]], 40.0, 3e-4).applied
+        assert step.update([[(batch, {})]], float(ROWS), RATE).applied
     after = -forced_scores(Network(case.model.structure, step.weights()), *held_out).sum()
-    assert after < 0.999 * before
+    assert after < 0.99 * before  # measured: 0.968 to 0.984
 
 
 def test_marian_scores_a_trained_model_alike(tmp_path):
