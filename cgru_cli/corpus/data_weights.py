@@ -33,10 +33,10 @@ class DataWeights:
 
 def parse_sentence(line: str) -> list[float]:
     """The one weight of a line. Raises CgruError for anything else."""
-    found = tokens(line)
-    if len(found) != 1:
-        raise CgruError(f"{len(found)} numbers; one is expected, the weight of the sentence pair")
-    return [_weight(found[0])]
+    numbers = tokens(line)
+    if len(numbers) != 1:
+        raise CgruError(f"{len(numbers)} numbers; one is expected, the weight of the sentence pair")
+    return [_weight(numbers[0])]
 
 
 def parse_words(line: str, words: int) -> list[float]:

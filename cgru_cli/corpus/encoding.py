@@ -138,10 +138,10 @@ class Encoding:
             return [[files.factor] * (len(target) + 1 if by_word else 1) for target in targets]
         more = [map(len, targets)] if by_word else []
         parse = data_weights.parse_words if by_word else data_weights.parse_sentence
-        found = _encode(parse, files.weight, lines.first, lines.weight, *more)
+        of_pairs = _encode(parse, files.weight, lines.first, lines.weight, *more)
         if self._beside.from_end:  # EOS, or the sentence, stays
-            found = [[*weights[-2::-1], weights[-1]] for weights in found]
-        return [[files.factor * weight for weight in weights] for weights in found]
+            of_pairs = [[*weights[-2::-1], weights[-1]] for weights in of_pairs]
+        return [[files.factor * weight for weight in weights] for weights in of_pairs]
 
     def _kept(self, pairs: Iterable[EncodedPair]) -> Iterator[EncodedPair]:
         limit, skipped = self._max_length, self._skipped

@@ -75,10 +75,10 @@ class Products(NamedTuple):
 
     def joined(self, x: tf.Tensor) -> tf.Tensor:
         """x: (...,N) -> float32 (...,all widths), the groups side by side."""
-        found = []
+        products = []
         for part, mask in zip(self.parts, self.masks, strict=True):
-            found += part(x if mask is None else x * mask.value)
-        return found[0] if len(found) == 1 else tf.concat(found, axis=-1)
+            products += part(x if mask is None else x * mask.value)
+        return products[0] if len(products) == 1 else tf.concat(products, axis=-1)
 
     def apart(self, y: tf.Tensor) -> list[tf.Tensor]:
         """(...,all widths) -> one (...,width) a group."""
@@ -112,9 +112,9 @@ def at_once(function: Callable[..., tf.Tensor], *given: tf.Tensor) -> tf.Tensor:
             result = function(*given)
 
         def gradient(d_result: tf.Tensor) -> list[tf.Tensor]:
-            found = tape.gradient(result, given, output_gradients=d_result)
-            with tf.control_dependencies(found):
-                return [tf.identity(part) for part in found]
+            gradients = tape.gradient(result, given, output_gradients=d_result)
+            with tf.control_dependencies(gradients):
+                return [tf.identity(part) for part in gradients]
 
         return result, gradient
 

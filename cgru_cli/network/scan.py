@@ -175,15 +175,15 @@ class _Loop:
                 )
                 reached = tf.nest.flatten((outputs, new))
             d_reached = [*(stack[t] for stack in d_outputs), *d_carry]
-            found = tape.gradient(
+            partials = tape.gradient(
                 reached,
                 [*carry, *x, *tensors, *answers],
                 output_gradients=d_reached,
                 unconnected_gradients=tf.UnconnectedGradients.ZERO,
             )
-            new_d_carry, found = found[:width], found[width:]
-            dx, found = found[: len(x)], found[len(x) :]
-            d_own, d_sums = found[: len(tensors)], found[len(tensors) :]
+            new_d_carry, partials = partials[:width], partials[width:]
+            dx, partials = partials[: len(x)], partials[len(x) :]
+            d_own, d_sums = partials[: len(tensors)], partials[len(tensors) :]
             values = [*dx, *(replayer.x for replayer in replayers), *d_sums]
             return (
                 i + 1,

@@ -116,10 +116,13 @@ class GradientProbe:
             tape.watch((values, nudges))
             network = NudgedNetwork(model.structure, arrays, model.compute_dtype, masks, nudges)
             cost = scale * self.step.objective.cost(network, examples)
-        found, at_states = tape.gradient(cost, (values, nudges), unconnected_gradients="zero")
+        of_arrays, at_states = tape.gradient(cost, (values, nudges), unconnected_gradients="zero")
         return (
             cost,
-            {name: _norm(tf.reshape(tf.convert_to_tensor(g), [-1])) for name, g in found.items()},
+            {
+                name: _norm(tf.reshape(tf.convert_to_tensor(g), [-1]))
+                for name, g in of_arrays.items()
+            },
             {name: _norm(gradient) for name, gradient in at_states.items()},
         )
 
@@ -127,18 +130,18 @@ class GradientProbe:
 def zeros(structure: Structure, examples: Examples) -> dict[str, tf.Tensor]:
     """A nudge for every state of a batch: (T,B,D) or, by position of the source, (S,B,D)."""
     rows, words = tf.unstack(tf.shape(examples.target))
-    found = {}
+    nudges = {}
     for level in range(1, structure.decoder_depth + 1):
         for array in ARRAYS[: width_of_state(structure.decoder_unit)]:
-            found[f"decoder.{level}.{array}"] = tf.zeros([words, rows, structure.state])
+            nudges[f"decoder.{level}.{array}"] = tf.zeros([words, rows, structure.state])
     if structure.type.reads_source:
         positions = tf.shape(examples.source)[1]
         for level in structure.encoder_levels():
             for direction in structure.directions(level):
                 for array in ARRAYS[: width_of_state(structure.encoder_unit)]:
                     name = f"encoder.{level}.{direction}.{array}"
-                    found[name] = tf.zeros([positions, rows, structure.state])
-    return found
+                    nudges[name] = tf.zeros([positions, rows, structure.state])
+    return nudges
 
 
 class NudgedNetwork(Network):

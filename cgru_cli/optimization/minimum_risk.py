@@ -48,7 +48,7 @@ class Sampler:
         self,
         model: RecurrentModel,
         target: Vocabulary,
-        how: MinimumRisk,
+        risk: MinimumRisk,
         seed: int,
         *,
         grid: bool,
@@ -56,8 +56,8 @@ class Sampler:
     ):
         """join: words of the target's vocabulary -> text that is compared."""
         self._decoder = Ensemble([model], [1.0])
-        self._target, self._how, self._seed, self._grid = target, how, seed, grid
-        self._join, self._loss = join, loss(how.loss)
+        self._target, self._risk, self._seed, self._grid = target, risk, seed, grid
+        self._join, self._loss = join, loss(risk.loss)
 
     def __call__(
         self, batch: Batch, masks: Mapping[str, np.ndarray], numbers: Sequence[int], rows: int = 0
@@ -69,12 +69,12 @@ class Sampler:
         parts are made as if the batch had that many pairs, of which the last may be of nothing.
         """
         count = batch.sentences
-        together = max(1, self._how.rows // (self._how.samples + 1))
+        together = max(1, self._risk.rows // (self._risk.samples + 1))
         parts = range(0, max(rows, count), together)
         if not count:
             return [self._nothing(batch, masks)] * len(parts)
         lengths = batch.source_mask[:count].sum(axis=1).astype(int)
-        a, b = self._how.longest
+        a, b = self._risk.longest
         begun = SearchBatch(
             self._decoder.begin([(batch.source[:count], batch.source_mask[:count])]),
             lengths.tolist(),
@@ -82,7 +82,7 @@ class Sampler:
         )
         drawn = sample(
             begun,
-            SearchSettings(beam_size=self._how.samples),
+            SearchSettings(beam_size=self._risk.samples),
             Sampling(seed=self._seed),
             list(numbers),
         )
@@ -91,7 +91,7 @@ class Sampler:
             for row, mask in zip(batch.target[:count], batch.target_mask[:count], strict=True)
         ]
         lists = [
-            self._distinct(reference, [found.words.tolist() for found in of_source])
+            self._distinct(reference, [result.words.tolist() for result in of_source])
             for reference, of_source in zip(references, drawn, strict=True)
         ]
         return [
@@ -108,7 +108,7 @@ class Sampler:
         part: slice,
     ) -> tuple[Candidates, dict[str, np.ndarray]]:
         lists = lists[part]
-        width = self._how.samples + 1
+        width = self._risk.samples + 1
         longest = max(len(words) for each in lists for words in each.words)
         longest = grid_length(longest) if self._grid else longest
         target = np.full((len(lists), width, longest), EOS_ID, np.int32)
@@ -152,7 +152,7 @@ class Sampler:
     def _distinct(self, reference: list[int], samples: Sequence[list[int]]) -> _Distinct:
         """The reference, then every other sample once; unfinished ones are ended."""
         ended = [words if words[-1] == EOS_ID else [*words, EOS_ID] for words in samples]
-        counts = self._how.with_reference or reference in ended
+        counts = self._risk.with_reference or reference in ended
         return _Distinct([list(w) for w in dict.fromkeys(map(tuple, [reference, *ended]))], counts)
 
     def _text(self, words: Sequence[int]) -> str:

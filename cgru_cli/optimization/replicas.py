@@ -84,13 +84,13 @@ class Replicas:
     def run(self, function: Callable[..., Any], shares: Sequence[tuple]) -> tuple:
         """What function(*share) gives on each replica here, with its own share."""
 
-        def of_one() -> Any:
+        def of_replica() -> Any:
             number = tf.distribute.get_replica_context().replica_id_in_sync_group
             if tf.is_tensor(number):
                 number = tf.get_static_value(number)
             return function(*shares[int(number) - self.first])
 
-        return self._strategy.experimental_local_results(self._strategy.run(of_one))
+        return self._strategy.experimental_local_results(self._strategy.run(of_replica))
 
     def sum(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
         """Sums over all replicas; inside of `run`."""
@@ -153,15 +153,15 @@ class Replicas:
         """The arrays of worker 0, to the bit; every process gives as many of the same shapes."""
         if self.processes == 1:
             return dict(arrays)
-        found = {}
+        of_first = {}
         for name, array in arrays.items():
             content = np.frombuffer(np.ascontiguousarray(array).tobytes(), np.uint8)
             whole = np.zeros(-(-len(content) // 4) * 4, np.uint8)
             if self.is_first:
                 whole[: len(content)] = content
             summed = self._summed(whole.view(np.int32)).astype(np.int32).tobytes()
-            found[name] = np.frombuffer(summed[: len(content)], array.dtype).reshape(array.shape)
-        return found
+            of_first[name] = np.frombuffer(summed[: len(content)], array.dtype).reshape(array.shape)
+        return of_first
 
     def together(self, work: Callable[[], Result]) -> Result:
         """work() in every process; a CgruError of any is raised in all."""

@@ -119,13 +119,13 @@ class TrainingStep:
         them, everywhere, by which costs are averaged. A cost or gradient that is not finite leaves
         everything as it is.
         """
-        found = self.gradients(batches[0])
+        summed = self.gradients(batches[0])
         for shares in batches[1:]:
-            found = self._add(found, self.gradients(shares))
+            summed = self._add(summed, self.gradients(shares))
         scale = self.loss_scale.scale
         factor = tf.constant(1.0 / (divisor * scale), tf.float32)
-        costs, norms, gradients = zip(*self._reduce(found, factor), strict=True)
-        del found  # as large as the model, and not needed while that is updated
+        costs, norms, gradients = zip(*self._reduce(summed, factor), strict=True)
+        del summed  # as large as the model, and not needed while that is updated
         cost, norm = float(costs[0]) / scale, float(norms[0])
         finite = bool(np.isfinite(norm) and np.isfinite(cost))
         if finite:
@@ -177,44 +177,44 @@ class TrainingStep:
         gradients = tape.gradient(cost, values, unconnected_gradients="zero")
         return Gradients(cost, [tf.convert_to_tensor(gradient) for gradient in gradients])
 
-    def _sum(self, found: Sequence[Gradients], others: Sequence[Gradients]) -> tuple:
+    def _sum(self, gradients: Sequence[Gradients], others: Sequence[Gradients]) -> tuple:
         """Of each replica here, the sums of two batches' shares."""
         return self.replicas.run(
             lambda one, other: tf.nest.map_structure(tf.add, one, other),
-            list(zip(found, others, strict=True)),
+            list(zip(gradients, others, strict=True)),
         )
 
-    def _reduced(self, found: Sequence[Gradients], factor: tf.Tensor) -> tuple:
+    def _reduced(self, gradients: Sequence[Gradients], factor: tf.Tensor) -> tuple:
         """On each replica here: the whole batch's cost, and its gradient as it is followed."""
 
-        def of_one(share: Gradients) -> tuple[tf.Tensor, tf.Tensor, list[tf.Tensor]]:
-            cost, *gradients = self.replicas.sum([share.cost, *share.of_parameters])
-            return cost, *self._regularized(gradients, factor)
+        def of_replica(share: Gradients) -> tuple[tf.Tensor, tf.Tensor, list[tf.Tensor]]:
+            cost, *of_batch = self.replicas.sum([share.cost, *share.of_parameters])
+            return cost, *self._regularized(of_batch, factor)
 
-        return self.replicas.run(of_one, [(share,) for share in found])
+        return self.replicas.run(of_replica, [(share,) for share in gradients])
 
     def _regularized(
         self, gradients: list[tf.Tensor], factor: tf.Tensor
     ) -> tuple[tf.Tensor, list[tf.Tensor]]:
         """The gradient's norm, with what regularisation adds; and the gradient, clipped."""
-        how = self.regularization
+        regularization = self.regularization
         variables = list(self.trained.values())
-        if how.decay_c or self.prior:
+        if regularization.decay_c or self.prior:
             gradients = [gradient * factor for gradient in gradients]
             factor = tf.ones_like(factor)
-        if how.decay_c:
+        if regularization.decay_c:
             gradients = [
-                gradient + 2 * how.decay_c * variable.value
+                gradient + 2 * regularization.decay_c * variable.value
                 for gradient, variable in zip(gradients, variables, strict=True)
             ]
         if self.prior:
             gradients = [
-                gradient + 2 * how.map_decay_c * (variable.value - prior)
+                gradient + 2 * regularization.map_decay_c * (variable.value - prior)
                 for gradient, variable, prior in zip(gradients, variables, self.prior, strict=True)
             ]
         norm = factor * tf.linalg.global_norm(gradients)
-        if how.clip_norm:
-            factor *= how.clip_norm / tf.maximum(norm, how.clip_norm)
+        if regularization.clip_norm:
+            factor *= regularization.clip_norm / tf.maximum(norm, regularization.clip_norm)
         return norm, [gradient * factor for gradient in gradients]  # once: they are large
 
     def _followed(self, gradients: Sequence[list[tf.Tensor]]) -> None:

@@ -204,11 +204,11 @@ class Lattice:
                 states, self._memories, parents, previous, count
             )
             words, log_probs = words.numpy(), log_probs.numpy()
-        found = [alignment.numpy() for alignment in alignments if tf.is_tensor(alignment)]
+        of_models = [alignment.numpy() for alignment in alignments if tf.is_tensor(alignment)]
         self.rows = len(sentences)
         alignment = None
-        if with_alignment and found:
-            same = [part for part in found if part.shape == found[0].shape]
+        if with_alignment and of_models:
+            same = [part for part in of_models if part.shape == of_models[0].shape]
             alignment = np.mean(same, axis=0)
         return Expansion(words, log_probs, own.numpy(), alignment)
 
