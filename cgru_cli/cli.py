@@ -13,16 +13,18 @@ from click.exceptions import NoArgsIsHelpError
 from click.shell_completion import CompletionItem
 
 from . import __version__
-from .errors import CgruError, NotAModel, OutputClosed, UsageError, one_line
+from .errors import CgruError, NotAModel, OutputClosed, UsageError, note, one_line
 from .options import config_file
-from .options.arguments import spread_values
+from .options.compat.command_line import Understood, program_named, understand
 from .options.convert import ConvertOptions
 from .options.flags import Flag, grouped, shown_default, statements
 from .options.old_programs import OldProgramsOptions
 from .options.prep import PrepOptions
-from .options.score import REFUSED_BY_SCORE, ScoreOptions
-from .options.train import REFUSED_BY_TRAIN, TrainOptions
-from .options.translate import REFUSED_BY_TRANSLATE, TranslateOptions
+from .options.score import ScoreOptions
+from .options.train import TrainOptions
+from .options.translate import TranslateOptions
+
+ORIGINS = "cgru.origins"  # in a context: the file and key that a field's value is of
 
 
 class Value(click.ParamType):
@@ -39,9 +41,9 @@ class Value(click.ParamType):
             return self.flag.read(value)
         except ValueError as error:
             source = ctx.get_parameter_source(str(param.name)) if ctx and param else None
-            if ctx and source is ParameterSource.DEFAULT_MAP:
-                name = self.flag.name.lstrip("-")
-                raise CgruError(f"{ctx.params['config']}: {name} {error}") from None
+            if ctx and param and source is ParameterSource.DEFAULT_MAP:
+                where = ctx.meta[ORIGINS].get(param.name, self.flag.name)
+                raise CgruError(f"{where} {error}") from None
             raise click.UsageError(f"{self.flag.name} {error}", ctx) from None
 
     def shell_complete(
@@ -67,8 +69,6 @@ class Option(click.Option):
             settings |= {"is_flag": True, "type": Switch(flag)}
         else:
             settings |= {"type": Value(flag), "multiple": flag.many and flag.implied is None}
-        if name == "config":  # read first: it holds the values of others
-            settings |= {"is_eager": True, "callback": _configure}
         super().__init__([*flag.flags, *flag.aliases, name], **settings)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
@@ -81,62 +81,77 @@ class Option(click.Option):
         return " ".join(filter(None, (", ".join(flag.flags), flag.value_name))), text
 
 
-def _configure(ctx: click.Context, param: click.Parameter, path: str | None) -> str | None:
-    """Make the options that a file gives the defaults of a command that is configured."""
-    command = ctx.command
-    if path and isinstance(command, Command) and command.configured and not ctx.resilient_parsing:
-        ctx.default_map = config_file.read(path, command.options, command.refused)
-        ctx.params["config"] = path  # for messages of what is wrong in it
-    return path
-
-
 class Command(click.Command):
     """A command whose options are stated by a dataclass, which its callback is given.
 
-    configured: whether its option `config` names a file of options; the command line wins.
     stray: what to do with an argument that stands for nothing.
     """
 
-    def __init__(
-        self,
-        *args: Any,
-        options: type,
-        refused: Mapping[str, str] | None = None,
-        configured: bool = False,
-        stray: str = "",
-        **kwargs: Any,
-    ):
+    def __init__(self, *args: Any, options: type, stray: str = "", **kwargs: Any):
         super().__init__(*args, **kwargs)
-        self.options, self.configured, self.stray = options, configured, stray
-        self.refused = refused or {}
+        self.options, self.stray = options, stray
         self.allow_extra_args = True  # told by name, below
         self.params += [Option(name, *s) for name, s in statements(options).items()]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """What the arguments alone say; configuration files are read when the command is run."""
         ctx.meta["arguments"] = tuple(args)
+        ctx.meta[ORIGINS] = {}
         if ctx.resilient_parsing:  # completion of a line that is not whole
             return super().parse_args(ctx, args)
-        for argument in args:
-            if (flag := argument.partition("=")[0]) in self.refused:
-                raise click.UsageError(f"{flag} cannot be honoured: {self.refused[flag]}", ctx)
         try:
-            super().parse_args(ctx, spread_values(args, self.options))
-        except UsageError as error:
-            raise click.UsageError(str(error), ctx) from None
+            meant = self._understand(ctx, args, files=False)
+            super().parse_args(ctx, meant.rest)
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
             raise
         if ctx.args:
             raise click.UsageError(f"{ctx.args[0]}: unexpected argument{self.stray}", ctx)
+        self._set(ctx, meant)
         return ctx.args
 
+    def _understand(self, ctx: click.Context, args: Sequence[str], *, files: bool) -> Understood:
+        name = self.name or ""
+        try:
+            return understand(program_named(args), name, args, self.options, files=files)
+        except UsageError as error:
+            raise click.UsageError(str(error), ctx) from None
+
+    def _set(self, ctx: click.Context, meant: Understood) -> None:
+        """Take on the values of fields, checked as if they were typed."""
+        ctx.meta[ORIGINS] = meant.origins
+        params = {param.name: param for param in self.params}
+        for source, values in (
+            (ParameterSource.DEFAULT_MAP, meant.defaults),
+            (ParameterSource.COMMANDLINE, meant.values),
+        ):
+            for name, value in values.items():
+                ctx.set_parameter_source(name, source)
+                ctx.params[name] = params[name].type_cast_value(ctx, value)
+
+    def meant(self, ctx: click.Context) -> tuple[Any, Understood]:
+        """The options of a command line and its configuration files, and how it was understood."""
+        meant = self._understand(ctx, ctx.meta["arguments"], files=True)
+        self._set(ctx, meant)
+        names = statements(self.options)
+        return self.options(**{name: ctx.params.pop(name) for name in names}), meant
+
     def invoke(self, ctx: click.Context) -> Any:
-        values = {name: ctx.params.pop(name) for name in statements(self.options)}
+        options, meant = self.meant(ctx)
+        if meant.dump:
+            source = ctx.get_parameter_source
+            names = statements(self.options)
+            given = [name for name in names if source(name) is not ParameterSource.DEFAULT]
+            shown = None if meant.dump == "full" else given
+            click.echo(config_file.dump(options, shown), nl=False)
+            return None
+        if meant.note:
+            note(meant.note)
         assert self.callback is not None
         try:
-            return ctx.invoke(self.callback, options=self.options(**values), **ctx.params)
+            return ctx.invoke(self.callback, options=options, **ctx.params)
         except NotAModel as error:  # `-m MODEL src.txt`: a text in the place of a second model
-            models = values.get("model")
+            models = getattr(options, "model", None)
             if self.stray and isinstance(models, tuple) and len(models) > 1:
                 raise UsageError(f"{error}{self.stray}") from None
             raise
@@ -301,7 +316,6 @@ def prep(paths: tuple[str, ...], options: PrepOptions) -> None:
 @main.command(
     cls=Command,
     options=TranslateOptions,
-    refused=REFUSED_BY_TRANSLATE,
     stray="; to translate a file, name it with -i",
 )
 def translate(options: TranslateOptions) -> None:
@@ -321,7 +335,6 @@ def translate(options: TranslateOptions) -> None:
 @main.command(
     cls=Command,
     options=ScoreOptions,
-    refused=REFUSED_BY_SCORE,
     stray="; name the text with -s SRC -t TRG",
 )
 def score(options: ScoreOptions) -> None:
@@ -343,8 +356,6 @@ def score(options: ScoreOptions) -> None:
 @main.command(
     cls=Command,
     options=TrainOptions,
-    refused=REFUSED_BY_TRAIN,
-    configured=True,
     stray="; only one DATA can be given; text files are named with -t SRC TRG",
 )
 @click.argument("data", metavar="[DATA]", required=False, type=Path("dir"))

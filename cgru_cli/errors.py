@@ -96,7 +96,16 @@ def writing(path: str | os.PathLike[str]) -> Iterator[None]:
 
 def warn(message: str) -> None:
     """Write `cgru: warning: MESSAGE` to standard error, if there is one to write to."""
+    _tell("warning", message)
+
+
+def note(message: str) -> None:
+    """Write `cgru: note: MESSAGE` to standard error: what is good to know and nothing wrong."""
+    _tell("note", message)
+
+
+def _tell(kind: str, message: str) -> None:
     if sys.stderr is not None:  # closed at the start, as with `2>&-`
         with contextlib.suppress(OSError, ValueError):
-            sys.stderr.write(f"cgru: warning: {one_line(message)}\n")
+            sys.stderr.write(f"cgru: {kind}: {one_line(message)}\n")
             sys.stderr.flush()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import click
 from cgru_cli import __version__
 from cgru_cli.cli import Command
 from cgru_cli.cli import main as cgru
+from cgru_cli.options.compat.documentation import documented, other_defaults
 from cgru_cli.options.flags import Flag, grouped, shown_default
 from cgru_cli.parameters.names import parameters
 from cgru_cli.parameters.parameter import Dialect, Parameter
@@ -58,14 +60,6 @@ def options_page() -> str:
                 parts.append(f"### {group}\n")
             head = ("option", "value", "range", "default", "aliases", "what it does")
             parts.append(table(head, (_option(flag, default) for flag, default in members)))
-        if command.refused:
-            parts.append("### Known and refused\n")
-            parts.append(
-                f"Options of Nematus' and Marian's programs that `cgru {name}` cannot honour. "
-                "They are errors (exit code 2), never ignored.\n"
-            )
-            reasons = [(code(flag), reason) for flag, reason in command.refused.items()]
-            parts.append(table(("option", "why, or what to do instead"), reasons))
     return "\n".join(parts)
 
 
@@ -214,10 +208,6 @@ def _manual_options(command: Command) -> list[str]:
             text = f"{flag.description[0].upper()}{flag.description[1:]}."
             flags = " ".join(filter(None, (", ".join(flag.flags), flag.value_name)))
             lines += entry(flags, " ".join((text, *notes)))
-    if command.refused:
-        lines.append('.SS "Known and refused"')
-        for typed, reason in command.refused.items():
-            lines += entry(typed, f"{reason[0].upper()}{reason[1:]}.")
     return lines
 
 
@@ -232,11 +222,61 @@ def roff(text: str) -> str:
     return f"\\&{text}" if text.startswith((".", "'")) else text
 
 
+# Pages written by hand, with tables of the options of these programs in them.
+FROM = {
+    "from-nematus.md": ("nematus", "nematus-tf"),
+    "from-marian.md": ("marian", "amun"),
+    "from-dl4mt.md": ("dl4mt",),
+}
+
+
+def _page_of_programs(name: str) -> str:
+    """A page as it stands, its tables made again between `<!-- generated: .. -->` and its end."""
+    text = (FOLDER / name).read_text("utf-8")
+    made = {"options": _options_of(FROM[name]), "defaults": _defaults_of(FROM[name])}
+    for what, tables in made.items():
+        text = re.sub(
+            rf"(<!-- generated: \w+ {what} -->\n).*?(<!-- end generated -->)",
+            lambda match, tables=tables: f"{match[1]}\n{tables}\n{match[2]}",
+            text,
+            flags=re.DOTALL,
+        )
+    return text
+
+
+def _options_of(programs: Sequence[str]) -> str:
+    parts = []
+    for program in programs:
+        for command in ("train", "translate", "score"):
+            rows = [
+                (code(*row.flags), code(row.default), code(row.here), row.remark)
+                for row in documented(program, command, COMMANDS[command].options)
+            ]
+            if rows:
+                parts.append(f"#### `cgru {command} --compat {program}`\n")
+                parts.append(table(("there", "default there", "here", "remark"), rows))
+    return "\n".join(parts)
+
+
+def _defaults_of(programs: Sequence[str]) -> str:
+    parts = []
+    for program in programs:
+        rows = [
+            (code(row.flags[-1]), code(row.default), code(row.here), code(row.default_here))
+            for row in other_defaults(program, "train", COMMANDS["train"].options)
+        ]
+        if rows:
+            parts.append(f"#### `cgru train --compat {program}`\n")
+            parts.append(table(("there", "default there", "here", "without --compat"), rows))
+    return "\n".join(parts)
+
+
 PAGES = {
     "options.md": options_page,
     "names.md": names_page,
     "man/cgru.1": lambda: manual(cgru),
     **{f"man/cgru-{name}.1": functools.partial(manual, c) for name, c in COMMANDS.items()},
+    **{name: functools.partial(_page_of_programs, name) for name in FROM},
 }
 
 

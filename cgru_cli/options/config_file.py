@@ -9,30 +9,34 @@ import difflib
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from ..errors import CgruError, parsing, reading
 from ..system.structured_files import parse_json, parse_yaml
 from .flags import Flag, statements
 
-_NOT_IN_FILES = ("config", "dump_config")
+_NOT_IN_FILES = ("config", "dump_config", "interpolate_env_vars", "relative_paths")
 
 
-def read(path: str, options: type, refused: Mapping[str, str]) -> dict[str, Any]:
-    """The values that a file gives to options, by field name, as YAML or JSON has them.
+def read(
+    path: str, options: type, others: Callable[[str], bool] = lambda _key: False
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The values that a file gives to options, by field name, and those that are other programs'.
 
-    null is as if the key were not there. Raises CgruError, naming file and key, for keys that are
-    unknown, refused or named twice; values are checked by whoever takes them.
+    null is as if the key were not there; others: whether another program has an option of this
+    name. Raises CgruError, naming file and key, for keys that are unknown or named twice; values
+    are checked by whoever takes them.
     """
     known = {key: (name, flag) for name, flag in _flags(options) for key in _keys(flag)}
-    reasons = {_plain(flag): reason for flag, reason in refused.items()}
     values: dict[str, Any] = {}
+    foreign: dict[str, Any] = {}
     for key, value in _pairs(path):
         plain = _plain(key)
-        if plain in reasons:
-            raise CgruError(f"{path}: {key} cannot be honoured: {reasons[plain]}")
         if plain not in known:
+            if others(key):
+                foreign[key] = value
+                continue
             near = difflib.get_close_matches(plain, known, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
             raise CgruError(f"{path}: no such option: {key}{hint}")
@@ -41,15 +45,17 @@ def read(path: str, options: type, refused: Mapping[str, str]) -> dict[str, Any]
             raise CgruError(f"{path}: {key}: given twice, under two names")
         several = flag.many and not isinstance(value, list) and value is not None
         values[name] = [value] if several else value
-    return {name: value for name, value in values.items() if value is not None}
+    return {name: value for name, value in values.items() if value is not None}, foreign
 
 
-def dump(options: Any) -> str:
-    """Options in force as YAML, which `read` reads back."""
+def dump(options: Any, names: Collection[str] | None = None) -> str:
+    """Options in force as YAML, which `read` reads back; only these, where names are given."""
     import yaml
 
     values = {}
     for name, flag in _flags(type(options)):
+        if names is not None and name not in names:
+            continue
         value = getattr(options, name)
         values[_keys(flag)[0]] = list(value) if isinstance(value, tuple) else value
     return yaml.safe_dump(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .flags import Options, device_option, options_of, threads_option
+from .configured import ConfiguredOptions
+from .flags import device_option, options_of, threads_option
 from .kinds import alignment, unchanged, weight
 
 model_option = options_of("Model and text")
@@ -14,7 +15,7 @@ computing_option = options_of("Devices and memory")
 
 
 @dataclass(frozen=True)
-class FilterOptions(Options):
+class FilterOptions(ConfiguredOptions):
     """What the commands share that read lines, run models over them, and write lines."""
 
     model: tuple[str, ...] = model_option(
@@ -30,6 +31,14 @@ class FilterOptions(Options):
     output: str | None = model_option(
         None, "file to write, .gz too; standard output if not given", "-o", "--output",
         metavar="FILE", path="file",
+    )  # fmt: skip
+    model_is: tuple[str, ...] = model_option(
+        (), "what the models have to be, by Marian's names of options, as dim-emb=512; others are "
+        "refused", "--model-is", metavar="NAME=VALUE...", many=True,
+    )  # fmt: skip
+    log: str | None = model_option(
+        None, "write warnings, and the time it took, to a file too", "--log", metavar="FILE",
+        path="file",
     )  # fmt: skip
     no_preprocess: bool = model_option(
         False, "do not preprocess the text, nor undo that in the output, even if the model comes "

@@ -4,31 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .flags import Options, options_of
+from .configured import ConfiguredOptions, general_option
+from .flags import options_of
 
 UNITS = ("gru", "lstm", "rnn", "tanh", "relu", "sigmoid")
 
-general_option = options_of("General")
 data_option = options_of("Training data")
 model_option = options_of("Model")
 weights_option = options_of("First weights")
 
 
 @dataclass(frozen=True)
-class ModelOptions(Options):
+class ModelOptions(ConfiguredOptions):
     """The first part of `TrainOptions`."""
 
     model: str | None = general_option(
         None, "model to train; its folder keeps everything that belongs to the run",
         "-m", "--model", metavar="MODEL.npz", aliases=("--saveto",), path="file",
     )  # fmt: skip
-    config: str | None = general_option(
-        None, "file of options (.yml or .json); those on the command line win", "-c", "--config",
-        metavar="FILE", path="file",
-    )  # fmt: skip
-    dump_config: bool = general_option(
-        False, "print all options in force as .yml, and do nothing else", "--dump-config",
-        kind=bool,
+    compat: str | None = general_option(
+        None, "take the command line of another program's trainer: its options as its own parser "
+        "has them, and its defaults", "--compat",
+        choices=("nematus", "nematus-tf", "dl4mt", "marian"), metavar="PROGRAM",
     )  # fmt: skip
     dry_run: bool = general_option(
         False, "print the model's size, an estimate of memory and the first batch, and do nothing "

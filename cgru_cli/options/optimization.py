@@ -188,6 +188,11 @@ class OptimizationOptions(Options):
         "0", "let the learning rate fall with the inverse square root of progress, from here on",
         "--lr-decay-inv-sqrt", kind=one_frequency, metavar="N[u|e|t]",
     )  # fmt: skip
+    lr_decay_inv_sqrt_start: str | None = rate_option(
+        None, "let it fall from this progress on (Marian's second value of --lr-decay-inv-sqrt)",
+        "--lr-decay-inv-sqrt-start", kind=one_frequency, metavar="N[u|e|t]",
+        needs=("--lr-decay-inv-sqrt",),
+    )  # fmt: skip
     lr_decay: float = rate_option(
         0.0, "decay of the learning rate: the factor by which it is multiplied; 0: no decay",
         "--lr-decay", kind=float, metavar="F", least=0, most=10,

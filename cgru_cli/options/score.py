@@ -37,6 +37,10 @@ class ScoreOptions(FilterOptions):
         None, "take on a program's signs of scores and layout of the output", "--compat",
         choices=("nematus", "nematus-tf", "dl4mt", "marian"),
     )  # fmt: skip
+    print_target: bool = model_option(
+        False, "print each translation in front of its scores, as Nematus' --verbose",
+        "--print-target", kind=bool,
+    )  # fmt: skip
     max_length: int = model_option(
         1000, "cut source lines that are longer, with a warning, and refuse longer translations",
         "--max-length", kind=int, metavar="N", unit="words", least=1, most=1_000_000,
@@ -160,17 +164,3 @@ class ScoreOptions(FilterOptions):
         100, "mini-batches that are read and sorted by length together", "--maxi-batch",
         kind=int, metavar="N", least=1, most=1_000_000, aliases=("--maxibatch_size",),
     )  # fmt: skip
-
-
-# Options of Nematus' and Marian's scorers that are known and cannot be honoured.
-REFUSED_BY_SCORE = {
-    "--verbose": "the text is not printed beside its scores; use paste",
-    "--walign": "use --alignment-format nematus",
-    "--fp16": "matrix products are float32, or bfloat16 with --precision bfloat16",
-    "--devices": "use --device gpu:N",
-    "-d": "use --device gpu:N",
-    "--num-devices": "use --device gpu:N",
-    "--tsv-fields": "lines have two fields, source and target",
-    "--max-length-crop": "a translation that is cut would have another score; raise --max-length",
-    "--shuffle": "scores are printed in the order of the lines",
-}

@@ -180,27 +180,3 @@ class TrainOptions(OptimizationOptions, ModelOptions):
     def together(self) -> tuple[str, ...]:
         """The devices that are named one by one, or counted."""
         return self.devices or tuple(str(number) for number in range(self.num_devices))
-
-
-# Options of Nematus' and Marian's trainers that are known and cannot be honoured.
-REFUSED_BY_TRAIN = {
-    "--reload": "the same command resumes by itself; to start from another model, use "
-    "--pretrained-model",
-    "--skip": "levels have residual connections unless --no-skip is given",
-    "--fp16": "use --precision float16",
-    "--tempdir": "the encoded text is kept in a file beside the model",
-    "--sqlite": "the encoded text is kept in a file beside the model",
-    "--no-restore-corpus": "training always resumes at its position in the text",
-    "--use_dropout": "set probabilities with --dropout-embedding, --dropout-hidden and the others",
-    "--rnn_use_dropout": "set probabilities with --dropout-embedding, --dropout-hidden and the "
-    "others",
-    "--no_sort_by_length": "use --maxi-batch-sort none",
-    "--learning_schedule": "use --lr-warmup, --lr-decay-inv-sqrt and --lr-decay",
-    "--adam_beta1": "use --optimizer-params BETA1 BETA2 EPSILON",
-    "--adam_beta2": "use --optimizer-params BETA1 BETA2 EPSILON",
-    "--adam_epsilon": "use --optimizer-params BETA1 BETA2 EPSILON",
-    "--source_vocab_sizes": "use --dim-vocabs, one number a vocabulary, source before target",
-    "--target_vocab_size": "use --dim-vocabs, one number a vocabulary, source before target",
-    "--loss_function": "use --objective ce or --objective mrt",
-    "--summary_dir": "use --tensorboard, which writes to MODEL.tensorboard",
-}

@@ -31,9 +31,13 @@ class TranslateOptions(FilterOptions):
         (), "text to translate, .gz too; standard input if not given", "-i", "--input",
         metavar="FILE...", many=True, path="file",
     )  # fmt: skip
-    config: str | None = model_option(
-        None, "configuration of Marian's or amun's decoder (.yml): models, vocabularies, beam "
-        "size, normalisation", "-c", "--config", metavar="FILE", path="file",
+    tsv: bool = model_option(
+        False, "lines have fields between tabs: the source alone or, with --force-decode, the "
+        "beginning of its translation too; more fields are an error", "--tsv", kind=bool,
+    )  # fmt: skip
+    bpe: str | None = model_option(
+        None, "codes of subword-nmt, by which the source's words are split", "--bpe",
+        metavar="FILE", path="file",
     )  # fmt: skip
     compat: str | None = model_option(
         None, "take on a program's defaults, search, signs of scores and layout of the output",
@@ -56,11 +60,14 @@ class TranslateOptions(FilterOptions):
         False, "print all hypotheses of the beam, with their scores", "--n-best", kind=bool,
         aliases=("--n_best",),
     )  # fmt: skip
+    n_best_size: int | None = score_option(
+        None, "print so many hypotheses of the beam; all if not given", "--n-best-size", kind=int,
+        metavar="N", least=1, most=1000, needs=("--n-best",),
+    )  # fmt: skip
 
     beam_size: int | None = search_option(
-        None, "beam size; 1: greedy search (Marian's -b; for Nematus' -b use --mini-batch)",
-        "-k", "-b", "--beam-size", kind=int, metavar="K", least=1, most=1000,
-        aliases=("--beam_size",),
+        None, "beam size; 1: greedy search", "-k", "--beam-size", kind=int, metavar="K", least=1,
+        most=1000, aliases=("--beam_size",),
     )  # fmt: skip
     max_length_factor: float | None = search_option(
         None, "greatest length of a translation as a multiple of the source's, ends of sentences "
@@ -140,30 +147,3 @@ class TranslateOptions(FilterOptions):
         "src", "sort the lines of a maxi-batch by source length, or not at all",
         "--maxi-batch-sort", choices=("src", "none"),
     )  # fmt: skip
-
-
-# Options of Nematus' and Marian's translators that are known and cannot be honoured.
-REFUSED_BY_TRANSLATE = {
-    "--shortlist": "there is no vocabulary selection: the whole vocabulary is computed",
-    "--skip-cost": "hypotheses are ranked by their scores, which are always computed",
-    "--output-approx-knn": "the output layer is computed exactly",
-    "--fp16": "matrix products are float32, or bfloat16 with --precision bfloat16",
-    "--optimize": "there is no quantisation; --precision bfloat16 is faster arithmetic",
-    "--gemm-type": "there is no quantisation; --precision bfloat16 is faster arithmetic",
-    "--quantize-range": "there is no quantisation; --precision bfloat16 is faster arithmetic",
-    "--tsv": "the input is one source text, a sentence a line",
-    "--tsv-fields": "the input is one source text, a sentence a line",
-    "--allow-special": "only the unknown word is ever suppressed; use --allow-unk",
-    "--devices": "use --device gpu:N",
-    "-d": "use --device gpu:N",
-    "--num-devices": "use --device gpu:N",
-    "--device-list": "use --device gpu:N",
-    "-dl": "use --device gpu:N",
-    "-p": "one process uses all processors; use --cpu-threads N for fewer",
-    "--num_processes": "one process uses all processors; use --cpu-threads N for fewer",
-    "--search_graph": "search graphs are not drawn",
-    "-sg": "search graphs are not drawn",
-    "--encryption-key-path": "encrypted models are not read",
-    "--stat-freq": "progress is shown on a terminal by itself",
-    "--preprocess_script": "use a pipe: preprocess | cgru translate",
-}

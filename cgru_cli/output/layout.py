@@ -30,7 +30,8 @@ EOS = "</s>"  # as Nematus writes it into its JSON, whatever the vocabulary call
 class Layout(ABC):
     """How one input line's hypotheses become text; a class for each program.
 
-    n_best: all hypotheses, else the first. word_scores: Marian's `WordScores=` field
+    n_best: all hypotheses, or as many as are to be `shown`, else the first. word_scores: Marian's
+    `WordScores=` field
     (log-probabilities), under Nematus its probabilities. alignment: None, "hard", "soft", or the
     weight above which a pair is shown (0 to 1; at 1 as "hard", like Marian). alignment_format: None
     is the program's own; "nematus" and "json" always show every weight. right_left: the model
@@ -48,6 +49,7 @@ class Layout(ABC):
     right_left: bool = False
     beam_size: int = 1
     normalize: bool = False
+    shown: int | None = None
 
     own_format: ClassVar[str] = "marian"
     json_stands_alone: ClassVar[bool] = True  # for the hypothesis, else it follows the text
@@ -146,7 +148,8 @@ class Layout(ABC):
         self, number: int, source: Sequence[str], hypotheses: Sequence[Hypothesis]
     ) -> Iterator[tuple[str, str]]:
         """(line or lines of text, alignment block or "") of each hypothesis that is shown."""
-        for rank, hypothesis in enumerate(hypotheses if self.n_best else hypotheses[:1]):
+        shown = hypotheses[: self.shown] if self.n_best else hypotheses[:1]
+        for rank, hypothesis in enumerate(shown):
             hypothesis = self.as_read(hypothesis)
             block = self.block(number, rank, source, hypothesis)
             yield self.entry(number, hypothesis), block

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..formats.declared import check_declared
 from ..formats.loaded_model import LoadedModel, check_attention, check_ensemble
 from ..options.score import ScoreOptions
 from ..output.heatmap.heatmaps import Heatmaps
@@ -16,6 +17,7 @@ from ..output.heatmap.view import model_names
 from ..output.hypothesis import Hypothesis
 from ..system import tensorflow_start
 from ..system.lines import LineWriter
+from ..system.log_file import log_to
 from ..system.terminal import ProgressCounter
 from ..system.windows import InOrder
 from . import metric
@@ -36,11 +38,16 @@ def run(options: ScoreOptions) -> None:
 
     Raises CgruError for bad models, vocabularies and input; OutputClosed where nobody reads.
     """
-    request = ScoreRequest.of(options)
+    with log_to(options.log, "cgru score"):
+        _run(ScoreRequest.of(options), options.model_is)
+
+
+def _run(request: ScoreRequest, model_is: Sequence[str]) -> None:
     if request.texts_alone:
         metric.run(request)
         return
     models = [LoadedModel.of(path, request.vocabularies) for path in request.models]
+    check_declared([loaded.model for loaded in models], model_is)
     one_side = bool(models) and not any(loaded.reads_source for loaded in models)
     with request.pairs(one_side=one_side) as pairs:
         ranking = Ranking.of(request)
@@ -160,7 +167,7 @@ class _Scoring:
             return self._layout.entry(pair.entry, scored)
         if self._filter:
             return self._filter.line(pair, number, self._layout.number(scored[0].total))
-        return self._layout.pair(number, source, scored)
+        return self._layout.pair(number, source, scored, pair.target)
 
     def _draw(self, number: int, scored: Sequence[ScoredPair], pair: Pair) -> None:
         """Every column's views, by names that tell all models apart."""

@@ -21,7 +21,8 @@ class ScoreLayout:
 
     layout: of signs, alignments and words, as `cgru translate` has them.
     feature: the name of the scores in an n-best list. digits: six significant digits instead of
-    six behind the point, for scores that are probabilities.
+    six behind the point, for scores that are probabilities. with_target: each translation stands in
+    front of its scores, as Nematus' --verbose has it.
 
     Raises UsageError for words and alignments of several models, which are cut into words each
     in its own way.
@@ -31,6 +32,7 @@ class ScoreLayout:
     models: int
     feature: str = "Score"
     digits: bool = False
+    with_target: bool = False
 
     def __post_init__(self) -> None:
         if self.models > 1 and (self.layout.word_scores or self.layout.alignment is not None):
@@ -39,14 +41,20 @@ class ScoreLayout:
                 "one after the other"
             )
 
-    def pair(self, number: int, source: Sequence[str], scored: Sequence[Hypothesis]) -> str:
-        """The text of one pair (counted from 0): of each model its translation, scored."""
+    def pair(
+        self, number: int, source: Sequence[str], scored: Sequence[Hypothesis], target: str = ""
+    ) -> str:
+        """The text of one pair (counted from 0): of each model its translation, scored.
+
+        target: the translation as it was read.
+        """
         layout, first = self.layout, self.layout.as_read(scored[0])
         block = layout.block(number, 0, source, first)
         if layout.format == "json" and layout.json_stands_alone:
             return block
         line = " ".join(self.number(hypothesis.total) for hypothesis in scored)
-        return f"{line}{self._fields(first)}\n{block}"
+        before = f"{target.strip()} " if self.with_target else ""
+        return f"{before}{line}{self._fields(first)}\n{block}"
 
     def entry(self, entry: str, scored: Sequence[Hypothesis]) -> str:
         """A line of an n-best list, and the scores.

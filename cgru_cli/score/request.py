@@ -66,8 +66,9 @@ class ScoreRequest:
 
     weights: of the models of an ensemble; () for a column of each model. dual: a model of the other
     direction. normalize: scores are divided by length ** normalize. program: whose signs and
-    layout are printed. texts_alone: there are no pairs, texts are compared by the evaluation.
-    rescored: an n-best list comes from standard input. files: what is read, as far as it is named.
+    layout are printed. print_target: each translation stands in front of its scores.
+    texts_alone: there are no pairs, texts are compared by the evaluation. rescored: an n-best list
+    comes from standard input. files: what is read, as far as it is named.
     """
 
     source: tuple[str, ...]
@@ -90,6 +91,7 @@ class ScoreRequest:
     device: str | None
     cpu_threads: int | None
     quiet: bool
+    print_target: bool
     program: str
     word_scores: bool
     alignment: Alignment | None
@@ -144,6 +146,7 @@ class ScoreRequest:
             device=options.device,
             cpu_threads=options.cpu_threads,
             quiet=options.quiet,
+            print_target=options.print_target,
             program=options.compat or Program.CGRU,
             word_scores=options.word_scores,
             alignment=alignment,
@@ -189,7 +192,9 @@ class ScoreRequest:
         )
         if self.n_best and layout.format in ("nematus", "json"):
             raise UsageError(f"--alignment-format {layout.format} has no place in an n-best list")
-        return ScoreLayout(layout, columns, self.feature, digits=bool(self.dual))
+        return ScoreLayout(
+            layout, columns, self.feature, digits=bool(self.dual), with_target=self.print_target
+        )
 
     def pairs(self, *, one_side: bool = False) -> Pairs:
         """What is to be scored; one_side: by language models alone, which read no source.

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from ..errors import CgruError
+from ..errors import CgruError, reading
 from ..options.prep import SUBWORDS, UNICODE
 from ..system.structured_files import LARGEST, read_json
 from ..system.typed_json import dataclass_from_json
@@ -120,6 +120,21 @@ class Preprocessing:
         if os.path.isdir(path):
             path = os.path.join(path, FILE)
         return cls.from_json(read_json(path, LARGEST), path)
+
+    @classmethod
+    def of_codes(cls, path: str, *, undone: bool) -> Preprocessing:
+        """Words split by a file of subword-nmt's codes, and nothing else.
+
+        undone: whether the output's sub-words are joined. Raises CgruError for a file that cannot
+        be read or holds no codes.
+        """
+        with reading(path), open(path, encoding="utf-8", newline="\n") as file:
+            codes = file.read()
+        settings = PipelineSettings(unicode="none", subwords="subword-nmt", pieces=True)
+        found = cls(settings, (), (codes,), path)
+        if not undone:
+            found._splitters[1] = None
+        return found
 
     @classmethod
     def from_json(cls, values: Any, source: str = FILE) -> Preprocessing:

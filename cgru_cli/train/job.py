@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..corpus.corpus import Corpus
 from ..errors import UsageError
 from ..formats import write_model
-from ..options import config_file
 from ..options.train import TrainOptions
 from ..parameters.initialization import output_bias
 from ..parameters.names import name_at
@@ -35,9 +34,6 @@ def run(options: TrainOptions, data: str | None) -> None:
     data: a folder that `cgru prep` made. Raises CgruError for bad text, vocabularies, models and
     folders; Stopped, after saving, where a signal ends it.
     """
-    if options.dump_config:
-        print(config_file.dump(options), end="")
-        return
     if options.dry_run:
         _describe(options, data)
         return

@@ -71,6 +71,9 @@ class TrainingPlan:
                 _frequency(options, "lr_warmup"),
                 options.lr_warmup_start_rate,
                 _frequency(options, "lr_decay_inv_sqrt"),
+                _frequency(options, "lr_decay_inv_sqrt_start")
+                if options.lr_decay_inv_sqrt_start
+                else None,
                 decay=options.lr_decay,
                 decay_by=options.lr_decay_strategy,
                 decay_start=options.lr_decay_start,
@@ -138,7 +141,8 @@ _FIXED = (
 )  # fmt: skip
 # Options that each machine may have its own of: devices, and files, whose content is compared.
 _OF_A_MACHINE = {
-    "config", "cpu_threads", "data_weighting", "device", "devices", "dump_config",
+    "compat", "config", "cpu_threads", "data_weighting", "device", "devices", "dump_config",
+    "interpolate_env_vars", "relative_paths",
     "embedding_vectors", "guided_alignment", "log", "model", "num_devices", "plot",
     "pretrained_model", "prior_model", "quiet", "source_dataset", "target_dataset", "tensorboard",
     "train_sets", "valid_log", "valid_reference", "valid_script", "valid_script_args", "valid_sets",

@@ -1,6 +1,5 @@
 """`cgru translate`: lines in, translations out.
 
-`job` goes from lines to lines; `plan` decides how to search, with `decoder_yml`; `translator` makes
-batches of lines and text of hypotheses. `nematus_tf_batches` are the
-mini-batches that Nematus-TF cuts.
+`job` goes from lines to lines; `plan` decides how to search; `translator` makes batches of lines
+and text of hypotheses. `nematus_tf_batches` are the mini-batches that Nematus-TF cuts.
 """

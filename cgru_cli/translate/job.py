@@ -10,15 +10,16 @@ import dataclasses
 from collections.abc import Iterator
 
 from ..errors import UsageError
+from ..formats.declared import check_declared
 from ..formats.loaded_model import LoadedModel
 from ..options.translate import TranslateOptions
 from ..output.heatmap.heatmaps import Heatmaps
 from ..output.layout import Layout
 from ..system import tensorflow_start
 from ..system.lines import LineReader, LineWriter, check_distinct
+from ..system.log_file import log_to
 from ..system.terminal import ProgressCounter
 from ..system.windows import InOrder, windows
-from .decoder_yml import with_configuration
 from .plan import SearchPlan
 from .translator import Translation, Translator
 
@@ -28,12 +29,16 @@ def run(options: TranslateOptions) -> None:
 
     Raises CgruError for bad models, vocabularies and input; OutputClosed where nobody reads.
     """
-    options, configured = with_configuration(options)
+    with log_to(options.log, "cgru translate"):
+        _run(options)
+
+
+def _run(options: TranslateOptions) -> None:
     if not options.model:
         raise UsageError("name a model: cgru translate -m MODEL")
-    files = (options.config, options.lexicon, *options.model, *options.vocabularies)
+    files = (*options.config, options.lexicon, options.bpe, *options.model, *options.vocabularies)
     inputs = (*options.input, *filter(None, files))
-    outputs = (options.output, options.output_alignment)
+    outputs = (options.output, options.output_alignment, options.log)
     for output in filter(None, outputs):
         check_distinct(inputs, output)
     if not options.input:
@@ -44,7 +49,8 @@ def run(options: TranslateOptions) -> None:
     starting = tensorflow_start.Start()
     with LineReader(*options.input) as reader:
         models = [LoadedModel.of(path, options.vocabularies) for path in options.model]
-        plan = SearchPlan.of(options, models, configured)
+        check_declared([loaded.model for loaded in models], options.model_is)
+        plan = SearchPlan.of(options, models)
         starting.finish(options.device, options.cpu_threads)
         translator = Translator(plan, models)
         with heatmaps, LineWriter(options.output) as writer:

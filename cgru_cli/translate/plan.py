@@ -24,6 +24,7 @@ from ..options.translate import TranslateOptions
 from ..output.layout import Layout, alignment_of
 from ..output.layouts import layout_of
 from ..system.lines import tokens
+from ..text.pipeline import Preprocessing
 from ..text.unknown_words import read_lexicon
 
 TEXT_LIMIT = 200  # words of a text that a language model writes, as Nematus' of a translation
@@ -42,8 +43,9 @@ class SearchPlan:
     """Everything about the search, decided: nothing below looks at options.
 
     limit: the most words of a translation, from the words of its source (both with EOS).
-    force_decode: lines are `source TAB beginning of the translation`. reading: how lines become
-    words. decode_pieces, join_bpe: how words become text again. layout: how the results are
+    force_decode: lines are `source TAB beginning of the translation`; fields: so many of them at
+    most, None where tabs are text. reading: how lines become words. decode_pieces, join_bpe: how
+    words become text again. layout: how the results are
     printed. with_alignment: whether the attention is kept; of_members: whether that of each model
     of an ensemble can be asked for. workspace: MiB that a batch may take beside the model.
     """
@@ -57,6 +59,7 @@ class SearchPlan:
     limit: Callable[[int], int]
     sampling: SamplingPlan | None
     force_decode: bool
+    fields: int | None
     reading: Reading
     decode_pieces: bool
     join_bpe: bool
@@ -72,10 +75,8 @@ class SearchPlan:
     precision: str
 
     @classmethod
-    def of(
-        cls, options: TranslateOptions, models: Sequence[LoadedModel], configured: ModelSettings
-    ) -> SearchPlan:
-        """configured: what a decoder's configuration says.
+    def of(cls, options: TranslateOptions, models: Sequence[LoadedModel]) -> SearchPlan:
+        """Decide all.
 
         Raises CgruError where the models make no ensemble or lack what is asked for, UsageError
         for options that exclude each other.
@@ -91,16 +92,13 @@ class SearchPlan:
 
         check_attention(models, _needs_attention(options))
         preprocessing = None if options.no_preprocess else preprocessing_of(models, _asked(options))
+        if options.bpe is not None:
+            preprocessing = Preprocessing.of_codes(options.bpe, undone=options.join_bpe)
         beam_size = first(
-            options.beam_size, configured.beam_size, 1 if sampled else beside.beam_size,
-            default=defaults.beam_size,
-        )  # fmt: skip
-        normalize = first(
-            options.normalize, configured.normalize, beside.normalize, default=defaults.normalize
+            options.beam_size, 1 if sampled else beside.beam_size, default=defaults.beam_size
         )
-        penalty = first(
-            options.word_penalty, configured.word_penalty, beside.word_penalty, default=0.0
-        )
+        normalize = first(options.normalize, beside.normalize, default=defaults.normalize)
+        penalty = first(options.word_penalty, beside.word_penalty, default=0.0)
         mini_batch = first(options.mini_batch, default=defaults.mini_batch)
         maxi_batch = first(options.maxi_batch, default=defaults.maxi_batch)
         for name, value in (("beam_size", beam_size), ("normalize", normalize)):
@@ -128,6 +126,7 @@ class SearchPlan:
             limit=_limit(options, defaults, reads_source),
             sampling=sampling_of(options),
             force_decode=options.force_decode,
+            fields=1 + options.force_decode if options.tsv else None,
             reading=Reading(
                 preprocessing,
                 not options.no_spm_encode,
@@ -175,6 +174,7 @@ def _needs_attention(options: TranslateOptions) -> bool:
 def _asked(options: TranslateOptions) -> dict[str, bool]:
     """Whether options do what a model's preprocessing does."""
     return {
+        "--bpe": options.bpe is not None,
         "--join-bpe": options.join_bpe,
         "--no-spm-encode": options.no_spm_encode,
         "--no-spm-decode": options.no_spm_decode,
@@ -199,6 +199,7 @@ def _layout(options: TranslateOptions, beam: int, normalize: float, right_left: 
         right_left=right_left,
         beam_size=beam,
         normalize=normalize != 0,
+        shown=options.n_best_size,
     )
 
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from ..errors import CgruError
 from ..formats.loaded_model import LoadedModel, ModelSource, loaded_models
-from ..formats.model import ModelSettings
 from ..options.translate import TranslateOptions
 from ..output.heatmap.view import MEAN, View, model_names
 from ..output.hypothesis import Hypothesis
@@ -27,7 +26,8 @@ if TYPE_CHECKING:
 # Options of the command's files, and of what it prints.
 PRINTED = (
     "config", "input", "output", "quiet", "n_best", "word_scores", "alignment", "alignment_format",
-    "json_alignment", "output_alignment", "heatmap", "heatmap_lines", "model",
+    "json_alignment", "output_alignment", "heatmap", "heatmap_lines", "model", "n_best_size", "log",
+    "dump_config", "interpolate_env_vars", "relative_paths", "model_is",
 )  # fmt: skip
 
 
@@ -108,7 +108,7 @@ class Translator:
         loaded = loaded_models(models, vocabularies)
         names = tuple(str(one.model.path) for one in loaded)
         asked = TranslateOptions(model=names, vocabularies=tuple(vocabularies), **options)
-        plan = SearchPlan.of(asked, loaded, ModelSettings())
+        plan = SearchPlan.of(asked, loaded)
         attends = any(one.model.structure.type.attends for one in loaded)
         plan = dataclasses.replace(plan, with_alignment=plan.unk_replace or (attention and attends))
         starting.finish(asked.device, asked.cpu_threads)
@@ -212,6 +212,12 @@ class Translator:
         Raises CgruError where it cannot be prepared, or is the source of a language model.
         """
         prefix = ""
+        fields = line.count("\t") + 1
+        if self.plan.fields is not None and fields > self.plan.fields:
+            raise CgruError(
+                f"line {number + 1}: {fields} fields between tabs; with --tsv the source is "
+                "expected or, with --force-decode, the beginning of its translation too"
+            )
         if self.plan.force_decode:
             line, tab, prefix = line.partition("\t")
             if self.generates:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from bombs import bounded, refused
 from cases import random_arrays, small_structure
+from command_lines import parsed
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,8 +16,6 @@ from cgru_cli.formats.configuration_values import KINDS, value_of
 from cgru_cli.formats.model import Model, ModelSettings
 from cgru_cli.formats.read_configuration import from_marian, from_nematus
 from cgru_cli.formats.read_model import read
-from cgru_cli.options.translate import TranslateOptions
-from cgru_cli.translate import decoder_yml
 
 LARGE = 10**30
 ODD = [
@@ -150,5 +149,4 @@ def test_any_values_are_read_or_refused(values):
 def test_decoder(tmp_path, text):
     path = tmp_path / "decoder.yml"
     path.write_text(text)
-    options = TranslateOptions(config=str(path))
-    assert "decoder.yml: " in refused(decoder_yml.with_configuration, options)
+    assert "decoder.yml: " in refused(parsed, "translate", "-c", path)

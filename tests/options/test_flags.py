@@ -5,15 +5,13 @@ from dataclasses import dataclass
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
 from hypothesis import strategies as st
 
 from cgru_cli.cli import main
 from cgru_cli.errors import UsageError
-from cgru_cli.options.arguments import spread_values
 from cgru_cli.options.convert import ConvertOptions
 from cgru_cli.options.flags import option, statements
-from cgru_cli.options.translate import REFUSED_BY_TRANSLATE, TranslateOptions
+from cgru_cli.options.translate import TranslateOptions
 
 
 def parsed(*arguments, command="translate"):
@@ -38,7 +36,6 @@ def parsed(*arguments, command="translate"):
         (["-i", "x", "-", "-o", "y"], {"input": ("x", "-"), "output": "y"}),
         (["--weights", "0.3", "0.7"], {"weights": (0.3, 0.7)}),
         (["--weights", "-0.5", "1.5"], {"weights": (-0.5, 1.5)}),
-        (["-b", "12"], {"beam_size": 12}),
         (["--beam_size", "12"], {"beam_size": 12}),
         (["-n"], {"normalize": 1.0}),
         (["-n", "--n-best"], {"normalize": 1.0, "n_best": True}),
@@ -78,22 +75,12 @@ def test_flags_are_stated_once():
             f for flag, _ in statements(options).values() for f in (*flag.flags, *flag.aliases)
         ]
         assert len(flags) == len(set(flags))
-        assert not set(flags) & set(REFUSED_BY_TRANSLATE) or options is ConvertOptions
         for flag, default in statements(options).values():
             assert flag.help and flag.flags[-1].startswith("--")
             assert flag.is_switch == isinstance(default, bool)
 
 
-def test_reasons_are_given():
-    assert all(flag.startswith("-") and reason for flag, reason in REFUSED_BY_TRANSLATE.items())
-
-
 words = st.text(st.characters(codec="ascii", exclude_categories=["Cc", "Z"]), min_size=1)
-
-
-@given(st.lists(words.filter(lambda w: not w.startswith("-"))), st.lists(words))
-def test_what_is_no_option_is_left_alone(values, rest):
-    assert spread_values([*values, "--", *rest], TranslateOptions) == [*values, "--", *rest]
 
 
 def test_a_dataclass_field_is_an_option():
@@ -104,7 +91,6 @@ def test_a_dataclass_field_is_an_option():
     flag, default = statements(Small)["depth"]
     assert (flag.name, flag.value_name, flag.description) == ("--depth", "N", "how deep (levels)")
     assert default == 2
-    assert spread_values(["--depth", "3", "x"], Small) == ["--depth", "3", "x"]
 
 
 def test_usage_errors_are_errors_of_the_command_line():
@@ -142,9 +128,9 @@ def test_a_command_without_arguments_is_explained():
 
 
 def test_two_names_of_one_option_with_two_values():
-    result = CliRunner().invoke(main, ["translate", "-m", "x.npz", "-k", "5", "-b", "80"])
+    result = CliRunner().invoke(main, ["translate", "-m", "x.npz", "-k", "5", "--beam-size", "80"])
     assert result.exit_code == 2
-    assert "-k 5 and -b 80 are the same option" in result.output
+    assert "-k 5 and --beam-size 80 are the same option" in result.output
 
 
 def test_the_help_shows_the_choices():

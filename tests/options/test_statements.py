@@ -254,15 +254,6 @@ def test_a_help_stands_alone(stated):
     assert flag.metavar or flag.choices or flag.is_switch
 
 
-@pytest.mark.parametrize("command", ["score", "train", "translate"])
-def test_a_reason_stands_alone(command):
-    for flag, reason in main.commands[command].refused.items():
-        assert not PRIVATE.search(reason) and not POINTING.match(reason), f"{flag}: {reason}"
-        for other in re.findall(r"--[a-z-]+", reason):
-            known = {f for flag, _ in statements(COMMANDS[command]).values() for f in flag.flags}
-            assert other in known, f"{flag} advises {other}, which is none"
-
-
 def test_commands_are_summed_up_whole():
     result = CliRunner().invoke(main, ["--help"], terminal_width=200)
     for name, command in main.commands.items():

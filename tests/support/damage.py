@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 import sentencepiece
+from command_lines import parsed
 
 from cgru_cli.corpus import data_weights, word_alignments
 from cgru_cli.errors import CgruError
@@ -25,7 +26,6 @@ from cgru_cli.formats.read_model import read
 from cgru_cli.formats.vocabulary_files import read_vocabulary, write_vocabulary
 from cgru_cli.options import config_file, feature_weights
 from cgru_cli.options.train import TrainOptions
-from cgru_cli.options.translate import TranslateOptions
 from cgru_cli.parameters.names import parameters
 from cgru_cli.parameters.structure import Normalization, Structure
 from cgru_cli.prep.folder import Folder
@@ -36,7 +36,6 @@ from cgru_cli.text.subwords import Codes, learn_pieces
 from cgru_cli.text.unknown_words import read_lexicon
 from cgru_cli.text.vocabulary import Vocabulary
 from cgru_cli.train.run.folder import RunFolder
-from cgru_cli.translate import decoder_yml
 
 
 class Reader(NamedTuple):
@@ -219,7 +218,7 @@ READERS: dict[str, Reader] = {
     ),
     "decoder.yml": Reader(
         _content("decoder.yml", DECODER),
-        lambda f: decoder_yml.with_configuration(TranslateOptions(config=str(f / "decoder.yml"))),
+        lambda f: parsed("translate", "-c", f / "decoder.yml"),
     ),
     "options of a training, YAML": Reader(
         _content("file.yml", TRAINING),

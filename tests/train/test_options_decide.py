@@ -95,7 +95,9 @@ CHANGES = (
 )  # fmt: skip
 # Marian's names for what is done in any case; and what is not a training, tested with the command.
 OF_NO_EFFECT = {"overwrite", "keep_best", "sync_sgd"}
-NO_TRAINING = {"config", "dump_config", "dry_run"}
+NO_TRAINING = {
+    "compat", "config", "dump_config", "dry_run", "interpolate_env_vars", "relative_paths",
+}  # fmt: skip
 
 
 def test_every_option_is_looked_at():

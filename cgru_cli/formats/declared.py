@@ -1,0 +1,91 @@
+"""What a command line says of a model, compared with what the model is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..errors import CgruError, UsageError
+from ..parameters.structure import Normalization, Type, Unit
+from .model import Model
+
+_TRUE = ("true", "1", "yes", "on")
+_UNSEEN = ("skip", "enc-type", "best-deep")  # of models of one level
+
+
+def check_declared(models: Sequence[Model], declared: Sequence[str]) -> None:
+    """Raise CgruError for a model that is not what `NAME=VALUE` says, UsageError for other names.
+
+    Names are Marian's of options. A vocabulary of 0 words is one of any size; what a single level
+    cannot show, such as skip connections, is not compared.
+    """
+    for model in models:
+        facts = _facts(model)
+        for one in declared:
+            name, _, value = one.partition("=")
+            if name not in facts and name in _UNSEEN:
+                continue
+            if name == "dim-vocabs":
+                fits, real = _vocabularies(model, value)
+            elif name in facts:
+                known = facts[name]
+                fits, real = value in known or value.lower() in known, known[0]
+            else:
+                names = ", ".join((*facts, "dim-vocabs"))
+                raise UsageError(f"--model-is {one}: known are {names}")
+            if not fits:
+                raise CgruError(
+                    f"{model.path}: its {name} is {real}; the command line says {value}"
+                )
+
+
+def _facts(model: Model) -> dict[str, tuple[str, ...]]:
+    """What a model is, by Marian's names of options: all ways to say it, the plainest first."""
+    s = model.structure
+    numbers = {
+        "dim-emb": s.target_embedding, "dim-rnn": s.state, "enc-depth": s.encoder_depth,
+        "enc-cell-depth": s.encoder_transition, "dec-depth": s.decoder_depth,
+        "dec-cell-base-depth": s.decoder_base_transition,
+        "dec-cell-high-depth": s.decoder_high_transition,
+    }  # fmt: skip
+    truths = {
+        "layer-normalization": s.normalization is not Normalization.NONE,
+        "tied-embeddings": s.tied_output,
+        "tied-embeddings-src": s.shared_embeddings,
+        "tied-embeddings-all": s.tied_output and s.shared_embeddings,
+        "right-left": model.settings.right_left,
+    }
+    if max(s.encoder_depth, s.decoder_depth) > 1:
+        truths["skip"] = s.residual
+    facts: dict[str, tuple[str, ...]] = {name: (str(value),) for name, value in numbers.items()}
+    for name, truth in truths.items():
+        facts[name] = _TRUE if truth else ("false", "0", "no", "off")
+    if s.encoder_depth > 1:
+        facts["enc-type"] = (s.encoder.value,)
+    facts["enc-cell"], facts["dec-cell"] = _cell(s.encoder_unit), _cell(s.decoder_unit)
+    facts["type"] = _types(model)
+    return facts
+
+
+def _cell(unit: Unit) -> tuple[str, ...]:
+    return ("gru", "gru-nematus") if unit is Unit.GRU else (unit.value.partition("-")[0],)
+
+
+def _types(model: Model) -> tuple[str, ...]:
+    """Marian reads models of DL4MT and Nematus as amun's or its own nematus'."""
+    if model.structure.type is not Type.CGRU:
+        return (model.structure.type.value,)
+    if model.program.startswith("marian-"):
+        return model.program.removeprefix("marian-"), "cgru"
+    return "nematus", "amun", "s2s", "cgru"
+
+
+def _vocabularies(model: Model, value: str) -> tuple[bool, str]:
+    """Whether so many words hold the model's, and how many it has."""
+    s = model.structure
+    sizes = [*s.source_vocabularies, s.target_vocabulary]
+    try:
+        said = [int(number) for number in value.replace(",", " ").split() if number != "[]"]
+    except ValueError:
+        raise UsageError(f"--model-is dim-vocabs={value}: numbers of words are expected") from None
+    fits = all(number == 0 or number >= size for number, size in zip(said, sizes, strict=False))
+    return fits and len(said) in (0, len(sizes)), " ".join(map(str, sizes))

@@ -1,0 +1,316 @@
+"""Command lines of other programs, as options of this package."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...errors import CgruError, UsageError
+from .. import config_file
+from ..flags import Flag, statements
+from ..flags import flag as flag_of
+from . import configuration, filters, train
+from .reading import Given, read
+from .rows import Checked, Option, Refused, Row, Special, Without
+from .tables import PROGRAMS, Table, own, programs_of, table
+from .together import Together, told
+
+_RESOLVE = {
+    "train": train.resolve,
+    "translate": filters.resolve_translate,
+    "score": filters.resolve_score,
+}
+DUMPS = ("full", "minimal", "expand")
+
+
+def program_named(arguments: Sequence[str]) -> str | None:
+    """The program of --compat, wherever it stands; None without it."""
+    for i, argument in enumerate(arguments):
+        name, equals, value = argument.partition("=")
+        if name == "--compat":
+            named = value if equals else "".join(arguments[i + 1 : i + 2])
+            return named if named in PROGRAMS else None
+    return None
+
+
+@dataclass
+class Understood:
+    """What a command line means here.
+
+    values: fields that it sets, as typed; defaults: fields that the program or a configuration
+    file sets; rest: words that are no options, and options that nobody knows; note: what is without
+    effect, "" if nothing is; program: whose command line it was; dump: a form of --dump-config, if
+    asked for.
+    """
+
+    values: dict[str, Any] = field(default_factory=dict)
+    defaults: dict[str, Any] = field(default_factory=dict)
+    rest: list[str] = field(default_factory=list)
+    note: str = ""
+    program: str | None = None
+    dump: str | None = None
+    origins: dict[str, str] = field(default_factory=dict)  # of defaults: file and key
+
+
+def understand(
+    program: str | None,
+    command: str,
+    arguments: Sequence[str],
+    options: type,
+    *,
+    files: bool = True,
+) -> Understood:
+    """What a command line of a program means here, or one that all programs understand alike.
+
+    command: of this package; options: the dataclass of its options; files: whether configuration
+    files are read. Raises UsageError for options that are refused, ambiguous, or lack a value,
+    CgruError for a configuration file that is none.
+    """
+    if program == "amun" and command != "translate":
+        raise UsageError(f"--compat {program}: {program} is a decoder alone")
+    stands = read(program, command, arguments, options)
+    special = _Special.of(stands.given)
+    result = Understood(rest=stands.unknown, program=program, dump=special.dump)
+    if special.help or {"-h", "--help"} & set(stands.unknown):
+        result.rest = ["--help"]
+        return result
+    result.rest += _positional(stands.positional, program, command, result)
+    typed = _Fields(command, program, special.interpolate)
+    typed.fill(stands.given)
+    typed.values |= result.values | special.values
+    filed = _Fields(command, program, special.interpolate)
+    for path in special.configs if files else ():
+        path = configuration.interpolated(path, "--config") if special.interpolate else path
+        _read_config(path, filed, result, special, options)
+        program = result.program
+    defaults = _defaults(program, command, options) if program else {}
+    together = Together(
+        program,
+        command,
+        defaults | filed.values | typed.values,
+        given=set(filed.values) | set(typed.values),
+        typed=set(typed.values),
+        notes=[*filed.notes, *typed.notes],
+    )
+    checked = filed.checked | typed.checked
+    if checked:
+        together.values["model_is"] = tuple(
+            f"{name}={' '.join(values)}" for name, values in checked.items()
+        )
+        together.given.add("model_is")
+    with contextlib.suppress(ValueError):  # of a value that is none; its option's check tells it
+        _RESOLVE.get(command, lambda _together: None)(together)
+    known = statements(options)
+    for name, value in together.values.items():
+        if name not in known:
+            _missing(name, together)
+            continue
+        value = _shaped(known[name][0], value)
+        if (name in filed.values and name not in typed.values) or name not in together.given:
+            result.defaults[name] = value
+        else:
+            result.values[name] = value
+    for name in typed.values:  # what takes the place of an option that was typed was typed
+        if name in result.defaults:
+            result.values[name] = result.defaults.pop(name)
+    result.origins = {name: filed.flags[name] for name in result.defaults if name in filed.flags}
+    result.note = told(together.notes) if together.notes else ""
+    result.values = {name: value for name, value in result.values.items() if name in known}
+    return result
+
+
+def _shaped(flag: Flag, value: Any) -> Any:
+    """One value or several, as this package's option has it; the last of several for one."""
+    several = flag.many and flag.implied is None
+    if several and isinstance(value, str):
+        return (value,)
+    if not several and isinstance(value, tuple):
+        return value[-1] if value else None
+    return value
+
+
+def _missing(name: str, together: Together) -> None:
+    """A field of another program that nothing here stands for. Raises UsageError if it was set."""
+    if together.is_given(name) and together.values[name] not in (None, False, (), ""):
+        flag = "--" + name.replace("_", "-")
+        reason = train.MISSING.get(name, f"cgru {together.command} has no such thing")
+        raise UsageError(f"{flag} cannot be honoured: {reason}")
+
+
+@dataclass
+class _Special:
+    """Options that say how the others are read."""
+
+    configs: list[str] = field(default_factory=list)
+    dump: str | None = None
+    interpolate: bool = False
+    relative: bool = False
+    help: bool = False
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The same as fields of the options."""
+        values = {
+            "config": tuple(self.configs), "dump_config": self.dump,
+            "interpolate_env_vars": self.interpolate, "relative_paths": self.relative,
+        }  # fmt: skip
+        return {name: value for name, value in values.items() if value}
+
+    @classmethod
+    def of(cls, given: Iterable[Given]) -> _Special:
+        found = cls()
+        for row, flag, values, _ in given:
+            match row.meaning:
+                case Special.CONFIG:
+                    found.configs += values
+                case Special.DUMP_CONFIG:
+                    found.dump = (values or list(row.implied) or ["full"])[-1]
+                    if found.dump not in DUMPS:
+                        raise UsageError(f"{flag} {found.dump}: {', '.join(DUMPS)} are known")
+                case Special.INTERPOLATE:
+                    found.interpolate = values != ["false"]
+                case Special.RELATIVE:
+                    found.relative = values != ["false"]
+                case Special.HELP | Special.VERSION:
+                    found.help = values != ["false"]
+        return found
+
+
+class _Fields:
+    """Values by field, of options that were given."""
+
+    def __init__(self, command: str, program: str | None, interpolate: bool):
+        self.command, self.program, self.interpolate = command, program, interpolate
+        self.values: dict[str, Any] = {}
+        self.checked: dict[str, tuple[str, ...]] = {}
+        self.notes: list[tuple[str, str]] = []
+        self.flags: dict[str, str] = {}
+
+    def fill(self, given: Iterable[Given], *, of_file: bool = False) -> None:
+        """Add options. Raises UsageError (CgruError, of a file) for what cannot be honoured."""
+        error = CgruError if of_file else UsageError
+        for one in given:
+            row, flag, values, _ = one
+            if self.interpolate and row.paths:
+                values = [configuration.interpolated(value, flag) for value in values]
+            try:
+                meant = row.understand(values)
+            except ValueError as wrong:
+                raise error(f"{flag}: {wrong}") from None
+            if isinstance(meant, Refused):
+                shown = isinstance(row.meaning, Option) and values
+                what = f"{flag} {values[-1]}" if shown else flag
+                raise error(f"{what} cannot be honoured: {meant.reason}")
+            if isinstance(meant, Without):
+                if values != ["false"]:
+                    self.notes.append((flag, meant.reason))
+            elif isinstance(meant, Checked):
+                self.checked[meant.name] = tuple(values) or ("true",)
+            elif not isinstance(meant, Special):
+                for name, value in meant.items():
+                    self._set(name, value, one)
+
+    def _set(self, name: str, value: Any, given: Given) -> None:
+        before = self.values.get(name)
+        if before is not None and isinstance(value, tuple) and (given.appends or name == "freeze"):
+            value = (*before, *value)
+        elif name == "after" and before is not None and self.program == "marian":
+            value = f"{before},{value}"
+        elif before not in (None, value) and self.flags[name] != given.flag:
+            raise UsageError(
+                f"{self.flags[name]} {before} and {given.flag} {value} are the same option"
+            )
+        self.values[name] = value
+        self.flags[name] = given.flag
+
+
+def _positional(
+    words: list[str], program: str | None, command: str, result: Understood
+) -> list[str]:
+    """Words that are no options: a program's own, or this package's. Raises UsageError."""
+    names = found.positional if program and (found := table(program, command)) else ()
+    if not names or not words:
+        return list(words)
+    if len(words) != len(names):
+        raise UsageError(
+            f"{program}: {len(names)} arguments are expected, "
+            f"{' '.join(name.replace('_', '-') for name in names)}; {len(words)} are given"
+        )
+    for name, word in zip(names, words, strict=True):
+        result.values[name] = (word,) if name in ("model", "input") else word
+    return []
+
+
+def _read_config(
+    path: str, filed: _Fields, result: Understood, special: _Special, options: type
+) -> None:
+    """One configuration file; a later one has the last word."""
+    command = filed.command
+    if path.endswith(".json") or (command == "train" and result.program is None):
+        if not configuration.is_marians(path):
+            _read_own(path, filed, command, options, special)
+            return
+        result.program = filed.program = "marian"
+    values = configuration.load(path)
+    if command != "train":
+        values = {key: value for key, value in values.items() if key not in configuration.OF_SPEED}
+    program = result.program or configuration.program_of(values)
+    if program not in ("marian", "amun"):
+        program = configuration.program_of(values)
+    if configuration.is_set(values, "interpolate-env-vars"):
+        filed.interpolate = True
+    theirs = table(program, command) or _of_any(command)
+    found = dataclasses.replace(theirs, rows=(*theirs.rows, *own(options).rows))
+    filed.fill(
+        configuration.given(values, path, found, frozenset(), relative=special.relative),
+        of_file=True,
+    )
+
+
+def _read_own(path: str, filed: _Fields, command: str, options: type, special: _Special) -> None:
+    """A file of this package's options, with those of others that all mean alike."""
+    theirs = _of_any(command)
+
+    def others(key: str) -> bool:
+        row = theirs.key(key)
+        return row is not None and not isinstance(row.meaning, Special)
+
+    values, foreign = config_file.read(path, options, others)
+    for name, value in values.items():
+        several = isinstance(value, list) and statements(options)[name][0].many
+        filed.values[name] = tuple(value) if several else value
+        filed.flags[name] = f"{path}: {flag_of(options, name).lstrip('-')}"
+    given = configuration.given(foreign, path, theirs, frozenset(), relative=special.relative)
+    filed.fill(given, of_file=True)
+
+
+def _of_any(command: str) -> Table:
+    """All options of all programs, for a file that is of none in particular."""
+    return Table("any", tuple(row for found in programs_of(command) for row in found.rows))
+
+
+def _defaults(program: str, command: str, options: type) -> dict[str, Any]:
+    """What a program does where nothing is said, by field."""
+    found = table(program, command)
+    defaults: dict[str, Any] = {}
+    if command == "train":
+        defaults |= train.extra_defaults(program)
+        for row in found.rows if found else ():
+            defaults |= default_of(row)
+    else:
+        defaults |= filters.extra_defaults(program, command)
+    return defaults
+
+
+def default_of(row: Row) -> dict[str, Any]:
+    """What a row's default means here, where it means anything."""
+    typed = row.default_values
+    if not typed or typed == ("",) or not isinstance(row.meaning, Option):
+        return {}
+    meant = row.understand(typed)
+    if isinstance(meant, Without | Refused | Checked | Special):
+        return {}
+    return {name: value for name, value in meant.items() if value is not False}

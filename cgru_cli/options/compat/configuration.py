@@ -1,0 +1,123 @@
+"""Configuration files of Marian and amun, understood by the tables of their options."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ...errors import CgruError, UsageError
+from ...system.structured_files import parse_yaml
+from .reading import Given
+from .rows import Checked, Refused, Takes, Without, as_typed
+from .tables import Table
+
+# What Marian writes into files of its own and no command line says.
+_OF_THE_FILE = ("version", "relative-paths", "interpolate-env-vars", "config", "dump-config")
+# What changes no line of the output, and is slow here as the programs' decoders have it.
+OF_SPEED = ("mini-batch", "maxi-batch", "mini-batch-words", "maxi-batch-sort", "workspace")
+_AMUN_KEYS = ("scorers", "source-vocab", "target-vocab")
+_NO_FILES = ("", "-", "stdin", "stdout", "none", "temporary")
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+def load(path: str) -> dict[str, Any]:
+    """The keys and values of a `.yml`. Raises CgruError for what is none."""
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except OSError as error:
+        raise CgruError(f"{path}: {error.strerror}") from None
+    values = parse_yaml(content, path)
+    if not isinstance(values, Mapping):
+        raise CgruError(f"{path}: a set of names and values is expected")
+    return {str(key): value for key, value in values.items()}
+
+
+def is_marians(path: str) -> bool:
+    """Whether Marian's trainer wrote a file: it holds every option and the version."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            keys = {line.partition(":")[0] for line in file}
+    except (OSError, UnicodeDecodeError):
+        return False
+    return {"version", "cost-type", "valid-metrics"} <= keys
+
+
+def program_of(values: Mapping[str, Any]) -> str:
+    """Whose decoder a configuration is of."""
+    return "amun" if any(key in values for key in _AMUN_KEYS) else "marian"
+
+
+def is_set(values: Mapping[str, Any], key: str) -> bool:
+    """Whether a file says yes to something."""
+    return str(values.get(key, "")).lower() in ("true", "yes", "on", "1")
+
+
+def interpolated(text: str, flag: str) -> str:
+    """A path with `${VAR}` replaced. Raises UsageError for a variable that is not set."""
+
+    def value(match: re.Match[str]) -> str:
+        found = os.environ.get(match[1])
+        if found is None:
+            raise UsageError(f"{flag} {text}: the environment has no variable {match[1]}")
+        return found
+
+    return _VARIABLE.sub(value, text)
+
+
+def relative_to(path: str, folder: str) -> str:
+    """A path of a configuration file in this folder, if it is one and not absolute."""
+    return path if path in _NO_FILES else os.path.join(folder, path)
+
+
+def given(
+    values: Mapping[str, Any], path: str, table: Table, known: frozenset[str], *, relative: bool
+) -> Iterator[Given]:
+    """Options that a file gives: rows, where they stand, and their values as typed.
+
+    known: keys that somebody else reads. Defaults that mean nothing here are passed over, as the
+    files that Marian writes hold every option. Raises CgruError, naming file and key.
+    """
+    if "scorers" in values:
+        values = _of_amun(dict(values), path)
+    relative = relative or is_set(values, "relative-paths")
+    for key, value in values.items():
+        if key in _OF_THE_FILE or key in known or value in (None, "", [], {}):
+            continue
+        row = table.key(key)
+        if row is None:
+            raise CgruError(f"{path}: no such option: {key}")
+        several = value if isinstance(value, list) else [value]
+        scalars = (str,) if row.paths else (str, int, float)
+        if not all(isinstance(one, scalars) for one in several):
+            what = "names of files are" if row.paths else "a plain value is"
+            raise CgruError(f"{path}: {key} is {value!r}, where {what} expected")
+        typed = list(as_typed(value))
+        default = list(row.default_values)
+        if typed == default and isinstance(row.meaning, Refused | Without | Checked):
+            continue
+        if row.takes is Takes.NOTHING:
+            if typed == ["false"]:
+                continue
+            typed = []
+        if row.paths and relative:
+            typed = [relative_to(one, os.path.dirname(path)) for one in typed]
+        yield Given(row, f"{path}: {key}", typed)
+
+
+def _of_amun(values: dict[str, Any], path: str) -> dict[str, Any]:
+    """amun's models and their weights, which stand by name."""
+    scorers, weights = values.pop("scorers"), values.pop("weights", None)
+    if not isinstance(scorers, Mapping) or not all(
+        isinstance(one, Mapping) and isinstance(one.get("path"), str) for one in scorers.values()
+    ):
+        raise CgruError(f"{path}: scorers is {scorers!r}, where models by name are expected")
+    values["model"] = [str(one["path"]) for one in scorers.values()]
+    if isinstance(weights, Mapping):
+        if list(weights) and set(weights) != set(scorers):
+            raise CgruError(f"{path}: weights are of {', '.join(map(str, weights))}, "
+                            f"scorers are {', '.join(map(str, scorers))}")  # fmt: skip
+        values["weights"] = [weights[name] for name in scorers]
+    return values

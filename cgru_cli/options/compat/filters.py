@@ -1,0 +1,142 @@
+"""What options of other programs' translators and scorers come to together."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...errors import CgruError, UsageError
+from .together import Together
+
+_UNCUT = str(10**6)  # words: no line is as long
+
+
+def extra_defaults(program: str, command: str) -> dict[str, Any]:
+    """What a program's translator does that `options.programs` does not know."""
+    if command != "translate":
+        return {}
+    return {"max_length": "500" if program == "amun" else _UNCUT}
+
+
+def resolve_translate(o: Together) -> None:
+    """Replace what this package's translator does not know by what it does.
+
+    Raises UsageError for what there is not, CgruError for a file of weights that is none.
+    """
+    _vocabularies(o)
+    _batches(o)
+    if o.take("skip_cost"):
+        if str(o.values.get("beam_size")) != "1":
+            raise UsageError(
+                "--skip-cost cannot be honoured: hypotheses of a beam are ranked by the model's "
+                "scores; with a beam of 1 it changes nothing"
+            )
+        o.note("--skip-cost", "the best word is the same with its cost")
+    count = o.take("n_best_count")
+    if count is not None and int(count) > 1:
+        o.values |= {"n_best": True, "n_best_size": count}
+    no_debpe = o.take("no_debpe")
+    if o.values.get("bpe"):
+        o.values["bpe"] = o.values["bpe"][0]
+        o.values.setdefault("join_bpe", not no_debpe)
+    weights = o.take("load_weights")
+    if weights:
+        o.values["weights"] = _weights(weights)
+    if o.program == "marian" and "max_length_crop" in o.values | dict.fromkeys(o.given):
+        if o.take("max_length_crop"):
+            if not o.is_given("max_length"):
+                o.values["max_length"] = "1000"
+        elif o.is_given("max_length"):
+            o.note("--max-length", "lines are cut with --max-length-crop only")
+            o.values["max_length"] = _UNCUT
+    elif o.program == "marian" and o.is_given("max_length"):
+        o.note("--max-length", "lines are cut with --max-length-crop only")
+        o.values["max_length"] = _UNCUT
+    elif o.program is None and o.take("max_length_crop"):
+        o.note("--max-length-crop", "longer lines are always cut")
+    _tabs(o)
+
+
+def _tabs(o: Together) -> None:
+    fields = int(o.take("tsv_fields") or 0)
+    expected = 2 if o.values.get("force_decode") else 1
+    if fields not in (0, expected):
+        raise UsageError(
+            f"--tsv-fields {fields}: a line has the source alone or, with --force-decode, the "
+            "beginning of its translation behind a tab"
+        )
+    inputs = o.values.get("input", ())
+    if o.values.get("force_decode") and len(inputs) == 2 and not o.values.get("tsv"):
+        return  # Marian's source and prefixes in a file each
+    if o.program == "marian" and len(inputs) > 1:
+        raise UsageError(
+            f"--input {' '.join(inputs)}: models that read several sources at once are not known"
+        )
+
+
+def resolve_score(o: Together) -> None:
+    """Replace what this package's scorer does not know by what it does. Raises UsageError."""
+    _batches(o)
+    targets = tuple(o.values.get("target") or ())
+    tsv, fields = o.take("tsv"), int(o.take("tsv_fields") or 0)
+    as_list = o.take("n_best_list")
+    targets = tuple("-" if target == "stdin" else target for target in targets)
+    if targets:
+        o.values["target"] = targets
+    if tsv:
+        if len(targets) > 1:
+            raise UsageError(f"--tsv: one file is expected, or stdin; {len(targets)} are named")
+        if fields not in (0, 2):
+            raise UsageError(f"--tsv-fields {fields}: a line has two, source and target")
+    if as_list:
+        if len(targets) != 2:
+            raise UsageError("--n-best: Marian's -t names the source and the list")
+        o.values |= {"source": targets[:1], "n_best": targets[1]}
+        del o.values["target"]
+    if o.take("max_length_crop"):
+        o.note("--max-length-crop", "longer sources are cut, longer translations refused")
+    o.take("maxi_batch_sort")
+
+
+def _vocabularies(o: Together) -> None:
+    """amun's and DL4MT's names for the vocabularies of each side."""
+    sources, target = o.take("source_vocabularies"), o.take("target_vocabulary")
+    if sources is None and target is None:
+        return
+    if sources is None or target is None:
+        raise UsageError("the vocabularies of source and target go together")
+    sources = (sources,) if isinstance(sources, str) else tuple(sources)
+    o.values["vocabularies"] = (*sources, target)
+
+
+def _batches(o: Together) -> None:
+    sentences = o.take("maxi_batch_sentences")
+    if sentences is not None:
+        size = int(o.values.get("mini_batch") or 1)
+        o.values["maxi_batch"] = str(max(1, math.ceil(int(sentences) / max(size, 1))))
+    workspace = str(o.values.get("workspace", ""))
+    if workspace.startswith("-") and o.program == "marian":
+        o.take("workspace")
+        o.note("--workspace", "memory is taken as it is needed")
+
+
+def _weights(path: str) -> tuple[str, ...]:
+    """amun's file of weights: a name and a number a line, in the order of the models."""
+    weights = []
+    try:
+        with open(path, encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                name, _, value = line.replace("=", " ").strip().partition(" ")
+                if not name:
+                    continue
+                try:
+                    weights.append(str(float(value)))
+                except ValueError:
+                    raise CgruError(
+                        f"{path}: line {number}: a name and a weight are expected"
+                    ) from None
+    except OSError as error:
+        raise CgruError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise CgruError(f"{path}: not UTF-8") from None
+    return tuple(weights)

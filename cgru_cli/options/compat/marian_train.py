@@ -1,0 +1,288 @@
+"""Marian's options of training and validation (`marian --help`, version 1.12 and older)."""
+
+from __future__ import annotations
+
+from .marian_general import (
+    GENERAL,
+    QUANTISATION,
+    TRANSFORMER,
+    TSV,
+    cpu_threads,
+    model_rows,
+    precision,
+)  # fmt: skip
+from .rows import (
+    Refused,
+    Row,
+    Takes,
+    Values,
+    Without,
+    boolean,
+    is_true,
+    many,
+    one,
+    only,
+    optional,
+    refused,
+    to,
+    without,
+)  # fmt: skip
+
+NO_DEFAULT_FILE = "temporary"
+ULR = "there is no universal language representation here"
+COSTS = {
+    "ce-sum": "ce-sum", "ce-mean": "ce-mean", "cross-entropy": "ce-mean",
+    "ce-mean-words": "ce-mean-words", "perplexity": "perplexity",
+}  # fmt: skip
+SHUFFLED = {"data": False, "none": True}
+METRICS = {"bleu-detok": "bleu", "valid-script": "translation"}
+NO_MPI = "workers share every update"
+ASYNCHRONOUS = "all devices make one update together"
+DIVERGENCE = "a run whose cost is not finite stops after --max-nan updates"
+
+
+def _frozen(pattern: str):
+    return to("freeze", lambda values: {"freeze": (pattern,)} if is_true(values) else {})
+
+
+def _strategy(values: tuple[str, ...]) -> Values:
+    return {"lr_decay_strategy": values[-1]}
+
+
+def _decay_start(values: tuple[str, ...]) -> Values:
+    """The second value is of strategies that are two."""
+    return {"lr_decay_start": values[0]}
+
+
+def _inverse_sqrt(values: tuple[str, ...]) -> Values | Refused:
+    """The second value says from where on the rate falls; it is the first if not given."""
+    if len(values) > 2:
+        return Refused("two values are expected at most")
+    return dict(zip(("lr_decay_inv_sqrt", "lr_decay_inv_sqrt_start"), values, strict=False))
+
+
+def _devices(values: tuple[str, ...]) -> Values | Without:
+    """GPU numbers; the first alone, Marian's default, is where a training computes anyway."""
+    if values == ("all",):
+        return Without("all GPUs train together unless --device names one")
+    return {"devices": values} if len(values) > 1 or values[0] != "0" else {}
+
+
+def _ended(unit: str):
+    """Marian's older ways to say --after."""
+
+    def convert(values: tuple[str, ...]) -> Values:
+        return {"after": f"{values[-1]}{unit}"} if values[-1] != "0" else {}
+
+    return convert
+
+
+def _guided(values: tuple[str, ...]) -> Values:
+    return {"guided_alignment": () if values[-1] in ("none", "") else values}
+
+
+def _metrics(values: tuple[str, ...]) -> Values:
+    return {"valid_metrics": values}
+
+
+def _alphas(values: tuple[str, ...]) -> Values | Without | Refused:
+    """Sampling of segmentations: 0 is none."""
+    if any(float(value) for value in values):
+        return Refused("segmentations are not sampled: every sentence has its best one")
+    return Without("segmentations are not sampled")
+
+
+def _temporary(values: tuple[str, ...]) -> Without:
+    return Without("batches are drawn from a file in the folder of the model")
+
+
+TRAINING: tuple[Row, ...] = (
+    one("--cost-type", "ce-sum", only("disp_cost_type", COSTS, "no such cost is known here")),
+    refused("--multi-loss-type", Takes.ONE, "sum", "there is one loss"),
+    refused("--unlikelihood-loss", Takes.BOOLEAN, False, "the objectives are --objective's"),
+    boolean("--overwrite", "overwrite"),
+    without("--overwrite-checkpoint", Takes.BOOLEAN, True,
+            "one state of the training is kept, the last"),
+    boolean("--no-reload", "no_reload"),
+    boolean("--no-optimizer-reload", "no_optimizer_reload"),
+    many("-t --train-sets", None, "train_sets", paths=True),
+    many("-v --vocabs", None, "vocabularies", paths=True),
+    many("--sentencepiece-alphas", None, to("sentencepiece_alphas", _alphas)),
+    one("--sentencepiece-options", "", "sentencepiece_options"),
+    one("--sentencepiece-max-lines", 2000000, "sentencepiece_max_lines"),
+    boolean("--no-spm-encode", "no_spm_encode"),
+    one("-e --after-epochs", 0, to("after_epochs", _ended("e"))),
+    one("--after-batches", 0, to("after", _ended("u"))),
+    one("-a --after", "0e", "after"),
+    one("--disp-freq", "1000u", "disp_freq"),
+    one("--disp-first", 0, "disp_first"),
+    boolean("--disp-label-counts", "disp_label_counts", True),
+    one("--save-freq", "10000u", "save_freq"),
+    many("--logical-epoch", ("1e", "0"), "logical_epoch"),
+    one("--max-length", 50, "max_length"),
+    boolean("--max-length-crop", "max_length_crop"),
+    *TSV,
+    one("--shuffle", "data", only("no_shuffle", SHUFFLED,
+                                  "pairs and batches are shuffled, or neither")),
+    boolean("--no-shuffle", "no_shuffle"),
+    refused("--no-restore-corpus", Takes.BOOLEAN, False,
+            "the position in the data is part of a run"),
+    one("-T --tempdir", "/tmp", to("tempdir", _temporary)),
+    optional("--sqlite", "", NO_DEFAULT_FILE, to("sqlite", _temporary)),
+    without("--sqlite-drop", Takes.BOOLEAN, False, "there is no database"),
+    many("-d --devices", (0,), to("devices", _devices)),
+    one("--num-devices", 0, "num_devices"),
+    without("--no-nccl", Takes.BOOLEAN, False, "TensorFlow chooses how devices communicate"),
+    without("--sharding", Takes.ONE, "global", NO_MPI),
+    without("--sync-freq", Takes.ONE, "200u", NO_MPI),
+    one("--cpu-threads", 0, to("cpu_threads", cpu_threads)),
+    one("--mini-batch", 64, "mini_batch"),
+    one("--mini-batch-words", 0, "mini_batch_words"),
+    boolean("--mini-batch-fit", "mini_batch_fit"),
+    without("--mini-batch-fit-step", Takes.ONE, 10, "what fits is computed, not tried"),
+    without("--gradient-checkpointing", Takes.BOOLEAN, False,
+            "states are kept once and read as they are freed"),
+    one("--maxi-batch", 100, "maxi_batch"),
+    one("--maxi-batch-sort", "trg", "maxi_batch_sort"),
+    without("--shuffle-in-ram", Takes.BOOLEAN, False, "numbers of pairs are shuffled, in memory"),
+    without("--data-threads", Takes.ONE, 8, "batches are made ahead of the training"),
+    refused("--all-caps-every", Takes.ONE, 0, "lines are taken as they are; cgru prep prepares"),
+    refused("--english-title-case-every", Takes.ONE, 0,
+            "lines are taken as they are; cgru prep prepares"),
+    refused("--mini-batch-words-ref", Takes.ONE, 0, "no option is adjusted to a batch's size"),
+    refused("--mini-batch-warmup", Takes.ONE, "0", "batches are of one size from the beginning"),
+    refused("--mini-batch-track-lr", Takes.BOOLEAN, False,
+            "batches are of one size from the beginning"),
+    without("--mini-batch-round-up", Takes.BOOLEAN, True, "batches are as large as is asked"),
+    one("-o --optimizer", "adam", "optimizer"),
+    many("--optimizer-params", None, "optimizer_params"),
+    one("--optimizer-delay", 1, "optimizer_delay"),
+    boolean("--sync-sgd", "sync_sgd"),
+    one("-l --learn-rate", 0.0001, "learn_rate"),
+    boolean("--lr-report", "lr_report"),
+    one("--lr-decay", 0, "lr_decay"),
+    one("--lr-decay-strategy", "epoch+stalled", to("lr_decay_strategy", _strategy)),
+    many("--lr-decay-start", (10, 1), to("lr_decay_start", _decay_start)),
+    one("--lr-decay-freq", 50000, "lr_decay_freq"),
+    boolean("--lr-decay-reset-optimizer", "lr_decay_reset_optimizer"),
+    boolean("--lr-decay-repeat-warmup", "lr_decay_repeat_warmup"),
+    many("--lr-decay-inv-sqrt", ("0",), to("lr_decay_inv_sqrt", _inverse_sqrt)),
+    one("--lr-warmup", "0", "lr_warmup"),
+    one("--lr-warmup-start-rate", 0, "lr_warmup_start_rate"),
+    refused("--lr-warmup-cycle", Takes.BOOLEAN, False, "the warm-up comes once"),
+    refused("--lr-warmup-at-reload", Takes.BOOLEAN, False,
+            "a run that goes on is the one that was interrupted"),
+    one("--label-smoothing", 0, "label_smoothing"),
+    refused("--factor-weight", Takes.ONE, 1, "factors of the target are not known here"),
+    one("--clip-norm", 1, "clip_norm"),
+    optional("--exponential-smoothing", 0, "1e-4", "exponential_smoothing"),
+    refused("--exponential-smoothing-replace-freq", Takes.ONE, "0",
+            "the averages never replace the weights that are trained"),
+    many("--guided-alignment", "none", to("guided_alignment", _guided), paths=True),
+    one("--guided-alignment-cost", "ce", "guided_alignment_cost"),
+    one("--guided-alignment-weight", 0.1, "guided_alignment_weight"),
+    many("--data-weighting", "", "data_weighting", paths=True),
+    one("--data-weighting-type", "sentence", "data_weighting_type"),
+    many("--embedding-vectors", None, "embedding_vectors", paths=True),
+    boolean("--embedding-normalization", "embedding_normalization"),
+    boolean("--embedding-fix-src", _frozen("Wemb")),
+    boolean("--embedding-fix-trg", _frozen("Wemb_dec")),
+    boolean("--fp16", to("precision", lambda values: {"precision": "float16"}
+                         if is_true(values) else {})),
+    many("--precision", ("float32", "float32"), to("precision", precision)),
+    without("--cost-scaling", Takes.MANY, None, "float16 has a scale of its own",
+            "8.f 10000 1.f 8.f"),
+    without("--throw-on-divergence", Takes.MANY, None, DIVERGENCE, "1000 10 5.0f"),
+    without("--custom-fallbacks", Takes.MANY, None, DIVERGENCE),
+    without("--fp16-fallback-to-fp32", Takes.BOOLEAN, False, DIVERGENCE),
+    without("--gradient-norm-average-window", Takes.ONE, 100, "the norm is told as it is"),
+    refused("--dynamic-gradient-scaling", Takes.MANY, None,
+            "gradients are clipped by --clip-norm alone", "2.f log"),
+    without("--check-gradient-nan", Takes.BOOLEAN, False,
+            "updates whose gradient is not finite are always left out"),
+    refused("--normalize-gradient", Takes.BOOLEAN, False,
+            "gradients are of the mean cost; that is not divided again"),
+    refused("--normalize-gradient-by-ratio", Takes.BOOLEAN, False,
+            "gradients are of the mean cost; that is not divided again"),
+    refused("--train-embedder-rank", Takes.MANY, None, "embedders are not trained here",
+            "0.3f 0.0f"),
+    refused("--quantize-bits", Takes.ONE, 0, QUANTISATION),
+    refused("--quantize-optimization-steps", Takes.ONE, 0, QUANTISATION),
+    refused("--quantize-log-based", Takes.BOOLEAN, False, QUANTISATION),
+    refused("--quantize-biases", Takes.BOOLEAN, False, QUANTISATION),
+    refused("--ulr", Takes.BOOLEAN, False, ULR),
+    refused("--ulr-query-vectors", Takes.ONE, "", ULR),
+    refused("--ulr-keys-vectors", Takes.ONE, "", ULR),
+    refused("--ulr-trainable-transformation", Takes.BOOLEAN, False, ULR),
+    refused("--ulr-dim-emb", Takes.ONE, 0, ULR),
+    refused("--ulr-dropout", Takes.ONE, 0, ULR),
+    refused("--ulr-softmax-temperature", Takes.ONE, 1, ULR),
+    refused("--task", Takes.MANY, (), "its predefined options are of transformers"),
+)  # fmt: skip
+
+VALIDATION: tuple[Row, ...] = (
+    many("--valid-sets", None, "valid_sets", paths=True),
+    one("--valid-freq", "10000u", "valid_freq"),
+    many("--valid-metrics", ("cross-entropy",), to("valid_metrics", _metrics)),
+    boolean("--valid-reset-stalled", "valid_reset_stalled"),
+    boolean("--valid-reset-all", "valid_reset_all"),
+    one("--early-stopping", 10, "early_stopping"),
+    many("--early-stopping-epsilon", (0,), "early_stopping_epsilon"),
+    one("--early-stopping-on", "first", "early_stopping_on"),
+    one("-b --beam-size", 12, "beam_size"),
+    optional("-n --normalize", 0, "1", "normalize"),
+    one("--max-length-factor", 3, "max_length_factor"),
+    one("--word-penalty", 0, "word_penalty"),
+    boolean("--allow-unk", "allow_unk"),
+    without("--n-best", Takes.BOOLEAN, False, "validation takes the best translation"),
+    without("--word-scores", Takes.BOOLEAN, False, "validation prints no scores of words"),
+    one("--valid-mini-batch", 32, "valid_mini_batch"),
+    one("--valid-max-length", 1000, "valid_max_length"),
+    one("--valid-script-path", "", "valid_script", paths=True),
+    many("--valid-script-args", None, "valid_script_args"),
+    one("--valid-translation-output", "", "valid_translation_output", paths=True),
+    boolean("--keep-best", "keep_best"),
+    one("--valid-log", "", "valid_log", paths=True),
+    without("--quiet-validation", Takes.BOOLEAN, False, "validation prints no translations"),
+)  # fmt: skip
+
+# Options that the trainer had in earlier versions.
+OLDER: tuple[Row, ...] = (
+    refused("--special-vocab", Takes.MANY, None, "vocabularies say what is special in them"),
+    without("--batch-flexible-lr", Takes.BOOLEAN, False, "the learning rate is of an update"),
+    without("--batch-normal-words", Takes.ONE, 1920, "the learning rate is of an update"),
+    without("--dynamic-batching", Takes.BOOLEAN, False, "see --mini-batch-fit"),
+    without("--mini-batch-overstuff", Takes.ONE, 1, "batches are as large as is asked"),
+    without("--mini-batch-understuff", Takes.ONE, 1, "batches are as large as is asked"),
+    without("--multi-node", Takes.BOOLEAN, False, ASYNCHRONOUS),
+    without("--multi-node-overlap", Takes.BOOLEAN, True, ASYNCHRONOUS),
+    without("--grad-dropping-rate", Takes.ONE, 0, ASYNCHRONOUS),
+    without("--grad-dropping-momentum", Takes.ONE, 0, ASYNCHRONOUS),
+    without("--grad-dropping-warmup", Takes.ONE, 100, ASYNCHRONOUS),
+    without("--clip-gemm", Takes.ONE, 0, "products are not clipped"),
+    without("--no-tensor-cores", Takes.BOOLEAN, False, "TensorFlow chooses how products are made"),
+    without("--tsv-size", Takes.ONE, 0, "see --tsv-fields"),
+    boolean("--dropout-sampling", Refused("words are not sampled in training")),
+)  # fmt: skip
+
+WORKSPACE = one("-w --workspace", 2048, "workspace")
+QUIET_TRANSLATION = without(
+    "--quiet-translation", Takes.BOOLEAN, False, "training prints no translations"
+)
+
+
+def rows() -> list[Row]:
+    """All options of `marian`."""
+    return [
+        *GENERAL, WORKSPACE, QUIET_TRANSLATION,
+        one("-m --model", "model.npz", "model", paths=True),
+        one("--pretrained-model", "", "pretrained_model", paths=True),
+        *model_rows(training=True),
+        one("--dropout-rnn", 0, "dropout_hidden"),
+        one("--dropout-src", 0, "dropout_source"),
+        one("--dropout-trg", 0, "dropout_target"),
+        refused("--transformer-dropout", Takes.ONE, 0, TRANSFORMER),
+        refused("--transformer-dropout-attention", Takes.ONE, 0, TRANSFORMER),
+        refused("--transformer-dropout-ffn", Takes.ONE, 0, TRANSFORMER),
+        *TRAINING, *VALIDATION, *OLDER,
+    ]  # fmt: skip

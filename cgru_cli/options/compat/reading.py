@@ -1,0 +1,208 @@
+"""A command line taken apart as a program's own parser does it: options with their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ...errors import UsageError
+from .rows import Option, Row, Takes
+from .tables import OWN, Table, candidates, meaning_of, own, table
+
+_TRUTHS = ("true", "false", "on", "off", "yes", "no")
+
+
+class Given(NamedTuple):
+    """An option as it stands on a command line."""
+
+    row: Row
+    flag: str  # as typed
+    values: list[str]
+    appends: bool = False  # whether values are added to those given before
+
+
+@dataclass
+class Arguments:
+    """What stands on a command line: options, the other words, and what nobody knows."""
+
+    given: list[Given] = field(default_factory=list)
+    positional: list[str] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+
+
+def is_flag(argument: str) -> bool:
+    """Whether an argument is an option rather than a value; -0.5 and - are values."""
+    if not argument.startswith("-") or argument == "-":
+        return False
+    try:
+        float(argument)
+    except ValueError:
+        return True
+    return False
+
+
+def read(program: str | None, command: str, arguments: Sequence[str], options: type) -> Arguments:
+    """Take a command line apart, as a program does, or by what all programs mean alike.
+
+    Raises UsageError for an option that programs mean different things by, without a program, and
+    for one that lacks its value.
+    """
+    found = Arguments()
+    pending = list(arguments)
+    rows = _of_program(program, command, options) if program else _of_all(command, options)
+    while pending:
+        argument = pending.pop(0)
+        if argument == "--":
+            found.positional += pending
+            break
+        if not is_flag(argument):
+            found.positional.append(argument)
+            continue
+        found.given += _taken(argument, pending, rows, found.unknown)
+    return found
+
+
+Rows = Callable[[str, bool, str], "tuple[Table, Row] | None"]
+
+
+def _of_program(program: str, command: str, options: type) -> Rows:
+    """Rows of one program, and this package's for what it does not know."""
+    theirs = table(program, command) or Table(program, ())
+    mine = own(options)
+
+    def row(flag: str, _has_value: bool, _value: str) -> tuple[Table, Row] | None:
+        tables = (theirs, mine) if flag in theirs.flags else (mine, theirs)
+        return next(((one, found) for one in tables if (found := one.row(flag))), None)
+
+    return row
+
+
+def _of_all(command: str, options: type) -> Rows:
+    """Rows that all programs that know a flag mean alike.
+
+    A flag without a value and one with it are told apart by whether a value follows. A long option
+    of this package is its own, whatever others mean by it.
+    """
+
+    def row(flag: str, has_value: bool, value: str) -> tuple[Table, Row] | None:
+        known = candidates(flag, command, options)
+        fitting = [one for one in known if _fits(one[1], has_value, value)] or known
+        if not fitting:
+            return None
+        if fitting[0][0].program == OWN and flag.startswith("--"):
+            return _widest(fitting)
+        if len({meaning_of(one[1]) for one in fitting}) > 1:
+            if not has_value and known[0][0].program == OWN and known[0] not in fitting:
+                return known[0]  # whose value is missed
+            raise UsageError(_ambiguous(flag, fitting, options))
+        for one in fitting:
+            if one[1].takes is Takes.BOOLEAN and value.lower() in _TRUTHS:
+                return one
+        return fitting[0]
+
+    return row
+
+
+def _widest(known: Sequence[tuple[Table, Row]]) -> tuple[Table, Row]:
+    """This package's row, or one that means the same and takes more values."""
+    mine = known[0]
+    if mine[1].takes is Takes.ONE:
+        for one in known[1:]:
+            if one[1].takes is Takes.MANY and meaning_of(one[1]) == meaning_of(mine[1]):
+                return one
+    return mine
+
+
+def _fits(row: Row, has_value: bool, value: str) -> bool:
+    if row.takes is Takes.NOTHING:
+        return not has_value
+    if row.takes is Takes.BOOLEAN:
+        return not has_value or value.lower() in (*_TRUTHS, "0", "1")
+    return has_value or row.takes is Takes.OPTIONAL or bool(row.implied)
+
+
+def _ambiguous(flag: str, known: Sequence[tuple[Table, Row]], options: type) -> str:
+    """What each program means by a flag, and how to say which is meant."""
+    named = {
+        row.meaning.field: next(name for name in row.flags if name.startswith("--"))
+        for row in own(options).rows
+        if isinstance(row.meaning, Option)
+    }
+    programs: dict[str, list[str]] = {}
+    for found, row in known:
+        if found.program != OWN:
+            meant = row.meaning.field if isinstance(row.meaning, Option) else ""
+            programs.setdefault(named.get(meant, row.name), []).append(found.program)
+    said = [f"{' and '.join(by)}: {meant}" for meant, by in programs.items()]
+    return (
+        f"{flag} means different things ({'; '.join(said)}); write the long option, or say whose "
+        "command line this is: --compat PROGRAM"
+    )
+
+
+def _taken(argument: str, pending: list[str], rows: Rows, unknown: list[str]) -> Iterator[Given]:
+    """The option that an argument is, or the short ones that it bundles, with their values."""
+    name, equals, attached = argument.partition("=")
+    following = pending[0] if pending else ""
+    free = bool(pending) and not is_flag(following)
+    found = rows(name, bool(equals) or free, attached if equals else following)
+    if found is not None:
+        yield _given(*found, name, [attached] if equals else [], pending)
+        return
+    while len(argument) > 1 and not argument.startswith("--"):  # -n1, or -vn 1
+        flag, rest = argument[:2], argument[2:]
+        found = rows(flag, bool(rest) or free, rest or following)
+        if found is None:
+            break
+        row = found[1]
+        bundled = row.takes is Takes.NOTHING or _is_bundle(row, rest)
+        if not rest or not bundled:
+            yield _given(*found, flag, [rest.removeprefix("=")] if rest else [], pending)
+            return
+        yield Given(row, flag, [])
+        argument = f"-{rest}"
+    unknown.append(argument)
+
+
+def _given(
+    found: Table, row: Row, flag: str, attached: list[str], pending: list[str]
+) -> Given:  # fmt: skip
+    return Given(row, flag, _values(row, flag, attached, pending), found.appends)
+
+
+def _is_bundle(row: Row, rest: str) -> bool:
+    """Whether what follows a switch's letter is another short option."""
+    return row.takes is Takes.BOOLEAN and rest.lower() not in (*_TRUTHS, "0", "1")
+
+
+def _values(row: Row, flag: str, attached: list[str], pending: list[str]) -> list[str]:
+    """The values of an option, taken from what follows it.
+
+    Raises UsageError where one is needed and none follows.
+    """
+    if row.takes is Takes.NOTHING:
+        if attached:
+            raise UsageError(f"{flag} takes no value")
+        return []
+    if row.takes is Takes.BOOLEAN:
+        if not attached and pending and pending[0].lower() in _TRUTHS:
+            return [pending.pop(0)]
+        return attached
+    values = list(attached)
+    most = {Takes.MANY: len(pending) + 1, Takes.TWO: 2}.get(row.takes, 1)
+    while pending and len(values) < most and not is_flag(pending[0]):
+        values.append(pending.pop(0))
+    if not values and row.takes is Takes.ONE and pending and _is_handed_on(pending[0]):
+        return [pending.pop(0)]
+    if row.takes is Takes.TWO and len(values) < 2:
+        raise UsageError(f"{flag} needs two values")
+    if not values and not row.implied and row.takes is not Takes.OPTIONAL:
+        what = f" is expected, and {pending[0]} is an option" if pending else ""
+        raise UsageError(f"{flag} lacks its value: {flag} {row.value_name}{what}")
+    return values
+
+
+def _is_handed_on(argument: str) -> bool:
+    """Whether an argument is options of another program: --sentencepiece-options --threads=1."""
+    return "=" in argument or " " in argument

@@ -1,0 +1,228 @@
+"""What options of other programs' trainers come to together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...errors import UsageError
+from .together import Together
+
+# Nematus' Theano version and DL4MT have an adadelta and an rmsprop that know no learning rate.
+_THEANO = ("nematus", "dl4mt")
+_RMSPROP = ("0.95", "0.9", "1e-4", "1")  # rho, momentum, epsilon, centred
+
+
+# Why options of other trainers are refused that a recurrent model could have.
+MISSING = {
+    "tsv": "source and target are two files: cut -f 1 and cut -f 2 make them",
+    "sentencepiece_options": "cgru prep makes vocabularies, before the training",
+    "sentencepiece_max_lines": "cgru prep makes vocabularies, before the training",
+    "logical_epoch": "an epoch is once through the text",
+    "no_reload": "the same command goes on; name another model, or remove the run",
+    "no_optimizer_reload": "begin from the weights with --pretrained-model",
+    "valid_reset_stalled": "a run goes on as it was",
+    "valid_reset_all": "a run goes on as it was",
+    "lr_decay_reset_optimizer": "the optimizer goes on as it was",
+    "lr_decay_repeat_warmup": "the warm-up comes once",
+    "valid_script_args": "write them into --valid-script-path, whose words are split",
+}
+
+
+def resolve(o: Together) -> None:
+    """Replace what this package's trainer does not know by what it does.
+
+    Raises UsageError where options contradict each other or ask for what there is not.
+    """
+    _batches(o)
+    _vocabularies(o)
+    _dropout(o)
+    _optimizer(o)
+    _rate(o)
+    _end(o)
+    _layer_normalization(o)
+    if o.program == "marian" and o.values.get("type") == "lm":
+        for name in ("enc_type", "enc_cell", "enc_depth", "enc_cell_depth", "dec_cell_base_depth"):
+            o.drop_default(name)
+    elif o.program == "marian":
+        _marians_type(o)
+    if o.values.get("objective") == "mrt" and o.take("sample_way") == "beam_search":
+        o.note("--sample_way beam_search", "samples are drawn, as by randomly_sample")
+    o.take("sample_way")
+    if o.values.get("objective") != "mrt":
+        for name in ("mrt_samples", "mrt_alpha", "mrt_loss", "mrt_ml_mix"):
+            o.drop_default(name)
+    for name, needed in (
+        ("guided_alignment_cost", "guided_alignment"),
+        ("guided_alignment_weight", "guided_alignment"),
+        ("data_weighting_type", "data_weighting"),
+        ("lr_warmup_start_rate", "lr_warmup"),
+    ):
+        if not o.values.get(needed) or o.values[needed] == "0":
+            o.drop_default(name)
+    if "valid_translation_maxlen" in o.values and o.is_given("valid_translation_maxlen"):
+        o.note("--translation_maxlen", "translations of the dev set have 200 words at most")
+    o.take("valid_translation_maxlen")
+    model = o.values.get("model")
+    named = o.program is not None or "model" in o.typed
+    if named and isinstance(model, str) and model and not model.endswith((".npz", ".h5")):
+        o.values["model"] = f"{model}.npz"
+    _of_log(o)
+
+
+def _of_log(o: Together) -> None:
+    """Marian trains by the mean over words and shows the cost as --cost-type says."""
+    shown = o.take("disp_cost_type")
+    if shown is not None and o.program == "marian":
+        o.values["cost_type"] = "ce-mean-words"
+    if shown not in (None, "ce-mean-words") and "disp_cost_type" in o.typed:
+        o.note(f"--cost-type {shown}", "the log shows the mean over words, by which Marian trains")
+    if o.take("disp_label_counts") is not None and "disp_label_counts" in o.typed:
+        o.note("--disp-label-counts", "the log shows the mean over words")
+
+
+def _batches(o: Together) -> None:
+    fit = o.values.get("mini_batch_fit")
+    workspace = o.values.get("workspace")
+    if workspace is not None and not fit and o.program == "marian":
+        if "workspace" in o.typed:
+            o.note("--workspace", "memory is taken as it is needed, without --mini-batch-fit")
+        o.take("workspace")
+    elif str(workspace).startswith("-") and o.program == "marian":
+        raise UsageError(f"--workspace {workspace}: give the memory of a batch in MB")
+    delay = o.values.get("optimizer_delay")
+    if o.program and delay is not None and float(delay) != int(float(delay)):
+        raise UsageError(f"--optimizer-delay {delay}: a whole number of batches makes an update")
+    if o.take("gradient_aggregation_steps") not in (None, "1"):
+        o.note("--gradient_aggregation_steps", "a batch is computed at once; see --workspace")
+
+
+def _vocabularies(o: Together) -> None:
+    """Nematus' numbers of words, which Marian gives together."""
+    sources, target = o.take("source_vocab_sizes"), o.take("target_vocab_size")
+    if sources or target:
+        count = max(len(o.values.get("vocabularies", ())) - 1, 1)
+        numbers = [max(int(number), 0) for number in (*(sources or ("0",) * count), target or "0")]
+        if any(numbers):
+            o.values["dim_vocabs"] = tuple(map(str, numbers))
+    if not any(int(number) for number in o.values.get("dim_vocabs", ())):
+        o.drop_default("dim_vocabs")
+    factors = o.take("factors")
+    widths = o.values.get("dim_factors", ())
+    if factors is not None and widths and int(factors) != len(widths):
+        raise UsageError(f"--factors {factors}: --dim_per_factor has {len(widths)} widths")
+
+
+def _dropout(o: Together) -> None:
+    """Nematus' rates are in force with --use_dropout; the last TensorFlow version has no switch."""
+    used = o.take("use_dropout")
+    rates = ("dropout_embedding", "dropout_hidden", "dropout_source", "dropout_target")
+    if used and o.program == "nematus-tf":
+        for name in rates[:2]:
+            if not o.is_given(name):
+                o.values[name] = "0.2"
+    elif o.program in _THEANO and not used:
+        for name in rates:
+            if o.is_given(name):
+                o.note(f"--{name}", "there is no dropout without --use_dropout")
+            o.take(name)
+
+
+def _optimizer(o: Together) -> None:
+    name = o.values.get("optimizer")
+    theano = o.program in _THEANO
+    if name == "sgdmomentum":
+        o.values |= {"optimizer": "sgd", "optimizer_params": ("0.9",)}
+    if theano and name in ("adadelta", "rmsprop"):
+        if o.is_given("learn_rate"):
+            o.note("--lrate", f"{name} of Nematus and DL4MT has a rate of its own")
+        params = _RMSPROP if name == "rmsprop" else ("0.95", "1e-6")
+        rate = "1e-4" if name == "rmsprop" else "1"
+        o.values |= {"optimizer_params": params, "learn_rate": rate}
+    betas = [o.take(f"adam_{one}") for one in ("beta1", "beta2", "epsilon")]
+    given = any(o.is_given(f"adam_{one}") for one in ("beta1", "beta2", "epsilon"))
+    if given and o.values.get("optimizer", "adam") == "adam":
+        defaults = ("0.9", "0.999", "1e-8")
+        o.values["optimizer_params"] = tuple(
+            beta or default for beta, default in zip(betas, defaults, strict=True)
+        )
+    clip = o.values.get("clip_norm")
+    if o.program and clip is not None and float(clip) < 0:
+        o.values["clip_norm"] = "0"
+
+
+def _rate(o: Together) -> None:
+    """Nematus' schedules in Marian's words, and Marian's decay where there is one."""
+    schedule = o.take("learning_schedule") or ""
+    plateau = int(o.take("plateau_steps") or 0)
+    warmup = o.values.get("lr_warmup")
+    if schedule == "constant" or (schedule and warmup is None):
+        if o.is_given("lr_warmup") or o.is_given("plateau_steps"):
+            raise UsageError("--warmup_steps and --plateau_steps are not of --learning_schedule "
+                             "constant")  # fmt: skip
+        o.take("lr_warmup")
+    elif schedule:
+        steps = int(warmup)
+        if schedule == "transformer":
+            if o.is_given("learn_rate") or o.is_given("plateau_steps"):
+                raise UsageError("--learning_schedule transformer: --state_size and --warmup_steps "
+                                 "make the rate")  # fmt: skip
+            width = int(o.values.get("dim_rnn", 1000))
+            o.values["learn_rate"] = repr((width * steps) ** -0.5)
+        o.values["lr_decay_inv_sqrt"] = str(steps + plateau)
+    if float(o.values.get("lr_decay") or 0) and "+" in str(o.values.get("lr_decay_strategy", "")):
+        raise UsageError(
+            f"--lr-decay-strategy {o.values['lr_decay_strategy']} cannot be honoured: the rate "
+            "decays by epochs, by updates or when validation stalls; name one: epoch, batches or "
+            "stalled"
+        )
+    if not float(o.values.get("lr_decay") or 0):
+        for name in ("lr_decay_strategy", "lr_decay_start", "lr_decay_freq"):
+            o.drop_default(name)
+    elif o.program == "marian" and "batches" not in str(o.values.get("lr_decay_strategy", "")):
+        o.drop_default("lr_decay_freq")
+
+
+def _end(o: Together) -> None:
+    """Marian's deprecated --after-epochs and --after-batches beside --after."""
+    epochs = o.values.get("after_epochs")
+    if epochs is not None and str(epochs).endswith("e"):
+        o.values["after_epochs"] = str(epochs)[:-1]
+
+
+def _layer_normalization(o: Together) -> None:
+    """Each program's form, where layer normalisation is asked for."""
+    kind = o.take("layer_normalization_type")
+    if not o.values.get("layer_normalization"):
+        return
+    if kind == "rmsnorm":
+        o.values["normalization_form"] = "rms"
+    elif o.program == "marian" and o.values.get("type", "amun") != "nematus":
+        o.values["normalization_form"] = "marian"
+
+
+def _marians_type(o: Together) -> None:
+    """What Marian's simpler types are not made for, told as Marian tells it."""
+    kind = o.values.get("type", "amun")
+    if kind != "amun":
+        return
+    plain = {
+        "enc_depth": "1", "enc_cell_depth": "1", "dec_depth": "1", "dec_cell_base_depth": "2",
+        "dec_cell_high_depth": "1", "enc_cell": "gru", "dec_cell": "gru",
+    }  # fmt: skip
+    for name, value in plain.items():
+        if str(o.values.get(name, value)) != value:
+            flag = name.replace("_", "-")
+            raise UsageError(f"--type amun does not support --{flag} {o.values[name]}; use "
+                             "--type s2s")  # fmt: skip
+
+
+def extra_defaults(program: str) -> dict[str, Any]:
+    """What a program does that it has no option for."""
+    if program == "marian":
+        return {"init": "glorot"}
+    if program in ("nematus", "nematus-tf", "dl4mt"):
+        return {
+            "init": "nematus", "valid_metrics": ("cross-entropy",), "normalize": "0",
+            "cost_type": "ce-mean",
+        }  # fmt: skip
+    return {}

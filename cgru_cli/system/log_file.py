@@ -1,0 +1,66 @@
+"""A log file: what goes to standard error, with the time of each line, in a file too."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any, TextIO
+
+from ..errors import reason, writing
+
+
+class _Both:
+    """Standard error, whose whole lines also go to a file; lines redrawn at a terminal do not."""
+
+    def __init__(self, stream: TextIO | None, file: TextIO):
+        self._stream, self._file, self._begun = stream, file, ""
+
+    def write(self, text: str) -> int:
+        if self._stream is not None:
+            self._stream.write(text)
+        *lines, self._begun = (self._begun + text).split("\n")
+        for line in lines:
+            if line and not line.startswith("\r"):
+                self.log(line)
+        return len(text)
+
+    def log(self, line: str) -> None:
+        """Write a line to the file alone."""
+        self._file.write(f"[{time.strftime('%Y-%m-%d %H:%M:%S')}] {line}\n")
+        self._file.flush()
+
+    def flush(self) -> None:
+        if self._stream is not None:
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextlib.contextmanager
+def log_to(path: str | None, begins: str) -> Iterator[None]:
+    """Write to a file, from a first line on, what goes to standard error, and the time it took.
+
+    path: None for no file. The last line is Marian's `Total time: 1.23456s wall`; an error that
+    ends the block stands before it. Raises CgruError where the file cannot be written.
+    """
+    if path is None:
+        yield
+        return
+    with writing(path):
+        file = open(path, "w", encoding="utf-8", newline="\n")  # noqa: SIM115
+    start, stream = time.monotonic(), sys.stderr
+    both = _Both(stream, file)
+    sys.stderr = both  # type: ignore[assignment]
+    try:
+        both.log(begins)
+        yield
+    except Exception as error:
+        both.log(f"Error: {reason(error)}")
+        raise
+    finally:
+        sys.stderr = stream
+        both.log(f"Total time: {time.monotonic() - start:.5f}s wall")
+        file.close()

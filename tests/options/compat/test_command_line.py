@@ -1,0 +1,154 @@
+"""Command lines of other programs that people really run, and every short option of each."""
+
+import itertools
+import json
+
+import click
+import pytest
+from command_lines import parsed, parsed_and_told
+from shared_files import SHARED, need
+
+from cgru_cli.errors import CgruError
+from cgru_cli.options.compat.rows import Checked, Option, Refused, Special, Takes, Without
+from cgru_cli.options.compat.tables import COMMANDS, PROGRAMS, table
+
+LEGACY = SHARED / "legacy/commands/commands.jsonl"
+# Which program and command each of the old ones is.
+MEANT = {
+    "marian": ("marian", "train"), "marian-decoder": ("marian", "translate"),
+    "marian-scorer": ("marian", "score"), "amun": ("amun", "translate"),
+    "nematus/train.py": ("nematus", "train"), "nematus/translate.py": ("nematus-tf", "translate"),
+    "dl4mt/translate.py": ("dl4mt", "translate"),
+}  # fmt: skip
+# What these command lines ask for that there is not here, by the words of the message.
+NOT_HERE = (
+    "--tsv", "--tsv-fields", "--sentencepiece-options", "--sentencepiece-max-lines",
+    "--sentencepiece-alphas", "--valid-log", "--valid-max-length", "--early-stopping-epsilon",
+    "--logical-epoch", "--quantize-bits", "--factors-combine", "--shortlist",
+    "--input text.src text.mt", "--learn-rate 0.0",
+)  # fmt: skip
+
+
+def lines():
+    if not LEGACY.exists():
+        return [None]
+    return [json.loads(line) for line in LEGACY.read_text("utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("line", lines())
+def test_a_command_line_is_understood_or_refused_by_name(line, tmp_path, monkeypatch):
+    need(LEGACY)
+    monkeypatch.chdir(tmp_path)
+    program, command = MEANT[line["program"]]
+    arguments = [
+        word for word in line["arguments"] if word not in ("-h", "--help", "--version")
+    ]  # fmt: skip
+    for before, word in itertools.pairwise(arguments):
+        if before == "-c":  # configurations need not exist
+            (tmp_path / word).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / word).write_text("mini-batch: 5\n")
+            if "compute" in arguments:  # a shell's variable
+                arguments.remove("compute")
+    try:
+        parsed(command, "--compat", program, *arguments)
+    except (CgruError, click.UsageError) as error:
+        assert str(error).startswith(NOT_HERE), error
+
+
+ROWS = [
+    (program, command, row)
+    for program in PROGRAMS
+    for command in COMMANDS
+    if table(program, command)
+    for row in table(program, command).rows
+]
+VALUES = {
+    Takes.NOTHING: [], Takes.BOOLEAN: ["true"], Takes.OPTIONAL: ["1"], Takes.ONE: ["1"],
+    Takes.TWO: ["1", "2"], Takes.MANY: ["1", "2"],
+}  # fmt: skip
+SHORT = [
+    (program, command, row, flag)
+    for program, command, row in ROWS
+    for flag in row.flags
+    if not flag.startswith("--")
+]
+
+
+@pytest.mark.parametrize(
+    ("program", "command", "row", "flag"),
+    SHORT,
+    ids=[f"{program}-{command}-{flag}" for program, command, _, flag in SHORT],
+)
+def test_every_short_option_means_what_its_program_means(program, command, row, flag):
+    if isinstance(row.meaning, Special):
+        return  # in the tests of configurations
+    given = ["x"] if row.paths and row.takes is Takes.ONE else VALUES[row.takes]
+    arguments = ["--compat", program, flag, *given]
+    plain, _ = parsed_and_told(command, "--compat", program)
+    if isinstance(row.meaning, Refused):
+        with pytest.raises(click.UsageError, match=f"{flag}.* cannot be honoured"):
+            parsed(command, *arguments)
+        return
+    try:
+        options, told = parsed_and_told(command, *arguments)
+    except (CgruError, click.UsageError) as error:
+        assert "--" in str(error) or "vocabularies" in str(error)  # a value that this cannot have
+        return
+    if isinstance(row.meaning, Without):
+        assert flag in told
+    elif isinstance(row.meaning, Checked):
+        assert options.model_is
+    else:
+        assert isinstance(row.meaning, Option)
+        assert options != plain or told or flag in ("-b", "-n", "-d", "-o", "-e", "-w", "-g")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("-b 80", "-b means different things .*--compat"),
+        ("-p 5 -k 3", ""),
+        ("--type transformer", ""),
+        ("--shortlist lex 100", "--shortlist cannot be honoured"),
+    ],
+)
+def test_without_compat_what_all_mean_alike_is_understood(arguments, told):
+    if told:
+        with pytest.raises(click.UsageError, match=told):
+            parsed("translate", "-m", "m.npz", *arguments.split())
+    else:
+        parsed("translate", "-m", "m.npz", *arguments.split())
+
+
+def test_the_batch_of_nematus_is_no_beam():
+    options = parsed(
+        "translate", "--compat", "nematus-tf", *["-m", "m", "-i", "s", "-b", "80", "-k", "4", "-n"]
+    )
+    assert (options.mini_batch, options.beam_size, options.normalize) == (80, 4, 1.0)
+    options = parsed(
+        "translate", "--compat", "marian", *["-m", "m", "-b", "6", "-n0.6", "--quiet", "true"]
+    )
+    assert (options.beam_size, options.normalize, options.quiet) == (6, 0.6, True)
+
+
+def test_positional_arguments_of_dl4mt():
+    line = "-n -p 20 -b 3 model.npz s.pkl t.pkl in.tok out.tok"
+    options, told = parsed_and_told("translate", "--compat", "dl4mt", *line.split())
+    assert (options.model, options.vocabularies) == (("model.npz",), ("s.pkl", "t.pkl"))
+    assert (options.input, options.output) == (("in.tok",), "out.tok")
+    assert (options.n_best, options.n_best_size, options.normalize) == (True, 3, 1.0)
+    assert told == "without effect here: -p (one process uses all processors)"
+
+
+def test_defaults_of_training():
+    marian = parsed("train", "--compat", "marian", *["-t", "a", "b", "-v", "c", "d", "-m", "m.npz"])
+    assert (marian.mini_batch, marian.max_length, marian.beam_size) == (64, 50, 12)
+    assert (marian.valid_freq, marian.save_freq, marian.init) == ("10000u", "10000u", "glorot")
+    assert marian.no_skip and marian.enc_type == "bidirectional" and marian.normalize == 0
+    nematus = parsed(
+        "train", "--compat", "nematus",
+        *["--datasets", "a", "b", "--dictionaries", "c", "d", "--model", "m"],
+        *["--loss_function", "MRT"],
+    )  # fmt: skip
+    assert (nematus.dim_rnn, nematus.mini_batch, nematus.maxi_batch) == (1000, 80, 20)
+    assert (nematus.objective, nematus.init, nematus.model) == ("mrt", "nematus", "m.npz")

@@ -1,0 +1,95 @@
+"""Configuration files of Marian and amun."""
+
+import pytest
+from command_lines import parsed, parsed_and_told
+
+from cgru_cli.errors import CgruError, UsageError
+
+
+@pytest.fixture
+def configured(tmp_path):
+    def run(text, *arguments, command="translate"):
+        path = tmp_path / "decoder.yml"
+        path.write_text(text)
+        return parsed(command, "-c", path, *arguments)
+
+    return run
+
+
+def test_a_decoder_configuration_sets_what_the_command_line_does_not(configured):
+    text = (
+        "models: [a.npz]\nvocabs:\n  - s.yml\n  - t.yml\nn-best: true\nalignment: soft\n"
+        "max-length-factor: 2\nbeam-size: 7\nnormalize: 0.6\nmini-batch: 1\nmaxi-batch: 1\n"
+    )
+    options = configured(text)
+    assert (options.n_best, options.alignment, options.max_length_factor) == (True, "soft", 2.0)
+    assert (options.model, options.vocabularies) == (("a.npz",), ("s.yml", "t.yml"))
+    assert (options.beam_size, options.normalize) == (7, 0.6)
+    assert (options.mini_batch, options.maxi_batch) == (None, None)  # Marian's batches of one line
+    options = configured(text, "--alignment", "hard", "-m", "b.npz", "-k", 3)
+    assert (options.alignment, options.model, options.beam_size) == ("hard", ("b.npz",), 3)
+
+
+def test_an_amun_configuration(configured, tmp_path):
+    options = configured(
+        "source-vocab: v.en.json\ntarget-vocab: v.de.json\nrelative-paths: yes\nbeam-size: 12\n"
+        "scorers:\n  F0: {path: a.npz, type: Nematus}\n  F1: {path: b.npz, type: Nematus}\n"
+        "weights: {F0: 1.0, F1: 0.5}\nnormalize: true\nbpe: codes\ngpu-threads: 1\n"
+        "softmax-filter: []\ndevices: [0]\n"
+    )
+    beside = [str(tmp_path / name) for name in ("a.npz", "b.npz", "v.en.json", "v.de.json")]
+    assert [*options.model, *options.vocabularies] == beside
+    assert options.weights == (1.0, 0.5) and options.beam_size == 12 and options.normalize == 1.0
+    assert options.bpe == str(tmp_path / "codes") and options.join_bpe
+
+
+def test_paths_of_the_environment(configured, monkeypatch):
+    monkeypatch.setenv("MODELS", "/somewhere")
+    text = "models: ['${MODELS}/a.npz']\n"
+    assert configured(text).model == ("${MODELS}/a.npz",)
+    assert configured(text, "--interpolate-env-vars").model == ("/somewhere/a.npz",)
+    assert configured(text + "interpolate-env-vars: true\n").model == ("/somewhere/a.npz",)
+    typed = parsed("translate", "-m", "${MODELS}/b.npz", "--interpolate-env-vars")
+    assert typed.model == ("/somewhere/b.npz",)
+    with pytest.raises(Exception, match="no variable NOWHERE"):
+        parsed("translate", "-m", "${NOWHERE}/b.npz", "--interpolate-env-vars")
+
+
+def test_a_scorer_has_configurations_too(configured):
+    options = configured("model: a.npz\nvocabs: [s, t]\nmini-batch: 16\n", "--n-best", "-t", "s",
+                         "list", command="score")  # fmt: skip
+    assert (options.model, options.vocabularies) == (("a.npz",), ("s", "t"))
+    assert (options.source, options.n_best, options.target) == (("s",), "list", ())
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("shortlist: [lex, 100, 75]\n", "shortlist cannot be honoured"),
+        ("max-length-factor: much\n", "max-length-factor"),
+        ("scorers: 3\n", "scorers is 3"),
+        ("no-such-thing: 3\n", "no such option: no-such-thing"),
+        ("type: transformer\n- x\n", "not YAML"),
+        ("[]\n", "names and values"),
+    ],
+)
+def test_what_cannot_be_honoured_or_understood_is_an_error(configured, text, told):
+    with pytest.raises(CgruError, match=told) as error:
+        configured(text)
+    assert "decoder.yml" in str(error.value) and not isinstance(error.value, UsageError)
+
+
+def test_the_file_that_marian_writes_of_a_training(tmp_path):
+    """It holds every option; the training is Marian's then, as with --compat marian."""
+    path = tmp_path / "model.npz.yml"
+    path.write_text(
+        "authors: false\ncite: false\nbuild-info: ''\nversion: v1.12.0\nworkspace: 2048\n"
+        "cost-type: ce-sum\nvalid-metrics: [cross-entropy]\ntype: s2s\nskip: false\n"
+        "enc-depth: 2\ntransformer-heads: 8\ntrain-sets: [a, b]\nvocabs: [c, d]\n"
+        "after-batches: 10\nmodel: m.npz\n"
+    )
+    options, told = parsed_and_told("train", "-c", path, "--mini-batch", 32)
+    assert (options.type, options.enc_depth, options.no_skip) == ("s2s", 2, True)
+    assert (options.mini_batch, options.max_length, options.init) == (32, 50, "glorot")
+    assert (options.train_sets, options.after) == (("a", "b"), "10u")
+    assert told == ""

@@ -1,0 +1,19 @@
+"""What a command line means, without running the command."""
+
+import click
+
+from cgru_cli.cli import main
+
+
+def parsed(command, *arguments):
+    """The options of a command line, as its command is given them."""
+    return parsed_and_told(command, *arguments)[0]
+
+
+def parsed_and_told(command, *arguments):
+    """The options of a command line, and what is told of options without effect."""
+    cgru = click.Context(main, info_name="cgru", **main.context_settings)
+    stated = main.commands[command]
+    with stated.make_context(command, list(map(str, arguments)), parent=cgru) as context:
+        options, meant = stated.meant(context)
+        return options, meant.note
