@@ -82,6 +82,7 @@ CHANGES = (
          disp_freq="9u", disp_first=3)
     | given("plan", {"mini_batch_fit": True}, workspace=99)
     | given("plan", {"lr_warmup": "5u"}, lr_warmup_start_rate=1e-9)
+    | given("plan", {"lr_decay_inv_sqrt": "5u"}, lr_decay_inv_sqrt_start="9u")
     | given("plan", DECAY, lr_decay_strategy="epoch", lr_decay_start=3)
     | given("plan", DECAY | {"lr_decay_strategy": "epoch"}, lr_decay_freq=2)
     | of("validation", valid_sets=("S", "T"), valid_reference="DS", valid_metrics=("chrf",),
