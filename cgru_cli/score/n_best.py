@@ -14,6 +14,7 @@ from typing import NamedTuple
 from ..errors import CgruError
 
 SEPARATOR = " ||| "
+_DIGITS = 18  # of the number of a sentence
 _WORDS = "WordScores="  # a number a word: Marian's field in front of the features
 
 
@@ -55,7 +56,7 @@ def split(line: str) -> tuple[int, list[str]]:
     # an empty field may have lost one of its two spaces
     fields = line.replace("||| |||", "|||  |||").split(SEPARATOR)
     number = fields[0].strip(" ")
-    if len(fields) < 2 or not number.isdecimal():
+    if len(fields) < 2 or not number.isdecimal() or len(number) > _DIGITS:
         raise CgruError("no entry of an n-best list (`number ||| hypothesis ||| ...`)")
     return int(number), fields
 

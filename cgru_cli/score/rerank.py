@@ -9,6 +9,8 @@ from ..errors import CgruError
 from ..options.feature_weights import FeatureWeights
 from .n_best import Entry, parse
 
+GAP = 10_000  # sentences in a row that may have no hypothesis
+
 
 class Writer(Protocol):
     """Takes text, whole lines each time."""
@@ -91,6 +93,11 @@ class Sentences:
             raise CgruError(
                 f"hypothesis of sentence {entry.sentence}, but the references have {self._limit} "
                 "lines"
+            )
+        if entry.sentence - at > GAP:
+            raise CgruError(
+                f"hypothesis of sentence {entry.sentence} behind one of {at}: more than {GAP:,} "
+                "sentences without any; the list is cut or its number is damaged"
             )
         if not entry.features:
             raise CgruError("no features to rank by; name a model that adds one, with -m")

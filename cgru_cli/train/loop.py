@@ -218,11 +218,14 @@ class Training:
         """Validate and save, where that is due since the last check; stop, if that is asked."""
         course, plan = self.course, self.plan
         before, now = course.checked, course.progress
+        save = plan.save.due(before, now)
         if plan.metrics and plan.valid.due(before, now):
+            if save:  # first, whatever becomes of validation; who goes on from it validates again
+                self._save()
             self._validate()
             self._tell_of_decays()
         course.checked = now
-        if plan.save.due(before, now):
+        if save:
             self._save(keep=plan.keep)
         self._stop_if_asked()
 

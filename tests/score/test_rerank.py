@@ -106,6 +106,11 @@ def test_lengths_are_those_of_the_model_that_wrote():
         ),
         (["0 ||| a ||| F0= 1", "0 ||| a ||| F0= y"], "list: line 2: feature F0 is y"),
         (["0 ||| a"], "list: line 1: no features to rank by"),
+        (
+            ["0 ||| a ||| F0= 1", "999999999999999999 ||| a ||| F0= 1"],
+            "list: line 2: hypothesis of sentence 999999999999999999 behind one of 0: more than",
+        ),
+        (["9" * 5000 + " ||| a ||| F0= 1"], "list: line 1: no entry"),
     ],
 )
 def test_lists_that_cannot_be_ranked_are_told(lines, message):

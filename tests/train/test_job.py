@@ -221,6 +221,25 @@ def test_a_script_that_fails(data, model, tmp_path):
     assert not model.exists()
 
 
+def test_what_is_due_is_saved_before_a_script_fails(data, tmp_path):
+    """Who mends the script goes on from there, validates again, and ends as an undisturbed run."""
+    script, whole, parts = tmp_path / "script", tmp_path / "whole.npz", tmp_path / "parts.npz"
+    options = [
+        *SIZES, "--valid-script-path", script, "--valid-metrics", "translation", "-b", 1,
+        "--valid-freq", "2u", "--save-freq", "2u", "--after", "4u",
+    ]  # fmt: skip
+    script.write_text("#!/bin/sh\nexit 3\n")
+    script.chmod(0o755)
+    assert train(data, "-m", parts, *options).code == 1
+    assert arrays(Path(f"{parts}.state.npz"))["updates"] == 2
+    script.write_text("#!/bin/sh\necho 5\n")
+    assert "translation : 5 : new best" in trained(data, "-m", parts, *options).messages
+    trained(data, "-m", whole, *options)
+    assert whole.read_bytes() == parts.read_bytes()
+    kept, expected = (Path(f"{m}.best-translation.npz").read_bytes() for m in (parts, whole))
+    assert kept == expected
+
+
 # -- a run -----------------------------------------------------------------------------------------
 
 
