@@ -353,8 +353,7 @@ def test_words_beyond_the_matrix_are_unknown(tmp_path, lines):
     [
         (["--no-such-option"], ["No such option"]),
         (["--shortlist", "lex"], ["--shortlist cannot be honoured", "no vocabulary selection"]),
-        (["--gemm-type=intgemm8"], ["--gemm-type cannot be honoured", "quantisation"]),
-        (["-d", "0"], ["-d cannot be honoured", "--device"]),
+        (["--gemm-type=intgemm8"], ["--gemm-type intgemm8 cannot be honoured", "quantisation"]),
         (["-k", "0"], ["--beam-size 0: a whole number from 1 to 1,000"]),
         (["-k", "x"], ["--beam-size x: a whole number"]),
         (["--mini-batch", "0"], ["--mini-batch 0: a whole number"]),

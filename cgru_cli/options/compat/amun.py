@@ -36,7 +36,7 @@ TRANSLATE: tuple[Row, ...] = (
     many("-m --model", None, "model", paths=True),
     many("-s --source-vocab", None, "source_vocabularies", paths=True),
     one("-t --target-vocab", None, "target_vocabulary", paths=True),
-    many("--bpe", None, "bpe", paths=True),
+    many("--bpe", None, "bpe_codes", paths=True),
     switch("--no-debpe", "no_debpe"),
     many("-d --devices", (0,), to("device", device)),
     without("--gpu-threads", Takes.ONE, 1, DEVICES),

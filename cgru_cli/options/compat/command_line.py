@@ -101,9 +101,11 @@ def understand(
             f"{name}={' '.join(values)}" for name, values in checked.items()
         )
         together.given.add("model_is")
+    known = statements(options)
+    for name in together.values.keys() & known.keys():
+        together.values[name] = _shaped(known[name][0], together.values[name])
     with contextlib.suppress(ValueError):  # of a value that is none; its option's check tells it
         _RESOLVE.get(command, lambda _together: None)(together)
-    known = statements(options)
     for name, value in together.values.items():
         if name not in known:
             _missing(name, together)

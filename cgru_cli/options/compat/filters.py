@@ -36,8 +36,8 @@ def resolve_translate(o: Together) -> None:
     if count is not None and int(count) > 1:
         o.values |= {"n_best": True, "n_best_size": count}
     no_debpe = o.take("no_debpe")
-    if o.values.get("bpe"):
-        o.values["bpe"] = o.values["bpe"][0]
+    if codes := o.take("bpe_codes"):  # of the source, the first; amun joins the output's sub-words
+        o.values["bpe"] = codes[0]
         o.values.setdefault("join_bpe", not no_debpe)
     weights = o.take("load_weights")
     if weights:

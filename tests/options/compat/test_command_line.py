@@ -152,3 +152,12 @@ def test_defaults_of_training():
     )  # fmt: skip
     assert (nematus.dim_rnn, nematus.mini_batch, nematus.maxi_batch) == (1000, 80, 20)
     assert (nematus.objective, nematus.init, nematus.model) == ("mrt", "nematus", "m.npz")
+
+
+@pytest.mark.parametrize("program", ["nematus", "nematus-tf"])
+def test_one_file_where_several_may_stand(program):
+    options = parsed(
+        "score", "--compat", program, *["-m", "model", "-s", "/a/src"], "-t", "/a/trg", "-b", 10
+    )
+    assert (options.model, options.source, options.target) == (("model",), ("/a/src",), ("/a/trg",))
+    assert options.mini_batch == 10
