@@ -19,6 +19,7 @@ from ..system.signals import StopRequest
 from .builders import build_training, check_extras
 from .dry_run import describe
 from .examples import encode
+from .missing_vocabularies import make_missing
 from .plan import TrainingPlan
 from .run.folder import RunFolder
 from .starting_model import StartingModel, make_starting_model
@@ -77,6 +78,7 @@ class _Request(NamedTuple):
             )
         write_model.output_path(options.model, "npz")
         texts = Texts.of(options, data)
+        make_missing(texts, options)
         plan = TrainingPlan.of(options, can_validate=texts.dev is not None)
         check_extras(options)
         return cls(plan, texts, RunFolder(Path(options.model)))

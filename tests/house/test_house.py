@@ -48,7 +48,10 @@ PLAIN, FILES, COMPUTATION, COMMANDS, ENTRY = range(len(LAYERS))
 RANK = {room: i for i, room in enumerate(room for layer in LAYERS for room in layer)}
 LAYER = {room: i for i, layer in enumerate(LAYERS) for room in layer}
 # One command reads what another made: what a prepared folder is called inside.
-BETWEEN_COMMANDS = {("train.texts", "prep.folder")}
+BETWEEN_COMMANDS = {
+    ("train.texts", "prep.folder"),
+    ("train.missing_vocabularies", "prep.program_vocabularies"),
+}
 # What each layer may import from outside, beyond the standard library and what those below may;
 # TensorFlow stays in the computation.
 OUTSIDE = {
