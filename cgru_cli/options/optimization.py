@@ -193,6 +193,10 @@ class OptimizationOptions(Options):
         "--lr-decay-inv-sqrt-start", kind=one_frequency, metavar="N[u|e|t]",
         needs=("--lr-decay-inv-sqrt",),
     )  # fmt: skip
+    lr_report: bool = rate_option(
+        False, "show the learning rate in the log with --compat marian, too, as is done without it",
+        "--lr-report", kind=bool,
+    )  # fmt: skip
     lr_decay: float = rate_option(
         0.0, "decay of the learning rate: the factor by which it is multiplied; 0: no decay",
         "--lr-decay", kind=float, metavar="F", least=0, most=10,

@@ -255,10 +255,10 @@ def build_training(
         valid=Path(options.valid_log) if options.valid_log and first else None,
     )
     pictures = folder if options.plot and first else None
-    opening = [
-        *notes,
-        greeting(model, corpus, jit=jit, precision=options.precision, devices=str(replicas)),
-    ]
+    greeted = greeting(model, corpus, jit=jit, precision=options.precision, devices=str(replicas))
+    opening = [*notes, greeted]
+    if options.compat == "marian":  # whose log scripts read by the beginnings of its lines
+        opening = [*notes, greeted.replace("Training", "[training]", 1), "Training started"]
     return Training(
         plan=plan,
         examples=EpochExamples.of(
@@ -277,6 +277,7 @@ def build_training(
             probe=probe,
             pictures=pictures,
             devices=replicas.count,
+            shows_rate=options.compat != "marian" or options.lr_report,
         ),
         saving=Saving(
             folder,

@@ -143,7 +143,7 @@ _FIXED = (
 _OF_A_MACHINE = {
     "compat", "config", "cpu_threads", "data_weighting", "device", "devices", "dump_config",
     "interpolate_env_vars", "relative_paths",
-    "embedding_vectors", "guided_alignment", "log", "model", "num_devices", "plot",
+    "embedding_vectors", "guided_alignment", "log", "lr_report", "model", "num_devices", "plot",
     "pretrained_model", "prior_model", "quiet", "source_dataset", "target_dataset", "tensorboard",
     "train_sets", "valid_log", "valid_reference", "valid_script", "valid_script_args", "valid_sets",
     "valid_source_dataset", "valid_target_dataset", "valid_translation_output", "vocabularies",

@@ -95,7 +95,7 @@ CHANGES = (
     | of("devices", device="cpu", devices=("cpu:0", "cpu:1"), num_devices=1, cpu_threads=1)
 )  # fmt: skip
 # Marian's names for what is done in any case; and what is not a training, tested with the command.
-OF_NO_EFFECT = {"overwrite", "keep_best", "sync_sgd"}
+OF_NO_EFFECT = {"overwrite", "keep_best", "sync_sgd", "lr_report"}
 NO_TRAINING = {
     "compat", "config", "dump_config", "dry_run", "interpolate_env_vars", "relative_paths",
 }  # fmt: skip

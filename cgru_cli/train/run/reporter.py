@@ -23,7 +23,7 @@ class Reporter:
 
     cost_type: what the lines of training show. board: TensorBoard's files; probe: looks at
     gradients, for the records; pictures: the run whose learning curves are drawn. devices: how
-    many share a batch.
+    many share a batch. shows_rate: whether the lines end with the learning rate.
     """
 
     def __init__(
@@ -35,8 +35,9 @@ class Reporter:
         probe: GradientProbe | None = None,
         pictures: RunFolder | None = None,
         devices: int = 1,
+        shows_rate: bool = True,
     ):
-        self.log, self.cost_type = log, cost_type
+        self.log, self.cost_type, self.shows_rate = log, cost_type, shows_rate
         self._board, self._probe, self._pictures = board, probe, pictures
         self._devices = devices
         self._compiled: set[tuple[int, int, int]] = set()  # shapes of batches
@@ -49,7 +50,7 @@ class Reporter:
         learnt: Sequence[Share] | None = None,
     ) -> None:
         """The updates since the last line; rate: of the next; learnt: the last batch of them."""
-        self.log.training(progress, interval, self.cost_type, rate, show_rate=True)
+        self.log.training(progress, interval, self.cost_type, rate, show_rate=self.shows_rate)
         if self._board:
             self._board.training(progress, interval, self.cost_type, rate)
         if learnt:
