@@ -91,7 +91,8 @@ CHANGES = (
     | given("validation", {"valid_script": "cat"}, valid_script_args=("-n",))
     | of("script", external_validation_script="cat")
     | given("validation", DEV, valid_source_dataset="DS2", valid_target_dataset="DT2")
-    | of("shown", log_gradients=True, log="other.log", tensorboard=True, plot=True, quiet=True)
+    | of("shown", log_gradients=True, log="other.log", valid_log="v.log",
+         tensorboard=True, plot=True, quiet=True)
     | of("devices", device="cpu", devices=("cpu:0", "cpu:1"), num_devices=1, cpu_threads=1)
 )  # fmt: skip
 # Marian's names for what is done in any case; and what is not a training, tested with the command.
@@ -227,7 +228,8 @@ def built(training):
         ),
         "script": training.script,
         "sampler": sampler and (sampler._how, sampler._seed),
-        "shown": (*map(bool, parts), reporter.log._log.name, reporter.log._quiet),
+        "shown": (*map(bool, parts), reporter.log._log.name, reporter.log._quiet,
+                  bool(reporter.log._valid)),
     }  # fmt: skip
 
 
