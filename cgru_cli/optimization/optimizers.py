@@ -17,7 +17,7 @@ PARAMETERS = {
     "sgd": (("momentum", 0.0),),
     "adagrad": (("initial_accumulator_value", 0.0), ("epsilon", 1e-8)),
     "adadelta": (("rho", 0.95), ("epsilon", 1e-6)),
-    "rmsprop": (("rho", 0.95), ("momentum", 0.0), ("epsilon", 1e-7)),
+    "rmsprop": (("rho", 0.95), ("momentum", 0.0), ("epsilon", 1e-7), ("centered", 0.0)),
 }
 _KERAS = {
     "adam": keras.optimizers.Adam,
@@ -41,7 +41,10 @@ def optimizer(name: str, given: Sequence[float], rate: float) -> keras.optimizer
     values = dict(known) | {
         parameter: value for (parameter, _), value in zip(known, given, strict=False)
     }
-    return _of_sums(_KERAS[name])(learning_rate=rate, **values)
+    more: dict[str, Any] = (
+        {"centered": bool(values.pop("centered"))} if "centered" in values else {}
+    )
+    return _of_sums(_KERAS[name])(learning_rate=rate, **values, **more)
 
 
 class _AdamInOnePass:

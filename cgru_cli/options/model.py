@@ -144,8 +144,14 @@ class ModelOptions(ConfiguredOptions):
         False, "leave out the residual connections between levels", "--no-skip", kind=bool
     )
     layer_normalization: bool = model_option(
-        False, "layer normalisation, in Nematus' form", "--layer-normalization", kind=bool,
+        False, "layer normalisation", "--layer-normalization", kind=bool,
         aliases=("--rnn_layer_normalization", "--layer_normalisation", "--layer_normalization"),
+    )  # fmt: skip
+    normalization_form: str = model_option(
+        "nematus", "form of --layer-normalization: that of Nematus (each product has a gain and a "
+        "bias), of Marian's types s2s and amun (gates and proposal at once, gains alone), or "
+        "Nematus-TF's RMS norm", "--normalization-form", choices=("nematus", "marian", "rms"),
+        needs=("--layer-normalization",),
     )  # fmt: skip
     weight_normalization: bool = model_option(
         False, "weight normalisation, in Nematus' form", "--weight-normalization", kind=bool,

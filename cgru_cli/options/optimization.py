@@ -140,7 +140,8 @@ class OptimizationOptions(Options):
     optimizer_params: tuple[float, ...] = optimiser_option(
         (), "parameters of the algorithm: beta1 beta2 epsilon of adam (0.9 0.999 1e-8), and weight "
         "decay of adamw (0.004); momentum of sgd; initial accumulator and epsilon of adagrad; rho "
-        "and epsilon of adadelta; rho, momentum and epsilon of rmsprop", "--optimizer-params",
+        "and epsilon of adadelta; rho, momentum, epsilon of rmsprop, "
+        "and 1 for the centred one", "--optimizer-params",
         kind=float, metavar="X...", many=True, least=0, most=1000,
     )  # fmt: skip
     optimizer_delay: int = optimiser_option(

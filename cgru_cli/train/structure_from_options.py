@@ -78,7 +78,9 @@ def new_structure(options: TrainOptions, vocabularies: Sequence[Vocabulary]) -> 
         encoder=_encoder(options, kind),
         residual=not options.no_skip,
         normalization=(
-            Normalization.NEMATUS if options.layer_normalization else Normalization.NONE
+            Normalization(options.normalization_form)
+            if options.layer_normalization
+            else Normalization.NONE
         ),
         weight_normalization=options.weight_normalization,
         tied_output=options.tied_embeddings or options.tied_embeddings_all,
@@ -92,7 +94,7 @@ def new_structure(options: TrainOptions, vocabularies: Sequence[Vocabulary]) -> 
         decoder_start=DecoderStart(options.dec_start),
     )
     _check(options, structure)
-    if structure.normalization is Normalization.NEMATUS and options.dropout_source:
+    if options.layer_normalization and options.dropout_source:
         # zeros are normalised: of LN(0 W + b), b = 0, the gradient is 1 / sqrt(1e-5) = 316 times
         # that of the rest
         warn(
@@ -177,7 +179,10 @@ def described(structure: Structure) -> dict[str, Any]:
         "dec_cell_high_depth": s.decoder_high_transition,
         "deep_context": s.deep_context,
         "no_skip": not s.residual,
-        "layer_normalization": s.normalization is Normalization.NEMATUS,
+        "layer_normalization": s.normalization is not Normalization.NONE,
+        "normalization_form": "nematus"
+        if s.normalization is Normalization.NONE
+        else s.normalization.value,
         "weight_normalization": s.weight_normalization,
         "tied_embeddings": s.tied_output,
         "tied_embeddings_src": s.shared_embeddings,

@@ -67,12 +67,14 @@ def adadelta(w, gradients, rho=0.95, epsilon=1e-6):
     return w
 
 
-def rmsprop(w, gradients, rho=0.95, momentum=0.0, epsilon=1e-7):
-    """Hinton's lecture 6e, momentum over what is divided."""
-    squares = velocity = 0
+def rmsprop(w, gradients, rho=0.95, momentum=0.0, epsilon=1e-7, centered=0.0):
+    """Hinton's lecture 6e, momentum over what is divided; centred as in Graves 2013, eq. 38-45."""
+    squares = mean = velocity = 0
     for g in gradients:
         squares = rho * squares + (1 - rho) * g**2
-        velocity = momentum * velocity + RATE * g / np.sqrt(squares + epsilon)
+        mean = rho * mean + (1 - rho) * g
+        variance = squares - mean**2 if centered else squares
+        velocity = momentum * velocity + RATE * g / np.sqrt(variance + epsilon)
         w = w - velocity
     return w
 
@@ -90,6 +92,7 @@ CASES = [
     ("adadelta", adadelta, (0.8, 1e-3)),
     ("rmsprop", rmsprop, ()),
     ("rmsprop", rmsprop, (0.9, 0.5, 1e-3)),
+    ("rmsprop", rmsprop, (0.95, 0.9, 1e-4, 1)),  # Nematus' and DL4MT's
 ]
 
 

@@ -60,6 +60,7 @@ CHANGES = (
          layer_normalization=True, weight_normalization=True, tied_embeddings=True,
          readout_activation="relu", mixture=2, lexical=True)
     | given("structure", {"dec_depth": 2}, deep_context=True)
+    | given("structure", {"layer_normalization": True}, normalization_form="marian")
     | given("structure", ONE_VOCABULARY, tied_embeddings_all=True, tied_embeddings_src=True)
     | given("structure", FACTORS | {"valid_freq": "0", "after": "1u"}, dim_factors=(3, 3))
     | of("arrays", init="nematus", pretrained_model="MODEL", prior_model="MODEL",
@@ -227,7 +228,7 @@ def built(training):
             type(step.optimizer).__name__, str(optimizer),
         ),
         "script": training.script,
-        "sampler": sampler and (sampler._how, sampler._seed),
+        "sampler": sampler and (sampler._risk, sampler._seed),
         "shown": (*map(bool, parts), reporter.log._log.name, reporter.log._quiet,
                   bool(reporter.log._valid)),
     }  # fmt: skip
