@@ -160,8 +160,8 @@ N_BEST = (
     "1 ||| b ||| 0-0 1-1 ||| WordScores= -1 -2 ||| F0= -3 ||| -3\n2 ||| c d ||| 4.25\n"
 )
 YAML = "dim-emb: 2\ndim-rnn: 3\nvocabs:\n  - vocab.json\n  - 'vocab.json'\nbeam-size: 5\n"
-DECODER = YAML + (
-    "relative-paths: true\nmodels: [model.npz]\nnormalize: 0.6\nscorers:\n  F0:\n    path: m.npz\n"
+DECODER = (
+    "relative-paths: true\nbeam-size: 6\nnormalize: 0.6\nscorers:\n  F0:\n    path: m.npz\n"
     "    type: Nematus\nweights:\n  F0: 1.0\n"
 )
 TRAINING = "mini-batch: 80\nvalid-sets: [a, b]\nlearn-rate: 1e-4\noptimizer: adam\n"
@@ -222,11 +222,11 @@ READERS: dict[str, Reader] = {
     ),
     "options of a training, YAML": Reader(
         _content("file.yml", TRAINING),
-        lambda f: config_file.read(str(f / "file.yml"), TrainOptions, {}),
+        lambda f: config_file.read(str(f / "file.yml"), TrainOptions),
     ),
     "options of a training, JSON": Reader(
         _content("file.json", '{"mini-batch": 80, "valid-sets": ["a", "b"], "learn-rate": 1e-4}'),
-        lambda f: config_file.read(str(f / "file.json"), TrainOptions, {}),
+        lambda f: config_file.read(str(f / "file.json"), TrainOptions),
     ),
 }
 

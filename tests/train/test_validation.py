@@ -15,7 +15,6 @@ from models import case, random_arrays, text_lines, tiny
 from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.formats.loaded_model import LoadedModel
 from cgru_cli.formats.model import Model
-from cgru_cli.formats.model import ModelSettings as Configuration
 from cgru_cli.network.keras_model import RecurrentModel
 from cgru_cli.options.translate import TranslateOptions
 from cgru_cli.text.pipeline import PipelineSettings, Preprocessing
@@ -62,7 +61,7 @@ def translated(arrays, lines, join=True, **options):
     model = Model("m", STRUCTURE, dict(arrays), "nematus")
     settings = TranslateOptions(model=("m",), join_bpe=join, **options)
     models = [LoadedModel(model, [SOURCE], TARGET)]
-    translator = Translator(SearchPlan.of(settings, models, Configuration()), models)
+    translator = Translator(SearchPlan.of(settings, models), models)
     texts = [hypothesis.text for hypothesis in translator.translate(lines)]
     return texts
 

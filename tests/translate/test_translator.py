@@ -9,7 +9,6 @@ from commands import write_model
 from cgru_cli import Translator
 from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.formats.loaded_model import LoadedModel, load_model
-from cgru_cli.formats.model import ModelSettings
 from cgru_cli.options.translate import TranslateOptions
 from cgru_cli.parameters.structure import Type
 from cgru_cli.translate.plan import SearchPlan
@@ -29,7 +28,7 @@ def translator(path):
 
 def decided(path, **options):
     models = [LoadedModel.of(path)]
-    return SearchPlan.of(TranslateOptions(model=(path,), **options), models, ModelSettings())
+    return SearchPlan.of(TranslateOptions(model=(path,), **options), models)
 
 
 def test_translations_have_their_lines_numbers(translator):
@@ -111,7 +110,7 @@ def test_views_are_the_mean_and_every_model(path, tmp_path):
     models = [load_model(path), other]
     names = tuple(str(one.model.path) for one in models)
     options = TranslateOptions(model=names, heatmap="page.html", translation_maxlen=4)
-    translator = Translator(SearchPlan.of(options, models, ModelSettings()), models)
+    translator = Translator(SearchPlan.of(options, models), models)
     (one,) = translator.translations(["a b"])
     mean, *each = translator.views(one)
     assert len(each) == 2 and mean.name == "mean"

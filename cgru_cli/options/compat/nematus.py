@@ -270,6 +270,7 @@ TRANSLATE: tuple[Row, ...] = (
 SCORE: tuple[Row, ...] = (
     *_ALL,
     switch("-v --verbose", "print_target"),
+    without("-p", Takes.ONE, 1, ONE_PROCESS),
     one("-b --minibatch_size", 80, "mini_batch"),
     one("-s --source", None, "source", paths=True),
     one("-t --target", None, "target", paths=True),
@@ -277,6 +278,9 @@ SCORE: tuple[Row, ...] = (
     refused("-w --walign", Takes.NOTHING, False,
             "alignments are written with the scores; use --alignment-format nematus"),
 )  # fmt: skip
+
+
+_EXTERNAL = one("--external_validation_script", None, "external_validation_script", paths=True)
 
 
 def of_version(rows: tuple[Row, ...], *, theano: bool) -> list[Row]:
@@ -288,4 +292,7 @@ def of_version(rows: tuple[Row, ...], *, theano: bool) -> list[Row]:
             return both
         return both.theano if theano else both.tensorflow
 
-    return [dataclasses.replace(row, default=default(row)) for row in rows]
+    chosen = [dataclasses.replace(row, default=default(row)) for row in rows]
+    if theano:  # it calls the script with nothing; Nematus-TF gives it a file of translations
+        chosen = [_EXTERNAL if "--valid_script" in row.flags else row for row in chosen]
+    return chosen
