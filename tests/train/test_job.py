@@ -137,7 +137,6 @@ def test_a_look_before(data, model):
         ("DATA -m M --device cpu --num-devices 2", 2, "--num-devices and --device exclude"),
         ("DATA -m M --devices 0 1 --num-devices 3", 2, "--num-devices 3: --devices names 2"),
         ("DATA -m M --devices 7 8", 1, "--devices 7 8: TensorFlow sees 0 GPUs"),
-        ("DATA -m M --sqlite", 2, "--sqlite cannot be honoured"),
         ("DATA -m M --map-decay-c 0.1", 2, "--map-decay-c needs --prior-model"),
         ("DATA -m M --valid-script-path /none/script", 1, "/none/script"),
         ("DATA -m M --log /none/log", 1, "/none/log: cannot be written"),
