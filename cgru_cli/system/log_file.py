@@ -53,7 +53,7 @@ def log_to(path: str | None, begins: str) -> Iterator[None]:
         file = open(path, "w", encoding="utf-8", newline="\n")  # noqa: SIM115
     start, stream = time.monotonic(), sys.stderr
     both = _Both(stream, file)
-    sys.stderr = both  # type: ignore[assignment]
+    sys.stderr = both
     try:
         both.log(begins)
         yield

@@ -70,9 +70,9 @@ def table(program: str, command: str) -> Table | None:
         }[command]()
         return Table(program, tuple(rows), abbreviations=False, appends=True)
     if program in ("nematus", "nematus-tf"):
-        rows = {"train": nematus.TRAIN, "translate": nematus.TRANSLATE, "score": nematus.SCORE}
+        both = {"train": nematus.TRAIN, "translate": nematus.TRANSLATE, "score": nematus.SCORE}
         theano = program == "nematus"
-        return Table(program, tuple(nematus.of_version(rows[command], theano=theano)))
+        return Table(program, tuple(nematus.of_version(both[command], theano=theano)))
     if program == "dl4mt" and command == "train":
         return Table(program, tuple(dl4mt.train()))
     if program == "dl4mt" and command == "translate":

@@ -161,7 +161,7 @@ def _rate(o: Together) -> None:
                              "constant")  # fmt: skip
         o.take("lr_warmup")
     elif schedule:
-        steps = int(warmup)
+        steps = int(str(warmup))
         if schedule == "transformer":
             if o.is_given("learn_rate") or o.is_given("plateau_steps"):
                 raise UsageError("--learning_schedule transformer: --state_size and --warmup_steps "
