@@ -59,6 +59,8 @@ def resolve(o: Together) -> None:
     ):
         if not o.values.get(needed) or o.values[needed] == "0":
             o.drop_default(name)
+    if not (o.values.get("valid_sets") or o.values.get("valid_source_dataset")):
+        o.drop_default("valid_metrics")  # nothing is validated
     if "valid_translation_maxlen" in o.values and o.is_given("valid_translation_maxlen"):
         o.note("--translation_maxlen", "translations of the dev set have 200 words at most")
     o.take("valid_translation_maxlen")

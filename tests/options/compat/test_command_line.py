@@ -161,3 +161,12 @@ def test_one_file_where_several_may_stand(program):
     )
     assert (options.model, options.source, options.target) == (("model",), ("/a/src",), ("/a/trg",))
     assert options.mini_batch == 10
+
+
+@pytest.mark.parametrize("program", ["marian", "nematus", "nematus-tf"])
+def test_without_a_dev_set_nothing_is_validated(program, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    texts = "-t s t" if program == "marian" else "--source_dataset s --target_dataset t"
+    vocabularies = "-v a b" if program == "marian" else "--dictionaries a b"
+    line = f"--compat {program} --model m.npz {texts} {vocabularies}".split()
+    assert parsed("train", *line).valid_metrics == ()

@@ -38,6 +38,7 @@ def test_every_default_of_marian_is_in_the_table(tmp_path):
 NOTHING = {"", "false"}
 # Defaults of `cgru train --compat marian` that are not Marian's, and why.
 ANOTHER = {
+    "valid-metrics": "cross-entropy where there is text to validate on",
     "cost-type": "what Marian trains by; its own says what the log shows",
     "lr-decay-strategy": "without --lr-decay there is none",
     "lr-decay-start": "without --lr-decay there is none",
