@@ -81,6 +81,10 @@ class Option(click.Option):
         return " ".join(filter(None, (", ".join(flag.flags), flag.value_name))), text
 
 
+# of each command too, which keeps the help option that its first context gave it
+_HELP: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
+
+
 class Command(click.Command):
     """A command whose options are stated by a dataclass, which its callback is given.
 
@@ -88,7 +92,7 @@ class Command(click.Command):
     """
 
     def __init__(self, *args: Any, options: type, stray: str = "", **kwargs: Any):
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, context_settings=_HELP, **kwargs)
         self.options, self.stray = options, stray
         self.allow_extra_args = True  # told by name, below
         self.params += [Option(name, *s) for name, s in statements(options).items()]
@@ -270,7 +274,7 @@ def _end(message: str, code: int, prefix: str = "cgru: ") -> int:
     return code
 
 
-@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Group, context_settings=_HELP)
 @click.version_option(__version__, prog_name="cgru")
 def main() -> None:
     """Recurrent neural machine translation: prepare, train, translate, score, convert."""
