@@ -92,7 +92,7 @@ class Command(click.Command):
     """
 
     def __init__(self, *args: Any, options: type, stray: str = "", **kwargs: Any):
-        super().__init__(*args, context_settings=_HELP, **kwargs)
+        super().__init__(*args, **({"context_settings": _HELP} | kwargs))
         self.options, self.stray = options, stray
         self.allow_extra_args = True  # told by name, below
         self.params += [Option(name, *s) for name, s in statements(options).items()]
