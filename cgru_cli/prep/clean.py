@@ -5,25 +5,25 @@ from __future__ import annotations
 import random
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from ..errors import CgruError, warn
-from ..options.prep import PrepOptions
 from ..system.atomic_files import atomic_write
 from ..system.process_pool import ProcessPool
 from ..text.pipeline import Preprocessing
 from . import chunk_work, raw_text
 from .duplicates import Duplicates
-from .pair_filters import Cleaning, is_set, summary
+from .pair_filters import is_set, summary
+from .request import Request
 
 _ENDINGS = ("src", "trg")
 
 
 def clean(
-    options: PrepOptions,
+    request: Request,
     pipeline: Preprocessing,
     work: Path,
     workers: ProcessPool,
@@ -39,17 +39,17 @@ def clean(
     duplicates = Duplicates(work / "digests")
     removed: Counter[str] = Counter()
     read = left = 0
-    arguments = (pipeline.as_json(), _cleaning(options))
+    arguments = (pipeline.as_json(), request.cleaning)
     with ExitStack() as stack:
         sources, targets = (stack.enter_context(open(path, "wb")) for path in files)
-        for chunk in workers.in_order(chunk_work.cleaner, arguments, _pairs(options)):
+        for chunk in workers.in_order(chunk_work.cleaner, arguments, _pairs(request.pairs)):
             sources.write(chunk.source)
             targets.write(chunk.target)
             read += chunk.read
             left += len(chunk.digests)
             removed += chunk.removed
             duplicates.add(chunk.digests)
-    repeated = bytearray() if options.keep_duplicates else duplicates.repeated()
+    repeated = bytearray() if request.keep_duplicates else duplicates.repeated()
     removed["duplicates"] = sum(byte.bit_count() for byte in repeated)
     counts = {name: count for name, count in removed.items() if count}
     kept = left - removed["duplicates"]
@@ -60,27 +60,15 @@ def clean(
         if 2 * count > read:
             warn(f"{summary(Counter({name: count}))}: more than half of the pairs")
     for path, ending in zip(files, _ENDINGS, strict=True):
-        wanted = min(options.sample or kept, kept)
-        _draw(path, ending, repeated, kept, wanted, random.Random(options.seed))
+        wanted = min(request.sampling.size or kept, kept)
+        _draw(path, ending, repeated, kept, wanted, random.Random(request.sampling.seed))
         path.unlink()
     shutil.rmtree(work / "digests")
     return {"read": read, "kept": kept, "removed": counts}
 
 
-def _cleaning(options: PrepOptions) -> Cleaning:
-    return Cleaning(
-        invalid=not options.keep_invalid,
-        control=not options.keep_control,
-        empty=not options.keep_empty,
-        identical=not options.keep_identical,
-        max_characters=options.max_characters,
-        max_length=options.max_length,
-        max_ratio=options.max_ratio,
-    )
-
-
-def _pairs(options: PrepOptions) -> Iterator[chunk_work.Numbered]:
-    for source, target in zip(options.source, options.target, strict=True):
+def _pairs(pairs: Iterable[tuple[str, str]]) -> Iterator[chunk_work.Numbered]:
+    for source, target in pairs:
         number = 1
         lines = raw_text.read_lines(source), raw_text.read_lines(target)
         for chunk in raw_text.pairs(*lines):

@@ -29,7 +29,7 @@ from ..text.subwords import check_codes, learn_codes, learn_pieces
 from ..text.vocabulary import Vocabulary
 from . import apply, chunk_work, clean, raw_text
 from .folder import Folder, writes
-from .request import inputs_of, resolved, settings_of
+from .request import Request, request
 from .word_counts import WordCounts
 
 ENDINGS = {"source": "src", "target": "trg"}
@@ -45,30 +45,33 @@ def run(folder: str | None, options: PrepOptions) -> None:
         return
     if not folder:
         raise UsageError("name the folder to write: cgru prep OUT -s FILE... -t FILE...")
-    options = resolved(options)
+    wanted = request(options)
 
     def say(message: str) -> None:
         tell(f"prep: {message}", options.quiet)
 
-    inputs = inputs_of(options)
-    for entry in inputs:
+    for entry in wanted.inputs:
         if writes(folder, entry["path"]):
             raise UsageError(f"{entry['path']}: the output would take its place; name another OUT")
-    request = {"options": _result_options(options), "inputs": inputs}
     with Folder.locked(folder) as place:
-        if not options.force and place.is_complete(request):
+        if not options.force and place.is_complete(wanted.recorded()):
             say(f"{folder}: up to date, nothing to do")
             return
+        counts = _line_counts(wanted)
+        if place.begin(wanted.recorded(), _versions(), options.force):
+            say("an interrupted run goes on")
         with ProcessPool(options.jobs or processors()) as workers:
-            _Job(place, options, request, workers, say).run()
+            _Job(place, wanted, counts, workers, say).run()
 
 
-def _result_options(options: PrepOptions) -> dict[str, Any]:
-    """The options that decide what is written, but for the files, which count by content."""
-    without = {"source", "target", "dev", "test", "codes"}
-    without |= {"jobs", "force", "quiet", "apply", "undo", "side", "words"}
-    without |= {"vocabulary_only", "compat"}
-    return {k: v for k, v in dataclasses.asdict(options).items() if k not in without}
+def _line_counts(wanted: Request) -> dict[str, int]:
+    """Lines of every input; raises CgruError for pairs of different length."""
+    counts = {entry["path"]: raw_text.count_lines(entry["path"]) for entry in wanted.inputs}
+    for source, target in (*wanted.pairs, *((s, t) for _, s, t in wanted.sets)):
+        check_line_counts((source, counts[source]), (target, counts[target]))
+    if not any(counts[source] for source, _ in wanted.pairs):
+        raise CgruError(f"{', '.join(s for s, _ in wanted.pairs)}: no lines to train on")
+    return counts
 
 
 def _versions() -> dict[str, str]:
@@ -87,34 +90,30 @@ class _Job:
     def __init__(
         self,
         place: Folder,
-        options: PrepOptions,
-        request: dict[str, Any],
+        wanted: Request,
+        counts: dict[str, int],
         workers: ProcessPool,
         say: Callable[[str], None],
     ):
-        self.place, self.options, self.request, self.say = place, options, request, say
+        """counts: lines of each file that is read."""
+        self.place, self.wanted, self.counts, self.say = place, wanted, counts, say
         self.workers = workers
-        self.settings = settings_of(options)
+        self.settings = wanted.pipeline
         # The pipeline before anything is learned.
-        case = "none" if options.truecase else self.settings.case
+        case = "none" if self.settings.case == "true" else self.settings.case
         self.words = Preprocessing(dataclasses.replace(self.settings, case=case, pieces=False))
         self.lines: dict[str, int] = {}
 
     def run(self) -> None:
-        options = self.options
-        counts = self._check_inputs()
-        versions = _versions()
-        if self.place.begin(self.request, versions, options.force):
-            self.say("an interrupted run goes on")
         work = [f".prep/{name}.{side}" for name in ("words", "sample") for side in ENDINGS.values()]
         cleaned = self._step("clean", self._clean, work)
         cases: tuple[CaseModel, ...] = ()
-        if options.truecase:
+        if self.settings.case == "true":
             self._step("truecase", self._learn_case, [".prep/truecase.json"])
             cases = tuple(CaseModel(*map(tuple, m)) for m in self._load("truecase"))
         cased = Preprocessing(dataclasses.replace(self.settings, pieces=False), cases)
         models: tuple[str, ...] = ()
-        if options.subwords != "none":
+        if self.wanted.subwords.kind != "none":
             codes = self._code_names()
             work = [".prep/subwords.json", *codes.values()]
             self._step("subwords", lambda: self._learn_subwords(cased), work)
@@ -122,15 +121,15 @@ class _Job:
         whole = Preprocessing(self.settings, cases, models if self.settings.pieces else ())
         outputs = ["train.src", "train.trg", *self._vocabulary_names()]
         self._step("train", lambda: self._encode(whole, models), outputs)
-        for name, source, target in self._sets():
+        for name, source, target in self.wanted.sets:
             ends = ("src", "trg", "ref", "raw")[: 4 if name != "dev" else 3]
             outputs = [f"{name}.{end}" for end in ends]
             make = functools.partial(self._set, whole, name, source, target)
             self._step(name, make, outputs)
-            self.lines |= dict.fromkeys(outputs, counts[source])
+            self.lines |= dict.fromkeys(outputs, self.counts[source])
         self._step("preprocess", lambda: self._save(whole), [pipeline.FILE])
         self.lines |= dict.fromkeys(("train.src", "train.trg"), cleaned["kept"])
-        inputs = [{**e, "lines": counts[e["path"]]} for e in self.request["inputs"]]
+        inputs = [{**e, "lines": self.counts[e["path"]]} for e in self.wanted.inputs]
         self.place.finish(self.lines, {"inputs": inputs, "cleaning": cleaned})
         self.say(f"{self.place.path}: {cleaned['kept']:,} of {cleaned['read']:,} pairs kept")
 
@@ -144,29 +143,8 @@ class _Job:
     def _load(self, name: str) -> Any:
         return json.loads((self.place.work / f"{name}.json").read_bytes())
 
-    def _sets(self) -> Iterator[tuple[str, str, str]]:
-        if self.options.dev:
-            source, target = self.options.dev
-            yield "dev", source, target
-        tests = list(zip(self.options.test[::2], self.options.test[1::2], strict=True))
-        for i, (source, target) in enumerate(tests, 1):
-            yield f"test{i if len(tests) > 1 else ''}", source, target
-
-    def _check_inputs(self) -> dict[str, int]:
-        """Lines of every input; raises CgruError for pairs of different length."""
-        options = self.options
-        counts = {
-            entry["path"]: raw_text.count_lines(entry["path"]) for entry in self.request["inputs"]
-        }
-        pairs = list(zip(options.source, options.target, strict=True))
-        for source, target in (*pairs, *((s, t) for _, s, t in self._sets())):
-            check_line_counts((source, counts[source]), (target, counts[target]))
-        if not any(counts[source] for source in options.source):
-            raise CgruError(f"{', '.join(options.source)}: no lines to train on")
-        return counts
-
     def _clean(self) -> dict[str, Any]:
-        return clean.clean(self.options, self.words, self.place.work, self.workers, self.say)
+        return clean.clean(self.wanted, self.words, self.place.work, self.workers, self.say)
 
     def _sample(self, side: str) -> Iterator[str]:
         for line in raw_text.read_lines(self.place.work / f"sample.{ENDINGS[side]}"):
@@ -181,17 +159,21 @@ class _Job:
         return {}
 
     def _code_names(self) -> dict[int, str]:
-        if self.options.subwords != "subword-nmt":
+        if self.wanted.subwords.kind != "subword-nmt":
             return {}
-        return {0: "codes.bpe"} if self.options.joint else {0: "codes.src.bpe", 1: "codes.trg.bpe"}
+        return (
+            {0: "codes.bpe"}
+            if self.wanted.subwords.joint
+            else {0: "codes.src.bpe", 1: "codes.trg.bpe"}
+        )
 
     def _learn_subwords(self, cased: Preprocessing) -> dict[str, Any]:
         """One model for both sides, or one each; codes also as a file that subword-nmt reads."""
-        options = self.options
-        if options.codes:
-            models = [_codes_of(path) for path in options.codes]
+        subwords = self.wanted.subwords
+        if subwords.codes:
+            models = [_codes_of(path) for path in subwords.codes]
         else:
-            groups = [SIDES] if options.joint else [(side,) for side in SIDES]
+            groups = [SIDES] if subwords.joint else [(side,) for side in SIDES]
             models = [self._learn(cased, group) for group in groups]
         for i, name in self._code_names().items():
             with atomic_write(self.place.path / name) as file:
@@ -200,17 +182,16 @@ class _Job:
         return {}
 
     def _learn(self, cased: Preprocessing, sides: Iterable[str]) -> str:
-        options = self.options
+        subwords = self.wanted.subwords
         lines = chain.from_iterable(self._cased(cased, side) for side in sides)
-        if options.subwords == "subword-nmt":
+        if subwords.kind == "subword-nmt":
             counts: Counter[str] = Counter()
             for line in lines:
                 counts.update(word for word in line.split(" ") if word)
-            return learn_codes(counts, options.subword_vocabulary)
-        size = options.subword_vocabulary
-        coverage = options.character_coverage
-        kind = options.subwords or ""  # bpe or unigram
-        return learn_pieces(lines, kind, size, coverage, self.place.work)
+            return learn_codes(counts, subwords.size)
+        return learn_pieces(
+            lines, subwords.kind, subwords.size, subwords.character_coverage, self.place.work
+        )
 
     def _cased(self, cased: Preprocessing, side: str) -> Iterator[str]:
         if self.settings.case != "true":
@@ -223,10 +204,12 @@ class _Job:
             yield from text
 
     def _vocabulary_names(self) -> list[str]:
-        if self.options.vocabulary_format == "spm":
-            return ["vocab.spm"] if self.options.joint else ["vocab.src.spm", "vocab.trg.spm"]
+        if self.wanted.vocabularies.format == "spm":
+            return (
+                ["vocab.spm"] if self.wanted.subwords.joint else ["vocab.src.spm", "vocab.trg.spm"]
+            )
         names = [f"vocab.factor{i}.json" for i in range(1, self.settings.factors)]
-        surface = ["vocab.json"] if self.options.joint_vocabulary else [
+        surface = ["vocab.json"] if self.wanted.vocabularies.joint else [
             "vocab.src.json", "vocab.trg.json",
         ]  # fmt: skip
         return [*surface, *names]
@@ -235,7 +218,7 @@ class _Job:
         """The training text and the vocabularies."""
         names = self._vocabulary_names()
         counts = {name: WordCounts(self.place.work, name) for name in names}
-        in_json = self.options.vocabulary_format == "json"
+        in_json = self.wanted.vocabularies.format == "json"
         for side, ending in ENDINGS.items():
             columns = []
             if in_json:
@@ -260,7 +243,7 @@ class _Job:
         return {}
 
     def _write_vocabulary(self, name: str, counts: WordCounts) -> None:
-        limit = self.options.vocabulary_size
+        limit = self.wanted.vocabularies.size
         words = counts.most_common(max(0, limit - len(_SPECIAL)), without=_SPECIAL)
         ids = {word: i for i, word in enumerate((*_SPECIAL, *words))}
         write_vocabulary(Vocabulary(ids, name), self.place.path / name)

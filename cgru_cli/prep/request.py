@@ -1,22 +1,122 @@
-"""What `cgru prep` is asked for: options that fit together, the files that are read."""
+"""What `cgru prep` is asked for, decided: the pairs, the pipeline, sub-words and vocabularies."""
 
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import dataclass
 from typing import Any
 
 from ..errors import UsageError
 from ..options.prep import PrepOptions
 from ..text.pipeline import PipelineSettings
 from . import raw_text
+from .pair_filters import Cleaning
+
+# Options that do not decide what is written; those that name files count by content.
+_NOT_OF_THE_RESULT = {
+    "source", "target", "dev", "test", "codes", "jobs", "force", "quiet", "apply", "undo", "side",
+    "words", "vocabulary_only", "compat",
+}  # fmt: skip
 
 
-def resolved(options: PrepOptions) -> PrepOptions:
-    """The options with everything decided that depends on others.
+@dataclass(frozen=True)
+class Sampling:
+    """How many of the pairs that are left sub-words and case are learned from; None for all."""
 
-    Raises UsageError for options that exclude each other or lack what they need.
+    size: int | None
+    seed: int
+
+
+@dataclass(frozen=True)
+class Subwords:
+    """The sub-words that are learned, or read from files of codes."""
+
+    kind: str  # bpe, unigram (SentencePiece), subword-nmt or none
+    size: int
+    character_coverage: float
+    joint: bool  # one model for both sides
+    codes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class VocabularyFiles:
+    """The vocabularies that are written."""
+
+    format: str  # json or spm
+    joint: bool
+    size: int  # most words, with eos and UNK; 0 for all
+
+
+@dataclass(frozen=True)
+class Request:
+    """The folder that is asked for.
+
+    pairs: source and target files to train on. sets: name, source and target file of each text to
+    validate or test on. inputs: every file that is read. result_options: the options that decide
+    what is written, by which a later run knows whether it is asked for the same.
+    """
+
+    pairs: tuple[tuple[str, str], ...]
+    sets: tuple[tuple[str, str, str], ...]
+    pipeline: PipelineSettings
+    cleaning: Cleaning
+    keep_duplicates: bool
+    sampling: Sampling
+    subwords: Subwords
+    vocabularies: VocabularyFiles
+    inputs: list[dict[str, Any]]
+    result_options: dict[str, Any]
+
+    def recorded(self) -> dict[str, Any]:
+        """What the folder keeps of it."""
+        return {"options": self.result_options, "inputs": self.inputs}
+
+
+def request(options: PrepOptions) -> Request:
+    """What the options ask for.
+
+    Raises UsageError for options that exclude each other or lack what they need, CgruError for
+    files that cannot be read.
     """
     _check(options)
+    options = _with_defaults(options)
+    subwords, vocabulary_format = options.subwords or "none", options.vocabulary_format or "json"
+    return Request(
+        pairs=tuple(zip(options.source, options.target, strict=True)),
+        sets=_sets(options),
+        pipeline=_pipeline(options),
+        cleaning=Cleaning(
+            invalid=not options.keep_invalid,
+            control=not options.keep_control,
+            empty=not options.keep_empty,
+            identical=not options.keep_identical,
+            max_characters=options.max_characters,
+            max_length=options.max_length,
+            max_ratio=options.max_ratio,
+        ),
+        keep_duplicates=options.keep_duplicates,
+        sampling=Sampling(options.sample or None, options.seed),
+        subwords=Subwords(
+            kind=subwords,
+            size=options.subword_vocabulary,
+            character_coverage=options.character_coverage,
+            joint=options.joint,
+            codes=options.codes,
+        ),
+        vocabularies=VocabularyFiles(
+            vocabulary_format, options.joint_vocabulary, options.vocabulary_size
+        ),
+        inputs=_inputs(options),
+        result_options={
+            name: value
+            for name, value in dataclasses.asdict(options).items()
+            if name not in _NOT_OF_THE_RESULT
+        },
+    )
+
+
+def _with_defaults(options: PrepOptions) -> PrepOptions:
+    """The options with everything decided that depends on others."""
     subwords = options.subwords or ("subword-nmt" if options.codes else "bpe")
     by_sentencepiece = subwords in ("bpe", "unigram")
     if options.codes and subwords != "subword-nmt":
@@ -71,8 +171,14 @@ def _check(options: PrepOptions) -> None:
         raise UsageError("--vocabulary-size counts eos and UNK: at least 3, or 0 for all")
 
 
-def settings_of(options: PrepOptions) -> PipelineSettings:
-    """The pipeline of resolved options."""
+def _sets(options: PrepOptions) -> tuple[tuple[str, str, str], ...]:
+    dev = [("dev", options.dev[0], options.dev[1])] if options.dev else []
+    sources, targets = options.test[::2], options.test[1::2]
+    names = [f"test{i}" for i in range(1, len(sources) + 1)] if len(sources) > 1 else ["test"]
+    return (*dev, *zip(names[: len(sources)], sources, targets, strict=True))
+
+
+def _pipeline(options: PrepOptions) -> PipelineSettings:
     return PipelineSettings(
         languages=(options.source_lang or "", options.target_lang or ""),
         unicode=options.unicode,
@@ -87,8 +193,8 @@ def settings_of(options: PrepOptions) -> PipelineSettings:
     )
 
 
-def inputs_of(options: PrepOptions) -> list[dict[str, Any]]:
-    """Every file that is read: role, number, path, hash. Raises CgruError for unreadable ones."""
+def _inputs(options: PrepOptions) -> list[dict[str, Any]]:
+    """Every file that is read: role, number, path, hash."""
     entries = []
     for role in ("source", "target", "dev", "test", "codes"):
         for number, path in enumerate(getattr(options, role), 1):
