@@ -31,7 +31,7 @@ from ..system.atomic_files import atomic_write
 from .data_weights import DataWeights
 from .encoding import FORMAT, EncodeSource, EncodeTarget, Encoding
 from .number_files import file_digest, mapped
-from .parallel_files import Beside, PathLike, files_of, parallel
+from .parallel_files import Beside, PathLike, TsvColumn, files_of, parallel
 from .word_alignments import Alignments
 
 MANIFEST = "corpus.json"
@@ -155,7 +155,8 @@ def _state_of(path: PathLike) -> list[Any]:
         status = os.stat(path)
     regular = os.path.isfile(path)
     changed = status.st_mtime_ns if regular else secrets.token_hex(8)
-    return [os.path.abspath(path), status.st_size, changed]
+    column = [path.column, path.columns] if isinstance(path, TsvColumn) else []
+    return [os.path.abspath(path), status.st_size, changed, *column]
 
 
 def _open(cache: Path, identity: dict[str, Any], trusted: bool = False) -> Corpus | None:

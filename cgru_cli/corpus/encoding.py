@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import itertools
 import json
-import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -198,7 +197,7 @@ class Encoding:
         """Raises CgruError where no pair is left."""
         if self._pairs:
             return
-        names = " and ".join(os.fspath(path) for path in paths)
+        names = " and ".join(dict.fromkeys(map(str, paths)))
         if not self.lines:
             raise CgruError(f"{names}: no lines to train on; the text is empty")
         raise CgruError(

@@ -17,6 +17,47 @@ PathLike = str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
+class TsvColumn(os.PathLike[str]):
+    """One of the fields between tabs in the lines of a file.
+
+    column: its number, from 0; columns: how many a line has.
+    """
+
+    path: str
+    column: int
+    columns: int
+
+    def __fspath__(self) -> str:
+        return self.path
+
+    def __str__(self) -> str:
+        return self.path
+
+    def split(self, line: str, number: int) -> list[str]:
+        """The fields of a line of the file; as Marian has it, those that it lacks are empty.
+
+        Raises CgruError, naming the number of the line, for more fields than there should be.
+        """
+        fields = line.split("\t")
+        if len(fields) > self.columns:
+            raise CgruError(
+                f"{self}: line {number}: {len(fields)} fields between tabs, where {self.columns} "
+                "are expected (--tsv-fields)"
+            )
+        return fields + [""] * (self.columns - len(fields))
+
+
+def column_lines(column: TsvColumn) -> Iterator[str]:
+    """One field of every line of a file. Raises CgruError as `TsvColumn.split`."""
+    with LineReader(column.path) as reader:
+        done = 0
+        while lines := reader.take(CHUNK):
+            for number, line in enumerate(lines, done + 1):
+                yield column.split(line, number)[column.column]
+            done += len(lines)
+
+
+@dataclass(frozen=True)
 class Beside:
     """What goes with the lines of text: nothing, or as many files or numbers as pairs of files.
 
@@ -73,34 +114,47 @@ def files_of(
 
 
 def parallel(files: Files) -> Iterator[Lines]:
-    """The lines of files, CHUNK at a time. Raises CgruError if one is longer than another."""
+    """The lines of files, CHUNK at a time. Raises CgruError if one is longer than another.
+
+    What is named twice, as a file of several columns is, is read once.
+    """
+    paths = files[:4]
     with contextlib.ExitStack() as stack:
-        readers = [
-            None if path is None else stack.enter_context(LineReader(os.fspath(path)))
-            for path in files[:4]
-        ]
+        readers = {
+            path: stack.enter_context(LineReader(path))
+            for path in dict.fromkeys(os.fspath(path) for path in paths if path is not None)
+        }
         done = 0
         while True:
-            taken = [None if reader is None else reader.take(CHUNK) for reader in readers]
-            count = len(taken[1] or ())
-            if any(lines is not None and len(lines) != count for lines in taken):
-                _refuse(files, readers, [done + len(lines or ()) for lines in taken])
+            lines = {path: reader.take(CHUNK) for path, reader in readers.items()}
+            count = len(lines[os.fspath(files.target)])
+            if any(len(taken) != count for taken in lines.values()):
+                _refuse(files, readers, {path: done + len(taken) for path, taken in lines.items()})
             if not count:
                 return
-            source, target, alignments, weights = taken
+            source, target, alignments, weights = (_side(path, lines, done) for path in paths)
             yield Lines(files, done + 1, source, target or [], alignments, weights)
             done += count
 
 
-def _refuse(files: Files, readers: Sequence[LineReader | None], counts: list[int]) -> NoReturn:
+def _side(path: PathLike | None, lines: dict[str, list[str]], done: int) -> list[str] | None:
+    """What was read of a file, or of one column of it; done: lines in front of these."""
+    if path is None:
+        return None
+    whole = lines[os.fspath(path)]
+    if not isinstance(path, TsvColumn):
+        return whole
+    return [path.split(line, number)[path.column] for number, line in enumerate(whole, done + 1)]
+
+
+def _refuse(files: Files, readers: dict[str, LineReader], counts: dict[str, int]) -> NoReturn:
     """Raises CgruError for files of other numbers of lines; counts: of what was read so far."""
-    for side, reader in enumerate(readers):
-        while reader is not None and (rest := reader.window(CHUNK)):
-            counts[side] += len(rest)
-    for side in (0, 2, 3):
-        path = files[:4][side]
-        if path is not None:
-            check_line_counts((path, counts[side]), (files.target, counts[1]))
+    for path, reader in readers.items():
+        while rest := reader.window(CHUNK):
+            counts[path] += len(rest)
+    of_target = counts[os.fspath(files.target)]
+    for path in counts:
+        check_line_counts((path, counts[path]), (files.target, of_target))
     raise AssertionError("the files have as many lines")
 
 

@@ -44,6 +44,15 @@ class ModelOptions(ConfiguredOptions):
         "model the text alone; not needed with DATA", "-t", "--train-sets", metavar="SRC TRG",
         many=True, aliases=("--datasets",), path="file",
     )  # fmt: skip
+    tsv: bool = data_option(
+        False, "read source and target, and what --guided-alignment and --data-weighting say, from "
+        "the fields between tabs of each line of one file, for --valid-sets too; `-t -` is "
+        "standard input", "--tsv", kind=bool, excludes=("--source-dataset",),
+    )  # fmt: skip
+    tsv_fields: int = data_option(
+        0, "how many fields a line has with --tsv; 0: as many as are read", "--tsv-fields",
+        kind=int, metavar="N", least=0, most=16, needs=("--tsv",),
+    )  # fmt: skip
     source_dataset: str | None = data_option(
         None, "source text (Nematus' way to write --train-sets)", "--source-dataset",
         metavar="FILE", aliases=("--source_dataset",), path="file",

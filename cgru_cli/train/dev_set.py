@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeVar
 
-from ..corpus.parallel_files import check_line_counts
+from ..corpus.parallel_files import PathLike, TsvColumn, check_line_counts, column_lines
 from ..errors import CgruError, warn
 from ..system.lines import LineReader, tokens
 from ..text.pipeline import Preprocessing
@@ -61,12 +60,12 @@ class DevSet:
     @classmethod
     def read(
         cls,
-        source: Path | None,
-        target: Path,
+        source: PathLike | None,
+        target: PathLike,
         sources: Sequence[Vocabulary],
         target_text: TargetText,
         *,
-        reference: Path | None = None,
+        reference: PathLike | None = None,
         max_length: int = MAX_LENGTH,
     ) -> DevSet:
         """Read the files, of a language model the target alone.
@@ -94,7 +93,7 @@ class DevSet:
 
 
 def _encoded(
-    path: Path, lines: list[str], encode: Callable[[str], list[Word]], max_length: int
+    path: PathLike, lines: list[str], encode: Callable[[str], list[Word]], max_length: int
 ) -> list[list[Word]]:
     """The ids of each line, long ones cut."""
     cut = 0
@@ -111,7 +110,7 @@ def _encoded(
     return sentences
 
 
-def _parallel(source: Path | None, other: Path) -> tuple[list[str], list[str]]:
+def _parallel(source: PathLike | None, other: PathLike) -> tuple[list[str], list[str]]:
     """The lines of two files. Raises CgruError where they are not as many, or none."""
     theirs = _lines(other)
     if source is None:
@@ -124,6 +123,8 @@ def _parallel(source: Path | None, other: Path) -> tuple[list[str], list[str]]:
     return ours, theirs
 
 
-def _lines(path: Path) -> list[str]:
+def _lines(path: PathLike) -> list[str]:
+    if isinstance(path, TsvColumn):
+        return list(column_lines(path))
     with LineReader(path) as reader:
         return reader.rest()

@@ -23,6 +23,7 @@ from .missing_vocabularies import make_missing
 from .plan import TrainingPlan
 from .run.folder import RunFolder
 from .starting_model import StartingModel, make_starting_model
+from .tab_separated import with_standard_input
 from .texts import Texts
 
 if TYPE_CHECKING:
@@ -35,9 +36,14 @@ def run(options: TrainOptions, data: str | None) -> None:
     data: a folder that `cgru prep` made. Raises CgruError for bad text, vocabularies, models and
     folders; Stopped, after saving, where a signal ends it.
     """
-    if options.dry_run:
-        _describe(options, data)
-        return
+    with with_standard_input(options) as options:
+        if options.dry_run:
+            _describe(options, data)
+        else:
+            _train(options, data)
+
+
+def _train(options: TrainOptions, data: str | None) -> None:
     several = cluster.named(os.environ)  # they meet first, to tell each other what fails
     request = None if several else _Request.of(options, data)
     starting = tensorflow_start.Start(compilation_cache=options.jit != "off")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import gzip
 import itertools
 from collections.abc import Iterator
-from pathlib import Path
 
+from ..corpus.parallel_files import TsvColumn, column_lines
 from ..errors import UsageError, reading, writing
 from ..options.train import TrainOptions
 from ..prep.program_vocabularies import marian
 from ..system.atomic_files import atomic_write
 from ..system.terminal import tell
-from .texts import Texts
+from .texts import Text, Texts
 
 
 def make_missing(texts: Texts, options: TrainOptions) -> None:
@@ -43,7 +43,11 @@ def make_missing(texts: Texts, options: TrainOptions) -> None:
         tell(f"train: {path}: made of {' '.join(map(str, files))}", options.quiet)
 
 
-def _lines(path: Path) -> Iterator[bytes]:
+def _lines(path: Text) -> Iterator[bytes]:
+    if isinstance(path, TsvColumn):
+        for line in column_lines(path):
+            yield line.encode("utf-8", errors="replace")
+        return
     opened = gzip.open if path.suffix == ".gz" else open
     with reading(path), opened(path, "rb") as file:
         yield from file

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..corpus.parallel_files import Beside
+from ..corpus.parallel_files import Beside, PathLike, TsvColumn
 from ..errors import CgruError, UsageError, reading
 from ..formats.model import PREPROCESSING
 from ..formats.vocabulary_files import read_vocabulary
@@ -18,18 +18,20 @@ from ..options.train import TrainOptions
 from ..parameters.structure import EOS_ID
 from ..prep import folder as manifest
 from ..text.vocabulary import Vocabulary
+from . import tab_separated
 
 PREPARED = "preprocess.json"  # in a folder that `cgru prep` made
+Text = Path | TsvColumn  # lines of one side: a file, or fields of its lines
 
 
 @dataclass(frozen=True)
 class Texts:
     """The files of a training."""
 
-    sources: tuple[Path, ...]  # () of a language model
-    targets: tuple[Path, ...]
+    sources: tuple[Text, ...]  # () of a language model
+    targets: tuple[Text, ...]
     vocabularies: tuple[Path, ...]  # sources (one a factor), then target; () for the model's own
-    dev: tuple[Path | None, Path] | None = None
+    dev: tuple[Text | None, Text] | None = None
     reference: Path | None = None
     preprocessing: Path | None = None
     beside: Beside = field(default_factory=Beside)
@@ -46,15 +48,8 @@ class Texts:
 
     @classmethod
     def _of_both_sides(cls, options: TrainOptions, prepared: Texts | None) -> Texts:
-        train = _named(
-            "--train-sets", options.train_sets, options.source_dataset, options.target_dataset
-        )
-        if len(train) % 2:
-            raise UsageError(
-                f"--train-sets: {len(train)} files; as many sources as targets expected"
-            )
-        sources, targets = train[: len(train) // 2], train[len(train) // 2 :]
-        if not sources:
+        sources, targets = _training_text(options)
+        if not targets:
             if prepared is None:
                 raise UsageError("name the text: cgru train DATA, or --train-sets SRC TRG")
             sources, targets = prepared.sources, prepared.targets
@@ -66,15 +61,8 @@ class Texts:
         if len(vocabularies) == 1:
             vocabularies *= 2
         dev, reference = (prepared.dev, prepared.reference) if prepared else (None, None)
-        if valid := _named(
-            "--valid-sets",
-            options.valid_sets,
-            options.valid_source_dataset,
-            options.valid_target_dataset,
-        ):
-            if len(valid) != 2:
-                raise UsageError("--valid-sets: a source and a target file are expected")
-            dev, reference = (valid[0], valid[1]), None
+        if valid := _text_to_validate_on(options):
+            dev, reference = valid, None
         if options.valid_reference:
             reference = Path(options.valid_reference)
         if reference and dev is None:
@@ -93,6 +81,41 @@ class Texts:
         return self
 
 
+def _training_text(options: TrainOptions) -> tuple[tuple[Text, ...], tuple[Text, ...]]:
+    """The sources and the targets that the options name. Raises UsageError."""
+    train = _named(
+        "--train-sets", options.train_sets, options.source_dataset, options.target_dataset
+    )
+    if options.tsv:
+        sides = [tab_separated.Fields.of(options).sides(str(path)) for path in train]
+        return (
+            tuple(side.source for side in sides if side.source is not None),
+            tuple(side.target for side in sides),
+        )
+    if len(train) % 2:
+        raise UsageError(f"--train-sets: {len(train)} files; as many sources as targets expected")
+    return train[: len(train) // 2], train[len(train) // 2 :]
+
+
+def _text_to_validate_on(options: TrainOptions) -> tuple[Text | None, Text] | None:
+    """Source and target that the options name. Raises UsageError."""
+    valid = _named(
+        "--valid-sets",
+        options.valid_sets,
+        options.valid_source_dataset,
+        options.valid_target_dataset,
+    )
+    if not valid:
+        return None
+    if options.tsv:
+        if len(valid) > 1:
+            raise UsageError(f"--valid-sets: {len(valid)} files; with --tsv one holds both sides")
+        return tab_separated.Fields.of(options).of_dev_set(str(valid[0]))
+    if len(valid) != 2:
+        raise UsageError("--valid-sets: a source and a target file are expected")
+    return valid[0], valid[1]
+
+
 def _of_target_alone(options: TrainOptions, prepared: Texts | None) -> Texts:
     """The files of a language model's training: of a prepared folder, the target's."""
     for name in ("source_dataset", "valid_source_dataset", "valid_reference"):
@@ -102,7 +125,9 @@ def _of_target_alone(options: TrainOptions, prepared: Texts | None) -> Texts:
             )
     if prepared is None:
         prepared = Texts((), (), ())
-    targets = tuple(map(Path, options.train_sets or filter(None, (options.target_dataset,))))
+    targets: tuple[Text, ...] = tuple(
+        map(Path, options.train_sets or filter(None, (options.target_dataset,)))
+    )
     vocabularies = tuple(map(Path, options.vocabularies)) or prepared.vocabularies[-1:]
     valid = options.valid_sets or tuple(filter(None, (options.valid_target_dataset,)))
     if len(vocabularies) > 1 or len(valid) > 1:
@@ -112,16 +137,31 @@ def _of_target_alone(options: TrainOptions, prepared: Texts | None) -> Texts:
         raise UsageError("name the text: cgru train DATA --type lm, or --train-sets TEXT")
     if not vocabularies and not options.begins_from:
         raise UsageError("name the vocabulary: -v VOCAB (`cgru prep` makes one)")
-    dev = (None, Path(valid[0])) if valid else prepared.dev and (None, prepared.dev[1])
+    dev: tuple[Text | None, Text] | None = prepared.dev and (None, prepared.dev[1])
+    if valid:
+        dev = (None, Path(valid[0]))
+    if options.tsv:
+        fields = tab_separated.Fields.of(options)
+        targets = tuple(fields.sides(str(path)).target for path in targets)
+        dev = fields.of_dev_set(valid[0]) if valid else dev
     return Texts((), targets, vocabularies, dev, None, prepared.preprocessing)
 
 
 def _with_beside(texts: Texts, options: TrainOptions) -> Texts:
     """The files with their alignments and weights, those of domains that weigh nothing left out."""
     count = len(texts.targets)
+    alignments: tuple[Text, ...] = tuple(map(Path, options.alignments))
+    weights: tuple[Text, ...] = tuple(map(Path, options.data_weighting))
+    if options.tsv:
+        fields = tab_separated.Fields.of(options)
+        files = list(map(str, texts.targets if options.train_sets else ()))
+        if fields.alignment is not None:
+            alignments = tuple(fields.column(path, fields.alignment) for path in files)
+        if fields.weight is not None:
+            weights = tuple(fields.column(path, fields.weight) for path in files)
     beside = {
-        "guided_alignment": options.alignments,
-        "data_weighting": options.data_weighting,
+        "guided_alignment": alignments,
+        "data_weighting": weights,
         "domain_weights": options.domain_weights,
     }
     for name, values in beside.items():
@@ -142,8 +182,8 @@ def _with_beside(texts: Texts, options: TrainOptions) -> Texts:
         sources=of_kept(texts.sources),
         targets=of_kept(texts.targets),
         beside=Beside(
-            of_kept([Path(name) for name in options.alignments]),
-            of_kept([Path(name) for name in options.data_weighting]),
+            of_kept(alignments),
+            of_kept(weights),
             options.data_weighting_type == "word",
             of_kept(options.domain_weights),
             options.right_left,
@@ -202,7 +242,7 @@ def _prepared(folder: Path) -> Texts:
     )
 
 
-def _check_readable(path: Path) -> None:
+def _check_readable(path: PathLike) -> None:
     """Raises CgruError for a text that cannot be read, before anything is done with others."""
     with reading(path), open(path, "rb"):
         pass

@@ -241,7 +241,7 @@ INPUT_LENGTH = (
     one("--max-length", 1000, "max_length"),
     boolean("--max-length-crop", "max_length_crop"),
 )
-TSV = (boolean("--tsv", "tsv"), one("--tsv-fields", 0, "tsv_fields"))
+TSV = (boolean("--tsv", "tsv"), one("--tsv-fields --tsv-size", 0, "tsv_fields"))
 ON_ONE_DEVICE = (
     many("-d --devices", (0,), to("device", device)),
     one("--cpu-threads", 0, to("cpu_threads", cpu_threads)),

@@ -261,7 +261,6 @@ OLDER: tuple[Row, ...] = (
     without("--grad-dropping-warmup", Takes.ONE, 100, ASYNCHRONOUS),
     without("--clip-gemm", Takes.ONE, 0, "products are not clipped"),
     without("--no-tensor-cores", Takes.BOOLEAN, False, "TensorFlow chooses how products are made"),
-    without("--tsv-size", Takes.ONE, 0, "see --tsv-fields"),
     boolean("--dropout-sampling", Refused("words are not sampled in training")),
 )  # fmt: skip
 

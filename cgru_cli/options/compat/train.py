@@ -14,7 +14,6 @@ _RMSPROP = ("0.95", "0.9", "1e-4", "1")  # rho, momentum, epsilon, centred
 
 # Why options of other trainers are refused that a recurrent model could have.
 MISSING = {
-    "tsv": "source and target are two files: cut -f 1 and cut -f 2 make them",
     "sentencepiece_options": "cgru prep makes vocabularies, before the training",
     "sentencepiece_max_lines": "cgru prep makes vocabularies, before the training",
     "logical_epoch": "an epoch is once through the text",
@@ -34,6 +33,7 @@ def resolve(o: Together) -> None:
     Raises UsageError where options contradict each other or ask for what there is not.
     """
     _batches(o)
+    _standard_input(o)
     _vocabularies(o)
     _dropout(o)
     _optimizer(o)
@@ -96,6 +96,17 @@ def _batches(o: Together) -> None:
         raise UsageError(f"--optimizer-delay {delay}: a whole number of batches makes an update")
     if o.take("gradient_aggregation_steps") not in (None, "1"):
         o.note("--gradient_aggregation_steps", "a batch is computed at once; see --workspace")
+
+
+def _standard_input(o: Together) -> None:
+    """Marian reads it once, and ends where it ends; it is its default with --tsv."""
+    if o.program != "marian":
+        return
+    if o.values.get("tsv") and not o.values.get("train_sets"):
+        o.values["train_sets"] = ("stdin",)
+        o.given.add("train_sets")
+    if o.values.get("train_sets") in (("stdin",), ("-",)):
+        o.values["after_epochs"] = "1"
 
 
 def _vocabularies(o: Together) -> None:

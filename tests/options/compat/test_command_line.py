@@ -22,7 +22,7 @@ MEANT = {
 }  # fmt: skip
 # What these command lines ask for that there is not here, by the words of the message.
 NOT_HERE = (
-    "--tsv", "--tsv-fields", "--sentencepiece-options", "--sentencepiece-max-lines",
+    "--tsv: one file is expected", "--sentencepiece-options", "--sentencepiece-max-lines",
     "--sentencepiece-alphas", "--valid-log", "--valid-max-length", "--early-stopping-epsilon",
     "--logical-epoch", "--quantize-bits", "--factors-combine", "--shortlist",
     "--input text.src text.mt", "--learn-rate 0.0",
