@@ -15,6 +15,7 @@ MARIAN = {
     "marian-decoder": ("translate", "--compat", "marian"),
     "marian-scorer": ("score", "--compat", "marian"),
     "marian-vocab": (*_VOCABULARY, "marian"),
+    "s2s": ("translate", "--compat", "marian"),  # the decoder's name in versions before 1.0
     "amun": ("translate", "--compat", "amun"),
 }
 # `marian decode ...` is `marian-decoder ...`, and `marian ...` trains.
@@ -54,6 +55,8 @@ def _below(folder: str, programs: dict[str, tuple[str, ...]]) -> dict[str, tuple
 PROGRAMS = {
     **MARIAN,
     **_below("build", MARIAN),
+    **_below("bin", {"amun": MARIAN["amun"]}),
+    **_below("build/bin", {"amun": MARIAN["amun"]}),
     **_nematus("nematus"),
     "nematus/train.py": ("train", "--compat", "nematus-tf"),  # the Theano version has nmt.py alone
     **_below("nematus-tf", _nematus("nematus-tf")),

@@ -173,7 +173,8 @@ class OptimizationOptions(Options):
     )  # fmt: skip
 
     learn_rate: float = rate_option(
-        1e-4, "learning rate", "-l", "--learn-rate", kind=float, metavar="R", above=0, most=1000,
+        1e-4, "learning rate; 0: the weights stay as they are, as where a model is validated alone",
+        "-l", "--learn-rate", kind=float, metavar="R", least=0, most=1000,
         aliases=("--learning_rate", "--lrate"),
     )  # fmt: skip
     lr_warmup: str = rate_option(

@@ -190,6 +190,7 @@ class _Fields:
         self.checked: dict[str, tuple[str, ...]] = {}
         self.notes: list[tuple[str, str]] = []
         self.flags: dict[str, str] = {}
+        self.aliased: set[str] = set()  # fields whose value an alias gave
 
     def fill(self, given: Iterable[Given], *, of_file: bool = False) -> None:
         """Add options. Raises UsageError (CgruError, of a file) for what cannot be honoured."""
@@ -216,6 +217,14 @@ class _Fields:
                     self._set(name, value, one)
 
     def _set(self, name: str, value: Any, given: Given) -> None:
+        alias = isinstance(given.row.meaning, Option) and given.row.meaning.alias
+        if alias and name in self.values and name not in self.aliased:
+            return
+        if not alias and name in self.aliased:
+            self.aliased.remove(name)
+            del self.values[name]
+        if alias:
+            self.aliased.add(name)
         before = self.values.get(name)
         if before is not None and isinstance(value, tuple) and (given.appends or name == "freeze"):
             value = (*before, *value)
@@ -234,6 +243,13 @@ def _positional(
 ) -> list[str]:
     """Words that are no options: a program's own, or this package's. Raises UsageError."""
     names = found.positional if program and (found := table(program, command)) else ()
+    if not program:
+        for other in programs_of(command):
+            if words and len(words) == len(other.positional):
+                raise UsageError(
+                    f"{words[0]}: unexpected argument; {len(words)} arguments that are no options "
+                    f"are of {other.program}'s command line: --compat {other.program}"
+                )
     if not names or not words:
         return list(words)
     if len(words) != len(names):

@@ -126,7 +126,7 @@ def model_rows(*, training: bool) -> list[Row]:
                                                  Option("tied_embeddings_src"))),
         boolean("--tied-embeddings-all", meaning("tied-embeddings-all",
                                                  Option("tied_embeddings_all"))),
-        boolean("--best-deep", meaning("best-deep", to("type", _best_deep))),
+        boolean("--best-deep", meaning("best-deep", Option("type", _best_deep, alias=True))),
         without("--ignore-model-config", Takes.BOOLEAN, False,
                 "the arrays of a model tell its structure"),
         many("--input-types", (), to("input_types", _sequences)),
@@ -224,7 +224,7 @@ def device(values: tuple[str, ...]) -> Values | Without | Refused:
         return Without("one device computes")
     if values[-1] == "0":
         return Without(DEVICES)  # Marian's default, and all there is on most machines
-    return {"device": f"gpu:{values[-1]}"}
+    return {"device": f"gpu:{values[-1]}" if values[-1].isdigit() else values[-1]}
 
 
 def cpu_threads(values: tuple[str, ...]) -> Values | Without:

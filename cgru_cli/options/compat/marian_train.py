@@ -261,6 +261,8 @@ OLDER: tuple[Row, ...] = (
     without("--grad-dropping-warmup", Takes.ONE, 100, ASYNCHRONOUS),
     without("--clip-gemm", Takes.ONE, 0, "products are not clipped"),
     without("--no-tensor-cores", Takes.BOOLEAN, False, "TensorFlow chooses how products are made"),
+    boolean("--moving-average", "moving_average"),
+    one("--moving-decay", 0.999, "moving_decay"),
     boolean("--dropout-sampling", Refused("words are not sampled in training")),
 )  # fmt: skip
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ...errors import UsageError
-from .rows import Option, Row, Takes
+from ..flags import Flag, statements
+from .rows import Option, Row, Takes, Without
 from .tables import OWN, Table, candidates, meaning_of, own, table
 
 _TRUTHS = ("true", "false", "on", "off", "yes", "no")
@@ -33,13 +34,15 @@ class Arguments:
 
 def is_flag(argument: str) -> bool:
     """Whether an argument is an option rather than a value; -0.5 and - are values."""
-    if not argument.startswith("-") or argument == "-":
-        return False
+    return argument.startswith("-") and argument != "-" and not _is_number(argument)
+
+
+def _is_number(argument: str) -> bool:
     try:
         float(argument)
     except ValueError:
-        return True
-    return False
+        return False
+    return True
 
 
 def read(program: str | None, command: str, arguments: Sequence[str], options: type) -> Arguments:
@@ -91,10 +94,13 @@ def _of_all(command: str, options: type) -> Rows:
         if not fitting:
             return None
         if fitting[0][0].program == OWN and flag.startswith("--"):
-            return _widest(fitting)
+            return _that_reads(flag, value if has_value else None, fitting, options)
         if len({meaning_of(one[1]) for one in fitting}) > 1:
             if not has_value and known[0][0].program == OWN and known[0] not in fitting:
-                return known[0]  # whose value is missed
+                raise UsageError(
+                    f"{_lacking(known[0][1], flag, value)}; or say whose command line this is: "
+                    "--compat PROGRAM"
+                )
             raise UsageError(_ambiguous(flag, fitting, options))
         for one in fitting:
             if one[1].takes is Takes.BOOLEAN and value.lower() in _TRUTHS:
@@ -112,6 +118,48 @@ def _widest(known: Sequence[tuple[Table, Row]]) -> tuple[Table, Row]:
             if one[1].takes is Takes.MANY and meaning_of(one[1]) == meaning_of(mine[1]):
                 return one
     return mine
+
+
+def _that_reads(
+    flag: str, value: str | None, fitting: Sequence[tuple[Table, Row]], options: type
+) -> tuple[Table, Row]:
+    """This package's row, or one that means the same and alone knows the value.
+
+    Raises UsageError for a value by which another program means something else.
+    """
+    mine = _widest(fitting)
+    meaning = fitting[0][1].meaning
+    if value is None or not isinstance(meaning, Option):
+        return mine
+    stated, _ = statements(options)[meaning.field]
+    words = value.lower() in _TRUTHS if stated.is_number else not _is_number(value)
+    if not words or _reads(stated, value):  # numbers have their bounds
+        return mine
+    for one in fitting[1:]:
+        try:
+            meant = one[1].understand([value])
+        except ValueError:
+            continue
+        if isinstance(meant, Without) or meant == {}:
+            return one
+        if not isinstance(meant, Mapping):
+            continue
+        if meaning.field not in meant:
+            raise UsageError(
+                f"{flag} {value}: {stated.expected} is expected, or {one[0].program}'s command "
+                f"line: --compat {one[0].program}"
+            )
+        if _reads(stated, meant[meaning.field]):
+            return one
+    return mine
+
+
+def _reads(flag: Flag, value: object) -> bool:
+    try:
+        flag.read(value)
+    except ValueError:
+        return False
+    return True
 
 
 def _fits(row: Row, has_value: bool, value: str) -> bool:
@@ -198,9 +246,13 @@ def _values(row: Row, flag: str, attached: list[str], pending: list[str]) -> lis
     if row.takes is Takes.TWO and len(values) < 2:
         raise UsageError(f"{flag} needs two values")
     if not values and not row.implied and row.takes is not Takes.OPTIONAL:
-        what = f" is expected, and {pending[0]} is an option" if pending else ""
-        raise UsageError(f"{flag} lacks its value: {flag} {row.value_name}{what}")
+        raise UsageError(_lacking(row, flag, pending[0] if pending else ""))
     return values
+
+
+def _lacking(row: Row, flag: str, following: str) -> str:
+    what = f" is expected, and {following} is an option" if following else ""
+    return f"{flag} lacks its value: {flag} {row.value_name}{what}"
 
 
 def _is_handed_on(argument: str) -> bool:

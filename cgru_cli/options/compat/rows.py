@@ -60,11 +60,13 @@ class Option:
     """An option of this package: its field, and how the values are converted, if they are.
 
     A conversion is given the values as typed (a switch's is "true" or "false") and may also find
-    that they are without effect or refused.
+    that they are without effect or refused. An alias sets several fields, of which others that are
+    given themselves keep their values.
     """
 
     field: str
     convert: Conversion | None = None
+    alias: bool = False
 
 
 Meaning = Option | Checked | Without | Refused | Special

@@ -68,7 +68,7 @@ def table(program: str, command: str) -> Table | None:
             "translate": marian_decode.decoder,
             "score": marian_decode.scorer,
         }[command]()
-        return Table(program, tuple(rows), abbreviations=False, appends=True)
+        return Table(program, tuple(rows), appends=True)
     if program in ("nematus", "nematus-tf"):
         both = {"train": nematus.TRAIN, "translate": nematus.TRANSLATE, "score": nematus.SCORE}
         theano = program == "nematus"

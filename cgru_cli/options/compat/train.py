@@ -37,6 +37,7 @@ def resolve(o: Together) -> None:
     _vocabularies(o)
     _dropout(o)
     _optimizer(o)
+    _smoothing(o)
     _rate(o)
     _end(o)
     _layer_normalization(o)
@@ -161,6 +162,13 @@ def _optimizer(o: Together) -> None:
     clip = o.values.get("clip_norm")
     if o.program and clip is not None and float(clip) < 0:
         o.values["clip_norm"] = "0"
+
+
+def _smoothing(o: Together) -> None:
+    """--moving-average of Marian before 1.2, whose factor is that of the earlier weights."""
+    decay = float(o.take("moving_decay") or 0.999)
+    if o.take("moving_average"):
+        o.values["exponential_smoothing"] = f"{1 - decay:.12g}"
 
 
 def _rate(o: Together) -> None:

@@ -41,8 +41,8 @@ class Schedule:
     decay_every: int = 1
 
     def __post_init__(self) -> None:
-        if not 0 < self.learn_rate < math.inf:
-            raise UsageError(f"a learning rate of {self.learn_rate}; it must be above 0")
+        if not 0 <= self.learn_rate < math.inf:
+            raise UsageError(f"a learning rate of {self.learn_rate}; it must be 0 or above")
         if not 0 <= self.warmup_start_rate < math.inf:
             raise UsageError(f"a warm-up from {self.warmup_start_rate}; it must be 0 or above")
         if not 0 <= self.decay < math.inf:

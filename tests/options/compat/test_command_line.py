@@ -170,3 +170,45 @@ def test_without_a_dev_set_nothing_is_validated(program, tmp_path, monkeypatch):
     vocabularies = "-v a b" if program == "marian" else "--dictionaries a b"
     line = f"--compat {program} --model m.npz {texts} {vocabularies}".split()
     assert parsed("train", *line).valid_metrics == ()
+
+
+def test_an_alias_gives_way_to_what_is_given_itself():
+    """Marian's --best-deep stands for options, each of which may be given beside it."""
+    for line in ("--best-deep --mini-batch 8 --dec-depth 2", "--mini-batch 8 --dec-depth 2 "
+                 "--best-deep"):  # fmt: skip
+        options = parsed("train", *"-m m.npz -t a b -v c d".split(), *line.split())
+        assert (options.mini_batch, options.dec_depth) == (8, 2)
+        assert (options.maxi_batch, options.enc_depth, options.type) == (1000, 4, "s2s")
+
+
+def test_the_beginning_of_an_option_of_marian_before_1_3():
+    line = "-m m.npz -t a b -v c d --after-epoch 2 --moving-average --moving-decay 0.99".split()
+    options = parsed("train", "--compat", "marian", *line)
+    assert (options.after, options.exponential_smoothing) == ("2e", 0.01)
+
+
+@pytest.mark.parametrize(
+    ("command", "line", "field", "value"),
+    [
+        ("train", "--enc-cell gru-nematus", "enc_cell", "gru"),
+        ("score", "--normalize true", "normalize", 1.0),
+        ("score", "--normalize false", "normalize", None),
+    ],
+)
+def test_a_value_that_only_another_program_knows(command, line, field, value):
+    texts = "-t a b -v c d" if command == "train" else "-s a -t b"
+    assert getattr(parsed(command, "-m", "m", *texts.split(), *line.split()), field) == value
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("train -m m --cost-type ce-sum", "--cost-type ce-sum: .*--compat marian"),
+        ("translate -n -p 8 m.npz s.pkl t.pkl in out", "m.npz: .*5 arguments.*--compat dl4mt"),
+        ("translate -m m -v -k 6", "-v lacks its value.*-k is an option.*--compat"),
+    ],
+)
+def test_what_another_program_alone_means_names_compat(line, told):
+    command, *arguments = line.split()
+    with pytest.raises(click.UsageError, match=told):
+        parsed(command, *arguments)

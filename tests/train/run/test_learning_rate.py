@@ -123,8 +123,8 @@ def test_marian_prints_the_same():
 @pytest.mark.parametrize(
     "wrong, message",
     [
-        ({"learn_rate": 0.0}, "above 0"),
-        ({"learn_rate": float("nan")}, "above 0"),
+        ({"learn_rate": -0.1}, "0 or above"),
+        ({"learn_rate": float("nan")}, "0 or above"),
         ({"warmup": Frequency(30, "m")}, "minutes"),
         ({"inverse_sqrt": Frequency(30, "m")}, "minutes"),
         ({"inverse_sqrt": Frequency(3), "inverse_sqrt_start": Frequency(3, "t")}, "same unit"),
