@@ -176,14 +176,15 @@ def test_an_alias_gives_way_to_what_is_given_itself():
     """Marian's --best-deep stands for options, each of which may be given beside it."""
     for line in ("--best-deep --mini-batch 8 --dec-depth 2", "--mini-batch 8 --dec-depth 2 "
                  "--best-deep"):  # fmt: skip
-        options = parsed("train", *"-m m.npz -t a b -v c d".split(), *line.split())
+        texts = "-t a b -v c d"
+        options = parsed("train", "-m", "m.npz", *texts.split(), *line.split())
         assert (options.mini_batch, options.dec_depth) == (8, 2)
         assert (options.maxi_batch, options.enc_depth, options.type) == (1000, 4, "s2s")
 
 
 def test_the_beginning_of_an_option_of_marian_before_1_3():
-    line = "-m m.npz -t a b -v c d --after-epoch 2 --moving-average --moving-decay 0.99".split()
-    options = parsed("train", "--compat", "marian", *line)
+    line = "-t a b -v c d --after-epoch 2 --moving-average --moving-decay 0.99"
+    options = parsed("train", "--compat", "marian", "-m", "m.npz", *line.split())
     assert (options.after, options.exponential_smoothing) == ("2e", 0.01)
 
 
