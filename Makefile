@@ -27,10 +27,10 @@ $(INSTALLED): requirements.txt setup.py
 	@touch $@
 
 test: $(INSTALLED) lint ## run all tests, and lint
-	$(BIN)/python -m pytest -q -n $(JOBS) $(PYTEST) tests
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(PYTEST) tests
 
 test-all: $(INSTALLED) lint ## the same, with all combinations in the place of a choice of them
-	$(BIN)/python -m pytest -q -n $(JOBS) -m "" $(PYTEST) tests
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "" $(PYTEST) tests
 
 lint: $(INSTALLED) ## lint, format check and types alone
 	$(BIN)/ruff check .

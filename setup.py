@@ -46,8 +46,9 @@ setup(
         "tune": ["scipy>=1.15"],
         "test": [
             "pytest",
-            "pytest-cov",
             "pytest-xdist",
+            "coverage",
+            "slipcover",
             "hypothesis",
             "selenium",
             "ruff",

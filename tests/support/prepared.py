@@ -194,10 +194,6 @@ def _become(request: dict) -> None:
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["environment"])
-    if "COVERAGE_PROCESS_START" in os.environ:
-        import coverage
-
-        coverage.process_startup()
     sys.argv = ["cgru", *request["arguments"]]
     sys.path[:] = [entry for entry in sys.path if entry != str(Path(__file__).parent)]
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
