@@ -304,7 +304,9 @@ def flag(options: type, name: str) -> str:
 
 def shown_default(default: Any) -> str:
     """A default as helps and documentation show it; nothing where there is none."""
-    return "" if default is None or default is False or default in ((), "") else str(default)
+    if isinstance(default, tuple):
+        return " ".join(map(str, default))
+    return "" if default is None or default is False else str(default)
 
 
 def grouped(options: type) -> Iterator[tuple[str, list[tuple[Flag, Any]]]]:

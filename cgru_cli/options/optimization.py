@@ -17,7 +17,7 @@ dropout_option = options_of("Dropout")
 
 LengthSort = Literal["trg", "src", "none"]
 AttentionCost = Literal["ce", "mse", "mult"]
-DecayStrategy = Literal["epoch", "batches", "stalled"]
+DecayStrategy = Literal["epoch", "batches", "stalled", "epoch+batches", "epoch+stalled"]
 
 _MRT = ("--objective mrt",)
 _PROBABILITY = {"kind": float, "metavar": "P", "least": 0, "below": 1}
@@ -146,7 +146,7 @@ class OptimizationOptions(Options):
     )  # fmt: skip
     optimizer_delay: int = optimiser_option(
         1, "mini-batches whose gradients are added up for one update", "--optimizer-delay",
-        kind=int, metavar="N", least=1, most=1_000_000, aliases=("--gradient_aggregation_steps",),
+        kind=int, metavar="N", least=1, most=1_000_000,
     )  # fmt: skip
     clip_norm: float = optimiser_option(
         1.0, "scale gradients down to this norm, over all parameters; 0: no clipping",
@@ -205,13 +205,14 @@ class OptimizationOptions(Options):
     )  # fmt: skip
     lr_decay_strategy: DecayStrategy = rate_option(
         "stalled", "when the learning rate decays: by epochs, by updates (batches), or when "
-        "validation has not improved (stalled)", "--lr-decay-strategy",
+        "validation has not improved (stalled); with epoch+batches and epoch+stalled, at every "
+        "epoch once either has come", "--lr-decay-strategy",
         choices=get_args(DecayStrategy), needs=("--lr-decay",),
     )  # fmt: skip
-    lr_decay_start: int = rate_option(
-        1, "first decay: at this epoch, this update, or after so many validations without "
-        "improvement", "--lr-decay-start", kind=int, metavar="N", least=1, most=10**9,
-        needs=("--lr-decay",),
+    lr_decay_start: tuple[int, ...] = rate_option(
+        (1,), "first decay: at this epoch, this update, or after so many validations without "
+        "improvement; two numbers for two strategies", "--lr-decay-start", kind=int,
+        metavar="N...", many=True, least=1, most=10**9, needs=("--lr-decay",),
     )  # fmt: skip
     lr_decay_freq: int = rate_option(
         1, "epochs or updates between two decays", "--lr-decay-freq", kind=int, metavar="N",

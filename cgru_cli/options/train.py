@@ -58,6 +58,10 @@ class TrainOptions(OptimizationOptions, ModelOptions):
         64, "sentences in a mini-batch of validation", "--valid-mini-batch", kind=int,
         metavar="N", least=1, most=1_000_000, aliases=("--valid_batch_size",),
     )  # fmt: skip
+    valid_max_length: int = validation_option(
+        1000, "words of a sentence that validation takes; longer ones are cut",
+        "--valid-max-length", kind=int, metavar="N", unit="words", least=1, most=1_000_000,
+    )  # fmt: skip
     valid_script: str | None = validation_option(
         None, "program that prints a score, the last number on its standard output: for the metric "
         "translation it is given a file of translations, for valid-script it reads the model in "
@@ -100,6 +104,11 @@ class TrainOptions(OptimizationOptions, ModelOptions):
     early_stopping: int = end_option(
         10, "early stopping: end after N validations without improvement; 0: never",
         "--early-stopping", kind=int, metavar="N", least=0, most=10**9, aliases=("--patience",),
+    )  # fmt: skip
+    early_stopping_epsilon: tuple[float, ...] = end_option(
+        (0.0,), "improvement that a metric has to exceed to count as one: a number for all of "
+        "--valid-metrics, or one for each", "--early-stopping-epsilon", kind=float,
+        metavar="X...", many=True, least=0, most=1e9,
     )  # fmt: skip
     early_stopping_on: StalledMetrics = end_option(
         "first", "which of --valid-metrics must stop improving: the first, any or all",

@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeVar
 from ..errors import CgruError
 
 Dataclass = TypeVar("Dataclass")
+LATER = {"later": True}  # metadata of a field that was added to a class and has a default
 
 
 def dataclass_from_json(
@@ -21,7 +22,8 @@ def dataclass_from_json(
 ) -> Dataclass:
     """A dataclass out of the JSON that `dataclasses.asdict` of it became.
 
-    The data must have every field and no other, and each value the field's type: a whole number
+    The data must have every field and no other (of `LATER`, which older files lack, those that it
+    has), and each value the field's type: a whole number
     is no boolean, a number is finite. Fields may be bool, int, float, str, Any, a Literal, an
     enumeration, a dataclass, a named tuple, a tuple, list or dict of these, or None beside one.
     A dataclass refuses other values by a ValueError in `__post_init__`. advice: what to do then.
@@ -55,7 +57,8 @@ def _dataclass(cls: type, data: Any, place: str) -> Any:
     if not isinstance(data, Mapping):
         raise _expected("an object of names and values", data, place)
     kinds = typing.get_type_hints(cls)
-    names = [field.name for field in dataclasses.fields(cls)]
+    fields = dataclasses.fields(cls)
+    names = [field.name for field in fields if field.name in data or field.metadata != LATER]
     for name in names:
         if name not in data:
             raise _Mismatch(place, f"{name} is missing")

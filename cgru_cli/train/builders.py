@@ -161,6 +161,7 @@ def build_validator(
         sources,
         TargetText(target, preprocessing, options.right_left),
         reference=texts.reference,
+        max_length=options.valid_max_length,
     )
     settings = ValidationSettings(
         metrics=plan.metrics,

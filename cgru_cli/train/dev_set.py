@@ -14,8 +14,6 @@ from ..text.source_words import source_ids
 from ..text.subwords import join_bpe
 from ..text.vocabulary import Vocabulary
 
-MAX_LENGTH = 1000  # words of a line; more are cut
-
 Word = TypeVar("Word")
 
 
@@ -66,7 +64,7 @@ class DevSet:
         target_text: TargetText,
         *,
         reference: PathLike | None = None,
-        max_length: int = MAX_LENGTH,
+        max_length: int = 1000,
     ) -> DevSet:
         """Read the files, of a language model the target alone.
 

@@ -103,6 +103,8 @@ class Training:
         if self.plan.display.due(course.progress, following) and course.interval.words:
             self._show()
         course.progress = following
+        if self.plan.schedule.decays_with_epoch(following, self.patience.most_stalled):
+            self.patience.decays += 1
         self._tell_of_decays()
         self._check()
 

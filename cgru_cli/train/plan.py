@@ -36,7 +36,8 @@ class TrainingPlan:
     valid: Frequency
     early_stopping: int  # validations without a new best; 0: never
     early_stopping_on: StalledMetrics
-    decay_after: int  # stalled validations for each decay of the learning rate
+    early_stopping_epsilon: tuple[float, ...]  # what improvements exceed, of all metrics or of each
+    decay_after: int  # stalled validations for each decay of the learning rate; 0: none decays it
     save: Frequency
     keep: int  # models of earlier updates; 0: those that are there stay
     display: Frequency
@@ -88,7 +89,8 @@ class TrainingPlan:
             valid=_frequency(options, "valid_freq"),
             early_stopping=options.early_stopping,
             early_stopping_on=options.early_stopping_on,
-            decay_after=options.lr_decay_start if options.lr_decay_strategy == "stalled" else 1,
+            early_stopping_epsilon=options.early_stopping_epsilon,
+            decay_after=options.lr_decay_start[0] if options.lr_decay_strategy == "stalled" else 0,
             save=_frequency(options, "save_freq"),
             keep=options.keep,
             display=_frequency(options, "disp_freq"),
@@ -109,6 +111,7 @@ class TrainingPlan:
             early_stopping=self.early_stopping,
             on=self.early_stopping_on,
             decay_after=self.decay_after,
+            epsilon=self.early_stopping_epsilon if self.metrics else (0.0,),
         )
 
 
@@ -192,10 +195,11 @@ def _check_together(options: TrainOptions) -> None:
         )
     if options.minimizes_risk and options.alignments:
         raise UsageError("--guided-alignment and --objective mrt exclude each other")
-    if options.lr_decay_freq != 1 and options.lr_decay_strategy == "stalled":
+    strategy = options.lr_decay_strategy
+    if options.lr_decay_freq != 1 and strategy not in ("epoch", "batches"):
         raise UsageError(
-            "--lr-decay-freq is for the strategies epoch and batches; with stalled, "
-            "--lr-decay-start says how many stalled validations decay the rate"
+            f"--lr-decay-freq is for the strategies epoch and batches; with {strategy}, "
+            "--lr-decay-start says from when on the rate decays"
         )
 
 

@@ -178,7 +178,7 @@ def test_what_needs_another_option_finds_it_on_either_side(tmp_path, capsys):
     path = written(tmp_path / "c.yml", "lr-decay-start: 2\n")
     assert meant("-c", path) == 2
     assert capsys.readouterr().err == "cgru: --lr-decay-start needs --lr-decay\n"
-    assert meant("-c", path, "--lr-decay", "0.5").lr_decay_start == 2
+    assert meant("-c", path, "--lr-decay", "0.5").lr_decay_start == (2,)
 
 
 def test_the_command_line_wins(tmp_path):

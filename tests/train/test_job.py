@@ -77,7 +77,6 @@ def meant(monkeypatch):
         ("--rnn_enc_depth 2 --rnn_dec_depth 3", "--enc-depth 2 --dec-depth 3"),
         ("--rnn_enc_transition_depth 2", "--enc-cell-depth 2"),
         ("--prior_model p --map_decay_c 0.1", "--prior-model p --map-decay-c 0.1"),
-        ("--gradient_aggregation_steps 2", "--optimizer-delay 2"),
         ("--exponential_smoothing 0.1", "--exponential-smoothing 0.1"),
         ("--no_shuffle --label_smoothing 0.1", "--no-shuffle --label-smoothing 0.1"),
         ("--beam_size 3 --normalization_alpha 0.5", "-b 3 -n 0.5"),

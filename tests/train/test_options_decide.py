@@ -47,6 +47,7 @@ CHANGES = (
     of("folder", model="other.npz")
     | of("text", train_sets=("DS", "DT"), guided_alignment=("POINTS",), data_weighting=("WEIGHTS",),
          max_length=3, right_left=True)
+    | given("text", {"train_sets": ("TSV", "TSV")}, tsv=True)
     | given("text", BOTH, source_dataset="S2", target_dataset="T2")
     | given("text", {"max_length": 3}, max_length_crop=True)
     | given("text", {"train_sets": ("W", "W"), "data_weighting": ("WEIGHTS1",)},
@@ -79,16 +80,17 @@ CHANGES = (
          optimizer_delay=2, learn_rate=0.1, lr_warmup="5u", lr_decay_inv_sqrt="5u", lr_decay=0.5,
          dropout_embedding=0.1, dropout_hidden=0.1, dropout_source=0.1, dropout_target=0.1,
          dropout_annotation=0.1, dropout_output=0.1, max_nan=3, after="9u", after_epochs=3,
-         valid_freq="9u", early_stopping=3, early_stopping_on="all", save_freq="9u", keep=2,
+         valid_freq="9u", early_stopping=3, early_stopping_on="all",
+         early_stopping_epsilon=(0.5,), save_freq="9u", keep=2,
          disp_freq="9u", disp_first=3)
     | given("plan", {"mini_batch_fit": True}, workspace=99)
     | given("plan", {"lr_warmup": "5u"}, lr_warmup_start_rate=1e-9)
     | given("plan", {"lr_decay_inv_sqrt": "5u"}, lr_decay_inv_sqrt_start="9u")
-    | given("plan", DECAY, lr_decay_strategy="epoch", lr_decay_start=3)
+    | given("plan", DECAY, lr_decay_strategy="epoch", lr_decay_start=(3,))
     | given("plan", DECAY | {"lr_decay_strategy": "epoch"}, lr_decay_freq=2)
     | of("validation", valid_sets=("S", "T"), valid_reference="DS", valid_metrics=("chrf",),
-         valid_mini_batch=3, valid_script="cat", valid_translation_output="out", beam_size=2,
-         normalize=0.5)
+         valid_mini_batch=3, valid_max_length=2, valid_script="cat",
+         valid_translation_output="out", beam_size=2, normalize=0.5)
     | given("validation", {"valid_script": "cat"}, valid_script_args=("-n",))
     | of("script", external_validation_script="cat")
     | given("validation", DEV, valid_source_dataset="DS2", valid_target_dataset="DT2")
@@ -96,10 +98,12 @@ CHANGES = (
          tensorboard=True, plot=True, quiet=True)
     | of("devices", device="cpu", devices=("cpu:0", "cpu:1"), num_devices=1, cpu_threads=1)
 )  # fmt: skip
-# Marian's names for what is done in any case; and what is not a training, tested with the command.
+# Marian's names for what is done in any case; what is not a training, tested with the command, and
+# what is only compared with the text.
 OF_NO_EFFECT = {"overwrite", "keep_best", "sync_sgd", "lr_report"}
 NO_TRAINING = {
     "compat", "config", "dump_config", "dry_run", "interpolate_env_vars", "relative_paths",
+    "tsv_fields",
 }  # fmt: skip
 
 
@@ -122,6 +126,8 @@ def files(tmp_path_factory):
     source = [line.split() for line in paths["S"].read_text().splitlines()]
     factored = [" ".join(f"{word}|{word}" for word in words) for words in source]
     paths["FS"] = runs.lines(folder / "FS", factored)
+    sides = (paths[side].read_text().splitlines() for side in "ST")
+    paths["TSV"] = runs.lines(folder / "TSV", map("\t".join, zip(*sides, strict=True)))
     paths["W"] = runs.lines(folder / "W", ["w1", "w2"] * 10)
     paths["POINTS"] = runs.lines(folder / "POINTS", ["0-0"] * 20)
     paths["WEIGHTS"] = runs.lines(folder / "WEIGHTS", ["2"] * 20)

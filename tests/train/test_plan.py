@@ -49,7 +49,7 @@ def test_the_schedule_is_what_the_options_say():
     assert made.schedule.at(Progress(updates=5)) == pytest.approx(0.006)
     assert made.schedule.at(Progress(updates=80)) == pytest.approx(0.005)
     steps = plan(
-        learn_rate=0.01, lr_decay=0.5, lr_decay_strategy="batches", lr_decay_start=4,
+        learn_rate=0.01, lr_decay=0.5, lr_decay_strategy="batches", lr_decay_start=(4,),
         lr_decay_freq=2,
     ).schedule  # fmt: skip
     rates = [steps.at(Progress(updates=n)) for n in range(3, 8)]
@@ -59,7 +59,7 @@ def test_the_schedule_is_what_the_options_say():
 def test_patience_is_what_the_options_say():
     options = TrainOptions(
         valid_metrics=("chrf", "perplexity"), early_stopping=2, early_stopping_on="all",
-        lr_decay=0.5, lr_decay_start=3,
+        lr_decay=0.5, lr_decay_start=(3,),
     )  # fmt: skip
     patience = TrainingPlan.of(options, can_validate=True).patience()
     for updates in range(3):
@@ -75,7 +75,7 @@ def test_patience_is_what_the_options_say():
 
 LEAST = {
     "after_epochs": 0, "beam_size": 1, "clip_norm": 0.0, "decay_c": 0.0, "disp_first": 0,
-    "early_stopping": 0, "keep": 0, "lr_decay_freq": 1, "lr_decay_start": 1, "max_length": 1,
+    "early_stopping": 0, "keep": 0, "lr_decay_freq": 1, "lr_decay_start": (1,), "max_length": 1,
     "max_nan": 1, "maxi_batch": 1, "mini_batch": 1, "mini_batch_words": 0, "normalize": 0.0,
     "optimizer_delay": 1, "seed": 0, "valid_mini_batch": 1, "workspace": 1,
 }  # fmt: skip
@@ -84,9 +84,12 @@ LEAST = {
 @pytest.mark.parametrize("name", LEAST)
 def test_numbers_that_are_too_small(name):
     options = {"lr_decay": 0.5} if name.startswith("lr_decay_") else {}
-    plan(**options, **{name: LEAST[name]})
-    with pytest.raises(UsageError, match=f"^--{name.replace('_', '-')} .* from {LEAST[name]:g} "):
-        plan(**options, **{name: LEAST[name] - 1})
+    least = LEAST[name]
+    plan(**options, **{name: least})
+    several = isinstance(least, tuple)
+    number = least[0] if several else least
+    with pytest.raises(UsageError, match=f"^--{name.replace('_', '-')} .* from {number:g} "):
+        plan(**options, **{name: (number - 1,) if several else number - 1})
 
 
 @pytest.mark.parametrize(
@@ -112,7 +115,7 @@ def test_shares(field, value):
         ({"lr_decay": 0.5, "lr_decay_freq": 2}, "is for the strategies epoch and batches"),
         ({"lr_decay": 0.5, "valid_freq": "0", "after": "1e"}, "without validation nothing stalls"),
         ({"lr_warmup": "10m"}, "changes with minutes"),
-        ({"learn_rate": 0.0}, "--learn-rate 0.0: a number above 0"),
+        ({"learn_rate": -1.0}, "--learn-rate -1.0: a number from 0"),
         ({"after": "ten"}, "^--after ten: not understood"),
         ({"valid_freq": "1x"}, "^--valid-freq 1x: not understood"),
         ({"save_freq": "-1"}, "^--save-freq -1: not understood"),

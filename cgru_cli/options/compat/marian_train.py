@@ -49,11 +49,6 @@ def _strategy(values: tuple[str, ...]) -> Values:
     return {"lr_decay_strategy": values[-1]}
 
 
-def _decay_start(values: tuple[str, ...]) -> Values:
-    """The second value is of strategies that are two."""
-    return {"lr_decay_start": values[0]}
-
-
 def _inverse_sqrt(values: tuple[str, ...]) -> Values | Refused:
     """The second value says from where on the rate falls; it is the first if not given."""
     if len(values) > 2:
@@ -162,7 +157,7 @@ TRAINING: tuple[Row, ...] = (
     boolean("--lr-report", "lr_report"),
     one("--lr-decay", 0, "lr_decay"),
     one("--lr-decay-strategy", "epoch+stalled", to("lr_decay_strategy", _strategy)),
-    many("--lr-decay-start", (10, 1), to("lr_decay_start", _decay_start)),
+    many("--lr-decay-start", (10, 1), "lr_decay_start"),
     one("--lr-decay-freq", 50000, "lr_decay_freq"),
     boolean("--lr-decay-reset-optimizer", "lr_decay_reset_optimizer"),
     boolean("--lr-decay-repeat-warmup", "lr_decay_repeat_warmup"),

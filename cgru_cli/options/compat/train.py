@@ -190,17 +190,21 @@ def _rate(o: Together) -> None:
             width = int(o.values.get("dim_rnn", 1000))
             o.values["learn_rate"] = repr((width * steps) ** -0.5)
         o.values["lr_decay_inv_sqrt"] = str(steps + plateau)
-    if float(o.values.get("lr_decay") or 0) and "+" in str(o.values.get("lr_decay_strategy", "")):
-        raise UsageError(
-            f"--lr-decay-strategy {o.values['lr_decay_strategy']} cannot be honoured: the rate "
-            "decays by epochs, by updates or when validation stalls; name one: epoch, batches or "
-            "stalled"
-        )
     if not float(o.values.get("lr_decay") or 0):
         for name in ("lr_decay_strategy", "lr_decay_start", "lr_decay_freq"):
             o.drop_default(name)
-    elif o.program == "marian" and "batches" not in str(o.values.get("lr_decay_strategy", "")):
-        o.drop_default("lr_decay_freq")
+    elif o.program == "marian":
+        strategy, start = str(o.values.get("lr_decay_strategy")), o.values["lr_decay_start"]
+        if strategy != "batches":
+            if o.is_given("lr_decay_freq"):
+                o.note("--lr-decay-freq", "it is of --lr-decay-strategy batches")
+            o.take("lr_decay_freq")
+        if "+" not in strategy and len(start) > 1:
+            if o.is_given("lr_decay_start"):
+                o.note("--lr-decay-start", "its second number is of two strategies")
+            o.values["lr_decay_start"] = start[:1]
+        elif "+" in strategy and len(start) == 1:
+            o.values["lr_decay_start"] = (*start, "1")
 
 
 def _end(o: Together) -> None:

@@ -25,7 +25,10 @@ class Schedule:
     - "epoch": at the start of epoch `decay_start` (the first is 1 and never decays), and every
       `decay_every` epochs from there;
     - "batches": after `decay_start` updates, and every `decay_every` updates from there;
-    - "stalled": whenever validation has stalled `decay_start` times more; `Patience` counts.
+    - "stalled": whenever validation has stalled `decay_start` times more; `Patience` counts;
+    - "epoch+batches", "epoch+stalled": at the start of every epoch from the first of the two
+      numbers of `decay_start` on, or once so many updates are done, or validation has stalled so
+      many times in a row, as the second says; `Patience` counts.
 
     Raises UsageError for what cannot be meant.
     """
@@ -37,7 +40,7 @@ class Schedule:
     inverse_sqrt_start: Frequency | None = None  # its second; the first if not given
     decay: float = 0.0
     decay_by: DecayStrategy = "stalled"
-    decay_start: int = 1
+    decay_start: tuple[int, ...] = (1,)
     decay_every: int = 1
 
     def __post_init__(self) -> None:
@@ -47,8 +50,12 @@ class Schedule:
             raise UsageError(f"a warm-up from {self.warmup_start_rate}; it must be 0 or above")
         if not 0 <= self.decay < math.inf:
             raise UsageError(f"a decay by {self.decay}; it must be a factor, 0 for none")
-        if self.decay_start < 1 or self.decay_every < 1:
+        if min(*self.decay_start, self.decay_every) < 1:
             raise UsageError("the learning rate's decay must start at 1 or later, every 1 or more")
+        starts = 2 if "+" in self.decay_by else 1
+        if self.decay and len(self.decay_start) != starts:
+            number = "a number for each of the two" if starts == 2 else "one number"
+            raise UsageError(f"--lr-decay-start: {self.decay_by} needs {number}")
         for frequency in (self.warmup, self.inverse_sqrt, self.inverse_sqrt_start):
             if frequency is not None and frequency.unit == "m":
                 raise UsageError(
@@ -81,22 +88,32 @@ class Schedule:
         """How often the rate has decayed; stalled: how often it would have, by "stalled"."""
         if not self.decay:
             return 0
-        if self.decay_by == "stalled":
+        if self.decay_by not in ("epoch", "batches"):
             return stalled
-        done, start = progress.updates, self.decay_start
+        done, start = progress.updates, self.decay_start[0]
         if self.decay_by == "epoch":
             done, start = progress.epoch, max(2, start)
         return (done - start) // self.decay_every + 1 if done >= start else 0
+
+    def decays_with_epoch(self, progress: Progress, most_stalled: int) -> bool:
+        """Whether the start of an epoch decays the rate of a strategy that is two.
+
+        most_stalled: validations in a row that the first metric had not improved, at most so far.
+        """
+        if not self.decay or "+" not in self.decay_by:
+            return False
+        epoch, other = self.decay_start
+        done = progress.updates if self.decay_by == "epoch+batches" else most_stalled
+        return progress.epoch >= epoch or done >= other
 
     def decay_line(self, progress: Progress, patience: Patience) -> str:
         """What Marian's log says of a decay, for scripts that look for it there."""
         rate = self.at(progress, patience.decays)
         when = {
-            "epoch": f"in epoch {progress.epoch}",
             "batches": f"after {progress.updates} batches",
             "stalled": f"after having stalled {patience.stalled} time(s)",
-        }
-        return f"Decaying learning rate to {rate:g} {when[self.decay_by]}"
+        }.get(self.decay_by, f"in epoch {progress.epoch}")
+        return f"Decaying learning rate to {rate:g} {when}"
 
 
 def _of(frequency: Frequency, progress: Progress) -> float:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ...errors import UsageError
 from ...options.train import StalledMetrics
+from ...system.typed_json import LATER
 
 LOWER_IS_BETTER = {
     "cross-entropy": True,  # nats a sentence
@@ -30,7 +31,7 @@ class Record:
     metric: str
     best: float | None = None
     best_update: int = 0  # the number of updates when it was reached
-    stalled: int = 0  # validations since then
+    stalled: int = 0  # validations since the last improvement that was large enough
 
     def __post_init__(self) -> None:
         if min(self.best_update, self.stalled) < 0:
@@ -44,6 +45,13 @@ class Record:
             return True
         return value < self.best if LOWER_IS_BETTER[self.metric] else value > self.best
 
+    def updated(self, value: float, updates: int, epsilon: float) -> Record:
+        """With one more value; as in Marian, a new best by no more than epsilon stalls as well."""
+        if not self.improved_by(value):
+            return dataclasses.replace(self, stalled=self.stalled + 1)
+        enough = self.best is None or abs(value - self.best) > epsilon
+        return Record(self.metric, value, updates, 0 if enough else self.stalled + 1)
+
 
 @dataclass(frozen=True)
 class SavedPatience:
@@ -51,18 +59,21 @@ class SavedPatience:
 
     decays: int
     metrics: tuple[Record, ...]
+    most_stalled: int = dataclasses.field(default=0, metadata=LATER)
 
     def __post_init__(self) -> None:
-        if self.decays < 0:
-            raise ValueError("the number of decays is below 0")
+        if min(self.decays, self.most_stalled) < 0:
+            raise ValueError("a number of decays or validations is below 0")
 
 
 class Patience:
     """Follows several metrics, as Marian's --early-stopping and --early-stopping-on do.
 
     Training stops when a metric has not improved `early_stopping` times in a row (0: never): the
-    first one, any of them, or all. Whenever the first has stalled `decay_after` times more,
-    `decays` grows by one, for the learning rate. Raises UsageError for an unknown metric.
+    first one, any of them, or all. Whenever the first has stalled `decay_after` times more (0:
+    never), `decays` grows by one, for the learning rate. epsilon: what an improvement has to
+    exceed, one for all or one for each. Raises UsageError for an unknown metric, and for other
+    numbers of epsilons.
     """
 
     def __init__(
@@ -72,6 +83,7 @@ class Patience:
         early_stopping: int = 10,
         on: StalledMetrics = "first",
         decay_after: int = 1,
+        epsilon: Sequence[float] = (0.0,),
     ):
         for metric in metrics:
             if metric not in LOWER_IS_BETTER:
@@ -81,23 +93,32 @@ class Patience:
                 raise UsageError(f"no such metric: {metric}{hint} (there are {known})")
         if len(set(metrics)) < len(metrics):
             raise UsageError(f"a metric is named twice: {' '.join(metrics)}")
+        if len(epsilon) not in (1, len(metrics)):
+            raise UsageError(
+                f"--early-stopping-epsilon: {len(epsilon)} numbers for {len(metrics)} metrics; "
+                "give one, or one for each"
+            )
+        several = len(epsilon) > 1
+        self._epsilon = dict(
+            zip(metrics, epsilon if several else [*epsilon] * len(metrics), strict=True)
+        )
         self.records = {metric: Record(metric) for metric in metrics}
         self.decays = 0
+        self.most_stalled = 0  # validations in a row without a new best of the first metric
         self._early_stopping = early_stopping
         self._on = on
         self._decay_after = decay_after
 
     def update(self, metric: str, value: float, updates: int) -> bool:
         """Note the value of a metric after so many updates; whether it is its new best."""
-        record = self.records[metric]
-        if record.improved_by(value):
-            self.records[metric] = Record(metric, value, updates)
-            return True
-        stalled = record.stalled + 1
-        self.records[metric] = dataclasses.replace(record, stalled=stalled)
-        if metric == next(iter(self.records)) and stalled % self._decay_after == 0:
-            self.decays += 1
-        return False
+        better = self.records[metric].improved_by(value)
+        record = self.records[metric].updated(value, updates, self._epsilon[metric])
+        self.records[metric] = record
+        if record.stalled and metric == next(iter(self.records)):
+            self.most_stalled = max(self.most_stalled, record.stalled)
+            if self._decay_after and record.stalled % self._decay_after == 0:
+                self.decays += 1
+        return better
 
     @property
     def stalled(self) -> int:
@@ -113,9 +134,9 @@ class Patience:
 
     def saved(self) -> SavedPatience:
         """What `restore` goes on from."""
-        return SavedPatience(self.decays, tuple(self.records.values()))
+        return SavedPatience(self.decays, tuple(self.records.values()), self.most_stalled)
 
     def restore(self, saved: SavedPatience) -> None:
         """Go on from what another had seen; a metric that it does not know begins anew."""
-        self.decays = saved.decays
+        self.decays, self.most_stalled = saved.decays, saved.most_stalled
         self.records |= {r.metric: r for r in saved.metrics if r.metric in self.records}

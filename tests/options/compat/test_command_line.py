@@ -23,9 +23,8 @@ MEANT = {
 # What these command lines ask for that there is not here, by the words of the message.
 NOT_HERE = (
     "--tsv: one file is expected", "--sentencepiece-options", "--sentencepiece-max-lines",
-    "--sentencepiece-alphas", "--valid-log", "--valid-max-length", "--early-stopping-epsilon",
-    "--logical-epoch", "--quantize-bits", "--factors-combine", "--shortlist",
-    "--input text.src text.mt", "--learn-rate 0.0",
+    "--sentencepiece-alphas", "--logical-epoch", "--quantize-bits", "--factors-combine",
+    "--shortlist", "--input text.src text.mt",
 )  # fmt: skip
 
 
@@ -213,3 +212,26 @@ def test_what_another_program_alone_means_names_compat(line, told):
     command, *arguments = line.split()
     with pytest.raises(click.UsageError, match=told):
         parsed(command, *arguments)
+
+
+def test_what_nematus_splits_a_batch_into_is_no_delay():
+    for program in ([], ["--compat", "nematus-tf"]):
+        options, told = parsed_and_told("train", *program, "--gradient_aggregation_steps", "4")
+        assert options.optimizer_delay == 1
+        assert "--gradient_aggregation_steps" in told
+
+
+@pytest.mark.parametrize(
+    ("line", "start", "told"),
+    [
+        ("", (10, 1), ""),
+        ("--lr-decay-start 3", (3, 1), ""),
+        ("--lr-decay-strategy stalled --lr-decay-start 2 5", (2,), "two strategies"),
+        ("--lr-decay-strategy epoch", (10,), ""),
+    ],
+)
+def test_the_starts_of_marians_decays(line, start, told):
+    arguments = ["--compat", "marian", "--lr-decay", "0.5", *line.split()]
+    options, note = parsed_and_told("train", *arguments)
+    assert (options.lr_decay_start, options.lr_decay_freq) == (start, 1)
+    assert told in note and bool(told) == bool(note)

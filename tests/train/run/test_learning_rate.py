@@ -59,7 +59,7 @@ def test_warm_up_then_inverse_square_root():
 
 
 def test_step_decay_by_updates():
-    schedule = Schedule(1.0, decay=0.5, decay_by="batches", decay_start=10, decay_every=5)
+    schedule = Schedule(1.0, decay=0.5, decay_by="batches", decay_start=(10,), decay_every=5)
     points = [0, 9, 10, 14, 15, 19, 20]
     expected = [1, 1, 1 / 2, 1 / 2, 1 / 4, 1 / 4, 1 / 8]
     assert rates(schedule, "updates", points) == pytest.approx(expected)
@@ -71,14 +71,14 @@ def test_exponential_decay_by_updates():
 
 
 def test_decay_by_epochs():
-    schedule = Schedule(1.0, decay=0.5, decay_by="epoch", decay_start=3)
+    schedule = Schedule(1.0, decay=0.5, decay_by="epoch", decay_start=(3,))
     assert rates(schedule, "epochs", range(5)) == pytest.approx([1, 1, 1 / 2, 1 / 4, 1 / 8])
-    wider = Schedule(1.0, decay=0.5, decay_by="epoch", decay_start=2, decay_every=2)
+    wider = Schedule(1.0, decay=0.5, decay_by="epoch", decay_start=(2,), decay_every=2)
     assert rates(wider, "epochs", range(6)) == pytest.approx([1, 1 / 2, 1 / 2, 1 / 4, 1 / 4, 1 / 8])
 
 
 def test_the_first_epoch_never_decays():
-    schedule = Schedule(1.0, decay=0.5, decay_by="epoch", decay_start=1)
+    schedule = Schedule(1.0, decay=0.5, decay_by="epoch", decay_start=(1,))
     assert rates(schedule, "epochs", range(3)) == pytest.approx([1, 1 / 2, 1 / 4])
 
 
@@ -103,15 +103,41 @@ def test_decays_are_told_in_marians_words(by, line):
     patience.update("perplexity", 1.0, 1)
     patience.update("perplexity", 2.0, 2)
     now = {"epoch": Progress(epochs=1, updates=9)}.get(by, Progress(updates=2))
-    schedule = Schedule(1e-4, decay=0.5, decay_by=by, decay_start=2 if by != "stalled" else 1)
+    schedule = Schedule(1e-4, decay=0.5, decay_by=by, decay_start=(2 if by != "stalled" else 1,))
     assert schedule.decay_line(now, patience) == line
     assert schedule.decays(now, patience.decays) == 1
     assert Schedule(1e-4, decay_by=by).decays(now, patience.decays) == 0, "there is no decay"
 
 
+@pytest.mark.parametrize(
+    ("by", "start", "decays"),
+    [
+        ("epoch+stalled", (10, 1), [3, 4, 5, 6]),
+        ("epoch+stalled", (3, 9), [3, 4, 5, 6]),
+        ("epoch+batches", (10, 20), [3, 4, 5, 6]),
+        ("epoch+batches", (4, 999), [4, 5, 6]),
+    ],
+)
+def test_two_strategies_decay_at_epochs_as_in_marian(by, start, decays):
+    """What Marian 1.12 prints with 15 updates an epoch, of which the 20th stalls first."""
+    schedule = Schedule(1e-4, decay=0.5, decay_by=by, decay_start=start)
+    patience = Patience(["perplexity"], decay_after=0)
+    epochs = []
+    for update in range(1, 76):
+        if update % 10 == 0:
+            patience.update("perplexity", 1.0, update)
+        now = Progress(epochs=update // 15, updates=update)
+        if update % 15 == 0 and schedule.decays_with_epoch(now, patience.most_stalled):
+            patience.decays += 1
+            epochs.append(now.epoch)
+            assert schedule.decay_line(now, patience).endswith(f"in epoch {now.epoch}")
+    assert epochs == decays
+    assert schedule.at(now, patience.decays) == 1e-4 * 0.5 ** len(decays)
+
+
 def test_marian_prints_the_same():
     """`--lr-report` of Marian 1.12: 38 updates an epoch, L.r. beside the update that is done."""
-    schedule = Schedule(1e-4, warmup=every("30"), decay=0.5, decay_by="epoch", decay_start=2)
+    schedule = Schedule(1e-4, warmup=every("30"), decay=0.5, decay_by="epoch", decay_start=(2,))
     printed = {
         (1, 10): "3.3333e-05", (1, 20): "6.6667e-05", (1, 30): "1.0000e-04",
         (2, 40): "5.0000e-05", (2, 70): "5.0000e-05", (3, 80): "2.5000e-05",
@@ -129,7 +155,9 @@ def test_marian_prints_the_same():
         ({"inverse_sqrt": Frequency(30, "m")}, "minutes"),
         ({"inverse_sqrt": Frequency(3), "inverse_sqrt_start": Frequency(3, "t")}, "same unit"),
         ({"decay": -0.5}, "factor"),
-        ({"decay": 0.5, "decay_start": 0}, "1 or later"),
+        ({"decay": 0.5, "decay_start": (0,)}, "1 or later"),
+        ({"decay": 0.5, "decay_start": (1, 2)}, "stalled needs one number"),
+        ({"decay": 0.5, "decay_by": "epoch+stalled"}, "a number for each of the two"),
         ({"warmup_start_rate": -1.0}, "0 or above"),
     ],
 )

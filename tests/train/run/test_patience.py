@@ -112,6 +112,28 @@ def test_resuming_changes_nothing(stop_at):
     assert whole.saved() == cut.saved()
 
 
+def test_an_improvement_has_to_exceed_epsilon():
+    """What Marian 1.12 logs with `--early-stopping-epsilon 0.2 1000`: each best counts."""
+    values = {
+        "ce-mean-words": [6.42249, 6.10524, 5.88577, 5.84808, 5.75059, 5.65267],
+        "perplexity": [615.531, 448.199, 359.88, 346.568, 314.377, 285.051],
+    }
+    patience = Patience(list(values), epsilon=(0.2, 1000.0))
+    stalled = {"ce-mean-words": [0, 0, 0, 1, 2, 3], "perplexity": [0, 1, 2, 3, 4, 5]}
+    for metric, numbers in values.items():
+        for update, (value, expected) in enumerate(zip(numbers, stalled[metric], strict=True)):
+            assert patience.update(metric, value, update)
+            assert patience.records[metric] == Record(metric, value, update, expected)
+    with pytest.raises(UsageError, match="2 numbers for 3 metrics"):
+        Patience(["bleu", "perplexity", "chrf"], epsilon=(0.5, 0.1))
+
+
+def test_what_an_older_file_lacks_has_its_default():
+    saved = dataclasses.asdict(Patience(["bleu"]).saved())
+    del saved["most_stalled"]
+    assert dataclass_from_json(SavedPatience, saved, "state.json").most_stalled == 0
+
+
 def test_metrics_may_change():
     before = Patience(["bleu", "perplexity"])
     before.update("bleu", 7.0, 10)
