@@ -16,6 +16,7 @@ import numpy as np
 from ..errors import CgruError, NotAModel, parsing, reading
 from ..parameters.names import is_training_array, parameters
 from ..parameters.parameter import Dialect
+from ..system.atomic_files import check_whole
 from ..system.structured_files import (
     LARGEST_YAML,
     check_text,
@@ -52,6 +53,7 @@ def read(path: str | os.PathLike[str]) -> Model:
 def _read(path: Path) -> Model:
     with reading(path):
         checkpoint = checkpoint_prefix(path)
+    check_whole(checkpoint or path)
     if checkpoint:
         from .tensorflow_checkpoint import read_checkpoint
 

@@ -57,7 +57,7 @@ def write(
     source = preprocessing or Path(f"{model.path}{PREPROCESSING}")
     contents = _configuration_files(model, path, to, names) | _preprocessing(source, path)
     stale = _check_overwriting(path, to, contents, force)
-    with all_or_nothing():  # a failure half-way leaves the old model, or none, never a mixture
+    with all_or_nothing(path):  # half-way there is the old model, or none, never a mixture
         for placement in placements:
             model_vocabularies.place(placement)
         for file, content in contents.items():

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import filecmp
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from ..errors import writing
+from ..errors import CgruError, writing
+
+INCOMPLETE = ".incomplete"  # after a name: files that belong together are changing places
 
 
 class _Change(NamedTuple):
@@ -77,19 +80,20 @@ def remove(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def all_or_nothing() -> Iterator[None]:
+def all_or_nothing(whole: Path) -> Iterator[None]:
     """Files written or removed here inside change together, when the block ends well.
 
     After an error none has: what was there before is untouched, or put back, and temporary files
-    are gone. A process that is killed among the changes, each of which takes an instant, leaves
-    the first of them done: name what makes the others valid last.
+    are gone. whole: what the files make up together, and the one to name last: where it is not
+    there, nobody reads the others. While several change beside an old one, each of which takes an
+    instant, a mark lies there; a kill leaves it, and `check_whole` refuses the mixture.
     """
     pending: list[_Change] = []
     token = _pending.set(pending)
     try:
         yield
         _pending.reset(token)
-        _change(pending)
+        _change(pending, _mark(whole))
     except BaseException:
         for change in pending:
             if change.temporary is not None:
@@ -100,29 +104,45 @@ def all_or_nothing() -> Iterator[None]:
             _pending.reset(token)
 
 
-def _change(pending: list[_Change]) -> None:
+def check_whole(whole: Path) -> None:
+    """Raise CgruError where a kill left files of `all_or_nothing` of which some are changed."""
+    mark = _mark(whole)
+    if os.path.lexists(mark):
+        raise CgruError(
+            f"{whole}: writing it was interrupted, and its files may not belong together; write "
+            f"it again, or remove {mark} if they do"
+        )
+
+
+def _mark(whole: Path) -> Path:
+    return whole.with_name(whole.name + INCOMPLETE)
+
+
+def _change(pending: list[_Change], mark: Path) -> None:
     """Make the changes in turn; undo those that were made when one fails."""
     before: dict[Path, Path | None] = {}  # what each file was; None: there was none
     done: list[Path] = []
+    marked = False
     try:
         for change in pending:
             with writing(change.target):
                 before[change.target] = _kept(change.target)
+        if _can_mix(pending):
+            marked = not os.path.lexists(mark)  # an older one stays, if this fails too
+            with writing(mark):
+                with open(mark, "ab") as file:
+                    os.fsync(file.fileno())
+                _sync_folder(mark.parent)
         for change in pending:
+            done.append(change.target)  # a signal may come right after the change
             with writing(change.target):
                 if change.temporary is None:
                     os.unlink(change.target)
                 else:
                     os.replace(change.temporary, change.target)
-            done.append(change.target)
     except BaseException:
-        for target in reversed(done):
-            old = before[target]
-            with contextlib.suppress(OSError):
-                if old is None:
-                    os.unlink(target)
-                else:
-                    os.replace(old, target)
+        if _undone(done, before) and marked:
+            _unlink(mark)
         raise
     finally:
         for old in before.values():
@@ -130,6 +150,38 @@ def _change(pending: list[_Change]) -> None:
                 _unlink(old)
     for folder in {change.target.parent for change in pending}:
         _sync_folder(folder)
+    with writing(mark), contextlib.suppress(FileNotFoundError):
+        os.unlink(mark)
+        _sync_folder(mark.parent)
+
+
+def _can_mix(pending: list[_Change]) -> bool:
+    """Whether files would not belong together if only the first of these changes were made."""
+    if not pending or not pending[-1].target.exists():
+        return False
+    different = [
+        change
+        for change in pending
+        if change.temporary is None
+        or not change.target.exists()
+        or not filecmp.cmp(change.temporary, change.target, shallow=False)
+    ]
+    return len(different) > 1
+
+
+def _undone(done: list[Path], before: Mapping[Path, Path | None]) -> bool:
+    """Put the files back that were changed; whether all are as they were."""
+    undone = True
+    for target in reversed(done):
+        old = before[target]
+        try:
+            if old is None:
+                target.unlink(missing_ok=True)
+            else:
+                os.replace(old, target)
+        except OSError:
+            undone = False
+    return undone
 
 
 def _kept(path: Path) -> Path | None:

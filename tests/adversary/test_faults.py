@@ -85,7 +85,7 @@ class _File(io.FileIO):
         return super().write(bytes(data)[: max(1, len(data) // 2)] if short else data)
 
 
-KINDS = [errno.ENOSPC, errno.EIO, "short", "kill"]
+KINDS: list = [errno.ENOSPC, errno.EIO, "short", "kill"]
 
 
 def every_fault(monkeypatch, kind, prepare, work, check):
@@ -155,12 +155,18 @@ def written(tmp_path):
     return write
 
 
+MARK = f"model.npz{atomic_files.INCOMPLETE}"
+
+
 def content(place):
     return {path.name: path.read_bytes() for path in place.iterdir() if path.suffix != ".tmp"}
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "kill"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_conversion(tmp_path, monkeypatch, kind, written):
+    """Over an older model: what is read is the old one or the new one, whole, or is refused; and
+    the same conversion again gives the new one.
+    """
     (tmp_path / "old").mkdir()
     (tmp_path / "new").mkdir()
     written(tmp_path / "old", 1)
@@ -169,16 +175,26 @@ def test_a_conversion(tmp_path, monkeypatch, kind, written):
     written(tmp_path / "changed", 2)
     old, new = content(tmp_path / "old"), content(tmp_path / "changed")
     assert "model.npz.decoder.yml" in old and "model.npz.decoder.yml" not in new
+    refused = []
 
     def prepare(number):
         return Path(shutil.copytree(tmp_path / "old", tmp_path / str(number)))
 
     def check(place, faults):
+        if (place / MARK).exists():
+            assert kind == "kill" or faults.failed == "unlink"
+            with pytest.raises(CgruError, match="writing it was interrupted"):
+                read(place / "model.npz")
+            refused.append(content(place))
+            written(place, 2)
+            assert content(place) == new
         assert content(place) in (old, new)
-        assert faults.failed == "unlink" or not left(place)
+        assert kind == "kill" or faults.failed == "unlink" or not left(place)
 
     calls = every_fault(monkeypatch, kind, prepare, lambda place: written(place, 2), check)
     assert calls > 20
+    mixtures = [state for state in refused if state.keys() == old.keys() | {MARK}]
+    assert bool(mixtures) == (kind == "kill")
 
 
 def test_a_conversion_that_is_killed(tmp_path, monkeypatch, written):

@@ -3,7 +3,7 @@
 import pytest
 
 from cgru_cli.errors import CgruError
-from cgru_cli.system.atomic_files import all_or_nothing, atomic_write
+from cgru_cli.system.atomic_files import all_or_nothing, atomic_write, check_whole
 
 
 def write(path, content):
@@ -24,7 +24,7 @@ def test_a_failure_leaves_the_old_file(tmp_path):
 def test_several_files_take_their_places_together(tmp_path):
     first, second = tmp_path / "a", tmp_path / "b"
     first.write_bytes(b"old")
-    with all_or_nothing():
+    with all_or_nothing(tmp_path / "b"):
         write(first, b"new")
         assert first.read_bytes() == b"old"
         write(second, b"new")
@@ -35,8 +35,50 @@ def test_several_files_take_their_places_together(tmp_path):
 def test_or_none_does(tmp_path):
     first = tmp_path / "a"
     first.write_bytes(b"old")
-    with pytest.raises(CgruError), all_or_nothing():
+    with pytest.raises(CgruError), all_or_nothing(tmp_path / "b"):
         write(first, b"new")
         write(tmp_path / "no folder" / "b", b"new")
     assert first.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [first]
+
+
+def test_a_mark_of_an_interrupted_change_stays_until_all_is_written(tmp_path):
+    whole, mark = tmp_path / "b", tmp_path / "b.incomplete"
+    check_whole(whole)
+    mark.touch()
+    with pytest.raises(CgruError, match=r"b: writing it was interrupted.*b\.incomplete"):
+        check_whole(whole)
+    with pytest.raises(CgruError), all_or_nothing(whole):
+        write(tmp_path / "a", b"new")
+        write(tmp_path / "no folder" / "b", b"new")
+    assert mark.exists()
+    with all_or_nothing(whole):
+        write(whole, b"new")
+    check_whole(whole)
+    assert list(tmp_path.iterdir()) == [whole]
+
+
+def test_where_nothing_can_be_put_back_the_mark_stays(tmp_path, monkeypatch):
+    """A signal comes after a change, and the file system fails as it is undone."""
+    whole, side = tmp_path / "b", tmp_path / "a"
+    whole.write_bytes(b"old")
+    side.write_bytes(b"old")
+    calls = []
+
+    def replace(source, target):
+        calls.append(target)
+        if len(calls) > 1:
+            raise OSError(5, "Input/output error")
+        replaced(source, target)
+
+    from cgru_cli.system import atomic_files
+
+    replaced = atomic_files.os.replace
+    with pytest.raises(CgruError, match="Input/output"), all_or_nothing(whole):
+        write(side, b"new")
+        write(whole, b"new")
+        monkeypatch.setattr(atomic_files.os, "replace", replace)
+    monkeypatch.undo()
+    assert calls == [side, whole, whole, side]
+    with pytest.raises(CgruError, match="interrupted"):
+        check_whole(whole)
