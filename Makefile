@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install test test-all lint soak demo docs site format clean
+.PHONY: help install test test-all lint soak demo docs site format constraints audit clean
 
 help: ## list these commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
@@ -57,6 +57,16 @@ site: $(INSTALLED) ## build the documentation as a site, in site/index.html
 format: $(INSTALLED) ## format the code, and mend what lint can mend
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+constraints: $(INSTALLED) ## pin the newest versions of all packages, with hashes, in constraints.txt
+	$(BIN)/python -m pip install --quiet uv
+	UV_CUSTOM_COMPILE_COMMAND='make constraints' $(BIN)/python -m uv pip compile --quiet --upgrade \
+		setup.py --extra prep --extra plot --extra tune --extra tensorboard --universal \
+		--python-version 3.11 --generate-hashes --no-annotate --output-file constraints.txt
+
+audit: $(INSTALLED) ## look for known weaknesses of these packages; needs PyPI's advisories
+	$(BIN)/python -m pip install --quiet pip-audit
+	$(BIN)/python -m pip_audit --strict --disable-pip --require-hashes -r constraints.txt
 
 clean: ## remove the environment and everything made
 	rm -rf $(VENV) build dist demo site *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis

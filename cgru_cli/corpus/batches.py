@@ -44,7 +44,7 @@ class BatchSize:
         """Whether so many sentences of these longest lengths make a batch (never "sentences")."""
         if self.kind == "words":
             return sentences * max(source, target) <= self.words
-        assert self.cost is not None  # of the kind "fit"
+        assert self.cost is not None  # noqa: S101 - for types: of the kind "fit"
         return self.cost(sentences, source, target) <= 1.0
 
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from ..errors import CgruError, parsing, reading
 from ..system.atomic_files import atomic_write
+from ..system.structured_files import check_no_pipe
 
 GIT_LFS = b"version https://git-lfs"
 MOST_ARRAYS = 10_000  # of a file; the deepest models have some hundreds
@@ -273,6 +274,7 @@ def check_readable(path: Path) -> None:
         named = Path(f"{path}.npz")
         meant = f"; {named} is there" if named.is_file() else ""
         raise CgruError(f"{path}: no such file{meant}")
+    check_no_pipe(path)
     with reading(path), open(path, "rb") as stream:
         start = stream.read(len(GIT_LFS))
         size = os.fstat(stream.fileno()).st_size

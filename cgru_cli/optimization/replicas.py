@@ -115,7 +115,7 @@ class Replicas:
     @property
     def _named(self) -> Cluster:
         """The processes, where there are several."""
-        assert self._workers is not None
+        assert self._workers is not None  # noqa: S101 - for types: asked for where there are
         return self._workers
 
     def total(self, values: Sequence[float]) -> list[float]:

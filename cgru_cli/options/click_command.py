@@ -141,7 +141,7 @@ class Command(click.Command):
             return None
         if meant.note:
             note(meant.note)
-        assert self.callback is not None
+        assert self.callback is not None  # noqa: S101 - for types: every command here has one
         try:
             return ctx.invoke(self.callback, options=options, **ctx.params)
         except NotAModel as error:  # `-m MODEL src.txt`: a text in the place of a second model

@@ -61,7 +61,8 @@ def clean(
             warn(f"{summary(Counter({name: count}))}: more than half of the pairs")
     for path, ending in zip(files, _ENDINGS, strict=True):
         wanted = min(request.sampling.size or kept, kept)
-        _draw(path, ending, repeated, kept, wanted, random.Random(request.sampling.seed))
+        chance = random.Random(request.sampling.seed)  # noqa: S311 - a sample, the same each time
+        _draw(path, ending, repeated, kept, wanted, chance)
         path.unlink()
     shutil.rmtree(work / "digests")
     return {"read": read, "kept": kept, "removed": counts}

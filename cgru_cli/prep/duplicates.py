@@ -49,9 +49,10 @@ class Duplicates:
                 self._write(value[0])
 
     def _write(self, partition: int) -> None:
-        with open(self._path(partition), "ab") as file:
-            file.write(self._waiting[partition])
-        self._waiting[partition].clear()
+        if self._waiting[partition]:
+            with open(self._path(partition), "ab") as file:
+                file.write(self._waiting[partition])
+            self._waiting[partition].clear()
 
     def _path(self, partition: int) -> Path:
         return self._folder / f"{partition:02x}"
@@ -61,6 +62,8 @@ class Duplicates:
         bits = bytearray((self._count + 7) // 8)
         for i in range(_PARTITIONS):
             self._write(i)
+            if not self._path(i).exists():
+                continue
             seen: set[bytes] = set()
             for value, number in _records(self._path(i)):
                 if value in seen:

@@ -1,7 +1,8 @@
 """The folder that `cgru prep` writes: its lock, which steps are done, and its manifest.
 
-While a run is under way `.prep/state.json` says which steps are done; `manifest.json` is written
-last and says that the folder is whole.
+While a run is under way `.prep/state.json` says which steps are done, and what is made waits in
+`.prep/out`; then all of it takes the place of what was there before, last `manifest.json`, which
+says that the folder is whole.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CgruError, reading, reason, writing
+from ..system.atomic_files import all_or_nothing, mark_of, put, remove
 from ..system.structured_files import LARGEST, parse_json, write_json
 from .raw_text import sha256
 
@@ -31,11 +33,15 @@ _OUTPUT = re.compile(
 
 
 class Folder:
-    """A folder in the making; use `locked`."""
+    """A folder in the making; use `locked`.
+
+    path: the folder; work: what a run needs until it ends; out: where it writes what is to stay.
+    """
 
     def __init__(self, path: Path):
         self.path = path
         self.work = path / _WORK
+        self.out = self.work / "out"
         self._state: dict[str, Any] = {}
 
     @classmethod
@@ -71,9 +77,14 @@ class Folder:
         manifest = self._recorded(self.path / FILE)
         if manifest is None or difference(manifest["request"], wanted):
             return False
-        if not self._hold({name: entry["sha256"] for name, entry in manifest["outputs"].items()}):
+        if not all(
+            _holds(self.path / name, entry["sha256"]) for name, entry in manifest["outputs"].items()
+        ):
             return False
-        self._remove_work()
+        with writing(self.path):
+            mark_of(self.path / FILE).unlink(missing_ok=True)  # all is as the manifest says
+            self._remove_work()
+            self._remove_temporary()
         return True
 
     def begin(self, wanted: Mapping[str, Any], versions: Mapping[str, str], force: bool) -> bool:
@@ -85,7 +96,14 @@ class Folder:
         state = self._recorded(self.work / "state.json", force)
         if state and not state["steps"] and difference(state["request"], wanted):
             state = None  # nothing to go on with, so it may be anything else too
-        record = manifest or state
+        goes_on = (
+            state is not None
+            and not force
+            and bool(state["steps"])
+            and state["versions"] == versions
+            and not difference(state["request"], wanted)
+        )
+        record = state if goes_on else manifest or state
         if record is None:
             foreign = self._outputs()
             if foreign and not force:
@@ -98,36 +116,39 @@ class Folder:
                 f"{self.path}: made otherwise: {changed}; name another folder, or --force to "
                 "make it anew"
             )
-        elif manifest and not force:
+        elif manifest and not force and not difference(manifest["request"], wanted):
             for name, entry in manifest["outputs"].items():
-                if (self.path / name).exists() and not self._holds(name, entry["sha256"]):
+                if (self.path / name).exists() and not _holds(self.path / name, entry["sha256"]):
                     raise CgruError(
                         f"{self.path / name}: was changed since cgru prep wrote it; --force to "
                         "make it again"
                     )
-        resumed = None if force or manifest else state
-        if resumed and (resumed["versions"] != versions or not resumed["steps"]):
-            resumed = None
         with writing(self.path):
-            if resumed:
-                self._state = resumed
+            if goes_on and state is not None:
+                self._state = state
             else:
-                self._clear()
+                self._remove_work()
                 self.work.mkdir()
                 self._state = {"request": wanted, "versions": versions, "steps": {}}
                 self._save()
+            self.out.mkdir(exist_ok=True)
             self._remove_temporary()
-        return bool(resumed)
+        return goes_on
 
     def step(self, name: str, make: Callable[[], dict[str, Any]], files: list[str]) -> dict:
         """What `make` returned, now or when an interrupted run did this step.
 
-        files: those it writes, relative to the folder. A step whose files are no longer as they
-        were written is done again, and so is every step after it.
+        files: those it writes, relative to `out`, or to the folder where they begin with `.prep`.
+        A step whose files are no longer as they were written is done again, and so is every step
+        after it.
         """
         steps = self._state["steps"]
         done = steps.get(name)
-        if done and set(done["files"]) == set(files) and self._hold(done["files"]):
+        if (
+            done
+            and set(done["files"]) == set(files)
+            and all(_holds(self._made(file), digest) for file, digest in done["files"].items())
+        ):
             return done["data"]
         names = list(steps)
         for later in names[names.index(name) :] if name in names else []:
@@ -139,18 +160,21 @@ class Folder:
             place = error.filename or self.path
             raise CgruError(f"{place}: cannot be written: {reason(error)}") from error
         seconds = round(time.monotonic() - started, 3)
-        hashes = {file: sha256(self.path / file) for file in files}
+        hashes = {file: sha256(self._made(file)) for file in files}
         steps[name] = {"files": hashes, "data": data, "seconds": seconds}
         self._save()
         return data
 
     def finish(self, lines: Mapping[str, int], more: Mapping[str, Any]) -> None:
-        """Write the manifest; lines: of each text among the outputs."""
+        """Put what was made into its place, and what was there before away; the manifest last.
+
+        lines: of each text among the outputs.
+        """
         outputs = {}
         for step in self._state["steps"].values():
             for name, digest in step["files"].items():
-                if not name.startswith(_WORK):
-                    outputs[name] = {"sha256": digest, "bytes": (self.path / name).stat().st_size}
+                if _OUTPUT.fullmatch(name):
+                    outputs[name] = {"sha256": digest, "bytes": self._made(name).stat().st_size}
                     if name in lines:
                         outputs[name]["lines"] = lines[name]
         manifest = {
@@ -161,13 +185,20 @@ class Folder:
             "outputs": outputs,
             "seconds": {name: step["seconds"] for name, step in self._state["steps"].items()},
         }
-        write_json(self.path / FILE, manifest)
+        write_json(self.out / FILE, manifest)
+        with writing(self.path), all_or_nothing(self.path / FILE):
+            for name in self._outputs():
+                if name not in outputs and name != FILE:
+                    remove(self.path / name)
+            for name in (*outputs, FILE):
+                if (self.out / name).exists():
+                    put(self.out / name, self.path / name)
         self._remove_work()
 
     def _leave_nothing(self) -> None:
         """After a failure: no folder, where nothing in it is worth going on with."""
         with contextlib.suppress(OSError):
-            if self._state and not self._state["steps"] and not self._outputs():
+            if self._state and not self._state["steps"]:
                 shutil.rmtree(self.work, ignore_errors=True)
             if {path.name for path in self.path.iterdir()} <= {_LOCK}:
                 (self.path / _LOCK).unlink()
@@ -180,12 +211,12 @@ class Folder:
     def _save(self) -> None:
         write_json(self.work / "state.json", self._state)
 
-    def _hold(self, digests: Mapping[str, str]) -> bool:
-        return all(self._holds(name, digest) for name, digest in digests.items())
-
-    def _holds(self, name: str, digest: str) -> bool:
-        path = self.path / name
-        return path.is_file() and sha256(path) == digest
+    def _made(self, name: str) -> Path:
+        """Where a file of a step is: still in `out`, or in the folder since a run that was killed
+        as it ended.
+        """
+        waiting = self.out / name
+        return waiting if waiting.exists() else self.path / name
 
     def _recorded(self, path: Path, force: bool = False) -> dict[str, Any] | None:
         if not path.exists():
@@ -202,25 +233,21 @@ class Folder:
             return None
         raise CgruError(f"{path}: damaged; --force to make the folder anew")
 
-    def _clear(self) -> None:
-        """Remove what an earlier run made, its manifest first."""
-        (self.path / FILE).unlink(missing_ok=True)
-        for path in sorted(self.path.iterdir()):
-            if _OUTPUT.fullmatch(path.name):
-                path.unlink()
-        self._remove_work()
-
     def _remove_work(self) -> None:
         if self.work.exists():
             shutil.rmtree(self.work)
 
     def _remove_temporary(self) -> None:
         """What `atomic_write` leaves when the process is killed."""
-        for folder in (self.path, self.work):
-            for path in folder.iterdir():
+        for folder in (self.path, self.work, self.out):
+            for path in folder.iterdir() if folder.exists() else ():
                 name = re.fullmatch(r"\.(.+)\.[0-9a-f]{12}\.tmp", path.name)
-                if name and (folder == self.work or _OUTPUT.fullmatch(name[1])):
+                if name and (folder != self.path or _OUTPUT.fullmatch(name[1])):
                     path.unlink()
+
+
+def _holds(path: Path, digest: str) -> bool:
+    return path.is_file() and sha256(path) == digest
 
 
 def _is_whole(record: Any, is_manifest: bool) -> bool:

@@ -176,7 +176,7 @@ class _Job:
             groups = [SIDES] if subwords.joint else [(side,) for side in SIDES]
             models = [self._learn(cased, group) for group in groups]
         for i, name in self._code_names().items():
-            with atomic_write(self.place.path / name) as file:
+            with atomic_write(self.place.out / name) as file:
                 file.write(models[i].encode("utf-8"))
         write_json(self.place.work / "subwords.json", models)
         return {}
@@ -228,7 +228,7 @@ class _Job:
                 columns += [f"vocab.factor{i}.json" for i in range(1, factors)]
             lines = raw_text.read_lines(self.place.work / f"words.{ending}")
             arguments = (whole.as_json(), side, bool(columns))
-            with atomic_write(self.place.path / f"train.{ending}") as file:
+            with atomic_write(self.place.out / f"train.{ending}") as file:
                 chunks = raw_text.chunks(lines)
                 for text, counted in self.workers.in_order(chunk_work.splitter, arguments, chunks):
                     file.write(text)
@@ -238,7 +238,7 @@ class _Job:
             if in_json:
                 self._write_vocabulary(name, counts[name])
             else:
-                with atomic_write(self.place.path / name) as file:
+                with atomic_write(self.place.out / name) as file:
                     file.write(base64.b64decode(models[i]))
         return {}
 
@@ -246,23 +246,23 @@ class _Job:
         limit = self.wanted.vocabularies.size
         words = counts.most_common(max(0, limit - len(_SPECIAL)), without=_SPECIAL)
         ids = {word: i for i, word in enumerate((*_SPECIAL, *words))}
-        write_vocabulary(Vocabulary(ids, name), self.place.path / name)
+        write_vocabulary(Vocabulary(ids, name), self.place.out / name)
 
     def _set(self, whole: Preprocessing, name: str, source: str, target: str) -> dict[str, Any]:
         """A text to validate or test on: preprocessed, and as it was."""
         values = whole.as_json()
         for side, path in zip(SIDES, (source, target), strict=True):
             chunks = chunk_work.numbered(path)
-            with atomic_write(self.place.path / f"{name}.{ENDINGS[side]}") as file:
+            with atomic_write(self.place.out / f"{name}.{ENDINGS[side]}") as file:
                 file.writelines(self.workers.in_order(chunk_work.applier, (values, side), chunks))
         copies = {"ref": target} if name == "dev" else {"ref": target, "raw": source}
         for ending, path in copies.items():
-            with atomic_write(self.place.path / f"{name}.{ending}") as file:
+            with atomic_write(self.place.out / f"{name}.{ending}") as file:
                 file.writelines(line + b"\n" for line in raw_text.read_lines(path))
         return {}
 
     def _save(self, whole: Preprocessing) -> dict[str, Any]:
-        write_json(self.place.path / pipeline.FILE, whole.as_json())
+        write_json(self.place.out / pipeline.FILE, whole.as_json())
         return {}
 
 

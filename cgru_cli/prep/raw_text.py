@@ -16,7 +16,13 @@ BOM = b"\xef\xbb\xbf"
 
 
 def check(path: str | os.PathLike[str]) -> None:
-    """Raise CgruError if the path is not a file that can be read, and read again."""
+    """Raise CgruError if the path is not a file that can be read, and read again, or its name is
+    none that the folder's records can hold.
+    """
+    try:
+        os.fspath(path).encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise CgruError(f"{path}: its name is not UTF-8; give it another") from error
     with reading(path):
         mode = os.stat(path).st_mode
         if stat.S_ISREG(mode):

@@ -41,7 +41,7 @@ class Entry(NamedTuple):
         """A score after the length normalisation by alpha, which needs a length unless it is 0."""
         if not alpha:
             return score
-        assert self.length is not None  # checked where lists are normalised
+        assert self.length is not None  # noqa: S101 - for types: checked when lists are read
         return score / self.length**alpha
 
     def with_total(self, total: float) -> str:

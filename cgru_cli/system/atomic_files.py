@@ -9,6 +9,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -93,7 +94,7 @@ def all_or_nothing(whole: Path) -> Iterator[None]:
     try:
         yield
         _pending.reset(token)
-        _change(pending, _mark(whole))
+        _change(pending, mark_of(whole))
     except BaseException:
         for change in pending:
             if change.temporary is not None:
@@ -106,7 +107,7 @@ def all_or_nothing(whole: Path) -> Iterator[None]:
 
 def check_whole(whole: Path) -> None:
     """Raise CgruError where a kill left files of `all_or_nothing` of which some are changed."""
-    mark = _mark(whole)
+    mark = mark_of(whole)
     if os.path.lexists(mark):
         raise CgruError(
             f"{whole}: writing it was interrupted, and its files may not belong together; write "
@@ -114,7 +115,8 @@ def check_whole(whole: Path) -> None:
         )
 
 
-def _mark(whole: Path) -> Path:
+def mark_of(whole: Path) -> Path:
+    """The file that is there while, or because, not all of the files are changed."""
     return whole.with_name(whole.name + INCOMPLETE)
 
 
@@ -159,14 +161,14 @@ def _can_mix(pending: list[_Change]) -> bool:
     """Whether files would not belong together if only the first of these changes were made."""
     if not pending or not pending[-1].target.exists():
         return False
-    different = [
+    different = (
         change
         for change in pending
         if change.temporary is None
         or not change.target.exists()
         or not filecmp.cmp(change.temporary, change.target, shallow=False)
-    ]
-    return len(different) > 1
+    )
+    return len(list(islice(different, 2))) == 2
 
 
 def _undone(done: list[Path], before: Mapping[Path, Path | None]) -> bool:

@@ -133,6 +133,6 @@ def _end_with_parent() -> None:
 def _call(recipe: bytes, chunk: Any) -> Any:
     global _last
     if _last is None or _last[0] != recipe:
-        make, arguments = pickle.loads(recipe)
+        make, arguments = pickle.loads(recipe)  # noqa: S301 - of the parent process
         _last = recipe, make(*arguments)
     return _last[1](chunk)

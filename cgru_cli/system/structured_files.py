@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -150,8 +151,16 @@ def read_bytes(path: str | os.PathLike[str], what: str, limit: int = LARGEST) ->
     return data
 
 
+def check_no_pipe(path: str | os.PathLike[str]) -> None:
+    """Raise CgruError for a pipe: it cannot be read twice, and may never give anything."""
+    with reading(path):
+        if stat.S_ISFIFO(os.stat(path).st_mode):
+            raise CgruError(f"{path}: is a pipe, and it is read more than once; name a file")
+
+
 def _read_up_to(path: str | os.PathLike[str], limit: int) -> bytes:
     """A file's bytes, of one that has more than `limit` one byte more."""
+    check_no_pipe(path)
     with open(path, "rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
         file.seek(0)

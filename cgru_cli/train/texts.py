@@ -17,6 +17,7 @@ from ..options.flags import flag
 from ..options.train import TrainOptions
 from ..parameters.structure import EOS_ID
 from ..prep import folder as manifest
+from ..system.atomic_files import check_whole
 from ..text.vocabulary import Vocabulary
 from . import tab_separated
 
@@ -213,6 +214,7 @@ def _prepared(folder: Path) -> Texts:
 
     if not folder.is_dir():
         raise CgruError(f"{folder}: no such folder; `cgru prep {folder} ...` makes one")
+    check_whole(folder / manifest.FILE)
     if there(manifest.FILE) is None:
         raise CgruError(
             f"{folder}: no {manifest.FILE}, with which `cgru prep` ends; if it made this folder, "

@@ -71,7 +71,7 @@ def output_of(command: Sequence[str], check: Check) -> str:
 def _call(command: Sequence[str], check: Check) -> tuple[int, str, str]:
     """Exit code, standard output and standard error of a command."""
     # a group of its own: Ctrl-C is answered here, and ends all that the command has started
-    with subprocess.Popen(
+    with subprocess.Popen(  # noqa: S603 - the command that the options name, without a shell
         command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -5,6 +5,7 @@ prep in turn: what is there afterwards is the old state or the new one, whole.
 import builtins
 import contextlib
 import errno
+import functools
 import io
 import json
 import os
@@ -20,13 +21,24 @@ from cgru_cli.formats import model_vocabularies, write_model
 from cgru_cli.formats.model import Model
 from cgru_cli.formats.read_model import read
 from cgru_cli.formats.vocabulary_files import write_vocabulary
+from cgru_cli.options.prep import PrepOptions
+from cgru_cli.options.train import TrainOptions
+from cgru_cli.prep import clean, duplicates, job, word_counts
+from cgru_cli.prep.folder import Folder
 from cgru_cli.system import atomic_files
 from cgru_cli.text.vocabulary import Vocabulary
 from cgru_cli.train.run.folder import RunFolder
+from cgru_cli.train.texts import Texts
 
 
 class Killed(BaseException):
     """The process is no more: nothing that it would have done happens."""
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    """What a test writes need not outlast the machine."""
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
 
 
 class Faults:
@@ -69,10 +81,13 @@ class Faults:
             return True
         raise OSError(self.kind, os.strerror(self.kind))
 
-    def opened(self, path, mode):
-        """In the place of the built-in `open`."""
+    def opened(self, path, mode="r", **text):
+        """In the place of the built-in `open`; what is only read is read."""
+        if "r" in mode:
+            return open(path, mode, **text)
         self.happen()
-        return io.BufferedWriter(_File(path, mode, self), buffer_size=512)
+        file = io.BufferedWriter(_File(path, mode, self), buffer_size=512)
+        return file if "b" in mode else io.TextIOWrapper(file, **text)
 
 
 class _File(io.FileIO):
@@ -88,14 +103,18 @@ class _File(io.FileIO):
 KINDS: list = [errno.ENOSPC, errno.EIO, "short", "kill"]
 
 
-def every_fault(monkeypatch, kind, prepare, work, check):
-    """Do the work with a fault at its first, second, ... call, until it is through without one."""
+def every_fault(monkeypatch, kind, prepare, work, check, more=()):
+    """Do the work with a fault at its first, second, ... call, until it is through without one.
+
+    more: modules that write files by themselves.
+    """
     for number in range(1, 400):
         place = prepare(number)
         faults = Faults(number, kind)
         with monkeypatch.context() as patch, contextlib.suppress(CgruError, Killed):
             patch.setattr(atomic_files, "os", faults)
-            patch.setattr(atomic_files, "open", faults.opened, raising=False)
+            for module in (atomic_files, *more):
+                patch.setattr(module, "open", faults.opened, raising=False)
             work(place)
         check(place, faults)
         shutil.rmtree(place)
@@ -159,7 +178,8 @@ MARK = f"model.npz{atomic_files.INCOMPLETE}"
 
 
 def content(place):
-    return {path.name: path.read_bytes() for path in place.iterdir() if path.suffix != ".tmp"}
+    files = (path for path in place.iterdir() if path.is_file() and path.suffix != ".tmp")
+    return {path.name: path.read_bytes() for path in files}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -212,40 +232,107 @@ def test_a_conversion_that_is_killed(tmp_path, monkeypatch, written):
     every_fault(monkeypatch, "kill", prepare, lambda place: written(place, 2), check)
 
 
-@pytest.mark.parametrize("kind", [errno.ENOSPC, "kill"])
-def test_a_step_of_prep(tmp_path, monkeypatch, kind):
-    """The same command again goes on, and gives what an undisturbed one gives."""
-    from cgru_cli.prep.folder import Folder
+TEXT = "the cat sees a dog\nA dog sees the cat\nThe cat has old dogs\n"
 
-    wanted = {"options": {}, "inputs": []}
-    whole = {"train.src": b"a\nb\n", "train.trg": b"c\nd\n"}
 
-    def run(place):
-        with Folder.locked(place / "out") as folder:
-            folder.begin(wanted, {"cgru": "1"}, force=False)
-            for name, text in whole.items():
+@pytest.fixture
+def prepared(tmp_path, monkeypatch):
+    """A function that prepares a text into a folder, with working files of every kind; lower: so
+    that another folder comes of it.
+    """
+    (tmp_path / "a").write_text(TEXT)
+    (tmp_path / "b").write_text(TEXT[::-1].strip() + "\n")
+    monkeypatch.setattr(job, "WordCounts", functools.partial(word_counts.WordCounts, largest=4))
 
-                def make(name=name, text=text):
-                    with atomic_files.atomic_write(folder.path / name) as file:
-                        file.write(text)
-                    return {}
+    def run(place, lower=False, force=False):
+        options = PrepOptions(
+            source=(str(tmp_path / "a"),), target=(str(tmp_path / "b"),), jobs=1, quiet=True,
+            subwords="none" if lower else "subword-nmt", subword_vocabulary=9, force=force,
+            lowercase=lower, vocabulary_format="json",
+        )  # fmt: skip
+        job.run(str(place / "out"), options)
 
-                folder.step(name, make, [name])
-            folder.finish({}, {})
+    return run
+
+
+OF_PREP = (clean, duplicates, word_counts)
+
+
+def outputs(place):
+    """The files that stay, but for the seconds in the manifest."""
+    found = content(place / "out")
+    found.pop(".prep.lock", None)
+    if "manifest.json" in found:
+        found["manifest.json"] = json.loads(found["manifest.json"]) | {"seconds": None}
+    return found
+
+
+@pytest.fixture
+def killed_for_good(monkeypatch):
+    """Where Python's own kill would still tidy up, the system's does not."""
+    monkeypatch.setattr(Folder, "_leave_nothing", lambda self: None)
+
+
+ALL = pytest.mark.exhaustive
+
+
+@pytest.mark.parametrize("kind", [pytest.param(errno.ENOSPC, marks=ALL), "kill"])
+def test_a_preparation(tmp_path, monkeypatch, kind, prepared, request):
+    """Into a new folder: it is whole or is none, and the same command again makes it whole."""
+    prepared(tmp_path)
+    whole = outputs(tmp_path)
+    assert {"train.src", "vocab.src.json", "codes.bpe", "preprocess.json"} <= whole.keys()
+    if kind == "kill":
+        request.getfixturevalue("killed_for_good")
 
     def prepare(number):
         (tmp_path / str(number)).mkdir()
         return tmp_path / str(number)
 
     def check(place, faults):
-        run(place)
-        found = {name: (place / "out" / name).read_bytes() for name in whole}
-        assert found == whole
-        manifest = json.loads((place / "out/manifest.json").read_bytes())
-        assert set(manifest["outputs"]) == set(whole)
-        assert not left(place / "out")
+        if (place / "out/manifest.json").exists():
+            assert outputs(place) == whole
+        prepared(place)
+        assert outputs(place) == whole
+        assert not left(place / "out") and not (place / "out/.prep").exists()
 
-    assert every_fault(monkeypatch, kind, prepare, run, check) > 10
+    assert every_fault(monkeypatch, kind, prepare, prepared, check, OF_PREP) > 80
+
+
+@pytest.mark.parametrize("kind", [pytest.param(errno.EIO, marks=ALL), "kill"])
+def test_a_preparation_made_anew(tmp_path, monkeypatch, kind, prepared, request):
+    """Over an older folder: it stays as it was until all is made, and then is the new one."""
+    prepared(tmp_path)
+    old = outputs(tmp_path)
+    (tmp_path / "new").mkdir()
+    prepared(tmp_path / "new", lower=True)
+    new = outputs(tmp_path / "new")
+    assert old.keys() != new.keys()
+    if kind == "kill":
+        request.getfixturevalue("killed_for_good")
+    mixtures = []
+
+    def prepare(number):
+        shutil.copytree(tmp_path / "out", tmp_path / str(number) / "out")
+        return tmp_path / str(number)
+
+    def work(place):
+        prepared(place, lower=True, force=True)
+
+    def check(place, faults):
+        if atomic_files.mark_of(place / "out/manifest.json").exists():
+            assert kind == "kill" or faults.failed == "unlink"
+            with pytest.raises(CgruError, match="writing it was interrupted"):
+                Texts.of(TrainOptions(), str(place / "out"))
+            mixtures.append(outputs(place))
+        else:
+            assert outputs(place) in (old, new)
+        prepared(place, lower=True, force=outputs(place) == old)
+        assert outputs(place) == new
+        assert not left(place / "out") and not (place / "out/.prep").exists()
+
+    assert every_fault(monkeypatch, kind, prepare, work, check, OF_PREP) > 80
+    assert bool(mixtures) == (kind == "kill") or len(mixtures) == 1
 
 
 def test_the_faults_are_faults(tmp_path, monkeypatch):

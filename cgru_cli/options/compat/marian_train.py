@@ -122,7 +122,8 @@ TRAINING: tuple[Row, ...] = (
     boolean("--no-shuffle", "no_shuffle"),
     refused("--no-restore-corpus", Takes.BOOLEAN, False,
             "the position in the data is part of a run"),
-    one("-T --tempdir", "/tmp", to("tempdir", _temporary)),
+    one("-T --tempdir", "/tmp",  # noqa: S108 - Marian's default, shown and not used
+        to("tempdir", _temporary)),
     optional("--sqlite", "", NO_DEFAULT_FILE, to("sqlite", _temporary)),
     without("--sqlite-drop", Takes.BOOLEAN, False, "there is no database"),
     many("-d --devices", (0,), to("devices", _devices)),
