@@ -70,6 +70,15 @@ class ModelOptions(ConfiguredOptions):
         (), "words taken from the beginning of each vocabulary file; 0: all",
         "--dim-vocabs", kind=int, metavar="N...", many=True, least=0, most=10_000_000,
     )  # fmt: skip
+    sentencepiece_options: str | None = data_option(
+        None, "learn a .spm of --vocabs that does not exist, as is done with --compat marian, with "
+        "these options of SentencePiece's trainer", "--sentencepiece-options",
+        metavar="'--NAME=VALUE ...'",
+    )  # fmt: skip
+    sentencepiece_max_lines: int = data_option(
+        2_000_000, "lines of the text that a .spm is learned of, at most",
+        "--sentencepiece-max-lines", kind=int, metavar="N", least=1, most=10**9,
+    )  # fmt: skip
     right_left: bool = data_option(
         False, "train a right-to-left model, which writes sentences from their end; translate, "
         "score and reranking turn its output round by themselves", "--right-left", kind=bool,

@@ -99,11 +99,11 @@ CHANGES = (
     | of("devices", device="cpu", devices=("cpu:0", "cpu:1"), num_devices=1, cpu_threads=1)
 )  # fmt: skip
 # Marian's names for what is done in any case; what is not a training, tested with the command, and
-# what is only compared with the text.
+# what is only compared with the text, or makes vocabularies of it.
 OF_NO_EFFECT = {"overwrite", "keep_best", "sync_sgd", "lr_report"}
 NO_TRAINING = {
     "compat", "config", "dump_config", "dry_run", "interpolate_env_vars", "relative_paths",
-    "tsv_fields",
+    "tsv_fields", "sentencepiece_options", "sentencepiece_max_lines",
 }  # fmt: skip
 
 

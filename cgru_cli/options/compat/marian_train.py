@@ -80,13 +80,6 @@ def _metrics(values: tuple[str, ...]) -> Values:
     return {"valid_metrics": values}
 
 
-def _alphas(values: tuple[str, ...]) -> Values | Without | Refused:
-    """Sampling of segmentations: 0 is none."""
-    if any(float(value) for value in values):
-        return Refused("segmentations are not sampled: every sentence has its best one")
-    return Without("segmentations are not sampled")
-
-
 def _temporary(values: tuple[str, ...]) -> Without:
     return Without("batches are drawn from a file in the folder of the model")
 
@@ -102,7 +95,7 @@ TRAINING: tuple[Row, ...] = (
     boolean("--no-optimizer-reload", "no_optimizer_reload"),
     many("-t --train-sets", None, "train_sets", paths=True),
     many("-v --vocabs", None, "vocabularies", paths=True),
-    many("--sentencepiece-alphas", None, to("sentencepiece_alphas", _alphas)),
+    many("--sentencepiece-alphas", None, "sentencepiece_alphas"),
     one("--sentencepiece-options", "", "sentencepiece_options"),
     one("--sentencepiece-max-lines", 2000000, "sentencepiece_max_lines"),
     boolean("--no-spm-encode", "no_spm_encode"),

@@ -14,8 +14,6 @@ _RMSPROP = ("0.95", "0.9", "1e-4", "1")  # rho, momentum, epsilon, centred
 
 # Why options of other trainers are refused that a recurrent model could have.
 MISSING = {
-    "sentencepiece_options": "cgru prep makes vocabularies, before the training",
-    "sentencepiece_max_lines": "cgru prep makes vocabularies, before the training",
     "logical_epoch": "an epoch is once through the text",
     "no_reload": "the same command goes on; name another model, or remove the run",
     "no_optimizer_reload": "begin from the weights with --pretrained-model",
@@ -120,10 +118,36 @@ def _vocabularies(o: Together) -> None:
             o.values["dim_vocabs"] = tuple(map(str, numbers))
     if not any(int(number) for number in o.values.get("dim_vocabs", ())):
         o.drop_default("dim_vocabs")
+    _of_equal_files(o)
+    _segmentations(o)
     factors = o.take("factors")
     widths = o.values.get("dim_factors", ())
     if factors is not None and widths and int(factors) != len(widths):
         raise UsageError(f"--factors {factors}: --dim_per_factor has {len(widths)} widths")
+
+
+def _of_equal_files(o: Together) -> None:
+    """Marian's numbers of words: those that lack are 0, and a file named twice has one number."""
+    files, numbers = o.values.get("vocabularies", ()), o.values.get("dim_vocabs", ())
+    if o.program != "marian" or not files or not numbers or len(numbers) > len(files):
+        return
+    limits = dict.fromkeys(files, 0)
+    for file, number in zip(files, map(int, numbers), strict=False):
+        limits[file] = max(limits[file], number)
+    o.values["dim_vocabs"] = tuple(str(limits[file]) for file in files)
+
+
+def _segmentations(o: Together) -> None:
+    """Marian's probabilities of other segmentations, by which training text is varied."""
+    alphas = o.take("sentencepiece_alphas")
+    if alphas is None or not any(map(float, alphas)):
+        return
+    if any(path.endswith(".spm") for path in o.values.get("vocabularies", ())):
+        raise UsageError(
+            f"--sentencepiece-alphas {' '.join(alphas)} cannot be honoured: text is encoded once, "
+            "every sentence in its best segmentation"
+        )
+    o.note("--sentencepiece-alphas", "no vocabulary is a .spm")
 
 
 def _dropout(o: Together) -> None:

@@ -22,8 +22,7 @@ MEANT = {
 }  # fmt: skip
 # What these command lines ask for that there is not here, by the words of the message.
 NOT_HERE = (
-    "--tsv: one file is expected", "--sentencepiece-options", "--sentencepiece-max-lines",
-    "--sentencepiece-alphas", "--logical-epoch", "--quantize-bits", "--factors-combine",
+    "--tsv: one file is expected", "--logical-epoch", "--quantize-bits", "--factors-combine",
     "--shortlist", "--input text.src text.mt",
 )  # fmt: skip
 
@@ -235,3 +234,17 @@ def test_the_starts_of_marians_decays(line, start, told):
     options, note = parsed_and_told("train", *arguments)
     assert (options.lr_decay_start, options.lr_decay_freq) == (start, 1)
     assert told in note and bool(told) == bool(note)
+
+
+def test_segmentations_are_varied_of_spm_alone():
+    arguments = ["--compat", "marian", "--sentencepiece-alphas", "0.1", "0.1", "-v"]
+    _, told = parsed_and_told("train", *arguments, "a.yml", "b.yml")
+    assert "--sentencepiece-alphas (no vocabulary is a .spm)" in told
+    with pytest.raises(click.UsageError, match=r"--sentencepiece-alphas .* cannot be honoured"):
+        parsed("train", *arguments, "a.spm", "b.spm")
+
+
+def test_a_vocabulary_of_both_sides_has_one_size():
+    arguments = ["--compat", "marian", "--dim-vocabs", "8000", "-v"]
+    assert parsed("train", *arguments, "a.spm", "a.spm").dim_vocabs == (8000, 8000)
+    assert parsed("train", *arguments, "a.spm", "b.spm").dim_vocabs == (8000, 0)

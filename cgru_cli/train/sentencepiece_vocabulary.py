@@ -1,0 +1,95 @@
+"""SentencePiece vocabularies learned of the training text, as Marian learns those it lacks.
+
+The options of SentencePiece's trainer are those that Marian gives it (src/data/
+sentencepiece_vocab.cpp), and the user's own; the pieces are those of the installed SentencePiece.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+import tempfile
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..errors import CgruError, UsageError, writing
+from ..system.process_pool import alone
+
+DEFAULT_SIZE = 32000  # pieces, where --dim-vocabs says nothing
+_LONGEST = 2048  # bytes of a line that is learned from
+_FIXED = {"bos_id": "-1", "eos_id": "0", "unk_id": "1"}  # as these models need them
+_OPTION = re.compile(r"--?([a-z][a-z0-9_]*)=(.*)", re.DOTALL)
+
+
+def trainer_options(text: str) -> dict[str, str]:
+    """SentencePiece's options as Marian's --sentencepiece-options holds them: `--name=value ...`.
+
+    Raises UsageError for what is none, and for the ids of specials, which are fixed.
+    """
+    options = {}
+    for word in shlex.split(text):
+        match = _OPTION.fullmatch(word)
+        if match is None:
+            raise UsageError(f"--sentencepiece-options {word}: --NAME=VALUE is expected")
+        if match[1] in (*_FIXED, "input", "model_prefix", "vocab_size"):
+            raise UsageError(
+                f"--sentencepiece-options {word}: {match[1]} is decided by the training"
+            )
+        options[match[1]] = match[2]
+    return options
+
+
+def learn(
+    lines: Iterable[bytes], size: int, options: Mapping[str, str], *, max_lines: int, seed: int
+) -> bytes:
+    """A `.spm` of so many pieces (0: DEFAULT_SIZE).
+
+    max_lines: lines to learn from; of more, so many are drawn. Raises CgruError where the text has
+    no such pieces, UsageError for options that SentencePiece does not know.
+    """
+    with writing(tempfile.gettempdir()), tempfile.NamedTemporaryFile(prefix="spm.") as file:
+        drawn = _drawn(lines, max_lines, np.random.default_rng(seed))
+        file.writelines(line.removesuffix(b"\n") + b"\n" for line in drawn)
+        file.flush()
+        given = {
+            **_FIXED,
+            "input": file.name,
+            "vocab_size": str(size or DEFAULT_SIZE),
+            "max_sentence_length": str(_LONGEST),
+            "minloglevel": "2",
+            **options,
+        }
+        # SentencePiece hears no signal while it learns
+        return alone(_trained, given)
+
+
+def _drawn(lines: Iterable[bytes], most: int, generator: np.random.Generator) -> list[bytes]:
+    """At most so many lines, each as likely as any other, in a fixed order for a seed."""
+    kept: list[bytes] = []
+    for number, line in enumerate(lines):
+        if number < most:
+            kept.append(line)
+        elif (place := generator.integers(number + 1)) < most:
+            kept[place] = line
+    return kept
+
+
+def _trained(given: Mapping[str, Any]) -> bytes:
+    import sentencepiece
+
+    written = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(model_writer=written, **given)
+    except (RuntimeError, ValueError) as error:
+        _, code, told = str(error).rpartition("NOT_FOUND: ")
+        if code or isinstance(error, ValueError):
+            raise UsageError(f"--sentencepiece-options: {told}") from None
+        reason = str(error).rpartition("] ")[2] or str(error)
+        raise CgruError(
+            f"SentencePiece learned no {given['vocab_size']} pieces: {reason.strip()} "
+            "(--dim-vocabs)"
+        ) from None
+    return written.getvalue()
