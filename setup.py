@@ -5,6 +5,7 @@ from setuptools import find_packages, setup
 
 ROOT = Path(__file__).parent
 VERSION = (ROOT / "cgru_cli/__init__.py").read_text().split('__version__ = "')[1].split('"')[0]
+SERVE = ["starlette>=1.0,<2", "uvicorn>=0.40", "websockets>=15", "prometheus_client>=0.21"]
 
 setup(
     name="cgru",
@@ -32,6 +33,7 @@ setup(
         "cgru_cli": ["py.typed"],
         "cgru_cli.output": ["*.mplstyle"],
         "cgru_cli.output.heatmap": ["*.html"],
+        "cgru_cli.serve": ["page_files/*"],
     },
     data_files=[("share/man/man1", sorted(glob("docs/man/*.1", root_dir=ROOT)))],
     python_requires=">=3.11,<3.14",
@@ -42,6 +44,7 @@ setup(
         "plot": ["matplotlib"],
         "prep": ["sacremoses", "subword-nmt"],
         "recipes": ["babel>=2.18,<2.19", "nltk>=3.9", "num2words>=0.5.14,<0.6"],
+        "serve": SERVE,
         "tensorboard": ["tensorboard"],
         "tune": ["scipy>=1.15"],
         "test": [
@@ -51,6 +54,8 @@ setup(
             "slipcover",
             "hypothesis",
             "selenium",
+            *SERVE,
+            "httpx",
             "ruff",
             "mypy>=1.13",
             "types-PyYAML",

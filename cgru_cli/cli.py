@@ -17,6 +17,7 @@ from .options.convert import ConvertOptions
 from .options.old_programs import OldProgramsOptions
 from .options.prep import PrepOptions
 from .options.score import ScoreOptions
+from .options.serve import ServeOptions
 from .options.train import TrainOptions
 from .options.translate import TranslateOptions
 
@@ -186,6 +187,27 @@ def train(data: str | None, options: TrainOptions) -> None:
     from .train.job import run
 
     run(options, data)
+
+
+@main.command(
+    cls=Command,
+    options=ServeOptions,
+    stray="; name models with -m",
+)
+def serve(options: ServeOptions) -> None:
+    """Serve models over HTTP: JSON for programs, and the protocols of two old servers.
+
+    \b
+    cgru serve -m model.npz
+    cgru serve -m en-de=a.npz,b.npz en-fr=c.npz --port 8000 --token-file password
+
+    The JSON is described at /openapi.json. Clients of Marian's server (WebSocket) and of Nematus'
+    find them at /translate. Lines of all clients share batches. SIGTERM stops it once open requests
+    are answered.
+    """
+    from .serve.job import run
+
+    run(options)
 
 
 @main.command("old-programs", cls=Command, options=OldProgramsOptions)

@@ -46,6 +46,10 @@ GROUPS = (
     "Saving",
     "Log",
     "Devices and memory",
+    "Address",
+    "Sharing of batches",
+    "Limits",
+    "Access",
     "Use as a filter",
     "Vocabularies of other programs",
     "",
@@ -210,6 +214,12 @@ def _shown(value: Any) -> str:
 def option(default: Any, help: str, *flags: str, **more: Any) -> Any:
     """A dataclass field that is an option; more: the fields of `Flag`."""
     return field(default=default, metadata={"flag": Flag(help, flags, **more)})
+
+
+def same(options: type, name: str) -> Any:
+    """A dataclass field that is an option of another command too, as it is stated there."""
+    stated, default = statements(options)[name]
+    return field(default=default, metadata={"flag": stated})
 
 
 def options_of(group: str) -> Callable[..., Any]:

@@ -9,6 +9,7 @@ from ..errors import CgruError
 from ..formats.loaded_model import LoadedModel, Reading
 
 if TYPE_CHECKING:
+    from ..network.network import Network
     from ..network.scorer import Scores
 
 
@@ -30,9 +31,10 @@ class ModelScorer:
         workspace: int = 2048,
         precision: str = "float32",
         with_alignment: bool = False,
+        network: Network | None = None,
     ):
-        """workspace: MiB that a batch may take. The model's arrays go into the network, and are
-        gone from the model.
+        """workspace: MiB that a batch may take. network: the model's, where it was made before;
+        else the model's arrays go into one, and are gone from the model.
         """
         from ..network.network import take_over
         from ..network.scorer import Scorer
@@ -43,7 +45,7 @@ class ModelScorer:
         # of a target word: logits, their exponentials and a copy; states and what is read of them
         per_token = 4.0 * (3 * s.target_vocabulary + 24 * s.state + 8 * s.context)
         self.max_tokens = max(1, int(workspace * 2**20 / per_token))
-        network = take_over(loaded.model, precision)
+        network = network or take_over(loaded.model, precision)
         self._scorer = Scorer(network, with_alignment=with_alignment)
 
     def read(self, source: str, target: str, number: int) -> Line:

@@ -6,7 +6,7 @@ at the end.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -52,13 +52,22 @@ class _Sentences(NamedTuple):
 
 
 def shrinking_beam(
-    batches: Iterable[SearchBatch], settings: SearchSettings
+    batches: Iterable[SearchBatch | None],
+    settings: SearchSettings,
+    *,
+    at_any_step: bool = False,
+    given_up: Callable[[], Collection[int]] = tuple,
 ) -> Iterator[tuple[int, list[SearchResult]]]:
     """Best-first lists of at most k translations for each sentence, as they get ready.
 
     Yields a sentence's number, counted through all batches, and its list. The next batch joins
     while the last sentences of the one before are still extended: a step of few rows takes nearly
     the time of one of many. What is alive at the limit is returned unfinished.
+
+    batches: None among them says that no sentence waits for now; it is asked again later, until
+    the search has nothing left to do. at_any_step: a batch joins as soon as there is one, and the
+    iterator decides how many sentences are searched together. given_up: the numbers of sentences
+    whose translations nobody waits for any more; those that were finished are all they get.
     """
     count = settings.beam_size + (settings.unk is not None)
     history = History(settings)
@@ -73,7 +82,7 @@ def shrinking_beam(
     refill = _refill_below(batch, settings)
     while True:
         # not the rows: a sentence begins with one
-        while sentences.capacity[np.unique(rows.sentence)].sum() <= refill and (
+        while (at_any_step or sentences.capacity[np.unique(rows.sentence)].sum() <= refill) and (
             batch := next(waiting, None)
         ):
             rows = rows.followed_by(Rows.begin(len(batch.lengths), len(results), lattice.rows))
@@ -109,6 +118,8 @@ def shrinking_beam(
         alive = ~done
         if settings.best_only:
             alive &= ~_decided(rows, results, sentences.limit, settings)
+        if gone := given_up():
+            alive &= ~np.isin(rows.sentence, list(gone))
         rows = rows.take(alive)
         for number in np.setdiff1d(live, rows.sentence):
             yield int(number), sorted(results[number], key=lambda result: -result.total)

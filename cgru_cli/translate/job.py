@@ -82,7 +82,7 @@ def _filter(
             if heatmaps.wants(number):
                 best = translation.hypotheses[0].text if translation.hypotheses else ""
                 heatmaps.add(number, translator.views(translation), window[number - start], best)
-            text, alignments = _rendered(layout, translation, apart is not None)
+            text, alignments = rendered(layout, translation, apart is not None)
             writer.write(in_order.put(number, text))
             if apart:
                 apart.write(alignments_in_order.put(number, alignments))
@@ -98,7 +98,7 @@ def _windows(reader: LineReader, plan: SearchPlan) -> Iterator[list[str]]:
     return windows(reader, plan.mini_batch, plan.maxi_batch)
 
 
-def _rendered(layout: Layout, translation: Translation, apart: bool) -> tuple[str, str]:
+def rendered(layout: Layout, translation: Translation, apart: bool) -> tuple[str, str]:
     """The text of a line, and its alignments if they go to a file of their own, else "".
 
     An empty line gives an empty line (in n-best lists, one empty hypothesis).

@@ -66,10 +66,10 @@ class Translator:
         reading = [loaded for loaded in models if loaded.reads_source]
         self.generates = not reading  # texts of a language model, with no source
         self._first = (reading or models)[0]
-        networks = [take_over(loaded.model, plan.precision) for loaded in models]
-        self._ensemble = Ensemble(networks, plan.weights)
-        self._members = Members(networks) if plan.of_members else None
-        self._settings = SearchSettings(
+        self.networks = [take_over(loaded.model, plan.precision) for loaded in models]
+        self._ensemble = Ensemble(self.networks, plan.weights)
+        self._members = Members(self.networks) if plan.of_members else None
+        self.settings = SearchSettings(
             beam_size=plan.beam_size,
             normalize=plan.normalize,
             word_penalty=plan.word_penalty,
@@ -148,36 +148,43 @@ class Translator:
         first: the number of the first line; with the seed it decides what is drawn. n_best:
         whether all hypotheses are wanted, else the search may end when the best is certain.
         """
-        requests = [self._read(line, first + i) for i, line in enumerate(lines)]
+        requests = [self.read(line, first + i) for i, line in enumerate(lines)]
         searched = []
         for i, request in enumerate(requests):
             # Nematus-TF translates empty lines with the others, which their mini-batch may show
             if request.source or self.generates or self.plan.search == "nematus-tf":
                 searched.append(i)
             else:
-                yield self._empty(first + i)
-        settings = dataclasses.replace(
-            self._settings, best_only=not n_best and min(self.plan.weights) >= 0
-        )
+                yield self.empty(first + i)
+        settings = self.ending_early(self.settings) if not n_best else self.settings
         begun: list[tuple[int, Request]] = []
 
         def beginning() -> Iterator[SearchBatch]:
             for batch in self._batches([len(requests[i].source) for i in searched]):
                 numbered = [(first + searched[i], requests[searched[i]]) for i in batch]
                 begun.extend(numbered)
-                yield self._begin(numbered)
+                yield self.begin(numbered)
 
         for place, results in self._search(beginning(), begun, settings):
             number, request = begun[place]
-            if not request.source and not self.generates:
-                yield self._empty(number)
-                continue
-            source = self._first.without_factors(request.source)
-            hypotheses = [self._hypothesis(result, source) for result in results]
-            words = results[0].words.tolist() if results else ()
-            yield Translation(number, source, request.source, hypotheses, words)
+            yield self.translation(number, request, results)
 
-    def _empty(self, number: int) -> Translation:
+    def ending_early(self, settings: SearchSettings) -> SearchSettings:
+        """The same search where only the best translation is wanted, which may end sooner."""
+        return dataclasses.replace(settings, best_only=min(self.plan.weights) >= 0)
+
+    def translation(
+        self, number: int, request: Request, results: Sequence[SearchResult]
+    ) -> Translation:
+        """What the search found for a line."""
+        if not request.source and not self.generates:
+            return self.empty(number)
+        source = self._first.without_factors(request.source)
+        hypotheses = [self._hypothesis(result, source) for result in results]
+        words = results[0].words.tolist() if results else ()
+        return Translation(number, source, request.source, hypotheses, words)
+
+    def empty(self, number: int) -> Translation:
         """What stands for the translation of an empty line."""
         nothing = Hypothesis((), True, 0.0, 0.0, model_scores=(0.0,) * len(self.models))
         return Translation(number, (), (), [nothing], (), True)
@@ -206,7 +213,7 @@ class Translator:
             for name, scores in zip(names, of_models, strict=True)
         ]  # fmt: skip
 
-    def _read(self, line: str, number: int) -> Request:
+    def read(self, line: str, number: int) -> Request:
         """A line (counted from 0) as the models read it.
 
         Raises CgruError where it cannot be prepared, or is the source of a language model.
@@ -229,10 +236,16 @@ class Translator:
                 "they are its own"
             )
         words = self.lines.words(line, number)
-        if not prefix:
-            return Request(words, [])
-        begun = self.models[0].target_words(prefix, number, self.plan.reading)
-        return Request(words, self.target.encode(begun))
+        return Request(words, self.prefix(prefix, number) if prefix else [])
+
+    def prefix(self, begun: str | Sequence[str], number: int) -> list[int]:
+        """Ids of the words that the translation of a line (counted from 0) begins with.
+
+        begun: text, or words as the model has them. Raises CgruError where text cannot be prepared.
+        """
+        if isinstance(begun, str):
+            begun = self.models[0].target_words(begun, number, self.plan.reading)
+        return self.target.encode(begun)
 
     def _batches(self, lengths: Sequence[int]) -> list[list[int]]:
         """Lines, of so many words each, that are searched together."""
@@ -244,7 +257,8 @@ class Translator:
         every = list(range(len(lengths)))
         return [every[i : i + plan.mini_batch] for i in range(0, len(every), plan.mini_batch)]
 
-    def _begin(self, lines: Sequence[tuple[int, Request]]) -> SearchBatch:
+    def begin(self, lines: Sequence[tuple[int, Request]]) -> SearchBatch:
+        """Lines, with their numbers, that a search begins with together."""
         from ..search.hypotheses import SearchBatch
 
         numbers, requests = zip(*lines, strict=True)

@@ -22,6 +22,7 @@ from cgru_cli.options.flags import statements
 from cgru_cli.options.old_programs import OldProgramsOptions
 from cgru_cli.options.prep import PrepOptions
 from cgru_cli.options.score import ScoreOptions
+from cgru_cli.options.serve import ServeOptions
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.options.translate import TranslateOptions
 
@@ -32,6 +33,7 @@ OPTIONS = {
     "old-programs": OldProgramsOptions,
     "prep": PrepOptions,
     "score": ScoreOptions,
+    "serve": ServeOptions,
     "train": TrainOptions,
     "translate": TranslateOptions,
 }
@@ -42,9 +44,10 @@ LAYERS = (
     ("parameters", "text", "formats", "corpus", "output"),
     ("network", "search", "optimization"),
     ("convert", "prep", "translate", "score", "train", "old_programs"),
+    ("serve",),
     ("__init__", "cli", "__main__"),
 )
-PLAIN, FILES, COMPUTATION, COMMANDS, ENTRY = range(len(LAYERS))
+PLAIN, FILES, COMPUTATION, COMMANDS, SERVER, ENTRY = range(len(LAYERS))
 RANK = {room: i for i, room in enumerate(room for layer in LAYERS for room in layer)}
 LAYER = {room: i for i, layer in enumerate(LAYERS) for room in layer}
 # One command reads what another made: what a prepared folder is called inside.
@@ -59,6 +62,7 @@ OUTSIDE = {
     FILES: {"numpy", "h5py", "sentencepiece", "yaml"},
     COMPUTATION: {"tensorflow", "keras"},
     COMMANDS: set(),
+    SERVER: {"starlette", "uvicorn", "prometheus_client"},
     ENTRY: {"click"},
 }
 # The one file below the entry that knows click.
@@ -80,6 +84,7 @@ LATE = {
     "text.moses": {"sacremoses"},
     "text.subwords": {"subword_nmt"},
     "score.weight_search": {"sacrebleu", "scipy"},
+    "serve.job": {"websockets"},  # which uvicorn speaks by
 }
 
 
@@ -156,7 +161,7 @@ def test_imports_go_downwards(module):
         if LAYER[room] == LAYER[_room(name)] == COMMANDS and room != _room(name):
             assert (module, name) in BETWEEN_COMMANDS, f"{module} imports {name}"
         heavy = LAYER[room] > LAYER[_room(name)] == COMPUTATION
-        jobs = LAYER[room] > LAYER[_room(name)] == COMMANDS
+        jobs = LAYER[room] == ENTRY and LAYER[_room(name)] in (COMMANDS, SERVER)
         assert late or not (heavy or jobs), f"{module} imports {name} at its top"
 
 
@@ -166,6 +171,8 @@ def test_imports_from_outside(module):
     allowed = set().union(*(OUTSIDE[below] for below in range(layer + 1)))
     if layer > COMPUTATION:
         allowed -= OUTSIDE[COMPUTATION]
+    if layer == ENTRY:
+        allowed -= OUTSIDE[SERVER]
     for name, own, late in _imports(module):
         if own or name in sys.stdlib_module_names:
             continue
@@ -202,7 +209,14 @@ def test_a_module_is_one_concept(module):
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], ["--version"], ["convert", "--help"], ["prep", "--help"], ["translate", "--help"]],
+    [
+        ["--help"],
+        ["--version"],
+        ["convert", "--help"],
+        ["prep", "--help"],
+        ["translate", "--help"],
+        ["serve", "--help"],
+    ],
     ids=" ".join,
 )
 def test_help_imports_nothing_heavy(arguments):
@@ -210,7 +224,8 @@ def test_help_imports_nothing_heavy(arguments):
         "import sys\n"
         "from cgru_cli.cli import main\n"
         f"code = main({arguments!r}, standalone_mode=False)\n"
-        "heavy = {'tensorflow', 'keras', 'numpy', 'h5py', 'sentencepiece', 'yaml', 'sacrebleu'}\n"
+        "heavy = {'tensorflow', 'keras', 'numpy', 'h5py', 'sentencepiece', 'yaml', 'sacrebleu',"
+        "'starlette'}\n"
         "sys.exit(' '.join(sorted(heavy & set(sys.modules))))\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)

@@ -1,0 +1,76 @@
+"""The application: which path answers what."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+
+from . import openapi
+from .gate import Gate, failed
+from .marian_websocket import MarianWebSocket
+from .metrics import CONTENT_TYPE
+from .nematus_rest import NematusRest
+from .rest import Rest
+from .service import Refusal, Service
+
+
+def application(service: Service, password: str | None = None) -> Gate:
+    """All paths behind the gate; password: what requests have to bring, None for nothing."""
+    gate = Gate(service.options, service.metrics, password)
+    service.metrics.watch(lambda: service.engine.queued, lambda: gate.active)
+    rest, nematus = Rest(service), NematusRest(service)
+
+    async def live(_request: Request) -> Response:
+        return JSONResponse({"status": "ok"})
+
+    async def ready(_request: Request) -> Response:
+        if gate.draining or not service.ready:
+            return failed(503, "about to stop" if gate.draining else "the models are loading")
+        return JSONResponse({"status": "ok"})
+
+    async def metrics(_request: Request) -> Response:
+        return Response(service.metrics.text(), headers={"Content-Type": CONTENT_TYPE})
+
+    async def described(_request: Request) -> Response:
+        return JSONResponse(openapi.description())
+
+    routes: list[BaseRoute] = [
+        Route("/v1/models", rest.models),
+        Route("/v1/translate", rest.translate, methods=["POST"]),
+        Route("/v1/alternatives", rest.alternatives, methods=["POST"]),
+        Route("/v1/score", rest.score, methods=["POST"]),
+        Route("/openapi.json", described),
+        Route("/translate", nematus.translate, methods=["POST"]),
+        Route("/status", nematus.status),
+        Route("/health/live", live),
+        Route("/health/ready", ready),
+        Route("/metrics", metrics),
+    ]
+    gate.paths = frozenset(route.path for route in routes if isinstance(route, Route))
+    websocket = MarianWebSocket(service, gate)
+    for path in ("/translate", "/translate/"):
+        routes.append(WebSocketRoute(path, websocket.connected))
+    gate.application = Starlette(
+        routes=routes,
+        exception_handlers={Refusal: _refused, HTTPException: _http_error, Exception: _mistaken},
+    )
+    return gate
+
+
+async def _refused(_request: Request, error: Exception) -> Response:
+    refusal = cast(Refusal, error)
+    return failed(refusal.status, str(refusal), refusal.headers)
+
+
+async def _mistaken(_request: Request, _error: Exception) -> Response:
+    return failed(500, "internal error")
+
+
+async def _http_error(_request: Request, error: Exception) -> Response:
+    told = cast(HTTPException, error)
+    return failed(told.status_code, str(told.detail), told.headers)

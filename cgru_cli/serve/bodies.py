@@ -1,0 +1,72 @@
+"""Bodies of requests read within bounds, and answers that nobody waits for any more given up."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
+
+from ..options.serve import ServeOptions
+from .service import Refusal, Service
+
+Answer = TypeVar("Answer")
+
+
+def client_of(connection: HTTPConnection) -> str:
+    """Whose turn a request takes in the queue: the address that it comes from."""
+    return connection.client.host if connection.client else ""
+
+
+async def body(request: Request, options: ServeOptions) -> bytes:
+    """The body of a request. Raises Refusal for one that is too large, too slow, or not whole."""
+    largest = options.max_body * 1024
+    content = bytearray()
+    too_large = Refusal(413, f"more than {options.max_body} KiB", {"Connection": "close"})
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal() and int(declared) > largest:
+        raise too_large
+    try:
+        async with asyncio.timeout(options.timeout):
+            async for part in request.stream():
+                content += part
+                if len(content) > largest:
+                    raise too_large
+    except TimeoutError:
+        raise Refusal(408, "the request came too slowly", {"Connection": "close"}) from None
+    except ClientDisconnect:
+        raise Refusal(400, "the request is not whole") from None
+    return bytes(content)
+
+
+async def answer(request: Request, service: Service, asking: Coroutine[Any, Any, Answer]) -> Answer:
+    """What is asked of the engine, given up when the client has gone or its time is over.
+
+    Raises Refusal, also for these two.
+    """
+    asked = asyncio.ensure_future(asking)
+    gone = asyncio.ensure_future(_gone(request))
+    try:
+        done, _ = await asyncio.wait(
+            (asked, gone),
+            timeout=service.options.timeout,
+            return_when=asyncio.FIRST_COMPLETED,
+        )
+        if asked in done:
+            return asked.result()
+        if gone in done:
+            raise Refusal(499, "the client has gone")
+        raise Refusal(504, f"the request took longer than {service.options.timeout:g} seconds")
+    finally:
+        for task in (asked, gone):
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError, Exception):
+                await task
+
+
+async def _gone(request: Request) -> None:
+    """Wait until the client has closed the connection."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,54 @@
+"""`cgru serve`: models loaded, the engine started, and then requests until a signal."""
+
+from __future__ import annotations
+
+from ..errors import CgruError, reading
+from ..options.serve import ServeOptions
+from ..system import tensorflow_start
+from ..system.log_file import log_to
+
+
+def run(options: ServeOptions) -> None:
+    """Serve as the options say, until SIGTERM or SIGINT.
+
+    Raises CgruError for bad models, a file that cannot be read, an address that is taken, and
+    where the packages of the extra `serve` are missing.
+    """
+    try:
+        import prometheus_client  # noqa: F401
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+        import websockets  # noqa: F401
+    except ImportError as error:
+        raise CgruError(f"{error.name} is not installed: pip install 'cgru[serve]'") from None
+    with log_to(options.log, "cgru serve"):
+        _run(options)
+
+
+def _run(options: ServeOptions) -> None:
+    from .app import application
+    from .served_model import served_models
+    from .server import serve
+    from .service import Service
+
+    password = _password(options.token_file) if options.token_file else None
+    starting = tensorflow_start.Start()
+    models = served_models(options)
+    starting.finish(options.device, options.cpu_threads)
+    service = Service(models, options)
+    service.start()
+    try:
+        serve(application(service, password), options)
+    finally:
+        service.engine.stop()
+
+
+def _password(path: str) -> str:
+    """The first line of a file. Raises CgruError where that is none to guard anything."""
+    with reading(path), open(path, encoding="utf-8", errors="replace") as file:
+        password = file.readline(4096).strip()
+    if len(password) < 8 or not password.isascii() or not password.isprintable():
+        raise CgruError(
+            f"{path}: its first line has to be a password of 8 ASCII characters at least"
+        )
+    return password

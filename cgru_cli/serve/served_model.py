@@ -1,0 +1,123 @@
+"""A model, or an ensemble, by the name under which it is served."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import CgruError, UsageError
+from ..formats.loaded_model import LoadedModel
+from ..options.serve import ServeOptions
+from ..score.model_scorer import ModelScorer
+from ..score.pair_scorer import PairScorer
+from ..translate.plan import SearchPlan
+from ..translate.translator import Translator
+
+if TYPE_CHECKING:
+    from ..search.hypotheses import SearchSettings
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a request may want of a search; what is None is as the command line says."""
+
+    beam_size: int | None = None
+    n_best: int = 1
+    normalize: float | None = None
+    alignment: bool = False
+    suppress_unk: bool | None = None
+
+
+class ServedModel:
+    """A model or an ensemble, that translates and scores with one set of weights in memory."""
+
+    def __init__(self, name: str, paths: Sequence[str], options: ServeOptions):
+        """Read the model's files; nothing is computed yet.
+
+        Raises CgruError for what cannot be read or makes no ensemble.
+        """
+        self.name, self.paths = name, tuple(paths)
+        self._models = [LoadedModel.of(path, options.vocabularies) for path in paths]
+        plan = SearchPlan.of(options.translating(self.paths), self._models)
+        self.attends = any(one.model.structure.type.attends for one in self._models)
+        self.reads_source = any(one.reads_source for one in self._models)
+        self.right_left = self._models[0].right_left
+        self.plan = plan
+
+    @functools.cached_property
+    def translator(self) -> Translator:
+        """The search; made when it is first asked for, after TensorFlow was started."""
+        return Translator(self.plan, self._models)
+
+    @functools.cached_property
+    def scorer(self) -> PairScorer:
+        """The scorer, over the same networks."""
+        translator, plan = self.translator, self.plan
+        scorers = [
+            ModelScorer(
+                one, plan.reading, workspace=plan.workspace, with_alignment=self.attends,
+                network=network,
+            )
+            for one, network in zip(self._models, translator.networks, strict=True)
+        ]  # fmt: skip
+        weights = plan.weights if len(scorers) > 1 else ()
+        return PairScorer(scorers, weights, normalize=plan.normalize, with_alignment=self.attends)
+
+    def settings(self, wish: Wish) -> SearchSettings:
+        """The search that a request asks for. Raises CgruError for what the model cannot do."""
+        if wish.alignment and not self.attends:
+            raise CgruError(f"{self.name}: this model has no attention: there are no alignments")
+        given = self.translator.settings
+        beam_size = wish.beam_size or max(given.beam_size, wish.n_best)
+        if wish.n_best > beam_size:
+            raise CgruError(f"n_best {wish.n_best}: more than the beam_size, {beam_size}")
+        unk = given.unk
+        if wish.suppress_unk is not None:
+            unk = self.translator.target.unk_id if wish.suppress_unk else None
+        settings = dataclasses.replace(
+            given,
+            unk=unk,
+            beam_size=beam_size,
+            normalize=given.normalize if wish.normalize is None else wish.normalize,
+            with_alignment=given.with_alignment or wish.alignment,
+        )
+        return settings if wish.n_best > 1 else self.translator.ending_early(settings)
+
+    def max_tokens(self, beam_size: int) -> int:
+        """Padded source words that may be searched together with such a beam."""
+        from ..search.beam import max_tokens_of
+
+        structures = [one.model.structure for one in self._models]
+        return max_tokens_of(self.plan.workspace, beam_size, structures)
+
+
+def served_models(options: ServeOptions) -> dict[str, ServedModel]:
+    """The models of a command line by their names, the first one the default.
+
+    Raises UsageError where a name is missing or stands twice, CgruError as `ServedModel`.
+    """
+    if not options.model:
+        raise UsageError("name a model: cgru serve -m MODEL")
+    named = [word.partition("=") for word in options.model]
+    if not all(equals and not os.path.exists(word) for word, (_, equals, _) in
+               zip(options.model, named, strict=True)):  # fmt: skip
+        if any(equals and not os.path.exists("=".join((name, rest))) for name, equals, rest in
+               named):  # fmt: skip
+            raise UsageError("-m: give each model a name (NAME=FILE), or none a name")
+        return {(name := _stem(options.model[0])): ServedModel(name, options.model, options)}
+    models: dict[str, ServedModel] = {}
+    for name, _, files in named:
+        if not name or not name.isprintable() or name in models:
+            raise UsageError(f"-m {name}={files}: each model needs a name of its own")
+        models[name] = ServedModel(name, files.split(","), options)
+    return models
+
+
+def _stem(path: str) -> str:
+    """What a model is called whose user gave it no name: its file's name without the ending."""
+    return Path(path).stem or "model"

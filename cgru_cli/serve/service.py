@@ -1,0 +1,152 @@
+"""Between the protocols, which await, and the engine, which computes in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+from ..errors import CgruError
+from ..options.serve import ServeOptions
+from ..score.pair_scorer import ScoredPair
+from ..system.terminal import tell
+from ..translate.translator import Translation
+from .engine import Engine, Full
+from .metrics import Metrics
+from .served_model import ServedModel, Wish
+from .work import Broken, Kind, Line, Outcome, Pair, TooLarge
+
+
+class Refusal(CgruError):
+    """A request that is not done; status: of HTTP; headers: of the answer."""
+
+    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None):
+        super().__init__(message)
+        self.status, self.headers = status, dict(headers or {})
+
+
+AGAIN = {"Retry-After": "2"}
+
+
+class Service:
+    """The models, and what a protocol may ask of them."""
+
+    def __init__(self, models: Mapping[str, ServedModel], options: ServeOptions):
+        """models: by their names, the first one the default."""
+        self.models, self.options = dict(models), options
+        self.metrics = Metrics()
+        self.engine = Engine(
+            self.metrics, queue=options.queue, batch_wait=options.batch_wait / 1000
+        )
+        self.ready = False
+
+    def start(self) -> None:
+        """Begin to compute; ready once every model has translated a line."""
+        self.engine.start()
+        left = set(self.models)
+
+        for name, model in self.models.items():
+
+            def done(_number: int, _outcome: Outcome, name: str = name) -> None:
+                left.discard(name)
+                self.ready = not left
+
+            text = "a" if model.reads_source else ""
+            self.engine.submit("", self.searching(model, Wish()), [Line(text)], done)
+
+    def model(self, name: str | None = None) -> ServedModel:
+        """A model by its name, or the default. Raises Refusal where there is none."""
+        if name is None:
+            return next(iter(self.models.values()))
+        if name not in self.models:
+            raise Refusal(404, f"no model {name!r}; there are {', '.join(self.models)}")
+        return self.models[name]
+
+    def searching(self, model: ServedModel, wish: Wish, *, forced: bool = False) -> Kind:
+        """The search that a request asks for, within the limits. Raises Refusal outside them."""
+        most = max(self.options.max_beam_size, model.translator.settings.beam_size)
+        for name, value in (("beam_size", wish.beam_size), ("n_best", wish.n_best)):
+            if value is not None and not 1 <= value <= most:
+                raise Refusal(400, f"{name} {value}: this server allows 1 to {most}")
+        try:
+            return Kind(model, model.settings(wish), forced)
+        except CgruError as error:
+            raise Refusal(400, str(error)) from None
+
+    def check_lines(self, lines: Sequence[Sequence[str]]) -> None:
+        """Raises Refusal for too many lines, and for one that is too long or more than a line.
+
+        lines: of each request's line its texts, as source and target.
+        """
+        if len(lines) > self.options.max_lines:
+            raise Refusal(
+                413, f"{len(lines)} lines: this server takes {self.options.max_lines} at a time"
+            )
+        for number, texts in enumerate(lines, 1):
+            for text in texts:
+                if len(text) > self.options.max_characters:
+                    raise Refusal(
+                        413,
+                        f"line {number}: {len(text)} characters; this server takes lines of "
+                        f"{self.options.max_characters}",
+                    )
+                if "\n" in text:
+                    raise Refusal(400, f"line {number}: has a line break; send a text a line")
+
+    async def outcomes(
+        self,
+        client: str,
+        kind: Kind,
+        lines: Sequence[Line | Pair],
+        *,
+        in_order: bool = False,
+    ) -> AsyncIterator[tuple[int, Translation | ScoredPair]]:
+        """Numbers and outcomes of all lines, as they get ready.
+
+        Whoever stops to listen has the rest dropped. Raises Refusal where the queue is full, and
+        for a line that cannot be done.
+        """
+        self.check_lines([[_joined(text) for text in line[:2]] for line in lines])
+        if self.options.log_texts:
+            tell(json.dumps([line[:2] for line in lines], ensure_ascii=False))
+        loop = asyncio.get_running_loop()
+        ready: asyncio.Queue[tuple[int, Outcome]] = asyncio.Queue()
+
+        def deliver(number: int, outcome: Outcome) -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(ready.put_nowait, (number, outcome))
+
+        try:
+            ticket = self.engine.submit(client, kind, lines, deliver, in_order=in_order)
+        except Full as error:
+            raise Refusal(503, str(error), AGAIN) from None
+        try:
+            for _ in lines:
+                number, outcome = await ready.get()
+                if isinstance(outcome, CgruError):
+                    raise _refusal(outcome)
+                yield number, outcome
+        finally:
+            self.engine.cancel(ticket)
+
+    async def all(self, client: str, kind: Kind, lines: Sequence[Line | Pair]) -> list[Any]:
+        """The outcomes of all lines, in their order. Raises Refusal as `outcomes`."""
+        found: dict[int, Any] = {}
+        outcomes = self.outcomes(client, kind, lines)
+        try:
+            async for number, outcome in outcomes:
+                found[number] = outcome
+        finally:
+            await outcomes.aclose()  # type: ignore[attr-defined]
+        return [found[number] for number in range(len(lines))]
+
+
+def _joined(text: str | Sequence[str]) -> str:
+    return text if isinstance(text, str) else " ".join(text)
+
+
+def _refusal(error: CgruError) -> Refusal:
+    if isinstance(error, TooLarge):
+        return Refusal(507, str(error))
+    return Refusal(500 if isinstance(error, Broken) else 422, str(error))

@@ -1,0 +1,191 @@
+"""The thread that computes: its answers, what shares a batch, and what fails alone."""
+
+import threading
+
+import pytest
+from commands import write_model
+from serving import Silent, computed, loaded
+
+from cgru_cli import PairScorer, Translator
+from cgru_cli.errors import CgruError
+from cgru_cli.search.ensemble import Ensemble
+from cgru_cli.serve.engine import Engine, Full
+from cgru_cli.serve.served_model import Wish
+from cgru_cli.serve.shared_search import SharedSearch
+from cgru_cli.serve.work import Broken, Kind, Line, Pair, TooLarge
+
+TEXTS = ["a b c", "", "f f a d", "b unseen", "c", "d c b a", "a a", "f"] * 3
+
+
+@pytest.fixture(scope="module")
+def model(models):
+    (model,) = models.values()
+    return model
+
+
+@pytest.fixture
+def engine():
+    engine = Engine(Silent(), queue=1000, batch_wait=0.001)
+    engine.start()
+    yield engine
+    engine.stop()
+
+
+@pytest.fixture(scope="module")
+def expected(model_path):
+    translator = Translator.of(model_path, beam_size=3, translation_maxlen=8)
+    return translator.n_best(TEXTS)
+
+
+def searching(model, forced=False, **wish):
+    return Kind(model, model.settings(Wish(**wish)), forced)
+
+
+def test_answers_are_those_of_the_translator_whoever_asks(engine, model, expected):
+    wishes = [{}, {"n_best": 3}, {"alignment": True}, {"n_best": 2, "normalize": 0.0}]
+    answers = {}
+
+    def ask(number):
+        kind = searching(model, **wishes[number % len(wishes)])
+        answers[number] = computed(engine, kind, [Line(t) for t in TEXTS], f"client {number}")
+
+    threads = [threading.Thread(target=ask, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(answers) == 8
+    for number, of_client in answers.items():
+        shown = wishes[number % len(wishes)].get("n_best", 1)
+        for one, listed in zip(of_client, expected, strict=True):
+            assert [h.text for h in one.hypotheses[:shown]] == [h.text for h in listed[:shown]]
+            assert one.hypotheses[0].score == pytest.approx(listed[0].score, abs=1e-4)
+    assert max(engine.metrics.batches) > len(set(TEXTS))  # of several clients
+
+
+def test_scores_are_those_of_the_scorer(engine, model, model_path):
+    pairs = [("a b c", "A B"), ("", "C"), ("f f", ""), ("a", "D@@ E F")]
+    scored = computed(engine, Kind(model, None), [Pair(*pair) for pair in pairs])
+    for one, by_command in zip(scored, PairScorer.of(model_path).score(pairs), strict=True):
+        assert one.hypothesis.score == pytest.approx(by_command.score, abs=1e-5)
+
+
+def test_a_prefix_is_the_beginning_and_the_next_word_the_end(engine, model):
+    lines = [Line("a b", "D@@ E"), Line("c", ["F"]), Line("a", ["A", "B"], next_only=True)]
+    one, other, next_word = computed(engine, searching(model, forced=True, n_best=3), lines)
+    assert list(one.hypotheses[0].tokens[:2]) == ["D@@", "E"]
+    assert other.hypotheses[0].tokens[0] == "F"
+    assert all(len(h.word_scores) == 3 for h in next_word.hypotheses)
+    assert [h.total for h in next_word.hypotheses] == sorted(
+        (h.total for h in next_word.hypotheses), reverse=True
+    )
+
+
+def test_a_full_queue_refuses_whole_requests(model):
+    engine = Engine(Silent(), queue=5)  # does not compute
+    kind = searching(model)
+    ticket = engine.submit("a", kind, [Line("a")] * 4, lambda *_: None)
+    with pytest.raises(Full, match="4 lines are waiting"):
+        engine.submit("b", kind, [Line("a")] * 2, lambda *_: None)
+    assert engine.queued == 4
+    engine.cancel(ticket)
+    assert engine.queued == 0
+
+
+def test_who_has_gone_costs_nothing_further(engine, model):
+    told, kind = [], searching(model)
+    held = threading.Event()
+    original = SharedSearch.advance
+
+    def slow(self):
+        held.wait(5)
+        return original(self)
+
+    SharedSearch.advance = slow
+    try:
+        ticket = engine.submit("a", kind, [Line("a b c")] * 50, lambda *o: told.append(o))
+        engine.cancel(ticket)
+        held.set()
+        assert len(computed(engine, kind, [Line("c")])) == 1
+    finally:
+        SharedSearch.advance = original
+    assert told == [] and engine.queued == 0
+
+
+def test_a_sentence_that_nobody_waits_for_leaves_its_search(model):
+    engine = Engine(Silent())  # this test is its thread
+    kind, told = searching(model), []
+    tickets = [
+        engine.submit(who, kind, [Line("a b c d")], lambda *o: told.append(o)) for who in "ab"
+    ]
+    search = SharedSearch(engine, kind)
+    begin = search._translator.begin
+
+    def begun(lines):
+        engine.cancel(tickets[0])  # just when the search begins
+        return begin(lines)
+
+    search._translator.begin = begun
+    try:
+        while search.advance():
+            pass
+    finally:
+        del search._translator.begin
+    assert len(told) == 1 and not search.live and not engine.queued
+
+
+def test_only_the_line_fails_that_is_too_much(engine, model, monkeypatch):
+    begin = Ensemble.begin
+
+    def limited(self, sources):
+        if sources[0][0].shape[1] > 5:
+            raise MemoryError
+        return begin(self, sources)
+
+    monkeypatch.setattr(Ensemble, "begin", limited)
+    lines = [Line("a b"), Line("a b c d e f a"), Line("c"), Line("f a")]
+    outcomes = computed(engine, searching(model), lines)
+    assert isinstance(outcomes[1], TooLarge)
+    assert all(outcomes[i].hypotheses for i in (0, 2, 3))
+    assert computed(engine, searching(model), [Line("b")])[0].hypotheses
+
+
+def test_a_mistake_is_told_and_the_engine_goes_on(engine, model, monkeypatch, capsys):
+    with monkeypatch.context() as patch:
+        patch.setattr(Ensemble, "begin", lambda *_: 1 / 0)
+        (outcome,) = computed(engine, searching(model), [Line("a")])
+    assert isinstance(outcome, Broken)
+    assert "ZeroDivisionError" in capsys.readouterr().err
+    assert computed(engine, searching(model), [Line("a")])[0].hypotheses
+
+
+def test_a_line_that_cannot_be_read_fails_alone(engine, model, monkeypatch):
+    read = model.translator.read
+
+    def picky(text, number):
+        if text == "bad":
+            raise CgruError(f"line {number + 1}: no")
+        return read(text, number)
+
+    monkeypatch.setattr(model.translator, "read", picky)
+    bad, good = computed(engine, searching(model), [Line("bad"), Line("a b")])
+    assert str(bad) == "line 1: no" and good.hypotheses
+
+
+def test_a_search_ends_now_and_then_and_the_next_goes_on(engine, model, monkeypatch):
+    monkeypatch.setattr("cgru_cli.serve.shared_search.LASTS", 5)
+    monkeypatch.setattr("cgru_cli.serve.shared_search.LASTS_IN_A_CROWD", 2)
+    outcomes = computed(engine, searching(model), [Line("a b")] * 30)
+    assert {one.hypotheses[0].text for one in outcomes} == {outcomes[0].hypotheses[0].text}
+
+
+def test_an_ensemble_translates_and_scores(engine, model_path, tmp_path):
+    other = write_model(tmp_path, seed=8)
+    (both,) = loaded(model_path, other).values()
+    (one,) = computed(engine, searching(both), [Line("a b c")])
+    (best,) = Translator.of([model_path, other], translation_maxlen=8).translate(["a b c"])
+    assert one.hypotheses[0].text == best.text
+    given = [("a b c", " ".join(best.tokens))]
+    (pair,) = computed(engine, Kind(both, None), [Pair(*given[0])])
+    (scored,) = PairScorer.of([model_path, other]).score(given)
+    assert pair.hypothesis.score == pytest.approx(scored.score, abs=1e-5)

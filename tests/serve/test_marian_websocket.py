@@ -1,0 +1,70 @@
+"""Marian's client, spoken to as by Marian's server."""
+
+import pytest
+from commands import in_process
+from serving import client, loaded, serving
+from starlette.websockets import WebSocketDisconnect
+
+TEXT = "a b c\n\nf f a d\nb unseen\n"
+
+
+def exchanged(web, *messages, path="/translate"):
+    """As Marian's scripts/server/client_example.py: a message out, a message in."""
+    answers = []
+    with web.websocket_connect(path) as socket:
+        for message in messages:
+            socket.send_text(message)
+            answers.append(socket.receive_text())
+    return answers
+
+
+def closed(web, message):
+    with web.websocket_connect("/translate") as socket:
+        if isinstance(message, bytes):
+            socket.send_bytes(message)
+        else:
+            socket.send_text(message)
+        with pytest.raises(WebSocketDisconnect) as error:
+            socket.receive_text()
+    return error.value.code, error.value.reason
+
+
+def test_a_message_is_answered_by_what_the_command_prints(web, model_path, tmp_path):
+    settings = ["-m", model_path, "-k", 3, "--translation-maxlen", 8]
+    code, printed, _ = in_process("translate", tmp_path)(*settings, text=TEXT)
+    assert code == 0
+    whole, without_end, again = exchanged(web, TEXT, TEXT[:-1], TEXT)
+    assert whole == without_end == again == printed
+    assert exchanged(web, "a b c", path="/translate/") == [printed.split("\n")[0] + "\n"]
+    assert exchanged(web, "", "\n") == ["\n", "\n"]
+
+
+def test_lists_and_alignments_are_those_of_the_command(model_path, tmp_path):
+    more = ["--n-best", "--n-best-size", 2, "--alignment", "--word-scores"]
+    settings = ["-m", model_path, "-k", 3, "--translation-maxlen", 8, *more]
+    code, printed, _ = in_process("translate", tmp_path)(*settings, text=TEXT)
+    assert code == 0
+    asked = {"beam_size": 3, "n_best": True, "n_best_size": 2, "alignment": "hard"}
+    asked["word_scores"] = True
+    with serving(loaded(model_path, **asked), **asked) as gate:
+        (answer,) = exchanged(client(gate), TEXT)
+    assert answer == printed and printed.count("|||") > 8
+
+
+def test_what_cannot_be_answered_closes_the_connection(web):
+    assert closed(web, b"\xff\xfe") == (1007, "the message is not UTF-8")
+    code, why = closed(web, "a\n" * 21)
+    assert code == 1009 and "21 lines" in why
+    assert closed(web, "a" * 61)[0] == 1009
+    assert closed(web, "a\n" * 2100)[0] == 1009
+    assert exchanged(web, "a")  # and the server goes on
+
+
+def test_the_fixtures_lists_are_those_of_marian(legacy):
+    expected = legacy.read("marian-nematus/nbest.k5.norm1.txt").splitlines()
+    (answer,) = exchanged(legacy.web, legacy.read("src.txt"))
+    for mine, of_marian in zip(answer.splitlines(), expected, strict=True):
+        *texts, total = mine.split(" ||| ")
+        *of_marian, its_total = of_marian.split(" ||| ")
+        assert texts[:2] == of_marian[:2]
+        assert float(total) == pytest.approx(float(its_total), abs=2e-4)

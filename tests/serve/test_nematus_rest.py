@@ -1,0 +1,62 @@
+"""Nematus' client, spoken to as by Nematus' server."""
+
+import pytest
+
+
+def translated(web, segments, **more):
+    """As `translate_segments` of Nematus' sample_client.py."""
+    headers = {"content-type": "application/json"}
+    answer = web.post("/translate", headers=headers, json={"segments": segments} | more)
+    assert answer.status_code == 200, answer.text
+    return [segment["translation"] for segment in answer.json()["data"]]
+
+
+def test_the_fixtures_translations_are_those_of_the_program(legacy):
+    segments = [line.split() for line in legacy.read("src.txt").splitlines()]
+    lists = legacy.read("theano/nbest.k5.norm1.txt").splitlines()
+    best = {}
+    for number, text, *_ in (line.split(" ||| ") for line in lists):
+        best.setdefault(int(number), text.split())
+    expected = [best[number] for number in range(len(segments))]
+    assert translated(legacy.web, segments, beam_width=5, normalize=True) == expected
+
+
+def test_the_status(web):
+    told = web.get("/status").json()
+    assert set(told) == {"status", "models", "version", "service"}
+    assert told["status"] == "ok" and told["models"] == ["model"]
+
+
+def test_options_of_a_request(web):
+    plain = web.post("/v1/translate", json={"texts": ["a b c d"], "beam_size": 1}).json()
+    (words,) = translated(web, [["a", "b", "c", "d"]], beam_width=1, unknown_to_nematus=3)
+    assert words == plain["translations"][0]["text"].split()
+    (words,) = translated(web, [["unseen", "unseen"]], suppress_unk=True)
+    assert "UNK" not in words
+    asked = {"segments": [["a", "b"], []], "return_word_alignment": True}
+    asked["return_word_probabilities"] = True
+    one, empty = web.post("/translate", json=asked).json()["data"]
+    assert len(one["word_alignment"]) == len(one["word_probabilities"])
+    assert all(sum(row) == pytest.approx(1, abs=1e-4) for row in one["word_alignment"])
+    assert empty["translation"] == []
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"segments": "a b"},
+        {"segments": ["a b"]},
+        {"segments": [["a"]], "n_best": 2},
+        {"segments": [["a"]], "character_level": True},
+        {"segments": [["a"]], "normalize": "x"},
+        {"segments": [["a"]], "normalize": 11},
+        {"segments": [["a"]], "beam_width": 99},
+        {"segments": [["a\nb"]]},
+    ],
+    ids=str,
+)
+def test_what_is_wrong_is_one_line(web, asked):
+    answer = web.post("/translate", json=asked)
+    assert answer.status_code == 400 and answer.json()["status"] == "error"
+    assert "\n" not in answer.json()["error"]

@@ -1,0 +1,186 @@
+"""The server's own protocol, and what it describes of itself."""
+
+import json
+
+import numpy as np
+import pytest
+from serving import client, loaded, serving
+
+from cgru_cli import PairScorer, Translator
+from cgru_cli.serve import nematus_rest, rest
+
+TEXTS = ["a b c", "", "f f a d", "b unseen"]
+
+
+@pytest.fixture(scope="module")
+def translator(model_path):
+    return Translator.of(model_path, beam_size=3, translation_maxlen=8)
+
+
+def posted(web, path, **fields):
+    answer = web.post(path, json=fields)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def refused(web, path, content, status, *parts, **more):
+    answer = web.post(path, content=content, **more)
+    assert answer.status_code == status, answer.text
+    message = answer.json()["error"]
+    assert "\n" not in message and "Traceback" not in message
+    for part in parts:
+        assert part in message
+    return message
+
+
+def test_translations_are_those_of_the_translator(web, translator):
+    found = posted(web, "/v1/translate", texts=TEXTS, n_best=2, word_scores=True, alignment=True)
+    assert found["model"] == "model"
+    for shown, listed in zip(found["translations"], translator.n_best(TEXTS), strict=True):
+        assert shown["text"] == listed[0].text
+        for one, hypothesis in zip(shown["hypotheses"], listed[:2], strict=False):
+            assert one["text"] == hypothesis.text and one["words"] == list(hypothesis.tokens)
+            assert one["total"] == pytest.approx(hypothesis.total, abs=1e-4)
+            assert sum(one["word_scores"]) == pytest.approx(one["score"], abs=1e-4)
+            if one["words"]:
+                assert len(one["alignment"]) == len(one["word_scores"])
+                assert {len(row) for row in one["alignment"]} == {len(shown["source"])}
+    plain = posted(web, "/v1/translate", texts=["a b c"])["translations"][0]["hypotheses"]
+    assert len(plain) == 1 and not {"alignment", "word_scores"} & set(plain[0])
+    assert posted(web, "/v1/translate", texts=[])["translations"] == []
+
+
+def test_a_stream_has_an_event_for_each_line(web, translator):
+    with web.stream("POST", "/v1/translate", json={"texts": TEXTS, "stream": True}) as answer:
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        events = [event.split("\n") for event in answer.read().decode().strip().split("\n\n")]
+    names = [name.removeprefix("event: ") for name, _ in events]
+    assert names == ["translation"] * len(TEXTS) + ["done"]
+    data = [json.loads(line.removeprefix("data: ")) for _, line in events[:-1]]
+    texts = {one["index"]: one["text"] for one in data}
+    assert [texts[i] for i in range(len(TEXTS))] == [
+        one.text for one in translator.translate(TEXTS)
+    ]
+
+
+def test_options_of_a_request_are_those_of_the_command(web, model_path):
+    greedy = Translator.of(model_path, beam_size=1, normalize=0.5, translation_maxlen=8)
+    found = posted(web, "/v1/translate", texts=TEXTS, beam_size=1, normalize=0.5)
+    best = greedy.translate(TEXTS)
+    assert [one["text"] for one in found["translations"]] == [one.text for one in best]
+    assert found["translations"][0]["hypotheses"][0]["total"] == pytest.approx(best[0].total)
+
+
+def test_prefixes_begin_translations(web):
+    found = posted(web, "/v1/translate", texts=["a b", "c"], prefixes=["D@@ E", ["F"]])
+    one, other = (line["hypotheses"][0]["words"] for line in found["translations"])
+    assert one[:2] == ["D@@", "E"] and other[0] == "F"
+
+
+def test_alternatives_are_the_next_words_and_what_follows(web, model_path):
+    asked = {"text": "a b c", "prefix": ["A"], "count": 4, "alignment": True}
+    listed = posted(web, "/v1/alternatives", **asked)["alternatives"]
+    probabilities = [one["probability"] for one in listed]
+    assert probabilities == sorted(probabilities, reverse=True) and sum(probabilities) <= 1
+    words = [one["word"] for one in listed]
+    assert len(set(words)) == len(words) == 4
+    scorer = PairScorer.of(model_path)
+    for one in listed:
+        following = [] if one["word"] is None else [one["word"]]
+        assert one["words"][: 1 + len(following)] == ["A", *following]
+        (scored,) = scorer.score([("a b c", " ".join(one["words"]))])
+        assert one["probability"] == pytest.approx(float(np.exp(scored.word_scores[1])), rel=1e-3)
+
+
+def test_scores_are_those_of_the_scorer(web, model_path):
+    pairs = [{"source": "a b", "target": "A B"}, {"source": "", "target": ""}]
+    found = posted(web, "/v1/score", pairs=pairs, word_scores=True, normalize=1)["scores"]
+    given = [(pair["source"], pair["target"]) for pair in pairs]
+    for one, hypothesis in zip(found, PairScorer.of(model_path).score(given), strict=True):
+        assert one["score"] == pytest.approx(hypothesis.score, abs=1e-5)
+        assert one["total"] == pytest.approx(one["score"] / len(one["word_scores"]))
+
+
+def test_models_and_limits_are_listed(web):
+    listed = web.get("/v1/models").json()
+    assert [model["name"] for model in listed["models"]] == ["model"]
+    assert listed["limits"]["lines"] == 20 and listed["models"][0]["beam_size"] == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "parts"),
+    [
+        (b"", 400, ["not JSON"]),
+        (b"\xff\xfe", 400, ["not JSON"]),
+        (b"[" * 3000, 400, ["not JSON"]),
+        (b"[]", 400, ["a JSON object"]),
+        (b"{}", 400, ["texts is missing"]),
+        (b'{"texts": "a"}', 400, ["texts: a list of texts"]),
+        (b'{"texts": [1]}', 400, ["texts: a list of texts"]),
+        (b'{"texts": ["a"], "beem": 1}', 400, ["'beem': no such field", "beam_size"]),
+        (b'{"texts": ["a"], "beam_size": 0}', 400, ["beam_size 0"]),
+        (b'{"texts": ["a"], "beam_size": 99}', 400, ["beam_size 99", "1 to 24"]),
+        (b'{"texts": ["a"], "n_best": 25}', 400, ["n_best 25"]),
+        (b'{"texts": ["a"], "n_best": 3, "beam_size": 2}', 400, ["more than the beam_size"]),
+        (b'{"texts": ["a"], "normalize": NaN}', 400, ["normalize"]),
+        (b'{"texts": ["a"], "normalize": 1e999}', 400, ["normalize"]),
+        (b'{"texts": ["a"], "prefixes": []}', 400, ["0 prefixes for 1 texts"]),
+        (b'{"texts": ["a"], "model": "b"}', 404, ["no model 'b'"]),
+        (b'{"texts": ["a\\nb"]}', 400, ["line 1", "line break"]),
+        (b'{"texts": ["' + b"a" * 61 + b'"]}', 413, ["line 1: 61 characters"]),
+        (b'{"texts": ["a"], "prefixes": [["' + b"a" * 61 + b'"]]}', 413, ["61 characters"]),
+        (b'{"texts": [' + b'"a",' * 20 + b'"a"]}', 413, ["21 lines"]),
+        (b'{"texts": ["\\ud800"]}', 400, ["not JSON"]),
+        (b" " * 5000, 413, ["4 KiB"]),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_what_is_wrong_is_one_line(web, content, status, parts):
+    refused(web, "/v1/translate", content, status, *parts)
+
+
+def test_paths_and_methods_that_are_not_there(web):
+    assert web.get("/v1/translate").status_code == 405
+    assert web.post("/nope").status_code == 404
+    assert web.post("/nope").json()["status"] == "error"
+
+
+def test_a_full_queue_and_a_timeout(models):
+    with serving(models, queue=2) as gate:
+        answer = client(gate).post("/v1/translate", json={"texts": ["a"] * 3})
+        assert answer.status_code == 503 and int(answer.headers["retry-after"]) > 0
+    with serving(models, timeout=0.05, batch_wait=2000) as gate:
+        web = client(gate)
+        refused(web, "/v1/translate", b'{"texts": ["a"]}', 504, "longer than 0.05 seconds")
+        stream = web.post("/v1/translate", json={"texts": ["a"], "stream": True})
+        assert '"status": 504' in stream.text
+
+
+def test_several_models_by_name(model_path):
+    both = loaded(f"one={model_path}", f"two={model_path},{model_path}")
+    with serving(both) as gate:
+        web = client(gate)
+        listed = web.get("/v1/models").json()["models"]
+        assert [(m["name"], m["ensemble"]) for m in listed] == [("one", 1), ("two", 2)]
+        answers = [posted(web, "/v1/translate", texts=["a b"], model=m) for m in ("one", "two")]
+        assert [answer["model"] for answer in answers] == ["one", "two"]
+        assert answers[0]["translations"][0]["text"] == answers[1]["translations"][0]["text"]
+
+
+def test_the_description_has_every_field_and_every_path(web, gate):
+    told = web.get("/openapi.json").json()
+    for path, fields in (
+        ("/v1/translate", rest.TRANSLATE),
+        ("/v1/alternatives", rest.ALTERNATIVES),
+        ("/v1/score", rest.SCORE),
+        ("/translate", nematus_rest.FIELDS),
+    ):
+        asked = told["paths"][path]["post"]["requestBody"]["content"]["application/json"]
+        assert set(asked["schema"]["properties"]) == set(fields)
+    assert set(told["paths"]) <= gate.paths
+    for path, methods in told["paths"].items():
+        for method in methods:
+            assert web.request(method, path).status_code != 405
+    found = posted(web, "/v1/translate", texts=["a b"], word_scores=True, alignment=True)
+    one = found["translations"][0]["hypotheses"][0]
+    assert set(one) == set(told["components"]["schemas"]["Hypothesis"]["properties"])

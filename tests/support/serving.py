@@ -1,0 +1,75 @@
+"""A server in this process: its models, its engine, and clients that talk to it."""
+
+import asyncio
+import contextlib
+import threading
+
+from starlette.testclient import TestClient
+
+from cgru_cli.options.serve import ServeOptions
+from cgru_cli.serve.app import application
+from cgru_cli.serve.served_model import served_models
+from cgru_cli.serve.service import Service
+from cgru_cli.system.tensorflow_start import import_tensorflow
+
+
+class Silent:
+    """An observer of the engine that keeps the sizes of batches."""
+
+    def __init__(self):
+        self.batches = []
+
+    def translated(self, words, translation):
+        pass
+
+    def scored(self, words):
+        pass
+
+    def batch(self, lines):
+        self.batches.append(lines)
+
+
+def options(*models, **more):
+    return ServeOptions(model=models, quiet=True, **{"translation_maxlen": 8} | more)
+
+
+def loaded(*models, **more):
+    """The models of a command line, by name."""
+    import_tensorflow()
+    return served_models(options(*models, **more))
+
+
+@contextlib.contextmanager
+def serving(models, password=None, **more):
+    """The gate of a running server, over models that were loaded before."""
+    service = Service(models, options(*next(iter(models.values())).paths, **more))
+    service.start()
+    gate = application(service, password)
+    gate.service = service
+    try:
+        yield gate
+    finally:
+        service.engine.stop()
+
+
+def client(gate, **more):
+    return TestClient(gate, raise_server_exceptions=False, **more)
+
+
+def computed(engine, kind, lines, client="me", **more):
+    """The outcomes of a request, in the order of its lines."""
+    outcomes, done = {}, threading.Event()
+
+    def deliver(number, outcome):
+        assert number not in outcomes
+        outcomes[number] = outcome
+        if len(outcomes) == len(lines):
+            done.set()
+
+    engine.submit(client, kind, lines, deliver, **more)
+    assert done.wait(60)
+    return [outcomes[number] for number in range(len(lines))]
+
+
+def run(coroutine):
+    return asyncio.run(coroutine)
