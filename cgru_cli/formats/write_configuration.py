@@ -251,6 +251,20 @@ def marian_decoder(model: Model, name: str, vocabularies: Sequence[str]) -> byte
     return _yaml(values)
 
 
+def amun(model: Model, name: str, vocabularies: Sequence[str]) -> bytes:
+    """`.amun.yml`, with which `amun -c` needs nothing else."""
+    values = {
+        "relative-paths": True,
+        "source-vocab": vocabularies[0],
+        "target-vocab": vocabularies[-1],
+        "scorers": {"F0": {"path": name, "type": "Nematus"}},
+        "weights": {"F0": 1},
+        "normalize": bool(model.settings.normalize),
+        "beam-size": model.settings.beam_size or 5,
+    }
+    return _yaml(values)
+
+
 def _yaml(values: Mapping) -> bytes:
     import yaml
 

@@ -25,6 +25,9 @@ from .read_model import HDF5_ATTRIBUTE
 
 # Files beside a model that are read as its configuration.
 _CONFIGURATION = (".json", ".pkl", ".decoder.yml", ".amun.yml", ".yml", ".progress.json")
+_MARIAN_FILES = {
+    ".decoder.yml": write_configuration.marian_decoder, ".amun.yml": write_configuration.amun,
+}  # fmt: skip
 _ENDINGS = {"h5": (".h5", ".hdf5")}
 
 
@@ -35,11 +38,13 @@ def write(
     vocabularies: Sequence[Vocabulary] = (),
     force: bool = False,
     preprocessing: Path | None = None,
+    marian_files: Sequence[str] = (),
 ) -> None:
     """Write a model, its configuration and its vocabularies as the format `to` (options.TO).
 
     The vocabularies are laid beside it, rewritten where the program needs another form, and the
-    preprocessing that the model has beside itself, or the given one, as it is.
+    preprocessing that the model has beside itself, or the given one, as it is. marian_files: of
+    Marian's files (.decoder.yml, .amun.yml), those that scripts find beside the model besides.
 
     Raises CgruError where the format cannot hold the model, naming all that it cannot hold, and
     where a file exists and force is not given; UsageError where the path does not fit the format.
@@ -56,6 +61,8 @@ def write(
     names = names or [Path(name).name for name in model.settings.vocabularies]
     source = preprocessing or Path(f"{model.path}{PREPROCESSING}")
     contents = _configuration_files(model, path, to, names) | _preprocessing(source, path)
+    for suffix in marian_files:
+        contents[Path(f"{path}{suffix}")] = _MARIAN_FILES[suffix](model, path.name, names)
     stale = _check_overwriting(path, to, contents, force)
     with all_or_nothing(path):  # half-way there is the old model, or none, never a mixture
         for placement in placements:

@@ -204,6 +204,13 @@ def build_gradient_probe(options: TrainOptions, step: TrainingStep) -> GradientP
     return GradientProbe(step)
 
 
+def _marian_files(options: TrainOptions) -> tuple[str, ...]:
+    """Marian's files beside a model that is trained as Marian's: amun's of what amun can read."""
+    if options.compat != "marian":
+        return ()
+    return (".decoder.yml", ".amun.yml")[: 2 if options.type in ("amun", "nematus") else 1]
+
+
 def build_training(
     options: TrainOptions,
     plan: TrainingPlan,
@@ -291,6 +298,7 @@ def build_training(
             log,
             updates=updates,
             writes=first,
+            marian_files=_marian_files(options),
         ),
         stop=stop,
         replicas=replicas,

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ...errors import CgruError
 from ...formats import write_model
 from ...formats.model import Model
+from ...system.atomic_files import atomic_write
 from ...text.vocabulary import Vocabulary
 from .folder import RunFolder
 from .log import TrainingLog
+from .marian_progress import marian_progress
 from .patience import Patience
 from .state import Course, SavedRun
 
@@ -26,7 +28,8 @@ class Saving:
 
     model: all of it but its arrays, which are those of the step. preprocessing: how raw text is
     prepared for the model, a file that goes with it. updates: those of the last save, 0 if there
-    is none.
+    is none. marian_files: of Marian's files beside each model (see `write_model.write`), those
+    that are written; with any, its `.progress.yml` as well.
     """
 
     def __init__(
@@ -42,11 +45,12 @@ class Saving:
         *,
         updates: int = 0,
         writes: bool = True,
+        marian_files: Sequence[str] = (),
     ):
         self.folder, self.updates = folder, updates
         self._model, self._vocabularies, self._preprocessing = model, vocabularies, preprocessing
         self._step, self._identity, self._jit = step, identity, jit
-        self._log, self._writes = log, writes
+        self._log, self._writes, self._marian_files = log, writes, marian_files
 
     def save(
         self, course: Course, patience: Patience, learnt: Sequence[Share] | None, keep: int = 0
@@ -70,6 +74,9 @@ class Saving:
         saved = SavedRun.of(course, patience, self._identity, self._jit)
         self.folder.save(self._step.state(), dataclasses.asdict(saved))
         self.write_model()
+        if self._marian_files:
+            with atomic_write(self.folder.beside(".progress.yml")) as file:
+                file.write(marian_progress(course.progress, patience))
         if keep:
             self.folder.thin(keep)
         self.updates = updates
@@ -125,4 +132,5 @@ class Saving:
             self._vocabularies,
             force=True,
             preprocessing=self._preprocessing,
+            marian_files=self._marian_files,
         )

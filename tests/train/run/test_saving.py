@@ -6,11 +6,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import runs
+import yaml
 from cases import random_arrays, small_structure
 
 from cgru_cli.errors import CgruError
 from cgru_cli.formats import read_model
 from cgru_cli.formats.model import Model, ModelSettings
+from cgru_cli.formats.read_configuration import from_marian
 from cgru_cli.formats.vocabulary_files import read_vocabulary
 from cgru_cli.train.run.folder import RunFolder
 from cgru_cli.train.run.log import Interval, TrainingLog
@@ -232,3 +234,22 @@ def test_a_damaged_state(folder, saving, change):
     name = next(iter(change))
     with pytest.raises(CgruError, match=rf"state\.npz: damaged: {name}.*; restore the file, or"):
         resumed(folder)
+
+
+def test_marians_files_are_beside_every_model(folder, saving):
+    kept = saving(Step(5), marian_files=(".decoder.yml", ".amun.yml"))
+    kept.write_best("bleu")
+    kept.save(course(5), patience(), LEARNT)
+    kept.save(course(5), patience(), LEARNT)  # replaces them
+    assert b"batches: 5\n" in folder.beside(".progress.yml").read_bytes()
+    for model in (folder.model, folder.best("bleu")):
+        for suffix in (".decoder.yml", ".amun.yml"):
+            path = model.with_name(f"{model.name}{suffix}")
+            values = yaml.safe_load(path.read_bytes())
+            named = values.get("models") or [values["scorers"]["F0"]["path"]]
+            assert named == [model.name] and values["relative-paths"]
+            told = from_marian(values, str(path))
+            assert told.vocabularies and all(
+                (path.parent / name).exists() for name in told.vocabularies
+            )
+        assert read_model.read(model).structure == STRUCTURE
