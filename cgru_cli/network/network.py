@@ -26,7 +26,7 @@ from .ladder.lm import LanguageModel
 from .ladder.rnnsearch import RNNSearch
 from .ladder.seq2seq import SequenceToSequence
 from .layers import Layers
-from .readout import Readout
+from .readout import OutputColumns, Readout
 from .scan import ScanCell
 
 
@@ -118,11 +118,16 @@ class Network:
         return SearchState(cells, rows, tf.zeros_like(rows))
 
     def step(
-        self, state: SearchState, previous: tf.Tensor, memory: Any
+        self,
+        state: SearchState,
+        previous: tf.Tensor,
+        memory: Any,
+        columns: OutputColumns | None = None,
     ) -> tuple[tf.Tensor, SearchState, tf.Tensor | tuple]:
         """One target word: logits (R,V), the new state, the alignment (R,S), or () without.
 
         previous: (R,) int32, the word before; -1 at the start, where its embedding is zeros.
+        columns: of `read_out.columns`, the N words whose logits are wanted, (R,N), if not all.
         """
         x, readout_of_previous = self.embed(previous)
         cell = self.rung.cell(memory, Place(state.sentence, state.slot))
@@ -131,7 +136,7 @@ class Network:
         if self.structure.lexical:
             rows = tf.gather(memory.embeddings, state.sentence)
             words = tf.linalg.matvec(rows, recurrence.alignment, transpose_a=True)
-        logits = self.read_out(recurrence, readout_of_previous, words)
+        logits = self.read_out(recurrence, readout_of_previous, words, columns=columns)
         return logits, state._replace(cells=cells), recurrence.alignment
 
     def embed(

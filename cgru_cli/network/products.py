@@ -82,8 +82,19 @@ class Products(NamedTuple):
 
     def apart(self, y: tf.Tensor) -> list[tf.Tensor]:
         """(...,all widths) -> one (...,width) a group."""
-        sums = [sum(group) for group in self.widths]
-        return tf.split(y, sums, axis=-1) if len(sums) > 1 else [y]
+        if len(self.widths) == 1:
+            return [y]
+        return tf.split(y, [sum(group) for group in self.widths], axis=-1)
+
+    def columns(self, places: tf.Tensor) -> list[tf.Tensor]:
+        """Some columns of one matrix, (N,) places: the tensors that `of_columns` takes."""
+        (part,) = self.parts
+        return [tf.gather(part.matrix, places, axis=1)]
+
+    def of_columns(self, columns: list[tf.Tensor]) -> Products:
+        """The product with those columns alone, as `columns` gave them; without dropout."""
+        (matrix,) = columns
+        return Products([Product(matrix)], [None], [[matrix.shape[-1]]])
 
     def at_positions(self) -> Products:
         """The same for (B,S,N), each sentence's mask at all its positions."""

@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any, NamedTuple
+
 import tensorflow as tf
 
 from ..parameters.structure import Activation
 from .ladder.levels import Recurrence
 from .layers import Affine, Layers
 from .products import Product, at_once
+
+
+class OutputColumns(NamedTuple):
+    """The output layer of some words, N of the vocabulary's; rows may have different ones of them.
+
+    Of G sets of words, each a part of the N, a row has one; the other words have no probability.
+    """
+
+    matrix: list[tf.Tensor]  # of `Products.of_columns`: W_o (E,N)
+    bias: tf.Tensor  # (N,)
+    lexical: tuple[Any, ...]  # matrix and bias of a lexical model, else ()
+    members: tf.Tensor  # (G,N) bool: which words each set has; all, where there is but one
+    of_row: tf.Tensor | tuple[()] = ()  # (R,) int32: the set of each row
+
+    def only(self, logits: tf.Tensor) -> tf.Tensor:
+        """Logits (R,N), -inf at words that are not in a row's set."""
+        return tf.cond(
+            tf.shape(self.members)[0] > 1,
+            lambda: tf.where(tf.gather(self.members, self.of_row), logits, -math.inf),
+            lambda: logits,
+        )
 
 
 class Readout:
@@ -46,8 +70,9 @@ class Readout:
         of_previous: tf.Tensor,
         words: tf.Tensor | tuple = (),
         sentence: tf.Tensor | None = None,
+        columns: OutputColumns | None = None,
     ) -> tf.Tensor:
-        """Logits (R,V) float32.
+        """Logits (R,V) float32; of some columns of the output layer alone, (R,N).
 
         of_previous: (R,R') E[y_{j-1}] V_o. words: (R,Es) sum_i alpha_ij E_x[x_i], of a lexical
         model. sentence: (R,) whose a row is, for dropout, where the rows are not one a sentence.
@@ -64,17 +89,40 @@ class Readout:
         if self.mixture:
             of_pi, pi_bias, hidden = self.mixture
             (pi,) = of_pi.for_rows(sentence)(t)
-            logits = [self._logits(tf.tanh(layer(t, sentence)), sentence) for layer in hidden]
+            logits = [
+                self._logits(tf.tanh(layer(t, sentence)), sentence, columns) for layer in hidden
+            ]
             return mix(pi + pi_bias, logits)
-        logits = self._logits(t, sentence)
+        logits = self._logits(t, sentence, columns)
         if self.lexical:
             of_words, output, output_bias = self.lexical
+            if columns is not None:
+                matrix, output_bias = columns.lexical
+                output = output.of_columns(matrix)
             l = tf.tanh(words)
             l = tf.tanh(of_words(l, sentence)) + l
             logits += output.for_rows(sentence)(l)[0] + output_bias
         return logits
 
-    def _logits(self, t: tf.Tensor, sentence: tf.Tensor | None) -> tf.Tensor:
+    def columns(self, words: tf.Tensor) -> OutputColumns:
+        """The output layer of these words, (N,) ids: one set of them."""
+        lexical: tuple = ()
+        if self.lexical:
+            _, output, bias = self.lexical
+            lexical = output.columns(words), tf.gather(bias, words)
+        return OutputColumns(
+            self.output.columns(words),
+            tf.gather(self.output_bias, words),
+            lexical,
+            tf.ones([1, tf.size(words)], tf.bool),
+        )
+
+    def _logits(
+        self, t: tf.Tensor, sentence: tf.Tensor | None, columns: OutputColumns | None
+    ) -> tf.Tensor:
+        if columns is not None:
+            (logits,) = self.output.of_columns(columns.matrix)(t)
+            return columns.only(tf.nn.bias_add(logits, columns.bias))
         output = self.output.for_rows(sentence)
         (matrix,) = (part.matrix for part in output.parts)
 

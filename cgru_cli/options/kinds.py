@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 ProgressUnit = Literal["u", "e", "m", "t"]
 
@@ -113,6 +113,29 @@ def sampling(text: str) -> tuple[int | None, float]:
             f"`full [T]` or `topk K [T]` is expected, with K {TOP} and T {TEMPERATURE}"
         )
     return top, temperature
+
+
+class ShortlistNumbers(NamedTuple):
+    """Which words a shortlist gives: how many first and best ones, above which probability."""
+
+    first: int = 100
+    best: int = 100
+    prune: float = 0.0
+
+
+def shortlist(values: Sequence[str]) -> tuple[str, ShortlistNumbers]:
+    """The file and the numbers of `FILE [FIRST [BEST [PRUNE]]]`."""
+    path, *given = map(str, values)
+    try:
+        numbers = ShortlistNumbers(*map(int, given[:2]), *map(float, given[2:]))
+    except (ValueError, TypeError):
+        numbers = None
+    if numbers is None or min(numbers) < 0 or not math.isfinite(numbers.prune):
+        raise ValueError(
+            f"{' '.join(given)[:60]}: behind the file at most three numbers are expected: FIRST "
+            "and BEST, of words, and PRUNE, a probability"
+        )
+    return path, numbers
 
 
 def alignment(text: str) -> Literal["hard", "soft"] | float:

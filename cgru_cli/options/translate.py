@@ -92,6 +92,14 @@ class TranslateOptions(FilterOptions):
         aliases=("--suppress_unk",),
     )  # fmt: skip
 
+    shortlist: tuple[str, ...] = search_option(
+        (), "choose words from a shortlist alone: the FIRST words of the vocabulary, and of each "
+        "source word the BEST translations in FILE more probable than PRUNE (100 100 0 if not "
+        "given); FILE is a table of lines `target source probability` (lex.s2t), .gz too, or a "
+        "binary shortlist of Marian", "--shortlist", metavar="FILE [FIRST [BEST [PRUNE]]]",
+        many=True, path="file",
+    )  # fmt: skip
+
     output_sampling: str | None = sampling_option(
         None, "draw translations by chance: from all words (full), or the K most probable (topk), "
         "with softmax temperature T", "--output-sampling", kind=unchanged(sampling),
@@ -119,7 +127,8 @@ class TranslateOptions(FilterOptions):
     )  # fmt: skip
     lexicon: str | None = word_option(
         None, "translate the words that --unk-replace puts in by this file (lines `source target "
-        "[probability]`)", "--lexicon", metavar="FILE", needs=("--unk-replace",), path="file",
+        "[probability]`; the other way round if its name ends in .s2t, as a --shortlist)",
+        "--lexicon", metavar="FILE", needs=("--unk-replace",), path="file",
     )  # fmt: skip
     join_bpe: bool = word_option(False, "join sub-words that end in `@@`", "--join-bpe", kind=bool)
     no_spm_decode: bool = word_option(

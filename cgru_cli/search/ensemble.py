@@ -13,6 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from ..network.network import Network, SearchState
+from .output_words import OutputWords
 
 # Rows of the memory are dropped with their sentences once this share of them is finished: each
 # drop copies what is left.
@@ -20,7 +21,10 @@ COMPACT_BELOW = 0.75
 
 
 class Expansion(NamedTuple):
-    """What each row could be extended by; N words a row, the most probable first."""
+    """What each row could be extended by; N words a row, the most probable first.
+
+    Where a row has fewer words than N, the log-probability of the others is -inf.
+    """
 
     words: np.ndarray  # (R,N) int32
     log_probs: np.ndarray  # (R,N) float32: weighted sum over the models
@@ -41,9 +45,14 @@ class Ensemble:
         rows = tf.TensorSpec([None], tf.int32)
         self._states = [state for state, _ in begun]
         self._memories = [memory for _, memory in begun]
-        signature = (self._states, self._memories, rows, rows, tf.TensorSpec([], tf.int32))
-        self._best = tf.function(self._advance_best, input_signature=signature, autograph=False)
-        self._all = tf.function(self._advance_all, input_signature=signature[:-1], autograph=False)
+        each = (self._states, self._memories, rows, rows)
+        self._best, self._all = self._advancing(each)
+        narrow = [
+            tf.nest.map_structure(_with_any_columns, network.read_out.columns(tf.constant([0])))
+            for network in self.networks
+        ]
+        narrow = [columns._replace(of_row=rows) for columns in narrow]
+        self._best_of, self._all_of = self._advancing(each, (narrow, rows))
         self._keep = tf.function(
             lambda memories, kept: tf.nest.map_structure(lambda x: tf.gather(x, kept), memories),
             input_signature=(self._memories, rows),
@@ -55,28 +64,58 @@ class Ensemble:
             autograph=False,
         )
 
-    def begin(self, sources: Sequence[tuple[np.ndarray, np.ndarray]]) -> Lattice:
-        """Encode a batch, given as each model reads it: ids (B,S,F) and mask (B,S)."""
-        begun = [f(*source) for f, source in zip(self._begin, sources, strict=True)]
-        return Lattice(self, [state for state, _ in begun], [memory for _, memory in begun])
+    def begin(
+        self,
+        sources: Sequence[tuple[np.ndarray, np.ndarray]],
+        words: Sequence[np.ndarray] = (),
+    ) -> Lattice:
+        """Encode a batch, given as each model reads it: ids (B,S,F) and mask (B,S).
 
-    def _step(self, states, memories, parents, previous):
+        words: ids that translations may have, ascending, EOS among them: an array (N,) for each
+        sentence, or one for all; the whole vocabulary if there is none.
+        """
+        begun = [f(*source) for f, source in zip(self._begin, sources, strict=True)]
+        states, memories = [state for state, _ in begun], [memory for _, memory in begun]
+        narrow = None
+        if len(words):
+            sentences = np.arange(int(states[0].sentence.shape[0]))
+            narrow = OutputWords.of(words, sentences % len(words), self.networks)
+        return Lattice(self, states, memories, narrow)
+
+    def _advancing(
+        self, each: tuple[Any, ...], narrow: tuple[Any, ...] = ()
+    ) -> tuple[tf.types.experimental.PolymorphicFunction, ...]:
+        """The steps to the best words and to all, traced when first taken.
+
+        each: what every step takes; narrow: what it takes where not all words can follow.
+        """
+        count = (tf.TensorSpec([], tf.int32),)
+        return (
+            tf.function(self._advance_best, input_signature=each + count + narrow, autograph=False),
+            tf.function(self._advance_all, input_signature=each + narrow, autograph=False),
+        )
+
+    def _step(self, states, memories, parents, previous, columns):
         """One step of every model on the chosen rows.
 
         A state's fields still have the last call's rows, its sentence and slot are the new rows'.
         """
         logits, new_states, alignments = [], [], []
-        for network, state, memory in zip(self.networks, states, memories, strict=True):
+        columns = columns or [None] * len(self.networks)
+        members = zip(self.networks, states, memories, columns, strict=True)
+        for network, state, memory, own_columns in members:
             chosen = tf.nest.map_structure(lambda x: tf.gather(x, parents), state.cells)
             state = state._replace(cells=chosen)
-            model_logits, state, alignment = network.step(state, previous, memory)
+            model_logits, state, alignment = network.step(state, previous, memory, own_columns)
             logits.append(model_logits)
             new_states.append(state)
             alignments.append(alignment)
         return logits, new_states, alignments
 
-    def _advance_best(self, states, memories, parents, previous, count):
-        logits, states, alignments = self._step(states, memories, parents, previous)
+    def _advance_best(
+        self, states, memories, parents, previous, count, columns=None, vocabulary=None
+    ):
+        logits, states, alignments = self._step(states, memories, parents, previous, columns)
         if len(logits) == 1:  # the maximum is known: the log-softmax needs no pass of its own
             values, words = best(logits[0], count)
             largest = values[:, :1]
@@ -87,17 +126,19 @@ class Ensemble:
             each = [tf.nn.log_softmax(part) for part in logits]
             log_probs, words = best(self._weighted(each), count)
             own = tf.stack([tf.gather(part, words, batch_dims=1) for part in each], axis=-1)
+        if vocabulary is not None:
+            words = tf.gather(vocabulary, words)
         return words, log_probs, own, states, alignments
 
-    def _advance_all(self, states, memories, parents, previous):
-        logits, states, alignments = self._step(states, memories, parents, previous)
+    def _advance_all(self, states, memories, parents, previous, columns=None, vocabulary=None):
+        logits, states, alignments = self._step(states, memories, parents, previous, columns)
         own = [tf.nn.log_softmax(part) for part in logits]
         return self._weighted(own), tf.stack(own, axis=-1), states, alignments
 
     def _weighted(self, log_probs: list[tf.Tensor]) -> tf.Tensor:
-        return tf.add_n(
-            [weight * part for weight, part in zip(self.weights, log_probs, strict=True)]
-        )
+        pairs = zip(self.weights, log_probs, strict=True)
+        parts = [weight * part for weight, part in pairs if weight]  # 0 * -inf is no number
+        return tf.add_n(parts or [tf.zeros_like(log_probs[0])])
 
 
 def best(x: tf.Tensor, count: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -108,6 +149,8 @@ def best(x: tf.Tensor, count: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     blocks are looked into. Equal numbers come in the vocabulary's order here too.
     """
     vocabulary = x.shape[-1]
+    if vocabulary is None:  # some words of it
+        return tf.math.top_k(x, count)
     width = next((w for w in range(128, 64, -1) if vocabulary % w == 0), 128)
     if vocabulary < 64 * width:
         return tf.math.top_k(x, tf.minimum(count, vocabulary))
@@ -146,6 +189,13 @@ def _beginning(network: Network) -> tf.types.experimental.ConcreteFunction:
     )
 
 
+def _with_any_columns(x: tf.Tensor) -> tf.TensorSpec:
+    """What stands for the output layer's arrays (..,N) of any number of words, or sets of them."""
+    return tf.TensorSpec(
+        [*(None if x.dtype == tf.bool else n for n in x.shape[:-1]), None], x.dtype
+    )
+
+
 def _unbound(nest: Any) -> Any:
     """Specifications with any number of rows, for they change in the course of a search."""
     return tf.nest.map_structure(
@@ -156,18 +206,29 @@ def _unbound(nest: Any) -> Any:
 class Lattice:
     """The rows of a search: every model's states and memory, and which sentence a row is of."""
 
-    def __init__(self, decoder: Ensemble, states: list[SearchState], memories: list[Any]):
-        self.decoder = decoder
+    def __init__(
+        self,
+        decoder: Ensemble,
+        states: list[SearchState],
+        memories: list[Any],
+        narrow: OutputWords | None = None,
+    ):
+        """narrow: the words that may be written, None for the whole vocabulary."""
+        self.decoder, self._narrow = decoder, narrow
         self._states, self._memories = states, memories
         self._sentences = int(states[0].sentence.shape[0])
         self._row_of = np.arange(self._sentences)  # sentence -> row of the memory
         self.rows = self._sentences  # of the last call
+        self._live = self._row_of  # sentences of the last call
 
     def join(self, other: Lattice) -> Lattice:
         """Both searches as one; the other's sentences and rows are numbered behind these."""
         self._states, self._memories = self.decoder._append(
             (self._states, self._memories), (other._states, other._memories)
         )
+        if self._narrow is not None and other._narrow is not None:
+            networks = self.decoder.networks
+            self._narrow = self._narrow.followed_by(other._narrow, self._live, networks)
         self._row_of = np.append(self._row_of, other._row_of + self._sentences)
         self._sentences += other._sentences
         self.rows += other.rows
@@ -181,7 +242,7 @@ class Lattice:
         count: int | None,
         with_alignment: bool,
     ) -> Expansion:
-        """Extend rows by their `count` best words, or (None) by all, in the vocabulary's order.
+        """Extend rows by their `count` best words, or (None) by all that may follow, by their ids.
 
         sentences, parents, previous: (R,) int32: the sentence of each new row (ascending), the
         row of the last call that it continues, and its last word (-1 at the start).
@@ -192,16 +253,23 @@ class Lattice:
         starts = np.maximum.accumulate(np.where(first, np.arange(len(rows)), 0))
         slots = (np.arange(len(rows)) - starts).astype(np.int32)
         states = [state._replace(sentence=rows, slot=slots) for state in self._states]
+        given = states, self._memories, parents, previous
+        best, every, vocabulary = self.decoder._best, self.decoder._all, None
+        narrow: tuple = ()
+        if self._narrow is not None:
+            best, every = self.decoder._best_of, self.decoder._all_of
+            narrow = self._narrow.rows(sentences)
+            vocabulary = self._narrow.words
         if count is None:
-            log_probs, own, self._states, alignments = self.decoder._all(
-                states, self._memories, parents, previous
-            )
+            log_probs, own, self._states, alignments = every(*given, *narrow)
             log_probs = log_probs.numpy()
-            words = np.broadcast_to(np.arange(log_probs.shape[1], dtype=np.int32), log_probs.shape)
+            if vocabulary is None:
+                vocabulary = np.arange(log_probs.shape[1], dtype=np.int32)
+            words = np.broadcast_to(vocabulary, log_probs.shape)
         else:
-            count = min(count, self.decoder.vocabulary)
-            words, log_probs, own, self._states, alignments = self.decoder._best(
-                states, self._memories, parents, previous, count
+            size = self.decoder.vocabulary if vocabulary is None else len(vocabulary)
+            words, log_probs, own, self._states, alignments = best(
+                *given, min(count, size), *narrow
             )
             words, log_probs = words.numpy(), log_probs.numpy()
         of_models = [alignment.numpy() for alignment in alignments if tf.is_tensor(alignment)]
@@ -214,7 +282,7 @@ class Lattice:
 
     def _compact(self, sentences: np.ndarray) -> None:
         """Let go of finished sentences' memory when enough of it is idle."""
-        live = np.unique(sentences)
+        self._live = live = np.unique(sentences)
         if len(live) >= COMPACT_BELOW * self._sentences:
             return
         kept = self._row_of[live].astype(np.int32)

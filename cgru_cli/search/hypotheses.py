@@ -113,9 +113,10 @@ def expand(
     else:  # a forced word need not be among the best
         every = lattice.expand(*live, None, settings.with_alignment)
         order = np.argsort(-every.log_probs, axis=1, kind="stable")[:, :count]
-        order[:, 0] = np.where(forced >= 0, forced, order[:, 0])
+        place = np.searchsorted(every.words[0], forced)  # where all words that may follow are
+        order[:, 0] = np.where(forced >= 0, place, order[:, 0])
         expansion = every._replace(
-            words=order.astype(np.int32),
+            words=np.take_along_axis(every.words, order, axis=1),
             log_probs=np.take_along_axis(every.log_probs, order, axis=1),
             model_log_probs=np.take_along_axis(every.model_log_probs, order[..., None], axis=1),
         )

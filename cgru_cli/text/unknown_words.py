@@ -40,17 +40,24 @@ def replace_unknown(
 def read_lexicon(path: str | os.PathLike[str]) -> dict[str, str]:
     """Source word -> target word, from lines `source target [probability]`, `.gz` or plain.
 
-    Columns are separated by tabs, or in a line without one by spaces. Of several translations the
-    one with the highest (log-)probability counts, the first of equals; none given means 1.
+    In a file whose name ends in `.s2t` or `.s2t.gz` they are `target source [probability]`, as in
+    Marian's shortlists. Columns are separated by tabs, or in a line without one by spaces. Of
+    several translations the one with the highest (log-)probability counts, the first of equals;
+    none given means 1.
     Raises CgruError, with the line where there is one, for a file that cannot be read.
     """
     path = os.fspath(path)
+    target_first = path.removesuffix(".gz").endswith(".s2t")
     best: dict[str, tuple[float, str]] = {}
     with reading(path), (gzip.open if path.endswith(".gz") else open)(path, "rb") as lines:
         for number, line in enumerate(lines, 1):
             if not (entry := _entry(line, f"{path}:{number}")):
                 continue
             source, target, probability = entry
+            if target_first:
+                source, target = target, source
+                if "NULL" in (source, target):  # which is no word
+                    continue
             if source not in best or probability > best[source][0]:
                 best[source] = probability, target
     return {source: target for source, (_, target) in best.items()}

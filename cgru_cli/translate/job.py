@@ -20,7 +20,7 @@ from ..system.lines import LineReader, LineWriter, check_distinct
 from ..system.log_file import log_to
 from ..system.terminal import ProgressCounter
 from ..system.windows import InOrder, windows
-from .plan import SearchPlan
+from .plan import SearchPlan, shortlist_of
 from .translator import Translation, Translator
 
 
@@ -37,6 +37,8 @@ def _run(options: TranslateOptions) -> None:
     if not options.model:
         raise UsageError("name a model: cgru translate -m MODEL")
     files = (*options.config, options.lexicon, options.bpe, *options.model, *options.vocabularies)
+    if shortlist := shortlist_of(options):
+        files += (shortlist[0],)
     inputs = (*options.input, *filter(None, files))
     outputs = (options.output, options.output_alignment, options.log)
     for output in filter(None, outputs):
@@ -92,8 +94,8 @@ def _filter(
 
 
 def _windows(reader: LineReader, plan: SearchPlan) -> Iterator[list[str]]:
-    """Lines to be sorted and batched together: growing windows, or Nematus-TF's maxi-batches."""
-    if plan.search == "nematus-tf":  # whose batches are cut from whole maxi-batches
+    """Lines to be sorted and batched together: growing windows, or whole maxi-batches."""
+    if plan.batches_decide:
         return iter(lambda: reader.window(plan.mini_batch * plan.maxi_batch), [])
     return windows(reader, plan.mini_batch, plan.maxi_batch)
 

@@ -16,9 +16,10 @@ from ..formats.loaded_model import (
     preprocessing_of,
 )
 from ..formats.model import Model, ModelSettings
+from ..formats.shortlist import Shortlist
 from ..options.feature_weights import weights_of
 from ..options.flags import statements
-from ..options.kinds import sampling
+from ..options.kinds import ShortlistNumbers, sampling, shortlist
 from ..options.programs import PROGRAMS, Program, ProgramDefaults, marian_limit
 from ..options.translate import TranslateOptions
 from ..output.layout import Layout, alignment_of
@@ -43,6 +44,9 @@ class SearchPlan:
     """Everything about the search, decided: nothing below looks at options.
 
     limit: the most words of a translation, from the words of its source (both with EOS).
+    shortlists: of the words to choose from, one for each model that reads a source, or none;
+    shared_shortlist: whether the lines of a mini-batch have the words of all of them, as in
+    Marian, else each line has its own.
     force_decode: lines are `source TAB beginning of the translation`; fields: so many of them at
     most, None where tabs are text. reading: how lines become words. decode_pieces, join_bpe: how
     words become text again. layout: how the results are
@@ -57,6 +61,8 @@ class SearchPlan:
     suppress_unk: bool
     weights: tuple[float, ...]
     limit: Callable[[int], int]
+    shortlists: tuple[Shortlist, ...]
+    shared_shortlist: bool
     sampling: SamplingPlan | None
     force_decode: bool
     fields: int | None
@@ -100,7 +106,10 @@ class SearchPlan:
         normalize = first(options.normalize, beside.normalize, default=defaults.normalize)
         penalty = first(options.word_penalty, beside.word_penalty, default=0.0)
         mini_batch = first(options.mini_batch, default=defaults.mini_batch)
-        maxi_batch = first(options.maxi_batch, default=defaults.maxi_batch)
+        shared_shortlist = bool(options.shortlist) and options.mini_batch is not None
+        maxi_batch = first(
+            options.maxi_batch, default=1 if shared_shortlist else defaults.maxi_batch
+        )
         for name, value in (("beam_size", beam_size), ("normalize", normalize)):
             _check(name, value, models[0].model)
         right_left = models[0].right_left
@@ -124,6 +133,8 @@ class SearchPlan:
             suppress_unk=options.suppress_unk or not (defaults.allow_unk or options.allow_unk),
             weights=weights,
             limit=_limit(options, defaults, reads_source),
+            shortlists=_shortlists(options, models),
+            shared_shortlist=shared_shortlist,
             sampling=sampling_of(options),
             force_decode=options.force_decode,
             fields=1 + options.force_decode if options.tsv else None,
@@ -148,6 +159,31 @@ class SearchPlan:
             workspace=options.workspace,
             precision=options.precision,
         )
+
+    @property
+    def batches_decide(self) -> bool:
+        """Whether it matters which lines share a mini-batch: these are cut as the programs do."""
+        return self.search == "nematus-tf" or self.shared_shortlist
+
+
+def _shortlists(options: TranslateOptions, models: Sequence[LoadedModel]) -> tuple[Shortlist, ...]:
+    """The shortlist as each model reads it; read once where models share their vocabularies.
+
+    Raises CgruError for a file that is none, or of other vocabularies.
+    """
+    asked = shortlist_of(options)
+    if asked is None:
+        return ()
+    path, numbers = asked
+    reading = [loaded for loaded in models if loaded.reads_source]
+    if not reading:
+        raise UsageError("--shortlist: a language model has no source words to choose by")
+    read: dict[str, Shortlist] = {}
+    for loaded in reading:
+        vocabulary = loaded.sources[0]
+        if vocabulary.fingerprint not in read:
+            read[vocabulary.fingerprint] = Shortlist.read(path, vocabulary, loaded.target, *numbers)
+    return tuple(read[loaded.sources[0].fingerprint] for loaded in reading)
 
 
 def _limit(
@@ -209,6 +245,18 @@ def _check(name: str, value: float, model: Model) -> None:
         statements(TranslateOptions)[name][0].check(value)
     except ValueError as error:
         raise CgruError(f"{model.path}: its configuration: {name} {error}") from None
+
+
+def shortlist_of(options: TranslateOptions) -> tuple[str, ShortlistNumbers] | None:
+    """The file of a shortlist and which of its words are taken; None without one.
+
+    Raises UsageError for values that are no such numbers.
+    """
+    given = options.shortlist
+    try:
+        return shortlist((given,) if isinstance(given, str) else given) if given else None
+    except ValueError as error:
+        raise UsageError(f"--shortlist {error}") from None
 
 
 def sampling_of(options: TranslateOptions) -> SamplingPlan | None:

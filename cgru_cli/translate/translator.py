@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import CgruError
 from ..formats.loaded_model import LoadedModel, ModelSource, loaded_models
+from ..formats.shortlist import union
 from ..options.translate import TranslateOptions
 from ..output.heatmap.view import MEAN, View, model_names
 from ..output.hypothesis import Hypothesis
@@ -269,7 +270,32 @@ class Translator:
         ]
         sources = self._sources([request.source for request in requests], numbers)
         prefixes = [request.prefix for request in requests]
-        return SearchBatch(self._ensemble.begin(sources), lengths, limits, prefixes)
+        words = self._output_words(sources, prefixes)
+        return SearchBatch(self._ensemble.begin(sources, words), lengths, limits, prefixes)
+
+    def _output_words(
+        self,
+        sources: Sequence[tuple[np.ndarray, np.ndarray]],
+        wanted: Sequence[Sequence[int]],
+    ) -> list[np.ndarray]:
+        """The words that translations may have, of each sentence or of all; none: every word.
+
+        sources: as of `_sources`; wanted: words that each translation has to have.
+        """
+        if not self.plan.shortlists:
+            return []
+        ids = [
+            [row[:length, 0] for row, length in zip(ids, mask.sum(axis=1).astype(int), strict=True)]
+            for loaded, (ids, mask) in zip(self.models, sources, strict=True)
+            if loaded.reads_source
+        ]
+        if self.plan.shared_shortlist:
+            ids = [[np.concatenate(rows)] for rows in ids]
+            wanted = [[word for words in wanted for word in words]]
+        return [
+            np.union1d(union(self.plan.shortlists, of_models), words).astype(np.int32)
+            for words, *of_models in zip(wanted, *ids, strict=True)
+        ]
 
     def _sources(
         self, lines: Sequence[Sequence[str]], numbers: Sequence[int]

@@ -48,7 +48,7 @@ def test_names_of_files_and_folders_are_completed(line, kind):
         ("train --jit ", ["auto", "on", "off"]),
         ("translate --max-length-", ["--max-length-crop", "--max-length-factor"]),
         ("translate -m A --suppress", ["--suppress-unk", "--suppress_unk"]),
-        ("translate --shortlist x --quie", ["--quiet", "--quiet-translation"]),
+        ("translate --shortlist x 5 --quie", ["--quiet", "--quiet-translation"]),
         ("translate -v --quie", ["--quiet", "--quiet-translation"]),
         ("translate --seed ", []),
     ],

@@ -110,7 +110,7 @@ def test_numbers_are_finite(value):
         (["--quick"], "--quick", "cgru"),
         (["tranlate"], "tranlate", "cgru"),
         (["translate", "--beem-size", "5"], "--beam-size", "cgru translate"),
-        (["translate", "--shortlist", "x"], "--shortlist cannot be honoured", "cgru translate"),
+        (["translate", "--optimize"], "--optimize cannot be honoured", "cgru translate"),
         (["train", "--mini-batch", "many"], "many", "cgru train"),
         (["convert"], "IN", "cgru convert"),
     ],

@@ -29,6 +29,15 @@ def test_a_lexicon_translates_and_what_it_lacks_is_copied():
     assert replaced == ["B", "x", "a"]
 
 
+def test_a_table_for_shortlists_has_the_target_first(tmp_path):
+    path = tmp_path / "lex.s2t"
+    path.write_text("B b 0.4\nBB b 0.6\nA a 1\nNULL a 1\nC NULL 1\n")
+    assert read_lexicon(path) == {"b": "BB", "a": "A"}
+    with gzip.open(tmp_path / "lex.s2t.gz", "wt") as file:
+        file.write("B b 0.4\n")
+    assert read_lexicon(tmp_path / "lex.s2t.gz") == {"b": "B"}
+
+
 def test_an_unfinished_hypothesis_has_no_row_for_eos():
     assert replace_unknown(TOKENS, ALIGNMENT[:3], SOURCE, UNKNOWN) == ["b", "x", "a"]
 

@@ -352,7 +352,10 @@ def test_words_beyond_the_matrix_are_unknown(tmp_path, lines):
     ("arguments", "parts"),
     [
         (["--no-such-option"], ["No such option"]),
-        (["--shortlist", "lex"], ["--shortlist cannot be honoured", "no vocabulary selection"]),
+        (["--optimize"], ["--optimize cannot be honoured", "quantisation"]),
+        (["--shortlist", "lex", "many"], ["--shortlist many", "FIRST and BEST"]),
+        (["--shortlist", "lex", "1", "2", "0.1", "5"], ["at most three numbers"]),
+        (["--shortlist", "lex", "-1"], ["--shortlist -1"]),
         (["--gemm-type=intgemm8"], ["--gemm-type intgemm8 cannot be honoured", "quantisation"]),
         (["-k", "0"], ["--beam-size 0: a whole number from 1 to 1,000"]),
         (["-k", "x"], ["--beam-size x: a whole number"]),
@@ -460,6 +463,82 @@ def test_unknown_words_are_replaced(tmp_path, lines):
     names = {"a": "Alpha", "b": "Beta"}
     assert replaced[0].split() == [names[word] for word in copied[0].split()]
     assert replaced[1] == "zzz zzz zzz"
+
+
+def test_a_shortlist_of_all_words_changes_nothing(model, lines, tmp_path):
+    table = tmp_path / "lex.s2t.gz"
+    with gzip.open(table, "wt") as file:
+        file.write("B a 0.6\nE a 0.4\nA b 0.9\nF c 1\n")
+    text = "a\na b a\nc a\n\n"
+    base = ("-m", model, "--n-best", "-k", "4", "--translation-maxlen", "7")
+    every = lines(*base, "--shortlist", table, "8", "0", text=text)
+    assert every == lines(*base, text=text)
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory):
+    """A model of forty target words, w2 to w39, and a table that leaves seven to each source."""
+    folder = tmp_path_factory.mktemp("wide")
+    target = ["eos", "UNK", *(f"w{i}" for i in range(2, 40))]
+    path = write_model(folder / "m", target=target)
+    pairs = {word: range(5 * i, 5 * i + 6) for i, word in enumerate("abcdf", 2)}
+    table = folder / "lex.s2t"
+    table.write_text("".join(f"w{t} {s} 0.1\n" for s, ids in pairs.items() for t in ids))
+    return path, table, {s: {f"w{t}" for t in ids} for s, ids in pairs.items()}
+
+
+FILLING = {f"w{i}" for i in range(2, 9)}  # the first words, up to a multiple of eight
+SHORT = ("2", "6", "--translation-maxlen", "6", "-k", "3", "--suppress-unk")
+
+
+def test_each_line_has_its_own_words_whatever_it_shares_a_batch_with(wide, lines):
+    path, table, allowed = wide
+    text = ["a", "b c", "d", "f a", "c"] * 3
+    found = lines("-m", path, "--shortlist", table, *SHORT, text="\n".join(text) + "\n")
+    alone = [lines("-m", path, "--shortlist", table, *SHORT, text=f"{t}\n")[0] for t in text[:5]]
+    assert found == alone * 3
+    assert len(set(alone)) > 2
+    for source, line in zip(text, found, strict=True):
+        words = set().union(*(allowed[word] for word in source.split()))
+        assert set(line.split()) <= FILLING | words
+
+
+def test_lines_of_a_given_mini_batch_share_their_words(wide, lines):
+    """As in Marian: three lines together have the words of all, in whatever order they come."""
+    path, table, allowed = wide
+    base = ("-m", path, "--shortlist", table, *SHORT)
+    together = lines(*base, "--mini-batch", "3", text="a\nc\nf\nb\n")
+    assert together[2::-1] == lines(*base, "--mini-batch", "3", text="f\nc\na\n")
+    assert together != lines(*base, text="a\nc\nf\nb\n")
+    assert together[3:] == lines(*base, text="b\n")
+    words = set(" ".join(together[:3]).split())
+    assert words <= FILLING | allowed["a"] | allowed["c"] | allowed["f"]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("--force-decode", "--precision", "bfloat16", "--alignment", "--word-scores"),
+        ("--output-sampling", "full", "--seed", "2"),
+        ("--compat", "nematus-tf"),
+    ],
+)
+def test_a_shortlist_goes_with_everything(wide, lines, more):
+    path, table, allowed = wide
+    text = "a b\tw39\n" if "--force-decode" in more else "a b\n"
+    (line,) = lines("-m", path, path, "--shortlist", table, *SHORT, *more, text=text)
+    words = line.partition(" ||| ")[0].split()
+    if text != "a b\n":
+        assert words.pop(0) == "w39"  # words to begin with are among those to choose from
+    assert words and set(words) <= FILLING | allowed["a"] | allowed["b"]
+
+
+def test_a_shortlist_of_other_words_is_told(wide, translate, tmp_path):
+    path, *_ = wide
+    table = tmp_path / "lex.s2t"
+    table.write_text("x y 0.5\n")
+    one_line(translate("-m", path, "--shortlist", table, text="a\n"), 1, str(table), "none of")
+    one_line(translate("-m", path, "--shortlist", tmp_path / "no", text="a\n"), 1, "not found")
 
 
 def test_subwords_are_joined(tmp_path, lines):

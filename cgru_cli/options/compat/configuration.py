@@ -90,8 +90,10 @@ def given(
         if row is None:
             raise CgruError(f"{path}: no such option: {key}")
         several = value if isinstance(value, list) else [value]
-        scalars = (str,) if row.paths else (str, int, float)
-        if not all(isinstance(one, scalars) for one in several):
+        plain = (str, int, float)
+        if not all(
+            isinstance(one, str if row.is_path(i) else plain) for i, one in enumerate(several)
+        ):
             what = "names of files are" if row.paths else "a plain value is"
             raise CgruError(f"{path}: {key} is {value!r}, where {what} expected")
         typed = list(as_typed(value))
@@ -102,8 +104,9 @@ def given(
             if typed == ["false"]:
                 continue
             typed = []
-        if row.paths and relative:
-            typed = [relative_to(one, os.path.dirname(path)) for one in typed]
+        if relative:
+            folder = os.path.dirname(path)
+            typed = [relative_to(t, folder) if row.is_path(i) else t for i, t in enumerate(typed)]
         yield Given(row, f"{path}: {key}", typed)
 
 

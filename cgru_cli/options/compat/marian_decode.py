@@ -116,7 +116,7 @@ def decoder() -> list[Row]:
         one("--mini-batch", 1, "mini_batch"),
         one("--maxi-batch", 1, "maxi_batch"),
         boolean("--skip-cost", to("skip_cost", _cost_of_a_greedy_search)),
-        refused("--shortlist", Takes.MANY, None, f"no vocabulary selection: {EVERY_WORD}"),
+        many("--shortlist", None, "shortlist", paths=True, only_first=True),
         many("--weights", None, "weights"),
         many("--output-sampling", None, to("output_sampling", _sampling), implied="full 1.0"),
         refused("--output-approx-knn", Takes.MANY, None, "the softmax is exact", "100 1024"),

@@ -78,7 +78,7 @@ class Row:
 
     default: as the program states it, None where it has none; implied: the values that stand for
     the option given without any; paths: whether its values are names of files; value_name: what
-    stands for them in messages.
+    stands for them in messages; only_first: whether of several only the first is a file's name.
     """
 
     flags: tuple[str, ...]
@@ -88,12 +88,17 @@ class Row:
     implied: tuple[str, ...] = ()
     paths: bool = False
     value_name: str = "VALUE"
+    only_first: bool = False
 
     @property
     def name(self) -> str:
         """The first long spelling, without dashes: the key in configuration files."""
         long = next((flag for flag in self.flags if flag.startswith("--")), self.flags[0])
         return long.lstrip("-")
+
+    def is_path(self, place: int) -> bool:
+        """Whether the value at this place, from 0, is the name of a file."""
+        return self.paths and (place == 0 or not self.only_first)
 
     @property
     def default_values(self) -> tuple[str, ...]:
@@ -170,11 +175,18 @@ def two(flags: str, default: Any, meaning: str | Meaning, *, paths: bool = False
 
 
 def many(
-    flags: str, default: Any, meaning: str | Meaning, *, implied: str = "", paths: bool = False
+    flags: str,
+    default: Any,
+    meaning: str | Meaning,
+    *,
+    implied: str = "",
+    paths: bool = False,
+    only_first: bool = False,
 ) -> Row:
     """An option of several values; with implied ones, of none too."""
     return Row(
-        _split(flags), Takes.MANY, default, _meaning(meaning), _split(implied), paths
+        _split(flags), Takes.MANY, default, _meaning(meaning), _split(implied), paths,
+        only_first=only_first,
     )  # fmt: skip
 
 

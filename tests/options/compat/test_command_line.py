@@ -23,7 +23,7 @@ MEANT = {
 # What these command lines ask for that there is not here, by the words of the message.
 NOT_HERE = (
     "--tsv: one file is expected", "--logical-epoch", "--quantize-bits", "--factors-combine",
-    "--shortlist", "--input text.src text.mt",
+    "--input text.src text.mt",
 )  # fmt: skip
 
 
@@ -107,7 +107,7 @@ def test_every_short_option_means_what_its_program_means(program, command, row, 
         ("-b 80", "-b means different things .*--compat"),
         ("-p 5 -k 3", ""),
         ("--type transformer", ""),
-        ("--shortlist lex 100", "--shortlist cannot be honoured"),
+        ("--optimize", "--optimize cannot be honoured"),
     ],
 )
 def test_without_compat_what_all_mean_alike_is_understood(arguments, told):

@@ -65,7 +65,8 @@ def test_a_scorer_has_configurations_too(configured):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("shortlist: [lex, 100, 75]\n", "shortlist cannot be honoured"),
+        ("optimize: true\n", "optimize cannot be honoured"),
+        ("shortlist: [100, 75]\n", "names of files are expected"),
         ("max-length-factor: much\n", "max-length-factor"),
         ("scorers: 3\n", "scorers is 3"),
         ("no-such-thing: 3\n", "no such option: no-such-thing"),

@@ -1,0 +1,225 @@
+"""Marian's shortlists: for each source word the target words that may translate it.
+
+Two kinds of files are read: tables of lexical probabilities (`lex.s2t`), as fast_align's
+`extract_lex` writes them, and the binary files that `marian-conv --shortlist` makes of them
+(src/data/shortlist.cpp of marian-dev).
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import CgruError, note, warn
+from ..parameters.structure import EOS_ID
+from ..system.structured_files import read_bytes
+from ..text.vocabulary import Vocabulary
+
+_MAGIC = struct.pack("<Q", 0xF11A48D5013417F5)
+_HEADER = struct.Struct("<6Q")  # magic, checksum, FIRST, BEST, offsets, target words
+_QUICKSAND = struct.pack("<i", 1234567890)  # of a format that only Microsoft's programs write
+_KNOWN = 0.1  # warn where fewer of the entries have words of the vocabularies
+_NOBODY = b"NULL"  # what a word without a partner is aligned to
+_MULTIPLE = 8  # Marian's sets of words have a multiple of so many
+
+
+@dataclass(frozen=True)
+class Shortlist:
+    """The target words of a source word, and those that every sentence may have.
+
+    first: words from the beginning of the target vocabulary, its most frequent ones, that are
+    always there; offsets (Vs + 1,) and targets: the words of source word i are
+    targets[offsets[i]:offsets[i + 1]], ids; vocabulary: size of the target vocabulary; shared:
+    source words count as their own translations, in one vocabulary for both languages.
+    """
+
+    first: int
+    offsets: np.ndarray
+    targets: np.ndarray
+    vocabulary: int
+    shared: bool
+
+    def of_words(self, sources: Iterable[int]) -> np.ndarray:
+        """The target words of these source words: ids (N,), ascending, as Marian chooses them.
+
+        EOS is always among them. More words follow the first ones until there are a multiple of
+        eight, as Marian's products need them, or the vocabulary ends.
+        """
+        chosen = np.zeros(self.vocabulary, bool)
+        chosen[: self.first] = True
+        chosen[EOS_ID] = True
+        words = np.unique(np.fromiter(sources, np.int64))
+        for word in words[words < len(self.offsets) - 1]:
+            chosen[self.targets[self.offsets[word] : self.offsets[word + 1]]] = True
+        if self.shared:
+            chosen[words[words < self.vocabulary]] = True
+        missing = -int(chosen.sum()) % _MULTIPLE
+        chosen[self.first :][np.flatnonzero(~chosen[self.first :])[:missing]] = True
+        return np.flatnonzero(chosen).astype(np.int32)
+
+    @classmethod
+    def read(
+        cls,
+        path: str,
+        source: Vocabulary,
+        target: Vocabulary,
+        first: int = 100,
+        best: int = 100,
+        prune: float = 0.0,
+    ) -> Shortlist:
+        """A shortlist in this file, text or binary, gzipped or not, for these vocabularies.
+
+        Of each source word the `best` target words are kept whose probability is above `prune`; a
+        binary file has its own first and best words, and first=0 trusts its checksum. Raises
+        CgruError, naming file and line, for what is no shortlist of these vocabularies.
+        """
+        data = read_bytes(path, "shortlist")
+        shared = source.fingerprint == target.fingerprint
+        if data.startswith(_MAGIC):
+            if (first, best, prune) != (100, 100, 0.0):
+                note(
+                    f"{path}: a binary shortlist; the numbers of words that it was made with count"
+                )
+            first, offsets, targets = _binary(data, path, source.size, target.size, first != 0)
+        elif data.startswith(_QUICKSAND):
+            raise CgruError(f"{path}: a binary shortlist of another program; take lex.s2t as text")
+        else:
+            offsets, targets = _best(*_text(data, path, source, target), source.size, best, prune)
+        return cls(min(first, target.size), offsets, targets, target.size, shared)
+
+
+def union(shortlists: Sequence[Shortlist], sources: Sequence[Iterable[int]]) -> np.ndarray:
+    """The words that any of the shortlists, each with source words of its own, chooses: (N,)."""
+    chosen = [one.of_words(words) for one, words in zip(shortlists, sources, strict=True)]
+    return np.unique(np.concatenate(chosen))
+
+
+def _ids(vocabulary: Vocabulary) -> Mapping[bytes, int]:
+    return {word.encode("utf-8"): i for i, word in vocabulary.words.items()}
+
+
+def _text(
+    data: bytes, path: str, source: Vocabulary, target: Vocabulary
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Source words, target words, probabilities (N,) of a table `target source probability`.
+
+    Words that a vocabulary lacks are its unknown word, as in Marian.
+    """
+    source_ids, target_ids = _ids(source), _ids(target)
+    entries: dict[tuple[int, int], float] = {}  # of one pair of words the last counts
+    count = known = turned = 0
+    for number, line in enumerate(io.BytesIO(data), 1):
+        fields = line.split()
+        if not fields:
+            continue
+        try:
+            t, s, text = fields
+            probability = float(text)
+        except ValueError:
+            probability = math.nan
+        if not 0 <= probability < math.inf:
+            shown = line[:60].decode("utf-8", "replace").strip()
+            raise CgruError(
+                f"{path}:{number}: expected `target source probability` of a shortlist, "
+                f"found {shown!r}"
+            )
+        count += 1
+        known += s in source_ids and t in target_ids
+        turned += t in source_ids and s in target_ids
+        if _NOBODY in (s, t):
+            continue
+        pair = source_ids.get(s, source.unk_id), target_ids.get(t, target.unk_id)
+        entries[pair] = probability
+    _check_words(path, count, known, turned, source, target)
+    pairs = np.array(list(entries), np.int64).reshape(-1, 2)
+    return pairs[:, 0], pairs[:, 1], np.array(list(entries.values()), np.float32)
+
+
+def _check_words(
+    path: str, count: int, known: int, turned: int, source: Vocabulary, target: Vocabulary
+) -> None:
+    """Raises CgruError where a table is not of these vocabularies."""
+    if not count:
+        raise CgruError(f"{path}: an empty shortlist; lines `target source probability` expected")
+    if turned > 2 * known:
+        raise CgruError(
+            f"{path}: its lines are `source target probability`; a shortlist has the target word "
+            "first (the lex.s2t of extract_lex, not the lex.t2s)"
+        )
+    if not known:
+        raise CgruError(
+            f"{path}: none of its {count} lines has words of {source.path} and {target.path}; it "
+            "is a shortlist of other vocabularies"
+        )
+    if known < _KNOWN * count:
+        warn(
+            f"{path}: only {known} of its {count} lines have words of {source.path} and "
+            f"{target.path}; is it the shortlist of these vocabularies?"
+        )
+
+
+def _best(
+    sources: np.ndarray,
+    targets: np.ndarray,
+    probabilities: np.ndarray,
+    size: int,
+    best: int,
+    prune: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Offsets and target words of the best entries of each source word.
+
+    Of equally probable words the one with the greater id is better, as in Marian.
+    """
+    order = np.lexsort((-targets, -probabilities, sources))
+    order = order[probabilities[order] > np.float32(prune)]
+    sources, targets = sources[order], targets[order]
+    begins = np.searchsorted(sources, sources)  # where the words of the same source word begin
+    kept = np.arange(len(sources)) - begins < best
+    sources, targets = sources[kept], targets[kept]
+    return np.searchsorted(sources, np.arange(size + 1)), targets
+
+
+def _binary(
+    data: bytes, path: str, source_size: int, target_size: int, check: bool
+) -> tuple[int, np.ndarray, np.ndarray]:
+    """First words, offsets, target words of a binary shortlist."""
+    if len(data) < _HEADER.size:
+        raise CgruError(f"{path}: a binary shortlist that breaks off in its header; copy it again")
+    _, checksum, first, _, offsets_size, targets_size = _HEADER.unpack_from(data)
+    expected = _HEADER.size + 8 * offsets_size + 4 * targets_size
+    if len(data) != expected:
+        raise CgruError(
+            f"{path}: a binary shortlist of {len(data)} bytes where its header says {expected}; "
+            "copy it again"
+        )
+    if check and _checksum(data[16:]) != checksum:
+        raise CgruError(f"{path}: a damaged binary shortlist (its checksum differs); copy it again")
+    offsets = np.frombuffer(data, "<u8", offsets_size, _HEADER.size)
+    targets = np.frombuffer(data, "<u4", targets_size, _HEADER.size + 8 * offsets_size)
+    if offsets_size != source_size + 1:
+        raise CgruError(
+            f"{path}: a shortlist of {max(0, offsets_size - 1)} source words, the vocabulary has "
+            f"{source_size}; it is a shortlist of other vocabularies"
+        )
+    if len(targets) and int(targets.max()) >= target_size:
+        raise CgruError(
+            f"{path}: a shortlist with target word {int(targets.max())}, the vocabulary ends at "
+            f"{target_size - 1}; it is a shortlist of other vocabularies"
+        )
+    steps = np.concatenate([[0], offsets, [targets_size]]).astype(np.uint64)
+    if (steps[1:] < steps[:-1]).any() or offsets[-1] != targets_size:
+        raise CgruError(f"{path}: a damaged binary shortlist (its offsets); copy it again")
+    return first, offsets.astype(np.int64), targets.astype(np.int64)
+
+
+def _checksum(content: bytes) -> int:
+    """Marian's: boost's `hash_combine` over 64-bit words, bytes that do not fill one left out."""
+    seed, mask = 0, (1 << 64) - 1
+    for (word,) in struct.iter_unpack("<Q", content[: len(content) // 8 * 8]):
+        seed ^= (word + 0x9E3779B9 + (seed << 6) + (seed >> 2)) & mask
+    return seed
