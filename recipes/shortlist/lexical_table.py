@@ -4,8 +4,8 @@
 
 A line of ALIGNMENTS has the links of a sentence pair as `0-0 1-2` (source-target, from 0), as
 fast_align and eflomal write them; what stands before ` ||| `, a score, is passed over, so that the
-output of `cgru score --alignment` is read as it is. A line of the table is `target source p`: of all
-links of the source word, p go to the target word. Words without a link are not counted.
+output of `cgru score --alignment` is read as it is. A line of the table is `target source p`: of
+all links of the source word, p go to the target word. Words without a link are not counted.
 """
 
 import gzip
