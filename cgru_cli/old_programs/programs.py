@@ -40,10 +40,11 @@ def _nematus(program: str) -> dict[str, tuple[str, ...]]:
 
 def _dl4mt() -> dict[str, tuple[str, ...]]:
     programs: dict[str, tuple[str, ...]] = {"data/build_dictionary.py": (*_VOCABULARY, "dl4mt")}
-    for session in ("session2", "session3"):
-        programs[f"{session}/nmt.py"] = ("train", "--compat", "dl4mt")
+    types = {"session1": ("--type", "encdec"), "session2": (), "session3": ()}
+    for session, network in types.items():
+        programs[f"{session}/nmt.py"] = ("train", "--compat", "dl4mt", *network)
         programs[f"{session}/translate.py"] = ("translate", "--compat", "dl4mt")
-    programs["session1/translate.py"] = ("translate", "--compat", "dl4mt")
+    programs["session0/lm.py"] = ("train", "--compat", "dl4mt", "--type", "lm")
     return programs
 
 
@@ -66,8 +67,14 @@ PROGRAMS = {
 PACKAGES = ("nematus", "nematus-tf/nematus")
 HINT = "MARIAN={0} nematus={0} (on TensorFlow: nematus={0}/nematus-tf) dl4mt={0}/dl4mt"
 
+# Modules whose `train(...)` scripts import.
+TRAINERS = ("nmt.py", "lm.py")
 # What `nmt.train(...)` takes by another name than `nmt.py` does, and what it does by default.
-OPTIONS_OF_TRAIN = {"saveto": "model", "reload_": "reload"}
+OPTIONS_OF_TRAIN = {
+    "saveto": "model", "reload_": "reload",
+    # of a language model, which reads one text
+    "dataset": "train-sets", "valid_dataset": "valid-sets", "dictionary": "vocabs",
+}  # fmt: skip
 OFF_IN_TRAIN = {
     "shuffle_each_epoch": "no_shuffle",
     "sort_by_length": "no_sort_by_length",

@@ -11,7 +11,13 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 
-from .programs import DEFAULTS_OF_TRAIN, MARIAN_COMMANDS, OFF_IN_TRAIN, OPTIONS_OF_TRAIN
+from .programs import (
+    DEFAULTS_OF_TRAIN,
+    MARIAN_COMMANDS,
+    OFF_IN_TRAIN,
+    OPTIONS_OF_TRAIN,
+    TRAINERS,
+)
 
 MARK = "written by `cgru old-programs`"
 _LONGEST_SHEBANG = 120  # characters that every kernel reads
@@ -89,12 +95,13 @@ def _python(name: str, command: Sequence[str]) -> str:
         mark=MARK,
         command=_literal([*INTERPRETER, *command]),
     )
-    if name != "nmt.py":
+    if name not in TRAINERS:
         return text
+    program = command[command.index("--compat") + 1]
     train = _TRAIN.format(
         options=_literal(OPTIONS_OF_TRAIN),
         off=_literal(OFF_IN_TRAIN),
-        defaults=_literal(DEFAULTS_OF_TRAIN.get(command[-1], {})),
+        defaults=_literal(DEFAULTS_OF_TRAIN.get(program, {})),
     )
     before, main, after = text.partition("\n\ndef main")
     return before + train + main + after

@@ -47,7 +47,8 @@ def test_the_names_are_those_of_the_programs(programs):
         "nematus/rescore.py", "data/build_dictionary.py", "nematus-tf/nematus/train.py",
         "nematus-tf/nematus/translate.py", "nematus-tf/nematus/score.py",
         "nematus-tf/nematus/rescore.py", "nematus-tf/data/build_dictionary.py",
-        "dl4mt/session2/translate.py", "dl4mt/session3/translate.py",
+        "dl4mt/session2/translate.py", "dl4mt/session3/translate.py", "dl4mt/session1/nmt.py",
+        "dl4mt/session0/lm.py", "bin/amun", "build/bin/amun", "build/s2s",
         "dl4mt/data/build_dictionary.py",
     ]  # fmt: skip
     for name in named:

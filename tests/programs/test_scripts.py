@@ -5,85 +5,36 @@ Marian as well (pymarian), and what both write is compared; of Nematus and DL4MT
 wrote of the reference models.
 """
 
-import os
+import json
+import pickle
 import re
-import subprocess
-import sys
-from pathlib import Path
 
-import numpy as np
-import prepared
 import pytest
-from shared_files import FIXTURES, need
-
-from cgru_cli.old_programs import job, scripts
-from cgru_cli.options.old_programs import OldProgramsOptions
-
-pytest.importorskip("cgru_cli.options.compat", reason="no command lines of other programs yet")
-PYMARIAN = Path(sys.executable).with_name("pymarian")
-LINES = 8  # of a text
-NUMBER = re.compile(r"(?<![^\s=,:-])-?\d+\.\d+(?:e[-+]\d+)?(?![^\s,])|(?<=,)1(?=\s)|\d\.?\d*e-\d+")
+from shared_files import FIXTURES
+from whole_scripts import (
+    LINES,
+    NUMBER,
+    THEANO,
+    best_of,
+    entries,
+    first,
+    hypotheses,
+    model_folder,
+    run,
+    same,
+    write_marian,
+    write_old_programs,
+)
 
 
 @pytest.fixture(scope="module")
 def old_programs(tmp_path_factory):
-    """The programs, which start faster than they do elsewhere."""
-    folder = tmp_path_factory.mktemp("programs")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scripts, "INTERPRETER", (str(prepared.folder() / "cgru"),))
-        job.run(str(folder), OldProgramsOptions(quiet=True))
-    return folder
+    return write_old_programs(tmp_path_factory.mktemp("programs"))
 
 
 @pytest.fixture(scope="module")
 def marian(tmp_path_factory):
-    """Marian itself by the names of its programs, on one processor."""
-    if not PYMARIAN.exists():
-        pytest.skip("pymarian is not installed")
-    folder = tmp_path_factory.mktemp("marian")
-    commands = {"": "train", "-decoder": "decode", "-scorer": "score", "-vocab": "vocab"}
-    for name, command in commands.items():
-        threads = "" if command == "vocab" else " --cpu-threads 1"
-        program = folder / f"marian{name}"
-        program.write_text(f'#!/bin/sh\nexec {PYMARIAN} {command} "$@"{threads}\n')
-        program.chmod(0o755)
-    (folder / "build").symlink_to(folder)
-    return folder
-
-
-def run(script, folder, **paths):
-    """Run a script of the shell in a folder; its standard output."""
-    (folder / "script.sh").write_text(script)
-    environment = {**os.environ, "LC_ALL": "C.UTF-8", **{k: str(v) for k, v in paths.items()}}
-    environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
-    done = subprocess.run(
-        ["bash", "-e", "-o", "pipefail", "script.sh"],
-        cwd=folder, env=environment, capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout
-
-
-def model_folder(path, name, *, lines=LINES):
-    """A copy of a reference case: its files as links, the texts cut to so many lines."""
-    path.mkdir()
-    for file in need(FIXTURES / name).iterdir():
-        if file.name in ("src.txt", "trg.txt"):
-            text = file.read_text("utf-8").split("\n")[:lines]
-            (path / file.name).write_text("".join(f"{line}\n" for line in text), "utf-8")
-        elif file.is_file():
-            (path / file.name).symlink_to(file)
-    return path
-
-
-def same(ours, theirs, tolerance=3e-4):
-    """The same text, and numbers that differ by rounding only."""
-    texts = [text.splitlines() for text in (ours, theirs)]
-    shapes = [[NUMBER.sub("#", line).rstrip() for line in lines] for lines in texts]
-    assert shapes[0] == shapes[1]
-    numbers = [np.array([float(n) for n in NUMBER.findall(text)]) for text in (ours, theirs)]
-    np.testing.assert_allclose(*numbers, rtol=tolerance, atol=tolerance)
-    assert ours.strip()
+    return write_marian(tmp_path_factory.mktemp("marian"))
 
 
 # -- Marian's: the same script by both -------------------------------------------------------------
@@ -168,6 +119,34 @@ cat src.txt | $MARIAN/build/amun -m model.npz -s vocab.en.json -t vocab.de.json 
 $MARIAN/build/amun -m model.npz -s vocab.en.json -t vocab.de.json --mini-batch 1 --maxi-batch 1 \\
   -d 0 -b 5 -n -u --relative-paths --dump-config > dumped.yml
 cat src.txt | $MARIAN/build/amun -c dumped.yml --gpu-threads 1 > out""",
+    # as validate.sh of people's trainings writes it
+    "written by a script": """
+prefix=model.npz
+cat > config.yml <<EOF
+# paths are those of this file
+relative-paths: yes
+beam-size: 5
+normalize: yes
+scorers:
+  F0:
+    path: $prefix
+    type: Nematus
+  F1:
+    path: $prefix
+    type: Nematus
+weights:
+  F0: 0.5
+  F1: 0.5
+source-vocab: vocab.en.json
+target-vocab: vocab.de.json
+allow-unk: true
+debpe: false
+EOF
+$MARIAN/build/bin/amun -c config.yml -d 0 --gpu-threads 1 --i src.txt > out""",
+    "the best of a list": """
+$MARIAN/build/amun -c model.npz.amun.yml --n-best --beam-size 5 --normalize --allow-unk \\
+  --return-alignment --mini-batch 10 --maxi-batch 1000 --log-progress off < src.txt > nbest
+awk -F' [|][|][|] ' '!seen[$1]++ { print $2 }' nbest | sed 's/ *$//' > out""",
 }  # fmt: skip
 
 
@@ -227,29 +206,6 @@ def test_marian_is_trained_and_its_log_read(old_programs, marian, tmp_path):
 
 # -- Nematus' and DL4MT's: what they wrote ---------------------------------------------------------
 
-THEANO = "THEANO_FLAGS=mode=FAST_RUN,floatX=float32,device=cpu,on_unused_input=warn"
-
-
-def first(text, lines=LINES):
-    """The first lines of a text."""
-    return "".join(f"{line}\n" for line in text.splitlines()[:lines])
-
-
-def entries(text, sentences=LINES):
-    """The entries of an n-best list, but those that fill it up."""
-    lines = [line for line in text.split("\n") if line and "-10000000.0" not in line]
-    return "".join(f"{line}\n" for line in lines if int(line.split(" ||| ")[0]) < sentences)
-
-
-def best_of(text, sentences=LINES):
-    """The best hypothesis of each sentence of an n-best list."""
-    best = {}
-    for line in entries(text, sentences).splitlines():
-        number, hypothesis = line.split(" ||| ")[:2]
-        best.setdefault(number, hypothesis)
-    return "".join(f"{hypothesis}\n" for hypothesis in best.values())
-
-
 # name: (script, reference file, how it is cut, lines of the text)
 NEMATUS_TF = {
     # wmt16-scripts/sample/translate.sh
@@ -265,6 +221,12 @@ NEMATUS_TF = {
     "standard streams": (
         "$nematus/nematus/translate.py -m model.npz -k 5 -b 10 --n_best -v < src.txt > out",
         "nbest.k5.txt", entries, 50,
+    ),
+    # Nematus' README, of a checkpoint, in long options
+    "checkpoint": (
+        "CUDA_VISIBLE_DEVICES=0 python3 $nematus/nematus/translate.py --models native/ref "
+        "--input src.txt --output out --beam_size 5 --normalization_alpha 1.0 --n_best "
+        "--minibatch_size 10 --maxibatch_size 20", "nbest.k5.norm1.txt", entries, 50,
     ),
     "score": (
         "$nematus/nematus/score.py -m model.npz -s src.txt -t trg.txt -b 10 -o out", "scores.txt",
@@ -284,6 +246,11 @@ NEMATUS = {
         f"{THEANO} python $nematus/nematus/score.py -m model.npz -b 80 -s src.txt -t trg.txt "
         "-o out -p 1", "theano/scores.txt", first, LINES,
     ),
+    # wmt17-scripts/cs-en/translate-ensemble.sh
+    "ensemble": (
+        f"cat src.txt | {THEANO} python $nematus/nematus/translate.py -m model.npz model.npz "
+        "-k 12 -n -p 1 --n-best > out", "theano/nbest.k12.norm1.txt", hypotheses, LINES,
+    ),
 }  # fmt: skip
 
 
@@ -294,6 +261,7 @@ NEMATUS = {
 def test_nematus_scripts_write_what_it_wrote(old_programs, tmp_path, cases, name):
     script, reference, cut, lines = (NEMATUS_TF if cases == "nematus-tf" else NEMATUS)[name]
     folder = model_folder(tmp_path / "case", "a-shallow", lines=lines)
+    (folder / "native").symlink_to(FIXTURES / "a-shallow/native")
     run(script, folder, nematus=old_programs / ("nematus-tf" if cases == "nematus-tf" else ""))
     ours = (folder / "out").read_text("utf-8")
     theirs = cut((FIXTURES / "a-shallow" / reference).read_text("utf-8"), lines)
@@ -320,6 +288,39 @@ def test_lists_are_rescored_and_reranked(old_programs, tmp_path):
         assert float(cost) == pytest.approx(float(again), abs=1e-4)
 
 
+def test_a_list_goes_through_pipes_to_a_second_model_and_back(old_programs, tmp_path):
+    """wmt17-scripts' translate-reranked.sh, the second model being the first again."""
+    folder = model_folder(tmp_path / "case", "a-shallow")
+    (folder / "rerank_normalize.py").write_text(
+        "import sys\n"
+        "best = {}\n"
+        "for line in sys.stdin:\n"
+        "    number, sentence, scores = line.split(' ||| ')\n"
+        "    words = sentence.split()\n"
+        "    score = sum(map(float, scores.split())) / (len(words) + 1)\n"
+        "    best.setdefault(int(number), []).append((score, ' '.join(words)))\n"
+        "for number in sorted(best):\n"
+        "    print(min(best[number])[1])\n"
+    )
+    run(
+        "tmpfile_src=`mktemp -p .`\ntmpfile_nbest=`mktemp -p .`\ncat src.txt > $tmpfile_src\n"
+        f"{THEANO} python $nematus/nematus/translate.py < $tmpfile_src -m model.npz model.npz "
+        "-k 5 -n -p 2 --n-best > $tmpfile_nbest\n"
+        f"sed 's/ |||$//' < $tmpfile_nbest | {THEANO} python $nematus/nematus/rescore.py "
+        "-m model.npz model.npz -b 50 -s $tmpfile_src | cut -d ' ' -f 1- > rescored\n"
+        "sed -r 's/ \\S+ (\\S+ \\S+)$/ \\1/' rescored | python rerank_normalize.py > out\n"
+        "rm $tmpfile_src $tmpfile_nbest\n",
+        folder,
+        nematus=old_programs,
+    )
+    theirs = (FIXTURES / "a-shallow/theano/nbest.k5.norm1.txt").read_text("utf-8")
+    best = [line.strip() for line in best_of(theirs).splitlines()]
+    assert (folder / "out").read_text("utf-8").splitlines() == best
+    for line in (folder / "rescored").read_text("utf-8").splitlines():
+        _, once, again = line.split(" ||| ")[2].split()
+        assert once == again
+
+
 DL4MT = {
     # dl4mt-tutorial/session1/test.sh
     "normalised": ("python ./translate.py -n -p 20", "best.k5.norm.txt"),
@@ -339,6 +340,34 @@ def test_dl4mts_scripts_write_what_it_wrote(old_programs, tmp_path, name):
     run(script, folder, dl4mt=old_programs / "dl4mt")
     theirs = first((FIXTURES / "dl4mt-session1" / reference).read_text("utf-8"), LINES)
     assert (folder / "out").read_text("utf-8") == theirs
+
+
+@pytest.mark.parametrize("session", ["session2", "session3"])
+def test_later_sessions_of_dl4mt_translate(old_programs, tmp_path, session):
+    """dl4mt-tutorial/session2/test.sh and session3/test.sh, of which the latter lists three."""
+    folder = model_folder(tmp_path / "case", "a-shallow")
+    for side in ("en", "de"):
+        words = json.loads((folder / f"vocab.{side}.json").read_text("utf-8"))
+        (folder / f"tok.{side}.pkl").write_bytes(pickle.dumps(words, protocol=2))
+    listed = "-b 3 -p 1" if session == "session3" else "-p 8"
+    run(
+        "#PBS -l nodes=1:ppn=24\nexport THEANO_FLAGS=device=cpu,floatX=float32\n"
+        f"cd .\npython $dl4mt/{session}/translate.py {listed} \\\n\tmodel.npz  \\\n"
+        "\ttok.en.pkl \\\n\ttok.de.pkl \\\n\tsrc.txt \\\n\t./out\n",
+        folder,
+        dl4mt=old_programs / "dl4mt",
+    )
+    theirs = (FIXTURES / "a-shallow/dl4mt/session2.nbest.k5.txt").read_text("utf-8")
+    ours = (folder / "out").read_text("utf-8")
+    if session == "session2":
+        assert ours == best_of(theirs)
+    else:
+        lists = [line.split(" ||| ")[:3] for line in entries(theirs).splitlines()]
+        threes = [[e for e in lists if e[0] == str(n)][:3] for n in range(LINES)]
+        found = [line.split(" ||| ") for line in ours.splitlines()]
+        assert [e[:2] for e in found] == [e[:2] for three in threes for e in three]
+        costs = [float(e[2]) for three in threes for e in three]
+        assert [float(e[2]) for e in found] == pytest.approx(costs, abs=1e-4)
 
 
 def test_nematus_is_trained_and_translates(old_programs, tmp_path):

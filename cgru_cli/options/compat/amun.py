@@ -10,11 +10,13 @@ from .rows import (
     Takes,
     Values,
     Without,
+    boolean,
     many,
     one,
     refused,
     switch,
     to,
+    unless,
     without,
 )  # fmt: skip
 
@@ -38,6 +40,7 @@ TRANSLATE: tuple[Row, ...] = (
     one("-t --target-vocab", None, "target_vocabulary", paths=True),
     many("--bpe", None, "bpe_codes", paths=True),
     switch("--no-debpe", "no_debpe"),
+    boolean("--debpe", unless("no_debpe"), True),  # in configurations of early versions
     many("-d --devices", (0,), to("device", device)),
     without("--gpu-threads", Takes.ONE, 1, DEVICES),
     one("--cpu-threads", 0, to("cpu_threads", cpu_threads)),

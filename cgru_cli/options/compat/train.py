@@ -44,6 +44,8 @@ def resolve(o: Together) -> None:
             o.drop_default(name)
     elif o.program == "marian":
         _marians_type(o)
+    elif o.values.get("type", "cgru") != "cgru":
+        o.drop_default("dec_cell_base_depth")  # it is that of the conditional GRU
     if o.values.get("objective") == "mrt" and o.take("sample_way") == "beam_search":
         o.note("--sample_way beam_search", "samples are drawn, as by randomly_sample")
     o.take("sample_way")
@@ -111,7 +113,11 @@ def _standard_input(o: Together) -> None:
 def _vocabularies(o: Together) -> None:
     """Nematus' numbers of words, which Marian gives together."""
     sources, target = o.take("source_vocab_sizes"), o.take("target_vocab_size")
-    if sources or target:
+    if o.values.get("type") == "lm":
+        sources = ()  # it reads what it writes
+        if target:
+            o.values["dim_vocabs"] = (str(max(int(target), 0)),)
+    elif sources or target:
         count = max(len(o.values.get("vocabularies", ())) - 1, 1)
         numbers = [max(int(number), 0) for number in (*(sources or ("0",) * count), target or "0")]
         if any(numbers):

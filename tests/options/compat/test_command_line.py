@@ -248,3 +248,11 @@ def test_a_vocabulary_of_both_sides_has_one_size():
     arguments = ["--compat", "marian", "--dim-vocabs", "8000", "-v"]
     assert parsed("train", *arguments, "a.spm", "a.spm").dim_vocabs == (8000, 8000)
     assert parsed("train", *arguments, "a.spm", "b.spm").dim_vocabs == (8000, 0)
+
+
+@pytest.mark.parametrize("kind", ["lm", "encdec"])
+def test_earlier_sessions_of_dl4mt_have_cells_of_one_transition(kind):
+    line = "--train-sets a --vocabs v" if kind == "lm" else "--datasets a b --dictionaries v w"
+    options = parsed("train", "--compat", "dl4mt", "--type", kind, *line.split(), "--n_words", "9")
+    assert options.dec_cell_base_depth is None
+    assert options.dim_vocabs == ((9,) if kind == "lm" else (100000, 9))
