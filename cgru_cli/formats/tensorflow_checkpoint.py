@@ -6,7 +6,6 @@ The only file format here that needs TensorFlow; it is imported when one is read
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import secrets
 from collections.abc import Callable, Mapping
@@ -17,6 +16,7 @@ import numpy as np
 from ..errors import CgruError, reason
 from ..system.atomic_files import put
 from ..system.tensorflow_start import silent_descriptor
+from .checkpoint_index import DAMAGED, read_index
 
 INDEX = ".index"
 DATA = ".data-00000-of-00001"
@@ -33,26 +33,20 @@ def read_checkpoint(
     stored = sum(file.stat().st_size for file in prefix.parent.glob(f"{prefix.name}.data-*"))
     if not stored:
         raise CgruError(f"{prefix}{DATA}: no such file, but {prefix.name}{INDEX} needs it")
-    tensorflow = _tensorflow()
+    index = read_index(prefix)  # TensorFlow ends the process for some that are damaged
     arrays = {}
     name = ""
     try:
-        reader = tensorflow.train.load_checkpoint(str(prefix))
-        shapes, types = reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()
-        for name in sorted(shapes):
-            if skip(name):
-                continue
-            size = math.prod(shapes[name]) * types[name].size
-            if size > stored:  # a forged index would have gigabytes allocated
-                raise CgruError(f"{prefix}: array {name} is larger than the files that hold it")
+        reader = _tensorflow().train.load_checkpoint(str(prefix))
+        for name in sorted(name for name in index if not skip(name)):
+            if index[name].is_text:
+                raise CgruError(f"{prefix}: array {name}: holds text, which no model has")
             arrays[name] = np.asarray(reader.get_tensor(name))
     except CgruError:
         raise
     except Exception as error:
         where = f": array {name}" if name else ""
-        raise CgruError(
-            f"{prefix}{where}: not a complete TensorFlow checkpoint ({reason(error)})"
-        ) from None
+        raise CgruError(f"{prefix}{where}: {DAMAGED} ({reason(error)})") from None
     return arrays
 
 

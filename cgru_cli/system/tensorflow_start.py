@@ -14,6 +14,8 @@ from typing import NamedTuple
 from ..errors import CgruError, UsageError
 from .signals import imports_elsewhere
 
+LEAST_ADDRESSES = 2400 << 20  # bytes of addresses, most of them never used as memory
+
 
 def import_tensorflow() -> None:
     """Import TensorFlow in a program that is not cgru, as a notebook: quietly, and nothing else of
@@ -74,6 +76,7 @@ class Start:
                 _not_found_here("matplotlib", "scipy"),
                 _uncollected(),
             ):
+                _check_addresses()
                 import tensorflow  # noqa: F401
         except BaseException as error:  # raised where it is waited for
             self._error = error
@@ -112,6 +115,20 @@ class Start:
                 raise CgruError(
                     "device and threads are chosen before TensorFlow computes for the first time"
                 ) from None
+
+
+def _check_addresses() -> None:
+    """Raise MemoryError where TensorFlow would end the process for want of addresses."""
+    try:
+        import resource
+    except ImportError:  # of Unix alone
+        return
+    allowed, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if allowed != resource.RLIM_INFINITY and allowed < LEAST_ADDRESSES:
+        raise MemoryError(
+            f"`ulimit -v` allows {allowed >> 20} MiB; it needs {LEAST_ADDRESSES >> 20} MiB and the "
+            "size of the model"
+        )
 
 
 @contextlib.contextmanager

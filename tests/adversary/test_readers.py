@@ -31,6 +31,10 @@ def test_good_files_are_read(kind, tmp_path):
 @pytest.mark.parametrize("kind", READERS)
 def test_damaged_files(kind, tmp_path_factory):
     folder = tmp_path_factory.mktemp("damaged")
+    for name, content in good(kind).items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(content)
+    READERS[kind].read(folder)  # which may import TensorFlow
 
     @settings(
         max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]

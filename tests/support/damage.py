@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import sealed_index
 import sentencepiece
 from command_lines import parsed
 
@@ -37,12 +38,50 @@ from cgru_cli.text.unknown_words import read_lexicon
 from cgru_cli.text.vocabulary import Vocabulary
 from cgru_cli.train.run.folder import RunFolder
 
+TOKENS = [
+    b"", b"\0", b"\xff" * 4, b"\x7f\xff\xff\xff", b"-1", b"1e400", b"NaN", b"Infinity", b"null",
+    b"9" * 400, b"9" * 5000, b"true", b"[]", b"{}", b"[[", b"{{", b'"', b"'", b"\\", b"\\ud800",
+    b"\n", b"\r\n", b"\xe2\x80\xa8", b"\xc2\x85", b"*a", b"&a ", b"<<: ", b"!!int ''", b"!!binary ",
+    b"!!python/object/apply:os.system [true]", b"? ", b"---\n", b"|||", b"=", b":", b"%", b"#",
+    b"\x1b[2J", b"c__builtin__\neval\n", b"(lp0\n", b"a" * 300, b"\x80\x04\x95", b"'O'", b"'<f8'",
+    b"(1000000000000,)", b"(True,)", b"(-1, 2)", b"'|S9999999'", b"9L", b"\xed\xa0\x80",
+]  # fmt: skip
+
+
+def damaged(data: bytes, chance: random.Random) -> bytes:
+    """Bytes flipped, cut, doubled, exchanged, or replaced by what readers stumble over."""
+    for _ in range(chance.choice((1, 1, 1, 2, 4))):
+        start = chance.randint(0, len(data))
+        end = min(len(data), start + chance.choice((0, 1, 1, 4, 16, 100)))
+        kind = chance.randint(0, 6)
+        if kind == 0 and data:
+            place = min(start, len(data) - 1)
+            flipped = data[place] ^ 1 << chance.randint(0, 7)
+            data = data[:place] + bytes([flipped]) + data[place + 1 :]
+        elif kind == 1:
+            data = data[:start]
+        elif kind == 2:
+            data = data[:start] + data[end:]
+        elif kind == 3:
+            data = data[:end] + data[start:end] * chance.choice((1, 2, 50)) + data[end:]
+        elif kind == 4:
+            other = chance.randint(0, len(data))
+            data = data[:start] + data[other : other + end - start] + data[end:]
+        else:
+            data = data[:start] + chance.choice(TOKENS) + data[end:]
+    return data
+
 
 class Reader(NamedTuple):
-    """good: makes files in a folder; read: reads them, and what may be wrong is a CgruError."""
+    """good: makes files in a folder; read: reads them, and what may be wrong is a CgruError.
+
+    damage: does it to a file's bytes; victims: how the files that it is done to may end.
+    """
 
     good: Callable[[Path], None]
     read: Callable[[Path], object]
+    damage: Callable[[bytes, random.Random], bytes] = damaged
+    victims: str = ""
 
 
 WORDS = ["eos", "UNK", "a", "b@@", "é", "\u2581c", "d", "中", "|", '"', "x: y"]
@@ -69,7 +108,7 @@ def _model(to: str, **changes) -> Callable[[Path], None]:
         }
         vocabulary = _vocabulary(folder)
         model = Model(folder / "x", structure, arrays, "nematus")
-        path = folder / ("model.h5" if to == "h5" else "model.npz")
+        path = folder / {"h5": "model.h5", "nematus-tf": "model-1"}.get(to, "model.npz")
         write_model.write(model, path, to, [vocabulary, vocabulary])
 
     return good
@@ -86,14 +125,11 @@ def _plain(folder: Path) -> None:
 
 
 def _read_model(folder: Path) -> None:
-    model = read(next(folder.glob("model.*")) if (folder / "model.h5").exists() else _npz(folder))
+    paths = [folder / name for name in ("model.h5", "model.npz", "model-1.index")]
+    model = read(next(path for path in paths if path.exists()))
     find(model)
     write_model.arrays_as(model, "npz")
     write_model.own_configuration.own(model, model.program)
-
-
-def _npz(folder: Path) -> Path:
-    return folder / "model.npz"
 
 
 def _content(name: str, content: bytes | str) -> Callable[[Path], None]:
@@ -175,6 +211,10 @@ READERS: dict[str, Reader] = {
         _model("marian-amun", normalization=Normalization.MARIAN), _read_model
     ),
     "h5": Reader(_model("h5"), _read_model),
+    "checkpoint of Nematus-TF": Reader(_model("nematus-tf"), _read_model),
+    "checkpoint of Nematus-TF, checksums mended": Reader(
+        _model("nematus-tf"), _read_model, sealed_index.changed, ".index"
+    ),
     "vocabulary of Nematus": Reader(
         lambda folder: _vocabulary(folder) and None, lambda f: read_vocabulary(f / "vocab.json")
     ),
@@ -230,39 +270,6 @@ READERS: dict[str, Reader] = {
     ),
 }
 
-TOKENS = [
-    b"", b"\0", b"\xff" * 4, b"\x7f\xff\xff\xff", b"-1", b"1e400", b"NaN", b"Infinity", b"null",
-    b"9" * 400, b"9" * 5000, b"true", b"[]", b"{}", b"[[", b"{{", b'"', b"'", b"\\", b"\\ud800",
-    b"\n", b"\r\n", b"\xe2\x80\xa8", b"\xc2\x85", b"*a", b"&a ", b"<<: ", b"!!int ''", b"!!binary ",
-    b"!!python/object/apply:os.system [true]", b"? ", b"---\n", b"|||", b"=", b":", b"%", b"#",
-    b"\x1b[2J", b"c__builtin__\neval\n", b"(lp0\n", b"a" * 300, b"\x80\x04\x95", b"'O'", b"'<f8'",
-    b"(1000000000000,)", b"(True,)", b"(-1, 2)", b"'|S9999999'", b"9L", b"\xed\xa0\x80",
-]  # fmt: skip
-
-
-def damaged(data: bytes, chance: random.Random) -> bytes:
-    """Bytes flipped, cut, doubled, exchanged, or replaced by what readers stumble over."""
-    for _ in range(chance.choice((1, 1, 1, 2, 4))):
-        start = chance.randint(0, len(data))
-        end = min(len(data), start + chance.choice((0, 1, 1, 4, 16, 100)))
-        kind = chance.randint(0, 6)
-        if kind == 0 and data:
-            place = min(start, len(data) - 1)
-            flipped = data[place] ^ 1 << chance.randint(0, 7)
-            data = data[:place] + bytes([flipped]) + data[place + 1 :]
-        elif kind == 1:
-            data = data[:start]
-        elif kind == 2:
-            data = data[:start] + data[end:]
-        elif kind == 3:
-            data = data[:end] + data[start:end] * chance.choice((1, 2, 50)) + data[end:]
-        elif kind == 4:
-            other = chance.randint(0, len(data))
-            data = data[:start] + data[other : other + end - start] + data[end:]
-        else:
-            data = data[:start] + chance.choice(TOKENS) + data[end:]
-    return data
-
 
 @functools.cache
 def good(kind: str) -> dict[str, bytes]:
@@ -283,13 +290,14 @@ def read_damaged(kind: str, folder: Path, chance: random.Random) -> str:
     Raises AssertionError where the refusal is not a message, and whatever else is raised.
     """
     files = good(kind)
-    victim = chance.choice(sorted(files))
+    reader = READERS[kind]
+    victim = chance.choice(sorted(name for name in files if name.endswith(reader.victims)))
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(exist_ok=True)
-        path.write_bytes(damaged(content, chance) if name == victim else content)
+        path.write_bytes(reader.damage(content, chance) if name == victim else content)
     try:
-        READERS[kind].read(folder)
+        reader.read(folder)
     except CgruError as error:
         message = str(error)
         assert message and message.isprintable() and len(message) < 9000, message

@@ -100,3 +100,13 @@ def test_keras_on_another_backend_is_told(monkeypatch):
     monkeypatch.setattr(keras.config, "backend", lambda: "jax")
     with pytest.raises(CgruError, match="Keras runs on jax here; cgru needs it on TensorFlow: set"):
         tensorflow_start.import_tensorflow()
+
+
+def test_too_few_addresses_are_told_before_tensorflow_ends_the_process():
+    program = "from cgru_cli.system.tensorflow_start import Start; Start().finish(None, 1)"
+    done = subprocess.run(
+        ["bash", "-c", f"ulimit -v 1500000; {sys.executable} -c '{program}'"],
+        capture_output=True,
+        text=True,
+    )
+    assert "CgruError: TensorFlow cannot be loaded: `ulimit -v` allows 1464 MiB" in done.stderr
