@@ -188,7 +188,7 @@ def data(tmp_path_factory):
     return runs.prepared(tmp_path_factory.mktemp("data") / "data", pairs=24)
 
 
-GIVEN = (*runs.SIZES, "--objective", "mrt", "--mrt-samples", "4", "--dropout-hidden", "0.1",
+GIVEN = (*runs.ATTENTIVE, "--objective", "mrt", "--mrt-samples", "4", "--dropout-hidden", "0.1",
          "--mrt-ml-mix", "0.5", "--label-smoothing", "0.1", "--valid-freq", "0",
          "-l", "0.01")  # fmt: skip
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import runs
-from runs import SIZES, arrays, process, records, trained
+from runs import PLAIN, SIZES, arrays, process, records, trained
 
 from cgru_cli.optimization.replicas import Replicas
 
@@ -78,7 +78,7 @@ def test_two_devices_train_as_one(data, tmp_path, more):
 
 def test_minimum_risk_on_two_devices(data, tmp_path):
     options = (
-        data, "--objective", "mrt", "--mrt-samples", "5", "--mrt-alpha", "0.1", *SIZES,
+        data, "--objective", "mrt", "--mrt-samples", "5", "--mrt-alpha", "0.1", *PLAIN,
         "--after", "4u", "--valid-freq", "0", "-o", "sgd", "-l", "0.3",
     )  # fmt: skip
     one, two = tmp_path / "one" / "m.npz", tmp_path / "two" / "m.npz"
@@ -104,7 +104,7 @@ def test_two_workers_train_as_one(data, tmp_path):
 
 
 LONG = (
-    *SIZES, *DROPOUT, "--after", "200u", "--save-freq", "10u", "--valid-freq", "100u",
+    *PLAIN, *DROPOUT, "--after", "150u", "--save-freq", "10u", "--valid-freq", "75u",
     "--valid-metrics", "cross-entropy", "--disp-freq", "10u",
 )  # fmt: skip
 
@@ -128,7 +128,7 @@ def test_a_killed_worker_ends_all_and_costs_nothing(data, tmp_path):
     for code, messages in ended(runs.workers(2, data, "-m", undisturbed, *LONG)):
         assert code == 0, messages
     log = Path(f"{model}.log")
-    for victim, update in enumerate((30, 100)):
+    for victim, update in enumerate((20, 50)):
         both = runs.workers(2, data, "-m", model, *LONG)
         results = killed_in_the_midst(both, victim, log, update)
         code, messages = results[1 - victim]

@@ -17,6 +17,9 @@ from cgru_cli.cli import main
 
 WORDS = [f"w{i}" for i in range(12)]
 SIZES = ("--dim-emb", "6", "--dim-rnn", "8", "--mini-batch", "8", "--maxi-batch", "4")
+# Models that are traced in less time than the conditional GRU, for what is so with any model.
+PLAIN = (*SIZES, "--type", "seq2seq", "--cell", "tanh", "--enc-type", "unidirectional")
+ATTENTIVE = (*SIZES, "--type", "rnnsearch", "--cell", "tanh")
 
 
 class Result(NamedTuple):

@@ -77,8 +77,8 @@ def first(data):
     return path
 
 
-def trained(data, path, *options, after=2):
-    given = (*runs.SIZES, "--valid-freq", "0", "--after", f"{after}u", "-l", "0.01")
+def trained(data, path, *options, model=runs.PLAIN, after=2):
+    given = (*model, "--valid-freq", "0", "--after", f"{after}u", "-l", "0.01")
     result = runs.train(data, "-m", path, *given, *options)
     assert result.code == 0, result.messages
     return read_model.read(path).arrays
@@ -117,7 +117,7 @@ def test_from_right_to_left_is_forward_on_reversed_lines(data, tmp_path):
         lines = (data / f"{name}.trg").read_text().splitlines()
         text = [" ".join(line.split()[::-1]) for line in lines]
         turned.append(runs.lines(tmp_path / f"{name}.trg", text))
-    common = (*runs.SIZES, "--valid-freq", "2u", "--after", "2u", "-l", "0.01")
+    common = (*runs.PLAIN, "--valid-freq", "2u", "--after", "2u", "-l", "0.01")
     backward = runs.train(data, "-m", tmp_path / "a" / "m.npz", "--right-left", *common)
     texts = ("-t", data / "train.src", turned[0], "--valid-sets", data / "dev.src", turned[1])
     forward = runs.train(data, "-m", tmp_path / "b" / "m.npz", *common, *texts)
@@ -151,9 +151,10 @@ def test_alignments_turn_with_the_targets(data, tmp_path):
     reverse = runs.lines(tmp_path / "reverse", turned)
     targets = (data / "train.trg").read_text().splitlines()
     text = runs.lines(tmp_path / "t.trg", [" ".join(t.split()[::-1]) for t in targets])
-    one = trained(data, tmp_path / "a" / "m.npz", "--right-left", "--guided-alignment", file)
+    given = ("--right-left", "--guided-alignment", file)
+    one = trained(data, tmp_path / "a" / "m.npz", *given, model=runs.ATTENTIVE)
     given = ("-t", data / "train.src", text, "--guided-alignment", reverse)
-    other = trained(data, tmp_path / "b" / "m.npz", *given)
+    other = trained(data, tmp_path / "b" / "m.npz", *given, model=runs.ATTENTIVE)
     assert all(np.array_equal(array, other[name]) for name, array in one.items())
 
 

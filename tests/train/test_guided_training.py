@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import runs
-from runs import SIZES, records, train, trained
+from runs import ATTENTIVE, SIZES, records, train, trained
 
 from cgru_cli.formats import read_model
 from cgru_cli.network.network import Network
@@ -97,7 +97,7 @@ def test_weights_of_1_change_no_bit(data, tmp_path):
     models = {}
     for name, arguments in given.items():
         path = tmp_path / name / "m.npz"
-        trained(data, "-m", path, *SIZES, *SHORT, *arguments)
+        trained(data, "-m", path, *ATTENTIVE, *SHORT, *arguments)
         models[name] = path.read_bytes()
     assert set(models.values()) == {models["plain"]}
 
@@ -107,7 +107,7 @@ def test_compiled_it_costs_the_same(data, tmp_path):
     for jit in ("off", "on"):
         path = tmp_path / jit / "m.npz"
         words = ["--guided-alignment-cost", "mse", "--after", "1u", "--disp-first", 1]
-        trained(data, "-m", path, *SIZES, *SHORT, *beside(data), *words, "--jit", jit)
+        trained(data, "-m", path, *ATTENTIVE, *SHORT, *beside(data), *words, "--jit", jit)
         costs.append(records(path, "train")[0]["cost"])
     assert costs[0] == pytest.approx(costs[1], rel=1e-5)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import runs
-from runs import SIZES, arrays, process, records, train, trained
+from runs import PLAIN, SIZES, arrays, process, records, train, trained
 
 from cgru_cli.cli import main
 from cgru_cli.formats import read_model
@@ -211,7 +211,7 @@ def test_a_script_that_fails(data, model, tmp_path):
     script.write_text("#!/bin/sh\necho broken >&2\nexit 3\n")
     script.chmod(0o755)
     result = train(
-        data, "-m", model, *SIZES, "--valid-script-path", script, "--valid-metrics", "translation",
+        data, "-m", model, *PLAIN, "--valid-script-path", script, "--valid-metrics", "translation",
         "--valid-freq", "1u", "-b", 1,
     )  # fmt: skip
     assert result.code == 1
@@ -223,7 +223,7 @@ def test_what_is_due_is_saved_before_a_script_fails(data, tmp_path):
     """Who mends the script goes on from there, validates again, and ends as an undisturbed run."""
     script, whole, parts = tmp_path / "script", tmp_path / "whole.npz", tmp_path / "parts.npz"
     options = [
-        *SIZES, "--valid-script-path", script, "--valid-metrics", "translation", "-b", 1,
+        *PLAIN, "--valid-script-path", script, "--valid-metrics", "translation", "-b", 1,
         "--valid-freq", "2u", "--save-freq", "2u", "--after", "4u",
     ]  # fmt: skip
     script.write_text("#!/bin/sh\nexit 3\n")
@@ -306,7 +306,7 @@ def test_a_whole_run(data, model, tmp_path):
 def test_a_new_model_begins_with_the_frequencies_of_words(data, model, init, given):
     """The output's bias, an update of next to nothing later; every word is counted once more."""
     rate = ("-l", "1e-9", "--init", init)
-    trained(data, "-m", model, *SIZES, *NO_VALIDATION, *rate, "--after", "1u")
+    trained(data, "-m", model, *PLAIN, *NO_VALIDATION, *rate, "--after", "1u")
     ids = json.loads((data / "vocab.trg.json").read_text())
     counts = np.ones(len(ids))
     for line in (data / "train.trg").read_text().splitlines():
@@ -320,7 +320,7 @@ def test_a_new_model_begins_with_the_frequencies_of_words(data, model, init, giv
 
 def test_training_stops_when_validation_stalls(data, model):
     result = trained(
-        data, "-m", model, *SIZES, "-l", 1e-30, "--valid-freq", "1u", "--early-stopping", 2,
+        data, "-m", model, *PLAIN, "-l", 1e-30, "--valid-freq", "1u", "--early-stopping", 2,
         "--valid-metrics", "ce-mean-words", "--lr-decay", 0.5, "--after", "20u",
     )  # fmt: skip
     assert "stalled 2 times" in result.messages
@@ -334,7 +334,7 @@ def test_training_stops_when_validation_stalls(data, model):
 
 
 def test_validation_does_not_change_the_course(data, tmp_path):
-    given = [data, *SIZES, "--after", "6u", "--dropout-hidden", 0.2]
+    given = [data, *PLAIN, "--after", "6u", "--dropout-hidden", 0.2]
     trained(*given, "-m", tmp_path / "a" / "m.npz", *NO_VALIDATION)
     trained(
         *given, "-m", tmp_path / "b" / "m.npz", "--valid-freq", "2u", "--valid-metrics", "bleu",
@@ -345,7 +345,7 @@ def test_validation_does_not_change_the_course(data, tmp_path):
 
 def test_compiling_is_shown(data, model):
     small = ["-t", data / "dev.src", data / "dev.trg", "--after", "1u", *NO_VALIDATION]
-    result = trained(data, "-m", model, *SIZES, *small, "--jit", "on")
+    result = trained(data, "-m", model, *PLAIN, *small, "--jit", "on")
     assert "Compiling for batches of 8 pairs, 8 source and 8 target words" in result.messages
     assert ", XLA, " in result.messages
 
@@ -354,7 +354,7 @@ def test_pictures(data, model):
     pytest.importorskip("matplotlib")
     pytest.importorskip("tensorboard")
     trained(
-        data, "-m", model, *SIZES, "--after", "2u", "--valid-freq", "1u", "--disp-freq", "1u",
+        data, "-m", model, *PLAIN, "--after", "2u", "--valid-freq", "1u", "--disp-freq", "1u",
         "--valid-metrics", "cross-entropy", "--plot", "--tensorboard",
     )  # fmt: skip
     assert Path(f"{model}.png").read_bytes().startswith(b"\x89PNG")
@@ -365,7 +365,7 @@ def test_pictures(data, model):
 # -- going on --------------------------------------------------------------------------------------
 
 EVERYTHING = (
-    *SIZES, "--after", "14u", "-l", 0.01, "--dropout-hidden", 0.2, "--dropout-source", 0.1,
+    "--after", "14u", "-l", 0.01, "--dropout-hidden", 0.2, "--dropout-source", 0.1,
     "--dropout-embedding", 0.1, "--label-smoothing", 0.1, "--exponential-smoothing", 0.05,
     "--lr-warmup", "4u", "--lr-decay", 0.5, "--lr-decay-inv-sqrt", "6u", "--optimizer-delay", 2,
     "--decay-c", 1e-4, "--valid-freq", "2u", "--valid-metrics", "cross-entropy", "perplexity",
@@ -419,13 +419,16 @@ def comparable(folder):
     return models, {name: array.tobytes() for name, array in state.items()}, values, entries
 
 
-def test_resuming_is_exact_to_the_bit(data, tmp_path):
+@pytest.mark.parametrize("model", [PLAIN, pytest.param(SIZES, marks=pytest.mark.exhaustive)])
+def test_resuming_is_exact_to_the_bit(data, tmp_path, model):
+    """The conditional GRU resumes in tests of guided attention, of minimum risk, of the ladder."""
     whole, parts = tmp_path / "whole" / "m.npz", tmp_path / "parts" / "m.npz"
-    trained(data, "-m", whole, *EVERYTHING)
+    options = (*model, *EVERYTHING)
+    trained(data, "-m", whole, *options)
     for event in (3, 10, 16, 15, 23):
         with killed_at(event), pytest.raises(Killed):
-            train(data, "-m", parts, *EVERYTHING)
-    trained(data, "-m", parts, *EVERYTHING)
+            train(data, "-m", parts, *options)
+    trained(data, "-m", parts, *options)
     for one, other in zip(comparable(whole.parent), comparable(parts.parent), strict=True):
         assert one == other
     assert len(comparable(whole.parent)[0]) == 10  # the model, two best ones, two kept ones
@@ -435,7 +438,7 @@ def test_resuming_is_exact_to_the_bit(data, tmp_path):
 def test_killed_processes_lose_nothing(data, tmp_path):
     """SIGKILL between and during saves."""
     whole, parts = tmp_path / "whole" / "m.npz", tmp_path / "parts" / "m.npz"
-    options = [*EVERYTHING, "--save-freq", "1u"]
+    options = [*PLAIN, *EVERYTHING, "--save-freq", "1u"]
     undisturbed = process(data, "-m", whole, *options)
     for saves in (2, 3):
         killed = process(data, "-m", parts, *options)
@@ -458,7 +461,7 @@ def test_killed_processes_lose_nothing(data, tmp_path):
 @pytest.mark.parametrize(("signum", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_signal_saves_and_stops(data, tmp_path, signum, code, monkeypatch):
     model = tmp_path / "m.npz"
-    options = [data, "-m", model, *SIZES, "--after", "9u", *NO_VALIDATION, "--save-freq", "0"]
+    options = [data, "-m", model, *PLAIN, "--after", "9u", *NO_VALIDATION, "--save-freq", "0"]
     update = TrainingStep.update
 
     def signalled(step, *arguments, **more):
@@ -476,7 +479,7 @@ def test_a_signal_saves_and_stops(data, tmp_path, signum, code, monkeypatch):
 
 
 def test_a_full_disk_leaves_what_was_saved(data, model, monkeypatch):
-    options = [data, "-m", model, *SIZES, *NO_VALIDATION, "--save-freq", "2u"]
+    options = [data, "-m", model, *PLAIN, *NO_VALIDATION, "--save-freq", "2u"]
     trained(*options, "--after", "2u")
     before = {path: path.read_bytes() for path in model.parent.iterdir() if path.is_file()}
 
@@ -498,7 +501,7 @@ def test_a_full_disk_leaves_what_was_saved(data, model, monkeypatch):
 
 def test_updates_that_are_not_finite(data, model, monkeypatch):
     """Weights that are lost: they are not saved, and the last good model stays."""
-    options = [data, "-m", model, *SIZES, *NO_VALIDATION, "--max-nan", 3, "-l", 0.01]
+    options = [data, "-m", model, *PLAIN, *NO_VALIDATION, "--max-nan", 3, "-l", 0.01]
     trained(*options, "--after", "2u")
     before = arrays(model)
     update = TrainingStep.update
@@ -530,7 +533,7 @@ def test_a_model_that_never_learnt_is_not_written(data, model, monkeypatch):
     monkeypatch.setattr(
         TrainingStep, "update", lambda *_, **__: Outcome(math.nan, math.nan, applied=False)
     )
-    result = train(data, "-m", model, *SIZES, *NO_VALIDATION, "--after", "2u")
+    result = train(data, "-m", model, *PLAIN, *NO_VALIDATION, "--after", "2u")
     assert result.code == 1
     assert "2 updates in a row were not finite" in result.error
     assert "the model is not written" in result.error
@@ -548,7 +551,7 @@ def test_one_that_is_not_finite_is_passed_over(data, model, monkeypatch):
 
     monkeypatch.setattr(TrainingStep, "update", sometimes)
     result = trained(
-        data, "-m", model, *SIZES, *NO_VALIDATION, "--after", "6u", "--max-nan", 2
+        data, "-m", model, *PLAIN, *NO_VALIDATION, "--after", "6u", "--max-nan", 2
     )  # fmt: skip
     assert sum("skipped: cost inf" in line for line in result.messages.splitlines()) == 3
     assert model.exists()
@@ -561,7 +564,7 @@ def test_a_batch_that_does_not_fit(data, model, monkeypatch):
         raise tf.errors.ResourceExhaustedError(None, None, "OOM when allocating")
 
     monkeypatch.setattr(TrainingStep, "update", full)
-    result = train(data, "-m", model, *SIZES, *NO_VALIDATION, "--after", "2u")
+    result = train(data, "-m", model, *PLAIN, *NO_VALIDATION, "--after", "2u")
     assert result.code == 1
     assert "do not fit into the memory of the device; lower --mini-batch" in result.error
 
@@ -569,6 +572,6 @@ def test_a_batch_that_does_not_fit(data, model, monkeypatch):
 def test_a_state_that_is_none(data, model):
     model.parent.mkdir()
     RunFolder(model).save({}, {"age": 1})
-    result = train(data, "-m", model, *SIZES, "--after", "2u")
+    result = train(data, "-m", model, *PLAIN, "--after", "2u")
     assert result.code == 1
     assert f"{model}.state.npz: damaged: identity is missing; restore the file, or" in result.error
