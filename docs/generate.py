@@ -22,7 +22,15 @@ from cgru_cli.options.compat.documentation import documented, other_defaults
 from cgru_cli.options.flags import Flag, grouped, shown_default
 from cgru_cli.parameters.names import parameters
 from cgru_cli.parameters.parameter import Dialect, Parameter
-from cgru_cli.parameters.structure import Activation, Encoder, Normalization, Structure, Type, Unit
+from cgru_cli.parameters.structure import (
+    Activation,
+    Encoder,
+    Normalization,
+    Pooling,
+    Structure,
+    Type,
+    Unit,
+)
 
 FOLDER = Path(__file__).parent
 COMMANDS = {
@@ -102,6 +110,8 @@ FEATURES = {
                           "encoder": Encoder.REVERSED}),
     "Type lm": ("", {"type": Type.LM, "decoder_base_transition": 1,
                      "source_vocabularies": (), "source_embeddings": ()}),
+    "Type classifier": ("With attention; L are the labels, all words but the first two.",
+                        {"type": Type.CLASSIFIER, "pooling": Pooling.ATTENTION}),
 }  # fmt: skip
 
 

@@ -8,7 +8,12 @@ from collections.abc import Sequence
 from ..errors import CgruError
 from ..formats import model_vocabularies
 from ..formats.model import Model
-from ..parameters.structure import Structure
+from ..parameters.structure import Structure, Type
+
+_OF_DECODER = (  # beginnings of fields
+    "decoder", "target_embedding", "deep_context", "tied_output", "shared_embeddings",
+    "readout_activation", "mixture", "lexical",
+)  # fmt: skip
 
 
 def describe(model: Model, given: Sequence[str] = ()) -> dict:
@@ -42,11 +47,17 @@ def describe(model: Model, given: Sequence[str] = ()) -> dict:
 
 
 def _structure(structure: Structure) -> dict:
-    """Its fields as plain values; those of an encoder where there is one."""
+    """Its fields as plain values; those of an encoder, and of a decoder, where there is one."""
     values = json.loads(json.dumps(structure.as_dict()))
-    if structure.type.reads_source:
-        return values
-    return {n: v for n, v in values.items() if not n.startswith(("source_", "encoder"))}
+    kind = structure.type
+    left_out: tuple[str, ...] = ()
+    if not kind.writes_text:
+        left_out = _OF_DECODER
+    elif not kind.reads_source:
+        left_out = ("source_", "encoder")
+    if kind is not Type.CLASSIFIER:
+        left_out = (*left_out, "pooling")
+    return {n: v for n, v in values.items() if not n.startswith(left_out)}
 
 
 def as_text(description: dict, arrays: bool) -> str:

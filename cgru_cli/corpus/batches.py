@@ -145,7 +145,7 @@ class Batch(NamedTuple):
     target: np.ndarray  # (B,T) int32
     target_mask: np.ndarray  # (B,T) float32
     sentences: int  # rows that do not pad
-    words: int  # of their targets, EOS counted
+    words: int  # of their targets, EOS counted, or labels
     weights: np.ndarray | tuple[()] = ()  # (B,T) float32 of words' costs; () where all are 1
     alignment: np.ndarray | tuple[()] = ()  # (B,T,S) float32, see `Alignments.matrix`; () without
 
@@ -169,9 +169,17 @@ class Batch(NamedTuple):
 
 
 def make_batch(
-    corpus: Corpus, pairs: Sequence[int] | np.ndarray, *, grid: bool = True, rows: int = 0
+    corpus: Corpus,
+    pairs: Sequence[int] | np.ndarray,
+    *,
+    grid: bool = True,
+    rows: int = 0,
+    ends: bool = True,
 ) -> Batch:
-    """The batch of these pairs of a corpus, of at least `rows`, its lengths by `grid_length`."""
+    """The batch of these pairs of a corpus, of at least `rows`, its lengths by `grid_length`.
+
+    ends: whether EOS counts among the target words, as it does not behind labels.
+    """
     lengths = corpus.lengths[pairs]
     longest = [int(n) for n in lengths.max(axis=0)]
     if grid:
@@ -184,22 +192,23 @@ def make_batch(
         target[row, : lengths[row, 1] - 1] = corpus.target(pair)
     source_mask = mask(lengths[:, 0], longest[0], rows)
     source_mask[len(lengths) :, 0] = 1.0
+    words = lengths[:, 1] - (not ends)
     weights: np.ndarray | tuple = ()
     alignment: np.ndarray | tuple = ()
     if corpus.weights is not None:
         weights = of_words = np.ones((rows, longest[1]), np.float32)
         for row, pair in enumerate(pairs):
-            words = lengths[row, 1]
-            of_words[row, :words] = corpus.weights.of(pair, words)
+            length = lengths[row, 1]
+            of_words[row, :length] = corpus.weights.of(pair, length)
     if corpus.alignments is not None:
         alignment = corpus.alignments.matrix(pairs, (rows, longest[1], longest[0]))
     return Batch(
         source,
         source_mask,
         target,
-        mask(lengths[:, 1], longest[1], rows),
+        mask(words, longest[1], rows),
         len(lengths),
-        int(lengths[:, 1].sum()),
+        int(words.sum()),
         weights,
         alignment,
     )

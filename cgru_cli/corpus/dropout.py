@@ -54,6 +54,8 @@ def masks(
     }
     if not structure.type.reads_source:
         del widths["source"], widths["annotations"]
+    if not structure.type.writes_text:
+        del widths["target"]
     if structure.lexical:
         widths["lexical"] = (rates.embedding, sum(structure.source_embeddings))
     widths |= {path: (rate, width) for path, rate, width in _inputs(structure, rates)}

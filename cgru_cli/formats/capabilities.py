@@ -46,7 +46,8 @@ def _stacked(s: Structure) -> bool:
 
 def _units(s: Structure) -> tuple[Unit, ...]:
     """The units of all cells that there are."""
-    return ((s.encoder_unit,) if s.type.reads_source else ()) + (s.decoder_unit,)
+    encoder = (s.encoder_unit,) if s.type.reads_source else ()
+    return encoder + ((s.decoder_unit,) if s.type.writes_text else ())
 
 
 def _theano_dropout(s: Structure) -> bool:
@@ -101,6 +102,7 @@ _FEATURES: tuple[tuple[str, Callable[[Structure], bool], tuple[str, ...]], ...] 
     ("type encdec", lambda s: s.type is Type.ENCDEC, ("dl4mt",)),
     ("type seq2seq", lambda s: s.type is Type.SEQ2SEQ, ()),
     ("type rnnsearch", lambda s: s.type is Type.RNNSEARCH, ()),
+    ("type classifier", lambda s: s.type is Type.CLASSIFIER, ()),
     ("LSTM cells", lambda s: Unit.LSTM in _units(s), (_S2S,)),
     ("tanh cells", lambda s: Unit.TANH in _units(s), (_S2S,)),
     ("relu cells", lambda s: Unit.RELU in _units(s), (_S2S,)),

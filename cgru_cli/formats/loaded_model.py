@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..errors import CgruError, UsageError
-from ..parameters.structure import EOS_ID
+from ..parameters.structure import EOS_ID, Type
 from ..system.lines import tokens
+from ..text.labels import check_labels, label_ids
 from ..text.source_words import SourceLines, pad_ids, prepared, source_ids
 from ..text.vocabulary import Vocabulary
 from . import model_vocabularies, read_model
@@ -53,6 +54,8 @@ class LoadedModel:
         """
         model = read_model.read(path)
         *sources, target = model_vocabularies.find(model, vocabularies)
+        if not model.structure.type.writes_text:
+            check_labels(target)
         for vocabulary in (*sources, target):
             if vocabulary.eos_id != EOS_ID:
                 raise CgruError(
@@ -69,6 +72,11 @@ class LoadedModel:
     def reads_source(self) -> bool:
         """Whether there is a source; a language model has none."""
         return self.model.structure.type.reads_source
+
+    @property
+    def writes_text(self) -> bool:
+        """Whether there is a decoder; a classifier gives labels."""
+        return self.model.structure.type.writes_text
 
     @property
     def right_left(self) -> bool:
@@ -98,8 +106,16 @@ class LoadedModel:
     def target_words(self, line: str, number: int, reading: Reading) -> list[str]:
         """The words of a line (counted from 0) of the target language, in reading order.
 
-        Raises CgruError, naming the line, where it cannot be prepared.
+        Raises CgruError, naming the line, where it cannot be prepared, or has other labels than
+        the model gives.
         """
+        if not self.writes_text:
+            labels = tokens(line)
+            try:
+                label_ids(labels, self.target)
+            except CgruError as error:
+                raise CgruError(f"line {number + 1}: {error}") from None
+            return labels
         tokenize = self.target.tokenize if reading.to_pieces else tokens
         return tokenize(prepared(reading.preprocessing, line, "target", number))
 
@@ -168,6 +184,11 @@ def check_ensemble(models: Sequence[LoadedModel]) -> None:
     """Raises CgruError where models have not one and the same target vocabulary."""
     first, *others = models
     for other in others:
+        if other.writes_text != first.writes_text:
+            raise CgruError(
+                f"{other.model.path}: a {other.model.structure.type}, and {first.model.path} a "
+                f"{first.model.structure.type}; labels and text make no ensemble"
+            )
         if other.target.fingerprint != first.target.fingerprint or (
             other.model.structure.target_vocabulary != first.model.structure.target_vocabulary
         ):
@@ -214,9 +235,12 @@ def preprocessing_of(
 
 def check_attention(models: Sequence[LoadedModel], wanted: bool) -> None:
     """Raises CgruError where attention is wanted of models of which none has it."""
-    kinds = [loaded.model.structure.type for loaded in models]
-    if wanted and not any(kind.attends for kind in kinds):
+    structures = [loaded.model.structure for loaded in models]
+    if wanted and not any(structure.attends for structure in structures):
+        kind = structures[0].type.value
+        if structures[0].type is Type.CLASSIFIER:
+            kind += f" with --pooling {structures[0].pooling}"
         raise CgruError(
-            f"{models[0].model.path}: a model of type {kinds[0].value} has no attention: there are "
-            "no alignments, and no heat maps"
+            f"{models[0].model.path}: a model of type {kind} has no attention: there are no "
+            "alignments, and no heat maps"
         )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from ..parameters.structure import Encoder
+from ..parameters.structure import Encoder, Structure
 from .distinct_words import at_their_places, distinct
 from .layers import Layers, Transition, transit
 from .products import Products
@@ -23,6 +23,19 @@ class Encoded(NamedTuple):
     last: tuple[
         tuple[UnitState, ...], ...
     ]  # by level and reader: the state after the last word read
+
+
+def last_annotation(annotations: Any, mask: tf.Tensor, structure: Structure) -> tf.Tensor:
+    """[hf_S ; hb_1]: of each reader the annotation that it ends at; (B,S,C), (B,S) -> (B,C)."""
+    s = structure
+    ends = tf.cast(tf.reduce_sum(mask, axis=1), tf.int32) - 1
+    at_end = {"forward": tf.gather(annotations, ends, batch_dims=1),
+              "backward": annotations[:, 0]}  # fmt: skip
+    parts = [
+        at_end[direction][:, place * s.state : (place + 1) * s.state]
+        for place, direction in enumerate(s.directions(s.encoder_depth))
+    ]
+    return tf.concat(parts, axis=-1)
 
 
 class Readers(NamedTuple):

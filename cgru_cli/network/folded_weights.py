@@ -32,7 +32,7 @@ class FoldedWeights:
         return tensor
 
     def output(self) -> tf.Tensor:
-        """W_o (E,V), or the target embeddings transposed."""
+        """W_o (E,V), of labels (C,L); or the target embeddings transposed."""
         if not self.structure.tied_output:
             return self["decoder/output/W"]
         table = self._arrays[target_table(self.structure)][1]

@@ -22,7 +22,7 @@ class Unrolled(NamedTuple):
     """The recurrent part at every target position, time first: what the readout reads."""
 
     recurrence: Recurrence  # (T,B,..) each
-    of_previous: tf.Tensor  # (T,B,E) E[y_{j-1}] V_o
+    of_previous: tf.Tensor | tuple  # (T,B,E) E[y_{j-1}] V_o; () of labels
     words: tf.Tensor | tuple  # (T,B,Es) sum_i alpha_ij E_x[x_i], of a lexical model
 
     def alignment(self) -> tf.Tensor | tuple:
@@ -51,6 +51,8 @@ def unroll(
     product over all positions.
     """
     memory = network.encode(source, source_mask, differentiable=differentiable)
+    if not network.structure.type.writes_text:  # one does not depend on that before
+        return Unrolled(memory.at_all(tf.shape(target)[1]), (), ())
     start = network.start(memory)
     target = tf.transpose(target)  # (T,B)
     previous = tf.concat([tf.fill(tf.shape(target[:1]), -1), target[:-1]], axis=0)

@@ -2,7 +2,8 @@
 
 A `Network` is a model's arrays made ready to be multiplied. Training scans `step`, search loops
 it, scoring sums it, ensembles average it. What differs from rung to rung of the ladder stands in
-a file of its own: `lm`, `encdec`, `seq2seq`, `rnnsearch`, `cgru`.
+a file of its own: `lm`, `encdec`, `seq2seq`, `rnnsearch`, `cgru`; `classifier`, which gives
+labels.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from .attention import Place
 from .distinct_words import at_their_places, distinct
 from .encoder import Encoded, SourceEncoder
 from .ladder.cgru import ConditionalGRU
+from .ladder.classifier import Classifier
 from .ladder.encdec import EncoderDecoder
+from .ladder.labels import LabelReadout
 from .ladder.levels import States
 from .ladder.lm import LanguageModel
 from .ladder.rnnsearch import RNNSearch
@@ -52,6 +55,7 @@ RUNGS: dict[Type, Callable[[Layers], Rung]] = {
     Type.SEQ2SEQ: SequenceToSequence,
     Type.RNNSEARCH: RNNSearch,
     Type.CGRU: ConditionalGRU,
+    Type.CLASSIFIER: Classifier,
 }
 
 
@@ -87,6 +91,10 @@ class Network:
         self.once = packed and not self.masks  # a mask is another in each sentence
         self.encoder = SourceEncoder(layers, self.once)
         self.rung: Rung = RUNGS[structure.type](layers)
+        self.read_out: Any  # one or the other, called alike
+        if not structure.type.writes_text:
+            self.read_out = LabelReadout(layers)
+            return
         self.read_out = Readout(layers)
         self.target_embedding = layers[target_table(structure)]
         first = structure.base_cells()[0]
@@ -141,11 +149,14 @@ class Network:
 
     def embed(
         self, previous: tf.Tensor, kept: tf.Tensor | None = None
-    ) -> tuple[tf.Tensor, tf.Tensor]:
+    ) -> tuple[tf.Tensor | tuple, tf.Tensor | tuple]:
         """E[y_{j-1}] times what it is multiplied with: for the first cell, and to read out.
 
-        kept: dropout of whole words, of the shape of previous.
+        kept: dropout of whole words, of the shape of previous. () and () where labels are given,
+        which do not depend on that before.
         """
+        if not self.structure.type.writes_text:
+            return (), ()
         words, places = distinct(previous) if self.once else (previous, None)
         known = tf.cast(words >= 0, tf.float32)
         if kept is not None:

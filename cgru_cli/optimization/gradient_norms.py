@@ -69,7 +69,8 @@ class GradientProbe:
     def norms(self, examples: Examples, masks: Mapping[str, np.ndarray]) -> GradientNorms:
         """All norms at a batch, with its dropout masks."""
         mask = np.asarray(examples.target_mask)
-        last = np.maximum(mask.sum(axis=1).astype(int) - 2, 0)
+        ends = self.step.model.structure.type.writes_text  # EOS is counted
+        last = np.maximum(mask.sum(axis=1).astype(int) - 1 - ends, 0)
         only_last = mask * (np.arange(mask.shape[1]) == last[:, None])
         cost, parameters, states = self._run(examples, masks)
         last_cost, _, of_last = self._run(examples._replace(target_mask=only_last), masks)
@@ -131,7 +132,7 @@ def zeros(structure: Structure, examples: Examples) -> dict[str, tf.Tensor]:
     """A nudge for every state of a batch: (T,B,D) or, by position of the source, (S,B,D)."""
     rows, words = tf.unstack(tf.shape(examples.target))
     nudges = {}
-    for level in range(1, structure.decoder_depth + 1):
+    for level in structure.decoder_levels():
         for array in ARRAYS[: width_of_state(structure.decoder_unit)]:
             nudges[f"decoder.{level}.{array}"] = tf.zeros([words, rows, structure.state])
     if structure.type.reads_source:
@@ -165,9 +166,10 @@ class NudgedNetwork(Network):
 
         s = structure
         self.nudges: States = tuple(
-            of(f"decoder.{level}", s.decoder_unit) for level in range(1, s.decoder_depth + 1)
+            of(f"decoder.{level}", s.decoder_unit) for level in s.decoder_levels()
         )
-        self.rung = _NudgedRung(self.rung)
+        if self.nudges:
+            self.rung = _NudgedRung(self.rung)
         for level, readers in enumerate(self.encoder.levels, 1):
             self.encoder.levels[level - 1] = [
                 (product, _nudged(cells, of(f"encoder.{level}.{direction}", s.encoder_unit)))

@@ -15,6 +15,7 @@ from ..network.forced_decoding import Unrolled, Words, unroll
 from ..network.network import Network
 from ..network.word_costs import word_costs
 from ..options.optimization import AttentionCost
+from ..parameters.structure import FIRST_LABEL
 
 
 class Examples(NamedTuple):
@@ -119,7 +120,7 @@ class ExpectedRisk:
 class TargetWords(NamedTuple):
     """The target words of a batch, N side by side, and what a network says of them."""
 
-    logits: tf.Tensor  # (N,V) float32
+    logits: tf.Tensor  # (N,V) float32; (N,L) of labels
     targets: tf.Tensor  # (N,) int32
     weight: tf.Tensor  # (N,) float32: by which a word's cost is multiplied; 0 at padding
     sentence: tf.Tensor  # (N,) int32: whose word it is
@@ -133,12 +134,19 @@ class TargetWords(NamedTuple):
         source, source_mask, target, mask, weights, _ = examples
         unrolled = unroll(network, source, source_mask, target, differentiable=True)
         weights = mask if isinstance(weights, tuple) else mask * weights
+        read_out: Any = network.read_out
+        if (
+            not network.structure.type.writes_text
+        ):  # EOS behind labels is certain, and costs nothing
+            read_out = read_out.of_labels
+            weights *= tf.cast(target >= FIRST_LABEL, weights.dtype)
+            target = tf.maximum(target - FIRST_LABEL, 0)
         if network.packed:
             words = Words.of(mask)
-            logits = network.read_out(*unrolled.rows(words.index, words.places), words.sentence)
+            logits = read_out(*unrolled.rows(words.index, words.places), words.sentence)
             targets, weight, sentence = words.taken(target), words.taken(weights), words.sentence
         else:
-            logits = network.read_out(*unrolled)
+            logits = read_out(*unrolled)
             logits = tf.reshape(logits, [-1, logits.shape[-1]])
             targets, weight = (tf.reshape(tf.transpose(x), [-1]) for x in (target, weights))
             sentence = tf.range(tf.size(target)) % tf.shape(target)[0]

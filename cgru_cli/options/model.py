@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from .configured import ConfiguredOptions, general_option
 from .flags import options_of
 
+LABELLING = ("classifier",)  # types that give labels and write no text
 UNITS = ("gru", "lstm", "rnn", "tanh", "relu", "sigmoid")
 
 data_option = options_of("Training data")
@@ -41,8 +42,8 @@ class ModelOptions(ConfiguredOptions):
 
     train_sets: tuple[str, ...] = data_option(
         (), "source and target text (several pairs: all sources, then all targets); for a language "
-        "model the text alone; not needed with DATA", "-t", "--train-sets", metavar="SRC TRG",
-        many=True, aliases=("--datasets",), path="file",
+        "model the text alone, for a classifier text and labels; not needed with DATA",
+        "-t", "--train-sets", metavar="SRC TRG", many=True, aliases=("--datasets",), path="file",
     )  # fmt: skip
     tsv: bool = data_option(
         False, "read source and target, and what --guided-alignment and --data-weighting say, from "
@@ -63,7 +64,8 @@ class ModelOptions(ConfiguredOptions):
     )  # fmt: skip
     vocabularies: tuple[str, ...] = data_option(
         (), "vocabulary files: source (one for each factor), then target; for a language model one "
-        "file; not needed with DATA", "-v", "--vocabs", metavar="SRC TRG", many=True,
+        "file; that of labels is made of the training labels where it does not exist; not needed "
+        "with DATA", "-v", "--vocabs", metavar="SRC TRG", many=True,
         aliases=("--dictionaries",), path="file",
     )  # fmt: skip
     dim_vocabs: tuple[int, ...] = data_option(
@@ -87,9 +89,12 @@ class ModelOptions(ConfiguredOptions):
     type: str = model_option(
         "cgru", "type of model, by what its decoder sees of the source: nothing (lm, a language "
         "model), the encoder's last state (encdec at every step, seq2seq at the first), or a "
-        "context by attention (rnnsearch, cgru); s2s, amun and nematus are Marian's names of cgru",
+        "context by attention (rnnsearch, cgru); or without a decoder: a label for each line "
+        "(classifier); s2s, amun and nematus are Marian's names of cgru",
         "--type", metavar="TYPE", aliases=("--model_type",),
-        choices=("lm", "encdec", "seq2seq", "rnnsearch", "cgru", "s2s", "amun", "nematus"),
+        choices=(
+            "lm", "encdec", "seq2seq", "rnnsearch", "cgru", *LABELLING, "s2s", "amun", "nematus",
+        ),
     )  # fmt: skip
     cell: str = model_option(
         "gru", "recurrent unit of encoder and decoder; rnn and tanh are the plain one, relu and "
@@ -120,6 +125,11 @@ class ModelOptions(ConfiguredOptions):
         "(forward), reversed (backward, Sutskever et al. 2014); if not given, alternating for "
         "models with attention, else unidirectional", "--enc-type", metavar="TYPE",
         choices=("alternating", "bidirectional", "bi-unidirectional", "unidirectional", "reversed"),
+    )  # fmt: skip
+    pooling: str = model_option(
+        "mean", "what a classifier makes one vector of a line by: the state that each reader ends "
+        "at (last), the mean or the maximum of all annotations, or attention with a learned query",
+        "--pooling", choices=("last", "mean", "max", "attention"),
     )  # fmt: skip
     dim_emb: int = model_option(
         512, "size of word embeddings", "--dim-emb", kind=int, metavar="N", least=1, most=65536,

@@ -58,6 +58,11 @@ def marian_limit(length: int, factor: float = 3.0) -> int:
     return max(1, math.ceil(factor * length))
 
 
+def label_limit(length: int) -> int:
+    """Labels of a line at most, the end counted: one, or one a word."""
+    return max(2, length)
+
+
 def _nmtpy_limit(length: int) -> int:
     return max(100, 3 * length)
 

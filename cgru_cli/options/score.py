@@ -9,6 +9,7 @@ from .flags import options_of
 from .line_filter import FilterOptions, computing_option, model_option, score_option
 
 METRICS = ("bleu", "chrf", "chrf++", "ter")
+LABEL_METRICS = ("accuracy", "f1")
 SUMMARIES = ("ce-sum", "ce-mean", "ce-mean-words", "perplexity")
 
 list_option = options_of("N-best lists")
@@ -117,8 +118,9 @@ class ScoreOptions(FilterOptions):
 
     metric: tuple[str, ...] = metric_option(
         (), "evaluate translations (--target, several are several systems) against --reference "
-        "by sacrebleu, without a model: bleu, chrf, chrf++ or ter, several with commas; with "
-        "--tune, the metric to optimise (bleu if not given)", "--metric", metavar="METRIC...",
+        "by sacrebleu, without a model: bleu, chrf, chrf++ or ter; labels: accuracy or f1 (the "
+        "mean of the labels' F1); several with commas; with --tune, the metric to optimise (bleu "
+        "if not given)", "--metric", metavar="METRIC...",
         many=True, needs=("--reference",),
     )  # fmt: skip
     reference: tuple[str, ...] = metric_option(
@@ -128,6 +130,10 @@ class ScoreOptions(FilterOptions):
     confidence: bool = metric_option(
         False, "add 95 % confidence intervals, by bootstrap resampling", "--confidence",
         kind=bool, needs=_EVALUATING,
+    )  # fmt: skip
+    confusion: bool = metric_option(
+        False, "print how often each label of --reference was given each label, too",
+        "--confusion", kind=bool, needs=_EVALUATING,
     )  # fmt: skip
     paired: str | None = metric_option(
         None, "test whether the systems differ from the first one, by paired bootstrap or "

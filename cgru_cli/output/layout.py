@@ -37,7 +37,7 @@ class Layout(ABC):
     is the program's own; "nematus" and "json" always show every weight. right_left: the model
     writes from right to left. beam_size: what Nematus-TF's lists are padded to. normalize: whether
     `total` is length-normalised: Nematus prints such costs as float64, others as float32; DL4MT's
-    lists get a column more.
+    lists get a column more. probabilities: cgru's n-best lists end with exp(total).
 
     Raises UsageError for a value that no layout has.
     """
@@ -50,6 +50,7 @@ class Layout(ABC):
     beam_size: int = 1
     normalize: bool = False
     shown: int | None = None
+    probabilities: bool = False
 
     own_format: ClassVar[str] = "marian"
     json_stands_alone: ClassVar[bool] = True  # for the hypothesis, else it follows the text

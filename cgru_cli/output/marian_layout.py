@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -17,10 +18,14 @@ class CgruLayout(Layout):
     """Marian's, but of a right-to-left model scores and alignment are reversed with the words."""
 
     def list_fields(self, hypothesis: Hypothesis) -> str:
-        """`F0= .. F1= .. ||| TOTAL`: the score of each model and the one that ranks."""
+        """`F0= .. F1= .. ||| TOTAL`: the score of each model and the one that ranks.
+
+        Of labels that one is a probability.
+        """
         scores = hypothesis.model_scores or [hypothesis.score]
         features = " ".join(f"F{i}= {self.list_number(score)}" for i, score in enumerate(scores))
-        return f"{features} ||| {self.list_number(hypothesis.total)}"
+        total = math.exp(hypothesis.total) if self.probabilities else hypothesis.total
+        return f"{features} ||| {self.list_number(total)}"
 
     def list_number(self, score: float) -> str:
         """A score in a list."""

@@ -7,7 +7,8 @@ table in the documentation is printed from it. The rows of cells stand in `cell_
 Shapes are written in letters that `Structure.sizes` binds: D state, C context (2D where two
 readers encode), A = C width of the attention's hidden layer, E target and Es source embedding,
 R readout (E, twice that with maxout), V target vocabulary, Vs0 Vs1.. rows of the source factors,
-M softmaxes of a mixture. Gates are stored [reset | update], an LSTM's blocks [f | i | c | o].
+L labels, M softmaxes of a mixture. Gates are stored [reset | update], an LSTM's blocks
+[f | i | c | o].
 
 Symbols are those of the DL4MT cGRU note (eq. 1-12); primes mark REC1, its first recurrence.
 """
@@ -18,7 +19,7 @@ from collections.abc import Iterator
 
 from .cell_names import cell_rows
 from .parameter import MARIAN, Dialect, Parameter, norm_rows, same, tf_norm, tf_only
-from .structure import Activation, DecoderStart, Normalization, Structure, Type
+from .structure import Activation, DecoderStart, Normalization, Pooling, Structure, Type
 
 # Arrays that stand in legacy files and are no parameters of the model: they are known, and skipped.
 TRAINING_ARRAYS = frozenset({"uidx", "history_errs", "zipped_params", "opts", "tparams", "time"})
@@ -73,6 +74,9 @@ def _rows(s: Structure) -> Iterator[Parameter]:
         for direction in s.directions(level):
             for cell in s.encoder_cells(direction, level):
                 yield from cell_rows(s, cell)
+    if not s.type.writes_text:
+        yield from _labels(s)
+        return
     if s.type.has_context:
         last_backward = s.decoder_start is DecoderStart.LAST_BACKWARD
         yield from _feed_forward(
@@ -109,7 +113,7 @@ def _embeddings(s: Structure) -> Iterator[Parameter]:
             "E_x", f"encoder/embedding{factor or ''}", (f"Vs{factor}", f"Es{factor}"),
             "normal", names,
         )  # fmt: skip
-    if target_table(s) == "decoder/embedding":
+    if s.type.writes_text and target_table(s) == "decoder/embedding":
         if s.type is Type.LM:
             of_all = s.shared_embeddings  # Marian's tied-embeddings-all, of one side
             names = {Dialect.NEMATUS: "Wemb", Dialect.S2S: "Wemb" if of_all else "decoder_Wemb"}
@@ -122,6 +126,31 @@ def _embeddings(s: Structure) -> Iterator[Parameter]:
         yield Parameter(
             "E_y", "decoder/embedding", ("V", "E"), "normal", names, feature="target-embedding"
         )
+
+
+def _labels(s: Structure) -> Iterator[Parameter]:
+    """What gives labels to annotations, with what pools them; no other program has it."""
+    if s.type is Type.CLASSIFIER and s.pooling is Pooling.ATTENTION:
+        path = "pooling"
+        rows: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
+            ("W_a", "Wc_att", ("C", "A"), "orthogonal"),
+            ("b_a", "b_att", ("A",), "zeros"),
+            ("v_a", "U_att", ("A", "1"), "normal"),
+        )
+        for symbol, root, shape, initializer in rows:
+            yield Parameter(symbol, f"{path}/{root}", shape, initializer, same(f"{path}_{root}"))
+        yield from norm_rows(
+            s, lambda suffix: same(f"pooling_Wc_att{suffix}"), "W_a", "pooling/Wc_att", "A"
+        )
+        if s.normalization is Normalization.MARIAN:
+            names = same("pooling_gamma1")
+            yield Parameter("gamma", "pooling/gamma1", ("A",), "ones", names, feature="gamma")
+    for root, symbol, shape, initializer in (
+        ("W", "W_o", ("C", "L"), "normal"),
+        ("b", "b_o", ("L",), "zeros"),
+    ):
+        names = same(f"ff_logit_{root}")
+        yield Parameter(symbol, f"decoder/output/{root}", shape, initializer, names)
 
 
 def _attention(s: Structure) -> Iterator[Parameter]:

@@ -39,13 +39,19 @@ class Activation(StrEnum):
 
 
 class Type(StrEnum):
-    """The rung of the ladder: what the decoder sees of the source."""
+    """The rung of the ladder: what the decoder sees of the source; or what labels are given to."""
 
     LM = "lm"  # nothing: there is none
     ENCDEC = "encdec"  # the encoder's last state, at every step
     SEQ2SEQ = "seq2seq"  # the encoder's last state, as its own first
     RNNSEARCH = "rnnsearch"  # a context, by attention from the state before
     CGRU = "cgru"  # a context, by attention from between its two cells
+    CLASSIFIER = "classifier"  # no decoder: a label for the whole source
+
+    @property
+    def writes_text(self) -> bool:
+        """Whether there is a decoder, which writes a text; else labels are given to the source."""
+        return self is not Type.CLASSIFIER
 
     @property
     def reads_source(self) -> bool:
@@ -61,6 +67,15 @@ class Type(StrEnum):
     def attends(self) -> bool:
         """Whether the context is found by attention."""
         return self in (Type.RNNSEARCH, Type.CGRU)
+
+
+class Pooling(StrEnum):
+    """What a classifier makes one vector of all annotations by; `ladder/classifier.py`."""
+
+    LAST = "last"
+    MEAN = "mean"
+    MAX = "max"
+    ATTENTION = "attention"
 
 
 class Unit(StrEnum):
@@ -175,6 +190,13 @@ class Structure:
     encoder_unit: Unit = Unit.GRU
     decoder_unit: Unit = Unit.GRU
     decoder_start: DecoderStart = DecoderStart.MEAN
+    pooling: Pooling = Pooling.MEAN
+
+    @property
+    def attends(self) -> bool:
+        """Whether there is attention to the source."""
+        pooled = self.type is Type.CLASSIFIER and self.pooling is Pooling.ATTENTION
+        return self.type.attends or pooled
 
     @property
     def context(self) -> int:
@@ -208,6 +230,7 @@ class Structure:
             "R": self.target_embedding * (2 if self.readout_activation is Activation.MAXOUT else 1),
             "Es": sum(self.source_embeddings),
             "V": self.target_vocabulary,
+            "L": self.target_vocabulary - FIRST_LABEL,
             "M": self.mixture,
         }
         for factor, (rows, width) in enumerate(
@@ -278,6 +301,10 @@ class Structure:
         """Numbers of the decoder levels above the conditional cell."""
         return range(2, self.decoder_depth + 1)
 
+    def decoder_levels(self) -> range:
+        """Numbers of all decoder levels; none where labels are given."""
+        return range(1, self.decoder_depth + 1 if self.type.writes_text else 1)
+
     def encoder_levels(self) -> range:
         """Numbers of the encoder levels."""
         return range(1, self.encoder_depth + 1 if self.type.reads_source else 1)
@@ -292,7 +319,8 @@ class Structure:
 
         Raises ValueError or TypeError where the values are no structure.
         """
-        values = {"decoder_start": DecoderStart.MEAN, **values}  # older files do not say it
+        newer = {"decoder_start": DecoderStart.MEAN, "pooling": Pooling.MEAN}
+        values = newer | values  # older files do not say them
         for name in ("source_vocabularies", "source_embeddings"):
             values[name] = tuple(values[name])
             if len(values[name]) > MOST_FACTORS:
@@ -326,6 +354,8 @@ class Structure:
             raise ValueError("a size is not a positive number below 2147483648")
         if len(self.source_vocabularies) != len(self.source_embeddings):
             raise ValueError("source factors are counted differently")
+        if not self.type.writes_text and self.target_vocabulary <= FIRST_LABEL:
+            raise ValueError("there are no labels")
 
 
 _ENUMERATIONS = {
@@ -337,9 +367,11 @@ _ENUMERATIONS = {
     "encoder_unit": Unit,
     "decoder_unit": Unit,
     "decoder_start": DecoderStart,
+    "pooling": Pooling,
 }
 
 
 EOS_ID = 0  # ends each sentence, and pads
+FIRST_LABEL = 2  # of a vocabulary of labels; before it stand EOS and the unknown word
 DEEPEST = 64  # levels, transitions of a level, softmaxes of a mixture
 MOST_FACTORS = 24

@@ -127,7 +127,8 @@ class _Scoring:
         self._lengths = lengths
         self._request, self._scorers, self._layout = request, scorers, layout
         self._heatmaps = heatmaps
-        self._summary = Summary(request.summary, layout.models) if request.summary else None
+        ends = [scorer.models[0].loaded.writes_text for scorer in scorers]
+        self._summary = Summary(request.summary, layout.models, ends) if request.summary else None
         self._filter = PairFilter(request.bounds) if request.bounds.given else None
 
     def run(self, pairs: Pairs, writer: Writer) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..corpus.parallel_files import check_line_counts
 from ..errors import CgruError, UsageError
+from ..options.score import LABEL_METRICS
 from ..system.lines import LineReader, LineWriter
 from .request import Evaluation, ScoreRequest
 
@@ -55,16 +56,22 @@ def run(request: ScoreRequest) -> None:
     evaluation = request.evaluation
     references = read_references(evaluation.references)
     systems = {name: lines_of(name) for name in request.target or ("-",)}
+    of_labels = evaluation.confusion or set(evaluation.metrics) & set(LABEL_METRICS)
     first = evaluation.references[0], len(references[0])
     for name, lines in systems.items():
         check_line_counts(first, (name, len(lines)))
     if not references[0]:
         raise CgruError(f"{first[0]}: is empty; there is nothing to evaluate")
+    if of_labels:
+        from .label_metrics import check_lines
+
+        for name, lines in systems.items():
+            check_lines(name, lines, first[0], references[0])
     metrics = {name: metric_of(name, evaluation, references) for name in evaluation.metrics}
     with LineWriter(request.output) as writer:
         if len(systems) == 1:
             (lines,) = systems.values()
-            writer.write(_one_system(metrics, lines, evaluation))
+            writer.write(_one_system(metrics, lines, evaluation, references[0]))
         else:
             writer.write(_several_systems(metrics, systems, evaluation))
 
@@ -92,6 +99,10 @@ def metric_of(
     from sacrebleu.metrics import BLEU, CHRF, TER
 
     case = evaluation.lowercase
+    if name in LABEL_METRICS:
+        from . import label_metrics
+
+        return label_metrics.METRICS[name](references)
     if name == "bleu":
         if evaluation.tokenize not in (None, *BLEU.TOKENIZERS):
             known = ", ".join(sorted(BLEU.TOKENIZERS))
@@ -119,8 +130,9 @@ def _one_system(
     metrics: Mapping[str, Metric],
     lines: Sequence[str],
     evaluation: Evaluation,
+    reference: Sequence[str],
 ) -> str:
-    """As sacrebleu prints one system; in Markdown, a row a metric."""
+    """As sacrebleu prints one system; in Markdown, a row a metric. Below it, confusion."""
     resampled = max(1, evaluation.resamples)
     texts, rows = [], []
     for metric in metrics.values():
@@ -129,13 +141,25 @@ def _one_system(
         width, as_json = evaluation.width, evaluation.format == "json"
         texts.append(score.format(width, signature=signature, is_json=as_json))
         rows.append([score.name, score.format(width, score_only=True), f"`{signature}`"])
+    labels: list[str] = []
+    counts: list[list[int]] = []
+    if evaluation.confusion:
+        from .label_metrics import confusion
+
+        labels, counts = confusion(lines, reference)
+    head = ["reference \\ given", *labels]
+    table = [[label, *map(str, row)] for label, row in zip(labels, counts, strict=True)]
     if evaluation.format == "markdown":
-        return _markdown(["metric", "score", "signature"], rows)
+        text = _markdown(["metric", "score", "signature"], rows)
+        return text + ("\n" + _markdown(head, table) if labels else "")
     if evaluation.format == "json":
         objects = [json.loads(text) for text in texts]
+        if labels:
+            objects.append({"name": "confusion", "labels": labels, "counts": counts})
         return _json(objects[0] if len(objects) == 1 else objects)
     longest = max(text.index(" = ") for text in texts)
-    return "".join(f"{' ' * (longest - text.index(' = '))}{text}\n" for text in texts)
+    text = "".join(f"{' ' * (longest - text.index(' = '))}{text}\n" for text in texts)
+    return text + ("\n" + _table([head, *table]) if labels else "")
 
 
 def _several_systems(
@@ -168,12 +192,7 @@ def _several_systems(
         )
     if evaluation.format == "markdown":
         return _markdown(head, rows) + "\n" + "".join(f"- {note}\n" for note in notes)
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    table = (
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip(" ")
-        for row in (head, *rows)
-    )
-    return "".join(f"{line}\n" for line in (*table, "", *notes))
+    return _table([head, *rows]) + "".join(f"{line}\n" for line in ("", *notes))
 
 
 MetricScores = tuple[dict[str, list[Score]], dict[str, str]]  # of each metric; its signature
@@ -231,6 +250,16 @@ def _score(result: Result) -> Score:
 def _plain(score: Score) -> dict[str, Any]:
     values = {"score": score.score, "mean": score.mean, "interval": score.interval, "p": score.p}
     return {name: value for name, value in values.items() if value is not None}
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    """Columns as wide as their widest cell."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = (
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip(" ")
+        for row in rows
+    )
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _json(value: Any) -> str:

@@ -100,7 +100,7 @@ class PairScorer:
         if request.weights:
             check_ensemble(loaded)
         starting.finish(request.device, request.cpu_threads)
-        attends = any(one.model.structure.type.attends for one in loaded)
+        attends = any(one.model.structure.attends for one in loaded)
         return cls.asked(request, loaded, reading, with_alignment=attention and attends)
 
     @classmethod

@@ -9,7 +9,7 @@ from ..errors import UsageError
 from ..formats.loaded_model import LoadedModel, Reading, preprocessing_of
 from ..options.feature_weights import EQUAL, FeatureWeights, weights_of
 from ..options.programs import PROGRAMS, Program
-from ..options.score import METRICS, ScoreOptions
+from ..options.score import LABEL_METRICS, METRICS, ScoreOptions
 from ..output.layout import Alignment, alignment_of
 from ..output.layouts import layout_of
 from ..system.lines import check_distinct
@@ -33,6 +33,7 @@ class Evaluation:
     tokenize: str | None = None
     lowercase: bool = False
     resamples: int = 0
+    confusion: bool = False
     paired: str | None = None
     samples: int = 0
     format: str = "text"
@@ -247,6 +248,7 @@ def _evaluation(options: ScoreOptions) -> Evaluation:
         tokenize=options.tokenize,
         lowercase=options.lowercase,
         resamples=(samples or RESAMPLES) if options.confidence else 0,
+        confusion=options.confusion,
         paired=options.paired,
         samples=samples,
         format=options.format,
@@ -275,8 +277,9 @@ def _metrics(options: ScoreOptions) -> tuple[str, ...]:
     """The metrics that --metric names. Raises UsageError for an unknown one."""
     names = [name.lower() for given in options.metric for name in given.split(",")]
     for name in names:
-        if name not in METRICS:
-            raise UsageError(f"--metric {name}: {', '.join(METRICS)} are known")
+        if name not in (*METRICS, *LABEL_METRICS):
+            known = ", ".join((*METRICS, *LABEL_METRICS))
+            raise UsageError(f"--metric {name}: {known} are known")
     return tuple(dict.fromkeys(names))
 
 
@@ -290,9 +293,25 @@ def _check_texts(options: ScoreOptions) -> None:
             raise UsageError(f"--metric is of texts alone, not with --{name.replace('_', '-')}")
     if len(set(options.target)) < len(options.target):
         raise UsageError("--target names one system twice")
+    _check_of_labels(options)
     if options.paired and len(options.target) < 2:
         raise UsageError("--paired compares systems: name two or more with --target")
     check_distinct((*options.target, *options.reference), options.output)
+
+
+def _check_of_labels(options: ScoreOptions) -> None:
+    """Raises UsageError for what labels have no use for, and what texts have not."""
+    asked = _metrics(options)
+    of_labels = [name for name in asked if name in LABEL_METRICS]
+    if options.confusion and not of_labels:
+        raise UsageError("--confusion is of labels: it goes with --metric accuracy or f1")
+    if options.confusion and len(options.target) > 1:
+        raise UsageError("--confusion is of one system; --target names several")
+    if of_labels and len(options.reference) > 1:
+        raise UsageError(f"--metric {of_labels[0]} compares with one --reference")
+    for name in ("tokenize", "lowercase"):
+        if getattr(options, name) and len(of_labels) == len(asked):
+            raise UsageError(f"--{name} is of texts, not of --metric {' '.join(asked)}")
 
 
 def _check(options: ScoreOptions) -> None:

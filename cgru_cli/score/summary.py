@@ -14,9 +14,12 @@ from ..output.hypothesis import Hypothesis
 class Summary:
     """Costs summed over pairs, a column for each model or ensemble."""
 
-    def __init__(self, kind: str, columns: int):
-        """kind: of `options.score.SUMMARIES`, or cross-entropy, Marian's name for ce-mean."""
-        self._kind = kind
+    def __init__(self, kind: str, columns: int, ends: Sequence[bool] = ()):
+        """kind: of `options.score.SUMMARIES`, or cross-entropy, Marian's name for ce-mean.
+
+        ends: whether a column's words end by EOS, which then counts; of labels they do not.
+        """
+        self._kind, self._ends = kind, np.array(ends or [True] * columns, np.int64)
         self._costs = np.zeros(columns)  # nats, float64
         self._words = np.zeros(columns, np.int64)  # EOS counted
         self._pairs = 0
@@ -24,7 +27,8 @@ class Summary:
     def add(self, scored: Sequence[Hypothesis]) -> None:
         """Count a pair: its translation as each column scores it."""
         self._costs -= [hypothesis.score for hypothesis in scored]
-        self._words += [len(hypothesis.tokens) + 1 for hypothesis in scored]
+        self._words += self._ends
+        self._words += np.array([len(hypothesis.tokens) for hypothesis in scored])
         self._pairs += 1
 
     def text(self) -> str:

@@ -185,7 +185,7 @@ class Tuner:
 def _metric(evaluation: Evaluation) -> str:
     """What is optimised. Raises UsageError for several metrics, and for TER."""
     names = evaluation.metrics or ("bleu",)
-    if len(names) > 1 or names == ("ter",):
+    if len(names) > 1 or names[0] not in ("bleu", "chrf", "chrf++"):
         raise UsageError("--tune optimises one metric: bleu, chrf or chrf++")
     return names[0]
 

@@ -47,12 +47,13 @@ class Ensemble:
         self._memories = [memory for _, memory in begun]
         each = (self._states, self._memories, rows, rows)
         self._best, self._all = self._advancing(each)
-        narrow = [
-            tf.nest.map_structure(_with_any_columns, network.read_out.columns(tf.constant([0])))
-            for network in self.networks
-        ]
-        narrow = [columns._replace(of_row=rows) for columns in narrow]
-        self._best_of, self._all_of = self._advancing(each, (narrow, rows))
+        if networks[0].structure.type.writes_text:  # labels are few
+            narrow = [
+                tf.nest.map_structure(_with_any_columns, network.read_out.columns(tf.constant([0])))
+                for network in self.networks
+            ]
+            narrow = [columns._replace(of_row=rows) for columns in narrow]
+            self._best_of, self._all_of = self._advancing(each, (narrow, rows))
         self._keep = tf.function(
             lambda memories, kept: tf.nest.map_structure(lambda x: tf.gather(x, kept), memories),
             input_signature=(self._memories, rows),

@@ -19,7 +19,7 @@ from ..system.signals import StopRequest
 from ..text.pipeline import Preprocessing
 from ..text.vocabulary import Vocabulary
 from . import adaptation
-from .dev_set import DevSet, TargetText
+from .dev_set import DevSet, LabelText, TargetText
 from .dry_run import greeting
 from .examples import Batching, EpochExamples
 from .loop import Training
@@ -156,10 +156,11 @@ def build_validator(
 
     *sources, target = vocabularies
     preprocessing = Preprocessing.read(texts.preprocessing) if texts.preprocessing else None
+    writes_text = step.model.structure.type.writes_text
     dev_set = DevSet.read(
         *texts.dev,
         sources,
-        TargetText(target, preprocessing, options.right_left),
+        TargetText(target, preprocessing, options.right_left) if writes_text else LabelText(target),
         reference=texts.reference,
         max_length=options.valid_max_length,
     )
@@ -168,7 +169,7 @@ def build_validator(
         script=options.valid_script,
         script_args=options.valid_script_args,
         output=options.valid_translation_output,
-        beam_size=options.beam_size,
+        beam_size=options.beam_size if writes_text else 1,  # labels depend on none before
         normalize=options.normalize,
         mini_batch=options.valid_mini_batch,
     )

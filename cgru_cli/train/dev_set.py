@@ -9,6 +9,7 @@ from typing import TypeVar
 from ..corpus.parallel_files import PathLike, TsvColumn, check_line_counts, column_lines
 from ..errors import CgruError, warn
 from ..system.lines import LineReader, tokens
+from ..text.labels import label_ids
 from ..text.pipeline import Preprocessing
 from ..text.source_words import source_ids
 from ..text.subwords import join_bpe
@@ -44,6 +45,19 @@ class TargetText:
     def _turned(self, words: list[Word]) -> list[Word]:
         """From the order of reading to that of writing, and back."""
         return words[::-1] if self.right_left else words
+
+
+@dataclass(frozen=True)
+class LabelText(TargetText):
+    """Labels, which are the same in all three forms."""
+
+    def ids(self, line: str) -> list[int]:
+        """Raises CgruError for labels that there are not."""
+        return label_ids(tokens(line), self.vocabulary)
+
+    def plain(self, line: str) -> str:
+        """As it is."""
+        return line
 
 
 @dataclass(frozen=True)

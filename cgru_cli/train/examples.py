@@ -15,7 +15,9 @@ from ..corpus.corpus import Corpus, encode_corpus
 from ..corpus.dropout import Rates, masks
 from ..errors import CgruError
 from ..options.optimization import LengthSort
-from ..parameters.structure import Normalization, Structure
+from ..parameters.structure import Normalization, Structure, Type
+from ..system.lines import tokens
+from ..text.labels import label_ids
 from ..text.source_words import source_ids
 from ..text.vocabulary import Vocabulary
 from .texts import Texts
@@ -27,24 +29,35 @@ def encode(
     cache: Path,
     spare: Path | None = None,
     *,
+    kind: Type = Type.CGRU,
     max_length: int,
     crop: bool,
 ) -> Corpus:
     """The training text as ids, kept in a folder, as `encode_corpus` does it.
 
-    max_length: words of a sentence; longer pairs are left out, or cut (crop).
+    kind: of the model, which says whether the target is text or labels. max_length: words of a
+    sentence; longer pairs are left out, or cut (crop).
     """
     *sources, target = vocabularies
     key = " ".join(vocabulary.fingerprint for vocabulary in vocabularies)
     from_end = texts.beside.from_end
     direction = -1 if from_end else 1
     key += " right-left" * from_end
+    if kind.writes_text:
+
+        def encode_target(line: str) -> list[int]:
+            return target.encode(target.tokenize(line))[::direction]
+    else:
+
+        def encode_target(line: str) -> list[int]:
+            return label_ids(tokens(line), target)
+
     try:
         return encode_corpus(
             texts.sources,
             texts.targets,
             lambda line: source_ids(sources[0].tokenize(line), sources),
-            lambda line: target.encode(target.tokenize(line))[::direction],
+            encode_target,
             cache,
             max_length=max_length,
             crop=crop,
@@ -136,7 +149,10 @@ class EpochExamples:
         """The batches of an epoch (from 0), from the start-th on."""
         dropping = any(self.batching.dropout)
         for place, pairs in enumerate(self.batches.epoch(number, start), start):
-            batch = make_batch(self.corpus, pairs, grid=self.grid, rows=self._rows(len(pairs)))
+            batch = make_batch(
+                self.corpus, pairs, grid=self.grid, rows=self._rows(len(pairs)),
+                ends=self.structure.type.writes_text,
+            )  # fmt: skip
             yield Example(batch, self._masks(batch, pairs, number, place) if dropping else {})
 
     def _rows(self, pairs: int) -> int:
@@ -197,6 +213,8 @@ def memory_of_batch(structure: Structure, sentences: int, source: int, target: i
     levels = s.encoder_depth * s.encoder_transition
     cells = s.decoder_base_transition + (s.decoder_depth - 1) * s.decoder_high_transition
     words = target * ((8 * cells + 4) * s.state + 4 * s.target_embedding)
+    if not s.type.writes_text:  # what is read out is there
+        words = 0
     positions = source * (9 * levels * s.state + 2 * s.context + sum(s.source_embeddings))
     kept = (words + positions) * (1 if s.normalization is Normalization.NONE else 1.5)
     attention = 3 * source * s.context  # of one step

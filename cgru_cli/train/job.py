@@ -125,8 +125,9 @@ class _Ready(NamedTuple):
         corpus = _encode(options, texts, start, folder.beside(".corpus"), spare)
         if options.begins_from is None and options.init == "scaled":
             structure = start.model.structure
+            name = name_at("decoder/output/b", structure)
             counts = corpus.target_counts(structure.target_vocabulary)
-            start.model.arrays[name_at("decoder/output/b", structure)] = output_bias(counts)
+            start.model.arrays[name] = output_bias(counts[-len(start.model.arrays[name]) :])
         return cls(*request, start, corpus)
 
 
@@ -154,6 +155,7 @@ def _encode(
         start.vocabularies,
         cache,
         spare,
+        kind=start.model.structure.type,
         max_length=options.max_length,
         crop=options.max_length_crop,
     )

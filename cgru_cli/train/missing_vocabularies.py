@@ -1,17 +1,27 @@
-"""Vocabularies that Marian makes of the training text where they do not exist."""
+"""Vocabularies that are made of the training text where they do not exist.
+
+Marian makes those of both sides; of labels, `cgru train` does so too.
+"""
 
 from __future__ import annotations
 
 import gzip
 import itertools
+from collections import Counter
 from collections.abc import Iterator
 
 from ..corpus.parallel_files import TsvColumn, column_lines
-from ..errors import note, reading, writing
+from ..errors import CgruError, note, reading, writing
+from ..formats.vocabulary_files import write_vocabulary
+from ..options.model import LABELLING
 from ..options.train import TrainOptions
+from ..parameters.structure import FIRST_LABEL
 from ..prep.program_vocabularies import marian
 from ..system.atomic_files import atomic_write
+from ..system.lines import tokens
 from ..system.terminal import tell
+from ..text.labels import number_of_labels
+from ..text.vocabulary import Vocabulary
 from . import sentencepiece_vocabulary
 from .texts import Text, Texts
 
@@ -23,6 +33,8 @@ def make_missing(texts: Texts, options: TrainOptions) -> None:
     One that both sides name is of both texts. Raises UsageError for options of SentencePiece that
     it does not know, CgruError for files that cannot be read or written.
     """
+    if options.type in LABELLING:
+        _make_labels(texts, options)
     learning = sentencepiece_vocabulary.trainer_options(options.sentencepiece_options or "")
     if options.sentencepiece_options and all(
         path.exists() or path.suffix != ".spm" for path in texts.vocabularies
@@ -57,6 +69,30 @@ def make_missing(texts: Texts, options: TrainOptions) -> None:
             with atomic_write(str(path)) as file:
                 file.write(made)
         tell(f"train: {path}: made of {' '.join(map(str, files))}", options.quiet)
+
+
+def _make_labels(texts: Texts, options: TrainOptions) -> None:
+    """Write the vocabulary of labels, the most frequent first, where there is none."""
+    if not texts.vocabularies or texts.vocabularies[-1].exists():
+        return
+    path = texts.vocabularies[-1]
+    counts: Counter[str] = Counter()
+    one = options.type == "classifier"
+    for text in texts.targets:
+        for number, line in enumerate(_lines(text), 1):
+            labels = tokens(line.removesuffix(b"\n").decode("utf-8", errors="replace"))
+            if one and len(labels) != 1:
+                raise CgruError(f"{text}: line {number}: {number_of_labels(labels)}")
+            counts.update(labels)
+    known = sorted(counts, key=lambda label: (-counts[label], label))
+    ids = {word: i for i, word in enumerate(("</s>", "<unk>", *known))}
+    if len(ids) != len(known) + FIRST_LABEL:
+        raise CgruError(f"{texts.targets[0]}: </s> and <unk> cannot be labels; rename them")
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_vocabulary(Vocabulary(ids, path), path)
+    told = f"train: {path}: {len(known)} labels of {' '.join(map(str, texts.targets))}"
+    tell(told, options.quiet)
 
 
 def _lines(path: Text) -> Iterator[bytes]:

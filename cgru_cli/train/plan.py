@@ -10,6 +10,8 @@ from typing import Any
 from ..corpus.dropout import Rates
 from ..errors import UsageError, reading
 from ..options.flags import flag
+from ..options.model import LABELLING
+from ..options.score import LABEL_METRICS
 from ..options.train import StalledMetrics, TrainOptions
 from .examples import Batching
 from .run.learning_rate import Schedule
@@ -52,11 +54,7 @@ class TrainingPlan:
         _check_together(options)
         after = _frequencies(options)
         metrics = _metrics(options, can_validate)
-        if options.type == "lm" and not set(metrics) <= {*LM_METRICS, "valid-script"}:
-            raise UsageError(
-                f"--valid-metrics: a language model translates nothing; {', '.join(LM_METRICS)} "
-                "are its own"
-            )
+        _check_metrics(options, metrics)
         if not metrics and not any(limit.every for limit in after):
             raise UsageError(
                 "nothing would end this training: name --after or --after-epochs, or text to "
@@ -221,6 +219,28 @@ def _frequencies(options: TrainOptions) -> tuple[Frequency, ...]:
     return after
 
 
+def _check_metrics(options: TrainOptions, metrics: tuple[str, ...]) -> None:
+    """Raises UsageError for metrics of what a model of this type does not write."""
+    if options.type == "lm" and not set(metrics) <= {*LM_METRICS, "valid-script"}:
+        raise UsageError(
+            f"--valid-metrics: a language model translates nothing; {', '.join(LM_METRICS)} "
+            "are its own"
+        )
+    labelling = options.type in LABELLING
+    theirs = ("bleu", "bleu-detok", "chrf") if labelling else LABEL_METRICS
+    for metric in metrics:
+        if metric in theirs:
+            of = "of text, and a" if labelling else "of labels, and a model of"
+            does = "gives labels" if labelling else "writes text"
+            raise UsageError(f"--valid-metrics {metric}: is {of} {options.type} {does}")
+
+
+def _default_metrics(options: TrainOptions) -> tuple[str, ...]:
+    if options.type in LABELLING:
+        return ("cross-entropy", "accuracy")
+    return LM_METRICS[::2] if options.type == "lm" else DEFAULT_METRICS
+
+
 def _metrics(options: TrainOptions, can_validate: bool) -> tuple[str, ...]:
     asked = options.valid_metrics
     scripted = options.valid_script is not None
@@ -238,5 +258,5 @@ def _metrics(options: TrainOptions, can_validate: bool) -> tuple[str, ...]:
                     "--valid-sets"
                 )
         return ()
-    metrics = asked or (LM_METRICS[::2] if options.type == "lm" else DEFAULT_METRICS)
+    metrics = asked or _default_metrics(options)
     return (*metrics, "translation") if scripted and not set(SCRIPTED) & set(metrics) else metrics

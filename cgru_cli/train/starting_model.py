@@ -12,9 +12,11 @@ from ..formats import model_vocabularies, read_model
 from ..formats.model import Model, ModelSettings
 from ..formats.vocabulary_files import read_vocabulary
 from ..options.flags import flag
+from ..options.model import LABELLING
 from ..options.train import TrainOptions
 from ..parameters.initialization import initial_arrays
-from ..parameters.structure import Type
+from ..parameters.structure import Structure, Type
+from ..text.labels import check_labels
 from ..text.vocabulary import Vocabulary
 from . import word_vectors
 from .structure_from_options import described, new_structure, understood
@@ -38,6 +40,8 @@ def make_starting_model(options: TrainOptions, texts: Texts) -> StartingModel:
     path = Path(options.model or "")
     if options.begins_from is None:
         vocabularies = read_vocabularies(texts, options.dim_vocabs)
+        if options.type in LABELLING:
+            check_labels(vocabularies[-1])
         structure = new_structure(options, vocabularies)
         arrays = initial_arrays(structure, options.init, options.seed, options.lstm_forget_bias)
         model = Model(path, structure, arrays, "nematus", "npz")
@@ -45,8 +49,9 @@ def make_starting_model(options: TrainOptions, texts: Texts) -> StartingModel:
         given = read_model.read(options.begins_from)
         model, vocabularies = _pretrained(given, path, options, texts)
     model.settings.right_left = options.right_left
-    _check_guided(options, model.structure.type)
-    model.settings.beam_size, model.settings.normalize = options.beam_size, options.normalize
+    _check_guided(options, model.structure)
+    if model.structure.type.writes_text:
+        model.settings.beam_size, model.settings.normalize = options.beam_size, options.normalize
     notes = []
     if options.embedding_vectors:
         notes = word_vectors.place(model, vocabularies, options.embedding_vectors)
@@ -65,6 +70,9 @@ def _pretrained(
         )
     if given.structure.type is Type.LM and options.type != "lm":
         raise UsageError(f"{given.path} is a language model; --type lm trains on one text")
+    if not given.structure.type.writes_text and options.type != given.structure.type:
+        kind = given.structure.type.value
+        raise UsageError(f"{given.path} is a {kind}; --type {kind} trains it on text and labels")
     _check_structure(options, given)
     vocabularies = model_vocabularies.find(given, options.vocabularies)
     for vocabulary in vocabularies:
@@ -82,10 +90,10 @@ def _pretrained(
     return model, vocabularies
 
 
-def _check_guided(options: TrainOptions, kind: Type) -> None:
+def _check_guided(options: TrainOptions, structure: Structure) -> None:
     """Raises UsageError for alignments that no attention of this model could follow."""
-    if options.alignments and not kind.attends:
-        raise UsageError(f"--guided-alignment: {kind} has no attention to be guided")
+    if options.alignments and not structure.type.attends:
+        raise UsageError(f"--guided-alignment: {structure.type} has no attention to be guided")
 
 
 def _check_prepared(vocabularies: Sequence[Vocabulary], texts: Texts, given: Model) -> None:

@@ -13,6 +13,7 @@ from ..parameters.structure import (
     DecoderStart,
     Encoder,
     Normalization,
+    Pooling,
     Structure,
     Type,
     Unit,
@@ -32,7 +33,14 @@ _OF_SOURCE = (
     "tied_embeddings_all", "lexical", "deep_context", "dropout_source", "dropout_annotation",
     "embedding_vectors",
 )  # fmt: skip
+_OF_DECODER = (
+    "dec_cell", "dec_start", "dec_depth", "dec_cell_base_depth", "dec_cell_high_depth",
+    "deep_context", "tied_embeddings", "tied_embeddings_src", "tied_embeddings_all",
+    "readout_activation", "mixture", "lexical", "right_left", "guided_alignment", "objective",
+    "dropout_target", "beam_size", "normalize", "valid_reference",
+)  # fmt: skip
 _USELESS = {
+    Type.CLASSIFIER: (_OF_DECODER, "a classifier gives labels and has no decoder"),
     Type.LM: (_OF_SOURCE, "a language model reads no source"),
     Type.SEQ2SEQ: (
         ("deep_context", "lexical", "dropout_annotation"),
@@ -90,8 +98,9 @@ def new_structure(options: TrainOptions, vocabularies: Sequence[Vocabulary]) -> 
         lexical=options.lexical,
         type=kind,
         encoder_unit=_unit(options, options.enc_cell) if kind.reads_source else Unit.GRU,
-        decoder_unit=_unit(options, options.dec_cell),
+        decoder_unit=_unit(options, options.dec_cell) if kind.writes_text else Unit.GRU,
         decoder_start=DecoderStart(options.dec_start),
+        pooling=Pooling(options.pooling),
     )
     _check(options, structure)
     if options.layer_normalization and options.dropout_source:
@@ -126,6 +135,8 @@ def _check(options: TrainOptions, s: Structure) -> None:
             raise UsageError(f"{flag(TrainOptions, name)}: {reason}")
     if options.gru_reset == "before" and Unit.GRU_BEFORE not in (s.encoder_unit, s.decoder_unit):
         raise UsageError("--gru-reset before: there is no GRU here")
+    if s.type is not Type.CLASSIFIER and options.pooling != default.pooling:
+        raise UsageError(f"--pooling {options.pooling}: is of --type classifier")
     lstm = Unit.LSTM in (s.encoder_unit, s.decoder_unit)
     if options.lstm_forget_bias != default.lstm_forget_bias and not lstm:
         raise UsageError("--lstm-forget-bias: there is no LSTM here")
@@ -190,6 +201,9 @@ def described(structure: Structure) -> dict[str, Any]:
         "readout_activation": s.readout_activation.value,
         "mixture": s.mixture,
         "lexical": s.lexical,
+        "pooling": s.pooling.value,
     }
-    left_out = _OF_SOURCE if s.type is Type.LM else ()
+    left_out: tuple[str, ...] = _OF_SOURCE if s.type is Type.LM else ()
+    if not s.type.writes_text:
+        left_out = _OF_DECODER
     return {name: value for name, value in values.items() if name not in left_out}

@@ -14,6 +14,7 @@ from ..errors import CgruError, UsageError, reading
 from ..formats.model import PREPROCESSING
 from ..formats.vocabulary_files import read_vocabulary
 from ..options.flags import flag
+from ..options.model import LABELLING
 from ..options.train import TrainOptions
 from ..parameters.structure import EOS_ID
 from ..prep import folder as manifest
@@ -59,9 +60,18 @@ class Texts:
             vocabularies = vocabularies or prepared.vocabularies
         if not vocabularies and not options.begins_from:
             raise UsageError("name the vocabularies: -v SRC TRG (`cgru prep` makes them)")
-        if len(vocabularies) == 1:
+        if options.type in LABELLING:
+            if options.valid_reference:
+                raise UsageError(
+                    "--valid-reference: labels are compared with those of --valid-sets"
+                )
+            if len(vocabularies) == 1:
+                raise UsageError("name the labels' vocabulary too: -v VOCAB LABELS")
+        elif len(vocabularies) == 1:
             vocabularies *= 2
         dev, reference = (prepared.dev, prepared.reference) if prepared else (None, None)
+        if options.type in LABELLING:
+            reference = None
         if valid := _text_to_validate_on(options):
             dev, reference = valid, None
         if options.valid_reference:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import UsageError, writing
-from ..options.programs import PROGRAMS
+from ..options.programs import PROGRAMS, label_limit
+from ..parameters.structure import Type
 from ..system.atomic_files import atomic_write
 from ..system.windows import batches
 from ..text.source_words import pad_ids
@@ -108,9 +109,13 @@ class Validator:
         from ..search.hypotheses import SearchBatch, SearchSettings
 
         sources, limit = self.dev_set.sources, PROGRAMS["nematus"].limit
+        kind = self.model.structure.type
+        if not kind.writes_text:
+            limit = label_limit
         beam_size, normalize = self.settings.beam_size, self.settings.normalize
         texts = [""] * len(sources)
-        filled = [line for line, words in enumerate(sources) if words]
+        labelled = kind is Type.CLASSIFIER  # empty lines, too
+        filled = [line for line, words in enumerate(sources) if words or labelled]
         max_tokens = max_tokens_of(WORKSPACE, beam_size, [self.model.structure])
         sizes = [len(sources[line]) + 1 for line in filled]
         started: list[int] = []  # lines, in the order in which the search numbers them
@@ -158,7 +163,8 @@ class Validator:
             targets, mask = pad_ids([[(i,) for i in all_targets[row]] for row in rows])
             costs = self._costs(*self._padded_sources(rows), targets[..., 0], mask)
             total += float(np.sum(costs.numpy(), dtype=np.float64))
-        mean = total / sum(len(words) + 1 for words in all_targets)
+        ends = self.model.structure.type.writes_text
+        mean = total / sum(len(words) + ends for words in all_targets)
         return {
             "cross-entropy": total / len(all_targets),
             "ce-mean-words": mean,
@@ -179,6 +185,12 @@ class Validator:
                 if name in metrics:
                     check()
                     scores[name] = make().corpus_score(texts, [self.dev_set.references]).score
+        if {"accuracy", "f1"} & set(metrics):
+            from ..score.label_metrics import METRICS
+
+            for name, of_labels in METRICS.items():
+                if name in metrics:
+                    scores[name] = of_labels().corpus_score(texts, [self.dev_set.references]).score
         with contextlib.ExitStack() as stack:
             output = self.settings.output
             if output:

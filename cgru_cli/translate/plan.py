@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,9 +19,9 @@ from ..formats.loaded_model import (
 from ..formats.model import Model, ModelSettings
 from ..formats.shortlist import Shortlist
 from ..options.feature_weights import weights_of
-from ..options.flags import statements
+from ..options.flags import flag, statements
 from ..options.kinds import ShortlistNumbers, sampling, shortlist
-from ..options.programs import PROGRAMS, Program, ProgramDefaults, marian_limit
+from ..options.programs import PROGRAMS, Program, ProgramDefaults, label_limit, marian_limit
 from ..options.translate import TranslateOptions
 from ..output.layout import Layout, alignment_of
 from ..output.layouts import layout_of
@@ -88,6 +89,9 @@ class SearchPlan:
         for options that exclude each other.
         """
         check_ensemble(models)
+        gives_labels = not models[0].writes_text
+        if gives_labels:
+            _check_of_labels(options, models[0])
         compat = options.compat
         defaults = PROGRAMS[compat] if compat else PROGRAMS[models[0].model.written_by]
         beside = ModelSettings() if compat else models[0].model.settings
@@ -100,6 +104,8 @@ class SearchPlan:
         preprocessing = None if options.no_preprocess else preprocessing_of(models, _asked(options))
         if options.bpe is not None:
             preprocessing = Preprocessing.of_codes(options.bpe, undone=options.join_bpe)
+        if gives_labels and not (options.n_best or sampled):
+            beside = dataclasses.replace(beside, beam_size=1)  # labels depend on none before
         beam_size = first(
             options.beam_size, 1 if sampled else beside.beam_size, default=defaults.beam_size
         )
@@ -124,7 +130,7 @@ class SearchPlan:
         if options.force_decode and search == "nematus-tf":
             raise UsageError("--force-decode: Nematus-TF's search knows no such thing")
         weights = weights_of(options.weights, options.model, sums=bool(compat) and defaults.sums)
-        layout = _layout(options, beam_size, normalize, right_left)
+        layout = _layout(options, beam_size, normalize, right_left, gives_labels)
         return cls(
             search=search,
             beam_size=beam_size,
@@ -132,7 +138,7 @@ class SearchPlan:
             word_penalty=penalty,
             suppress_unk=options.suppress_unk or not (defaults.allow_unk or options.allow_unk),
             weights=weights,
-            limit=_limit(options, defaults, reads_source),
+            limit=label_limit if gives_labels else _limit(options, defaults, reads_source),
             shortlists=_shortlists(options, models),
             shared_shortlist=shared_shortlist,
             sampling=sampling_of(options),
@@ -197,6 +203,24 @@ def _limit(
     return lambda _length: TEXT_LIMIT if longest is None else longest
 
 
+# Options of the search for a text, and of its words.
+_OF_TEXT = (
+    "normalize", "word_penalty", "max_length_factor", "translation_maxlen", "force_decode",
+    "allow_unk", "suppress_unk", "unk_replace", "join_bpe", "no_spm_decode", "shortlist",
+)  # fmt: skip
+
+
+def _check_of_labels(options: TranslateOptions, loaded: LoadedModel) -> None:
+    """Raises UsageError for options that labels have no use for."""
+    default = TranslateOptions()
+    for name in _OF_TEXT:
+        if getattr(options, name) != getattr(default, name):
+            raise UsageError(
+                f"{flag(TranslateOptions, name)}: {loaded.model.path} is a "
+                f"{loaded.model.structure.type}, which gives labels and writes no text"
+            )
+
+
 def _needs_attention(options: TranslateOptions) -> bool:
     """Whether anything is asked for that only models with attention give."""
     return any(
@@ -217,7 +241,9 @@ def _asked(options: TranslateOptions) -> dict[str, bool]:
     }
 
 
-def _layout(options: TranslateOptions, beam: int, normalize: float, right_left: bool) -> Layout:
+def _layout(
+    options: TranslateOptions, beam: int, normalize: float, right_left: bool, gives_labels: bool
+) -> Layout:
     alignment = alignment_of(options.alignment)
     kind = "json" if options.json_alignment else options.alignment_format
     if alignment is None and (kind or options.output_alignment):
@@ -236,6 +262,7 @@ def _layout(options: TranslateOptions, beam: int, normalize: float, right_left: 
         beam_size=beam,
         normalize=normalize != 0,
         shown=options.n_best_size,
+        probabilities=gives_labels,
     )
 
 

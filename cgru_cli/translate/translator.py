@@ -15,6 +15,7 @@ from ..formats.shortlist import union
 from ..options.translate import TranslateOptions
 from ..output.heatmap.view import MEAN, View, model_names
 from ..output.hypothesis import Hypothesis
+from ..parameters.structure import Type
 from ..system import tensorflow_start
 from ..system.windows import batches
 from ..text import subwords, unknown_words
@@ -67,6 +68,8 @@ class Translator:
         reading = [loaded for loaded in models if loaded.reads_source]
         self.generates = not reading  # texts of a language model, with no source
         self._first = (reading or models)[0]
+        # what an empty line gets, too: a text, or a label
+        self._takes_empty = self.generates or models[0].model.structure.type is Type.CLASSIFIER
         self.networks = [take_over(loaded.model, plan.precision) for loaded in models]
         self._ensemble = Ensemble(self.networks, plan.weights)
         self._members = Members(self.networks) if plan.of_members else None
@@ -110,7 +113,7 @@ class Translator:
         names = tuple(str(one.model.path) for one in loaded)
         asked = TranslateOptions(model=names, vocabularies=tuple(vocabularies), **options)
         plan = SearchPlan.of(asked, loaded)
-        attends = any(one.model.structure.type.attends for one in loaded)
+        attends = any(one.model.structure.attends for one in loaded)
         plan = dataclasses.replace(plan, with_alignment=plan.unk_replace or (attention and attends))
         starting.finish(asked.device, asked.cpu_threads)
         return cls(plan, loaded)
@@ -153,7 +156,7 @@ class Translator:
         searched = []
         for i, request in enumerate(requests):
             # Nematus-TF translates empty lines with the others, which their mini-batch may show
-            if request.source or self.generates or self.plan.search == "nematus-tf":
+            if request.source or self._takes_empty or self.plan.search == "nematus-tf":
                 searched.append(i)
             else:
                 yield self.empty(first + i)
@@ -178,7 +181,7 @@ class Translator:
         self, number: int, request: Request, results: Sequence[SearchResult]
     ) -> Translation:
         """What the search found for a line."""
-        if not request.source and not self.generates:
+        if not request.source and not self._takes_empty:
             return self.empty(number)
         source = self._first.without_factors(request.source)
         hypotheses = [self._hypothesis(result, source) for result in results]
@@ -348,6 +351,8 @@ class Translator:
 
     def _text(self, words: Sequence[str]) -> str:
         """Words in reading order as text."""
+        if not self.models[0].writes_text:
+            return " ".join(words)
         text = self.target.detokenize(words) if self.plan.decode_pieces else " ".join(words)
         if self.plan.reading.preprocessing:
             return self.plan.reading.preprocessing.undo(text, "target")

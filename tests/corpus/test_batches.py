@@ -180,6 +180,10 @@ def test_weights_and_alignments_by_hand():
     assert batch.weights.dtype == batch.alignment.dtype == np.float32
     data.weights = DataWeights("", False, np.array([3, 1], np.float32), np.arange(2))
     assert make_batch(data, [1, 0], grid=False).weights.tolist() == [[1, 1, 1], [3, 3, 3]]
+    labels = make_batch(data, [1, 0], grid=False, ends=False)  # behind which EOS does not count
+    whole = make_batch(data, [1, 0], grid=False)
+    assert labels.words == whole.words - 2
+    assert labels.target_mask.sum(axis=1).tolist() == (whole.target_mask.sum(axis=1) - 1).tolist()
     assert make_batch(data, [0]).alignment.shape == (1, 8, 8)
 
 

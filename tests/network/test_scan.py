@@ -24,6 +24,7 @@ from cgru_cli.parameters.structure import (
     DecoderStart,
     Encoder,
     Normalization,
+    Pooling,
     Type,
     Unit,
 )
@@ -85,6 +86,9 @@ def example(structure, seed=0, lengths=((3, 4), (1, 1), (5, 2))):
         for n, _ in lengths
     ]
     targets = [rng.integers(structure.target_vocabulary, size=n).tolist() for _, n in lengths]
+    if not structure.type.writes_text:  # a label each
+        labels = rng.integers(2, structure.target_vocabulary, len(lengths)).tolist()
+        targets = [[label] for label in labels]
     source = pad_source(sources, longer=1)
     if not structure.type.reads_source:
         source = tf.zeros([len(lengths), 1, 0], tf.int32), tf.ones([len(lengths), 1])
@@ -213,6 +217,12 @@ def test_every_type_with_every_unit(kind, unit):
     encoder = Encoder.UNIDIRECTIONAL if kind is Type.SEQ2SEQ else Encoder.BIDIRECTIONAL
     units = {"encoder_unit": unit, "decoder_unit": unit}
     structure = tiny(**rung(kind, encoder=encoder, **units))
+    assert_gradients_are_right(structure, example(structure, lengths=((3, 2), (1, 1))))
+
+
+@pytest.mark.parametrize("pooling", Pooling)
+def test_every_pooling(pooling):
+    structure = tiny(**rung(Type.CLASSIFIER, pooling=pooling))
     assert_gradients_are_right(structure, example(structure, lengths=((3, 2), (1, 1))))
 
 

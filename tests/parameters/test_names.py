@@ -17,6 +17,7 @@ from cgru_cli.parameters.structure import (
     Dropout,
     Encoder,
     Normalization,
+    Pooling,
     Type,
     Unit,
 )
@@ -101,7 +102,7 @@ CHANGES = {
     "decoder_start": DecoderStart.LAST_BACKWARD,
 }
 DEEP = {"encoder_depth": 2, "encoder_transition": 2, "decoder_depth": 2}
-COMPUTED_OTHERWISE = {"residual": False, "old_dropout": Dropout(0.1)}
+COMPUTED_OTHERWISE = {"residual": False, "old_dropout": Dropout(0.1), "pooling": Pooling.MAX}
 
 
 def table(structure):

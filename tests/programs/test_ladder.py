@@ -22,12 +22,14 @@ from cgru_cli.parameters.structure import (
     DecoderStart,
     Encoder,
     Normalization,
+    Pooling,
     Type,
     Unit,
 )
 
 SOURCES = [[3, 1, 4, 1, 5], [], [2, 6]]
 TARGETS = [[2, 3], [5, 1, 4, 2], []]
+LABELS = [[2], [5], [3]]  # of a classifier
 
 
 def source_batch(s, longer=0):
@@ -63,7 +65,8 @@ def check(s, seed=1):
     exact = ladder_oracle(s, arrays)
     with double_precision():
         doubled = {name: array.astype(np.float64) for name, array in arrays.items()}
-        ids, _ = pad_target(TARGETS, filler=3, longer=2)
+        targets = TARGETS if s.type.writes_text else LABELS
+        ids, _ = pad_target(targets, filler=3, longer=2)
         source, mask = source_batch(s, longer=1)
         decoded = force_decode(
             Network(s, doubled, "float64"), source, tf.cast(mask, tf.float64), ids
@@ -72,7 +75,7 @@ def check(s, seed=1):
             Network(s, doubled, "float64", packed=True), source, tf.cast(mask, tf.float64), ids
         )
     log_probs = tf.nn.log_softmax(decoded.logits).numpy()
-    for row, target in enumerate(TARGETS):
+    for row, target in enumerate(targets):
         source = SOURCES[row] if s.type.reads_source else None
         expected = exact.force_decode(source, target)
         steps = len(target) + 1
@@ -82,7 +85,7 @@ def check(s, seed=1):
         np.testing.assert_allclose(
             in_steps[:steps, row], expected.distributions, atol=1e-10, rtol=1e-10
         )
-        if s.type.attends:
+        if s.attends:
             alignment = decoded.alignment[row, :steps, : len(source) + 1]
             np.testing.assert_allclose(alignment, expected.alignment, atol=1e-10)
             assert not np.any(decoded.alignment[row, :steps, len(source) + 1 :])
@@ -126,6 +129,7 @@ def test_a_deep_rung_is_the_oracles(kind, encoder, normalization):
             deep_context=kind.has_context,
             residual=place % 2 == 0,
             tied_output=place % 3 == 0,
+            pooling=list(Pooling)[place % len(Pooling)],
             **DEEP,
         )
     )
@@ -144,7 +148,12 @@ def test_starts_from_the_last_backward_state(kind, encoder):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", Type)
+@pytest.mark.parametrize("pooling", Pooling)
+def test_a_classifier_pools(pooling):
+    check(rung(Type.CLASSIFIER, pooling=pooling, encoder=Encoder.ALTERNATING))
+
+
+@pytest.mark.parametrize("kind", [kind for kind in Type if kind.writes_text])
 def test_maxout(kind):
     encoder = Encoder.REVERSED if kind is Type.SEQ2SEQ else Encoder.ALTERNATING
     check(rung(kind, encoder=encoder, readout_activation=Activation.MAXOUT))

@@ -18,12 +18,13 @@ from cgru_cli.formats import read_model, write_model
 from cgru_cli.network.forced_decoding import force_decode
 from cgru_cli.network.network import Network
 from cgru_cli.optimization.objective import Examples
+from cgru_cli.options.model import LABELLING
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.train.builders import build_step
 from cgru_cli.train.starting_model import make_starting_model
 from cgru_cli.train.texts import Texts
 
-TYPES = ("lm", "encdec", "seq2seq", "rnnsearch", "cgru")
+TYPES = ("lm", "encdec", "seq2seq", "rnnsearch", "cgru", "classifier")
 CELLS = ("gru", "lstm", "rnn", "relu", "sigmoid")
 BOTH_WAYS = ("alternating", "bidirectional", "bi-unidirectional")
 ONE_WAY = ("unidirectional", "reversed")
@@ -32,7 +33,10 @@ ENCODERS = {"lm": (None,), "seq2seq": ONE_WAY}  # of the others all
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    return runs.prepared(tmp_path_factory.mktemp("data"), pairs=2, dev=1)
+    data = runs.prepared(tmp_path_factory.mktemp("data"), pairs=2, dev=1)
+    runs.lines(data / "train.labels", ["A", "B"])
+    runs.vocabulary(data / "vocab.labels.json", ["A", "B"])
+    return data
 
 
 @pytest.fixture
@@ -44,20 +48,23 @@ def eagerly():
 
 def options(data, kind, cell, encoder, depth, norm, tied, start="mean"):
     sides = ("src", "trg") if encoder else ("trg",)
+    if kind in LABELLING:
+        sides = ("src", "labels")
     return TrainOptions(
         type=kind, cell=cell, dec_start=start, enc_type=encoder,
-        enc_depth=depth if encoder else 1, dec_depth=depth,
+        enc_depth=depth if encoder else 1, dec_depth=1 if kind in LABELLING else depth,
         layer_normalization=norm, tied_embeddings=tied, dim_emb=3, dim_rnn=4, optimizer="sgd",
         train_sets=tuple(str(data / f"train.{side}") for side in sides), model="m.npz",
         vocabularies=tuple(str(data / f"vocab.{side}.json") for side in sides), clip_norm=1.0,
     )  # fmt: skip
 
 
-def batch(reads_source):
+def batch(kind):
     source = tf.zeros([2, 1, 0], tf.int32), tf.ones([2, 1])
-    if reads_source:
+    if kind != "lm":
         source = pad_source([[(3,)], []])
-    return Examples(*map(tf.convert_to_tensor, (*source, *pad_target([[2], []]))))
+    targets = [[2], [3]] if kind in LABELLING else [[2], []]
+    return Examples(*map(tf.convert_to_tensor, (*source, *pad_target(targets))))
 
 
 def step_of(start, chosen):
@@ -79,7 +86,9 @@ def combinations(kind):
     for chosen in itertools.product(
         CELLS, encoders, (1, 2), (False, True), (False, True), ("mean", "last-backward")
     ):
-        _, encoder, depth, _, _, start = chosen
+        _, encoder, depth, _, tied, start = chosen
+        if tied and kind in LABELLING:
+            continue
         forward = encoder == "unidirectional" or (encoder == "bi-unidirectional" and depth > 1)
         if start == "mean" or (kind in ("rnnsearch", "cgru") and not forward):
             yield kind, *chosen
@@ -113,7 +122,7 @@ def test_all_combinations(data, tmp_path, eagerly, kind):
 def check(data, tmp_path, chosen):
     """A model of these options is trained, saved in two formats, resumed and used."""
     kind = chosen[0]
-    examples = batch(kind != "lm")
+    examples = batch(kind)
     source, source_mask, target, mask = examples[:4]
     given = options(data, *chosen)
     texts = Texts.of(given, None)

@@ -134,7 +134,11 @@ def test_a_pipe_is_a_system(texts):
         (["-t", "one", "-r", "ref", "--paired", "bootstrap"], 2, "two or more"),
         (["-t", "one", "-t", "one", "-r", "ref"], 2, "twice"),
         (["-t", "one", "-r", "ref", "--samples", "5"], 2, "--confidence"),
-        (["-t", "one", "-r", "ref", "--metric", "meteor"], 2, "bleu, chrf, chrf++, ter are known"),
+        (
+            ["-t", "one", "-r", "ref", "--metric", "meteor"],
+            2,
+            "bleu, chrf, chrf++, ter, accuracy, f1 are known",
+        ),
         (["-t", "one", "-r", "ref", "--tokenize", "nothing"], 2, "--tokenize nothing"),
     ],
 )

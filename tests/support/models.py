@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from hypothesis import strategies as st
+from oracles.labels import LabelModel
 from oracles.ladder import LadderModel
 from oracles.reference import ReferenceModel
 
@@ -38,7 +39,8 @@ COMPUTING = (
     "network.attention", "network.ladder.levels", "network.ladder.encdec", "network.encoder",
     "network.normalization", "network.forced_decoding", "optimization.gradient_norms",
     "network.word_costs", "network.layers", "network.ladder.lm", "network.network",
-    "optimization.objective", "network.products", "network.readout", "network.scan",
+    "optimization.objective", "network.ladder.classifier", "network.ladder.labels",
+    "network.products", "network.readout", "network.scan",
     "network.units", "network.folded_weights",
 )  # fmt: skip
 
@@ -250,6 +252,8 @@ def random_pairs(structure, seed, lengths):
 def rung(kind: Type, **changes):
     """A structure of this type; what a type cannot have is left out."""
     fixed = {"type": kind, "decoder_base_transition": 2 if kind is Type.CGRU else 1}
+    if not kind.writes_text:
+        changes.pop("tied_output", None)
     if kind is Type.LM:
         fixed |= {"source_vocabularies": (), "source_embeddings": ()}
     return tiny(**fixed | changes)
@@ -257,6 +261,18 @@ def rung(kind: Type, **changes):
 
 def ladder_oracle(s, arrays):
     """The float64 oracle of a rung."""
+    if not s.type.writes_text:
+        return LabelModel(
+            arrays,
+            type=s.type.value,
+            pooling=s.pooling.value,
+            encoder=s.encoder.value,
+            unit=s.encoder_unit.value,
+            encoder_depth=s.encoder_depth,
+            encoder_transition=s.encoder_transition,
+            residual=s.residual,
+            normalization=s.normalization.value,
+        )
     names = ("encoder_depth", "encoder_transition", "decoder_depth", "decoder_base_transition",
              "decoder_high_transition", "deep_context", "residual")  # fmt: skip
     return LadderModel(

@@ -9,13 +9,13 @@ word (EOS) forward, of the first backward.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import tensorflow as tf
 
 from ...parameters.cell_names import context_arrays
 from ..attention import Place
-from ..encoder import Encoded
+from ..encoder import Encoded, last_annotation
 from ..layers import Layers, Transition, transit
 from .levels import Levels, Recurrence, States, alike
 
@@ -60,16 +60,7 @@ class EncoderDecoder:
 
     def memory(self, encoded: Encoded, _search: bool) -> Summary:
         """C, and what it is multiplied to."""
-        annotations: Any = encoded.annotations
-        s = self.structure
-        ends = tf.cast(tf.reduce_sum(encoded.mask, axis=1), tf.int32) - 1
-        at_end = {"forward": tf.gather(annotations, ends, batch_dims=1),
-                  "backward": annotations[:, 0]}  # fmt: skip
-        parts = [
-            at_end[direction][:, place * s.state : (place + 1) * s.state]
-            for place, direction in enumerate(s.directions(s.encoder_depth))
-        ]
-        context = tf.concat(parts, axis=-1)
+        context = last_annotation(encoded.annotations, encoded.mask, self.structure)
         cW, readout = self.of_context(context)
         return Summary(context, self.context.of_input(cW), readout)
 

@@ -25,6 +25,7 @@ class Recurrence(NamedTuple):
     top: tf.Tensor  # (R,D) output of the highest level
     context: tf.Tensor | tuple  # (R,R') c_j C_o
     alignment: tf.Tensor | tuple  # (R,S) alpha_j
+    ended: tf.Tensor | tuple = ()  # (R,) float32: 1 where no label is left, and EOS follows
 
 
 class Levels(NamedTuple):

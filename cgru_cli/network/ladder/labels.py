@@ -1,0 +1,105 @@
+"""What models that give labels have in common: there is no decoder, and no word before is read.
+
+A sentence has vectors v_1..v_n, each of which gets a label by itself, and then ends:
+
+    p(y_t | x) = softmax(v_t W_o + b_o);  y_{n+1} = EOS
+
+So training, search and scoring take it as they take a text of n words. What the vectors are, the
+rungs say: `classifier`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from ...parameters.structure import FIRST_LABEL
+from ..layers import Layers
+from .levels import Recurrence, States
+
+
+class Labelled(NamedTuple):
+    """What gets labels, of B sentences with at most W labels each."""
+
+    vectors: tf.Tensor  # (B,W,C) float32: v_t
+    count: tf.Tensor  # (B,) int32: n
+    alignment: tf.Tensor | tuple  # (B,S) float32: of the one vector, that the source is pooled by
+    mask: tf.Tensor | tuple  # (B,S) float32: 1 at words and EOS; () without alignment
+
+    def start(self) -> States:
+        """The number of labels given, none: (B,1)."""
+        return ((tf.zeros_like(self.vectors[:, 0, :1]),),)
+
+    def at(self, position: tf.Tensor, sentence: tf.Tensor) -> Recurrence:
+        """What is read out at positions (R,) int32 of sentences (R,) int32."""
+        rows: Labelled = tf.nest.map_structure(lambda x: tf.gather(x, sentence), self)
+        here = tf.minimum(position, tf.shape(self.vectors)[1] - 1)
+        vectors = tf.gather(rows.vectors, here, batch_dims=1)
+        ended = tf.cast(position >= rows.count, tf.float32)
+        return Recurrence(vectors, (), rows._aligned(ended), ended)
+
+    def at_all(self, steps: tf.Tensor) -> Recurrence:
+        """The same at every position of every sentence, time first: (T,B,..) each."""
+        positions = tf.range(steps)
+        here = tf.minimum(positions, tf.shape(self.vectors)[1] - 1)
+        vectors = tf.gather(tf.transpose(self.vectors, [1, 0, 2]), here)
+        ended = tf.cast(positions[:, None] >= self.count, tf.float32)
+        return Recurrence(vectors, (), self._aligned(ended), ended)
+
+    def _aligned(self, ended: tf.Tensor) -> tf.Tensor | tuple:
+        """The alignment (..,B,S) of labels, and where they ended (..,B) that of EOS to EOS."""
+        if not tf.is_tensor(self.alignment):
+            return ()
+        last = tf.cast(tf.cumsum(self.mask, axis=1, reverse=True) == 1, tf.float32) * self.mask
+        return self.alignment + ended[..., None] * (last - self.alignment)
+
+
+class Labelling(NamedTuple):
+    """A step: the next vector of each row's sentence; the states count the labels given."""
+
+    labelled: Labelled
+    sentence: tf.Tensor  # (R,) int32
+
+    def step(self, states: States, _x: tuple, _fixed: tuple = ()) -> tuple[Recurrence, States]:
+        """states: (R,1) labels given."""
+        ((given,),) = states
+        recurrence = self.labelled.at(tf.cast(given[:, 0], tf.int32), self.sentence)
+        return recurrence, ((given + 1,),)
+
+
+class LabelReadout:
+    """v_t W_o + b_o."""
+
+    def __init__(self, layers: Layers):
+        self.output, self.bias = layers.output(), layers["decoder/output/b"]
+
+    def __call__(
+        self,
+        recurrence: Recurrence,
+        _of_previous: tuple = (),
+        _words: tuple = (),
+        sentence: tf.Tensor | None = None,
+        columns: None = None,
+    ) -> tf.Tensor:
+        """Logits (R,V) float32; a label has those of EOS and the unknown word at -inf, EOS others.
+
+        sentence: (R,) whose a row is, for dropout, where the rows are not one a sentence. columns:
+        a label has no shortlist.
+        """
+        labels = self.of_labels(recurrence, sentence=sentence)
+        edges = [[0, 0]] * (labels.shape.rank - 1) + [[FIRST_LABEL, 0]]
+        logits = tf.pad(labels, edges, constant_values=-float("inf"))
+        eos = tf.one_hot(0, logits.shape[-1], 0.0, -float("inf"), dtype=logits.dtype)
+        return tf.where(tf.expand_dims(recurrence.ended, -1) > 0, eos, logits)
+
+    def of_labels(
+        self,
+        recurrence: Recurrence,
+        _of_previous: tuple = (),
+        _words: tuple = (),
+        sentence: tf.Tensor | None = None,
+    ) -> tf.Tensor:
+        """Logits of the labels alone, (R,L) float32, whether or not the sentence has ended."""
+        (logits,) = self.output.for_rows(sentence)(recurrence.top)
+        return logits + self.bias

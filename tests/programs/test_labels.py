@@ -1,0 +1,293 @@
+"""Models that give labels: equal to Keras' layers, through the commands, and what is refused."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+import runs
+import tensorflow as tf
+from click.testing import CliRunner
+from commands import in_process, one_line, write_model
+from models import forced_scores, random_arrays, rung
+
+from cgru_cli import Translator
+from cgru_cli.cli import main
+from cgru_cli.errors import CgruError
+from cgru_cli.formats import read_model
+from cgru_cli.network.forced_decoding import force_decode
+from cgru_cli.network.network import Network
+from cgru_cli.parameters.structure import Encoder, Pooling, Type, Unit
+
+LABELS = ("A", "B", "C")
+SIZES = ("--dim-emb", 6, "--dim-rnn", 8, "--mini-batch", 8, "--valid-freq", 0, "--quiet")
+SIZES = (*SIZES, "--learn-rate", 0.02)
+
+
+# -- Keras' own layers -----------------------------------------------------------------------------
+
+
+def keras_reader(arrays, prefix, unit, state):
+    """A recurrent layer of Keras with these weights; its gates stand in another order."""
+
+    def blocks(root, order):
+        parts = np.split(arrays[f"{prefix}_{root}"], len(order), axis=-1)
+        return np.concatenate([parts[i] for i in order], axis=-1)
+
+    if unit is Unit.LSTM:  # ours [f i g o], theirs [i f g o]
+        layer = keras.layers.LSTM(state, return_sequences=True)
+        weights = [blocks(root, (1, 0, 2, 3)) for root in "WUb"]
+    else:  # ours [r z] and the proposal, theirs [z r p], with a second bias at the state
+        layer = keras.layers.GRU(state, return_sequences=True, reset_after=True)
+        weights = [
+            np.concatenate([blocks(root, (1, 0)), arrays[f"{prefix}_{root}x"]], axis=-1)
+            for root in "WUb"
+        ]
+        weights[2] = np.stack([weights[2], 0 * weights[2]])
+    return layer, weights
+
+
+def keras_annotations(arrays, s, ids):
+    """h_1..h_S of a batch without padding: (B,S,C), by `Bidirectional` level by level."""
+    h = keras.layers.Embedding(*arrays["Wemb"].shape, weights=[arrays["Wemb"]])(ids)
+    for level in s.encoder_levels():
+        number = f"_{level}" if level > 1 else ""
+        forward, ours = keras_reader(arrays, f"encoder{number}", s.encoder_unit, s.state)
+        _, others = keras_reader(arrays, f"encoder_r{number}", s.encoder_unit, s.state)
+        layer = keras.layers.Bidirectional(forward, merge_mode="concat")
+        layer.build(h.shape)
+        layer.set_weights([*ours, *others])
+        h = layer(h)
+    return h
+
+
+@pytest.mark.parametrize("unit", [Unit.GRU, Unit.LSTM])
+@pytest.mark.parametrize("pooling", [Pooling.LAST, Pooling.MEAN, Pooling.MAX])
+def test_a_classifier_is_that_of_keras(unit, pooling):
+    s = rung(Type.CLASSIFIER, pooling=pooling, encoder_unit=unit, state=5, target_vocabulary=6)
+    arrays = random_arrays(s, 3)
+    ids = tf.constant([[3, 1, 4, 0], [2, 6, 5, 0]])
+    ours = force_decode(Network(s, arrays), ids, tf.ones(ids.shape), tf.constant([[2, 0], [4, 0]]))
+    h = keras_annotations(arrays, s, ids)
+    if pooling is Pooling.LAST:
+        v = keras.ops.concatenate([h[:, -1, :5], h[:, 0, 5:]], axis=-1)
+    else:
+        pool = {"mean": "GlobalAveragePooling1D", "max": "GlobalMaxPooling1D"}[pooling]
+        v = getattr(keras.layers, pool)()(h)
+    output = keras.layers.Dense(4, activation="softmax")
+    output.build(v.shape)
+    output.set_weights([arrays["ff_logit_W"], arrays["ff_logit_b"]])
+    found = np.exp(keras.ops.log_softmax(ours.logits[:, 0]))
+    np.testing.assert_allclose(found[:, 2:], output(v), atol=1e-6)
+    assert not found[:, :2].any()
+
+
+# -- a label depends on nothing but its line -------------------------------------------------------
+
+
+@pytest.mark.parametrize("pooling", Pooling)
+def test_a_label_never_depends_on_the_batch(pooling):
+    s = rung(Type.CLASSIFIER, pooling=pooling, encoder=Encoder.ALTERNATING)
+    network = Network(s, random_arrays(s, 2), packed=True)
+    sources = [[(3,), (1,), (4,)], [], [(2,)], [(6,)] * 9]
+    labels = [[2], [3], [4], [5]]
+    together = forced_scores(network, sources, labels)
+    alone = [
+        forced_scores(network, [source], [label])[0]
+        for source, label in zip(sources, labels, strict=True)
+    ]
+    np.testing.assert_allclose(together, alone, atol=1e-6)
+
+
+# -- through the commands --------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Text whose first word tells its label."""
+    folder = runs.prepared(tmp_path_factory.mktemp("labels") / "data", pairs=60, dev=8)
+    for name in ("train", "dev"):
+        first = [line.split()[0] for line in (folder / f"{name}.src").read_text().splitlines()]
+        runs.lines(folder / f"{name}.labels", [LABELS[int(word[1:]) % 3] for word in first])
+    return folder
+
+
+def files(data):
+    vocabularies = (data / "vocab.src.json", data / "labels.json")
+    return ("-t", data / "train.src", data / "train.labels", "-v", *vocabularies)
+
+
+def text(data, name):
+    return (data / name).read_text()
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    """A classifier that has learnt its 60 lines by heart."""
+    path = data / "m.npz"
+    given = ("--type", "classifier", "--pooling", "attention", *files(data), *SIZES)
+    runs.trained("-m", path, *given, "--after", "25e")
+    return path
+
+
+@pytest.fixture
+def translate(tmp_path):
+    return in_process("translate", tmp_path)
+
+
+@pytest.fixture
+def score(tmp_path):
+    return in_process("score", tmp_path)
+
+
+def test_a_vocabulary_of_labels_is_made(data, model):
+    ids = json.loads(text(data, "labels.json"))
+    assert list(ids)[:2] == ["</s>", "<unk>"] and sorted(list(ids)[2:]) == list(LABELS)
+
+
+def test_labels_are_learnt_and_printed(data, model, translate, score, tmp_path):
+    code, labels, messages = translate("-m", model, "-i", data / "train.src")
+    assert code == 0 and labels == text(data, "train.labels"), messages
+    (tmp_path / "given").write_text(labels)
+    pair = ("-t", tmp_path / "given", "--reference", data / "train.labels")
+    code, told, _ = score("--metric", "accuracy", *pair)
+    assert code == 0 and told.endswith("= 100.0\n")
+
+
+def test_an_n_best_list_has_probabilities_that_score_gives(data, model, translate, score, tmp_path):
+    lines = "w1 w2\n\nw0\n"
+    code, lists, messages = translate("-m", model, "--n-best", text=lines)
+    fields = [line.split(" ||| ") for line in lists.splitlines()]
+    assert code == 0 and [int(f[0]) for f in fields] == [0, 0, 0, 1, 1, 1, 2, 2, 2], messages
+    probabilities = np.array([float(f[-1]) for f in fields]).reshape(3, 3)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-5)
+    assert (np.diff(probabilities) <= 0).all()
+    (tmp_path / "s").write_text("".join(line * 3 for line in lines.splitlines(keepends=True)))
+    (tmp_path / "t").write_text("".join(f"{f[1]}\n" for f in fields))
+    code, scores, _ = score("-m", model, "-s", tmp_path / "s", "-t", tmp_path / "t")
+    found = np.exp([float(line) for line in scores.splitlines()])
+    np.testing.assert_allclose(found, probabilities.ravel(), atol=2e-6)
+    code, mean, _ = score(
+        "-m", model, "-s", tmp_path / "s", "-t", tmp_path / "t", "--summary", "ce-mean-words"
+    )
+    assert float(mean) == pytest.approx(-np.log(found).mean(), abs=1e-4)  # EOS does not count
+
+
+def test_attention_is_shown(data, model, translate, tmp_path):
+    picture = tmp_path / "h.html"
+    code, _, messages = translate("-m", model, "--heatmap", picture, text="w1 w2\n")
+    assert code == 0 and "w1" in picture.read_text(), messages
+    hypothesis = Translator.of(str(model)).translate(["w1 w2"])[0]
+    assert hypothesis.alignment.shape == (2, 3)
+    np.testing.assert_allclose(hypothesis.alignment.sum(axis=1), 1, atol=1e-6)
+
+
+@pytest.mark.parametrize("more", [("--precision", "bfloat16", "--label-smoothing", 0.1)])
+def test_resumes_to_the_bit(data, tmp_path, more):
+    given = ("--type", "classifier", "--pooling", "max", *files(data), *SIZES, "--seed", 3)
+    given = (*given, "--dropout-hidden", 0.2, *more)
+    runs.trained("-m", tmp_path / "whole.npz", *given, "--after", "9u")
+    for after in ("4u", "9u"):
+        runs.trained("-m", tmp_path / "parts.npz", *given, "--after", after)
+    whole, parts = (runs.arrays(tmp_path / f"{name}.npz") for name in ("whole", "parts"))
+    assert all(np.array_equal(whole[name], parts[name]) for name in whole)
+    assert all(np.isfinite(array).all() for array in whole.values())
+
+
+def test_validates(data, tmp_path):
+    valid = ("--valid-sets", data / "dev.src", data / "dev.labels", "--valid-freq", "5u")
+    given = ("--type", "classifier", *files(data), *SIZES, *valid, "--log-gradients")
+    metrics = ("cross-entropy", "perplexity", "accuracy", "f1")
+    model = tmp_path / "m.npz"
+    runs.trained("-m", model, *given, "--valid-metrics", *metrics, "--after", "5u")
+    values = {r["metric"]: r["value"] for r in runs.records(model, "valid")}
+    assert values["perplexity"] == pytest.approx(np.exp(values["cross-entropy"]), rel=1e-5)
+    right = [
+        hypothesis.tokens == [label]
+        for hypothesis, label in zip(
+            Translator.of(str(model)).translate(text(data, "dev.src").splitlines()),
+            text(data, "dev.labels").split(),
+            strict=True,
+        )
+    ]
+    assert values["accuracy"] == pytest.approx(100 * np.mean(right))
+
+
+def test_is_converted_and_described(data, model, tmp_path):
+    def run(*arguments):
+        return CliRunner().invoke(main, ["convert", *map(str, arguments)])
+
+    for source, target in ((model, tmp_path / "m.h5"), (tmp_path / "m.h5", tmp_path / "back.npz")):
+        assert run(source, target).exit_code == 0
+    first, back = read_model.read(model), read_model.read(tmp_path / "back.npz")
+    assert back.structure == first.structure
+    assert all(np.array_equal(back.arrays[name], first.arrays[name]) for name in first.arrays)
+    told = run(model, "--info").stdout
+    assert "pooling" in told and "decoder" not in told
+    refused = run(model, tmp_path / "x.npz", "--to", "nematus")
+    assert refused.exit_code == 1 and "type classifier" in refused.stderr
+
+
+# -- what is refused -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "message"),
+    [
+        (("--dec-depth", 2), 2, "--dec-depth: a classifier gives labels"),
+        (("--tied-embeddings",), 2, "--tied-embeddings: a classifier"),
+        (("--right-left",), 2, "--right-left: a classifier"),
+        (("--normalize", 0.5), 2, "--normalize: a classifier"),
+        (("--objective", "mrt"), 2, "--objective: a classifier"),
+        (("--type", "cgru", "--pooling", "max"), 2, "--pooling max: is of --type classifier"),
+    ],
+)
+def test_options_without_a_meaning(data, tmp_path, given, code, message):
+    result = runs.train(
+        "-m", tmp_path / "m.npz", "--type", "classifier", *files(data), *SIZES,
+        "--after", "1u", *given,
+    )  # fmt: skip
+    assert result.code == code and message in result.error
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["D", "A"], "line 1: label 'D' is none of the 3"),
+        (["B A", "A"], "line 1: 2 labels; one is expected"),
+        (["", "A"], "line 1: 0 labels; one is expected"),
+        (["<unk>", "A"], "line 1: label '<unk>' is none"),
+    ],
+)
+def test_bad_labels_are_named_by_their_line(data, model, tmp_path, score, lines, message):
+    labels = runs.lines(tmp_path / "bad.labels", lines)
+    source = runs.lines(tmp_path / "text", ["w1", "w2"])
+    given = ("-t", source, labels, "-v", data / "vocab.src.json", data / "labels.json")
+    result = runs.train(
+        "-m", tmp_path / "m.npz", "--type", "classifier", *given, *SIZES, "--after", "1u"
+    )
+    assert result.code == 1 and message in result.error and str(labels) in result.error
+    one_line(score("-m", model, "-s", source, "-t", labels), 1, message)
+
+
+def test_no_vocabulary_of_labels_is_left_of_bad_labels(data, tmp_path):
+    labels = runs.lines(tmp_path / "bad.labels", ["A", "B A"])
+    source = runs.lines(tmp_path / "text", ["w1", "w2"])
+    given = ("-t", source, labels, "-v", data / "vocab.src.json", tmp_path / "new.json")
+    result = runs.train(
+        "-m", tmp_path / "m.npz", "--type", "classifier", *given, *SIZES, "--after", "1u"
+    )
+    assert result.code == 1 and "line 2: 2 labels" in result.error
+    assert not (tmp_path / "new.json").exists()
+
+
+def test_options_of_text(model, translate):
+    for option in ("--normalize", "--suppress-unk", "--translation-maxlen=3", "--join-bpe"):
+        outcome = translate("-m", model, option, text="w1\n")
+        one_line(outcome, 2, option.split("=")[0], "gives labels and writes no text")
+
+
+def test_labels_and_text_make_no_ensemble(model, tmp_path):
+    other = write_model(tmp_path / "other")
+    with pytest.raises(CgruError, match="labels and text make no ensemble"):
+        Translator.of([str(model), other])

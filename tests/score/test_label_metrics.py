@@ -1,0 +1,80 @@
+"""Accuracy, F1 and confusion of labels, against counting one by one, and as a command."""
+
+import json
+
+import numpy as np
+import pytest
+from commands import in_process, one_line
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cgru_cli.score.label_metrics import METRICS, confusion
+
+labels = st.sampled_from(["a", "b", "c", "d"])
+lines = st.lists(st.lists(st.tuples(labels, labels), min_size=1, max_size=4), min_size=1)
+
+
+def split(pairs):
+    """Lines of what was given, and of the reference."""
+    return [[" ".join(one[side] for one in line) for line in pairs] for side in (0, 1)]
+
+
+@given(lines)
+def test_scores_are_those_of_the_definition(pairs):
+    given, right = split(pairs)
+    flat = [pair for line in pairs for pair in line]
+
+    def score(name):
+        return METRICS[name]().corpus_score(given, [right]).score / 100
+
+    assert score("accuracy") == pytest.approx(np.mean([g == r for g, r in flat]))
+    of_labels = []
+    for label in sorted({label for pair in flat for label in pair}):
+        hits = sum(g == r == label for g, r in flat)
+        shown, wanted = (sum(pair[side] == label for pair in flat) for side in (0, 1))
+        precision, recall = hits / (shown or 1), hits / (wanted or 1)
+        of_labels.append(2 * precision * recall / (precision + recall) if hits else 0.0)
+    assert score("f1") == pytest.approx(np.mean(of_labels))
+    known, counts = confusion(given, right)
+    for r, row in zip(known, counts, strict=True):
+        for g, count in zip(known, row, strict=True):
+            assert count == flat.count((g, r))
+
+
+@pytest.fixture
+def score(tmp_path):
+    return in_process("score", tmp_path)
+
+
+def write(folder, name, text):
+    (folder / name).write_text(text)
+    return folder / name
+
+
+def test_the_command_resamples_compares_and_confuses(tmp_path, score):
+    right = write(tmp_path, "right", "a\nb\nb\nc\n" * 25)
+    good = write(tmp_path, "good", "a\nb\nb\nb\n" * 25)
+    bad = write(tmp_path, "bad", "b\na\nb\na\n" * 25)
+    asked = ("--metric", "accuracy,f1", "--reference", right)
+    code, text, _ = score(*asked, "-t", good, "--confidence", "--confusion")
+    rows = text.splitlines()
+    assert code == 0 and "= 75.0 (" in rows[0] and "±" in rows[0] and "average:macro" in rows[1]
+    assert [row.split() for row in rows[3:]] == [
+        ["reference", "\\", "given", "a", "b", "c"],
+        ["a", "25", "0", "0"], ["b", "0", "50", "0"], ["c", "0", "25", "0"],
+    ]  # fmt: skip
+    code, text, _ = score(*asked, "-t", good, "--confusion", "--format", "json")
+    *scores, table = json.loads(text)
+    assert [one["score"] for one in scores] == [75.0, 60.0]
+    assert table["counts"] == [[25, 0, 0], [0, 50, 0], [0, 25, 0]]
+    code, text, _ = score(*asked, "-t", good, bad, "--paired", "bootstrap", "--samples", 100)
+    assert code == 0 and "p = 0.0099*" in text
+
+
+def test_what_is_refused(tmp_path, score):
+    right, short = write(tmp_path, "r", "a\nb c\n"), write(tmp_path, "s", "a\nb\n")
+    asked = ("--reference", right, "-t", short)
+    one_line(score("--metric", "accuracy", *asked), 1, "s: line 2: 1 label, 2 in", "r")
+    one_line(score("--metric", "bleu", "--confusion", *asked), 2, "--confusion is of labels")
+    one_line(score("--metric", "f1", "--lowercase", *asked), 2, "--lowercase is of texts")
+    one_line(score("--metric", "f1", *asked, "--reference", right, short), 2, "one --reference")

@@ -1,0 +1,76 @@
+"""An independent reference ("oracle") for models that give labels: the classifier.
+
+Plain NumPy in float64, one sentence at a time. The annotations are those of the ladder's oracle;
+what is made of them is here.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from oracles.ladder import LadderModel
+from oracles.reference import EOS, NEMATUS_EPS, layer_norm, log_softmax
+
+
+class Labelled(NamedTuple):
+    """What a sentence gets, with EOS, which is certain; V words, of which from id 2 labels."""
+
+    distributions: np.ndarray  # (n+1, V) log p
+    log_probs: np.ndarray  # (n+1,) log p of the given labels and EOS
+    alignment: np.ndarray | None  # (n+1, S+1) attention
+
+
+class LabelModel:
+    """See the module; type: classifier; pooling: last, mean, max or attention."""
+
+    def __init__(
+        self,
+        arrays: Mapping[str, np.ndarray],
+        *,
+        type: str,
+        pooling: str = "mean",
+        unit: str = "gru",
+        **encoder,
+    ):
+        self.arrays = {name: np.asarray(array, np.float64) for name, array in arrays.items()}
+        self.type, self.pooling = type, pooling
+        self.normalization = encoder.get("normalization", "none")
+        self.reader = LadderModel(arrays, type="encdec", encoder_unit=unit, **encoder)
+
+    def force_decode(self, source: Sequence[int], labels: Sequence[int]) -> Labelled:
+        """Of a source and its labels, both without EOS."""
+        annotations, last, _ = self.reader.encode(source)
+        vectors, weights = self.vectors(annotations, last)
+        assert len(vectors) == len(labels)
+        rows = [self.distribution(v) for v in vectors]
+        at_end = np.full_like(rows[0], -np.inf)
+        at_end[EOS] = 0.0
+        rows = np.array([*rows, at_end])
+        alignment = None
+        if weights is not None:
+            alignment = np.array([weights, np.eye(len(annotations))[-1]])
+        return Labelled(rows, rows[range(len(rows)), [*labels, EOS]], alignment)
+
+    def vectors(self, h: np.ndarray, last: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """h (S+1,C) and the last annotation (C,) -> v_t (n,C), and the attention."""
+        if self.pooling == "last":
+            return last[None], None
+        if self.pooling == "mean":
+            return h.mean(axis=0)[None], None
+        if self.pooling == "max":
+            return h.max(axis=0)[None], None
+        W, b, q = (self.arrays[f"pooling_{name}"] for name in ("Wc_att", "b_att", "U_att"))
+        energies = []
+        for h_i in h:
+            x = h_i @ W + b
+            if self.normalization == "nematus":
+                gain, bias = (self.arrays[f"pooling_Wc_att_ln{x}"] for x in "sb")
+                x = layer_norm(x, gain, NEMATUS_EPS) + bias
+            energies.append(np.tanh(x) @ q[:, 0])
+        weights = np.exp(energies) / np.exp(energies).sum()
+        return (weights @ h)[None], weights
+
+    def distribution(self, v: np.ndarray) -> np.ndarray:
+        """v (C,) -> log p (V,), of EOS and the unknown word 0."""
+        labels = log_softmax(v @ self.arrays["ff_logit_W"] + self.arrays["ff_logit_b"])
+        return np.concatenate([[-np.inf, -np.inf], labels])
