@@ -195,15 +195,15 @@ def train(data: str | None, options: TrainOptions) -> None:
     stray="; name models with -m",
 )
 def serve(options: ServeOptions) -> None:
-    """Serve models over HTTP: JSON for programs, and the protocols of two old servers.
+    """Serve models over HTTP: a page for people, JSON, and the protocols of two old servers.
 
     \b
     cgru serve -m model.npz
     cgru serve -m en-de=a.npz,b.npz en-fr=c.npz --port 8000 --token-file password
 
-    The JSON is described at /openapi.json. Clients of Marian's server (WebSocket) and of Nematus'
-    find them at /translate. Lines of all clients share batches. SIGTERM stops it once open requests
-    are answered.
+    The page is at http://127.0.0.1:8080/, the JSON is described at /openapi.json. Clients of
+    Marian's server (WebSocket) and of Nematus' find them at /translate. Lines of all clients share
+    batches. SIGTERM stops it once open requests are answered.
     """
     from .serve.job import run
 

@@ -45,6 +45,7 @@ class ServeOptions(ConfiguredOptions):
     translation_maxlen: int | None = same(TranslateOptions, "translation_maxlen")
     allow_unk: bool = same(TranslateOptions, "allow_unk")
     suppress_unk: bool = same(TranslateOptions, "suppress_unk")
+    shortlist: tuple[str, ...] = same(TranslateOptions, "shortlist")
     alignment: str | None = same(TranslateOptions, "alignment")
     unk_replace: bool = same(TranslateOptions, "unk_replace")
     lexicon: str | None = same(TranslateOptions, "lexicon")
@@ -112,6 +113,7 @@ class ServeOptions(ConfiguredOptions):
         (), "other sites whose pages may send requests, as https://example.org; * for all",
         "--cors", metavar="ORIGIN...", many=True,
     )  # fmt: skip
+    no_page: bool = access_option(False, "serve no page at /", "--no-page", kind=bool)
     quiet: bool = access_option(
         False, "write no line to standard error for each request", "--quiet", kind=bool
     )

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
-from . import openapi
+from . import openapi, page
 from .gate import Gate, failed
 from .marian_websocket import MarianWebSocket
 from .metrics import CONTENT_TYPE
@@ -51,6 +51,8 @@ def application(service: Service, password: str | None = None) -> Gate:
         Route("/health/ready", ready),
         Route("/metrics", metrics),
     ]
+    if not service.options.no_page:
+        routes += page.routes()
     gate.paths = frozenset(route.path for route in routes if isinstance(route, Route))
     websocket = MarianWebSocket(service, gate)
     for path in ("/translate", "/translate/"):

@@ -15,9 +15,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ..errors import reason
 from ..options.serve import ServeOptions
 from ..system.terminal import tell
+from . import page
 from .metrics import Metrics
 
-OPEN = ("/health/live", "/health/ready", "/", "/page.css", "/page.js")  # without the password
+OPEN = {"/health/live", "/health/ready", *page.FILES}  # without the password
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

@@ -47,7 +47,8 @@ class ServedModel:
         self.attends = any(one.model.structure.type.attends for one in self._models)
         self.reads_source = any(one.reads_source for one in self._models)
         self.right_left = self._models[0].right_left
-        self.plan = plan
+        # what others send in the same mini-batch must not decide which words a line may have
+        self.plan = dataclasses.replace(plan, shared_shortlist=False)
 
     @functools.cached_property
     def translator(self) -> Translator:

@@ -39,3 +39,7 @@ printf '\nsource, translation, reference:\n'
 paste -d '\n' "$data/test.$source" "$out/test.$target" "$data/test.$target" |
   awk 'NR <= 9 { print "  " $0 } NR == 3 || NR == 6 || NR == 9 { print "" }'
 sacrebleu "$data/test.$target" -i "$out/test.$target" -m bleu chrf -w 1 -f text
+
+echo
+echo "to serve the model, with a page at http://127.0.0.1:8080/ (pip install 'cgru[serve]'):"
+echo "  cgru serve -m $out/model/model.npz"

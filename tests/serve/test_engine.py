@@ -137,10 +137,10 @@ def test_a_sentence_that_nobody_waits_for_leaves_its_search(model):
 def test_only_the_line_fails_that_is_too_much(engine, model, monkeypatch):
     begin = Ensemble.begin
 
-    def limited(self, sources):
+    def limited(self, sources, words):
         if sources[0][0].shape[1] > 5:
             raise MemoryError
-        return begin(self, sources)
+        return begin(self, sources, words)
 
     monkeypatch.setattr(Ensemble, "begin", limited)
     lines = [Line("a b"), Line("a b c d e f a"), Line("c"), Line("f a")]
@@ -177,6 +177,17 @@ def test_a_search_ends_now_and_then_and_the_next_goes_on(engine, model, monkeypa
     monkeypatch.setattr("cgru_cli.serve.shared_search.LASTS_IN_A_CROWD", 2)
     outcomes = computed(engine, searching(model), [Line("a b")] * 30)
     assert {one.hypotheses[0].text for one in outcomes} == {outcomes[0].hypotheses[0].text}
+
+
+def test_each_line_has_its_own_shortlist_whatever_it_is_searched_with(engine, model_path, tmp_path):
+    path = tmp_path / "lex.s2t"
+    path.write_text("A a 0.9\nB b 0.8\nC c 0.7\nF f 0.6\nE d 0.5\n")
+    options = {"shortlist": (str(path), "2", "1"), "mini_batch": 4}
+    (short,) = loaded(model_path, beam_size=3, **options).values()
+    options = {"beam_size": 3, "translation_maxlen": 8, "shortlist": options["shortlist"]}
+    best = Translator.of(model_path, **options).translate(TEXTS)
+    outcomes = computed(engine, searching(short), [Line(text) for text in TEXTS])
+    assert [one.hypotheses[0].text for one in outcomes] == [one.text for one in best]
 
 
 def test_an_ensemble_translates_and_scores(engine, model_path, tmp_path):

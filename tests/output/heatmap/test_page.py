@@ -1,13 +1,12 @@
 """The page of heat maps: what stands in its text, and what a browser makes of it."""
 
 import json
-import os
 import re
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
+from browsers import Page, browser  # noqa: F401
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -94,72 +93,12 @@ def test_the_gallery_is_of_this_page():
     assert page(title, sentences) == text, "run docs/gallery/make.sh"
 
 
-@pytest.fixture(scope="module")
-def browser():
-    """Chromium without a window; tests skip where there is none, if that is allowed."""
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    driver = shutil.which("chromedriver")
-    try:
-        from selenium import webdriver
-    except ImportError:
-        webdriver = None
-    if not (program and driver and webdriver):
-        message = "no browser: install chromium, chromedriver and selenium"
-        if os.environ.get("CGRU_REQUIRE_BROWSER") == "1":
-            pytest.fail(message)
-        pytest.skip(message)
-    options = webdriver.ChromeOptions()
-    options.binary_location = program
-    # --no-sandbox: Chromium refuses to run as root with it; the page is our own.
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
-        options.add_argument(argument)
-    options.add_argument("--window-size=1280,900")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    chrome = webdriver.Chrome(options, webdriver.ChromeService(driver))
-    yield chrome
-    chrome.quit()
-
-
-class Page:
-    """The page as its reader has it; every test ends without a message on the console."""
-
-    def __init__(self, browser, path):
-        self.browser = browser
-        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-        self.prefer("light")
-        browser.get_log("performance")
-        browser.get(path.as_uri())
-
-    def prefer(self, scheme):
-        feature = {"name": "prefers-color-scheme", "value": scheme}
-        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
-
-    def width(self, pixels):
-        size = {"width": pixels, "height": 844, "deviceScaleFactor": 1, "mobile": True}
-        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-
-    def run(self, script, *arguments):
-        return self.browser.execute_script(script, *arguments)
-
-    def find(self, selector):
-        return self.browser.find_element("css selector", selector)
+class HeatmapPage(Page):
+    """The page of heat maps."""
 
     def cell(self, row, column):
         """Column 0 is the probability."""
         return self.find(f"tbody tr:nth-child({row + 1}) td:nth-child({column + 2})")
-
-    def click(self, selector):
-        self.run("arguments[0].click()", self.find(selector))
-
-    def press(self, *keys):
-        from selenium.webdriver.common.action_chains import ActionChains
-
-        ActionChains(self.browser, duration=0).send_keys(*keys).perform()
-
-    def hover(self, element):
-        from selenium.webdriver.common.action_chains import ActionChains
-
-        ActionChains(self.browser, duration=0).move_to_element(element).perform()
 
     def told(self):
         return self.run("return document.getElementById('status').textContent")
@@ -176,13 +115,13 @@ class Page:
 
 
 @pytest.fixture
-def open_page(browser, tmp_path):
+def open_page(browser, tmp_path):  # noqa: F811
     """A function that opens a page; in the end it has complained of nothing and fetched nothing."""
 
     def show(sentences):
         path = tmp_path / "page.html"
         path.write_text(page("Attention of <b>a & c", sentences), "utf-8")
-        return Page(browser, path)
+        return HeatmapPage(browser, path.as_uri())
 
     yield show
     assert browser.get_log("browser") == []

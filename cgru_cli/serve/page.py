@@ -1,0 +1,34 @@
+"""The page for people: files of the package, with nothing from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from importlib.resources import files
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+SCRIPTS = ("page", "server", "attention", "text")
+# Path of each file, and its type.
+FILES = {
+    "/": ("index.html", "text/html"),
+    "/page.css": ("page.css", "text/css"),
+    "/icon.svg": ("icon.svg", "image/svg+xml"),
+    **{f"/{name}.js": (f"{name}.js", "text/javascript") for name in SCRIPTS},
+}
+
+
+def routes() -> list[Route]:
+    """The files, each at its path; read once."""
+    return [Route(path, _serving(*file), methods=["GET"]) for path, file in FILES.items()]
+
+
+def _serving(name: str, kind: str) -> Callable[[Request], Awaitable[Response]]:
+    content = files(__package__).joinpath("page_files", name).read_bytes()
+
+    async def serve(_request: Request) -> Response:
+        headers = {"Cache-Control": "no-cache"}
+        return Response(content, media_type=kind, headers=headers)
+
+    return serve

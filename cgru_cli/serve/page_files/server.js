@@ -1,0 +1,70 @@
+// What the page asks of the server.
+
+let password = sessionStorage.getItem("password") ?? "";
+
+// Asks, and asks for the password where one is missing. Throws an Error in one line.
+async function asked(path, body, signal) {
+  const headers = password ? { Authorization: `Bearer ${password}` } : {};
+  const options = body
+    ? { method: "POST", headers: { ...headers, "Content-Type": "application/json" },
+        body: JSON.stringify(body), signal }
+    : { headers, signal };
+  let answer;
+  try {
+    answer = await fetch(path, options);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Error("The server cannot be reached.");
+  }
+  if (answer.status === 401) {
+    await askForPassword();
+    return asked(path, body, signal);
+  }
+  if (!answer.ok) {
+    const told = await answer.json().catch(() => ({}));
+    throw new Error(told.error ?? `The server answered ${answer.status}.`);
+  }
+  return answer;
+}
+
+let asking = null; // one dialog for all that wait
+
+function askForPassword() {
+  asking ??= new Promise((resolve) => {
+    const dialog = document.getElementById("ask-password");
+    const form = document.getElementById("password-form");
+    dialog.addEventListener("cancel", (event) => event.preventDefault());
+    form.onsubmit = (event) => {
+      event.preventDefault();
+      password = document.getElementById("password").value;
+      sessionStorage.setItem("password", password);
+      dialog.close();
+      asking = null;
+      resolve();
+    };
+    dialog.showModal();
+  });
+  return asking;
+}
+
+export async function json(path, body) {
+  return (await asked(path, body)).json();
+}
+
+// Server-sent events of an answer, as [name, data].
+export async function* events(path, body, signal) {
+  const answer = await asked(path, body, signal);
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    text += value;
+    const blocks = text.split("\n\n");
+    text = blocks.pop();
+    for (const block of blocks) {
+      const [name, data] = block.split("\n");
+      yield [name.replace("event: ", ""), JSON.parse(data.replace("data: ", ""))];
+    }
+  }
+}

@@ -1,0 +1,169 @@
+"""The command: what it needs, and a server as a process of its own."""
+
+import json
+import os
+import re
+import signal
+import socket
+import ssl
+import subprocess
+import threading
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+from click.testing import CliRunner
+from prepared import command
+
+from cgru_cli.cli import main
+from cgru_cli.errors import CgruError
+from cgru_cli.serve.job import _password
+
+
+def test_without_the_extra_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "uvicorn", None)
+    told = CliRunner().invoke(main, ["serve", "-m", "model.npz"])
+    assert told.exit_code == 1
+    assert told.stderr == "cgru: uvicorn is not installed: pip install 'cgru[serve]'\n"
+
+
+def test_a_password_is_a_line_that_guards_something(tmp_path):
+    path = tmp_path / "password"
+    path.write_text("correct horse\nmore\n")
+    assert _password(str(path)) == "correct horse"
+    for bad in ("", "short\n", "pässword\n"):
+        path.write_text(bad, "utf-8")
+        with pytest.raises(CgruError, match="8 ASCII characters"):
+            _password(str(path))
+
+
+class Process:
+    """`cgru serve` as a process; the requests of this test."""
+
+    def __init__(self, *arguments, scheme="http"):
+        self.process = subprocess.Popen(
+            command("serve", *arguments, "--port", "0", "--cpu-threads", "1"),
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"OMP_NUM_THREADS": "1"},
+        )
+        for line in self.process.stderr:
+            if found := re.search(rf"listening at {scheme}://127.0.0.1:(\d+)/", line):
+                break
+        else:
+            raise AssertionError("it does not listen")
+        self.port, self.scheme = int(found[1]), scheme
+        self.told = []
+        threading.Thread(target=lambda: self.told.extend(self.process.stderr), daemon=True).start()
+
+    def ask(self, path, data=None, context=None):
+        body = None if data is None else json.dumps(data).encode()
+        address = f"{self.scheme}://127.0.0.1:{self.port}{path}"
+        try:
+            with urllib.request.urlopen(address, body, timeout=60, context=context) as answer:
+                return answer.status, answer.read()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read()
+
+    def send(self, content, wait=True):
+        """Bytes on a connection of their own, and what is answered; wait: until it is closed."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=30) as connection:
+            connection.sendall(content)
+            answer = b""
+            while wait and (part := connection.recv(65536)):
+                answer += part
+            return answer
+
+    def ready(self):
+        while self.ask("/health/ready")[0] != 200:
+            time.sleep(0.05)
+        return self
+
+
+@pytest.fixture(scope="module")
+def running(model_path):
+    short = ("-m", model_path, "-k", "3", "--translation-maxlen", "8")
+    server = Process(*short, "--max-body", "64", "--timeout", "5").ready()
+    yield server
+    if server.process.poll() is None:
+        server.process.kill()
+    server.process.wait()
+
+
+def test_what_is_no_request_harms_nothing(running):
+    for garbage in (b"\x00\xff\x16\x03\x01garbage\r\n\r\n", b"GET / HTTP/9\r\n\r\n", b"\r\n" * 9):
+        answer = running.send(garbage + b"\r\n\r\n")
+        assert b" 500 " not in answer and b"Traceback" not in answer
+    head = b"POST /v1/translate HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: "
+    assert running.send(head + b"99\r\n\r\n{").startswith(b"HTTP/1.1 408")  # slow
+    assert running.send(head + b"10000000\r\n\r\n").startswith(b"HTTP/1.1 413")
+    chunked = head.replace(b"Content-Length: ", b"Transfer-Encoding: chunked\r\n\r\n")
+    chunk = b"8000\r\n" + b"a" * 0x8000 + b"\r\n"
+    assert running.send(chunked + 3 * chunk).startswith(b"HTTP/1.1 413")
+    running.send(head + b"99\r\n\r\n{", wait=False)  # half of it, and gone
+    running.send(b"GE", wait=False)
+    body = json.dumps({"texts": ["a b c"] * 200}).encode()
+    running.send(head + str(len(body)).encode() + b"\r\n\r\n" + body, wait=False)
+    assert running.send(b"GET /heal") == b""  # closed for its slowness
+    status, answer = running.ask("/v1/translate", {"texts": ["a b"]})
+    assert status == 200 and json.loads(answer)["translations"][0]["text"]
+    assert not any("internal error" in line or "Traceback" in line for line in running.told)
+    queue = running.ask("/metrics")[1].decode()
+    assert "cgru_queue_lines 0.0" in queue and "cgru_requests_in_progress 1.0" in queue
+
+
+def test_a_port_that_is_taken_is_told(running, model_path):
+    arguments = ["serve", "-m", model_path, "--port", str(running.port)]
+    told = CliRunner().invoke(main, arguments)
+    assert told.exit_code == 1
+    last = told.stderr.strip().splitlines()[-1]
+    assert f"cannot listen at 127.0.0.1, port {running.port}" in last
+
+
+def test_what_was_let_in_is_answered_before_it_stops(running):
+    answers = []
+
+    def ask(number):
+        answers.append(running.ask("/v1/translate", {"texts": ["a b c d", "f f"] * 10}))
+
+    threads = [threading.Thread(target=ask, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    while "cgru_requests_in_progress 9.0" not in running.ask("/metrics")[1].decode():
+        if len(answers) == 8:
+            break
+    running.process.send_signal(signal.SIGTERM)
+    for thread in threads:
+        thread.join()
+    assert running.process.wait(30) == 0
+    assert len(answers) == 8
+    for status, answer in answers:
+        if status == 200:
+            assert len(json.loads(answer)["translations"]) == 20
+        else:
+            assert status == 503
+    assert any(status == 200 for status, _ in answers)
+
+
+def test_over_tls(model_path, tmp_path):
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    made = subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-keyout", key,
+         "-out", certificate, "-subj", "/CN=localhost", "-addext",
+         "subjectAltName=IP:127.0.0.1"],
+        capture_output=True,
+    )  # fmt: skip
+    assert made.returncode == 0, made.stderr
+    trusted = ssl.create_default_context(cafile=str(certificate))
+    server = Process(
+        *["-m", model_path, "--tls-key", key, "--tls-certificate", certificate], scheme="https"
+    )
+    try:
+        assert server.ask("/health/live", context=trusted)[0] == 200
+    finally:
+        server.process.kill()
+        server.process.wait()
+    wrong = ["serve", "-m", model_path, "--tls-key", str(key), "--tls-certificate", str(key)]
+    told = CliRunner().invoke(main, wrong)
+    assert told.exit_code == 1 and "key.pem" in told.stderr.splitlines()[-1]

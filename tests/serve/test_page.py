@@ -1,0 +1,245 @@
+"""The page for people: its files, and what a browser makes of it."""
+
+import contextlib
+import os
+import re
+import threading
+import time
+from importlib.resources import files
+
+import pytest
+import uvicorn
+from browsers import Page, browser  # noqa: F401
+from serving import client, loaded, serving
+
+from cgru_cli import Translator
+from cgru_cli.serve.page import FILES
+
+FOLDER = files("cgru_cli.serve").joinpath("page_files")
+TEXT = "a b c\nf f a d"
+BACKGROUND = "return getComputedStyle(document.body).backgroundColor"
+READY = "return document.getElementById('status').textContent === 'Ready'"
+
+
+def test_all_files_are_served_and_nothing_is_from_elsewhere(web):
+    for path, (name, kind) in FILES.items():
+        answer = web.get(path)
+        assert answer.status_code == 200 and answer.headers["content-type"].startswith(kind)
+        text = FOLDER.joinpath(name).read_text("utf-8")
+        assert answer.text == text
+        links = set(re.findall(r"https?://[^\s\"'`)]+", text)) - {"http://www.w3.org/2000/svg"}
+        assert not links
+        assert "innerHTML" not in text and not re.search(r"\bstyle=|\son\w+=", text)
+    assert {entry.name for entry in FOLDER.iterdir()} == {name for name, _ in FILES.values()}
+
+
+def test_a_server_without_a_page(models):
+    with serving(models, no_page=True) as gate:
+        assert client(gate).get("/").status_code == 404
+
+
+@contextlib.contextmanager
+def listening(gate):
+    """The address of a server at a port of this machine."""
+    config = uvicorn.Config(gate, port=0, log_config=None, lifespan="off", ws="none")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        until(lambda: server.started)
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/"
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def until(condition, seconds=20):
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < end, "too late"
+        time.sleep(0.02)
+    return found
+
+
+@pytest.fixture(scope="module")
+def address(model_path):
+    both = loaded(f"one={model_path}", f"two={model_path}", beam_size=3)
+    with serving(both) as gate, listening(gate) as url:
+        yield url
+
+
+class TranslatorPage(Page):
+    """The page, ready for its reader."""
+
+    def __init__(self, browser, address):  # noqa: F811
+        super().__init__(browser, "about:blank")
+        browser.get(address)
+        until(lambda: self.run("return document.querySelectorAll('#models input').length === 2"))
+
+    def translate(self, text=TEXT):
+        self.find("#source").clear()
+        self.find("#source").send_keys(text)
+        self.click("#translate")
+        self.ready()
+
+    def ready(self):
+        until(lambda: self.run(READY))
+
+    def all(self, selector):
+        return self.browser.find_elements("css selector", selector)
+
+    def texts(self, selector):
+        script = "return [...document.querySelectorAll(arguments[0])].map(e => e.textContent)"
+        return [" ".join(text.split()) for text in self.run(script, selector)]
+
+
+@pytest.fixture
+def opened(browser, address):  # noqa: F811
+    page = TranslatorPage(browser, address)
+    yield page
+    assert [entry for entry in browser.get_log("browser") if entry["level"] != "DEBUG"] == []
+    page.run("localStorage.clear(); sessionStorage.clear()")
+
+
+@pytest.fixture(scope="module")
+def expected(model_path):
+    translator = Translator.of(model_path, beam_size=3, translation_maxlen=8)
+    return translator.n_best(TEXT.split("\n"))
+
+
+def test_text_is_translated_and_words_are_lit_in_both_directions(opened, expected):
+    opened.translate()
+    assert opened.texts(".translation p") == [listed[0].text for listed in expected]
+    first = opened.find(".translation .word")
+    opened.hover(first)
+    assert opened.run("return document.querySelectorAll('.row .word.lit').length") >= 2
+    assert "lit" in opened.find('[aria-label="Words of the translation"] .word').get_attribute(
+        "class"
+    )
+    opened.hover(opened.find('[aria-label="Words of the text"] .word'))
+    lit = opened.texts('[aria-label="Words of the text"] .word.lit')
+    assert lit[0] == "a" and opened.texts('[aria-label="Words of the translation"] .word.lit')
+    opened.click("#as-map")
+    rows = opened.all("#attention tbody tr")
+    assert len(rows) == len(expected[0][0].tokens) + expected[0][0].finished
+    shares = opened.texts("#attention tbody tr:first-child td")
+    assert [float(share.rstrip(" %")) for share in shares] == pytest.approx(
+        [100 * weight for weight in expected[0][0].alignment[0]], abs=0.51
+    )
+
+
+def test_other_translations_and_other_words_take_their_place(opened, expected):
+    opened.translate("a b c")
+    others = opened.texts("#others button span:last-child")
+    assert others == [hypothesis.text for hypothesis in expected[0][:3]]
+    opened.click("#others li:nth-child(2) button")
+    assert opened.texts(".translation p") == [others[1]]
+    opened.click(".translation .word")
+    until(lambda: opened.all("#choices-list button"))
+    assert len(opened.texts("#choices-list strong")) == 5
+    word = opened.texts("#choices-list li:nth-child(3) strong")[0]
+    opened.click("#choices-list li:nth-child(3) button")
+    assert opened.texts(".translation p")[0].startswith(word)
+    assert not opened.find("#choices").is_displayed()
+
+
+def test_the_keyboard_does_all(opened):
+    from selenium.webdriver.common.keys import Keys
+
+    opened.find("#source").send_keys("a b c", Keys.CONTROL, Keys.ENTER)
+    opened.ready()
+    opened.run("document.querySelector('#link').focus()")
+    opened.press(Keys.TAB)
+    active = "return document.activeElement"
+    assert opened.run(active) == opened.all(".translation .word")[0]
+    opened.press(Keys.ARROW_RIGHT)
+    assert opened.run(active) == opened.all(".translation .word")[1]
+    opened.press(Keys.ENTER)
+    until(lambda: opened.run(active + ".closest('#choices-list') !== null"))
+    opened.press(Keys.ESCAPE)
+    until(lambda: opened.run(active) == opened.all(".translation .word")[1])
+    assert not opened.find("#choices").is_displayed()
+
+
+def test_models_stand_side_by_side_and_links_bring_all_back(opened, address):
+    opened.translate("a b c")
+    opened.click("#models label:nth-child(2) input")
+    opened.ready()
+    one, two = opened.texts(".translation")
+    assert one == two and len(opened.all("#outputs .pane")) == 2
+    opened.click("#link")
+    until(lambda: opened.find("#status").text == "The link is copied")
+    link = opened.browser.current_url
+    opened.browser.get("about:blank")
+    opened.browser.get(link)
+    until(lambda: opened.texts(".translation") == [one, two])
+    assert opened.run("return document.getElementById('source').value") == "a b c"
+
+
+def test_text_stays_text(opened):
+    hostile = "<script>alert(1)</script> <img src=x onerror=alert(2)> \"'&amp;"
+    opened.translate(hostile)
+    assert opened.texts('[aria-label="Words of the text"] .word')[:2] == [
+        "<script>alert(1)</script>",
+        "<img",
+    ]
+    assert opened.run("return document.querySelectorAll('main script, main img').length") == 0
+
+
+def test_dark_and_narrow(opened):
+    opened.translate("a b c d " * 6)
+    light = opened.run(BACKGROUND)
+    opened.click("#theme")
+    assert opened.run(BACKGROUND) != light
+    opened.width(360)
+    assert opened.run("return document.documentElement.scrollWidth") <= 360
+    opened.click("#as-map")
+    assert opened.run("return document.documentElement.scrollWidth") <= 360
+
+
+def test_right_to_left_text_is_written_so(opened):
+    opened.translate("שלום a")
+    assert opened.run("return getComputedStyle(document.getElementById('source')).direction") == (
+        "rtl"
+    )
+    assert opened.run("return getComputedStyle(document.querySelector('.row')).direction") == "rtl"
+
+
+def test_what_goes_wrong_is_told(opened):
+    opened.translate("a")
+    opened.find("#source").clear()
+    opened.run("document.getElementById('source').value = 'a'.repeat(20000)")
+    opened.click("#translate")
+    until(lambda: "20000 characters" in opened.find("#status").text)
+    opened.browser.get_log("browser")  # the browser tells the status 413
+
+
+def test_a_password_is_asked_for(browser, models):  # noqa: F811
+    with serving(models, password="correct horse") as gate, listening(gate) as url:
+        page = Page(browser, url)
+        until(lambda: page.find("#ask-password").is_displayed())
+        page.find("#password").send_keys("correct horse")
+        page.press("\ue007")
+        page.find("#source").send_keys("a b c")
+        page.click("#translate")
+        until(lambda: page.run(READY))
+        assert page.find(".translation .word").is_displayed()
+    browser.get_log("browser")  # the browser tells the status 401
+
+
+def test_no_rule_of_accessibility_is_violated(opened):
+    script = os.environ.get("CGRU_AXE")
+    if not script:
+        pytest.skip("no axe-core: set CGRU_AXE to its axe.min.js (npm install axe-core)")
+    with open(script, encoding="utf-8") as file:
+        opened.run(file.read())
+    opened.translate()
+    opened.click("#confidence")
+    for state in ("", "#as-map", "#theme", ".translation .word"):
+        if state:
+            opened.click(state)
+        found = opened.browser.execute_async_script(
+            "axe.run(document, {resultTypes: ['violations']}).then(arguments[0])"
+        )
+        assert [(v["id"], v["nodes"][0]["html"]) for v in found["violations"]] == [], state
+    assert found["passes"]

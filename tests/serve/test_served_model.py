@@ -1,0 +1,47 @@
+"""Models by their names, and the searches that requests may ask of them."""
+
+import pytest
+from serving import options
+
+from cgru_cli.errors import CgruError, UsageError
+from cgru_cli.serve.served_model import Wish, served_models
+
+
+def names(*words):
+    return {name: model.paths for name, model in served_models(options(*words)).items()}
+
+
+def test_several_files_are_an_ensemble_and_names_tell_models_apart(model_path, tmp_path):
+    assert names(model_path, model_path) == {"model": (model_path, model_path)}
+    both = names(f"one={model_path}", f"two={model_path},{model_path}")
+    assert both == {"one": (model_path,), "two": (model_path, model_path)}
+    (tmp_path / "a=b").mkdir()
+    for file in ("model.npz", "model.npz.json", "src.json", "trg.json"):
+        (tmp_path / "a=b" / file).write_bytes((tmp_path / model_path).with_name(file).read_bytes())
+    strange = str(tmp_path / "a=b" / "model.npz")
+    assert names(strange) == {"model": (strange,)}  # a file that is there is no name
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "name a model"),
+        (["one={}", "{}"], "give each model a name"),
+        (["one={}", "one={}"], "a name of its own"),
+        (["={}"], "a name of its own"),
+    ],
+)
+def test_names_that_are_missing_or_stand_twice(model_path, words, message):
+    with pytest.raises(UsageError, match=message):
+        names(*(word.format(model_path) for word in words))
+
+
+def test_a_search_is_the_command_lines_but_for_what_is_asked(models):
+    (model,) = models.values()
+    plain = model.settings(Wish())
+    assert (plain.beam_size, plain.best_only, plain.with_alignment) == (3, True, False)
+    more = model.settings(Wish(n_best=5, normalize=0.5, alignment=True, suppress_unk=True))
+    assert (more.beam_size, more.normalize, more.with_alignment) == (5, 0.5, True)
+    assert more.unk == model.translator.target.unk_id and not more.best_only
+    with pytest.raises(CgruError, match="more than the beam_size, 2"):
+        model.settings(Wish(beam_size=2, n_best=3))

@@ -1,0 +1,70 @@
+"""Pages as a browser has them: Chromium without a window, and what a reader does."""
+
+import os
+import shutil
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium without a window; tests skip where there is none, if that is allowed."""
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    driver = shutil.which("chromedriver")
+    try:
+        from selenium import webdriver
+    except ImportError:
+        webdriver = None
+    if not (program and driver and webdriver):
+        message = "no browser: install chromium, chromedriver and selenium"
+        if os.environ.get("CGRU_REQUIRE_BROWSER") == "1":
+            pytest.fail(message)
+        pytest.skip(message)
+    options = webdriver.ChromeOptions()
+    options.binary_location = program
+    # --no-sandbox: Chromium refuses to run as root with it; the page is our own.
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    options.add_argument("--window-size=1280,900")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    chrome = webdriver.Chrome(options, webdriver.ChromeService(driver))
+    yield chrome
+    chrome.quit()
+
+
+class Page:
+    """The page as its reader has it; every test ends without a message on the console."""
+
+    def __init__(self, browser, address):
+        self.browser = browser
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        self.prefer("light")
+        browser.get_log("performance")
+        browser.get(address)
+
+    def prefer(self, scheme):
+        feature = {"name": "prefers-color-scheme", "value": scheme}
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+
+    def width(self, pixels):
+        size = {"width": pixels, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+    def run(self, script, *arguments):
+        return self.browser.execute_script(script, *arguments)
+
+    def find(self, selector):
+        return self.browser.find_element("css selector", selector)
+
+    def click(self, selector):
+        self.run("arguments[0].click()", self.find(selector))
+
+    def press(self, *keys):
+        from selenium.webdriver.common.action_chains import ActionChains
+
+        ActionChains(self.browser, duration=0).send_keys(*keys).perform()
+
+    def hover(self, element):
+        from selenium.webdriver.common.action_chains import ActionChains
+
+        ActionChains(self.browser, duration=0).move_to_element(element).perform()
