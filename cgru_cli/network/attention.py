@@ -94,13 +94,16 @@ class AttentionLayer:
         self.structure = layers.structure
         weights = layers.weights
         self.dtype = layers.dtype
-        self.of_context = layers.product(of_cell, ("decoder/readout/ctx/W",))
-        self.of_annotation = layers.product((f"{path}/Wc_att",))
+        s = layers.structure
+        summed = any(map(s.adds_input, s.encoder_levels()))
+        bounded = layers.bounded_states and not summed  # annotations, and their mean
+        self.of_context = layers.product(of_cell, ("decoder/readout/ctx/W",), bounded=bounded)
+        self.of_annotation = layers.product((f"{path}/Wc_att",), bounded=bounded)
         self.bias = weights[f"{path}/b_att"]
         self.v = tf.cast(weights[f"{path}/U_att"], layers.dtype)
         self.annotation_norm = weights.norm(f"{path}/Wc_att", f"{path}/gamma1")
         self.query_norm = weights.norm(f"{path}/W_comb_att", f"{path}/gamma2")
-        self.start_layer = layers.affine("decoder/start")
+        self.start_layer = layers.affine("decoder/start", quantized=False)  # once a sentence
 
     def memory(self, encoded: Encoded, search: bool) -> Memory:
         """All that does not change from step to step; search: many rows are to attend to it."""

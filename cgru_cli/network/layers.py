@@ -6,7 +6,8 @@ path in the model, as `names.py` has them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import tensorflow as tf
@@ -15,7 +16,8 @@ from ..parameters.cell_names import context_arrays, input_arrays, state_arrays
 from ..parameters.structure import BiasPlace, CellPlace, Normalization, Structure, Unit
 from .folded_weights import FoldedWeights
 from .normalization import Norm, normalize
-from .products import Products
+from .products import Product, Products
+from .quantization import QuantizedProduct, check_available
 from .units import GRU, LSTM, PHI, GRUBefore, Plain, Recurrent, Sums, UnitState
 
 
@@ -60,7 +62,8 @@ class Affine(NamedTuple):
 class Layers:
     """The arrays of one model, by path.
 
-    dtype: that of the products. masks: dropout of training, see `dropout.py`.
+    dtype: that of the products; int8 of those by a model's matrices alone, see `quantization`.
+    masks: dropout of training, see `dropout.py`.
     """
 
     def __init__(
@@ -70,27 +73,45 @@ class Layers:
         dtype: tf.DType,
         masks: Mapping[str, tf.Tensor],
     ):
-        self.structure, self.dtype, self.masks = structure, dtype, masks
+        self.structure, self.masks = structure, masks
+        self.quantized = dtype == tf.int8
+        if self.quantized:
+            check_available()
+        self.dtype = tf.float32 if self.quantized else dtype
+        # all states lie in [-1,1], where they begin and tanh or sigma leads
+        self.bounded_states = Unit.RELU not in (structure.encoder_unit, structure.decoder_unit)
         self.weights = FoldedWeights(structure, arrays)
 
     def __getitem__(self, path: str) -> tf.Tensor:
         return self.weights[path]
 
-    def product(self, *groups: tuple[str, ...]) -> Products:
-        """The product with all matrices at the groups' paths."""
+    def product(
+        self, *groups: tuple[str, ...], bounded: bool = False, quantized: bool = True
+    ) -> Products:
+        """The product with all matrices at the groups' paths.
+
+        bounded: what is multiplied lies in [-1,1]. quantized: whether it may be in 8 bits.
+        """
         matrices = [[self.weights[path] for path in group] for group in groups]
         masks = [self.masks.get(path) for group in groups for path in group]
-        return Products.of(matrices, self.dtype, masks)
+        return Products.of(matrices, self._multiplication(bounded, quantized), masks)
 
-    def output(self) -> Products:
+    def output(self, *, bounded: bool) -> Products:
         """The product with W_o, or with the target embeddings where they are tied."""
         masks = [self.masks.get("decoder/output/W")]
-        return Products.of([[self.weights.output()]], self.dtype, masks)
+        return Products.of([[self.weights.output()]], self._multiplication(bounded), masks)
 
-    def affine(self, path: str) -> Affine:
-        """The feed-forward layer at this path."""
+    def _multiplication(
+        self, bounded: bool, quantized: bool = True
+    ) -> Callable[[tf.Tensor], Product]:
+        if self.quantized and quantized:
+            return functools.partial(QuantizedProduct.of, bounded=bounded)
+        return lambda matrix: Product(tf.cast(matrix, self.dtype))
+
+    def affine(self, path: str, *, bounded: bool = False, quantized: bool = True) -> Affine:
+        """The feed-forward layer at this path; see `product`."""
         return Affine(
-            self.product((f"{path}/W",)),
+            self.product((f"{path}/W",), bounded=bounded, quantized=quantized),
             self.weights[f"{path}/b"],
             self.weights.norm(f"{path}/W", f"{path}/gamma"),
         )
@@ -101,7 +122,8 @@ class Layers:
 
     def transition(self, cell: CellPlace) -> Transition:
         """A cell with the product of its state."""
-        return Transition(self.product(state_arrays(cell)), self.unit(cell))
+        of_state = self.product(state_arrays(cell), bounded=self.bounded_states)
+        return Transition(of_state, self.unit(cell))
 
     def unit(self, cell: CellPlace) -> Recurrent:
         """The unit of a cell, with its biases and norms."""
@@ -116,7 +138,7 @@ class Layers:
                 Sums(place, part, (), states[i : i + 1])
                 for i, part in enumerate(biases or (None, None))
             )
-            of_reset = self.product((f"{cell.path}/Ux",))
+            of_reset = self.product((f"{cell.path}/Ux",), bounded=True)
             return GRUBefore(Sums(cell.bias, bias, inputs), gates, proposal, of_reset)
         sums = Sums(cell.bias, bias, inputs, states)
         if cell.unit is Unit.GRU:

@@ -24,17 +24,30 @@ class Product:
     def __init__(self, matrix: tf.Tensor):
         self.matrix = matrix
 
+    @property
+    def dtype(self) -> tf.DType:
+        """Of what is multiplied."""
+        return self.matrix.dtype
+
+    @property
+    def shape(self) -> tf.TensorShape:
+        """Of the matrix."""
+        return self.matrix.shape
+
     def __call__(self, x: tf.Tensor) -> list[tf.Tensor]:
         """x: (...,N) -> one (...,M)."""
-        return [self.multiply(tf.cast(x, self.matrix.dtype))]
+        return [self.multiply(tf.cast(x, self.dtype))]
 
     def multiply(self, x: tf.Tensor) -> tf.Tensor:
         """x: (...,N) in the matrix's type -> (...,M) float32."""
-        if self.matrix.shape.rank == 3 or x.shape.rank == 2:
-            return tf.cast(tf.matmul(x, self.matrix), tf.float32)
-        rows = tf.reshape(x, [-1, x.shape[-1]])
-        y = tf.cast(tf.matmul(rows, self.matrix), tf.float32)
-        return tf.reshape(y, tf.concat([tf.shape(x)[:-1], [self.matrix.shape[-1]]], axis=0))
+        if self.shape.rank == 3 or x.shape.rank == 2:
+            return self.of_rows(x)
+        y = self.of_rows(tf.reshape(x, [-1, x.shape[-1]]))
+        return tf.reshape(y, tf.concat([tf.shape(x)[:-1], [self.shape[-1]]], axis=0))
+
+    def of_rows(self, x: tf.Tensor) -> tf.Tensor:
+        """x: (R,N), or (B,R,N) where a matrix is one sentence's -> (R,M) or (B,R,M) float32."""
+        return tf.cast(tf.matmul(x, self.matrix), tf.float32)
 
 
 class Products(NamedTuple):
@@ -52,16 +65,18 @@ class Products(NamedTuple):
     def of(
         cls,
         groups: list[list[tf.Tensor]],
-        dtype: tf.DType,
+        product: Callable[[tf.Tensor], Product] = Product,
         masks: list[tf.Tensor | None] | None = None,
     ) -> Products:
-        """Groups of matrices (N,M); masks, one a matrix, or None without dropout."""
+        """Groups of matrices (N,M), and what multiplies by one; masks, one a matrix, or None
+        without dropout.
+        """
         widths = [[int(matrix.shape[-1]) for matrix in group] for group in groups]
         matrices = [matrix for group in groups for matrix in group]
         if masks is None or all(mask is None for mask in masks):
             joined = matrices[0] if len(matrices) == 1 else tf.concat(matrices, axis=1)
-            return cls([Product(tf.cast(joined, dtype))], [None], widths)
-        parts = [Product(tf.cast(matrix, dtype)) for matrix in matrices]
+            return cls([product(joined)], [None], widths)
+        parts = [product(matrix) for matrix in matrices]
         return cls(parts, [mask if mask is None else Fixed(mask) for mask in masks], widths)
 
     @property

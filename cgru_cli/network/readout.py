@@ -11,6 +11,7 @@ from ..parameters.structure import Activation
 from .ladder.levels import Recurrence
 from .layers import Affine, Layers
 from .products import Product, at_once
+from .quantization import QuantizedProduct
 
 
 class OutputColumns(NamedTuple):
@@ -40,7 +41,10 @@ class Readout:
     def __init__(self, layers: Layers):
         s, weights = layers.structure, layers.weights
         self.activation = s.readout_activation
-        self.of_top = layers.product(("decoder/readout/lstm/W",))
+        summed = s.residual and s.decoder_depth > 1  # the highest level's states and others
+        self.of_top = layers.product(
+            ("decoder/readout/lstm/W",), bounded=layers.bounded_states and not summed
+        )
         self.parts = [
             (weights[f"decoder/readout/{part}/b"],
              weights.norm(f"decoder/readout/{part}/W", f"decoder/readout/{part}/gamma"))
@@ -48,18 +52,23 @@ class Readout:
         ]  # fmt: skip
         prelu = s.readout_activation is Activation.PRELU
         self.prelu_slope = weights["decoder/readout/prelu_slope"] if prelu else None
-        self.output, self.output_bias = layers.output(), weights["decoder/output/b"]
+        bounded = s.readout_activation is Activation.TANH
+        self.output = layers.output(bounded=bounded or s.mixture > 1)
+        self.output_bias = weights["decoder/output/b"]
         self.mixture = None
         if s.mixture > 1:
             self.mixture = (
-                layers.product(("decoder/mixture/pi/W",)),
+                layers.product(("decoder/mixture/pi/W",), quantized=False),  # few columns
                 weights["decoder/mixture/pi/b"],
-                [layers.affine(f"decoder/mixture/hidden{k}") for k in range(s.mixture)],
+                [
+                    layers.affine(f"decoder/mixture/hidden{k}", bounded=bounded)
+                    for k in range(s.mixture)
+                ],
             )
         self.lexical = None
         if s.lexical:
             self.lexical = (
-                layers.affine("decoder/lexical/hidden"),
+                layers.affine("decoder/lexical/hidden", bounded=True),
                 layers.product(("decoder/lexical/output/W",)),
                 weights["decoder/lexical/output/b"],
             )
@@ -124,13 +133,15 @@ class Readout:
             (logits,) = self.output.of_columns(columns.matrix)(t)
             return columns.only(tf.nn.bias_add(logits, columns.bias))
         output = self.output.for_rows(sentence)
-        (matrix,) = (part.matrix for part in output.parts)
+        (product,) = output.parts
+        if isinstance(product, QuantizedProduct):
+            return product.plus(self.output_bias).multiply(t)
 
         def layer(t: tf.Tensor, matrix: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
             (logits,) = output._replace(parts=[Product(matrix)])(t)
             return tf.nn.bias_add(logits, bias)
 
-        return at_once(layer, t, matrix, self.output_bias)
+        return at_once(layer, t, product.matrix, self.output_bias)
 
 
 def activate(x: tf.Tensor, activation: Activation, slope: tf.Tensor | None = None) -> tf.Tensor:

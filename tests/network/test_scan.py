@@ -258,7 +258,7 @@ def test_steps_behind_the_length_are_zeros():
     from cgru_cli.parameters.structure import BiasPlace
 
     U = tf.random.stateless_normal([2, 6], [1, 2])
-    gru = Transition(Products.of([[U]], tf.float32), GRU(Sums(BiasPlace.NONE, None)))
+    gru = Transition(Products.of([[U]]), GRU(Sums(BiasPlace.NONE, None)))
     x, mask = tf.random.stateless_normal([5, 3, 6], [3, 4]), tf.ones([5, 3, 1])
     start = ((tf.zeros([3, 2]),), (tf.zeros([3, 2]),))
     cell = Readers([[gru], [gru]])

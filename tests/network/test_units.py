@@ -55,7 +55,7 @@ def test_gru_with_the_reset_before(place):
         Sums(place, tf.constant(b)),
         Sums(at_state, tf.constant(b[: 2 * D])),
         Sums(at_state, tf.constant(b[2 * D :])),
-        Products.of([[tf.constant(U[:, 2 * D :])]], tf.float32),
+        Products.of([[tf.constant(U[:, 2 * D :])]]),
     )
     own = step(unit, (h,), U[:, : 2 * D], W)
     np.testing.assert_allclose(own[0], expected[0], atol=1e-6)

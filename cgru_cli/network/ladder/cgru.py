@@ -55,7 +55,9 @@ class ConditionalGRU:
         self.attention = AttentionLayer(layers, input_arrays(second))
         # products are joined by their input
         self.of_intermediate = layers.product(
-            ("decoder/attention/W_comb_att",), state_arrays(second)
+            ("decoder/attention/W_comb_att",),
+            state_arrays(second),
+            bounded=layers.bounded_states,
         )
         self.transitions = [layers.transition(cell) for cell in transitions]
         self.levels = Levels.of(layers)

@@ -52,9 +52,11 @@ class EncoderDecoder:
         self.structure = layers.structure
         first, *transitions = layers.structure.base_cells()
         self.first = layers.transition(first)
-        self.of_context = layers.product(context_arrays(first), ("decoder/readout/ctx/W",))
+        self.of_context = layers.product(  # once a sentence
+            context_arrays(first), ("decoder/readout/ctx/W",), quantized=False
+        )
         self.context = layers.context_sums(first)
-        self.start_layer = layers.affine("decoder/start")
+        self.start_layer = layers.affine("decoder/start", quantized=False)
         self.transitions = [layers.transition(cell) for cell in transitions]
         self.levels = Levels.of(layers)
 

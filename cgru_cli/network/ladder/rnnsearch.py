@@ -51,7 +51,9 @@ class RNNSearch:
         self.structure = layers.structure
         first, *transitions = layers.structure.base_cells()
         self.attention = AttentionLayer(layers, context_arrays(first))
-        self.of_state = layers.product(("decoder/attention/W_comb_att",), state_arrays(first))
+        self.of_state = layers.product(
+            ("decoder/attention/W_comb_att",), state_arrays(first), bounded=layers.bounded_states
+        )
         self.context, self.unit = layers.context_sums(first), layers.unit(first)
         self.transitions = [layers.transition(cell) for cell in transitions]
         self.levels = Levels.of(layers)

@@ -1,0 +1,181 @@
+"""Matrix products of 8-bit integers, of oneDNN: weights are quantised once, with a scale a column,
+and what they multiply at each call.
+
+x W becomes sum_n q(x_n) q(W_nm), exact in 32 bits, and is scaled to float32. TensorFlow keeps the
+operation for its own optimiser, without a function in Python; it multiplies unsigned by signed
+integers, and keeps the weights in the order that its kernel reads them in. A signed x is moved up
+by 128 for it, and 128 times the sum of each column of W is taken away.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.core.framework.attr_value_pb2 import AttrValue
+
+from ..errors import CgruError
+from .products import Product
+
+LARGEST = 127  # of the integers that stand for numbers
+ZERO = 128  # the unsigned integer that stands for 0
+
+
+class QuantizedProduct(Product):
+    """x W with x and W (N,M) as 8-bit integers, given as float32; it has no gradient.
+
+    bounded: all of x lies in [-1,1], as a state or what tanh gives does: 127 steps to either side.
+    Otherwise each row has as many up to its own largest number, and depends on no other row.
+    """
+
+    def __init__(
+        self,
+        integers: tf.Tensor,
+        scale: tf.Tensor,
+        moved: tf.Tensor,
+        *,
+        bounded: bool,
+        constant: bool = True,
+    ):
+        """integers: (N,M) int8, in steps of scale (M,); moved: (M,), what ZERO adds, to take away;
+        constant: whether the integers are the same at every call, and may be kept rearranged.
+        """
+        self.integers, self.scale, self.moved = integers, scale, moved
+        self.bounded, self.constant = bounded, constant
+        self.bias: tf.Tensor | None = None
+
+    @classmethod
+    def of(cls, matrix: tf.Tensor, *, bounded: bool) -> QuantizedProduct:
+        """The product with a matrix (N,M) float32, of which only integers are kept."""
+        integers, scale = quantized_weights(matrix)
+        sums = tf.reduce_sum(tf.cast(integers, tf.int32), axis=0)
+        moved = tf.cast(sums, tf.float32) * scale * (-ZERO / LARGEST)
+        return cls(integers, scale, moved, bounded=bounded)
+
+    @property
+    def dtype(self) -> tf.DType:
+        """Of what is multiplied, before it is quantised here."""
+        return tf.float32
+
+    @property
+    def shape(self) -> tf.TensorShape:
+        """Of the matrix."""
+        return self.integers.shape
+
+    def plus(self, bias: tf.Tensor) -> QuantizedProduct:
+        """x W + b, with b (M,)."""
+        other = copy.copy(self)
+        other.bias = bias
+        return other
+
+    def of_rows(self, x: tf.Tensor) -> tf.Tensor:
+        """x: (R,N) float32 -> (R,M) float32."""
+        if self.bounded:
+            added = self.moved if self.bias is None else self.moved + self.bias
+            return self._multiply(quantized(x), added)
+        largest = tf.reduce_max(tf.abs(x), axis=-1, keepdims=True)
+        y = self._multiply(quantized(tf.math.divide_no_nan(x, largest)), self.moved) * largest
+        return y if self.bias is None else tf.nn.bias_add(y, self.bias)
+
+    def _multiply(self, x: tf.Tensor, added: tf.Tensor) -> tf.Tensor:
+        """x: (R,N) quint8 -> (R,M) float32."""
+        return _quantized_matmul(x, self.integers, self.scale, added, self.constant)
+
+
+def quantized_weights(matrix: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """(N,M) float32 -> int8 (N,M) from -127 to 127, and the step (M,) of each column."""
+    largest = tf.reduce_max(tf.abs(matrix), axis=0)
+    scale = tf.where(largest > 0, largest, tf.ones_like(largest)) / LARGEST
+    return tf.cast(tf.round(matrix / scale), tf.int8), scale
+
+
+def quantized(x: tf.Tensor) -> tf.Tensor:
+    """Numbers in [-1,1] as quint8, round(127 x) + 128; what is beyond is cut off."""
+    return tf.raw_ops.QuantizeV2(
+        input=x, min_range=-ZERO / LARGEST, max_range=1.0, T=tf.quint8, mode="MIN_COMBINED",
+        round_mode="HALF_AWAY_FROM_ZERO",
+    ).output  # fmt: skip
+
+
+def _quantized_matmul(
+    x: tf.Tensor, integers: tf.Tensor, scale: tf.Tensor, added: tf.Tensor, constant: bool
+) -> tf.Tensor:
+    """(R,N) quint8 in steps of 1/127, (N,M) int8 in steps of scale (M,), (M,) -> (R,M) float32."""
+    inputs = [
+        x, tf.bitcast(integers, tf.qint8), added,
+        tf.constant(0.0), tf.constant(255 / LARGEST), -LARGEST * scale, LARGEST * scale,
+    ]  # fmt: skip
+    graph = tf.compat.v1.get_default_graph()
+    attributes = _attributes() | {"is_weight_const": AttrValue(b=constant)}
+    return graph.create_op(
+        "_QuantizedMatMul", inputs, [tf.float32], name="QuantizedMatMul", attrs=attributes
+    ).outputs[0]
+
+
+@functools.cache
+def _attributes() -> dict[str, AttrValue]:
+    """Of the operation, but for whether the weights are constant."""
+    real, mode = tf.float32.as_datatype_enum, AttrValue(s=b"SCALED")
+    unsigned, signed = tf.quint8.as_datatype_enum, tf.qint8.as_datatype_enum
+
+    def types(*each: Any) -> AttrValue:
+        return AttrValue(list=AttrValue.ListValue(type=each))
+
+    no = AttrValue(b=False)
+    return {
+        "Tdevice_inputs": types(unsigned, signed, real),
+        "Thost_inputs": types(*[real] * 4),
+        "Tdevice_outputs": types(real),
+        "Thost_outputs": types(),
+        "T1": AttrValue(type=unsigned),
+        "T2": AttrValue(type=signed),
+        "Tbias": AttrValue(type=real),
+        "U": AttrValue(type=real),
+        "Tout": AttrValue(type=real),
+        "transpose_a": no,
+        "transpose_b": no,
+        "is_bias_const": no,
+        "fused_ops": AttrValue(list=AttrValue.ListValue(s=[b"BiasAdd", b"Dequantize"])),
+        "input_quant_mode": mode,
+        "output_quant_mode": mode,
+    }
+
+
+def check_available() -> None:
+    """Raises CgruError where 8-bit products are not to be had, or not right.
+
+    Processors without VNNI add pairs of products in 16 bits, which large numbers overflow.
+    """
+    if tf.config.get_visible_devices("GPU"):
+        raise CgruError("--precision int8: a matter of processors; --device cpu leaves GPUs alone")
+    instead = "--precision float32 does without, and bfloat16 where the processor has it"
+    try:
+        exact = _is_exact()
+    except (tf.errors.OpError, ValueError, TypeError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise CgruError(
+            f"--precision int8: TensorFlow {tf.__version__} has no 8-bit matrix product here; "
+            f"{instead} ({reason})"
+        ) from None
+    if not exact:
+        raise CgruError(
+            "--precision int8: this processor rounds sums of 8-bit products (it has no VNNI "
+            f"instructions); {instead}"
+        )
+
+
+def _is_exact() -> bool:
+    """Whether the largest numbers are multiplied right, in few rows and in many."""
+    signs = np.where(np.arange(64 * 96).reshape(64, 96) % 5 < 4, LARGEST, -LARGEST)
+    product = QuantizedProduct.of(tf.constant(signs, tf.float32), bounded=True)
+    multiply = tf.function(
+        product.of_rows, input_signature=[tf.TensorSpec([None, 64])], autograph=False
+    )
+    return all(
+        np.allclose(multiply(np.full((rows, 64), x, np.float32)), x * signs.sum(axis=0), atol=0.1)
+        for rows in (1, 5, 64)
+        for x in (1.0, -1.0)
+    )
