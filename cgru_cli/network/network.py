@@ -71,10 +71,10 @@ class Network:
     """The computation of one model.
 
     arrays: every parameter by its DL4MT/Nematus name; variables or plain arrays. dtype: that of
-    the products; states, alignments and softmax stay float32. masks: dropout of training, by the
-    names of `dropout.py`, each (B,N) for a batch of B sentences. packed: what there is of a batch
-    is found out as it is computed: each word is looked up once, padding is not read out; compiled
-    code, whose shapes are fixed, computes everything.
+    the products, int8 for those of `quantization`; states, alignments and softmax stay float32.
+    masks: dropout of training, by the names of `dropout.py`, each (B,N) for a batch of B sentences.
+    packed: what there is of a batch is found out as it is computed: each word is looked up once,
+    padding is not read out; compiled code, whose shapes are fixed, computes everything.
     """
 
     def __init__(

@@ -49,6 +49,15 @@ class Product:
         """x: (R,N), or (B,R,N) where a matrix is one sentence's -> (R,M) or (B,R,M) float32."""
         return tf.cast(tf.matmul(x, self.matrix), tf.float32)
 
+    def columns(self, places: tf.Tensor) -> list[tf.Tensor]:
+        """Some columns of the matrix, (M',) places: the tensors that `of_columns` takes."""
+        return [tf.gather(self.matrix, places, axis=1)]
+
+    def of_columns(self, columns: list[tf.Tensor]) -> Product:
+        """The product with those columns alone, as `columns` gave them."""
+        (matrix,) = columns
+        return Product(matrix)
+
 
 class Products(NamedTuple):
     """x [W1|W2|..] for matrices that share an input, given back in groups.
@@ -104,12 +113,13 @@ class Products(NamedTuple):
     def columns(self, places: tf.Tensor) -> list[tf.Tensor]:
         """Some columns of one matrix, (N,) places: the tensors that `of_columns` takes."""
         (part,) = self.parts
-        return [tf.gather(part.matrix, places, axis=1)]
+        return part.columns(places)
 
     def of_columns(self, columns: list[tf.Tensor]) -> Products:
         """The product with those columns alone, as `columns` gave them; without dropout."""
-        (matrix,) = columns
-        return Products([Product(matrix)], [None], [[matrix.shape[-1]]])
+        (part,) = self.parts
+        product = part.of_columns(columns)
+        return Products([product], [None], [[product.shape[-1]]])
 
     def at_positions(self) -> Products:
         """The same for (B,S,N), each sentence's mask at all its positions."""

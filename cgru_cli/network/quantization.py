@@ -20,6 +20,7 @@ from tensorflow.core.framework.attr_value_pb2 import AttrValue
 from ..errors import CgruError
 from .products import Product
 
+OPERATION = "_QuantizedMatMul"
 LARGEST = 127  # of the integers that stand for numbers
 ZERO = 128  # the unsigned integer that stands for 0
 
@@ -64,6 +65,18 @@ class QuantizedProduct(Product):
     def shape(self) -> tf.TensorShape:
         """Of the matrix."""
         return self.integers.shape
+
+    def columns(self, places: tf.Tensor) -> list[tf.Tensor]:
+        """As of `Product`: integers (N,M'), their scale and what ZERO adds (M',)."""
+        return [
+            tf.gather(self.integers, places, axis=1),
+            tf.gather(self.scale, places),
+            tf.gather(self.moved, places),
+        ]
+
+    def of_columns(self, columns: list[tf.Tensor]) -> QuantizedProduct:
+        """As of `Product`; they are others at another call."""
+        return QuantizedProduct(*columns, bounded=self.bounded, constant=False)
 
     def plus(self, bias: tf.Tensor) -> QuantizedProduct:
         """x W + b, with b (M,)."""
@@ -111,7 +124,7 @@ def _quantized_matmul(
     graph = tf.compat.v1.get_default_graph()
     attributes = _attributes() | {"is_weight_const": AttrValue(b=constant)}
     return graph.create_op(
-        "_QuantizedMatMul", inputs, [tf.float32], name="QuantizedMatMul", attrs=attributes
+        OPERATION, inputs, [tf.float32], name="QuantizedMatMul", attrs=attributes
     ).outputs[0]
 
 
@@ -154,8 +167,8 @@ def check_available() -> None:
     instead = "--precision float32 does without, and bfloat16 where the processor has it"
     try:
         exact = _is_exact()
-    except (tf.errors.OpError, ValueError, TypeError) as error:
-        reason = str(error).strip().splitlines()[0]
+    except (tf.errors.OpError, RuntimeError, ValueError, TypeError) as error:
+        reason = str(error).strip().splitlines()[0].partition(". ")[0]
         raise CgruError(
             f"--precision int8: TensorFlow {tf.__version__} has no 8-bit matrix product here; "
             f"{instead} ({reason})"

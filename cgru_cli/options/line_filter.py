@@ -93,6 +93,7 @@ class FilterOptions(ConfiguredOptions):
     device: str | None = device_option()
     cpu_threads: int | None = threads_option()
     precision: str = computing_option(
-        "float32", "data type of matrix products; states and softmax stay float32",
-        "--precision", choices=("float32", "bfloat16"),
+        "float32", "data type of matrix products; states, attention's sums and softmax stay "
+        "float32; int8 quantises the weights as it starts, and wants a processor with VNNI",
+        "--precision", choices=("float32", "bfloat16", "int8"),
     )  # fmt: skip

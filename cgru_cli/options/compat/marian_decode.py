@@ -6,7 +6,6 @@ from .marian_general import (
     GENERAL,
     INPUT_LENGTH,
     ON_ONE_DEVICE,
-    QUANTISATION,
     TSV,
     model_rows,
     precision,
@@ -28,6 +27,8 @@ from .rows import (
 
 EVERY_WORD = "every word of the vocabulary can be produced"
 
+QUANTISED = "--precision int8 quantises a float32 model as it starts, and computes in 8 bits"
+
 
 def _alignment(values: tuple[str, ...]) -> Values:
     """Marian's word for hard alignments is 1 as well."""
@@ -37,12 +38,12 @@ def _alignment(values: tuple[str, ...]) -> Values:
 def _half(values: tuple[str, ...]) -> Values | Refused:
     if not is_true(values):
         return {}
-    return Refused("products are float32 or, with --precision bfloat16, bfloat16")
+    return Refused("products are float32, bfloat16 or int8, as --precision says")
 
 
 def _precision(values: tuple[str, ...]) -> Values | Refused:
     if values[0] == "float16":
-        return Refused("products are float32 or, with --precision bfloat16, bfloat16")
+        return Refused("products are float32, bfloat16 or int8, as --precision says")
     return precision(values)
 
 
@@ -59,7 +60,7 @@ def _cost_of_a_greedy_search(values: tuple[str, ...]) -> Values:
 
 
 def _is_quantised(values: tuple[str, ...]) -> Values | Refused:
-    return {} if values[-1] == "float32" else Refused(QUANTISATION)
+    return {} if values[-1] == "float32" else Refused(QUANTISED)
 
 
 def _sampling(values: tuple[str, ...]) -> Values:
@@ -78,13 +79,13 @@ _COMMON: tuple[Row, ...] = (
     one("--maxi-batch-sort", "none", "maxi_batch_sort"),
     boolean("--fp16", to("precision", _half)),
     many("--precision", ("float32",), to("precision", _precision)),
-    refused("--optimize", Takes.BOOLEAN, False, QUANTISATION),
+    refused("--optimize", Takes.BOOLEAN, False, QUANTISED),
     one("-g --gemm-type", "float32", to("precision", _is_quantised)),
-    refused("--quantize-range", Takes.ONE, 0, QUANTISATION),
-    refused("--int8shift", Takes.BOOLEAN, False, QUANTISATION),
-    refused("--int8shiftAll", Takes.BOOLEAN, False, QUANTISATION),
-    refused("--int8shiftAlpha", Takes.BOOLEAN, False, QUANTISATION),
-    refused("--int8shiftAlphaAll", Takes.BOOLEAN, False, QUANTISATION),
+    refused("--quantize-range", Takes.ONE, 0, QUANTISED),
+    refused("--int8shift", Takes.BOOLEAN, False, QUANTISED),
+    refused("--int8shiftAll", Takes.BOOLEAN, False, QUANTISED),
+    refused("--int8shiftAlpha", Takes.BOOLEAN, False, QUANTISED),
+    refused("--int8shiftAlphaAll", Takes.BOOLEAN, False, QUANTISED),
     without("--clip-gemm", Takes.ONE, 0, "products are not clipped"),
     without("--use-legacy-batching", Takes.BOOLEAN, False,
             "TensorFlow chooses how products are made"),
