@@ -96,7 +96,7 @@ class Layers:
         masks = [self.masks.get(path) for group in groups for path in group]
         return Products.of(matrices, self._multiplication(bounded, quantized), masks)
 
-    def output(self, *, bounded: bool) -> Products:
+    def output(self, *, bounded: bool = False) -> Products:
         """The product with W_o, or with the target embeddings where they are tied."""
         masks = [self.masks.get("decoder/output/W")]
         return Products.of([[self.weights.output()]], self._multiplication(bounded), masks)
