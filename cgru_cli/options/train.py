@@ -93,13 +93,18 @@ class TrainOptions(OptimizationOptions, ModelOptions):
     )  # fmt: skip
 
     after: str = end_option(
-        "0", "end after N updates (u), epochs (e), minutes (m) or target words (t); several "
-        "limits are separated by commas; 0: no limit", "--after", kind=some_frequencies,
-        metavar="N[u|e|m|t]", aliases=("--finish_after",),
+        "0", "end after N updates (u), epochs (e), minutes (m, validation and saving counted) "
+        "or target words (t); several limits are separated by commas; 0: no limit", "--after",
+        kind=some_frequencies, metavar="N[u|e|m|t]", aliases=("--finish_after",),
     )  # fmt: skip
     after_epochs: int = end_option(
         0, "end after N epochs; 0: no limit", "--after-epochs", "-e", kind=int, metavar="N",
         least=0, most=10**9, aliases=("--max_epochs",),
+    )  # fmt: skip
+    logical_epoch: tuple[str, ...] = end_option(
+        (), "what --after, --after-epochs and the log count as an epoch: N epochs of the text (e), "
+        "updates (u) or target words (t), and, if given, digits of its number in the log; once "
+        "through the text if not given", "--logical-epoch", metavar="N[u|e|t] [DIGITS]", many=True,
     )  # fmt: skip
     early_stopping: int = end_option(
         10, "early stopping: end after N validations without improvement; 0: never",

@@ -24,6 +24,7 @@ from .dry_run import greeting
 from .examples import Batching, EpochExamples
 from .loop import Training
 from .plan import TrainingPlan, fixed_options, options_of_all_workers
+from .run.end import End
 from .run.folder import RunFolder
 from .run.log import TrainingLog
 from .run.reporter import Reporter
@@ -262,6 +263,7 @@ def build_training(
         resumed=updates,
         quiet=options.quiet or not first,
         valid=Path(options.valid_log) if options.valid_log and first else None,
+        epoch=plan.logical_epoch,
     )
     pictures = folder if options.plot and first else None
     greeted = greeting(model, corpus, jit=jit, precision=options.precision, devices=str(replicas))
@@ -286,6 +288,8 @@ def build_training(
             probe=probe,
             pictures=pictures,
             devices=replicas.count,
+            end=End(plan.after, len(corpus)),
+            as_marian=options.compat == "marian",
             shows_rate=options.compat != "marian" or options.lr_report,
         ),
         saving=Saving(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from .validation import Validator
 
 
+FIRST_SIGN = 40.0  # seconds after which a first line is logged, whatever --disp-freq says
+
+
 @dataclass
 class Training:
     """One run of the training loop: its parts, and how far it is."""
@@ -47,6 +50,10 @@ class Training:
     stop_asked: bool = False  # of any process
     learnt: Sequence[Share] | None = None  # the batch that was learnt from last
     decays: int = 0  # of the learning rate, as far as the log has told of them
+    clock: Callable[[], float] = time.perf_counter
+    began: float = 0.0  # by the clock, when this process began to train
+    counted: float = 0.0  # by the clock, up to when the seconds of progress are counted
+    shown: bool = False  # whether this process has logged a line of training
 
     def run(self) -> None:
         """Update until training ends, a signal asks to stop, or nothing can be learnt any more.
@@ -55,6 +62,7 @@ class Training:
         after saving, where a signal ends it.
         """
         log = self.reporter.log
+        self.began = self.counted = self.clock()
         with log:
             if self.course.progress.updates:
                 self.saving.write_model()  # a kill may have come before it was written
@@ -89,7 +97,7 @@ class Training:
     def _epoch(self) -> None:
         """From the batch that comes next to the end of the epoch, or of training."""
         course = self.course
-        started = time.perf_counter()
+        started = self.clock()
         coming = self.examples.epoch(course.progress.epochs, course.progress.batches)
         with Ahead(coming) as examples:
             for group in groups(examples, self.plan.batches_per_update):
@@ -97,7 +105,7 @@ class Training:
                 self._check()
                 if self._finished():
                     return
-            seconds = time.perf_counter() - started
+            seconds = self.clock() - started
         self.reporter.end_of_epoch(course.progress, waited=examples.waited, seconds=seconds)
         following = course.progress.next_epoch()
         if self.plan.display.due(course.progress, following) and course.interval.words:
@@ -116,7 +124,7 @@ class Training:
         before = course.progress
         if self.step.jit:
             self.reporter.compiling(group)
-        started = time.perf_counter()
+        started = self.clock()
         sentences = sum(example.batch.sentences for example in group)
         words = sum(example.batch.words for example in group)
         try:
@@ -133,9 +141,11 @@ class Training:
                 f"{sentences} pairs of {words:,} target words do not fit into the memory of the "
                 "device; lower --mini-batch, or use --mini-batch-fit with --workspace"
             ) from None
-        seconds = self._agreed(time.perf_counter() - started)
+        now = self.clock()
+        seconds, passed = self._agreed(now - started, now - self.counted)
+        self.counted = now
         course.progress = before.update(
-            batches=len(group), sentences=sentences, words=words, seconds=seconds
+            batches=len(group), sentences=sentences, words=words, seconds=passed
         )
         updates = course.progress.updates
         if outcome.applied:
@@ -150,15 +160,27 @@ class Training:
         self._tell_of_decays()
         if plan.display.due(before, course.progress) or updates <= plan.display_first:
             self._show()
+        elif not self.shown and now - self.began > FIRST_SIGN:
+            self.reporter.first_sign(course.progress, course.interval, self._rate())
+            self.shown = True
         else:
             self.reporter.progress(course.progress, course.interval)
 
-    def _agreed(self, seconds: float) -> float:
+    def _agreed(self, *seconds: float) -> list[float]:
         """The seconds of worker 0, by which all decide what is due; and who was asked to stop."""
         replicas = self.replicas
-        asked, seconds = replicas.total([self.stop.asked, seconds if replicas.is_first else 0.0])
+        mine = seconds if replicas.is_first else [0.0] * len(seconds)
+        asked, *agreed = replicas.total([self.stop.asked, *mine])
         self.stop_asked = asked > 0
-        return seconds
+        return agreed
+
+    def _count_time(self) -> None:
+        """Count what has passed since the last update, for limits in minutes."""
+        now = self.clock()
+        (passed,) = self._agreed(now - self.counted)
+        self.counted = now
+        progress = self.course.progress
+        self.course.progress = dataclasses.replace(progress, seconds=progress.seconds + passed)
 
     def _batches(self, group: list[Example]) -> list[Sequence[Share]]:
         """Of each batch of an update, the shares of the replicas here, as the objective takes them.
@@ -213,6 +235,7 @@ class Training:
         course = self.course
         self.reporter.training(course.progress, course.interval, self._rate(), self.learnt)
         course.interval = course.interval.shown()
+        self.shown = True
 
     # -- between updates -----------------------------------------------------------------------
 
@@ -226,6 +249,9 @@ class Training:
                 self._save()
             self._validate()
             self._tell_of_decays()
+            self._count_time()
+            now = course.progress
+            save = save or plan.save.due(before, now)
         course.checked = now
         if save:
             self._save(keep=plan.keep)
@@ -239,6 +265,8 @@ class Training:
                 self._measure(self.validator)
             except _StopAsked:
                 stopped = True
+            except _TimeIsOver:
+                self.reporter.log.line("Validation broken off: the time of --after is over")
         if self.replicas.processes > 1:
             saved = dataclasses.asdict(self.patience.saved())
             saved, stopped = self.replicas.of_first([saved, stopped])
@@ -286,6 +314,13 @@ class Training:
     def _stop_validation_if_asked(self) -> None:
         if self.stop.asked:
             raise _StopAsked
+        seconds = self.course.progress.seconds + self.clock() - self.counted
+        if self.reporter.end and self.reporter.end.minutes_over(seconds):
+            raise _TimeIsOver
+
+
+class _TimeIsOver(Exception):
+    """A limit in minutes is reached while the model is validated."""
 
 
 class _StopAsked(Exception):

@@ -16,6 +16,7 @@ from ..options.train import StalledMetrics, TrainOptions
 from .examples import Batching
 from .run.learning_rate import Schedule
 from .run.log import CostType
+from .run.logical_epoch import LogicalEpoch
 from .run.patience import Patience
 from .run.progress import Frequency
 
@@ -35,6 +36,7 @@ class TrainingPlan:
     max_nan: int  # updates in a row that are not finite, before training gives up
     metrics: tuple[str, ...]
     after: tuple[Frequency, ...]
+    logical_epoch: LogicalEpoch
     valid: Frequency
     early_stopping: int  # validations without a new best; 0: never
     early_stopping_on: StalledMetrics
@@ -52,7 +54,8 @@ class TrainingPlan:
         Raises UsageError, naming the option, for what cannot be meant.
         """
         _check_together(options)
-        after = _frequencies(options)
+        logical_epoch = _logical_epoch(options)
+        after = tuple(map(logical_epoch.limit, _frequencies(options)))
         metrics = _metrics(options, can_validate)
         _check_metrics(options, metrics)
         if not metrics and not any(limit.every for limit in after):
@@ -84,6 +87,7 @@ class TrainingPlan:
             max_nan=options.max_nan,
             metrics=metrics,
             after=after,
+            logical_epoch=logical_epoch,
             valid=_frequency(options, "valid_freq"),
             early_stopping=options.early_stopping,
             early_stopping_on=options.early_stopping_on,
@@ -199,6 +203,13 @@ def _check_together(options: TrainOptions) -> None:
             f"--lr-decay-freq is for the strategies epoch and batches; with {strategy}, "
             "--lr-decay-start says from when on the rate decays"
         )
+
+
+def _logical_epoch(options: TrainOptions) -> LogicalEpoch:
+    try:
+        return LogicalEpoch.parse(options.logical_epoch)
+    except UsageError as error:
+        raise UsageError(f"--logical-epoch {error}") from None
 
 
 def _frequency(options: TrainOptions, name: str) -> Frequency:

@@ -14,7 +14,6 @@ _RMSPROP = ("0.95", "0.9", "1e-4", "1")  # rho, momentum, epsilon, centred
 
 # Why options of other trainers are refused that a recurrent model could have.
 MISSING = {
-    "logical_epoch": "an epoch is once through the text",
     "no_reload": "the same command goes on; name another model, or remove the run",
     "no_optimizer_reload": "begin from the weights with --pretrained-model",
     "valid_reset_stalled": "a run goes on as it was",

@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, Literal, Self
 from ...errors import reading, writing
 from ...system import terminal
 from ...system.atomic_files import atomic_write
+from .logical_epoch import WHOLE_TEXT, LogicalEpoch
 from .patience import Record
 from .progress import Progress
 
@@ -80,18 +81,24 @@ class Interval:
 
 
 def training_line(
-    progress: Progress, interval: Interval, kind: CostType, learning_rate: float | None = None
+    progress: Progress,
+    interval: Interval,
+    kind: CostType,
+    learning_rate: float | None = None,
+    epoch: LogicalEpoch = WHOLE_TEXT,
 ) -> str:
     """`Ep. 1 : Up. 1000 : Sen. 12,345 : Cost ...`; the rate is that of the next update."""
     line = (
-        f"Ep. {progress.epoch} : Up. {progress.updates} : Sen. {progress.sentences:,}"
+        f"Ep. {epoch.number(progress)} : Up. {progress.updates} : Sen. {progress.sentences:,}"
         f" : Cost {interval.mean_cost(kind):.8f} : Time {interval.seconds:.2f}s"
         f" : {interval.words_per_second:.2f} words/s : gNorm {interval.norm:.4f}"
     )
     return line if learning_rate is None else f"{line} : L.r. {learning_rate:.4e}"
 
 
-def validation_line(progress: Progress, value: float, record: Record) -> str:
+def validation_line(
+    progress: Progress, value: float, record: Record, epoch: LogicalEpoch = WHOLE_TEXT
+) -> str:
     """`[valid] Ep. 1 : Up. 1000 : bleu : 31.4 : new best`; record: with this value in it."""
     if record.stalled:
         best = math.nan if record.best is None else record.best
@@ -99,8 +106,8 @@ def validation_line(progress: Progress, value: float, record: Record) -> str:
     else:
         outcome = "new best"
     return (
-        f"[valid] Ep. {progress.epoch} : Up. {progress.updates} : {record.metric} : {value:.6g}"
-        f" : {outcome}"
+        f"[valid] Ep. {epoch.number(progress)} : Up. {progress.updates} : {record.metric}"
+        f" : {value:.6g} : {outcome}"
     )
 
 
@@ -112,7 +119,8 @@ class TrainingLog:
     the new run makes take their place, and the log says so. A last line that was cut off is ended
     in the log and dropped from the records. Without `quiet`, lines go to standard error too; a
     line of progress is drawn only there, and only on a terminal. valid: a file for the lines of
-    validation alone, appended to as well. Raises CgruError if a file cannot be written.
+    validation alone, appended to as well; epoch: which the lines count. Raises CgruError if a file
+    cannot be written.
     """
 
     def __init__(
@@ -123,8 +131,9 @@ class TrainingLog:
         resumed: int = 0,
         quiet: bool = False,
         valid: Path | None = None,
+        epoch: LogicalEpoch = WHOLE_TEXT,
     ):
-        self._quiet = quiet
+        self._quiet, self._epoch = quiet, epoch
         self._drawn = False
         self._redrawn = -math.inf
         dropped = _drop_later(records, resumed)
@@ -157,9 +166,14 @@ class TrainingLog:
         learning_rate: float,
         *,
         show_rate: bool = False,
+        ending: str = "",
+        recorded: bool = True,
     ) -> None:
-        """Line and record of the updates since the last ones."""
-        self.line(training_line(progress, interval, kind, learning_rate if show_rate else None))
+        """Line and record, if it is to be, of the updates since the last; ending: of the line."""
+        shown = learning_rate if show_rate else None
+        self.line(training_line(progress, interval, kind, shown, self._epoch) + ending)
+        if not recorded:
+            return
         self.record(
             "train",
             progress,
@@ -173,7 +187,7 @@ class TrainingLog:
 
     def validation(self, progress: Progress, value: float, record: Record) -> None:
         """Line and record of a metric, after `Patience.update` made the metric's record."""
-        self.line(validation_line(progress, value, record), of_validation=True)
+        self.line(validation_line(progress, value, record, self._epoch), of_validation=True)
         self.record(
             "valid",
             progress,
@@ -187,8 +201,11 @@ class TrainingLog:
     def end_of_epoch(self, progress: Progress) -> None:
         """Marian's two lines; progress: at the end of the epoch, before the next."""
         self.line(f"Seen {progress.sentences:,} samples")
-        following = progress.epoch + 1
-        self.line(f"Starting data epoch {following} in logical epoch {following}")
+        following = progress.next_epoch()
+        self.line(
+            f"Starting data epoch {following.epoch} in logical epoch "
+            f"{self._epoch.number(following)}"
+        )
 
     def record(self, kind: str, progress: Progress, **values: Any) -> None:
         """An object for programs; numbers that are not finite, which JSON lacks, are null."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from . import curves
+from .end import End
 from .folder import RunFolder
 from .log import CostType, Interval, TrainingLog
 from .patience import Record
@@ -23,7 +24,9 @@ class Reporter:
 
     cost_type: what the lines of training show. board: TensorBoard's files; probe: looks at
     gradients, for the records; pictures: the run whose learning curves are drawn. devices: how
-    many share a batch. shows_rate: whether the lines end with the learning rate.
+    many share a batch. end: of the training, whose share and time the lines end with. as_marian:
+    whether the lines of training are Marian's alone, without these; shows_rate: with the learning
+    rate.
     """
 
     def __init__(
@@ -35,9 +38,12 @@ class Reporter:
         probe: GradientProbe | None = None,
         pictures: RunFolder | None = None,
         devices: int = 1,
+        end: End | None = None,
+        as_marian: bool = False,
         shows_rate: bool = True,
     ):
-        self.log, self.cost_type, self.shows_rate = log, cost_type, shows_rate
+        self.log, self.cost_type, self.end = log, cost_type, end
+        self._shows_rate, self._as_marian = shows_rate, as_marian
         self._board, self._probe, self._pictures = board, probe, pictures
         self._devices = devices
         self._compiled: set[tuple[int, int, int]] = set()  # shapes of batches
@@ -50,18 +56,40 @@ class Reporter:
         learnt: Sequence[Share] | None = None,
     ) -> None:
         """The updates since the last line; rate: of the next; learnt: the last batch of them."""
-        self.log.training(progress, interval, self.cost_type, rate, show_rate=self.shows_rate)
+        self._line(progress, interval, rate)
         if self._board:
             self._board.training(progress, interval, self.cost_type, rate)
         if learnt:
             self.gradients(progress, learnt)
 
+    def first_sign(self, progress: Progress, interval: Interval, rate: float) -> None:
+        """A line of the updates so far, which the next line counts as well."""
+        self._line(progress, interval, rate, recorded=False)
+
+    def _line(
+        self, progress: Progress, interval: Interval, rate: float, *, recorded: bool = True
+    ) -> None:
+        self.log.training(
+            progress,
+            interval,
+            self.cost_type,
+            rate,
+            show_rate=self._shows_rate,
+            ending="" if self._as_marian else self._ending(progress),
+            recorded=recorded,
+        )
+
     def progress(self, progress: Progress, interval: Interval) -> None:
         """A line at a terminal that is overwritten by the next."""
         self.log.draw(
             f"Ep. {progress.epoch} : Up. {progress.updates} : "
-            f"{interval.words_per_second:.0f} words/s"
+            f"{interval.words_per_second:.0f} words/s{self._ending(progress)}"
         )
+
+    def _ending(self, progress: Progress) -> str:
+        """The share done and the time left, where the end is known."""
+        shown = self.end.shown(progress) if self.end else ""
+        return f" : {shown}" if shown else ""
 
     def gradients(self, progress: Progress, shares: Sequence[Share]) -> None:
         """How large gradients are at the first replica's share of a batch, where that is asked."""

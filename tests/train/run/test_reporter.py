@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from cgru_cli.train.run import reporter as module
+from cgru_cli.train.run.end import End
 from cgru_cli.train.run.folder import RunFolder
 from cgru_cli.train.run.log import Interval, TrainingLog
 from cgru_cli.train.run.patience import Record
-from cgru_cli.train.run.progress import Progress
+from cgru_cli.train.run.progress import Frequency, Progress
 from cgru_cli.train.run.reporter import Reporter
 
 PROGRESS = Progress(epochs=1, updates=7, batches=3, sentences=24, words=99, seconds=2.0)
@@ -69,6 +70,16 @@ def test_training(report, cost_type, cost):
     assert (record["type"], record["cost_type"], record["cost"]) == ("train", cost_type, cost)
     assert record["learning_rate"] == 1e-3
     assert board.told == [(PROGRESS, INTERVAL, cost_type, 1e-3)]
+
+
+def test_the_end_is_told_where_it_is_known_and_never_in_marians_lines(report):
+    end = End((Frequency(10),), 100)
+    for what, recorded in (("first_sign", 0), ("training", 1)):
+        (*_, line), records = report(what, PROGRESS, INTERVAL, 1e-3, end=end)
+        assert line.endswith(" : L.r. 1.0000e-03 : 70.0% : ETA 1s")
+        assert len(records) == recorded
+        (*_, line), _ = report(what, PROGRESS, INTERVAL, 1e-3, end=end, as_marian=True)
+        assert line.endswith(" : L.r. 1.0000e-03")
 
 
 @pytest.mark.parametrize(("cost_type", "count"), [("cross-entropy", 2), ("ce-mean-words", 5)])

@@ -1,0 +1,140 @@
+"""The loop of a training by a clock that the test moves, with a step that computes nothing."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from cgru_cli.options.train import TrainOptions
+from cgru_cli.train.loop import FIRST_SIGN, Training
+from cgru_cli.train.plan import TrainingPlan
+from cgru_cli.train.run.end import End
+from cgru_cli.train.run.log import TrainingLog
+from cgru_cli.train.run.reporter import Reporter
+from cgru_cli.train.run.state import Course
+
+EXAMPLE = SimpleNamespace(batch=SimpleNamespace(sentences=2, words=8))
+
+
+class Loop(Training):
+    def _batches(self, group):
+        return [["share"]] * len(group)
+
+
+class Examples:
+    """Epochs of 100 batches."""
+
+    def epoch(self, number, start):
+        yield from [EXAMPLE] * (100 - start)
+
+
+class Alone:
+    """The one process that trains."""
+
+    processes, is_first = 1, True
+
+    def total(self, numbers):
+        return list(numbers)
+
+    def part(self):
+        pass
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A function that trains: what is saved after which update, and the lines of the log."""
+
+    def train(*, update=1.0, validation=0.0, **options):
+        now = [0.0]
+        saved = []
+
+        class Step:
+            jit = False
+
+            def update(self, batches, divisor, rate):
+                now[0] += update
+                return SimpleNamespace(applied=True, cost=1.0, norm=1.0)
+
+            def weights(self):
+                return {}
+
+        class Validator:
+            def run(self, arrays, epoch, updates, check):
+                for _ in range(100):
+                    now[0] += validation / 100
+                    check()
+                return {"perplexity": 1.0}
+
+        def save(course, patience, learnt, keep):
+            saved.append(course.progress.updates)
+            return True
+
+        metrics = ("perplexity",) if validation else ()
+        asked = TrainOptions(model="m.npz", valid_metrics=metrics, **options)
+        plan = TrainingPlan.of(asked, can_validate=bool(validation))
+        log = TrainingLog(
+            tmp_path / "log", tmp_path / "records", quiet=True, epoch=plan.logical_epoch
+        )
+        course = Course()
+        Loop(
+            plan=plan, examples=Examples(), step=Step(), sampler=None,
+            validator=Validator() if validation else None, course=course,
+            patience=plan.patience(),
+            reporter=Reporter(log, plan.cost_type, end=End(plan.after, 200)),
+            saving=SimpleNamespace(save=save, write_best=lambda metric: None),
+            stop=SimpleNamespace(asked=False), replicas=Alone(), clock=lambda: now[0],
+        ).run()  # fmt: skip
+        lines = [line.partition("] ")[2] for line in (tmp_path / "log").read_text().splitlines()]
+        return SimpleNamespace(now=now[0], saved=saved, lines=lines, course=course)
+
+    return train
+
+
+def test_minutes_end_a_training_whatever_they_are_spent_on(run):
+    """Updates of a second, and validations of a minute each twenty: five minutes are five."""
+    ended = run(validation=60.0, valid_freq="20u", after="5m", save_freq="0")
+    assert 300 <= ended.now < 302
+    assert ended.course.progress.seconds == pytest.approx(ended.now)
+    assert ended.course.progress.updates == 80  # 80 + 3 * 60 seconds, and 40 of the fourth
+    assert "Validation broken off: the time of --after is over" in ended.lines
+    assert ended.saved == [80] and ended.lines[-1] == "Training finished"
+
+
+def test_a_validation_that_ends_in_time_counts(run):
+    ended = run(validation=59.0, valid_freq="20u", after="4m", save_freq="0")
+    assert 240 <= ended.now < 242 and ended.course.progress.updates == 63
+    assert sum("[valid]" in line for line in ended.lines) == 3
+
+
+def test_what_becomes_due_in_a_validation_is_done_once_behind_it(run):
+    ended = run(validation=60.0, valid_freq="20u", save_freq="1m", after="60u", early_stopping=0)
+    assert ended.saved == [20, 40, 60, 60]  # the last is the end
+
+
+def test_the_first_sign_of_life_comes_within_a_minute_and_changes_nothing(run):
+    ended = run(update=7.0, after="90u", disp_freq="30u", save_freq="0")
+    signs = [line for line in ended.lines if line.startswith("Ep. 1")]
+    first = int(FIRST_SIGN // 7) + 1
+    assert [line.split(" : ")[1] for line in signs] == ["Up. 6", "Up. 30", "Up. 60", "Up. 90"]
+    assert f"Up. {first} " in signs[0] and signs[0].endswith(" : 6.7% : ETA 9m48s")
+    assert "Time 210.00s" in signs[1]  # of all thirty updates
+
+
+def test_where_lines_come_early_there_is_no_other(run):
+    ended = run(update=7.0, after="30u", disp_freq="5u", save_freq="0")
+    assert sum(line.startswith("Ep. 1") for line in ended.lines) == 6
+
+
+@pytest.mark.parametrize(
+    ("options", "numbers", "updates"),
+    [
+        ({"logical_epoch": ("2e", "1"), "after": "2e"}, ["0.5", "1.0", "1.5", "2.0"], 400),
+        ({"logical_epoch": ("50u",), "after_epochs": 4}, ["2.000", "4.000"], 200),
+        ({"after": "2e"}, ["1", "2"], 200),
+    ],
+)
+def test_epochs_of_other_lengths_as_in_marian(run, options, numbers, updates):
+    """Marian 1.12 names and ends them so, `Ep. 2.0` with the last update of the fourth."""
+    ended = run(update=0.1, disp_freq="100u", save_freq="0", **options)
+    shown = [line.split(" : ")[0] for line in ended.lines if " : Sen. " in line]
+    assert shown == [f"Ep. {number}" for number in numbers]
+    assert ended.course.progress.updates == updates
