@@ -14,6 +14,7 @@ from ..parameters.names import parameters
 from ..parameters.structure import Structure
 from .forced_decoding import force_decode
 from .network import Network, SearchState
+from .readout import OutputColumns, Readout
 
 keras.config.set_floatx("float32")  # a user's ~/.keras/keras.json may say otherwise
 
@@ -83,10 +84,19 @@ class RecurrentModel(keras.Model):
         return self.network().start(memory)
 
     def step(
-        self, state: SearchState, previous: tf.Tensor, memory: Any
+        self,
+        state: SearchState,
+        previous: tf.Tensor,
+        memory: Any,
+        columns: OutputColumns | None = None,
     ) -> tuple[tf.Tensor, SearchState, tf.Tensor]:
         """See `Network.step`."""
-        return self.network().step(state, previous, memory)
+        return self.network().step(state, previous, memory, columns)
+
+    @property
+    def read_out(self) -> Readout:
+        """See `Network.read_out`."""
+        return self.network().read_out
 
 
 def array_of(variable: keras.Variable | tf.Variable) -> np.ndarray:
