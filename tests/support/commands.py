@@ -5,6 +5,7 @@ import json
 import numpy as np
 from click.testing import CliRunner
 from models import random_arrays, tiny
+from traced_once import traced_once
 
 from cgru_cli.cli import main
 
@@ -57,7 +58,8 @@ def in_process(command, folder):
             source = folder / "in.txt"
             source.write_bytes(text.encode("utf-8") if isinstance(text, str) else text)
             given += ["-i", str(source)]
-        result = CliRunner().invoke(main, [command, *given, "-o", str(target)])
+        with traced_once():
+            result = CliRunner().invoke(main, [command, *given, "-o", str(target)])
         if result.exception and not isinstance(result.exception, SystemExit):
             raise result.exception
         text = target.read_bytes().decode("utf-8") if target.exists() else ""

@@ -1,0 +1,65 @@
+"""What is traced of a model is shared by the commands that tests run in one process.
+
+A command traces its models' search and scoring anew, which takes nearly all of its time where the
+model is small. What is traced follows from a model's structure, numbers and precision alone, and
+keeps nothing of what it computes: equal models can have it in common.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cgru_cli.formats.model import Model
+from cgru_cli.network import network, scorer
+from cgru_cli.network.network import Network
+from cgru_cli.network.scorer import Scorer
+from cgru_cli.search import ensemble
+from cgru_cli.search.ensemble import Ensemble
+
+KEPT: dict[Hashable, Any] = {}
+LIMIT = 24  # objects that are kept, the oldest of which goes first
+
+
+@contextlib.contextmanager
+def traced_once() -> Iterator[None]:
+    """Commands that run inside take what was traced before."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(network, "take_over", _network)
+        patch.setattr(scorer, "Scorer", _scorer)
+        patch.setattr(ensemble, "Ensemble", _ensemble)
+        yield
+
+
+def _kept(key: Hashable, make: Callable[[], Any]) -> Any:
+    if key not in KEPT:
+        if len(KEPT) == LIMIT:
+            del KEPT[next(iter(KEPT))]
+        KEPT[key] = make()
+    return KEPT[key]
+
+
+def _network(model: Model, dtype: str = "float32") -> Network:
+    digest = hashlib.sha256(repr(model.structure).encode())
+    for name, array in sorted(model.arrays.items()):
+        array = np.asarray(array)
+        digest.update(f"{name} {array.dtype} {array.shape} ".encode() + array.tobytes())
+    given = model.structure, model.arrays, dtype
+    model.arrays = {}
+    return _kept((digest.digest(), dtype), lambda: Network(*given, packed=True))
+
+
+def _scorer(network: Network, *, with_alignment: bool) -> Scorer:
+    return _kept(
+        (Scorer, network, with_alignment), lambda: Scorer(network, with_alignment=with_alignment)
+    )
+
+
+def _ensemble(networks: Sequence[Network], weights: Sequence[float]) -> Ensemble:
+    key = Ensemble, tuple(networks), tuple(map(float, weights))
+    return _kept(key, lambda: Ensemble(networks, weights))
