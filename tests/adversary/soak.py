@@ -1,7 +1,8 @@
 """What breaks it, tried for as long as is wanted: `make soak MINUTES=60`.
 
-Damaged files of every kind, read in processes that may have so much memory and time; bytes of a
-training's folder changed before it goes on; trainings killed at any moment. Prints a table of what
+A line of 50 MB through every command; damaged files of every kind, read in processes that may have
+so much memory and time; bytes of a training's folder changed before it goes on; trainings killed at
+any moment. Prints a table of what
 was tried and what failed, and how to try a failure again; exit code 1 if anything failed.
 """
 
@@ -24,6 +25,23 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
+LINE = 50_000_000  # bytes of a long line
+# Mebibytes of memory in which a command does it, a fifth more than measured: see docs/security.md.
+LONG_LINES = {
+    "translate": (["translate", "-m", "model.npz"], 950),
+    "score": (["score", "-m", "model.npz", "-s", "long", "-t", "short"], 950),
+    "prep --apply": (["prep", "--apply", "data"], 1000),
+    "prep, learning": (["prep", "out", "-s", "long", "-t", "long2", "--jobs", "1"], 1150),
+}
+# A program that runs another and prints its exit code, its memory and its time; small itself, as a
+# process counts the memory of the one that it was forked from.
+MEASURED = """
+import os, subprocess, sys
+child = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+_, status, used = os.wait4(child.pid, 0)
+child.returncode = os.waitstatus_to_exitcode(status)
+print(child.returncode, used.ru_maxrss >> 10, round(used.ru_utime + used.ru_stime))
+"""
 SECONDS = 10  # of processor time for a file
 MEMORY = 4 << 30  # bytes of addresses of a process that reads files
 BATCH = 400  # files of one process
@@ -82,6 +100,34 @@ def files(kind: str, seed: int, table: Table) -> None:
         table.failed[kind].append(f"seed {last}: the process ended by {done.returncode}")
 
 
+def long_lines(place: Path, table: Table) -> None:
+    """A line of 50 MB through every command, in the memory that the documentation says."""
+    from commands import write_model
+
+    write_model(place)
+    (place / "short").write_text("A B\n")
+    for name, words in (("long", b"a b c f"), ("long2", b"A B C F")):
+        (place / name).write_bytes(b" ".join([words] * (LINE // len(words)))[:LINE] + b"\n")
+    for side in "ab":
+        (place / side).write_text("".join(f"{side} {i}\n" for i in range(500)))
+    learn = ["prep", "data", "-s", "a", "-t", "b", "--subword-vocabulary", "99", "--jobs", "1"]
+    started = [sys.executable, "-m", "cgru_cli"]
+    subprocess.run([*started, *learn], cwd=place, check=True, capture_output=True)
+    for name, (arguments, most) in LONG_LINES.items():
+        kind = f"a line of 50 MB, {name}"
+        with open(place / "long") as line:
+            done = subprocess.run(
+                [sys.executable, "-c", MEASURED, *started, *arguments], cwd=place, stdin=line,
+                capture_output=True, text=True,
+            )  # fmt: skip
+        code, mebibytes, seconds = map(int, done.stdout.split())
+        table.tried[kind] += 1
+        print(f"{kind}: {mebibytes} MiB, {seconds} s", flush=True)
+        if code not in (0, 1) or mebibytes > most or "Traceback" in done.stderr:
+            said = done.stderr[-300:]
+            table.failed[kind].append(f"exit {code}, {mebibytes} MiB of {most}: {said}")
+
+
 class Training:
     """A small training, and what it gives undisturbed."""
 
@@ -133,7 +179,7 @@ class Training:
 
     def killed(self, seed: int, table: Table) -> None:
         """Killed at any moments, and started again until it ends: the same model."""
-        name = "training, killed"
+        name, kills = "training, killed and gone on with", "training, kills"
         chance = random.Random(seed)
         place = self.folder / f"kill{seed}"
         for _ in range(3):
@@ -144,6 +190,7 @@ class Training:
                     process.communicate(timeout=chance.uniform(0.3, 1.1) * self.seconds)
                 except subprocess.TimeoutExpired:
                     process.kill()
+                    table.tried[kills] += 1
         done = self.run(place / "model.npz")
         table.tried[name] += 1
         if done.returncode or (place / "model.npz").read_bytes() != self.expected:
@@ -166,6 +213,7 @@ def main() -> int:
     end = time.monotonic() + 60 * options.minutes
     table, seed = Table(), options.seed
     with tempfile.TemporaryDirectory() as folder:
+        long_lines(Path(tempfile.mkdtemp(dir=folder)), table)
         training = None if options.no_training else Training(Path(folder))
         while time.monotonic() < end:
             for number, kind in enumerate(READERS):

@@ -105,6 +105,24 @@ def test_tokens_examples():
     assert tokens("   ") == tokens("") == []
 
 
+def test_tokens_of_a_long_line_take_little_memory():
+    line = "abc  de " * (5 * module.LONG // 8) + "\u00a0x"
+    expected = line.split(" ")
+    tracemalloc.start()
+    found = tokens(line)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found == [token for token in expected if token]
+    assert peak < 8 * len(line)  # a list of references; 30 times as much with an object a token
+
+
+@given(st.text(" ab", max_size=40), st.integers(1, 5))
+def test_tokens_of_a_long_line_are_those_of_any(text, long):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "LONG", long)
+        assert tokens(text) == [token for token in text.split(" ") if token]
+
+
 def test_inputs_are_concatenated_and_their_lines_never_joined(tmp_path):
     for name, data in (("a", b"1\n2"), ("b", b""), ("c.gz", gzip.compress(b"3\n\n"))):
         (tmp_path / name).write_bytes(data)
