@@ -163,22 +163,22 @@ class _Special:
 
     @classmethod
     def of(cls, given: Iterable[Given]) -> _Special:
-        found = cls()
+        special = cls()
         for row, flag, values, _ in given:
             match row.meaning:
                 case Special.CONFIG:
-                    found.configs += values
+                    special.configs += values
                 case Special.DUMP_CONFIG:
-                    found.dump = (values or list(row.implied) or ["full"])[-1]
-                    if found.dump not in DUMPS:
-                        raise UsageError(f"{flag} {found.dump}: {', '.join(DUMPS)} are known")
+                    special.dump = (values or list(row.implied) or ["full"])[-1]
+                    if special.dump not in DUMPS:
+                        raise UsageError(f"{flag} {special.dump}: {', '.join(DUMPS)} are known")
                 case Special.INTERPOLATE:
-                    found.interpolate = values != ["false"]
+                    special.interpolate = values != ["false"]
                 case Special.RELATIVE:
-                    found.relative = values != ["false"]
+                    special.relative = values != ["false"]
                 case Special.HELP | Special.VERSION:
-                    found.help = values != ["false"]
-        return found
+                    special.help = values != ["false"]
+        return special
 
 
 class _Fields:
@@ -242,7 +242,8 @@ def _positional(
     words: list[str], program: str | None, command: str, result: Understood
 ) -> list[str]:
     """Words that are no options: a program's own, or this package's. Raises UsageError."""
-    names = found.positional if program and (found := table(program, command)) else ()
+    theirs = table(program, command) if program else None
+    names = theirs.positional if theirs else ()
     if not program:
         for other in programs_of(command):
             if words and len(words) == len(other.positional):
@@ -281,9 +282,9 @@ def _read_config(
     if configuration.is_set(values, "interpolate-env-vars"):
         filed.interpolate = True
     theirs = table(program, command) or _of_any(command)
-    found = dataclasses.replace(theirs, rows=(*theirs.rows, *own(options).rows))
+    known = dataclasses.replace(theirs, rows=(*theirs.rows, *own(options).rows))
     filed.fill(
-        configuration.given(values, path, found, frozenset(), relative=special.relative),
+        configuration.given(values, path, known, frozenset(), relative=special.relative),
         of_file=True,
     )
 
@@ -307,16 +308,16 @@ def _read_own(path: str, filed: _Fields, command: str, options: type, special: _
 
 def _of_any(command: str) -> Table:
     """All options of all programs, for a file that is of none in particular."""
-    return Table("any", tuple(row for found in programs_of(command) for row in found.rows))
+    return Table("any", tuple(row for theirs in programs_of(command) for row in theirs.rows))
 
 
 def _defaults(program: str, command: str, options: type) -> dict[str, Any]:
     """What a program does where nothing is said, by field."""
-    found = table(program, command)
+    theirs = table(program, command)
     defaults: dict[str, Any] = {}
     if command == "train":
         defaults |= train.extra_defaults(program)
-        for row in found.rows if found else ():
+        for row in theirs.rows if theirs else ():
             defaults |= default_of(row)
     else:
         defaults |= filters.extra_defaults(program, command)

@@ -74,11 +74,6 @@ CELLS = {
 ENCODERS = {name: name for name in ("bidirectional", "bi-unidirectional", "alternating")}
 
 
-def in_training(field: str) -> Meaning:
-    """An option of the model that a training sets."""
-    return Option(field)
-
-
 def _sequences(values: tuple[str, ...]) -> Values | Refused | Without:
     other = [value for value in values if value != "sequence"]
     if other:
@@ -215,7 +210,6 @@ def _of_earlier_versions() -> list[Row]:
 
 OF_OTHER_MODELS = (*_of_transformer(), *_of_earlier_versions())
 DEVICES = "computes where --device says: on a GPU if there is one, else on the CPU"
-PRECISION = "the precision of optimizer and saved weights is always float32"
 
 
 def device(values: tuple[str, ...]) -> Values | Without | Refused:

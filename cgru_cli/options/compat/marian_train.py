@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from .marian_general import (
     GENERAL,
-    QUANTISATION,
     TRANSFORMER,
     TSV,
     cpu_threads,
@@ -35,7 +34,7 @@ COSTS = {
     "ce-mean-words": "ce-mean-words", "perplexity": "perplexity",
 }  # fmt: skip
 SHUFFLED = {"data": False, "none": True}
-METRICS = {"bleu-detok": "bleu", "valid-script": "translation"}
+QUANTISED = "weights are trained, saved and used in float32, not at a few levels"
 NO_MPI = "workers share every update"
 ASYNCHRONOUS = "all devices make one update together"
 DIVERGENCE = "a run whose cost is not finite stops after --max-nan updates"
@@ -195,10 +194,10 @@ TRAINING: tuple[Row, ...] = (
             "gradients are of the mean cost; that is not divided again"),
     refused("--train-embedder-rank", Takes.MANY, None, "embedders are not trained here",
             "0.3f 0.0f"),
-    refused("--quantize-bits", Takes.ONE, 0, QUANTISATION),
-    refused("--quantize-optimization-steps", Takes.ONE, 0, QUANTISATION),
-    refused("--quantize-log-based", Takes.BOOLEAN, False, QUANTISATION),
-    refused("--quantize-biases", Takes.BOOLEAN, False, QUANTISATION),
+    refused("--quantize-bits", Takes.ONE, 0, QUANTISED),
+    refused("--quantize-optimization-steps", Takes.ONE, 0, QUANTISED),
+    refused("--quantize-log-based", Takes.BOOLEAN, False, QUANTISED),
+    refused("--quantize-biases", Takes.BOOLEAN, False, QUANTISED),
     refused("--ulr", Takes.BOOLEAN, False, ULR),
     refused("--ulr-query-vectors", Takes.ONE, "", ULR),
     refused("--ulr-keys-vectors", Takes.ONE, "", ULR),

@@ -20,7 +20,7 @@ MISSING = {
     "valid_reset_all": "a run goes on as it was",
     "lr_decay_reset_optimizer": "the optimizer goes on as it was",
     "lr_decay_repeat_warmup": "the warm-up comes once",
-    "valid_script_args": "write them into --valid-script-path, whose words are split",
+    "no_spm_encode": "a .spm splits the text of a training",
 }
 
 
@@ -36,7 +36,6 @@ def resolve(o: Together) -> None:
     _optimizer(o)
     _smoothing(o)
     _rate(o)
-    _end(o)
     _layer_normalization(o)
     if o.program == "marian" and o.values.get("type") == "lm":
         for name in ("enc_type", "enc_cell", "enc_depth", "enc_cell_depth", "dec_cell_base_depth"):
@@ -234,13 +233,6 @@ def _rate(o: Together) -> None:
             o.values["lr_decay_start"] = start[:1]
         elif "+" in strategy and len(start) == 1:
             o.values["lr_decay_start"] = (*start, "1")
-
-
-def _end(o: Together) -> None:
-    """Marian's deprecated --after-epochs and --after-batches beside --after."""
-    epochs = o.values.get("after_epochs")
-    if epochs is not None and str(epochs).endswith("e"):
-        o.values["after_epochs"] = str(epochs)[:-1]
 
 
 def _layer_normalization(o: Together) -> None:
