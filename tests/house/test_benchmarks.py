@@ -82,3 +82,13 @@ def test_keras_layer_computes_the_same_recurrence(load, kind, reader):
 def test_keras_is_compared_with_lstms_alone(load):
     with pytest.raises(ValueError, match="not an LSTM"):
         load("recurrence").Recurrences(load("products").shallow((6, 8, 9), "lm", "gru"))
+
+
+def test_reading_is_measured_on_files_of_every_kind(load, tmp_path):
+    module = load("load")
+    paths = module.make(tmp_path, (EMBEDDING, STATE, WORDS), list(module.KINDS))
+    assert paths.keys() == module.KINDS.keys()
+    read = module.function_of(module.READ)
+    for path in paths.values():
+        assert module.seconds(read, path) > 0 and module.seconds(module.plainly, path) > 0
+        assert read(path).structure.state == STATE
