@@ -9,6 +9,8 @@ a big model. All ratios are within one run; the parts take turns, and the median
 - floor: the step's plain products (float32, one TensorFlow product a matrix, no biases, no
   attention, no softmax, no search) for exactly the rows that the search expanded, against the
   time that the search took.
+- shortlist (with --shortlist): the search with the words of each line's own shortlist, and of
+  whole mini-batches', against the search with all words, encoding included.
 - peer: whole processes, start-up included, by CPU seconds (user + system) of the child.
 """
 
@@ -43,7 +45,10 @@ def main() -> None:
     parser.add_argument("--peer-int8", action="store_true", help="Marian's packed int8 too")
     parser.add_argument("--precision", nargs="*", default=["float32"])
     parser.add_argument("--parts", nargs="*", default=["floor", "process", "first", "memory"])
+    parser.add_argument("--shortlist", nargs="*", metavar="FILE [FIRST [BEST [PRUNE]]]")
     arguments = parser.parse_args()
+    if arguments.shortlist:
+        arguments.parts.append("shortlist")
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(arguments, Path(folder))
         for part in arguments.parts:
@@ -89,7 +94,46 @@ class Bench:
                     f"encoding took {100 * statistics.median(t.encode for t in turns):.0f} % more"
                 )
 
-    def turn(self, decoder, floor: Floor, beam: int) -> Turn:
+    # -- fewer words -----------------------------------------------------------------------------
+
+    def shortlist(self) -> None:
+        """CPU seconds of the search with all words over those with the words of a shortlist."""
+        from cgru_cli.formats.shortlist import Shortlist
+        from cgru_cli.network.network import Network
+        from cgru_cli.options.kinds import shortlist
+        from cgru_cli.search.ensemble import Ensemble
+
+        path, numbers = shortlist(self.a.shortlist)
+        vocabularies = (v.limited(SIZES[2]) for v in (self.padded.source, self.padded.target))
+        table = Shortlist.read(path, *vocabularies, *numbers)
+
+        def own(batch):
+            return [table.of_words(word for (word,) in line) for line in batch]
+
+        def shared(batch):
+            return [table.of_words(word for line in batch for (word,) in line)]
+
+        kinds = {"all words": None, "a line's own": own, "a mini-batch's": shared}
+        for precision in self.a.precision:
+            network = Network(self.big.structure, self.big.arrays, precision)
+            decoder = Ensemble([network], [1.0])
+            for beam in self.a.beam:
+                turns: dict[str, list[Turn]] = {name: [] for name in kinds}
+                for _ in range(self.a.turns + 1):
+                    for name, words in kinds.items():
+                        turns[name].append(self.turn(decoder, None, beam, words))
+                for name in list(kinds)[1:]:
+                    pairs = list(zip(turns["all words"], turns[name], strict=True))[1:]
+                    ratio = statistics.median(a.whole / b.whole for a, b in pairs)
+                    speed = statistics.median(b.words / b.whole for _, b in pairs)
+                    print(
+                        f"{precision} beam {beam}, shortlist {numbers.first} {numbers.best}, "
+                        f"{name} words: {ratio:.2f} x all words' speed by CPU; "
+                        f"{speed:.0f} target words a CPU second"
+                    )
+
+    def turn(self, decoder, floor: Floor | None, beam: int, words=None) -> Turn:
+        """floor: None if it is not asked for; words: those of a batch, as `Ensemble.begin`."""
         from cgru_cli.search.beam import shrinking_beam
         from cgru_cli.search.hypotheses import SearchBatch, SearchSettings
         from cgru_cli.text.source_words import pad_ids
@@ -106,7 +150,7 @@ class Bench:
                 batch = [ids[i] for i in order[start : start + 64]]
                 lengths = [len(line) + 1 for line in batch]
                 with encoding:
-                    lattice = decoder.begin([pad_ids(batch)])
+                    lattice = decoder.begin([pad_ids(batch)], words(batch) if words else ())
                 expand = lattice.expand
 
                 def counted(sentences, *rest, expand=expand):
@@ -123,6 +167,9 @@ class Bench:
         turn.wall = whole.run.wall - encoding.run.wall
         turn.cpu = whole.run.cpu - encoding.run.cpu
         turn.encode = encoding.run.wall / turn.wall
+        turn.whole = whole.run.cpu
+        if floor is None:
+            return turn
         plain = Clock()
         with plain:
             for count in rows:
@@ -229,6 +276,7 @@ class Turn:
     wall: float = 0.0
     cpu: float = 0.0
     encode: float = 0.0
+    whole: float = 0.0  # CPU seconds, with encoding
     words: int = 0
     floor_wall: float = 0.0
     floor_cpu: float = 0.0

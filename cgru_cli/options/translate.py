@@ -92,6 +92,18 @@ class TranslateOptions(FilterOptions):
         aliases=("--suppress_unk",),
     )  # fmt: skip
 
+    constraints: str | None = search_option(
+        None, "lines name phrases for their translations: behind the source between tabs those "
+        "that it must have, and behind an empty field those that it must not have (tabs), or as "
+        '<n translation="PHRASE">words</n> and <n avoid="PHRASE"/> in the source (inline)',
+        "--constraints", choices=("tabs", "inline"), implied="tabs", metavar="tabs|inline",
+        excludes=("--output-sampling", "--translation-strategy sampling"),
+    )  # fmt: skip
+    avoid: str | None = search_option(
+        None, "file of phrases, one a line, that no translation may have", "--avoid",
+        metavar="FILE", path="file",
+        excludes=("--output-sampling", "--translation-strategy sampling"),
+    )  # fmt: skip
     shortlist: tuple[str, ...] = search_option(
         (), "choose words from a shortlist alone: the FIRST words of the vocabulary, and of each "
         "source word the BEST translations in FILE more probable than PRUNE (100 100 0 if not "

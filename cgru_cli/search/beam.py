@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..parameters.structure import EOS_ID, Structure
+from .constraints import Tracker
 from .hypotheses import (
     History,
     Rows,
@@ -78,6 +79,8 @@ def shrinking_beam(
     lattice, rows = batch.lattice, Rows.begin(len(batch.lengths))
     sentences = _Sentences.begin(batch, settings.beam_size, history.count)
     prefixes: list[Sequence[int]] = _prefixes(batch)  # of each sentence
+    tracker = Tracker()
+    tracker.begin(batch.constraints or [None] * len(batch.lengths))
     results: list[list[SearchResult]] = [[] for _ in batch.lengths]
     refill = _refill_below(batch, settings)
     while True:
@@ -90,6 +93,7 @@ def shrinking_beam(
             begun = _Sentences.begin(batch, settings.beam_size, history.count)
             sentences = sentences.followed_by(begun)
             prefixes += _prefixes(batch)
+            tracker.begin(batch.constraints or [None] * len(batch.lengths))
             results += [[] for _ in batch.lengths]
             refill = _refill_below(batch, settings)
         if not len(rows.sentence):
@@ -97,9 +101,16 @@ def shrinking_beam(
         forced = forced_words(
             prefixes, rows.sentence, history.count - sentences.first[rows.sentence]
         )
-        expansion, banned = expand(lattice, rows, count, settings, forced)
+        asked = tracker.asked(rows.sentence, forced)
+        expansion, banned = expand(lattice, rows, count, settings, forced, asked)
         live = np.unique(rows.sentence)
         parents, places = best_extensions(rows, expansion, sentences.capacity, banned)
+        if not tracker.idle:
+            left = sentences.limit - (history.count + 1 - sentences.first)
+            totals = np.where(banned, -np.inf, rows.score[:, None] + expansion.log_probs)
+            parents, places = tracker.choose(
+                rows.sentence, totals, expansion.words, sentences.capacity, left, (parents, places)
+            )
         words, log_probs = history.add(rows.continued, expansion, parents, places)
         rows = Rows(
             sentence=rows.sentence[parents],
@@ -108,6 +119,7 @@ def shrinking_beam(
             previous=words,
             score=rows.score[parents] + log_probs,
         )
+        tracker.advance(rows.sentence, parents, words)
         steps = history.count - sentences.first[rows.sentence]
         done = (words == EOS_ID) | (steps >= sentences.limit[rows.sentence])
         for row in np.flatnonzero(done):
@@ -121,6 +133,7 @@ def shrinking_beam(
         if gone := given_up():
             alive &= ~np.isin(rows.sentence, list(gone))
         rows = rows.take(alive)
+        tracker.take(alive)
         for number in np.setdiff1d(live, rows.sentence):
             yield int(number), sorted(results[number], key=lambda result: -result.total)
             results[number] = []

@@ -6,6 +6,7 @@ search extends them. An ensemble adds its members' weighted log-probabilities.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -47,6 +48,9 @@ class Ensemble:
         self._memories = [memory for _, memory in begun]
         each = (self._states, self._memories, rows, rows)
         self._best, self._all = self._advancing(each)
+        asked = tf.TensorSpec([None, None], tf.int32), tf.TensorSpec([None, 2], tf.int32)
+        beside = (*each, tf.TensorSpec([], tf.int32), *asked)
+        self._asked = tf.function(self._advance_asked, input_signature=beside, autograph=False)
         if networks[0].structure.type.writes_text:  # labels are few
             narrow = [
                 tf.nest.map_structure(_with_any_columns, network.read_out.columns(tf.constant([0])))
@@ -54,6 +58,9 @@ class Ensemble:
             ]
             narrow = [columns._replace(of_row=rows) for columns in narrow]
             self._best_of, self._all_of = self._advancing(each, (narrow, rows))
+            self._asked_of = tf.function(
+                self._advance_asked, input_signature=(*beside, narrow), autograph=False
+            )
         self._keep = tf.function(
             lambda memories, kept: tf.nest.map_structure(lambda x: tf.gather(x, kept), memories),
             input_signature=(self._memories, rows),
@@ -135,6 +142,21 @@ class Ensemble:
         logits, states, alignments = self._step(states, memories, parents, previous, columns)
         own = [tf.nn.log_softmax(part) for part in logits]
         return self._weighted(own), tf.stack(own, axis=-1), states, alignments
+
+    def _advance_asked(
+        self, states, memories, parents, previous, count, asked, banned, columns=None
+    ):
+        """The best words, and behind them those at the places asked (R,X); banned: (n,2) places."""
+        logits, states, alignments = self._step(states, memories, parents, previous, columns)
+        each = [tf.nn.log_softmax(part) for part in logits]
+        total = self._weighted(each)
+        never = tf.fill([tf.shape(banned)[0]], tf.constant(-math.inf, total.dtype))
+        total = tf.tensor_scatter_nd_update(total, banned, never)
+        log_probs, words = best(total, count)
+        words = tf.concat([words, asked], axis=1)
+        log_probs = tf.concat([log_probs, tf.gather(total, asked, batch_dims=1)], axis=1)
+        own = tf.stack([tf.gather(part, words, batch_dims=1) for part in each], axis=-1)
+        return words, log_probs, own, states, alignments
 
     def _weighted(self, log_probs: list[tf.Tensor]) -> tf.Tensor:
         pairs = zip(self.weights, log_probs, strict=True)
@@ -242,11 +264,16 @@ class Lattice:
         previous: np.ndarray,
         count: int | None,
         with_alignment: bool,
+        asked: np.ndarray | None = None,
+        banned: Sequence[Sequence[int]] = (),
     ) -> Expansion:
         """Extend rows by their `count` best words, or (None) by all that may follow, by their ids.
 
         sentences, parents, previous: (R,) int32: the sentence of each new row (ascending), the
-        row of the last call that it continues, and its last word (-1 at the start).
+        row of the last call that it continues, and its last word (-1 at the start). asked: (R,X)
+        int32, words that follow behind the best ones, which they may be among; -1 where there are
+        fewer. banned: words of each row that are not among the best, and whose log-probability is
+        -inf where they are asked for.
         """
         self._compact(sentences)
         rows = self._row_of[sentences].astype(np.int32)
@@ -261,7 +288,11 @@ class Lattice:
             best, every = self.decoder._best_of, self.decoder._all_of
             narrow = self._narrow.rows(sentences)
             vocabulary = self._narrow.words
-        if count is None:
+        if asked is not None and count is not None:
+            words, log_probs, own, self._states, alignments = self._expand_asked(
+                given, narrow[:1], vocabulary, count, asked, banned
+            )
+        elif count is None:
             log_probs, own, self._states, alignments = every(*given, *narrow)
             log_probs = log_probs.numpy()
             if vocabulary is None:
@@ -280,6 +311,38 @@ class Lattice:
             same = [part for part in of_models if part.shape == of_models[0].shape]
             alignment = np.mean(same, axis=0)
         return Expansion(words, log_probs, own.numpy(), alignment)
+
+    def _expand_asked(
+        self,
+        given: tuple[Any, ...],
+        narrow: tuple[Any, ...],
+        vocabulary: np.ndarray | None,
+        count: int,
+        asked: np.ndarray,
+        banned: Sequence[Sequence[int]],
+    ) -> tuple[Any, ...]:
+        """Words, log-probabilities and the rest of a step to the best words and those asked for."""
+        pairs = [(row, word) for row, words in enumerate(banned) for word in words]
+        forbidden = np.array(pairs, np.int32).reshape(-1, 2)
+        known, size = asked >= 0, self.decoder.vocabulary
+        places = np.maximum(asked, 0)
+        if vocabulary is not None:
+            size = len(vocabulary)
+            places = np.minimum(np.searchsorted(vocabulary, places), size - 1)
+            known &= vocabulary[places] == asked
+            forbidden = forbidden[np.isin(forbidden[:, 1], vocabulary)]
+            forbidden[:, 1] = np.searchsorted(vocabulary, forbidden[:, 1])
+        step = self.decoder._asked_of if narrow else self.decoder._asked
+        words, log_probs, *rest = step(
+            *given, min(count, size), places.astype(np.int32), forbidden, *narrow
+        )
+        words, log_probs = np.array(words), np.array(log_probs)
+        if vocabulary is not None:
+            words = vocabulary[words]
+        first = words.shape[1] - asked.shape[1]
+        words[:, first:] = np.where(known, asked, -1)
+        log_probs[:, first:][~known] = -np.inf
+        return words, log_probs, *rest
 
     def _compact(self, sentences: np.ndarray) -> None:
         """Let go of finished sentences' memory when enough of it is idle."""

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..parameters.structure import EOS_ID
+from .constraints import Asked, Constraints, with_asked
 from .ensemble import Expansion, Lattice
 
 START = -1  # before the first word: its embedding is zeros
@@ -44,13 +45,15 @@ class SearchBatch(NamedTuple):
     """Sentences whose search begins together.
 
     lengths: of the sources, EOS counted; limits: the most words a translation may have, EOS
-    counted; prefixes: words that translations have to begin with, a list a sentence, or none.
+    counted; prefixes: words that translations have to begin with, a list a sentence, or none;
+    constraints: what each translation must have and must not have, or none.
     """
 
     lattice: Lattice
     lengths: Sequence[int]
     limits: Sequence[int]
     prefixes: Sequence[Sequence[int]] = ()
+    constraints: Sequence[Constraints | None] = ()
 
 
 class Rows(NamedTuple):
@@ -102,12 +105,17 @@ def expand(
     count: int | None,
     settings: SearchSettings,
     forced: np.ndarray | None = None,
+    asked: Asked | None = None,
 ) -> tuple[Expansion, np.ndarray]:
     """The words that may follow each row, and which of them must not, (R,N) bool.
 
-    count: as of `Lattice.expand`; forced: as of `forced_words`.
+    count: as of `Lattice.expand`; forced: as of `forced_words`; asked: what constraints ask for,
+    forced words among it.
     """
     live = (rows.sentence, rows.parent, rows.previous)
+    if asked is not None:
+        expansion = lattice.expand(*live, count, settings.with_alignment, asked.words, asked.banned)
+        return expansion, with_asked(expansion, asked, forced, settings.unk)
     if forced is None:
         expansion = lattice.expand(*live, count, settings.with_alignment)
     else:  # a forced word need not be among the best

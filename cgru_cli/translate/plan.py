@@ -6,7 +6,7 @@ import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 from ..errors import CgruError, UsageError
 from ..formats.loaded_model import (
@@ -28,6 +28,7 @@ from ..output.layouts import layout_of
 from ..system.lines import tokens
 from ..text.pipeline import Preprocessing
 from ..text.unknown_words import read_lexicon
+from .phrases import Form
 
 TEXT_LIMIT = 200  # words of a text that a language model writes, as Nematus' of a translation
 
@@ -48,8 +49,9 @@ class SearchPlan:
     shortlists: of the words to choose from, one for each model that reads a source, or none;
     shared_shortlist: whether the lines of a mini-batch have the words of all of them, as in
     Marian, else each line has its own.
-    force_decode: lines are `source TAB beginning of the translation`; fields: so many of them at
-    most, None where tabs are text. reading: how lines become words. decode_pieces, join_bpe: how
+    force_decode: lines are `source TAB beginning of the translation`; constraints: the form in
+    which they name phrases; avoid: a file of phrases that no translation may have; fields: so many
+    at most, None where tabs are text. reading: how lines become words. decode_pieces, join_bpe: how
     words become text again. layout: how the results are
     printed. with_alignment: whether the attention is kept; of_members: whether that of each model
     of an ensemble can be asked for. workspace: MiB that a batch may take beside the model.
@@ -66,6 +68,8 @@ class SearchPlan:
     shared_shortlist: bool
     sampling: SamplingPlan | None
     force_decode: bool
+    constraints: Form | None
+    avoid: str | None
     fields: int | None
     reading: Reading
     decode_pieces: bool
@@ -129,6 +133,9 @@ class SearchPlan:
             raise UsageError("--force-decode: this model writes from the end of a sentence")
         if options.force_decode and search == "nematus-tf":
             raise UsageError("--force-decode: Nematus-TF's search knows no such thing")
+        if (options.constraints or options.avoid) and search == "nematus-tf":
+            raise UsageError("--constraints, --avoid: Nematus-TF's search knows no such thing")
+        by_tabs = options.constraints == "tabs"
         weights = weights_of(options.weights, options.model, sums=bool(compat) and defaults.sums)
         layout = _layout(options, beam_size, normalize, right_left, gives_labels)
         return cls(
@@ -143,7 +150,9 @@ class SearchPlan:
             shared_shortlist=shared_shortlist,
             sampling=sampling_of(options),
             force_decode=options.force_decode,
-            fields=1 + options.force_decode if options.tsv else None,
+            constraints=cast("Form | None", options.constraints),
+            avoid=options.avoid,
+            fields=1 + options.force_decode if options.tsv and not by_tabs else None,
             reading=Reading(
                 preprocessing,
                 not options.no_spm_encode,
@@ -207,6 +216,7 @@ def _limit(
 _OF_TEXT = (
     "normalize", "word_penalty", "max_length_factor", "translation_maxlen", "force_decode",
     "allow_unk", "suppress_unk", "unk_replace", "join_bpe", "no_spm_decode", "shortlist",
+    "constraints", "avoid",
 )  # fmt: skip
 
 

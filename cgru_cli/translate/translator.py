@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import CgruError
+from ..errors import CgruError, warn
 from ..formats.loaded_model import LoadedModel, ModelSource, loaded_models
 from ..formats.shortlist import union
 from ..options.translate import TranslateOptions
@@ -20,9 +20,11 @@ from ..system import tensorflow_start
 from ..system.windows import batches
 from ..text import subwords, unknown_words
 from .nematus_tf_batches import nematus_tf_batches
+from .phrases import Fields, Phrases, check_consistent, split_line
 from .plan import SearchPlan
 
 if TYPE_CHECKING:
+    from ..search.constraints import Constraints
     from ..search.hypotheses import SearchBatch, SearchResult, SearchSettings
 
 # Options of the command's files, and of what it prints.
@@ -34,10 +36,11 @@ PRINTED = (
 
 
 class Request(NamedTuple):
-    """A line of input: the words of its source, and those that its translation begins with."""
+    """A line of input: the words of its source, and what its translation begins with and has."""
 
     source: list[str]
     prefix: list[int]  # ids
+    constraints: Constraints | None = None
 
 
 class Translation(NamedTuple):
@@ -80,6 +83,8 @@ class Translator:
             unk=self.target.unk_id if plan.suppress_unk else None,
             with_alignment=plan.with_alignment,
         )
+        self._phrases = Phrases(models[0], plan.reading)
+        self._avoided = self._phrases.read_avoided(plan.avoid) if plan.avoid else []
         self._sampling = Sampling(*plan.sampling) if plan.sampling else None
         self.lines = self._first.source_lines(plan.reading)
         self.max_tokens = max_tokens_of(
@@ -183,6 +188,8 @@ class Translator:
         """What the search found for a line."""
         if not request.source and not self._takes_empty:
             return self.empty(number)
+        if request.constraints and not results:
+            warn(f"line {number + 1}: no translation has what is required without what is avoided")
         source = self._first.without_factors(request.source)
         hypotheses = [self._hypothesis(result, source) for result in results]
         words = results[0].words.tolist() if results else ()
@@ -229,10 +236,14 @@ class Translator:
                 f"line {number + 1}: {fields} fields between tabs; with --tsv the source is "
                 "expected or, with --force-decode, the beginning of its translation too"
             )
-        if self.plan.force_decode:
-            line, tab, prefix = line.partition("\t")
-            if self.generates:
-                line, prefix = "", line + tab + prefix
+        said = Fields(line)
+        if self.plan.constraints or self.plan.force_decode:
+            # of a language model the whole line is the beginning
+            behind_tab = self.plan.force_decode and not self.generates
+            said = split_line(line, number, self.plan.constraints, behind_tab)
+            line, prefix = said.source, said.beginning
+            if self.generates and self.plan.force_decode:
+                line, prefix = "", line
         if self.generates and line:
             raise CgruError(
                 f"line {number + 1}: {self._first.model.path} is a language model and translates "
@@ -240,7 +251,21 @@ class Translator:
                 "they are its own"
             )
         words = self.lines.words(line, number)
-        return Request(words, self.prefix(prefix, number) if prefix else [])
+        begun = self.prefix(prefix, number) if prefix else []
+        return Request(words, begun, self._constraints(said, number))
+
+    def _constraints(self, said: Fields, number: int) -> Constraints | None:
+        """What the translation of a line must have, and must not have.
+
+        Raises CgruError, naming the line, for phrases that no translation can have.
+        """
+        from ..search.constraints import Constraints
+
+        required = self._phrases.required(said.required, number)
+        avoided = [*self._avoided, *self._phrases.avoided(said.avoided, number)]
+        if required and avoided:
+            check_consistent(required, avoided, number)
+        return Constraints.of(required, avoided)
 
     def prefix(self, begun: str | Sequence[str], number: int) -> list[int]:
         """Ids of the words that the translation of a line (counted from 0) begins with.
@@ -267,14 +292,20 @@ class Translator:
 
         numbers, requests = zip(*lines, strict=True)
         lengths = [len(request.source) + 1 for request in requests]
+        constraints = [request.constraints for request in requests]
         limits = [
-            self.plan.limit(length) + len(request.prefix)
-            for length, request in zip(lengths, requests, strict=True)
+            max(self.plan.limit(length), one.required.fewest_words if one else 0) + len(prefix)
+            for length, (_, prefix, one) in zip(lengths, requests, strict=True)
         ]
         sources = self._sources([request.source for request in requests], numbers)
         prefixes = [request.prefix for request in requests]
-        words = self._output_words(sources, prefixes)
-        return SearchBatch(self._ensemble.begin(sources, words), lengths, limits, prefixes)
+        wanted = [
+            [*prefix, *(one.required.words if one else ())]
+            for prefix, one in zip(prefixes, constraints, strict=True)
+        ]
+        words = self._output_words(sources, wanted)
+        lattice = self._ensemble.begin(sources, words)
+        return SearchBatch(lattice, lengths, limits, prefixes, constraints)
 
     def _output_words(
         self,

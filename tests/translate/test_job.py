@@ -541,6 +541,50 @@ def test_a_shortlist_of_other_words_is_told(wide, translate, tmp_path):
     one_line(translate("-m", path, "--shortlist", tmp_path / "no", text="a\n"), 1, "not found")
 
 
+def test_translations_have_what_is_required_and_not_what_is_avoided(wide, lines, tmp_path):
+    path, *_ = wide
+    base = ("-m", path, "-k", "4", "-n", "--n-best", "--translation-maxlen", "9")
+    text = "a b\tw9 w30\tw5\nc\t\tw9\na b\n"
+    found = [line.split(" ||| ") for line in lines(*base, "--constraints", text=text)]
+    free = [line.split(" ||| ") for line in lines(*base, text="a b\nc\na b\n")]
+    assert {number for number, *_ in found} == {"0", "1", "2"}
+    for number, words, *_ in found:
+        if number == "0":
+            assert " w9 w30 " in f" {words} " and " w5 " in f" {words} "
+        assert number != "1" or "w9" not in words.split()
+    assert [line[1:] for line in found if line[0] == "2"] == [
+        line[1:] for line in free if line[0] == "2"
+    ]
+    marked = 'a <n translation="w9 w30">b</n> <n translation="w5"/>\nc<n avoid="w9"/>\na b\n'
+    inline = lines(*base, "--constraints", "inline", text=marked)
+    assert [line.split(" ||| ") for line in inline] == found
+    avoided = tmp_path / "avoid"
+    avoided.write_text("w9 w9\n" + "".join(f"{w}\n" for w in set(free[0][1].split())))
+    none = lines(*base, "--avoid", avoided, text="a b\n")
+    assert none and not any(
+        set(line.split(" ||| ")[1].split()) & set(free[0][1].split()) for line in none
+    )
+    # scores are those of the same translations without any constraint
+    best = found[0]
+    scored = tmp_path / "pair"
+    scored.write_text(f"{best[1].strip()}\n")
+    (tmp_path / "source").write_text("a b\n")
+    done = CliRunner().invoke(
+        main, ["score", "-m", path, "-n", "-s", str(tmp_path / "source"), "-t", str(scored)]
+    )
+    if len(best[1].split()) < 9:  # it is finished
+        assert float(best[-1]) == pytest.approx(float(done.stdout), abs=1e-4)
+
+
+def test_constraints_that_cannot_be_met_are_told(wide, translate, tmp_path):
+    path, *_ = wide
+    base = ("-m", path, "--constraints")
+    one_line(translate(*base, text="a\tnever\n"), 1, "line 1: required phrase 'never'")
+    one_line(translate(*base, text="a\tw3 w4\t\tw4\n"), 1, "line 1: a required phrase has")
+    for more in (("--compat", "nematus-tf"), ("--output-sampling", "full")):
+        one_line(translate(*base, *more, text="a\n"), 2, "--constraints")
+
+
 def test_subwords_are_joined(tmp_path, lines):
     path = write_model(tmp_path / "m", seed=2)
     with np.load(path) as file:

@@ -1,0 +1,128 @@
+"""Lines that name phrases: those that their translation must have, and must not have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from ..errors import CgruError, note
+from ..formats.loaded_model import LoadedModel, Reading
+from ..system.structured_files import read_bytes
+
+Form = Literal["tabs", "inline"]
+
+_MARK = re.compile(
+    r'<(?P<name>\w+)(?P<attributes>(?:\s+\w+="[^"]*")+)\s*(?:/>|>(?P<text>.*?)</(?P=name)>)'
+)
+_ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
+LARGEST = 1 << 26  # bytes of a file of phrases
+
+
+class Fields(NamedTuple):
+    """What a line says: text, not yet words."""
+
+    source: str
+    beginning: str = ""  # of its translation
+    required: Sequence[str] = ()
+    avoided: Sequence[str] = ()
+
+
+def split_line(line: str, number: int, form: Form | None, force_decode: bool) -> Fields:
+    """A line (counted from 0) with phrases: `source [TAB beginning]`, and phrases by their form.
+
+    tabs: further fields, required phrases, then behind an empty field avoided ones. inline: marks
+    in the source, `<n translation="PHRASE">words</n>` as Moses has them, `<n avoid="PHRASE"/>`.
+    Raises CgruError, naming the line, for marks that are not understood.
+    """
+    source, *fields = line.split("\t") if form == "tabs" else line.split("\t", int(force_decode))
+    beginning = fields.pop(0) if force_decode and fields else ""
+    if form == "inline":
+        return _unmarked(source, number)._replace(beginning=beginning)
+    empty = fields.index("") if "" in fields else len(fields)
+    return Fields(source, beginning, fields[:empty], [field for field in fields[empty:] if field])
+
+
+def _unmarked(source: str, number: int) -> Fields:
+    required: list[str] = []
+    avoided: list[str] = []
+    into = {"translation": required, "avoid": avoided}
+
+    def words(mark: re.Match[str]) -> str:
+        attributes = _ATTRIBUTE.findall(mark["attributes"])
+        if not any(name in into for name, _ in attributes):
+            return mark[0]  # a text of its own
+        for name, phrase in attributes:
+            if name not in into or "||" in phrase:
+                raise CgruError(
+                    f'line {number + 1}: {name}="{phrase}" in <{mark["name"]}>: a mark has '
+                    'translation="PHRASE" or avoid="PHRASE", one phrase each'
+                )
+            if phrase.strip():
+                into[name].append(phrase)
+        return mark["text"] or ""
+
+    return Fields(_MARK.sub(words, source), "", required, avoided)
+
+
+class Phrases:
+    """Text of phrases to ids, as the model writes them."""
+
+    def __init__(self, model: LoadedModel, reading: Reading):
+        self._model, self._reading = model, reading
+
+    def ids(self, phrase: str, number: int) -> tuple[int, ...] | None:
+        """The words of a phrase on a line (counted from 0), in the order of writing.
+
+        None where the vocabulary lacks one of them. Raises CgruError where it cannot be prepared.
+        """
+        target = self._model.target
+        words = self._model.target_words(phrase, number, self._reading)
+        ids = tuple(target.encode(words[::-1] if self._model.right_left else words))
+        return None if target.unk_id in ids else ids
+
+    def required(self, phrases: Sequence[str], number: int) -> list[tuple[int, ...]]:
+        """Raises CgruError, naming the line, for a phrase that the model cannot write."""
+        found = []
+        for phrase in phrases:
+            ids = self.ids(phrase, number)
+            if ids is None:
+                raise CgruError(
+                    f"line {number + 1}: required phrase {phrase!r}: {self._model.target.path} "
+                    "lacks a word of it"
+                )
+            found += [ids] if ids else []
+        return found
+
+    def avoided(self, phrases: Sequence[str], number: int) -> list[tuple[int, ...]]:
+        """Without those that the model cannot write anyway."""
+        return [ids for phrase in phrases if (ids := self.ids(phrase, number))]
+
+    def read_avoided(self, path: str) -> list[tuple[int, ...]]:
+        """The phrases of a file, a phrase a line, .gz too. Raises CgruError naming it."""
+        try:
+            text = read_bytes(path, "file of phrases", LARGEST).decode("utf-8")
+        except UnicodeDecodeError:
+            raise CgruError(f"{path}: invalid UTF-8; save it as UTF-8") from None
+        lines = [line for line in text.split("\n") if line.strip()]
+        found = [ids for number, line in enumerate(lines) if (ids := self.ids(line, number))]
+        if len(found) < len(lines):
+            note(
+                f"{path}: {len(lines) - len(found)} of {len(lines)} phrases have words that the "
+                "model cannot write, and are avoided as it is"
+            )
+        return found
+
+
+def check_consistent(
+    required: Sequence[tuple[int, ...]], avoided: Sequence[tuple[int, ...]], number: int
+) -> None:
+    """Raises CgruError where a required phrase has an avoided one in it; number: of the line."""
+    inside = set(avoided)
+    for phrase in required:
+        parts = (phrase[i:j] for i in range(len(phrase)) for j in range(i + 1, len(phrase) + 1))
+        if any(part in inside for part in parts):
+            raise CgruError(
+                f"line {number + 1}: a required phrase has an avoided one in it; no translation "
+                "can have both"
+            )

@@ -1,0 +1,171 @@
+"""Required and avoided phrases, against trying every translation and looking for the phrases."""
+
+import functools
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from models import pad_source, random_arrays, reference, tiny
+
+from cgru_cli.network.network import Network
+from cgru_cli.search.beam import shrinking_beam
+from cgru_cli.search.constraints import Avoided, Constraints, Required, allocation
+from cgru_cli.search.ensemble import Ensemble
+from cgru_cli.search.hypotheses import SearchBatch, SearchSettings
+
+EOS, V, LONGEST = 0, 5, 5
+STRUCTURE = tiny(target_vocabulary=V, source_vocabularies=(6,))
+ARRAYS = random_arrays(STRUCTURE, 3, scale=2.0)
+SOURCES = [[(1,), (2,), (3,)], [(4,)]]
+DECODER = Ensemble([Network(STRUCTURE, ARRAYS)], [1.0])
+WORD = st.integers(1, V - 1)
+PHRASES = st.lists(st.lists(WORD, min_size=1, max_size=3).map(tuple), max_size=3)
+
+
+def has(words, phrase):
+    """Whether the words of a phrase follow each other somewhere."""
+    return any(tuple(words[i : i + len(phrase)]) == phrase for i in range(len(words)))
+
+
+@given(PHRASES, st.lists(WORD, max_size=12))
+def test_a_phrase_is_there_wherever_its_words_follow_each_other(phrases, words):
+    required = Required(phrases)
+    state = required.start
+    for count in range(len(words) + 1):
+        met = [place == len(phrase) for place, phrase in zip(state, required.phrases, strict=True)]
+        assert met == [has(words[:count], phrase) for phrase in required.phrases]
+        assert all(met) == all(has(words[:count], phrase) for phrase in phrases)
+        for phrase, place in zip(required.phrases, state, strict=True):
+            if place < len(phrase):
+                assert list(phrase[:place]) == words[count - place : count]
+        if count < len(words):
+            state = required.after(state, words[count])
+
+
+@given(PHRASES, st.lists(WORD, max_size=6))
+def test_the_words_that_are_asked_for_complete_a_translation_in_time(phrases, begun):
+    required = Required(phrases)
+    state = required.start
+    for word in begun:
+        state = required.after(state, word)
+    missing = required.missing(state)
+    while missing:
+        after = [required.after(state, word) for word in required.next_words(state)]
+        state = min(after, key=required.missing)
+        assert required.missing(state) < missing
+        missing = required.missing(state)
+    assert not required.next_words(state)
+
+
+@given(PHRASES, st.lists(WORD, max_size=12))
+def test_a_word_is_avoided_where_it_would_end_a_phrase(phrases, words):
+    avoided = Avoided(phrases)
+    for count in range(len(words)):
+        before = tuple(words[:count])
+        last = before[max(0, count - max(0, avoided.longest - 1)) :]
+        banned = {word for word in range(1, V) for p in phrases if (*before, word)[-len(p) :] == p}
+        assert set(avoided.words(last)) == banned
+
+
+@given(st.integers(1, 12), st.integers(0, 6), st.data())
+def test_the_beam_is_shared_out_whole(capacity, most, data):
+    sizes = data.draw(st.dictionaries(st.integers(0, most), st.integers(1, 9)))
+    shares = allocation(capacity, most, sizes)
+    assert all(0 <= shares[number] <= sizes[number] for number in sizes)
+    assert sum(shares.values()) == min(capacity, sum(sizes.values()))
+    for number in sizes:  # none is left out for want of a share of its own
+        assert shares[number] >= min(sizes[number], capacity // (most + 1))
+
+
+# -- the search ------------------------------------------------------------------------------------
+
+
+@functools.cache
+def every_translation(source):
+    """The log-probability, float64, of every translation of at most LONGEST words with EOS."""
+    oracle = reference(STRUCTURE, ARRAYS)
+    return {
+        words: oracle.force_decode(list(source), list(words)).log_probs.sum()
+        for length in range(LONGEST)
+        for words in itertools.product(range(1, V), repeat=length)
+    }
+
+
+def searched(constraints, beam, limit=LONGEST, prefixes=(), words=()):
+    lengths = [len(source) + 1 for source in SOURCES]
+    lattice = DECODER.begin([pad_source(SOURCES)], words)
+    batch = SearchBatch(lattice, lengths, [limit] * len(SOURCES), prefixes, constraints)
+    lists = dict(shrinking_beam([batch], SearchSettings(beam_size=beam, normalize=1.0)))
+    return [lists[number] for number in range(len(SOURCES))]
+
+
+CASES = {
+    "one word": ([(3,)], []),
+    "a phrase": ([(2, 2, 1)], []),
+    "two that overlap": ([(1, 3), (3, 2)], []),
+    "two words": ([(4,), (1,)], []),
+    "one within another": ([(4, 1), (1,)], []),
+    "avoided": ([], [(2,), (1, 3), (3, 3, 4)]),
+    "both": ([(2, 1)], [(4,), (1, 1)]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_endless_beam_finds_every_translation_that_is_allowed(name):
+    required, avoided = CASES[name]
+    constraints = [Constraints.of(required, avoided), None]
+    found, free = searched(constraints, V**LONGEST)
+    for results, (has_all, has_none) in ((found, (required, avoided)), (free, ([], []))):
+        source = SOURCES[0] if results is found else SOURCES[1]
+        expected = {
+            words: score
+            for words, score in every_translation(tuple(source)).items()
+            if all(has(words, p) for p in has_all) and not any(has(words, p) for p in has_none)
+        }
+        own = {tuple(r.words[:-1].tolist()): r for r in results if r.finished}
+        if name == "two that overlap":  # what only their overlapping makes short enough is not
+            assert own.keys() <= expected.keys() and (1, 3, 2) in own
+        else:
+            assert own.keys() == expected.keys()
+        for words, result in own.items():
+            assert result.score == pytest.approx(expected[words], abs=1e-4)
+            assert result.total == pytest.approx(expected[words] / (len(words) + 1), abs=1e-4)
+        best = max(score / (len(words) + 1) for words, score in expected.items())
+        assert max(r.total for r in results if r.finished) == pytest.approx(best, abs=1e-4)
+
+
+PHRASE = st.lists(st.integers(1, V - 1), min_size=1, max_size=3).map(tuple)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(PHRASE, min_size=1, max_size=3), st.integers(1, 6), st.data())
+def test_in_any_beam_all_phrases_are_there_and_scores_are_the_models(phrases, beam, data):
+    """Even where the limit leaves no word to spare: the phrases one after the other, and EOS."""
+    required = Required(phrases)
+    begun = data.draw(st.lists(st.integers(1, V - 1), max_size=2))
+    limit = len(begun) + required.missing(required.start) + 1 + data.draw(st.integers(0, 2))
+    constraints = [Constraints.of(phrases, []), None]
+    found, free = searched(constraints, beam, limit, prefixes=[begun, []])
+    assert found and len(found) <= beam
+    oracle = reference(STRUCTURE, ARRAYS)
+    for result in found:
+        words = result.words.tolist()
+        finished = words[:-1] if result.finished else words
+        assert all(has(words, phrase) for phrase in phrases) and words[: len(begun)] == begun
+        scores = oracle.force_decode(SOURCES[0], finished).log_probs[: len(words)]
+        assert result.word_scores == pytest.approx(scores, abs=1e-4)
+        assert result.total == pytest.approx(scores.sum() / len(words), abs=1e-4)
+    assert [r.words.tolist() for r in free] == [
+        r.words.tolist() for r in searched([None, None], beam, limit)[1]
+    ]
+
+
+def test_words_of_a_shortlist_are_asked_for_by_their_places():
+    words = np.array([0, 2, 4], np.int32)
+    constraints = [Constraints.of([(4, 4)], [(2, 2), (1,)]), None]
+    for result in searched(constraints, 3, 6, words=[words])[0]:
+        written = result.words.tolist()
+        assert has(written, (4, 4)) and not has(written, (2, 2))
+        assert set(written) <= {0, 2, 4}
