@@ -112,6 +112,7 @@ FEATURES = {
                      "source_vocabularies": (), "source_embeddings": ()}),
     "Type classifier": ("With attention; L are the labels, all words but the first two.",
                         {"type": Type.CLASSIFIER, "pooling": Pooling.ATTENTION}),
+    "Type tagger": ("", {"type": Type.TAGGER}),
 }  # fmt: skip
 
 

@@ -29,7 +29,7 @@ import numpy as np
 from ..errors import CgruError, UsageError, reading, writing
 from ..system.atomic_files import atomic_write
 from .data_weights import DataWeights
-from .encoding import FORMAT, EncodeSource, EncodeTarget, Encoding
+from .encoding import FORMAT, CheckPair, EncodeSource, EncodeTarget, Encoding
 from .number_files import file_digest, mapped
 from .parallel_files import Beside, PathLike, TsvColumn, files_of, parallel
 from .word_alignments import Alignments
@@ -93,6 +93,7 @@ def encode_corpus(
     key: str,
     beside: Beside | None = None,
     spare: Path | None = None,
+    check_pair: CheckPair | None = None,
 ) -> Corpus:
     """Encode files of parallel lines (`.gz` too), or map what `cache` holds of the same files.
 
@@ -102,6 +103,7 @@ def encode_corpus(
     (EOS not counted), unless `crop` cuts that side, with the alignments and weights of what is cut.
     `sources` may be (), for a target side alone.
     Only one process at a time may encode into a folder; files of an interrupted one are removed.
+    `check_pair` raises CgruError for sides that do not go together.
     `spare` is a folder to encode into where `cache` is another process', which may only be read.
 
     Raises CgruError for files that cannot be read, differ in their number of lines or leave no
@@ -130,7 +132,7 @@ def encode_corpus(
     if corpus is not None:
         return corpus
     cache = spare or cache
-    encoding = Encoding(encode_source, encode_target, max_length, crop, beside)
+    encoding = Encoding(encode_source, encode_target, max_length, crop, beside, check_pair)
     with writing(cache):
         os.makedirs(cache, exist_ok=True)
         with encoding.writing(cache):

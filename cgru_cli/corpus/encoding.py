@@ -22,12 +22,16 @@ FORMAT = 1
 
 EncodeSource = Callable[[str], list[tuple[int, ...]]]
 EncodeTarget = Callable[[str], list[int]]
+CheckPair = Callable[[list[tuple[int, ...]], list[int]], None]
 
 
 def _encode(
-    encode: Callable[..., list[Any]], path: PathLike | None, first: int, *lines: Iterable[Any]
+    encode: Callable[..., list[Any] | None],
+    path: PathLike | None,
+    first: int,
+    *lines: Iterable[Any],
 ) -> list[list[Any]]:
-    encoded: list[list[Any]] = []
+    encoded: list[Any] = []
     try:
         for given in zip(*lines, strict=True):
             encoded.append(encode(*given))
@@ -70,8 +74,10 @@ class Encoding:
         max_length: int,
         crop: bool,
         beside: Beside,
+        check_pair: CheckPair | None = None,
     ):
         self.lines = 0
+        self._check_pair = check_pair
         self._encode_source = encode_source
         self._encode_target = encode_target
         self._max_length = max_length
@@ -114,6 +120,8 @@ class Encoding:
             sources = [[()]] * len(targets)  # one word of no ids, in place of an empty side
         else:
             sources = _encode(self._encode_source, files.source, first, lines.source)
+        if self._check_pair is not None:
+            _encode(self._check_pair, files.target, first, sources, targets)
         self.lines += len(targets)
         points: list[list] = [[]] * len(targets)
         weights: list[list[float]] = [[]] * len(targets)

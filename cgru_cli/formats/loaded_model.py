@@ -14,7 +14,15 @@ from ..errors import CgruError, UsageError
 from ..parameters.structure import EOS_ID, Type
 from ..system.lines import tokens
 from ..text.labels import check_labels, label_ids
-from ..text.source_words import SourceLines, pad_ids, prepared, source_ids
+from ..text.source_words import (
+    SourceLines,
+    pad_ids,
+    pieces_of_words,
+    prepared,
+    source_ids,
+    with_starts,
+    word_starts,
+)
 from ..text.vocabulary import Vocabulary
 from . import model_vocabularies, read_model
 from .model import PREPROCESSING, Model
@@ -79,6 +87,11 @@ class LoadedModel:
         return self.model.structure.type.writes_text
 
     @property
+    def tags_words(self) -> bool:
+        """Whether each word of the source gets a label."""
+        return self.model.structure.type is Type.TAGGER
+
+    @property
     def right_left(self) -> bool:
         """Whether the model writes from the end of a sentence."""
         return self.model.settings.right_left
@@ -93,7 +106,11 @@ class LoadedModel:
         if not self.sources:
             return lambda _line: []
         source = self.sources[0]
-        return source.tokenize if to_pieces and source.processor is not None else split
+        if not to_pieces or source.processor is None:
+            return split
+        if self.tags_words:
+            return lambda line: pieces_of_words(line, source)
+        return source.tokenize
 
     def source_lines(self, reading: Reading) -> SourceLines:
         """What makes words of source lines."""
@@ -101,6 +118,9 @@ class LoadedModel:
             self.tokenizer(reading.to_pieces, reading.split),
             reading.preprocessing,
             longest=reading.longest,
+            counted=(lambda words: sum(word_starts(words, self.sources)))
+            if self.tags_words
+            else None,
         )
 
     def target_words(self, line: str, number: int, reading: Reading) -> list[str]:
@@ -112,7 +132,7 @@ class LoadedModel:
         if not self.writes_text:
             labels = tokens(line)
             try:
-                label_ids(labels, self.target)
+                label_ids(labels, self.target, one=not self.tags_words)
             except CgruError as error:
                 raise CgruError(f"line {number + 1}: {error}") from None
             return labels
@@ -124,9 +144,9 @@ class LoadedModel:
         return [word.split("|")[0] for word in words] if len(self.sources) > 1 else words
 
     def ids(self, words: Sequence[str], number: int) -> list[tuple[int, ...]]:
-        """As `source_ids`; the error names line and model."""
+        """As `source_ids`, of a tagger as `with_starts`; the error names line and model."""
         try:
-            return source_ids(words, self.sources)
+            return (with_starts if self.tags_words else source_ids)(words, self.sources)
         except CgruError as error:
             raise CgruError(f"line {number + 1}: {error}, for {self.model.path}") from None
 
@@ -143,7 +163,7 @@ class LoadedModel:
             self.ids(words, number) if self.sources else []
             for words, number in zip(sources, numbers, strict=True)
         ]
-        return pad_ids(rows, len(self.sources))
+        return pad_ids(rows, self.model.structure.source_columns)
 
     def target_batch(self, targets: Sequence[Sequence[str]]) -> tuple[np.ndarray, np.ndarray]:
         """Translations, as words in the order of writing: ids (B,T) int32, mask (B,T) float32.

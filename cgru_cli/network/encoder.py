@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from ..parameters.structure import Encoder, Structure
+from ..parameters.structure import Encoder, Structure, Type
 from .distinct_words import at_their_places, distinct
 from .layers import Layers, Transition, transit
 from .products import Products
@@ -23,6 +23,7 @@ class Encoded(NamedTuple):
     last: tuple[
         tuple[UnitState, ...], ...
     ]  # by level and reader: the state after the last word read
+    starts: tf.Tensor | tuple = ()  # (B,S) int32: 1 where a word begins; of taggers
 
 
 def last_annotation(annotations: Any, mask: tf.Tensor, structure: Structure) -> tf.Tensor:
@@ -36,6 +37,13 @@ def last_annotation(annotations: Any, mask: tf.Tensor, structure: Structure) -> 
         for place, direction in enumerate(s.directions(s.encoder_depth))
     ]
     return tf.concat(parts, axis=-1)
+
+
+def _starts(source: tf.Tensor, mask: tf.Tensor, structure: Structure) -> tf.Tensor:
+    """1 where a word begins, which EOS is none of: (B,S) int32."""
+    if source.shape[-1] == structure.source_columns:
+        return source[..., -1]
+    return tf.cast(tf.cumsum(mask, axis=1, reverse=True) > 1, tf.int32)
 
 
 class Readers(NamedTuple):
@@ -80,7 +88,9 @@ class SourceEncoder:
             self.levels.append(readers)
 
     def __call__(self, source: tf.Tensor, mask: tf.Tensor, differentiable: bool) -> Encoded:
-        """source: (B,S,F) int32; mask: (B,S) float32, 1 at words and EOS."""
+        """source: (B,S,F) int32, of a tagger with a last column of where words begin, or without
+        where all do; mask: (B,S) float32, 1 at words and EOS.
+        """
         if not self.levels:
             return Encoded((), mask, (), ())
         s = self.structure
@@ -116,7 +126,10 @@ class SourceEncoder:
         annotations = tf.transpose(tf.concat(states, axis=-1), [1, 0, 2])
         if "annotations" in self.masks:
             annotations *= self.masks["annotations"][:, None]
-        return Encoded(annotations, mask, tf.transpose(embeddings, [1, 0, 2]), tuple(last))
+        encoded = Encoded(annotations, mask, tf.transpose(embeddings, [1, 0, 2]), tuple(last))
+        if s.type is Type.TAGGER:
+            return encoded._replace(starts=_starts(source, mask, s))
+        return encoded
 
     def _read(
         self,

@@ -2,8 +2,8 @@
 
 A `Network` is a model's arrays made ready to be multiplied. Training scans `step`, search loops
 it, scoring sums it, ensembles average it. What differs from rung to rung of the ladder stands in
-a file of its own: `lm`, `encdec`, `seq2seq`, `rnnsearch`, `cgru`; `classifier`, which gives
-labels.
+a file of its own: `lm`, `encdec`, `seq2seq`, `rnnsearch`, `cgru`; `classifier` and
+`tagger`, which give labels.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from .ladder.levels import States
 from .ladder.lm import LanguageModel
 from .ladder.rnnsearch import RNNSearch
 from .ladder.seq2seq import SequenceToSequence
+from .ladder.tagger import Tagger
 from .layers import Layers
 from .readout import OutputColumns, Readout
 from .scan import ScanCell
@@ -56,6 +57,7 @@ RUNGS: dict[Type, Callable[[Layers], Rung]] = {
     Type.RNNSEARCH: RNNSearch,
     Type.CGRU: ConditionalGRU,
     Type.CLASSIFIER: Classifier,
+    Type.TAGGER: Tagger,
 }
 
 

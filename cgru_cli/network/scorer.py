@@ -24,7 +24,7 @@ class Scorer:
     """Forced decoding of a model, traced once for all shapes."""
 
     def __init__(self, network: Network, *, with_alignment: bool):
-        factors = len(network.structure.source_embeddings)
+        factors = network.structure.source_columns
         mask = tf.TensorSpec([None, None])
         self._network, self._with_alignment = network, with_alignment
         self._score = tf.function(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from .configured import ConfiguredOptions, general_option
 from .flags import options_of
 
-LABELLING = ("classifier",)  # types that give labels and write no text
+LABELLING = ("classifier", "tagger")  # types that give labels and write no text
 UNITS = ("gru", "lstm", "rnn", "tanh", "relu", "sigmoid")
 
 data_option = options_of("Training data")
@@ -42,7 +42,7 @@ class ModelOptions(ConfiguredOptions):
 
     train_sets: tuple[str, ...] = data_option(
         (), "source and target text (several pairs: all sources, then all targets); for a language "
-        "model the text alone, for a classifier text and labels; not needed with DATA",
+        "model the text alone, for a classifier or tagger text and labels; not needed with DATA",
         "-t", "--train-sets", metavar="SRC TRG", many=True, aliases=("--datasets",), path="file",
     )  # fmt: skip
     tsv: bool = data_option(
@@ -90,7 +90,7 @@ class ModelOptions(ConfiguredOptions):
         "cgru", "type of model, by what its decoder sees of the source: nothing (lm, a language "
         "model), the encoder's last state (encdec at every step, seq2seq at the first), or a "
         "context by attention (rnnsearch, cgru); or without a decoder: a label for each line "
-        "(classifier); s2s, amun and nematus are Marian's names of cgru",
+        "(classifier) or each word (tagger); s2s, amun and nematus are Marian's names of cgru",
         "--type", metavar="TYPE", aliases=("--model_type",),
         choices=(
             "lm", "encdec", "seq2seq", "rnnsearch", "cgru", *LABELLING, "s2s", "amun", "nematus",

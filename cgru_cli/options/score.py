@@ -9,7 +9,7 @@ from .flags import options_of
 from .line_filter import FilterOptions, computing_option, model_option, score_option
 
 METRICS = ("bleu", "chrf", "chrf++", "ter")
-LABEL_METRICS = ("accuracy", "f1")
+LABEL_METRICS = ("accuracy", "f1", "span-f1")
 SUMMARIES = ("ce-sum", "ce-mean", "ce-mean-words", "perplexity")
 
 list_option = options_of("N-best lists")
@@ -118,10 +118,10 @@ class ScoreOptions(FilterOptions):
 
     metric: tuple[str, ...] = metric_option(
         (), "evaluate translations (--target, several are several systems) against --reference "
-        "by sacrebleu, without a model: bleu, chrf, chrf++ or ter; labels: accuracy or f1 (the "
-        "mean of the labels' F1); several with commas; with --tune, the metric to optimise (bleu "
-        "if not given)", "--metric", metavar="METRIC...",
-        many=True, needs=("--reference",),
+        "by sacrebleu, without a model: bleu, chrf, chrf++ or ter; labels: accuracy, f1 (the "
+        "mean of the labels' F1) or span-f1 (of what tags such as B-PER I-PER span); several with "
+        "commas; with --tune, the metric to optimise (bleu if not given)",
+        "--metric", metavar="METRIC...", many=True, needs=("--reference",),
     )  # fmt: skip
     reference: tuple[str, ...] = metric_option(
         (), "reference translations of --metric and --tune; several files are several references",

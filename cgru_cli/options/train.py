@@ -46,8 +46,9 @@ class TrainOptions(OptimizationOptions, ModelOptions):
     )  # fmt: skip
     valid_metrics: tuple[str, ...] = validation_option(
         (), "metrics of validation: cross-entropy, ce-mean-words, perplexity, bleu, chrf, "
-        "bleu-detok (the same as bleu), of labels accuracy and f1, translation and valid-script "
-        "(both by --valid-script-path); cross-entropy and bleu, or accuracy, if not given",
+        "bleu-detok (the same as bleu), of labels accuracy, f1 and span-f1, translation and "
+        "valid-script (both by --valid-script-path); cross-entropy and bleu, or accuracy, if not "
+        "given",
         "--valid-metrics", metavar="METRIC...", many=True,
     )  # fmt: skip
     valid_freq: str = validation_option(

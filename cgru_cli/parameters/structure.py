@@ -47,11 +47,12 @@ class Type(StrEnum):
     RNNSEARCH = "rnnsearch"  # a context, by attention from the state before
     CGRU = "cgru"  # a context, by attention from between its two cells
     CLASSIFIER = "classifier"  # no decoder: a label for the whole source
+    TAGGER = "tagger"  # no decoder: a label for each word of it
 
     @property
     def writes_text(self) -> bool:
         """Whether there is a decoder, which writes a text; else labels are given to the source."""
-        return self is not Type.CLASSIFIER
+        return self not in (Type.CLASSIFIER, Type.TAGGER)
 
     @property
     def reads_source(self) -> bool:
@@ -202,6 +203,13 @@ class Structure:
     def context(self) -> int:
         """Width of an annotation: [forward ; backward], or that of one reader."""
         return len(self.directions(self.encoder_depth)) * self.state
+
+    @property
+    def source_columns(self) -> int:
+        """Numbers that a source word is given as: the ids of its factors, of a tagger also 1 where
+        a word begins, and 0 at its other pieces.
+        """
+        return len(self.source_embeddings) + (self.type is Type.TAGGER)
 
     def directions(self, level: int) -> tuple[str, ...]:
         """Which way the readers of an encoder level read."""

@@ -132,7 +132,45 @@ class F1(LabelMetric):
         return float(np.mean(2 * right[seen] / (given + wanted)[seen])) if seen.any() else 0.0
 
 
-METRICS: dict[str, type[LabelMetric]] = {"accuracy": Accuracy, "f1": F1}
+class SpanF1(LabelMetric):
+    """2 P R / (P + R) of spans, each right where its kind and both its ends are: as seqeval.
+
+    See `spans`. It is micro-averaged: every span counts alike.
+    """
+
+    name, average = "span F1", "micro"
+
+    def counts(self, given: Sequence[str], right: Sequence[str]) -> list[float]:
+        """Of spans: right, given, in the reference."""
+        ours, theirs = spans(given), spans(right)
+        return [len(ours & theirs), len(ours), len(theirs)]
+
+    def score(self, counts: np.ndarray) -> float:
+        return _ratio(2 * counts[0], counts[1] + counts[2])
+
+
+def spans(tags: Sequence[str]) -> set[tuple[str, int, int]]:
+    """Kind, first and last place of each span that tags such as B-PER I-PER name.
+
+    A tag is a letter and a kind, as B-PER: B begins a span, I goes on with one of its kind or
+    begins one, E ends one, S is one; O, and any word that is no such tag, is none (seqeval's
+    `get_entities`, which follows CoNLL's conlleval).
+    """
+    found: set[tuple[str, int, int]] = set()
+    before, kind, begin = "O", "", 0
+    for place, tag in enumerate([*tags, "O"]):
+        letter, _, of = tag.partition("-")
+        letter = letter if letter in ("B", "I", "E", "S") else "O"
+        inside = before in ("B", "I") and letter in ("I", "E") and of == kind
+        if before != "O" and not inside:
+            found.add((kind, begin, place - 1))
+        if letter != "O" and not inside:
+            begin = place
+        before, kind = letter, of
+    return found
+
+
+METRICS: dict[str, type[LabelMetric]] = {"accuracy": Accuracy, "f1": F1, "span-f1": SpanF1}
 
 
 def check_lines(name: str, lines: Sequence[str], reference: str, references: Sequence[str]) -> None:

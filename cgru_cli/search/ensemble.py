@@ -207,7 +207,7 @@ def _beginning(network: Network) -> tf.types.experimental.ConcreteFunction:
         return network.start(memory), memory
 
     return tf.function(begin, autograph=False).get_concrete_function(
-        tf.TensorSpec([None, None, len(network.structure.source_embeddings)], tf.int32),
+        tf.TensorSpec([None, None, network.structure.source_columns], tf.int32),
         tf.TensorSpec([None, None], tf.float32),
     )
 

@@ -6,15 +6,19 @@ Ids 0 and 1 of it are the end of a line and the unknown word, which no line has.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ..errors import CgruError
 from ..parameters.structure import FIRST_LABEL
 from .vocabulary import UNK_NAMES, Vocabulary, shown
 
 
-def label_ids(labels: Sequence[str], vocabulary: Vocabulary) -> list[int]:
-    """The id of a line's one label. Raises CgruError for none, for more, for an unknown one."""
-    if len(labels) != 1:
+def label_ids(labels: Sequence[str], vocabulary: Vocabulary, *, one: bool) -> list[int]:
+    """The ids of a line's labels, which has one alone or one for each word.
+
+    Raises CgruError for an unknown one, and where one is expected for none and more.
+    """
+    if one and len(labels) != 1:
         raise CgruError(number_of_labels(labels))
     ids = vocabulary.encode(labels)
     for label, i in zip(labels, ids, strict=True):
@@ -29,6 +33,15 @@ def label_ids(labels: Sequence[str], vocabulary: Vocabulary) -> list[int]:
 def number_of_labels(labels: Sequence[str]) -> str:
     """What is said of a line with another number of labels than one."""
     return f"{len(labels)} labels; one is expected for each line"
+
+
+def check_tags(source: Sequence[tuple[int, ...]], tags: Sequence[Any]) -> None:
+    """Raises CgruError where there are not as many tags as words; source: of `with_starts`."""
+    words = sum(columns[-1] for columns in source)
+    if words != len(tags):
+        raise CgruError(
+            f"{len(tags)} tag{'s' * (len(tags) != 1)} for {words} word{'s' * (words != 1)}"
+        )
 
 
 def check_labels(vocabulary: Vocabulary) -> None:

@@ -9,10 +9,14 @@ import numpy as np
 
 from ..errors import CgruError, warn
 from ..parameters.structure import EOS_ID
+from ..system.lines import tokens
 from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from .pipeline import Preprocessing
+
+
+_BEGINS = "\u2581"  # SentencePiece's mark in front of a word
 
 
 def source_ids(words: Sequence[str], vocabularies: Sequence[Vocabulary]) -> list[tuple[int, ...]]:
@@ -38,6 +42,51 @@ def source_ids(words: Sequence[str], vocabularies: Sequence[Vocabulary]) -> list
     return list(zip(*ids, strict=True))
 
 
+def pieces_of_words(line: str, vocabulary: Vocabulary) -> list[str]:
+    """The pieces of a line, those of each word between spaces begun by `_BEGINS` and none other.
+
+    Raises CgruError where SentencePiece does not mark the beginnings of words.
+    """
+    processor = vocabulary.processor
+    if processor is None:
+        return tokens(line)
+    pieces: list[str] = []
+    for word in tokens(line):
+        first, *others = processor.encode(word, out_type=str) or [_BEGINS]
+        if not first.startswith(_BEGINS):
+            raise CgruError(
+                f"{vocabulary.path}: does not mark where words begin, which tags of words need"
+            )
+        pieces += [first, *filter(None, (piece.lstrip(_BEGINS) for piece in others))]
+    return pieces
+
+
+def word_starts(words: Sequence[str], vocabularies: Sequence[Vocabulary]) -> list[int]:
+    """1 for each piece that begins a word, 0 for others: behind `@@`, or without SentencePiece's ▁.
+
+    vocabularies: of the source, one a factor.
+    """
+    if vocabularies[0].processor is not None:
+        return [int(word.startswith(_BEGINS)) for word in words]
+    first = [word.split("|")[0] for word in words] if len(vocabularies) > 1 else words
+    return [int(not before.endswith("@@")) for before in ("", *first[:-1])] if first else []
+
+
+def source_columns(
+    line: str, vocabularies: Sequence[Vocabulary], *, starts: bool
+) -> list[tuple[int, ...]]:
+    """A prepared line as `source_ids`, with starts, of a tagger, by `word_starts` behind them."""
+    if not starts:
+        return source_ids(vocabularies[0].tokenize(line), vocabularies)
+    return with_starts(pieces_of_words(line, vocabularies[0]), vocabularies)
+
+
+def with_starts(words: Sequence[str], vocabularies: Sequence[Vocabulary]) -> list[tuple[int, ...]]:
+    """Ids as `source_ids`, and behind those of a piece whether it begins a word."""
+    ids, starts = source_ids(words, vocabularies), word_starts(words, vocabularies)
+    return [(*factors, start) for factors, start in zip(ids, starts, strict=True)]
+
+
 class SourceLines:
     """Lines of text as the words that a model reads, of long ones the first."""
 
@@ -47,14 +96,33 @@ class SourceLines:
         preprocessing: Preprocessing | None,
         *,
         longest: int,
+        counted: Callable[[Sequence[str]], int] | None = None,
     ):
-        """tokenize: a prepared line to words; longest: words that are read of a line."""
+        """tokenize: a prepared line to words; longest: words that are read of a line. counted:
+        where each word of the line counts, how many there are of what it became.
+        """
         self._tokenize, self._preprocessing = tokenize, preprocessing
-        self._longest, self._cut = longest, 0
+        self._longest, self._cut, self._counted = longest, 0, counted
 
     def words(self, line: str, number: int) -> list[str]:
-        """The words of a line (counted from 0). Raises CgruError where it cannot be prepared."""
+        """The words of a line (counted from 0).
+
+        Raises CgruError where it cannot be prepared, or where each word counts and it is too long
+        or has another number of words when it is prepared.
+        """
         words = self._tokenize(prepared(self._preprocessing, line, "source", number))
+        if self._counted is not None:
+            if len(words) > self._longest:
+                raise CgruError(
+                    f"line {number + 1}: {len(words)} words or pieces, of which none is left out; "
+                    f"--max-length {len(words)} allows it, if there is memory"
+                )
+            before, after = len(tokens(line)), self._counted(words)
+            if self._preprocessing is not None and before != after:
+                raise CgruError(
+                    f"line {number + 1}: {before} words, {after} when it is prepared; there is a "
+                    "tag for each, so prepare the text yourself and give --no-preprocess"
+                )
         if len(words) > self._longest:
             if not self._cut:
                 warn(

@@ -14,6 +14,7 @@ from ..errors import CgruError, UsageError
 from ..formats.model import Model
 from ..options.train import TrainOptions
 from ..output.picture_style import check_installed
+from ..parameters.structure import Type
 from ..system import tensorflow_start
 from ..system.signals import StopRequest
 from ..text.pipeline import Preprocessing
@@ -157,11 +158,15 @@ def build_validator(
 
     *sources, target = vocabularies
     preprocessing = Preprocessing.read(texts.preprocessing) if texts.preprocessing else None
-    writes_text = step.model.structure.type.writes_text
+    kind = step.model.structure.type
+    writes_text = kind.writes_text
+    target_text = TargetText(target, preprocessing, options.right_left)
+    if not writes_text:
+        target_text = LabelText(target, of_words=kind is Type.TAGGER)
     dev_set = DevSet.read(
         *texts.dev,
         sources,
-        TargetText(target, preprocessing, options.right_left) if writes_text else LabelText(target),
+        target_text,
         reference=texts.reference,
         max_length=options.valid_max_length,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -9,9 +10,9 @@ from typing import TypeVar
 from ..corpus.parallel_files import PathLike, TsvColumn, check_line_counts, column_lines
 from ..errors import CgruError, warn
 from ..system.lines import LineReader, tokens
-from ..text.labels import label_ids
+from ..text.labels import check_tags, label_ids
 from ..text.pipeline import Preprocessing
-from ..text.source_words import source_ids
+from ..text.source_words import source_columns
 from ..text.subwords import join_bpe
 from ..text.vocabulary import Vocabulary
 
@@ -49,11 +50,13 @@ class TargetText:
 
 @dataclass(frozen=True)
 class LabelText(TargetText):
-    """Labels, which are the same in all three forms."""
+    """Labels, which are the same in all three forms; of_words: one for each word of the source."""
+
+    of_words: bool = False
 
     def ids(self, line: str) -> list[int]:
         """Raises CgruError for labels that there are not."""
-        return label_ids(tokens(line), self.vocabulary)
+        return label_ids(tokens(line), self.vocabulary, one=not self.of_words)
 
     def plain(self, line: str) -> str:
         """As it is."""
@@ -87,16 +90,26 @@ class DevSet:
         preparation if not given; max_length: words, more are cut with a warning. Raises CgruError
         where files cannot be read, are empty, or differ in their number of lines.
         """
+        tags = isinstance(target_text, LabelText) and target_text.of_words
+        if tags:
+            max_length = sys.maxsize  # a tag for each word
         source_lines, target_lines = _parallel(source, target)
         source_sentences: list[list[tuple[int, ...]]] = [[] for _ in target_lines]
         if source is not None:
             source_sentences = _encoded(
                 source,
                 source_lines,
-                lambda line: source_ids(sources[0].tokenize(line), sources),
+                lambda line: source_columns(line, sources, starts=tags),
                 max_length,
             )
         targets = _encoded(target, target_lines, target_text.ids, max_length)
+        if tags:
+            pairs = zip(source_sentences, targets, strict=True)
+            for number, pair in enumerate(pairs, 1):
+                try:
+                    check_tags(*pair)
+                except CgruError as error:
+                    raise CgruError(f"{target}: line {number}: {error}") from error
         if reference is not None:
             _, references = _parallel(source, reference)
         else:

@@ -17,8 +17,8 @@ from ..errors import CgruError
 from ..options.optimization import LengthSort
 from ..parameters.structure import Normalization, Structure, Type
 from ..system.lines import tokens
-from ..text.labels import label_ids
-from ..text.source_words import source_ids
+from ..text.labels import check_tags, label_ids
+from ..text.source_words import source_columns
 from ..text.vocabulary import Vocabulary
 from .texts import Texts
 
@@ -42,7 +42,7 @@ def encode(
     key = " ".join(vocabulary.fingerprint for vocabulary in vocabularies)
     from_end = texts.beside.from_end
     direction = -1 if from_end else 1
-    key += " right-left" * from_end
+    key += " right-left" * from_end + f" {kind}" * (not kind.writes_text)
     if kind.writes_text:
 
         def encode_target(line: str) -> list[int]:
@@ -50,13 +50,13 @@ def encode(
     else:
 
         def encode_target(line: str) -> list[int]:
-            return label_ids(tokens(line), target)
+            return label_ids(tokens(line), target, one=kind is Type.CLASSIFIER)
 
     try:
         return encode_corpus(
             texts.sources,
             texts.targets,
-            lambda line: source_ids(sources[0].tokenize(line), sources),
+            lambda line: source_columns(line, sources, starts=kind is Type.TAGGER),
             encode_target,
             cache,
             max_length=max_length,
@@ -64,6 +64,7 @@ def encode(
             key=key,
             beside=texts.beside,
             spare=spare,
+            check_pair=check_tags if kind is Type.TAGGER else None,
         )
     except CgruError:
         with contextlib.suppress(OSError):  # not empty: of another text

@@ -41,6 +41,10 @@ _OF_DECODER = (
 )  # fmt: skip
 _USELESS = {
     Type.CLASSIFIER: (_OF_DECODER, "a classifier gives labels and has no decoder"),
+    Type.TAGGER: (
+        (*_OF_DECODER, "max_length_crop"),
+        "a tagger gives a label to every word, and has no decoder",
+    ),
     Type.LM: (_OF_SOURCE, "a language model reads no source"),
     Type.SEQ2SEQ: (
         ("deep_context", "lexical", "dropout_annotation"),

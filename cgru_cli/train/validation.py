@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import UsageError, writing
 from ..options.programs import PROGRAMS, label_limit
+from ..options.score import LABEL_METRICS
 from ..parameters.structure import Type
 from ..system.atomic_files import atomic_write
 from ..system.windows import batches
@@ -78,7 +79,7 @@ class Validator:
             raise UsageError("--valid-translation-output needs a metric that translates, as bleu")
         self._ensemble = Ensemble([model], [1.0])
         words, mask = tf.TensorSpec([None, None], tf.int32), tf.TensorSpec([None, None])
-        source = tf.TensorSpec([None, None, len(model.structure.source_embeddings)], tf.int32)
+        source = tf.TensorSpec([None, None, model.structure.source_columns], tf.int32)
         self._costs = tf.function(
             self._costs_of, input_signature=(source, mask, words, mask), autograph=False
         )
@@ -136,8 +137,8 @@ class Validator:
         return texts
 
     def _padded_sources(self, rows: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        factors = len(self.model.structure.source_embeddings)
-        return pad_ids([self.dev_set.sources[row] for row in rows], factors)
+        columns = self.model.structure.source_columns
+        return pad_ids([self.dev_set.sources[row] for row in rows], columns)
 
     def _costs_of(
         self, source: tf.Tensor, source_mask: tf.Tensor, target: tf.Tensor, mask: tf.Tensor
@@ -185,7 +186,7 @@ class Validator:
                 if name in metrics:
                     check()
                     scores[name] = make().corpus_score(texts, [self.dev_set.references]).score
-        if {"accuracy", "f1"} & set(metrics):
+        if set(LABEL_METRICS) & set(metrics):
             from ..score.label_metrics import METRICS
 
             for name, of_labels in METRICS.items():

@@ -86,9 +86,9 @@ def example(structure, seed=0, lengths=((3, 4), (1, 1), (5, 2))):
         for n, _ in lengths
     ]
     targets = [rng.integers(structure.target_vocabulary, size=n).tolist() for _, n in lengths]
-    if not structure.type.writes_text:  # a label each
-        labels = rng.integers(2, structure.target_vocabulary, len(lengths)).tolist()
-        targets = [[label] for label in labels]
+    if not structure.type.writes_text:  # labels: one, or as many as words
+        counts = [n if structure.type is Type.TAGGER else 1 for n, _ in lengths]
+        targets = [rng.integers(2, structure.target_vocabulary, n).tolist() for n in counts]
     source = pad_source(sources, longer=1)
     if not structure.type.reads_source:
         source = tf.zeros([len(lengths), 1, 0], tf.int32), tf.ones([len(lengths), 1])

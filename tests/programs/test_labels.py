@@ -1,5 +1,6 @@
 """Models that give labels: equal to Keras' layers, through the commands, and what is refused."""
 
+import itertools
 import json
 
 import keras
@@ -9,7 +10,7 @@ import runs
 import tensorflow as tf
 from click.testing import CliRunner
 from commands import in_process, one_line, write_model
-from models import forced_scores, random_arrays, rung
+from models import forced_scores, pad_source, random_arrays, rung
 
 from cgru_cli import Translator
 from cgru_cli.cli import main
@@ -18,6 +19,9 @@ from cgru_cli.formats import read_model
 from cgru_cli.network.forced_decoding import force_decode
 from cgru_cli.network.network import Network
 from cgru_cli.parameters.structure import Encoder, Pooling, Type, Unit
+from cgru_cli.search.beam import shrinking_beam
+from cgru_cli.search.ensemble import Ensemble
+from cgru_cli.search.hypotheses import SearchBatch, SearchSettings
 
 LABELS = ("A", "B", "C")
 SIZES = ("--dim-emb", 6, "--dim-rnn", 8, "--mini-batch", 8, "--valid-freq", 0, "--quiet")
@@ -52,6 +56,12 @@ def keras_annotations(arrays, s, ids):
     h = keras.layers.Embedding(*arrays["Wemb"].shape, weights=[arrays["Wemb"]])(ids)
     for level in s.encoder_levels():
         number = f"_{level}" if level > 1 else ""
+        if len(s.directions(level)) == 1:
+            layer, ours = keras_reader(arrays, f"encoder{number}", s.encoder_unit, s.state)
+            layer.build(h.shape)
+            layer.set_weights(ours)
+            h = layer(h)
+            continue
         forward, ours = keras_reader(arrays, f"encoder{number}", s.encoder_unit, s.state)
         _, others = keras_reader(arrays, f"encoder_r{number}", s.encoder_unit, s.state)
         layer = keras.layers.Bidirectional(forward, merge_mode="concat")
@@ -82,6 +92,32 @@ def test_a_classifier_is_that_of_keras(unit, pooling):
     assert not found[:, :2].any()
 
 
+@pytest.mark.parametrize("unit", [Unit.GRU, Unit.LSTM])
+@pytest.mark.parametrize("depth", [1, 2])
+def test_a_tagger_is_that_of_keras(unit, depth):
+    """`TimeDistributed` over `Bidirectional`; of two levels, each stack reads its own below."""
+    s = rung(
+        Type.TAGGER, encoder_unit=unit, state=5, target_vocabulary=6, encoder_depth=1,
+        encoder=Encoder.BIDIRECTIONAL,
+    )  # fmt: skip
+    if depth == 2:  # [forward ; backward] is read by a level that reads forward
+        s = rung(
+            Type.TAGGER, encoder_unit=unit, state=5, target_vocabulary=6, encoder_depth=2,
+            encoder=Encoder.BI_UNIDIRECTIONAL, residual=False,
+        )  # fmt: skip
+    arrays = random_arrays(s, 3)
+    ids = tf.constant([[3, 1, 4, 0], [2, 6, 5, 0]])
+    labels = tf.constant([[2, 3, 4, 0], [5, 2, 4, 0]])
+    ours = force_decode(Network(s, arrays), ids, tf.ones(ids.shape), labels)
+    h = keras_annotations(arrays, s, ids)
+    output = keras.layers.TimeDistributed(keras.layers.Dense(4, activation="softmax"))
+    output.build(tuple(h.shape))
+    output.set_weights([arrays["ff_logit_W"], arrays["ff_logit_b"]])
+    found = np.exp(keras.ops.log_softmax(ours.logits))
+    np.testing.assert_allclose(found[:, :3, 2:], output(h)[:, :3], atol=1e-6)
+    np.testing.assert_array_equal(found[:, 3], [[1, 0, 0, 0, 0, 0]] * 2)  # the end
+
+
 # -- a label depends on nothing but its line -------------------------------------------------------
 
 
@@ -97,6 +133,32 @@ def test_a_label_never_depends_on_the_batch(pooling):
         for source, label in zip(sources, labels, strict=True)
     ]
     np.testing.assert_allclose(together, alone, atol=1e-6)
+
+
+def test_a_tag_never_depends_on_the_batch():
+    s = rung(Type.TAGGER)
+    network = Network(s, random_arrays(s, 2), packed=True)
+    # pieces, and whether they begin a word
+    sources = [[(3, 1), (1, 0), (4, 1)], [(2, 1)], [(6, 1)] * 9]
+    tags = [[2, 3], [4], [5] * 9]
+    together = forced_scores(network, sources, tags)
+    alone = [forced_scores(network, [s], [t])[0] for s, t in zip(sources, tags, strict=True)]
+    np.testing.assert_allclose(together, alone, atol=1e-5)
+
+
+def test_the_best_taggings_are_found():
+    """A beam of K gives the K most probable of all taggings, as tags do not depend on others."""
+    s = rung(Type.TAGGER, target_vocabulary=5)
+    network = Network(s, random_arrays(s, 4), packed=True)
+    source = [[(3, 1), (1, 1), (4, 1)]]
+    every = list(itertools.product((2, 3, 4), repeat=3))
+    scores = forced_scores(network, source * len(every), [list(tags) for tags in every])
+    ensemble = Ensemble([network], [1.0])
+    begun = SearchBatch(ensemble.begin([[x.numpy() for x in pad_source(source)]]), [4], [4])
+    ((_, found),) = shrinking_beam([begun], SearchSettings(beam_size=6))
+    best = sorted(range(len(every)), key=lambda i: -scores[i])[:6]
+    assert [tuple(result.words[:-1]) for result in found] == [every[i] for i in best]
+    np.testing.assert_allclose([result.score for result in found], scores[best], atol=1e-5)
 
 
 # -- through the commands --------------------------------------------------------------------------
@@ -228,6 +290,87 @@ def test_is_converted_and_described(data, model, tmp_path):
     assert refused.exit_code == 1 and "type classifier" in refused.stderr
 
 
+# -- taggers ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def tagged(data):
+    """The text in pieces, a tag for each of its words."""
+    for name in ("train", "dev"):
+        words = [line.split() for line in (data / f"{name}.src").read_text().splitlines()]
+        pieces = [" ".join(f"{w[0]}@@ {w[1:]}" if w == "w3" else w for w in line) for line in words]
+        runs.lines(data / f"{name}.pieces", pieces)
+        tags = [[("B-A", "O", "I-A", "B-B")[int(w[1:]) % 4] for w in line] for line in words]
+        runs.lines(data / f"{name}.tags", map(" ".join, tags))
+    runs.vocabulary(data / "vocab.pieces.json", [*runs.WORDS, "w@@", "3"])
+    return data
+
+
+def files_of_tags(data):
+    vocabularies = (data / "vocab.pieces.json", data / "tags.json")
+    return ("-t", data / "train.pieces", data / "train.tags", "-v", *vocabularies)
+
+
+@pytest.fixture(scope="module")
+def tagger(tagged):
+    path = tagged / "t.npz"
+    valid = ("--valid-sets", tagged / "dev.pieces", tagged / "dev.tags", "--valid-freq", "25e")
+    given = ("--type", "tagger", *files_of_tags(tagged), *SIZES, *valid)
+    runs.trained("-m", path, *given, "--valid-metrics", "accuracy", "span-f1", "--after", "25e")
+    return path
+
+
+def test_tags_are_learnt_one_for_each_word(tagged, tagger, translate, score, tmp_path):
+    code, tags, messages = translate("-m", tagger, "-i", tagged / "train.pieces")
+    assert code == 0 and tags == text(tagged, "train.tags"), messages
+    values = {r["metric"]: r["value"] for r in runs.records(tagger, "valid")}
+    assert values["accuracy"] > 90 and values["span-f1"] > 80
+    code, tags, _ = translate("-m", tagger, text="w1 never seen w@@ 3\n\nw2\n")
+    assert [len(line.split()) for line in tags.splitlines()] == [4, 0, 1]
+    code, told, _ = score(
+        "--metric", "accuracy,span-f1", "-t", tagged / "dev.tags",
+        "--reference", tagged / "dev.tags",
+    )  # fmt: skip
+    assert code == 0 and [line.split()[-1] for line in told.splitlines()] == ["100.0", "100.0"]
+    code, scores, _ = score(
+        "-m", tagger, "-s", tagged / "dev.pieces", "-t", tagged / "dev.tags", "--word-scores"
+    )
+    counts = [len(line.split("WordScores=")[1].split()) - 1 for line in scores.splitlines()]
+    assert code == 0
+    assert counts == [len(line.split()) for line in text(tagged, "dev.tags").splitlines()]
+
+
+def test_a_tagger_resumes_to_the_bit(tagged, tmp_path):
+    given = ("--type", "tagger", *files_of_tags(tagged), *SIZES, "--dropout-hidden", 0.2)
+    runs.trained("-m", tmp_path / "whole.npz", *given, "--after", "9u")
+    for after in ("4u", "9u"):
+        runs.trained("-m", tmp_path / "parts.npz", *given, "--after", after)
+    whole, parts = (runs.arrays(tmp_path / f"{name}.npz") for name in ("whole", "parts"))
+    assert all(np.array_equal(whole[name], parts[name]) for name in whole)
+
+
+@pytest.mark.parametrize(
+    ("tags", "message"),
+    [
+        (["O O O", "O"], "line 1: 3 tags for 2 words"),
+        (["O", "O"], "line 1: 1 tag for 2 words"),
+        (["O X", "O"], "line 1: label 'X' is none of the 4"),
+    ],
+)
+def test_tags_that_do_not_match_are_named(tagged, tagger, tmp_path, score, tags, message):
+    tags = runs.lines(tmp_path / "bad.tags", tags)
+    source = runs.lines(tmp_path / "text", ["w@@ 3 w1", "w2"])
+    given = ("-v", tagged / "vocab.pieces.json", tagged / "tags.json")
+    result = runs.train(
+        "-m", tmp_path / "m.npz", "--type", "tagger", "-t", source, tags, *given, *SIZES,
+        "--after", "1u",
+    )  # fmt: skip
+    assert result.code == 1 and message in result.error and str(tags) in result.error
+    one_line(score("-m", tagger, "-s", source, "-t", tags), 1, message)
+    long = ("-m", tagger, "--max-length", 2)
+    one_line(in_process("translate", tmp_path)(*long, text="w1 w2 w3\n"), 1, "line 1: 3 words")
+
+
 # -- what is refused -------------------------------------------------------------------------------
 
 
@@ -240,6 +383,7 @@ def test_is_converted_and_described(data, model, tmp_path):
         (("--normalize", 0.5), 2, "--normalize: a classifier"),
         (("--objective", "mrt"), 2, "--objective: a classifier"),
         (("--type", "cgru", "--pooling", "max"), 2, "--pooling max: is of --type classifier"),
+        (("--type", "tagger", "--max-length-crop"), 2, "--max-length-crop: a tagger gives"),
     ],
 )
 def test_options_without_a_meaning(data, tmp_path, given, code, message):

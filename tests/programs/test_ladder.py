@@ -29,7 +29,8 @@ from cgru_cli.parameters.structure import (
 
 SOURCES = [[3, 1, 4, 1, 5], [], [2, 6]]
 TARGETS = [[2, 3], [5, 1, 4, 2], []]
-LABELS = [[2], [5], [3]]  # of a classifier
+# of as many labels as a source has words, or of one
+LABELS = {Type.CLASSIFIER: [[2], [5], [3]], Type.TAGGER: [[2, 5, 3, 4, 2], [], [4, 3]]}
 
 
 def source_batch(s, longer=0):
@@ -65,7 +66,7 @@ def check(s, seed=1):
     exact = ladder_oracle(s, arrays)
     with double_precision():
         doubled = {name: array.astype(np.float64) for name, array in arrays.items()}
-        targets = TARGETS if s.type.writes_text else LABELS
+        targets = LABELS.get(s.type, TARGETS)
         ids, _ = pad_target(targets, filler=3, longer=2)
         source, mask = source_batch(s, longer=1)
         decoded = force_decode(

@@ -24,7 +24,7 @@ from cgru_cli.train.builders import build_step
 from cgru_cli.train.starting_model import make_starting_model
 from cgru_cli.train.texts import Texts
 
-TYPES = ("lm", "encdec", "seq2seq", "rnnsearch", "cgru", "classifier")
+TYPES = ("lm", "encdec", "seq2seq", "rnnsearch", "cgru", "classifier", "tagger")
 CELLS = ("gru", "lstm", "rnn", "relu", "sigmoid")
 BOTH_WAYS = ("alternating", "bidirectional", "bi-unidirectional")
 ONE_WAY = ("unidirectional", "reversed")
@@ -36,6 +36,9 @@ def data(tmp_path_factory):
     data = runs.prepared(tmp_path_factory.mktemp("data"), pairs=2, dev=1)
     runs.lines(data / "train.labels", ["A", "B"])
     runs.vocabulary(data / "vocab.labels.json", ["A", "B"])
+    runs.vocabulary(data / "vocab.tags.json", ["A", "B"])
+    words = (data / "train.src").read_text().splitlines()
+    runs.lines(data / "train.tags", [" ".join("A" for _ in line.split()) for line in words])
     return data
 
 
@@ -49,7 +52,7 @@ def eagerly():
 def options(data, kind, cell, encoder, depth, norm, tied, start="mean"):
     sides = ("src", "trg") if encoder else ("trg",)
     if kind in LABELLING:
-        sides = ("src", "labels")
+        sides = ("src", "labels" if kind == "classifier" else "tags")
     return TrainOptions(
         type=kind, cell=cell, dec_start=start, enc_type=encoder,
         enc_depth=depth if encoder else 1, dec_depth=1 if kind in LABELLING else depth,
@@ -62,7 +65,7 @@ def options(data, kind, cell, encoder, depth, norm, tied, start="mean"):
 def batch(kind):
     source = tf.zeros([2, 1, 0], tf.int32), tf.ones([2, 1])
     if kind != "lm":
-        source = pad_source([[(3,)], []])
+        source = pad_source([[(3,)], [(4,)] if kind == "tagger" else []])
     targets = [[2], [3]] if kind in LABELLING else [[2], []]
     return Examples(*map(tf.convert_to_tensor, (*source, *pad_target(targets))))
 

@@ -40,8 +40,9 @@ def pairs(kind):
     if not kind.reads_source:
         return [[]] * PAIRS, targets.tolist()
     if not kind.writes_text:  # labels
-        targets = targets[:, :1] + 1
-    return [[(int(word),) for word in words] for words in sources], targets.tolist()
+        targets = (targets if kind is Type.TAGGER else targets[:, :1]) + 1
+    begins = (1,) if kind is Type.TAGGER else ()  # every word is a piece
+    return [[(int(word), *begins) for word in words] for words in sources], targets.tolist()
 
 
 @pytest.mark.parametrize(("kind", "unit"), CASES)
@@ -56,7 +57,7 @@ def test_learns_by_heart(kind, unit):
     )  # fmt: skip
     sources, targets = pairs(kind)
     source, source_mask = (x.numpy() for x in pad_source(sources))
-    source = source[..., : len(structure.source_embeddings)]
+    source = source[..., : structure.source_columns]
     batch = Examples(source, source_mask, *pad_target(targets))
     model = RecurrentModel(structure, initial_arrays(structure, "scaled", 1, forget_bias=1.0))
     step = TrainingStep(model, optimizer("adam", (), 0.1), Regularization(clip_norm=1.0), jit=False)

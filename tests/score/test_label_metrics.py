@@ -8,10 +8,32 @@ from commands import in_process, one_line
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cgru_cli.score.label_metrics import METRICS, confusion
+from cgru_cli.score.label_metrics import METRICS, confusion, spans
 
 labels = st.sampled_from(["a", "b", "c", "d"])
 lines = st.lists(st.lists(st.tuples(labels, labels), min_size=1, max_size=4), min_size=1)
+
+
+@pytest.mark.parametrize(
+    ("tags", "expected"),
+    [
+        ("O O O B-MISC I-MISC I-MISC O", {("MISC", 3, 5)}),
+        ("B-PER I-PER O", {("PER", 0, 1)}),
+        ("I-A I-A B-A I-B", {("A", 0, 1), ("A", 2, 2), ("B", 3, 3)}),
+        ("B-A E-A I-A S-A S-A", {("A", 0, 1), ("A", 2, 2), ("A", 3, 3), ("A", 4, 4)}),
+        ("O NOUN", set()),
+        ("", set()),
+    ],
+)
+def test_spans_are_those_of_seqeval(tags, expected):
+    assert spans(tags.split()) == expected
+
+
+def test_f1_of_spans():
+    """The example of seqeval's own README."""
+    right = ["O O O B-MISC I-MISC I-MISC O", "B-PER I-PER O"]
+    given = ["O O B-MISC I-MISC I-MISC I-MISC O", "B-PER I-PER O"]
+    assert METRICS["span-f1"]().corpus_score(given, [right]).score == pytest.approx(50)
 
 
 def split(pairs):

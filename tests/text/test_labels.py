@@ -3,14 +3,22 @@
 import pytest
 
 from cgru_cli.errors import CgruError
-from cgru_cli.text.labels import check_labels, label_ids
+from cgru_cli.text.labels import check_labels, check_tags, label_ids
 from cgru_cli.text.vocabulary import Vocabulary
 
 LABELS = Vocabulary({"</s>": 0, "<unk>": 1, "pos": 2, "neg": 3}, "labels.json")
 
 
 def test_a_label_has_its_id():
-    assert label_ids(["neg"], LABELS) == [3]
+    assert label_ids(["neg"], LABELS, one=True) == [3]
+    assert label_ids(["neg", "pos", "neg"], LABELS, one=False) == [3, 2, 3]
+
+
+def test_tags_are_as_many_as_words():
+    source = [(5, 1), (7, 0), (6, 1)]  # two words, the first in two pieces
+    check_tags(source, [2, 3])
+    with pytest.raises(CgruError, match="3 tags for 2 words"):
+        check_tags(source, [2, 3, 2])
 
 
 @pytest.mark.parametrize("labels", [[], ["pos", "neg"], ["other"], ["</s>"], ["<unk>"]])
@@ -18,7 +26,7 @@ def test_other_labels_are_refused(labels):
     with pytest.raises(
         CgruError, match=r"labels; one is expected|is none of the 2 in labels\.json"
     ):
-        label_ids(labels, LABELS)
+        label_ids(labels, LABELS, one=True)
 
 
 @pytest.mark.parametrize(

@@ -68,5 +68,4 @@ class Classifier:
 
     def cell(self, memory: Labelled, place: Place | None) -> Labelling:
         """The next label; without a place, a row is a sentence."""
-        sentence = tf.range(tf.shape(memory.count)[0]) if place is None else place.sentence
-        return Labelling(memory, sentence)
+        return memory.labelling(place)

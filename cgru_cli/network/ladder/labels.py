@@ -5,7 +5,7 @@ A sentence has vectors v_1..v_n, each of which gets a label by itself, and then 
     p(y_t | x) = softmax(v_t W_o + b_o);  y_{n+1} = EOS
 
 So training, search and scoring take it as they take a text of n words. What the vectors are, the
-rungs say: `classifier`.
+rungs say: `classifier`, `tagger`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from ...parameters.structure import FIRST_LABEL
+from ..attention import Place
 from ..layers import Layers
 from .levels import Recurrence, States
 
@@ -26,6 +27,11 @@ class Labelled(NamedTuple):
     count: tf.Tensor  # (B,) int32: n
     alignment: tf.Tensor | tuple  # (B,S) float32: of the one vector, that the source is pooled by
     mask: tf.Tensor | tuple  # (B,S) float32: 1 at words and EOS; () without alignment
+
+    def labelling(self, place: Place | None) -> Labelling:
+        """The next label; without a place, a row is a sentence."""
+        sentence = tf.range(tf.shape(self.count)[0]) if place is None else place.sentence
+        return Labelling(self, sentence)
 
     def start(self) -> States:
         """The number of labels given, none: (B,1)."""

@@ -21,6 +21,7 @@ LOWER_IS_BETTER = {
     "bleu-detok": False,  # Marian's older word for bleu
     "accuracy": False,  # of labels, as what follows
     "f1": False,
+    "span-f1": False,
     "translation": False,  # what an external script prints of translations
     "valid-script": False,  # what it prints of a model
 }

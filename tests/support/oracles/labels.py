@@ -1,4 +1,4 @@
-"""An independent reference ("oracle") for models that give labels: the classifier.
+"""An independent reference ("oracle") for models that give labels: classifier and tagger.
 
 Plain NumPy in float64, one sentence at a time. The annotations are those of the ladder's oracle;
 what is made of them is here.
@@ -21,7 +21,7 @@ class Labelled(NamedTuple):
 
 
 class LabelModel:
-    """See the module; type: classifier; pooling: last, mean, max or attention."""
+    """See the module; type: classifier or tagger; pooling: last, mean, max or attention."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class LabelModel:
         vectors, weights = self.vectors(annotations, last)
         assert len(vectors) == len(labels)
         rows = [self.distribution(v) for v in vectors]
-        at_end = np.full_like(rows[0], -np.inf)
+        at_end = np.full(2 + len(self.arrays["ff_logit_b"]), -np.inf)
         at_end[EOS] = 0.0
         rows = np.array([*rows, at_end])
         alignment = None
@@ -53,6 +53,8 @@ class LabelModel:
 
     def vectors(self, h: np.ndarray, last: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """h (S+1,C) and the last annotation (C,) -> v_t (n,C), and the attention."""
+        if self.type == "tagger":  # of a text without sub-words
+            return h[:-1], None
         if self.pooling == "last":
             return last[None], None
         if self.pooling == "mean":
