@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from models import EOS, double_precision, pad_source, pad_target, random_arrays, tiny
+from cases import random_arrays, tiny
+from models import EOS, double_precision, pad_source, pad_target
 
 from cgru_cli.corpus.dropout import Rates, masks
 from cgru_cli.network.forced_decoding import force_decode

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import click
 import numpy as np
 import pytest
-from models import random_arrays, tiny
+from cases import random_arrays, tiny
 
 from cgru_cli.cli import main
 from cgru_cli.formats import array_files

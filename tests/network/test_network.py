@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from cases import random_arrays, tiny
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import (
@@ -16,12 +17,10 @@ from models import (
     log_probabilities,
     pad_source,
     pad_target,
-    random_arrays,
     random_pairs,
     reference,
     structures,
     text_lines,
-    tiny,
 )
 from references import ALIGNED, MARIAN, NEMATUS, OOV, SCORES
 

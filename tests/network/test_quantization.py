@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from models import case, log_probabilities, pad_source, pad_target, random_arrays, tiny
+from cases import random_arrays, tiny
+from models import case, log_probabilities, pad_source, pad_target
 from oracles.reference import ReferenceModel
 from shared_files import fixture_path
 

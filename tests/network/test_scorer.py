@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from cases import random_arrays, tiny
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from models import pad_source, pad_target, random_arrays, random_pairs, reference, structures, tiny
+from models import pad_source, pad_target, random_pairs, reference, structures
 
 from cgru_cli.network.network import Network
 from cgru_cli.network.scorer import Scorer

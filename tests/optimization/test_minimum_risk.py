@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import runs
 import tensorflow as tf
-from models import double_precision, log_probabilities, pad_source, pad_target, random_arrays, tiny
+from cases import random_arrays, tiny
+from models import double_precision, log_probabilities, pad_source, pad_target
 
 from cgru_cli.corpus.batches import Batch
 from cgru_cli.formats import read_model

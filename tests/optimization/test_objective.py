@@ -3,18 +3,10 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+from cases import random_arrays, tiny
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from models import (
-    EOS,
-    double_precision,
-    pad_source,
-    pad_target,
-    random_arrays,
-    reference,
-    structures,
-    tiny,
-)
+from models import EOS, double_precision, pad_source, pad_target, reference, structures
 
 from cgru_cli.corpus.dropout import Rates, masks
 from cgru_cli.network.forced_decoding import force_decode

@@ -7,13 +7,8 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from models import (
-    double_precision,
-    pad_source,
-    pad_target,
-    random_arrays,
-    tiny,
-)
+from cases import random_arrays, tiny
+from models import double_precision, pad_source, pad_target
 
 from cgru_cli.corpus.dropout import Rates, masks
 from cgru_cli.network.forced_decoding import force_decode

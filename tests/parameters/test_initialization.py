@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from models import tiny
+from cases import tiny
 
 from cgru_cli.options.flags import statements
 from cgru_cli.options.train import TrainOptions

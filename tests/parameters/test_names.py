@@ -5,8 +5,9 @@ import re
 
 import numpy as np
 import pytest
+from cases import tiny
 from hypothesis import given, settings
-from models import structures, tiny
+from models import structures
 
 from cgru_cli.parameters.names import INERT, is_training_array, parameters
 from cgru_cli.parameters.parameter import MARIAN, Dialect

@@ -3,8 +3,9 @@
 import json
 
 import pytest
+from cases import tiny
 from hypothesis import given
-from models import structures, tiny
+from models import structures
 
 from cgru_cli.parameters.structure import Bias, BiasPlace, Dropout, Structure
 

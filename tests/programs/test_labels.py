@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import runs
 import tensorflow as tf
+from cases import random_arrays
 from click.testing import CliRunner
 from commands import in_process, one_line, write_model
-from models import forced_scores, pad_source, random_arrays, rung
+from models import forced_scores, pad_source, rung
 
 from cgru_cli import Translator
 from cgru_cli.cli import main

@@ -5,15 +5,8 @@ import itertools
 import numpy as np
 import pytest
 import tensorflow as tf
-from models import (
-    double_precision,
-    ladder_oracle,
-    pad_source,
-    pad_target,
-    random_arrays,
-    rung,
-    tiny,
-)
+from cases import random_arrays, tiny
+from models import double_precision, ladder_oracle, pad_source, pad_target, rung
 
 from cgru_cli.network.forced_decoding import force_decode
 from cgru_cli.network.network import Network

@@ -11,7 +11,8 @@ from pathlib import Path
 import click.testing
 import numpy as np
 import pytest
-from models import Case, forced_scores, nmtpy, pad_source, pad_target, tiny
+from cases import tiny
+from models import Case, forced_scores, nmtpy, pad_source, pad_target
 
 from cgru_cli.cli import main
 from cgru_cli.formats import model_vocabularies, read_model, write_model

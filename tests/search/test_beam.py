@@ -7,9 +7,10 @@ import math
 import numpy as np
 import pytest
 import tensorflow as tf
+from cases import random_arrays, tiny
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from models import case, forced_scores, pad_source, random_arrays, structures, text_lines, tiny
+from models import case, forced_scores, pad_source, structures, text_lines
 
 from cgru_cli.network.forced_decoding import force_decode
 from cgru_cli.network.network import Network

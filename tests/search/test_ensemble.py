@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from models import pad_source, random_arrays, tiny
+from cases import random_arrays, tiny
+from models import pad_source
 
 from cgru_cli.network.network import Network
 from cgru_cli.search import ensemble

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from models import pad_source, random_arrays, tiny
+from cases import random_arrays, tiny
+from models import pad_source
 
 from cgru_cli.network.network import Network
 from cgru_cli.search.beam import shrinking_beam

@@ -1,4 +1,4 @@
-"""Reference cases by name, and small models of random numbers for what no reference case has."""
+"""Small models of random numbers, made without TensorFlow."""
 
 import numpy as np
 
@@ -6,22 +6,40 @@ from cgru_cli.parameters.names import parameters
 from cgru_cli.parameters.structure import Structure
 
 
-def random_arrays(structure: Structure, seed: int = 0) -> dict[str, np.ndarray]:
-    """An array for every row of the name table."""
-    generator = np.random.default_rng(seed)
-    return {
-        p.name: generator.normal(0, 0.3, p.size(structure)).astype(np.float32)
-        for p in parameters(structure)
+def tiny(**changes) -> Structure:
+    """The plain conditional GRU, small."""
+    sizes = {
+        "source_vocabularies": (7,),
+        "source_embeddings": (4,),
+        "target_vocabulary": 6,
+        "target_embedding": 5,
+        "state": 4,
     }
+    return Structure(**(sizes | changes))
 
 
 def small_structure(**changes) -> Structure:
-    """A structure of a few numbers, to be varied."""
+    """The same with larger vocabularies, and embeddings of one width, as tied ones have."""
     sizes = {
         "source_vocabularies": (11,),
         "source_embeddings": (6,),
         "target_vocabulary": 13,
         "target_embedding": 6,
-        "state": 4,
     }
-    return Structure(**(sizes | changes))
+    return tiny(**(sizes | changes))
+
+
+def random_arrays(structure: Structure, seed: int = 0, scale: float = 1.0) -> dict[str, np.ndarray]:
+    """Every array of the table, float32, large enough to be far from linear."""
+    generator = np.random.default_rng(seed)
+    arrays = {}
+    for parameter in parameters(structure):
+        size = parameter.size(structure)
+        if parameter.initializer == "ones":
+            array = generator.uniform(0.6, 1.4, size)
+        elif len(size) == 1 or "embedding" in parameter.path:
+            array = generator.normal(0, 0.5, size)
+        else:
+            array = generator.normal(0, scale / np.sqrt(size[0]), size)
+        arrays[parameter.name] = array.astype(np.float32)
+    return arrays

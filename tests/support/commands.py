@@ -3,8 +3,8 @@
 import json
 
 import numpy as np
+from cases import random_arrays, tiny
 from click.testing import CliRunner
-from models import random_arrays, tiny
 from traced_once import traced_once
 
 from cgru_cli.cli import main

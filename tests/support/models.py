@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tensorflow as tf
+from cases import random_arrays, tiny  # noqa: F401
 from hypothesis import strategies as st
 from oracles.labels import LabelModel
 from oracles.ladder import LadderModel
@@ -48,34 +49,6 @@ COMPUTING = (
 def log_probabilities(forced, target, mask):
     """log p(y_j | y_<j, x) of each target word, 0 at padding: (B,T) in nats, by TensorFlow."""
     return -tf.nn.sparse_softmax_cross_entropy_with_logits(target, forced.logits) * mask
-
-
-def tiny(**changes) -> Structure:
-    """The plain conditional GRU, small."""
-    sizes = {
-        "source_vocabularies": (7,),
-        "source_embeddings": (4,),
-        "target_vocabulary": 6,
-        "target_embedding": 5,
-        "state": 4,
-    }
-    return Structure(**(sizes | changes))
-
-
-def random_arrays(structure: Structure, seed: int = 0, scale: float = 1.0) -> dict[str, np.ndarray]:
-    """Every array of the table, float32, large enough to be far from linear."""
-    generator = np.random.default_rng(seed)
-    arrays = {}
-    for parameter in parameters(structure):
-        size = parameter.size(structure)
-        if parameter.initializer == "ones":
-            array = generator.uniform(0.6, 1.4, size)
-        elif len(size) == 1 or "embedding" in parameter.path:
-            array = generator.normal(0, 0.5, size)
-        else:
-            array = generator.normal(0, scale / np.sqrt(size[0]), size)
-        arrays[parameter.name] = array.astype(np.float32)
-    return arrays
 
 
 @st.composite

@@ -10,7 +10,8 @@ import sys
 import numpy as np
 import pytest
 import sacrebleu
-from models import case, random_arrays, text_lines, tiny
+from cases import random_arrays, tiny
+from models import case, text_lines
 
 from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.formats.loaded_model import LoadedModel
