@@ -176,16 +176,20 @@ def _decided(
 
 
 def max_tokens_of(workspace: int, beam_size: int, structures: Iterable[Structure]) -> int:
-    """Padded source words that a batch may have to stay within the workspace (MiB).
+    """Padded source words that a batch may have to stay within the workspace (MiB), or one."""
+    return max(1, int(workspace / mebibytes_of_word(beam_size, structures)))
 
-    A source word takes its annotation's products, and the attention's hidden layer once a
-    hypothesis; a hypothesis takes the vocabulary's logits (twice, for the softmax) and its states.
-    Sentences are counted as if they were at least ten words long. A part of a batch may be left
-    when the next one joins it.
+
+def mebibytes_of_word(beam_size: int, structures: Iterable[Structure]) -> float:
+    """What a source word takes in a search, in MiB.
+
+    Its annotation's products, and the attention's hidden layer once a hypothesis; a hypothesis
+    takes the vocabulary's logits (twice, for the softmax) and its states. Sentences are counted as
+    if they were at least ten words long. A part of a batch may be left when the next one joins it.
     """
     per_token = 0.0
     for s in structures:
         attention = 4 * (s.context * (1 + 2 * beam_size) + 3 * s.state + s.target_embedding)
         row = 4 * (3 * s.target_vocabulary + 12 * s.state + 4 * s.context)
         per_token += attention + beam_size * row / 10
-    return max(1, int(workspace * 2**20 / ((1 + REFILL_BELOW) * per_token)))
+    return (1 + REFILL_BELOW) * per_token / 2**20

@@ -61,7 +61,7 @@ class Translator:
         """models: of the plan; their arrays go into the networks, and are gone from the models."""
         from ..network.network import take_over
         from ..network.scorer import Members
-        from ..search.beam import max_tokens_of
+        from ..search.beam import max_tokens_of, mebibytes_of_word
         from ..search.ensemble import Ensemble
         from ..search.hypotheses import SearchSettings
         from ..search.sampling import Sampling
@@ -87,9 +87,14 @@ class Translator:
         self._avoided = self._phrases.read_avoided(plan.avoid) if plan.avoid else []
         self._sampling = Sampling(*plan.sampling) if plan.sampling else None
         self.lines = self._first.source_lines(plan.reading)
-        self.max_tokens = max_tokens_of(
-            plan.workspace, plan.beam_size, [loaded.model.structure for loaded in models]
-        )
+        structures = [loaded.model.structure for loaded in models]
+        needed = mebibytes_of_word(plan.beam_size, structures)
+        if needed > plan.workspace:
+            raise CgruError(
+                f"--beam-size {plan.beam_size}: a word takes {math.ceil(needed)} MiB in this "
+                f"search, --workspace is {plan.workspace}; give it more, or make the beam smaller"
+            )
+        self.max_tokens = max_tokens_of(plan.workspace, plan.beam_size, structures)
 
     @classmethod
     def of(

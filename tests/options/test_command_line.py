@@ -7,6 +7,7 @@ import sys
 import pytest
 from click.shell_completion import BashComplete
 from click.testing import CliRunner
+from commands import write_model
 
 from cgru_cli.cli import main
 from cgru_cli.errors import CgruError
@@ -153,6 +154,13 @@ def test_standard_streams(command, redirect, code, message):
     returned, messages = shell(command, redirect)
     assert returned == code
     assert messages.startswith(message) and messages.count("\n") == bool(message)
+
+
+@pytest.mark.parametrize("redirect", [">/dev/full", ">&-"])
+def test_a_description_that_nobody_gets(redirect, tmp_path):
+    returned, messages = shell(f"convert {write_model(tmp_path)} --info", redirect)
+    assert returned == 1
+    assert messages.startswith("cgru: standard output") and messages.count("\n") == 1
 
 
 def test_a_reader_that_has_gone_is_no_error():

@@ -116,3 +116,11 @@ def test_views_are_the_mean_and_every_model(path, tmp_path):
     assert len(each) == 2 and mean.name == "mean"
     np.testing.assert_allclose(mean.weights, (each[0].weights + each[1].weights) / 2, atol=1e-5)
     assert translator.views(next(translator.translations([""]))) == []
+
+
+def test_a_beam_beyond_the_workspace_is_refused_by_name(tmp_path):
+    path = write_model(tmp_path / "m", state=200)
+    with pytest.raises(
+        CgruError, match=r"--beam-size 1000: a word takes 5 MiB .* --workspace is 1;"
+    ):
+        Translator.of(path, beam_size=1000, workspace=1)
