@@ -5,9 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import tensorflow as tf
-from models import double_precision, ladder_oracle, pad_source, pad_target, random_arrays, rung
+from cases import random_arrays
+from models import double_precision, ladder_oracle, pad_source, pad_target, rung
 from oracles.ladder import LadderModel
-from runs import SIZES, prepared, records, trained
+from runs import ATTENTIVE, prepared, records, trained
 
 from cgru_cli.corpus.dropout import Rates, masks
 from cgru_cli.network.keras_model import RecurrentModel
@@ -234,7 +235,7 @@ def test_norms_whose_squares_are_no_float32():
 def test_train_records_them(tmp_path):
     """Before the first update and with every line; the training is the same to the bit."""
     data = prepared(tmp_path / "d")
-    options = (data, *SIZES, "--after", "5u", "--disp-freq", "2u", "--valid-freq", "0")
+    options = (data, *ATTENTIVE, "--after", "5u", "--disp-freq", "2u", "--valid-freq", "0")
     trained(*options, "-m", tmp_path / "with.npz", "--log-gradients")
     trained(*options, "-m", tmp_path / "without.npz")
     assert not records(tmp_path / "without.npz", "gradients")

@@ -8,7 +8,7 @@ import subprocess
 import numpy as np
 import prepared
 import pytest
-from commands import SOURCE, as_marian, in_process, one_line, vocabulary, write_model
+from commands import SOURCE, as_marian, in_process, one_line, output_lines, vocabulary, write_model
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from models import text_lines
@@ -31,14 +31,7 @@ def score(tmp_path):
 @pytest.fixture
 def lines(score):
     """As `score`, but it must succeed: the lines of the output."""
-
-    def run(*arguments, **more):
-        code, text, messages = score(*arguments, **more)
-        assert code == 0, messages
-        assert not text or text.endswith("\n")
-        return text.split("\n")[:-1]
-
-    return run
+    return output_lines(score)
 
 
 @pytest.fixture

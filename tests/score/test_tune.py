@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from commands import in_process, one_line, write_model
+from commands import in_process, one_line, output_lines, write_model
 from models import text_lines
 from sacrebleu.metrics import BLEU, CHRF
 
@@ -21,14 +21,7 @@ def score(tmp_path):
 @pytest.fixture
 def lines(score):
     """As `score`, but it must succeed: the lines of the output."""
-
-    def run(*arguments, **more):
-        code, text, messages = score(*arguments, **more)
-        assert code == 0, messages
-        assert not text or text.endswith("\n")
-        return text.split("\n")[:-1]
-
-    return run
+    return output_lines(score)
 
 
 def written(path, lines):

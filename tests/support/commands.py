@@ -68,6 +68,18 @@ def in_process(command, folder):
     return run
 
 
+def output_lines(run):
+    """The same for commands that must succeed: the lines of their output."""
+
+    def lines(*arguments, **more):
+        code, text, messages = run(*arguments, **more)
+        assert code == 0, messages
+        assert not text or text.endswith("\n")
+        return text.split("\n")[:-1]
+
+    return lines
+
+
 def one_line(outcome, code, *parts):
     """A failure is told in one line, and nothing is written."""
     returned, text, messages = outcome

@@ -16,7 +16,16 @@ import prepared
 import pytest
 import sentencepiece
 from click.testing import CliRunner
-from commands import SOURCE, TARGET, as_marian, in_process, one_line, vocabulary, write_model
+from commands import (
+    SOURCE,
+    TARGET,
+    as_marian,
+    in_process,
+    one_line,
+    output_lines,
+    vocabulary,
+    write_model,
+)
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from models import text_lines
@@ -41,14 +50,7 @@ def translate(tmp_path):
 @pytest.fixture
 def lines(translate):
     """As `translate`, but it must succeed: the lines of the output."""
-
-    def run(*arguments, **more):
-        code, text, messages = translate(*arguments, **more)
-        assert code == 0, messages
-        assert not text or text.endswith("\n")
-        return text.split("\n")[:-1]
-
-    return run
+    return output_lines(translate)
 
 
 def process(*arguments, **more):
