@@ -133,11 +133,9 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         options, meant = self.meant(ctx)
         if meant.dump:
-            source = ctx.get_parameter_source
-            names = statements(self.options)
-            given = [name for name in names if source(name) is not ParameterSource.DEFAULT]
-            shown = None if meant.dump == "full" else given
-            click.echo(config_file.dump(options, shown), nl=False)
+            given = set(meant.values) | set(meant.origins)
+            shown = {"minimal": given, "expand": given | set(meant.defaults), "full": None}
+            click.echo(config_file.dump(options, shown[meant.dump]), nl=False)
             return None
         if meant.note:
             note(meant.note)

@@ -58,8 +58,9 @@ def dump(options: Any, names: Collection[str] | None = None) -> str:
             continue
         value = getattr(options, name)
         values[_keys(flag)[0]] = list(value) if isinstance(value, tuple) else value
+    flow = None if any(isinstance(value, list) for value in values.values()) else False
     return yaml.safe_dump(
-        values, sort_keys=False, allow_unicode=True, default_flow_style=None, width=math.inf
+        values, sort_keys=False, allow_unicode=True, default_flow_style=flow, width=math.inf
     )
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .flags import Options, option
+from .configured import ConfiguredOptions
+from .flags import option
 
 TO = ("dl4mt", "nematus", "nematus-tf", "marian-amun", "marian-nematus", "marian-s2s", "npz", "h5")
 
 
 @dataclass(frozen=True)
-class ConvertOptions(Options):
+class ConvertOptions(ConfiguredOptions):
     """`cgru convert IN OUT`."""
 
     to: str | None = option(

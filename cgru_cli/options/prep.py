@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .flags import Options, options_of
+from .configured import ConfiguredOptions, general_option
+from .flags import options_of
 
 SUBWORDS = ("bpe", "unigram", "subword-nmt", "none")
 UNICODE = ("nfc", "nfkc", "none")
 VOCABULARY_PROGRAMS = ("marian", "nematus", "nematus-tf", "dl4mt")
 
-general_option = options_of("General")
 text_option = options_of("Text")
 token_option = options_of("Normalisation and tokens")
 subword_option = options_of("Sub-words and vocabularies")
@@ -23,7 +23,7 @@ _FOLDER = ("--source", "--target", "--dev", "--test", "--force")
 
 
 @dataclass(frozen=True)
-class PrepOptions(Options):
+class PrepOptions(ConfiguredOptions):
     """`cgru prep OUT`, the filters `cgru prep --apply DIR` and `--undo DIR`, and the vocabularies
     of other programs: `cgru prep --vocabulary-only`.
     """

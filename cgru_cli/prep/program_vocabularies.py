@@ -24,7 +24,10 @@ from ..system.lines import LineWriter
 from ..system.numpy_order import argsort
 from ..system.terminal import tell
 
-_OPTIONS = ("vocabulary_only", "compat", "vocabulary_size", "quiet")  # that have an effect
+_OPTIONS = (  # that have an effect
+    "vocabulary_only", "compat", "vocabulary_size", "quiet", "config", "interpolate_env_vars",
+    "relative_paths",
+)  # fmt: skip
 _PYTHON2_SPACES = b" \t\n\r\x0b\x0c"  # what its str.strip() removes
 _ESCAPES = {
     b'"': b'\\"', b"\\": b"\\\\", b"\n": b"\\n", b"\r": b"\\r", b"\t": b"\\t", b"\f": b"\\f",

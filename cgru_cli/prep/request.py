@@ -15,7 +15,8 @@ from .pair_filters import Cleaning
 # Options that do not decide what is written; those that name files count by content.
 _NOT_OF_THE_RESULT = {
     "source", "target", "dev", "test", "codes", "jobs", "force", "quiet", "apply", "undo", "side",
-    "words", "vocabulary_only", "compat",
+    "words", "vocabulary_only", "compat", "config", "dump_config", "interpolate_env_vars",
+    "relative_paths",
 }  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -268,8 +269,9 @@ def _read_config(
 ) -> None:
     """One configuration file; a later one has the last word."""
     command = filed.command
-    if path.endswith(".json") or (command == "train" and result.program is None):
-        if not configuration.is_marians(path):
+    own_form = command not in ("translate", "score", "serve") and result.program is None
+    if path.endswith(".json") or own_form:
+        if command != "train" or not configuration.is_marians(path):
             _read_own(path, filed, command, options, special)
             return
         result.program = filed.program = "marian"
@@ -295,15 +297,31 @@ def _read_own(path: str, filed: _Fields, command: str, options: type, special: _
 
     def others(key: str) -> bool:
         row = theirs.key(key)
-        return row is not None and not isinstance(row.meaning, Special)
+        known = row is not None and not isinstance(row.meaning, Special)
+        return known or key in ("relative-paths", "interpolate-env-vars")
 
     values, foreign = config_file.read(path, options, others)
+    relative = special.relative or configuration.is_set(foreign, "relative-paths")
+    filed.interpolate |= configuration.is_set(foreign, "interpolate-env-vars")
     for name, value in values.items():
-        several = isinstance(value, list) and statements(options)[name][0].many
-        filed.values[name] = tuple(value) if several else value
+        flag, _ = statements(options)[name]
+        value = tuple(value) if isinstance(value, list) and flag.many else value
+        if flag.path:
+            value = _located(value, path if relative else None, filed.interpolate, flag.name)
+        filed.values[name] = value
         filed.flags[name] = f"{path}: {flag_of(options, name).lstrip('-')}"
     given = configuration.given(foreign, path, theirs, frozenset(), relative=special.relative)
     filed.fill(given, of_file=True)
+
+
+def _located(value: Any, file: str | None, interpolate: bool, flag: str) -> Any:
+    """Paths of a configuration file: of its folder, where `file` names it, and with ${VAR} read."""
+    if isinstance(value, tuple):
+        return tuple(_located(one, file, interpolate, flag) for one in value)
+    if not isinstance(value, str):
+        return value
+    value = configuration.interpolated(value, flag) if interpolate else value
+    return configuration.relative_to(value, os.path.dirname(file)) if file else value
 
 
 def _of_any(command: str) -> Table:

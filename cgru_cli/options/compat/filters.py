@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import Any
 
 from ...errors import CgruError, UsageError
@@ -25,6 +26,7 @@ def resolve_translate(o: Together) -> None:
     """
     _vocabularies(o)
     _batches(o)
+    _models(o)
     if o.take("skip_cost"):
         if str(o.values.get("beam_size")) != "1":
             raise UsageError(
@@ -77,6 +79,7 @@ def _tabs(o: Together) -> None:
 def resolve_score(o: Together) -> None:
     """Replace what this package's scorer does not know by what it does. Raises UsageError."""
     _batches(o)
+    _models(o)
     targets = tuple(o.values.get("target") or ())
     tsv, fields = o.take("tsv"), int(o.take("tsv_fields") or 0)
     as_list = o.take("n_best_list")
@@ -96,6 +99,24 @@ def resolve_score(o: Together) -> None:
     if o.take("max_length_crop"):
         o.note("--max-length-crop", "longer sources are cut, longer translations refused")
     o.take("maxi_batch_sort")
+
+
+def _models(o: Together) -> None:
+    """Models by the names that Nematus-TF gives them, where they were trained here."""
+    if o.program == "nematus-tf":
+        models = o.values.get("model") or ()
+        models = (models,) if isinstance(models, str) else models
+        o.values["model"] = tuple(_as_saved_here(model) for model in models)
+
+
+def _as_saved_here(path: str) -> str:
+    if os.path.exists(path) or os.path.exists(f"{path}.index"):
+        return path
+    for theirs, ours in ((".best-valid-script", ".npz.best-translation.npz"), ("", ".npz")):
+        saved = path.removesuffix(theirs) + ours
+        if path.endswith(theirs) and os.path.exists(saved):
+            return saved
+    return path
 
 
 def _vocabularies(o: Together) -> None:

@@ -67,6 +67,8 @@ def resolve(o: Together) -> None:
     named = o.program is not None or "model" in o.typed
     if named and isinstance(model, str) and model and not model.endswith((".npz", ".h5")):
         o.values["model"] = f"{model}.npz"
+    if o.values.get("pretrained_model"):
+        o.drop_default("init")  # its weights are there
     _of_log(o)
 
 

@@ -256,3 +256,13 @@ def test_earlier_sessions_of_dl4mt_have_cells_of_one_transition(kind):
     options = parsed("train", "--compat", "dl4mt", "--type", kind, *line.split(), "--n_words", "9")
     assert options.dec_cell_base_depth is None
     assert options.dim_vocabs == ((9,) if kind == "lm" else (100000, 9))
+
+
+def test_models_by_the_names_that_nematus_on_tensorflow_gives_them(tmp_path):
+    """A model that is trained under its options lies in MODEL.npz and what goes with it."""
+    asked = [tmp_path / "model", tmp_path / "model.best-valid-script", tmp_path / "other"]
+    for name in ("model.npz", "model.npz.best-translation.npz", "other.index"):
+        (tmp_path / name).touch()
+    models = parsed("translate", "--compat", "nematus-tf", "-m", *asked).model
+    found = [tmp_path / "model.npz", tmp_path / "model.npz.best-translation.npz", asked[2]]
+    assert models == tuple(map(str, found))

@@ -1,0 +1,75 @@
+"""Configuration files of every command: what is dumped of them, paths with variables, folders."""
+
+import json
+
+import pytest
+import yaml
+from click.testing import CliRunner
+from command_lines import parsed
+
+from cgru_cli.cli import main
+
+# A command line of each command, and what of it `--dump-config minimal` shows.
+LINES = {
+    "convert": ("IN OUT --to dl4mt", {"to": "dl4mt"}),
+    "prep": ("OUT -s a -t b --seed 5", {"source": ["a"], "target": ["b"], "seed": 5}),
+    "train": ("-m m.npz -t a b -v c d", {
+        "model": "m.npz", "train-sets": ["a", "b"], "vocabs": ["c", "d"]}),
+    "translate": ("-m m.npz -k 3", {"model": ["m.npz"], "beam-size": 3}),
+    "score": ("-m m.npz -s a -t b", {"model": ["m.npz"], "source": ["a"], "target": ["b"]}),
+}  # fmt: skip
+
+
+def dumped(command, *arguments):
+    done = CliRunner().invoke(main, [command, *arguments])
+    assert done.exit_code == 0, done.stderr
+    return yaml.safe_load(done.stdout)
+
+
+@pytest.mark.parametrize("command", LINES)
+def test_every_command_dumps_what_was_given_and_all_that_is_in_force(command):
+    line, given = LINES[command]
+    for form in ("minimal", "expand"):  # without --compat nothing stands for anything else
+        assert dumped(command, *line.split(), "--dump-config", form) == given
+    full = dumped(command, *line.split(), "--dump-config")
+    assert full.items() >= given.items() and len(full) > 2 * len(given)
+
+
+def test_what_a_program_does_by_default_is_no_option_that_was_given():
+    line = "--compat marian -m m.npz -t a b -v c d --best-deep --dump-config"
+    minimal = dumped("train", *line.split(), "minimal")
+    assert minimal["type"] == "s2s" and "valid-freq" not in minimal
+    assert dumped("train", *line.split(), "expand")["valid-freq"] == "10000u"
+
+
+FILES = {
+    "convert": ("IN", {"average": ["${MODELS}/b.npz"]}, "average", ("b.npz",)),
+    "prep": ("OUT", {"source": ["${MODELS}/s"], "target": ["t"]}, "source", ("s",)),
+    "train": ("", {"model": "${MODELS}/m.npz", "train-sets": ["s", "t"]}, "model", "m.npz"),
+    "translate": ("", {"model": ["${MODELS}/m.npz"]}, "model", ("m.npz",)),
+    "score": ("", {"model": ["${MODELS}/m.npz"]}, "model", ("m.npz",)),
+}
+
+
+@pytest.mark.parametrize("form", ["yml", "json"])
+@pytest.mark.parametrize("command", FILES)
+def test_paths_in_files_of_every_command(command, form, tmp_path, monkeypatch):
+    """Variables of the environment, and the folder of the file, by an option or in the file."""
+    line, content, field, names = FILES[command]
+    monkeypatch.setenv("MODELS", "of")
+    path = tmp_path / f"options.{form}"
+    given = [*line.split(), "-c", str(path)]
+
+    def expected(folder):
+        return folder + names if isinstance(names, str) else tuple(folder + n for n in names)
+
+    def write(**more):
+        path.write_text(json.dumps(content | more) if form == "json" else yaml.dump(content | more))
+
+    write()
+    assert getattr(parsed(command, *given), field) == expected("${MODELS}/")
+    both = ("--interpolate-env-vars", "--relative-paths")
+    assert getattr(parsed(command, *given, both[0]), field) == expected("of/")
+    assert getattr(parsed(command, *given, *both), field) == expected(f"{tmp_path}/of/")
+    write(**{"interpolate-env-vars": True, "relative-paths": True})
+    assert getattr(parsed(command, *given), field) == expected(f"{tmp_path}/of/")
