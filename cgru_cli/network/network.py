@@ -90,6 +90,7 @@ class Network:
     ):
         self.structure, self.masks, self.packed = structure, masks or {}, packed
         layers = Layers(structure, arrays, tf.as_dtype(dtype), self.masks)
+        self.quantized = layers.quantized
         self.once = packed and not self.masks  # a mask is another in each sentence
         self.encoder = SourceEncoder(layers, self.once)
         self.rung: Rung = RUNGS[structure.type](layers)
