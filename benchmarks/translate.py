@@ -11,6 +11,7 @@ a big model. All ratios are within one run; the parts take turns, and the median
   time that the search took.
 - shortlist (with --shortlist): the search with the words of each line's own shortlist, and of
   whole mini-batches', against the search with all words, encoding included.
+- latency: lines translated one at a time, each precision against the first one.
 - peer: whole processes, start-up included, by CPU seconds (user + system) of the child.
 """
 
@@ -31,6 +32,9 @@ from padding import SIZES, Padded
 
 from cgru_cli.system import tensorflow_start
 
+PARTS = ["floor", "latency", "process", "first", "memory"]
+LINES = 20  # that the latency of one is measured with
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -44,7 +48,7 @@ def main() -> None:
     parser.add_argument("--peer", choices=["marian"])
     parser.add_argument("--peer-int8", action="store_true", help="Marian's packed int8 too")
     parser.add_argument("--precision", nargs="*", default=["float32"])
-    parser.add_argument("--parts", nargs="*", default=["floor", "process", "first", "memory"])
+    parser.add_argument("--parts", nargs="*", default=PARTS)
     parser.add_argument("--shortlist", nargs="*", metavar="FILE [FIRST [BEST [PRUNE]]]")
     arguments = parser.parse_args()
     if arguments.shortlist:
@@ -132,22 +136,26 @@ class Bench:
                         f"{speed:.0f} target words a CPU second"
                     )
 
-    def turn(self, decoder, floor: Floor | None, beam: int, words=None) -> Turn:
-        """floor: None if it is not asked for; words: those of a batch, as `Ensemble.begin`."""
+    def turn(
+        self, decoder, floor: Floor | None, beam: int, words=None, *, lines: int = 0, size: int = 64
+    ) -> Turn:
+        """floor: None if it is not asked for; words: those of a batch, as `Ensemble.begin`; lines:
+        how many, if not as many as asked for; size: of a mini-batch.
+        """
         from cgru_cli.search.beam import shrinking_beam
         from cgru_cli.search.hypotheses import SearchBatch, SearchSettings
         from cgru_cli.text.source_words import pad_ids
 
-        lines = self.lines[: self.a.lines[0]]
+        lines = self.lines[: lines or self.a.lines[0]]
         ids = [[(i,) for i in self.padded.source.encode(line.split(" "))] for line in lines]
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
         settings = SearchSettings(beam, normalize=1.0, best_only=True)
-        turn, rows, starts = Turn(), [], range(0, len(order), 64)
+        turn, rows, starts = Turn(), [], range(0, len(order), size)
         encoding = Clock()
 
         def batches():
             for start in starts:
-                batch = [ids[i] for i in order[start : start + 64]]
+                batch = [ids[i] for i in order[start : start + size]]
                 lengths = [len(line) + 1 for line in batch]
                 with encoding:
                     lattice = decoder.begin([pad_ids(batch)], words(batch) if words else ())
@@ -167,7 +175,7 @@ class Bench:
         turn.wall = whole.run.wall - encoding.run.wall
         turn.cpu = whole.run.cpu - encoding.run.cpu
         turn.encode = encoding.run.wall / turn.wall
-        turn.whole = whole.run.cpu
+        turn.whole, turn.alone = whole.run.cpu, whole.run.wall
         if floor is None:
             return turn
         plain = Clock()
@@ -213,9 +221,9 @@ class Bench:
             for _ in range(self.a.turns):
                 for name, command in commands.items():
                     runs[name].append(process(command))
-            out = self.folder / f"out.{self.a.precision[0]}"
-            words = len(out.read_text("utf-8").split())
             for name, turns in runs.items():
+                out = Path(commands[name][commands[name].index("-o") + 1])
+                words = len(out.read_text("utf-8").split())
                 cpu = statistics.median(run.cpu for run in turns)
                 wall = statistics.median(run.wall for run in turns)
                 peak = max(run.peak for run in turns)
@@ -240,23 +248,55 @@ class Bench:
 
     def first(self) -> None:
         """Seconds from the start of the process to the first translation on a pipe."""
-        command = self.cgru(200, self.a.precision[0])
-        del command[command.index("-o") : command.index("-o") + 2]
-        times = []
+        times: dict[str, list[float]] = {name: [] for name in self.a.precision}
+        imports = []
         for _ in range(self.a.turns):
-            start = time.perf_counter()
-            child = subprocess.Popen(
-                command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            for name, taken in times.items():
+                command = self.cgru(200, name)
+                del command[command.index("-o") : command.index("-o") + 2]
+                start = time.perf_counter()
+                child = subprocess.Popen(
+                    command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+                )
+                child.stdout.readline()
+                taken.append(time.perf_counter() - start)
+                child.kill()
+                child.communicate()
+            imports.append(process([sys.executable, "-c", "import tensorflow"]).wall)
+        for name, taken in times.items():
+            print(
+                f"{name}: first translation after {statistics.median(taken):.1f} s (importing "
+                f"TensorFlow alone takes {statistics.median(imports):.1f} s here)"
             )
-            child.stdout.readline()
-            times.append(time.perf_counter() - start)
-            child.kill()
-            child.communicate()
-        imports = process([sys.executable, "-c", "import tensorflow"]).wall
-        print(
-            f"first translation after {statistics.median(times):.1f} s "
-            f"(importing TensorFlow alone takes {imports:.1f} s here)"
-        )
+
+    def latency(self) -> None:
+        """Milliseconds of a line that is translated alone, after the start."""
+        from cgru_cli.network.network import Network
+        from cgru_cli.search.ensemble import Ensemble
+
+        decoders = {}
+        for name in self.a.precision:
+            network = Network(self.big.structure, self.big.arrays, name, packed=True)
+            decoders[name] = Ensemble([network], [1.0])
+        for beam in self.a.beam:
+            turns: dict[str, list[Turn]] = {name: [] for name in decoders}
+            for _ in range(self.a.turns + 1):
+                for name, decoder in decoders.items():
+                    turns[name].append(self.turn(decoder, None, beam, lines=LINES, size=1))
+            first = turns[self.a.precision[0]][1:]
+            for name, all_turns in turns.items():
+                mine = all_turns[1:]
+                wall, cpu = (
+                    1000 / LINES * statistics.median(getattr(t, kind) for t in mine)
+                    for kind in ("alone", "whole")
+                )
+                ratio = statistics.median(
+                    a.whole / b.whole for a, b in zip(first, mine, strict=True)
+                )
+                print(
+                    f"one line at a time, beam {beam}, {name}: {wall:.0f} ms, {cpu:.0f} CPU ms; "
+                    f"{ratio:.2f} x {self.a.precision[0]}'s speed by CPU"
+                )
 
     def memory(self) -> None:
         """Peak memory of the small model over more and more lines."""
@@ -277,6 +317,7 @@ class Turn:
     cpu: float = 0.0
     encode: float = 0.0
     whole: float = 0.0  # CPU seconds, with encoding
+    alone: float = 0.0  # seconds by the clock, with encoding
     words: int = 0
     floor_wall: float = 0.0
     floor_cpu: float = 0.0
