@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .engine import Engine
 
 LASTS = 4096  # sentences of a search, whose bookkeeping grows with each, before the next begins
+STEPS_BETWEEN = 4  # of the search, before few lines join again
 LASTS_IN_A_CROWD = 256  # while searches of other kinds wait for this one to end
 
 
@@ -44,7 +45,7 @@ class SharedSearch:
         settings = cast("SearchSettings", kind.settings)
         self._max_tokens = kind.model.max_tokens(settings.beam_size)
         self._most = 1 if kind.alone else kind.model.plan.mini_batch
-        self._begun = 0
+        self._begun = self._steps = 0  # lines so far, and steps since some joined
         self._held: _Begun | None = None  # read, and too long to join now
         self.live: dict[int, _Begun] = {}
         self._found = shrinking_beam(
@@ -85,7 +86,7 @@ class SharedSearch:
 
     def _batches(self) -> Iterator[SearchBatch | None]:
         while self._open:
-            lines = list(self._joining()) if self._may_join() else []
+            lines = list(self._joining(self._room()))
             if not lines:
                 yield None
                 continue
@@ -101,28 +102,35 @@ class SharedSearch:
                 ]
             )
 
-    def _may_join(self) -> bool:
-        """Whether it pays to encode those that wait: they are many, or one has waited long."""
-        waiting, since = self._engine.waiting(self._kind)
-        room = self._most - len(self.live)
-        if not (waiting or self._held) or room <= 0:
-            return False
-        if 4 * min(room, waiting + bool(self._held)) >= len(self.live):
-            return True
-        long = bool(self._held) or time.monotonic() - since >= self._engine.batch_wait
-        return long and 4 * room >= self._most
+    def _room(self) -> int:
+        """How many lines join now: as many as pay for being encoded, which takes about a step.
 
-    def _joining(self) -> Iterator[_Begun]:
+        Where more wait than there is room for, a whole batch joins once half of the one before is
+        done, as in `cgru translate`. Else those join that wait, when they are many for the search,
+        or have waited as long as they may.
+        """
+        waiting, since = self._engine.waiting(self._kind)
+        live, most = len(self.live), self._most
+        self._steps += 1
+        if not live or waiting + bool(self._held) > most - live:
+            return most if 2 * live <= most else 0
+        long = bool(self._held) or time.monotonic() - since >= self._engine.batch_wait
+        joins = 4 * waiting >= live or (long and self._steps >= STEPS_BETWEEN)
+        return most - live if joins else 0
+
+    def _joining(self, room: int) -> Iterator[_Begun]:
         """The lines whose turn it is, as many as there is room for."""
-        longest = max((begun.length for begun in self.live.values()), default=0)
-        count = len(self.live)
-        while count < self._most:
+        if not room:
+            return
+        self._steps = 0
+        together = list(self.live.values()) if room < self._most else []
+        longest = max((begun.length for begun in together), default=0)
+        for count in range(len(together) + 1, len(together) + room + 1):
             begun = self._held or self._next()
             self._held = None
             if begun is None:
                 return
             longest = max(longest, begun.length)
-            count += 1
             if count > 1 and count * longest > self._max_tokens:
                 self._held = begun
                 return

@@ -1,0 +1,217 @@
+"""How `cgru serve` bears many clients at once, and what they cost against `cgru translate`.
+
+    pip install aiohttp
+    python benchmarks/serve.py --model MODEL --source FILE [--bpe CODES]
+
+MODEL is any model, or with --padded a small plain one that is zero-padded to 512/1024/30000, whose
+sentences are real and whose costs are those of a big model. FILE is text as it was trained on. The
+clients share its lines: each sends --lines of them, waits for their translations, and goes on. All
+answers are compared with those of `cgru translate` for the same lines.
+
+- throughput: for each number of --clients, the processor seconds (user + system) that the server
+  takes for all lines, against those that `cgru translate` takes from its first line to its last:
+  start-up is measured apart with one line, and taken off. These are compared, and not the time,
+  because the clients need processors, too.
+- load: so many --clients for --seconds, p50, p95 and p99 of the latency, and the server's memory at
+  the beginning and at the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import aiohttp
+from measuring import process
+from padding import Padded
+
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Server:
+    """`cgru serve` as a process."""
+
+    def __init__(self, options: Sequence[str]):
+        command = [sys.executable, "-m", "cgru_cli", "serve", *options, "--port", "0", "--quiet"]
+        self._process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        assert self._process.stderr is not None
+        for line in self._process.stderr:
+            if found := re.search(r"listening at (http://\S+)", line):
+                self.address = found[1]
+                return
+            print(line, end="", file=sys.stderr)
+        sys.exit("the server does not listen")
+
+    @property
+    def cpu_seconds(self) -> float:
+        """User and system time until now."""
+        stat = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(") ")[2].split()
+        return (int(stat[11]) + int(stat[12])) / TICKS
+
+    @property
+    def megabytes(self) -> float:
+        """Memory that is resident now."""
+        pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+    def close(self) -> int:
+        """Stop it as systemd would; its exit code."""
+        self._process.terminate()
+        return self._process.wait()
+
+
+class Clients:
+    """Clients that share lines, and what they were told."""
+
+    def __init__(self, address: str, lines: Sequence[str], expected: Sequence[str], size: int):
+        """size: lines of a request."""
+        self._address, self._lines, self._expected, self._size = address, lines, expected, size
+        self.latencies: list[float] = []
+        self.statuses: Counter[int] = Counter()
+        self.wrong = self.done = 0
+
+    async def run(self, count: int, places: Iterator[int]) -> float:
+        """Seconds that so many clients take until no place is left."""
+        connector = aiohttp.TCPConnector(limit=count)
+        start = time.monotonic()
+        async with aiohttp.ClientSession(self._address, connector=connector) as session:
+            await asyncio.gather(*(self._client(session, places) for _ in range(count)))
+        return time.monotonic() - start
+
+    async def ready(self) -> None:
+        """Wait until the server is."""
+        async with aiohttp.ClientSession(self._address) as session:
+            while True:
+                async with session.get("/health/ready") as answer:
+                    if answer.status == 200:
+                        return
+                await asyncio.sleep(0.1)
+
+    async def _client(self, session: aiohttp.ClientSession, places: Iterator[int]) -> None:
+        for place in places:
+            part = slice(place, place + self._size)
+            start = time.monotonic()
+            async with session.post("/v1/translate", json={"texts": self._lines[part]}) as answer:
+                self.statuses[answer.status] += 1
+                told = await answer.json()
+            self.latencies.append(time.monotonic() - start)
+            if answer.status == 200:
+                texts = [one["text"] for one in told["translations"]]
+                self.done += len(texts)
+                self.wrong += sum(a != b for a, b in zip(texts, self._expected[part], strict=True))
+            else:
+                await asyncio.sleep(float(answer.headers.get("Retry-After", 1)))
+
+    def report(self, seconds: float) -> str:
+        """What came of it."""
+        cuts = statistics.quantiles(self.latencies, n=100)
+        quantiles = ", ".join(f"p{p} {1000 * cuts[p - 1]:.0f} ms" for p in (50, 95, 99))
+        others = {status: n for status, n in self.statuses.items() if status != 200}
+        return (
+            f"{len(self.latencies)} requests, {self.done} lines in {seconds:.0f} s; {quantiles}; "
+            f"other answers than 200: {others or 'none'}; other translations: {self.wrong}"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--model", required=True)
+    parser.add_argument("--source", required=True, type=Path)
+    parser.add_argument("--bpe")
+    parser.add_argument("--count", type=int, default=2000, help="lines of the source")
+    parser.add_argument("--clients", type=int, nargs="*", default=[1, 8, 64])
+    parser.add_argument("--lines", type=int, default=1, help="of a request")
+    parser.add_argument("--batch-wait", default="5")
+    parser.add_argument("--seconds", type=float, default=120, help="of the load")
+    parser.add_argument("--load-clients", type=int, default=200)
+    parser.add_argument("--padded", action="store_true")
+    parser.add_argument("--parts", nargs="*", default=["throughput", "load"])
+    a = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        model = a.model
+        if a.padded:
+            model = str(Padded(a.model, (), Path(folder)).path)
+        shared = ["-m", model, "-k", "5", "-n", *(["--bpe", a.bpe] if a.bpe else [])]
+        lines = a.source.read_text("utf-8").splitlines()[: a.count]
+        text = Path(folder) / "source"
+        text.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+        expected, whole = translated(shared, text)
+        text.write_text(f"{lines[0]}\n", "utf-8")
+        _, start = translated(shared, text)
+        print(f"cgru translate: {len(lines)} lines, {whole - start:.1f} CPU seconds "
+              f"and {start:.1f} for the start")  # fmt: skip
+        server = Server([*shared, "--batch-wait", a.batch_wait])
+        try:
+            for count in a.clients if "throughput" in a.parts else ():
+                throughput(server, lines, expected, a.lines, count, whole - start)
+            if "load" in a.parts:
+                load(server, lines, expected, a.lines, a.load_clients, a.seconds)
+        finally:
+            print(f"exit code of the server: {server.close()}")
+
+
+def translated(shared: Sequence[str], text: Path) -> tuple[list[str], float]:
+    """Translations by the command, and its CPU seconds."""
+    output = text.with_name("output")
+    run = process([sys.executable, "-m", "cgru_cli", "translate", *shared, "--quiet",
+                   "-i", str(text), "-o", str(output)])  # fmt: skip
+    return output.read_text("utf-8").splitlines(), run.cpu
+
+
+def throughput(
+    server: Server,
+    lines: Sequence[str],
+    expected: Sequence[str],
+    size: int,
+    count: int,
+    of_command: float,
+) -> None:
+    """All lines once."""
+    clients = Clients(server.address, lines, expected, size)
+    asyncio.run(clients.ready())
+    before = server.cpu_seconds
+    seconds = asyncio.run(clients.run(count, iter(range(0, len(lines), size))))
+    cpu = server.cpu_seconds - before
+    print(f"{count} clients: {clients.report(seconds)}\n  {cpu:.1f} CPU seconds of the server: "
+          f"{of_command / cpu:.0%} of the lines a CPU second of cgru translate")  # fmt: skip
+
+
+def load(
+    server: Server,
+    lines: Sequence[str],
+    expected: Sequence[str],
+    size: int,
+    count: int,
+    seconds: float,
+) -> None:
+    """As many requests as can be, for a time."""
+
+    def places(until: float) -> Iterator[int]:
+        while time.monotonic() < until:
+            for place in range(0, len(lines), size):
+                if time.monotonic() >= until:
+                    return
+                yield place
+
+    warm = Clients(server.address, lines, expected, size)
+    asyncio.run(warm.ready())
+    asyncio.run(warm.run(count, places(time.monotonic() + seconds / 10)))
+    before = server.megabytes
+    clients = Clients(server.address, lines, expected, size)
+    took = asyncio.run(clients.run(count, places(time.monotonic() + seconds)))
+    print(f"load of {count} clients: {clients.report(took)}\n  memory {before:.0f} MB after "
+          f"warming up, {server.megabytes:.0f} MB at the end")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
