@@ -5,11 +5,8 @@ from __future__ import annotations
 from ..corpus.corpus import Corpus
 from ..formats.model import Model
 from .examples import Batching, EpochExamples, memory_of_batch
+from .memory import copies_of_model
 from .starting_model import StartingModel
-
-# Arrays of the model's size that an optimizer needs, with weights and gradient.
-_COPIES = {"sgd": 2, "adagrad": 3, "rmsprop": 3}
-_MORE_COPIES = 4  # of the others
 
 
 def greeting(model: Model, corpus: Corpus, *, jit: bool, precision: str, devices: str = "") -> str:
@@ -48,7 +45,7 @@ def describe(
     s = model.structure
     first = next(EpochExamples.of(corpus, s, batching, grid=False).epoch(0, 0)).batch
     words = corpus.lengths.sum(axis=0)
-    copies = _COPIES.get(optimizer, _MORE_COPIES) + smoothed
+    copies = copies_of_model(optimizer, smoothed=smoothed)
     rows, source = first.source_mask.shape
     target = first.target.shape[1]
     arrays = model.parameter_count * 4 * copies / 2**20

@@ -19,6 +19,7 @@ from ..system.signals import StopRequest
 from .builders import build_training, check_extras
 from .dry_run import describe
 from .examples import encode
+from .memory import check_batch
 from .missing_vocabularies import make_missing
 from .plan import TrainingPlan
 from .run.folder import RunFolder
@@ -123,6 +124,7 @@ class _Ready(NamedTuple):
         else:
             spare = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cgru-")))
         corpus = _encode(options, texts, start, folder.beside(".corpus"), spare)
+        check_batch(start.model.structure, request.plan.batching, corpus)
         if options.begins_from is None and options.init == "scaled":
             structure = start.model.structure
             name = name_at("decoder/output/b", structure)

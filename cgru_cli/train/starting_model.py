@@ -19,6 +19,7 @@ from ..parameters.structure import Structure, Type
 from ..text.labels import check_labels
 from ..text.vocabulary import Vocabulary
 from . import word_vectors
+from .memory import check_model
 from .structure_from_options import described, new_structure, understood
 from .texts import Texts, check_eos, read_vocabularies
 
@@ -43,6 +44,7 @@ def make_starting_model(options: TrainOptions, texts: Texts) -> StartingModel:
         if options.type in LABELLING:
             check_labels(vocabularies[-1])
         structure = new_structure(options, vocabularies)
+        check_model(structure, options.optimizer, smoothed=options.exponential_smoothing > 0)
         arrays = initial_arrays(structure, options.init, options.seed, options.lstm_forget_bias)
         model = Model(path, structure, arrays, "nematus", "npz")
     else:

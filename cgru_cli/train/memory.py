@@ -1,0 +1,76 @@
+"""Whether a training fits into memory at all: refused by name before anything is computed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from ..corpus.corpus import Corpus
+from ..errors import CgruError
+from ..parameters.names import parameters
+from ..parameters.structure import Structure
+from ..system.memory import whole_memory
+from .examples import Batching, memory_of_batch
+
+# Arrays of the model's size that an optimizer needs, with weights and gradient.
+_COPIES = {"sgd": 2, "adagrad": 3, "rmsprop": 3}
+_MORE_COPIES = 4  # of the others
+_MIB = 2**20
+
+
+def copies_of_model(optimizer: str, *, smoothed: bool) -> int:
+    """How many arrays of the model's size a training holds."""
+    return _COPIES.get(optimizer, _MORE_COPIES) + smoothed
+
+
+def check_model(
+    structure: Structure,
+    optimizer: str,
+    *,
+    smoothed: bool = False,
+    memory: Callable[[], int | None] = whole_memory,
+) -> None:
+    """Raises CgruError for a model that does not fit into this machine's memory."""
+    count = sum(math.prod(parameter.size(structure)) for parameter in parameters(structure))
+    needed, whole = 4 * count * copies_of_model(optimizer, smoothed=smoothed), memory()
+    if whole is not None and needed > whole:
+        raise CgruError(
+            f"{count:,} parameters need {needed / _MIB:,.0f} MiB with gradient and optimizer, and "
+            f"this machine has {whole / _MIB:,.0f}; lower --dim-rnn, --dim-emb or --dim-vocabs"
+        )
+
+
+def check_batch(
+    structure: Structure,
+    batching: Batching,
+    corpus: Corpus,
+    *,
+    memory: Callable[[], int | None] = whole_memory,
+) -> None:
+    """Raises CgruError for mini-batches that fit neither --workspace nor this machine's memory.
+
+    Of a number of pairs, as many of average length are looked at: what does not fit then never
+    does. With --mini-batch-fit, the longest pair has to fit by itself.
+    """
+    if batching.memory:
+        source, target = map(int, corpus.lengths[corpus.lengths.sum(axis=1).argmax()])
+        needed = memory_of_batch(structure, 1, source, target)
+        if needed > batching.memory:
+            raise CgruError(
+                f"--workspace {batching.memory // _MIB}: the longest pair, of {source} and "
+                f"{target} words with EOS, needs {needed / _MIB:,.0f} MiB by itself; give as much, "
+                "or lower --max-length, --dim-rnn or --dim-emb"
+            )
+        return
+    source, target = (max(1, int(mean)) for mean in corpus.lengths.mean(axis=0))
+    pairs = min(batching.sentences, len(corpus))
+    if batching.words:
+        pairs = min(pairs, max(1, batching.words // max(source, target)))
+    needed, whole = memory_of_batch(structure, pairs, source, target), memory()
+    if whole is not None and needed > whole:
+        what = f"--mini-batch-words {batching.words}" if batching.words else "--mini-batch"
+        raise CgruError(
+            f"{what}: {pairs:,} pairs of {source} and {target} words need {needed / _MIB:,.0f} "
+            f"MiB, and this machine has {whole / _MIB:,.0f}; lower it, or use --mini-batch-fit "
+            "with --workspace"
+        )
