@@ -176,15 +176,18 @@ def best(x: tf.Tensor, count: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     blocks are looked into. Equal numbers come in the vocabulary's order here too.
     """
     vocabulary = x.shape[-1]
-    if vocabulary is None:  # some words of it
-        return tf.math.top_k(x, count)
-    width = next((w for w in range(128, 64, -1) if vocabulary % w == 0), 128)
-    if vocabulary < 64 * width:
-        return tf.math.top_k(x, tf.minimum(count, vocabulary))
-    if vocabulary % width:
-        x = tf.pad(x, [[0, 0], [0, -vocabulary % width]], constant_values=x.dtype.min)
-    blocks = tf.reshape(x, [-1, x.shape[-1] // width, width])
-    taken = tf.minimum(count, blocks.shape[1])
+    if vocabulary is None:  # some words of it, whose number is known when the step is taken
+        width, size = 128, tf.shape(x)[1]
+        x = tf.pad(x, [[0, 0], [0, -size % width]], constant_values=-math.inf)
+    else:
+        width = next((w for w in range(128, 64, -1) if vocabulary % w == 0), 128)
+        if vocabulary < 64 * width:
+            return tf.math.top_k(x, tf.minimum(count, vocabulary))
+        if vocabulary % width:
+            x = tf.pad(x, [[0, 0], [0, -vocabulary % width]], constant_values=x.dtype.min)
+    count_of_blocks = (x.shape[-1] or tf.shape(x)[1]) // width
+    blocks = tf.reshape(x, [-1, count_of_blocks, width])
+    taken = tf.minimum(count, count_of_blocks)
     _, which = tf.math.top_k(tf.reduce_max(blocks, axis=-1), taken)
     which = tf.sort(which, axis=-1)
     candidates = tf.gather(blocks, which, batch_dims=1)

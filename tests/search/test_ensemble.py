@@ -21,7 +21,9 @@ def test_best_is_top_k(vocabulary, count):
     x[4, : vocabulary // 2] = -np.inf
     x[5] = -80 - np.abs(x[5])
     expected = tf.math.top_k(x, min(count, vocabulary))
-    for function in (ensemble.best, tf.function(ensemble.best)):
+    unknown = [tf.TensorSpec([None, None]), tf.TensorSpec([], tf.int32)]  # sizes
+    of_any_size = tf.function(ensemble.best, input_signature=unknown)
+    for function in (ensemble.best, tf.function(ensemble.best), of_any_size):
         values, words = function(tf.constant(x), tf.constant(min(count, vocabulary)))
         np.testing.assert_array_equal(values, expected.values)
         np.testing.assert_array_equal(words, expected.indices)
