@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -36,3 +36,12 @@ def shared() -> Callable[[str], Path]:
         return path
 
     return find
+
+
+@pytest.fixture
+def traced_once() -> Iterator[None]:
+    """What is traced of equal models is shared by all that a test translates and scores with."""
+    import traced_once
+
+    with traced_once.traced_once():
+        yield

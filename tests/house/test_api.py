@@ -14,6 +14,7 @@ from cgru_cli import CgruError, PairScorer, Translator, load_model, read_model
 from cgru_cli import write_model as write
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "api.md"
+pytestmark = pytest.mark.usefixtures("traced_once")
 LINES = ["a b c", "", "f f a d", "b unseen"]
 
 

@@ -13,6 +13,7 @@ from references import SCORES
 
 from cgru_cli import PairScorer, Translator
 
+pytestmark = pytest.mark.usefixtures("traced_once")
 # What the programs were given with a model whose files name no vocabularies.
 NAMES = {"a-shallow/marian-nematus/model.npz": ("vocab.en.json", "vocab.de.json")}
 LINES = 3
