@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..errors import CgruError, UsageError
+from ..errors import CgruError, UsageError, warn
+from ..options.programs import Program
 from ..parameters.structure import EOS_ID, Type
 from ..system.lines import tokens
 from ..text.labels import check_labels, label_ids
@@ -70,6 +71,11 @@ class LoadedModel:
                     f"{vocabulary.path}: ends sentences by id {vocabulary.eos_id}, the model by "
                     f"id {EOS_ID}; it is not the vocabulary the model was trained with"
                 )
+        if model.settings.right_left and model.written_by is Program.MARIAN:
+            warn(
+                f"{path}: Marian reads the source of such models (--right-left) from its end too; "
+                "here it is read from the beginning, and scores differ"
+            )
         return cls(model, sources, target)
 
     def with_arrays(self, arrays: Mapping[str, np.ndarray]) -> LoadedModel:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...errors import UsageError
+from ..flags import statements
+from ..model import ModelOptions
 from .together import Together
 
 # Nematus' Theano version and DL4MT have an adadelta and an rmsprop that know no learning rate.
@@ -68,7 +70,9 @@ def resolve(o: Together) -> None:
     if named and isinstance(model, str) and model and not model.endswith((".npz", ".h5")):
         o.values["model"] = f"{model}.npz"
     if o.values.get("pretrained_model"):
-        o.drop_default("init")  # its weights are there
+        for name, (flag, _) in statements(ModelOptions).items():
+            if flag.group in ("Model", "First weights"):
+                o.drop_default(name)  # it is what that model is
     _of_log(o)
 
 

@@ -266,3 +266,12 @@ def test_models_by_the_names_that_nematus_on_tensorflow_gives_them(tmp_path):
     models = parsed("translate", "--compat", "nematus-tf", "-m", *asked).model
     found = [tmp_path / "model.npz", tmp_path / "model.npz.best-translation.npz", asked[2]]
     assert models == tuple(map(str, found))
+
+
+@pytest.mark.parametrize("program", ["marian", "nematus"])
+def test_a_pretrained_model_has_its_structure_whatever_the_program_does_by_default(program):
+    line = ["--compat", program, "--model", "m.npz", "--pretrained-model", "p.npz"]
+    options, plain = parsed("train", *line), parsed("train")
+    for name in ("init", "enc_type", "type", "dim_emb", "dim_rnn", "no_skip", "dec_depth"):
+        assert getattr(options, name) == getattr(plain, name), name
+    assert options.max_length in (50, 100)  # of each program itself
