@@ -4,6 +4,6 @@
 files are read (`tab_separated` of one file with both sides; `missing_vocabularies` makes some, as
 Marian does, by `sentencepiece_vocabulary`), `starting_model` (with `structure_from_options`,
 `word_vectors`, `adaptation`) what is trained, and `memory` whether it can be; `builders` makes the
-parts, `dry_run` describes them. The loop: `loop` over `examples`, with `validation` on the `dev_set` (and
-`validation_script`) between updates. `run` is what is kept and shown of it.
+parts, `dry_run` describes them. The loop: `loop` over `examples`, with `validation` on the
+`dev_set` (and `validation_script`) between updates. `run` is what is kept and shown of it.
 """
