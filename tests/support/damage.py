@@ -8,6 +8,7 @@ import io
 import json
 import pickle
 import random
+import struct
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +25,7 @@ from cgru_cli.formats import write_model
 from cgru_cli.formats.model import Model
 from cgru_cli.formats.model_vocabularies import find
 from cgru_cli.formats.read_model import read
+from cgru_cli.formats.shortlist import Shortlist
 from cgru_cli.formats.vocabulary_files import read_vocabulary, write_vocabulary
 from cgru_cli.options import config_file, feature_weights
 from cgru_cli.options.train import TrainOptions
@@ -137,6 +139,19 @@ def _content(name: str, content: bytes | str) -> Callable[[Path], None]:
     return lambda folder: (folder / name).write_bytes(data) and None
 
 
+def _binary_shortlist() -> bytes:
+    """Of source word 2 the target words 2 and 6; its checksum is not looked at."""
+    offsets = [0, 0, 0, *[2] * (len(WORDS) - 2)]
+    header = struct.pack("<6Q", 0xF11A48D5013417F5, 0, 2, 2, len(offsets), 2)
+    return header + struct.pack(f"<{len(offsets)}Q", *offsets) + struct.pack("<2I", 2, 6)
+
+
+def _read_shortlist(folder: Path) -> None:
+    vocabulary = Vocabulary({word: i for i, word in enumerate(WORDS)})
+    shortlist = Shortlist.read(str(folder / "file"), vocabulary, vocabulary, first=0)
+    assert max(shortlist.of_words(range(len(WORDS)))) < len(WORDS)
+
+
 @functools.cache
 def _pieces() -> bytes:
     written = io.BytesIO()
@@ -244,6 +259,14 @@ READERS: dict[str, Reader] = {
     ),
     "lexicon": Reader(
         _content("file", "a b 0.5\nc\td e\t-1\nf g\n"), lambda f: read_lexicon(f / "file")
+    ),
+    "shortlist": Reader(
+        lambda folder: _vocabulary(folder) and _content("file", "d a 0.5\na d 0.1\n")(folder),
+        _read_shortlist,
+    ),
+    "binary shortlist": Reader(
+        lambda folder: _vocabulary(folder) and _content("file", _binary_shortlist())(folder),
+        _read_shortlist,
     ),
     "state of a training": Reader(_state, lambda f: RunFolder(f / "model.npz").load()),
     "prepared folder": Reader(_prepared, _prepare_again),
