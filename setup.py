@@ -55,7 +55,7 @@ setup(
             "hypothesis",
             "selenium",
             *SERVE,
-            "httpx",
+            "httpx2",
             "ruff",
             "mypy>=1.13",
             "types-PyYAML",

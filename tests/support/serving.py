@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import threading
+import time
 
 from starlette.testclient import TestClient
 
@@ -44,6 +45,8 @@ def serving(models, password=None, **more):
     """The gate of a running server, over models that were loaded before."""
     service = Service(models, options(*next(iter(models.values())).paths, **more))
     service.start()
+    while not service.ready:  # its first trace is over: hypothesis collects garbage in this thread
+        time.sleep(0.01)
     gate = application(service, password)
     gate.service = service
     try:
