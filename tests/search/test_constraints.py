@@ -5,9 +5,10 @@ import itertools
 
 import numpy as np
 import pytest
+from cases import random_arrays, tiny
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from models import pad_source, random_arrays, reference, tiny
+from models import pad_source, reference
 
 from cgru_cli.network.network import Network
 from cgru_cli.search.beam import shrinking_beam

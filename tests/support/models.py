@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tensorflow as tf
-from cases import random_arrays, tiny  # noqa: F401
+from cases import tiny
 from hypothesis import strategies as st
 from oracles.labels import LabelModel
 from oracles.ladder import LadderModel
