@@ -94,6 +94,11 @@ class RecurrentModel(keras.Model):
         return self.network().step(state, previous, memory, columns)
 
     @property
+    def quantized(self) -> bool:
+        """See `Network`; what is trained is not multiplied in 8 bits."""
+        return False
+
+    @property
     def read_out(self) -> Readout:
         """See `Network.read_out`."""
         return self.network().read_out
