@@ -17,7 +17,7 @@ import pytest
 
 from cgru_cli.formats.model import Model
 from cgru_cli.network import network, scorer
-from cgru_cli.network.network import Network
+from cgru_cli.network.network import Network, take_over
 from cgru_cli.network.scorer import Scorer
 from cgru_cli.search import ensemble
 from cgru_cli.search.ensemble import Ensemble
@@ -49,9 +49,9 @@ def _network(model: Model, dtype: str = "float32") -> Network:
     for name, array in sorted(model.arrays.items()):
         array = np.asarray(array)
         digest.update(f"{name} {array.dtype} {array.shape} ".encode() + array.tobytes())
-    given = model.structure, model.arrays, dtype
+    taken = _kept((digest.digest(), dtype), lambda: take_over(model, dtype))
     model.arrays = {}
-    return _kept((digest.digest(), dtype), lambda: Network(*given, packed=True))
+    return taken
 
 
 def _scorer(network: Network, *, with_alignment: bool) -> Scorer:
