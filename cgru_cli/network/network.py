@@ -69,6 +69,29 @@ class SearchState(NamedTuple):
     slot: tf.Tensor  # (R,) int32: number of the hypothesis within its sentence
 
 
+class SearchedModel(Protocol):
+    """What a search asks of a model: a `Network`, or a `RecurrentModel` that is being trained."""
+
+    structure: Structure
+    quantized: bool  # products in 8 bits
+    read_out: Any  # Readout or LabelReadout
+
+    def encode(self, source: tf.Tensor, mask: tf.Tensor, *, search: bool = False) -> Any:
+        """See `Network.encode`."""
+
+    def start(self, memory: Any) -> SearchState:
+        """See `Network.start`."""
+
+    def step(
+        self,
+        state: SearchState,
+        previous: tf.Tensor,
+        memory: Any,
+        columns: OutputColumns | None = None,
+    ) -> tuple[tf.Tensor, SearchState, tf.Tensor | tuple]:
+        """See `Network.step`."""
+
+
 class Network:
     """The computation of one model.
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from ..network.network import Network, SearchState
+from ..network.network import SearchedModel, SearchState
 from .output_words import OutputWords
 
 # Rows of the memory are dropped with their sentences once this share of them is finished: each
@@ -36,7 +36,7 @@ class Expansion(NamedTuple):
 class Ensemble:
     """Models that share a target vocabulary, and their weights in the sum."""
 
-    def __init__(self, networks: Sequence[Network], weights: Sequence[float]):
+    def __init__(self, networks: Sequence[SearchedModel], weights: Sequence[float]):
         self.networks = list(networks)
         self.weights = [float(weight) for weight in weights]
         self.vocabulary = networks[0].structure.target_vocabulary
@@ -206,7 +206,7 @@ def _appended(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
     return tf.concat([x, y], axis=0)
 
 
-def _beginning(network: Network) -> tf.types.experimental.ConcreteFunction:
+def _beginning(network: SearchedModel) -> tf.types.experimental.ConcreteFunction:
     """Source ids (B,S,F) and mask (B,S) -> state and memory."""
 
     def begin(source: tf.Tensor, mask: tf.Tensor) -> tuple[SearchState, Any]:

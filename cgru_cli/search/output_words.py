@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from ..network.network import Network
+from ..network.network import SearchedModel
 from ..network.readout import OutputColumns
 
 
@@ -27,7 +27,7 @@ class OutputWords(NamedTuple):
 
     @classmethod
     def of(
-        cls, sets: Sequence[np.ndarray], of_sentence: np.ndarray, networks: Sequence[Network]
+        cls, sets: Sequence[np.ndarray], of_sentence: np.ndarray, networks: Sequence[SearchedModel]
     ) -> OutputWords:
         """Sets of words, each of ids in ascending order with EOS, and which one a sentence has."""
         members = np.zeros((len(sets), 1 + max(int(words[-1]) for words in sets)), bool)
@@ -40,7 +40,7 @@ class OutputWords(NamedTuple):
         return cls(words, members, of_sentence.astype(np.int32), columns)
 
     def followed_by(
-        self, others: OutputWords, live: np.ndarray, networks: Sequence[Network]
+        self, others: OutputWords, live: np.ndarray, networks: Sequence[SearchedModel]
     ) -> OutputWords:
         """These words and those of sentences that join the search; live: (L,) who is still in it.
 

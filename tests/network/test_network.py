@@ -1,6 +1,7 @@
 """The network against the programs whose models it computes, and against a float64 oracle."""
 
 import functools
+import inspect
 
 import keras
 import numpy as np
@@ -28,7 +29,7 @@ from cgru_cli.errors import CgruError
 from cgru_cli.formats.read_model import read
 from cgru_cli.network.forced_decoding import force_decode
 from cgru_cli.network.keras_model import RecurrentModel
-from cgru_cli.network.network import Network
+from cgru_cli.network.network import Network, SearchedModel
 from cgru_cli.parameters.structure import Bias, Dropout, Encoder, Normalization
 
 
@@ -395,6 +396,19 @@ def test_the_model_lists_every_variable_of_the_table():
     printed = []
     model.summary(print_fn=lambda line, **_: printed.append(line))
     assert "decoder.attention" in "".join(printed)
+
+
+def test_a_search_can_ask_a_model_in_training_all_that_it_asks_a_network():
+    arrays = random_arrays(tiny())
+    steps = [name for name in vars(SearchedModel) if not name.startswith("_")]
+    assert steps == ["encode", "start", "step"]
+    for model in (RecurrentModel(tiny(), arrays), Network(tiny(), arrays)):
+        for name in SearchedModel.__annotations__:
+            assert hasattr(model, name), f"{type(model).__name__}.{name}"
+        for name in steps:
+            asked = inspect.signature(getattr(SearchedModel, name)).parameters
+            taken = inspect.signature(getattr(type(model), name)).parameters
+            assert set(asked) <= set(taken), f"{type(model).__name__}.{name}"
 
 
 def test_a_new_model_starts_as_nematus_did():
