@@ -17,6 +17,7 @@ import tensorflow as tf
 from ..network.keras_model import RecurrentModel, array_of
 from ..network.network import Network
 from .objective import CrossEntropy, Objective
+from .quantized_weights import Quantization
 from .replicas import Replicas
 
 Share = tuple[Any, Mapping[str, np.ndarray]]  # of a batch, as the objective takes it; its dropout
@@ -64,12 +65,21 @@ class TrainingStep:
         frozen: Sequence[str] = (),
         prior: Mapping[str, np.ndarray] | None = None,
         replicas: Replicas | None = None,
+        quantization: Quantization | None = None,
     ):
-        """frozen: names of parameters that stay; prior: what map_decay_c draws to, by name."""
+        """frozen: names of parameters that stay; prior: what map_decay_c draws to, by name.
+
+        quantization: the levels at which weights are kept; those that stay are put there once.
+        """
         self.model, self.optimizer, self.regularization = model, optimizer, regularization
         self.objective, self.jit = objective or CrossEntropy(), jit
         self.replicas = replicas or Replicas()
         self.trained = {n: v for n, v in model.parameters.items() if n not in frozen}
+        self.quantization = quantization
+        # by name: what the levels took away, which comes before the next update
+        self.errors: dict[str, tf.Variable] = {}
+        if quantization:
+            self._quantize_first(quantization)
         optimizer.build(list(self.trained.values()))
         self.smoothed = (
             [tf.Variable(variable.value) for variable in self.trained.values()]
@@ -142,10 +152,12 @@ class TrainingStep:
         return arrays
 
     def state(self) -> dict[str, np.ndarray]:
-        """All that has to be kept to go on to the bit: weights, smoothed weights, optimizer."""
+        """All to go on with to the bit: weights, smoothed weights, errors, optimizer."""
         state = {f"weights/{name}": array for name, array in self.model.arrays().items()}
         for name, variable in zip(self.trained, self.smoothed, strict=False):
             state[f"smoothed/{name}"] = array_of(variable)
+        for name, error in self.errors.items():
+            state[f"quantization_error/{name}"] = array_of(error)
         for place, variable in enumerate(self.optimizer.variables):
             state[f"optimizer/{place}/{variable.name}"] = array_of(variable)
         state["updates"] = array_of(self.updates)
@@ -159,6 +171,8 @@ class TrainingStep:
         self.model.assign({n: state[f"weights/{n}"] for n in self.model.parameters})
         for name, variable in zip(self.trained, self.smoothed, strict=False):
             variable.assign(state[f"smoothed/{name}"])
+        for name, error in self.errors.items():
+            error.assign(state[f"quantization_error/{name}"])
         for place, variable in enumerate(self.optimizer.variables):
             variable.assign(state[f"optimizer/{place}/{variable.name}"])
         self.updates.assign(int(state["updates"]))
@@ -218,7 +232,7 @@ class TrainingStep:
         return norm, [gradient * factor for gradient in gradients]  # once: they are large
 
     def _followed(self, gradients: Sequence[list[tf.Tensor]]) -> None:
-        """The optimizer's step on each replica here, by the same gradient, and the smoothing."""
+        """The optimizer's step, by the same gradient on each replica; smoothing; quantisation."""
         variables = list(self.trained.values())
         self.replicas.run(
             lambda of_replica: self.optimizer.apply(of_replica, variables),
@@ -232,6 +246,20 @@ class TrainingStep:
             self.replicas.assign(
                 smooth, lambda old, new: old.assign_add(share * (new - old)), variable.value
             )
+        if self.quantization:
+            for name, error in self.errors.items():
+                self.replicas.assign(
+                    self.trained[name].value, self.quantization.with_feedback, error
+                )
+
+    def _quantize_first(self, quantization: Quantization) -> None:
+        """All weights at their levels. Errors begin with 0, as Marian's do."""
+        arrays = self.model.arrays()
+        chosen = [name for name, array in arrays.items() if quantization.is_of(array.shape)]
+        self.model.assign(arrays | {n: quantization.quantized(arrays[n]).numpy() for n in chosen})
+        self.errors = {
+            n: tf.Variable(tf.zeros(arrays[n].shape)) for n in chosen if n in self.trained
+        }
 
 
 class LossScale:

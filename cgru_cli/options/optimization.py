@@ -19,6 +19,7 @@ LengthSort = Literal["trg", "src", "none"]
 AttentionCost = Literal["ce", "mse", "mult"]
 DecayStrategy = Literal["epoch", "batches", "stalled", "epoch+batches", "epoch+stalled"]
 
+_LEVELS = ("--quantize-bits",)
 _MRT = ("--objective mrt",)
 _PROBABILITY = {"kind": float, "metavar": "P", "least": 0, "below": 1}
 
@@ -166,6 +167,25 @@ class OptimizationOptions(Options):
         0.0, "MAP-L2 regularisation: weight of the sum of squared differences from the parameters "
         "of --prior-model, added to what is minimised", "--map-decay-c", kind=float, metavar="C",
         least=0, most=1_000_000, needs=("--prior-model",), aliases=("--map_decay_c",),
+    )  # fmt: skip
+    quantize_bits: int = optimiser_option(
+        0, "quantise matrices: after every update their weights are rounded to the levels that N "
+        "bits can tell apart, and what that takes away is added before the next rounding "
+        "(--exponential-smoothing averages the weights as they were before it); 0: none",
+        "--quantize-bits", kind=int, metavar="N", least=0, most=24,
+    )  # fmt: skip
+    quantize_optimization_steps: int = optimiser_option(
+        0, "fit the scale of the levels to each matrix by least squares in N steps; 0: the largest "
+        "weight gives it", "--quantize-optimization-steps", kind=int, metavar="N",
+        least=0, most=1000, needs=_LEVELS,
+    )  # fmt: skip
+    quantize_log_based: bool = optimiser_option(
+        False, "each level is half of the next larger one; without, all are equally far apart",
+        "--quantize-log-based", kind=bool, needs=_LEVELS,
+    )  # fmt: skip
+    quantize_biases: bool = optimiser_option(
+        False, "quantise biases, and gains of normalisation, too", "--quantize-biases",
+        kind=bool, needs=_LEVELS,
     )  # fmt: skip
     max_nan: int = optimiser_option(
         10, "end training after N updates in a row whose cost or gradient is not finite",

@@ -55,6 +55,7 @@ def build_step(
     from ..network.keras_model import RecurrentModel
     from ..optimization.objective import CrossEntropy, ExpectedRisk, Guide
     from ..optimization.optimizers import optimizer
+    from ..optimization.quantized_weights import Quantization
     from ..optimization.replicas import Replicas
     from ..optimization.step import Regularization, TrainingStep
 
@@ -73,6 +74,14 @@ def build_step(
         map_decay_c=options.map_decay_c,
         smoothing=options.exponential_smoothing,
     )
+    quantization = None
+    if options.quantize_bits:
+        quantization = Quantization(
+            options.quantize_bits,
+            options.quantize_log_based,
+            options.quantize_optimization_steps,
+            options.quantize_biases,
+        )
     frozen = adaptation.frozen(model, options.freeze, embeddings=options.fix_embeddings)
     prior = None
     if options.map_decay_c and options.prior_model:
@@ -92,6 +101,7 @@ def build_step(
             frozen=frozen,
             prior=prior,
             replicas=replicas,
+            quantization=quantization,
         )
 
 

@@ -143,6 +143,7 @@ _FIXED = (
     "optimizer", "optimizer_params", "optimizer_delay", "mini_batch", "mini_batch_words",
     "mini_batch_fit", "maxi_batch", "maxi_batch_sort", "no_shuffle", "max_length",
     "max_length_crop", "seed", "right_left", "freeze", "fix_embeddings",
+    "quantize_bits", "quantize_optimization_steps", "quantize_log_based", "quantize_biases",
 )  # fmt: skip
 # Options that each machine may have its own of: devices, and files, whose content is compared.
 _OF_A_MACHINE = {
@@ -197,6 +198,10 @@ def _check_together(options: TrainOptions) -> None:
         )
     if options.minimizes_risk and options.alignments:
         raise UsageError("--guided-alignment and --objective mrt exclude each other")
+    if options.quantize_bits == 1 and not options.quantize_log_based:
+        raise UsageError(
+            "--quantize-bits 1: 0 would be the only level; take 2, or --quantize-log-based"
+        )
     strategy = options.lr_decay_strategy
     if options.lr_decay_freq != 1 and strategy not in ("epoch", "batches"):
         raise UsageError(

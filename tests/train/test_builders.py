@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.optimization.objective import CrossEntropy, ExpectedRisk
+from cgru_cli.optimization.quantized_weights import Quantization
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.train import builders
 from cgru_cli.train.builders import (
@@ -51,6 +52,17 @@ def test_what_is_done_to_the_gradient(given, options, expected):
     step = build_step(given[2].model, TrainOptions(**options), jit=False)
     assert vars(step.regularization) == expected
     assert bool(step.smoothed) == bool(expected["smoothing"])
+
+
+def test_the_levels_of_weights(given):
+    options = TrainOptions(
+        quantize_bits=4, quantize_log_based=True, quantize_optimization_steps=3,
+        quantize_biases=True,
+    )  # fmt: skip
+    step = build_step(given[2].model, options, jit=False)
+    assert step.quantization == Quantization(4, log_based=True, scale_steps=3, biases=True)
+    assert set(step.errors) == set(step.trained)
+    assert build_step(given[2].model, TrainOptions(), jit=False).quantization is None
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,13 @@ def test_defaults():
     assert made.schedule.at(Progress()) == 1e-4
 
 
+def test_one_bit_has_levels_only_as_powers():
+    assert plan(quantize_bits=1, quantize_log_based=True)
+    assert plan(quantize_bits=2)
+    with pytest.raises(UsageError, match=r"^--quantize-bits 1: 0 would be the only level"):
+        plan(quantize_bits=1)
+
+
 def test_limits():
     made = plan(after="10u,3e", after_epochs=2)
     assert set(made.after) == {Frequency(10, "u"), Frequency(3, "e"), Frequency(2, "e")}

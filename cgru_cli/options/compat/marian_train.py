@@ -34,7 +34,6 @@ COSTS = {
     "ce-mean-words": "ce-mean-words", "perplexity": "perplexity",
 }  # fmt: skip
 SHUFFLED = {"data": False, "none": True}
-QUANTISED = "weights are trained, saved and used in float32, not at a few levels"
 NO_MPI = "workers share every update"
 ASYNCHRONOUS = "all devices make one update together"
 DIVERGENCE = "a run whose cost is not finite stops after --max-nan updates"
@@ -194,10 +193,10 @@ TRAINING: tuple[Row, ...] = (
             "gradients are of the mean cost; that is not divided again"),
     refused("--train-embedder-rank", Takes.MANY, None, "embedders are not trained here",
             "0.3f 0.0f"),
-    refused("--quantize-bits", Takes.ONE, 0, QUANTISED),
-    refused("--quantize-optimization-steps", Takes.ONE, 0, QUANTISED),
-    refused("--quantize-log-based", Takes.BOOLEAN, False, QUANTISED),
-    refused("--quantize-biases", Takes.BOOLEAN, False, QUANTISED),
+    one("--quantize-bits", 0, "quantize_bits"),
+    one("--quantize-optimization-steps", 0, "quantize_optimization_steps"),
+    boolean("--quantize-log-based", "quantize_log_based"),
+    boolean("--quantize-biases", "quantize_biases"),
     refused("--ulr", Takes.BOOLEAN, False, ULR),
     refused("--ulr-query-vectors", Takes.ONE, "", ULR),
     refused("--ulr-keys-vectors", Takes.ONE, "", ULR),

@@ -57,6 +57,7 @@ def resolve(o: Together) -> None:
         ("guided_alignment_weight", "guided_alignment"),
         ("data_weighting_type", "data_weighting"),
         ("lr_warmup_start_rate", "lr_warmup"),
+        ("quantize_optimization_steps", "quantize_bits"),
     ):
         if not o.values.get(needed) or o.values[needed] == "0":
             o.drop_default(name)

@@ -22,7 +22,7 @@ MEANT = {
 }  # fmt: skip
 # What these command lines ask for that there is not here, by the words of the message.
 NOT_HERE = (
-    "--tsv: one file is expected", "--quantize-bits", "--factors-combine",
+    "--tsv: one file is expected", "--factors-combine",
     "--input text.src text.mt",
 )  # fmt: skip
 

@@ -67,6 +67,7 @@ def test_the_same_goes_on():
         ({"seed": 2}, "--seed was 1, is 2"),
         ({"optimizer": "sgd"}, "--optimizer was adam, is sgd"),
         ({"optimizer_params": (0.5,)}, r"--optimizer-params was \[\], is \[0.5\]"),
+        ({"quantize_bits": 3}, "--quantize-bits was 0, is 3"),
         ({"optimizer_delay": 2}, "--optimizer-delay was 1, is 2"),
         ({"max_length": 50}, "--max-length was 100, is 50"),
         ({"no_shuffle": True}, "--no-shuffle was False, is True"),
