@@ -25,6 +25,8 @@ def describe(model: Model, given: Sequence[str] = ()) -> dict:
         "container": model.container,
         "configuration": model.settings.source,
         "structure": _structure(structure),
+        "right_left": model.settings.right_left,
+        "source_reversed": model.settings.source_reversed and structure.type.reads_source,
         "parameters": model.parameter_count,
         "arrays": [
             {"name": p.name, "symbol": p.symbol, "path": p.path, "shape": list(p.size(structure))}
@@ -70,6 +72,11 @@ def as_text(description: dict, arrays: bool) -> str:
     ]
     rows += [
         (name.replace("_", " "), shown(value)) for name, value in description["structure"].items()
+    ]
+    rows += [
+        (text, "from the end")
+        for name, text in (("right_left", "writes"), ("source_reversed", "reads"))
+        if description[name]
     ]
     for vocabulary in description["vocabularies"]:
         rows.append(

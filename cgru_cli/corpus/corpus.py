@@ -126,7 +126,7 @@ def encode_corpus(
         "weights": [_state_of(path) for path in beside.weights],
         "by word": beside.by_word,
         "domains": list(beside.domains),
-        "from end": beside.from_end,
+        "from end": "both" if beside.both_from_end else beside.from_end,
     }
     corpus = _open(cache, identity)
     if corpus is not None:

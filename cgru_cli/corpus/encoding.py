@@ -58,6 +58,19 @@ class EncodedPair(NamedTuple):
             [*weights[:limit], last] if self.weights else [],
         )
 
+    def from_end(self) -> EncodedPair:
+        """Both sides last word first, and what goes with them; EOS's stay where they are."""
+        S, T = len(self.source), len(self.target)
+        points = word_alignments.from_end(self.points, T, S)
+        return EncodedPair(
+            self.source[::-1], self.target[::-1], points, weights_from_end(self.weights)
+        )
+
+
+def weights_from_end(weights: list[float]) -> list[float]:
+    """Weights of a pair where target words are turned; EOS's, or the sentence's, stays."""
+    return [*weights[-2::-1], *weights[-1:]]
+
 
 class Encoding:
     """Encodes lines into the files of a cache, and counts.
@@ -135,6 +148,8 @@ class Encoding:
         if self._beside.weighted:
             weights = self._weights(lines, targets)
         kept = list(self._kept(map(EncodedPair, sources, targets, points, weights)))
+        if self._beside.both_from_end:
+            kept = [pair.from_end() for pair in kept]
         if kept:
             self._write(*zip(*kept, strict=True))
 
@@ -146,8 +161,8 @@ class Encoding:
         more = [map(len, targets)] if by_word else []
         parse = data_weights.parse_words if by_word else data_weights.parse_sentence
         of_pairs = _encode(parse, files.weight, lines.first, lines.weight, *more)
-        if self._beside.from_end:  # EOS, or the sentence, stays
-            of_pairs = [[*weights[-2::-1], weights[-1]] for weights in of_pairs]
+        if self._beside.from_end:
+            of_pairs = list(map(weights_from_end, of_pairs))
         return [[files.factor * weight for weight in weights] for weights in of_pairs]
 
     def _kept(self, pairs: Iterable[EncodedPair]) -> Iterator[EncodedPair]:

@@ -63,7 +63,8 @@ class Beside:
 
     alignments: files of `word_alignments`; weights: files of weights, of sentences or `by_word`;
     domains: what the weights of all lines of a pair of files are multiplied by; from_end: whether
-    targets are encoded last word first, which files are not.
+    targets are encoded last word first, which files are not; both_from_end: whether both sides are
+    kept last word first, turned after they were cut, as Marian does it.
     """
 
     alignments: tuple[PathLike, ...] = ()
@@ -71,6 +72,7 @@ class Beside:
     by_word: bool = False
     domains: tuple[float, ...] = ()
     from_end: bool = False
+    both_from_end: bool = False
 
     @property
     def weighted(self) -> bool:

@@ -75,9 +75,18 @@ def parse(line: str, source_words: int, target_words: int) -> list[Point]:
     return sorted(points)
 
 
-def from_end(points: Sequence[Point], target_words: int) -> list[Point]:
-    """The points where target words are counted from the last one on; EOS stays behind them."""
-    return sorted((i, target_words - 1 - j if j < target_words else j) for i, j in points)
+def from_end(
+    points: Sequence[Point], target_words: int, source_words: int | None = None
+) -> list[Point]:
+    """The points where words are counted from the last one on; EOS stays behind them.
+
+    source_words: given where those of the source are counted so too.
+    """
+
+    def turned(place: int, words: int | None) -> int:
+        return place if words is None or place >= words else words - 1 - place
+
+    return sorted((turned(i, source_words), turned(j, target_words)) for i, j in points)
 
 
 def cut(points: Sequence[Point], source_words: int, target_words: int, limit: int) -> list[Point]:

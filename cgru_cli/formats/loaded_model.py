@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..errors import CgruError, UsageError, warn
-from ..options.programs import Program
+from ..errors import CgruError, UsageError
 from ..parameters.structure import EOS_ID, Type
 from ..system.lines import tokens
 from ..text.labels import check_labels, label_ids
@@ -71,11 +70,6 @@ class LoadedModel:
                     f"{vocabulary.path}: ends sentences by id {vocabulary.eos_id}, the model by "
                     f"id {EOS_ID}; it is not the vocabulary the model was trained with"
                 )
-        if model.settings.right_left and model.written_by is Program.MARIAN:
-            warn(
-                f"{path}: Marian reads the source of such models (--right-left) from its end too; "
-                "here it is read from the beginning, and scores differ"
-            )
         return cls(model, sources, target)
 
     def with_arrays(self, arrays: Mapping[str, np.ndarray]) -> LoadedModel:
@@ -101,6 +95,11 @@ class LoadedModel:
     def right_left(self) -> bool:
         """Whether the model writes from the end of a sentence."""
         return self.model.settings.right_left
+
+    @property
+    def source_reversed(self) -> bool:
+        """Whether the model reads the source from its end, as Marian's right-to-left models do."""
+        return self.reads_source and self.model.settings.source_reversed
 
     def tokenizer(
         self, to_pieces: bool, split: Callable[[str], list[str]] = tokens
@@ -162,14 +161,26 @@ class LoadedModel:
         """Source lines, as words, as the model takes them: ids (B,S,F) int32, mask (B,S) float32.
 
         S counts EOS, by which lines are ended and padded; F is the number of factors, 0 for a
-        language model. numbers: of the lines (from 0), for messages.
+        language model. Of a model that reads from the end the last word stands first, EOS last.
+        numbers: of the lines (from 0), for messages.
         """
         numbers = range(len(sources)) if numbers is None else numbers
         rows = [
             self.ids(words, number) if self.sources else []
             for words, number in zip(sources, numbers, strict=True)
         ]
+        if self.source_reversed:
+            rows = [row[::-1] for row in rows]
         return pad_ids(rows, self.model.structure.source_columns)
+
+    def in_source_order(self, attention: np.ndarray, words: int) -> np.ndarray:
+        """Attention (T,S) over the positions of `source_batch`, over those of the line instead.
+
+        words: of the line, without EOS; what stands behind them, EOS and padding, stays there.
+        """
+        if not self.source_reversed:
+            return attention
+        return np.concatenate([attention[:, :words][:, ::-1], attention[:, words:]], axis=1)
 
     def target_batch(self, targets: Sequence[Sequence[str]]) -> tuple[np.ndarray, np.ndarray]:
         """Translations, as words in the order of writing: ids (B,T) int32, mask (B,T) float32.
@@ -207,7 +218,7 @@ def loaded_models(
 
 
 def check_ensemble(models: Sequence[LoadedModel]) -> None:
-    """Raises CgruError where models have not one and the same target vocabulary."""
+    """Raises CgruError where target vocabularies, or directions of reading and writing, differ."""
     first, *others = models
     for other in others:
         if other.writes_text != first.writes_text:
@@ -227,6 +238,14 @@ def check_ensemble(models: Sequence[LoadedModel]) -> None:
                 f"{other.model.path}: writes sentences in the other direction than "
                 f"{first.model.path}, so that they make no ensemble; one may rerank the other's "
                 "n-best list (cgru score --n-best)"
+            )
+    first, *others = [one for one in models if one.reads_source] or models
+    for other in others:
+        if other.source_reversed != first.source_reversed:
+            raise CgruError(
+                f"{other.model.path}: reads the source from the other end than {first.model.path}, "
+                "so that they make no ensemble; one may rerank the other's n-best list "
+                "(cgru score --n-best)"
             )
 
 

@@ -29,7 +29,8 @@ class ModelSettings:
     structure: dict = field(default_factory=dict)
     vocabularies: list[str] = field(default_factory=list)  # sources (one a factor), then target
     unsupported: list[str] = field(default_factory=list)  # what this package cannot compute
-    right_left: bool = False
+    right_left: bool = False  # writes from the end of a sentence
+    source_reversed: bool = False  # and reads from the end too, as all of Marian's such models do
     beam_size: int | None = None
     normalize: float | None = None
     word_penalty: float | None = None
@@ -44,6 +45,7 @@ class ModelSettings:
         self.vocabularies = self.vocabularies or other.vocabularies
         self.unsupported += other.unsupported
         self.right_left |= other.right_left
+        self.source_reversed |= other.source_reversed
         self.marian_type = self.marian_type or other.marian_type
         for name in ("beam_size", "normalize", "word_penalty"):
             if getattr(self, name) is None:
@@ -74,6 +76,12 @@ class Model:
         """The program that the model belongs to."""
         is_program = self.program in (Program.DL4MT, Program.CGRU)
         return Program(self.program) if is_program else Dialect(self.program).program
+
+    @property
+    def one_direction(self) -> bool:
+        """Whether it reads and writes from the same end of a sentence, as all of Marian's do."""
+        same = self.settings.right_left == self.settings.source_reversed
+        return same or not self.structure.type.reads_source
 
     def parameters(self) -> tuple[Parameter, ...]:
         """The table's rows for this model."""

@@ -60,6 +60,7 @@ class Own:
                     "normalize": value_of(decoding, "normalize", source),
                     "word_penalty": value_of(decoding, "word_penalty", source),
                     "right_left": bool(decoding.get("right_left")),
+                    "source_reversed": bool(decoding.get("source_reversed")),
                 },
             )
 
@@ -69,6 +70,7 @@ class Own:
             if getattr(settings, name) is None:
                 setattr(settings, name, self.decoding[name])
         settings.right_left |= self.decoding["right_left"]
+        settings.source_reversed |= self.decoding["source_reversed"]
 
 
 def _from_json(value: dict) -> np.ndarray:
@@ -106,7 +108,7 @@ def own(model: Model, program: str) -> dict:
     added: dict[str, Any] = {"structure": model.structure.as_dict(), "program": program}
     decoding = {
         name: getattr(settings, name)
-        for name in ("beam_size", "normalize", "word_penalty", "right_left")
+        for name in ("beam_size", "normalize", "word_penalty", "right_left", "source_reversed")
         if getattr(settings, name) not in (None, False)
     }
     if decoding:

@@ -193,7 +193,7 @@ def from_marian(values: object, source: str) -> ModelSettings:
             del declared[name]  # Marian's defaults, of an encoder that is not there
     elif settings.marian_type and settings.marian_type not in ("amun", "nematus", "s2s"):
         settings.unsupported.append(f"Marian's type {shown(settings.marian_type)}")
-    settings.right_left = bool(value("right-left"))
+    settings.right_left = settings.source_reversed = bool(value("right-left"))
     of_amun = [*(value("source-vocab") or []), *(value("target-vocab") or [])]
     settings.vocabularies = value("vocabs") or of_amun
     settings.beam_size = value("beam-size")

@@ -51,6 +51,8 @@ def write(
     """
     path = output_path(path, to)
     lost = cannot_hold(model.structure, to)
+    if DIALECT.get(to) in MARIAN and not model.one_direction:
+        lost.append("a decoder from right to left over a source that is read from left to right")
     if lost:
         raise CgruError(
             f"{model.path} cannot be written as {to}: it has {', '.join(lost)}, "

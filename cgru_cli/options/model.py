@@ -82,8 +82,9 @@ class ModelOptions(ConfiguredOptions):
         "--sentencepiece-max-lines", kind=int, metavar="N", least=1, most=10**9,
     )  # fmt: skip
     right_left: bool = data_option(
-        False, "train a right-to-left model, which writes sentences from their end; translate, "
-        "score and reranking turn its output round by themselves", "--right-left", kind=bool,
+        False, "train a right-to-left model, which writes sentences from their end, and with "
+        "--compat marian reads them from there too; translate, score and reranking turn all round "
+        "by themselves", "--right-left", kind=bool,
     )  # fmt: skip
 
     type: str = model_option(

@@ -35,9 +35,10 @@ class Layout(ABC):
     (log-probabilities), under Nematus its probabilities. alignment: None, "hard", "soft", or the
     weight above which a pair is shown (0 to 1; at 1 as "hard", like Marian). alignment_format: None
     is the program's own; "nematus" and "json" always show every weight. right_left: the model
-    writes from right to left. beam_size: what Nematus-TF's lists are padded to. normalize: whether
-    `total` is length-normalised: Nematus prints such costs as float64, others as float32; DL4MT's
-    lists get a column more. probabilities: cgru's n-best lists end with exp(total).
+    writes from right to left; source_reversed: it reads so, too. beam_size: what Nematus-TF's lists
+    are padded to. normalize: whether `total` is length-normalised: Nematus prints such costs as
+    float64, others as float32; DL4MT's lists get a column more. probabilities: cgru's n-best lists
+    end with exp(total).
 
     Raises UsageError for a value that no layout has.
     """
@@ -47,6 +48,7 @@ class Layout(ABC):
     alignment: Alignment | None = None
     alignment_format: str | None = None
     right_left: bool = False
+    source_reversed: bool = False
     beam_size: int = 1
     normalize: bool = False
     shown: int | None = None

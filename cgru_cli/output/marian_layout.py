@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from ..errors import UsageError
 from .hypothesis import Hypothesis
 from .layout import Layout, cost_of, matrix, weights_of
@@ -37,8 +39,14 @@ class MarianLayout(CgruLayout):
     """Marian's: of a right-to-left model only the words are reversed."""
 
     def in_reading_order(self, hypothesis: Hypothesis) -> Hypothesis:
-        """Scores and alignment stay as they were decoded."""
-        return hypothesis._replace(tokens=hypothesis.reversed().tokens)
+        """In Marian's own formats scores and alignment stay as they were decoded."""
+        read = hypothesis.reversed()
+        if self.format not in (None, "marian"):
+            return read
+        alignment = hypothesis.alignment
+        if self.source_reversed and alignment is not None:
+            alignment = np.concatenate([alignment[:, -2::-1], alignment[:, -1:]], axis=1)
+        return hypothesis._replace(tokens=read.tokens, alignment=alignment)
 
 
 @dataclass(frozen=True)

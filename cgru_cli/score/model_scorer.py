@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from ..errors import CgruError
 from ..formats.loaded_model import LoadedModel, Reading
 from ..text.labels import check_tags
@@ -72,4 +74,9 @@ class ModelScorer:
         """Score a batch; numbers: of the lines, for messages."""
         source, source_mask = self.loaded.source_batch([line.source for line in lines], numbers)
         target, mask = self.loaded.target_batch([line.target for line in lines])
-        return self._scorer(source, source_mask, target, mask)
+        scores = self._scorer(source, source_mask, target, mask)
+        if scores.alignment is None or not self.loaded.source_reversed:
+            return scores
+        rows = zip(scores.alignment, lines, strict=True)
+        turned = [self.loaded.in_source_order(row, len(line.source)) for row, line in rows]
+        return scores._replace(alignment=np.stack(turned))

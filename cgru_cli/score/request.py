@@ -189,6 +189,7 @@ class ScoreRequest:
             alignment=self.alignment,
             alignment_format=self.alignment_format,
             right_left=right_left == {True},
+            source_reversed=any(loaded.source_reversed for loaded in models),
             normalize=bool(self.normalize),
         )
         if self.n_best and layout.format in ("nematus", "json"):

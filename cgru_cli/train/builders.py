@@ -157,7 +157,7 @@ def build_validator(
     plan: TrainingPlan,
     options: TrainOptions,
     texts: Texts,
-    vocabularies: Sequence[Vocabulary],
+    start: StartingModel,
     step: TrainingStep,
 ) -> Validator | None:
     """What measures the metrics; None where there are none. Raises CgruError for its text."""
@@ -166,7 +166,7 @@ def build_validator(
     from ..network.keras_model import RecurrentModel
     from .validation import ValidationSettings, Validator
 
-    *sources, target = vocabularies
+    *sources, target = start.vocabularies
     preprocessing = Preprocessing.read(texts.preprocessing) if texts.preprocessing else None
     kind = step.model.structure.type
     writes_text = kind.writes_text
@@ -179,6 +179,7 @@ def build_validator(
         target_text,
         reference=texts.reference,
         max_length=options.valid_max_length,
+        source_reversed=start.model.settings.source_reversed,
     )
     settings = ValidationSettings(
         metrics=plan.metrics,
@@ -244,7 +245,8 @@ def build_training(
     and for files that cannot be read or written; UsageError for options that cannot be meant.
     """
     model, vocabularies, notes = start
-    same = identity(fixed_options(options), model.structure, vocabularies, corpus, replicas.count)
+    fixed = fixed_options(options) | {"source from its end": model.settings.source_reversed}
+    same = identity(fixed, model.structure, vocabularies, corpus, replicas.count)
     if replicas.processes > 1:
         given = replicas.together(lambda: options_of_all_workers(options))
         replicas.check_same(given | same)
@@ -265,7 +267,7 @@ def build_training(
     tensorflow_start.return_freed_memory()
     sampler = build_sampler(step, vocabularies[-1], options, jit)
     first = replicas.is_first
-    validator = build_validator(plan, options, texts, vocabularies, step) if first else None
+    validator = build_validator(plan, options, texts, start, step) if first else None
     external = options.external_validation_script
     script = command_of(external, "--external-validation-script") if external else []
     board = build_board(options, folder) if first else None

@@ -82,13 +82,15 @@ class DevSet:
         *,
         reference: PathLike | None = None,
         max_length: int = 1000,
+        source_reversed: bool = False,
     ) -> DevSet:
         """Read the files, of a language model the target alone.
 
         source, target: prepared as the training text is, words between spaces or raw text for
         `.spm`; sources: vocabularies, one a factor; reference: plain text, the target without its
-        preparation if not given; max_length: words, more are cut with a warning. Raises CgruError
-        where files cannot be read, are empty, or differ in their number of lines.
+        preparation if not given; max_length: words, more are cut with a warning; source_reversed:
+        whether the model reads from the end. Raises CgruError where files cannot be read, are
+        empty, or differ in their number of lines.
         """
         tags = isinstance(target_text, LabelText) and target_text.of_words
         if tags:
@@ -102,6 +104,8 @@ class DevSet:
                 lambda line: source_columns(line, sources, starts=tags),
                 max_length,
             )
+        if source_reversed:
+            source_sentences = [words[::-1] for words in source_sentences]
         targets = _encoded(target, target_lines, target_text.ids, max_length)
         if tags:
             pairs = zip(source_sentences, targets, strict=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,17 +31,22 @@ def encode(
     spare: Path | None = None,
     *,
     kind: Type = Type.CGRU,
+    source_reversed: bool = False,
     max_length: int,
     crop: bool,
 ) -> Corpus:
     """The training text as ids, kept in a folder, as `encode_corpus` does it.
 
-    kind: of the model, which says whether the target is text or labels. max_length: words of a
-    sentence; longer pairs are left out, or cut (crop).
+    kind: of the model, which says whether the target is text or labels. source_reversed: whether
+    it reads from the end. max_length: words of a sentence; longer pairs are left out, or cut
+    (crop).
     """
     *sources, target = vocabularies
     key = " ".join(vocabulary.fingerprint for vocabulary in vocabularies)
-    from_end = texts.beside.from_end
+    beside = texts.beside
+    if source_reversed:
+        beside = dataclasses.replace(beside, from_end=False, both_from_end=True)
+    from_end = beside.from_end
     direction = -1 if from_end else 1
     key += " right-left" * from_end + f" {kind}" * (not kind.writes_text)
     if kind.writes_text:
@@ -62,7 +68,7 @@ def encode(
             max_length=max_length,
             crop=crop,
             key=key,
-            beside=texts.beside,
+            beside=beside,
             spare=spare,
             check_pair=check_tags if kind is Type.TAGGER else None,
         )

@@ -47,6 +47,7 @@ def make_starting_model(options: TrainOptions, texts: Texts) -> StartingModel:
         check_model(structure, options.optimizer, smoothed=options.exponential_smoothing > 0)
         arrays = initial_arrays(structure, options.init, options.seed, options.lstm_forget_bias)
         model = Model(path, structure, arrays, "nematus", "npz")
+        model.settings.source_reversed = options.right_left and options.compat == "marian"
     else:
         given = read_model.read(options.begins_from)
         model, vocabularies = _pretrained(given, path, options, texts)
@@ -87,7 +88,9 @@ def _pretrained(
         container="npz",
         inert={},
         origin={},
-        settings=ModelSettings(program=given.settings.program),
+        settings=ModelSettings(
+            program=given.settings.program, source_reversed=given.settings.source_reversed
+        ),
     )
     return model, vocabularies
 

@@ -122,14 +122,13 @@ class SearchPlan:
         )
         for name, value in (("beam_size", beam_size), ("normalize", normalize)):
             _check(name, value, models[0].model)
-        right_left = models[0].right_left
         reads_source = any(loaded.reads_source for loaded in models)
         # Nematus-TF's search is done only where its output is asked for.
         search = defaults.search if compat else "shrinking"
         if options.max_length_factor and not reads_source:
             raise UsageError("--max-length-factor: a language model has no source; use "
                              "--translation-maxlen")  # fmt: skip
-        if options.force_decode and right_left:
+        if options.force_decode and models[0].right_left:
             raise UsageError("--force-decode: this model writes from the end of a sentence")
         if options.force_decode and search == "nematus-tf":
             raise UsageError("--force-decode: Nematus-TF's search knows no such thing")
@@ -137,7 +136,7 @@ class SearchPlan:
             raise UsageError("--constraints, --avoid: Nematus-TF's search knows no such thing")
         by_tabs = options.constraints == "tabs"
         weights = weights_of(options.weights, options.model, sums=bool(compat) and defaults.sums)
-        layout = _layout(options, beam_size, normalize, right_left, gives_labels)
+        layout = _layout(options, models, beam_size, normalize)
         return cls(
             search=search,
             beam_size=beam_size,
@@ -252,7 +251,7 @@ def _asked(options: TranslateOptions) -> dict[str, bool]:
 
 
 def _layout(
-    options: TranslateOptions, beam: int, normalize: float, right_left: bool, gives_labels: bool
+    options: TranslateOptions, models: Sequence[LoadedModel], beam: int, normalize: float
 ) -> Layout:
     alignment = alignment_of(options.alignment)
     kind = "json" if options.json_alignment else options.alignment_format
@@ -268,11 +267,12 @@ def _layout(
         word_scores=options.word_scores,
         alignment=alignment,
         alignment_format=kind,
-        right_left=right_left,
+        right_left=models[0].right_left,
+        source_reversed=any(loaded.source_reversed for loaded in models),
         beam_size=beam,
         normalize=normalize != 0,
         shown=options.n_best_size,
-        probabilities=gives_labels,
+        probabilities=not models[0].writes_text,
     )
 
 

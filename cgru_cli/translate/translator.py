@@ -223,10 +223,14 @@ class Translator:
         return [mean] + [
             View.of(
                 name, source,
-                hypothesis._replace(word_scores=scores.log_probs, alignment=scores.alignment),
+                hypothesis._replace(
+                    word_scores=scores.log_probs,
+                    alignment=scores.alignment if scores.alignment is None
+                    else loaded.in_source_order(scores.alignment, len(source)),
+                ),
                 right_left=right_left,
             )
-            for name, scores in zip(names, of_models, strict=True)
+            for name, loaded, scores in zip(names, self.models, of_models, strict=True)
         ]  # fmt: skip
 
     def read(self, line: str, number: int) -> Request:
@@ -370,10 +374,13 @@ class Translator:
         """source: its words without factors."""
         ids = result.words[:-1] if result.finished else result.words
         words = self.target.decode(int(i) for i in ids)
-        if self.plan.unk_replace and result.alignment is not None:
-            words = unknown_words.replace_unknown(
-                words, result.alignment, source, {self.target.unk}, self.plan.lexicon
-            )
+        alignment = result.alignment
+        if alignment is not None:
+            alignment = self._first.in_source_order(alignment, len(source))
+            if self.plan.unk_replace:
+                words = unknown_words.replace_unknown(
+                    words, alignment, source, {self.target.unk}, self.plan.lexicon
+                )
         return Hypothesis(
             words,
             bool(result.finished),
@@ -381,7 +388,7 @@ class Translator:
             result.total,
             result.word_scores,
             result.model_scores.tolist(),
-            result.alignment,
+            alignment,
             self._text(words[::-1] if self.plan.layout.right_left else words),
         )
 

@@ -60,6 +60,20 @@ def test_info(model):
     assert [v["words"] for v in description["vocabularies"]] == [11, 13]
 
 
+def test_info_tells_from_which_end_a_model_reads_and_writes(model):
+    rows = {(False, False): [], (True, False): ["writes"], (True, True): ["writes", "reads"]}
+    for (right_left, source_reversed), names in rows.items():
+        made = read(model)
+        made.settings.right_left, made.settings.source_reversed = right_left, source_reversed
+        path = model.with_name(f"{len(names)}.npz")
+        write_model.write(made, path, "npz")
+        lines = map(str.split, run(path, "--info").stdout.splitlines())
+        assert [name for name, *value in lines if value == ["from", "the", "end"]] == names
+        description = json.loads(run(path, "--info", "--json").stdout)
+        assert description["right_left"] is right_left
+        assert description["source_reversed"] is source_reversed
+
+
 def test_info_without_vocabularies(model):
     (model.parent / "src.json").unlink()
     description = json.loads(run(model, "--info", "--json").stdout)

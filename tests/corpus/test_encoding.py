@@ -81,6 +81,22 @@ def test_targets_from_the_end(tmp_path, crop):
     assert weights(of_sentence) == [[7]]
 
 
+def test_both_sides_from_the_end(tmp_path):
+    """As Marian has them: cut first, then turned with what goes with them."""
+    texts = {"s": "5 6 7", "t": "1 2 3", "a": "0-0 1-0 2-2 3-3", "w": "7 8 9 4"}
+    files = [write(tmp_path / name, [line]) for name, line in texts.items()]
+    for limit, source, target, aligned, weighed in (
+        (9, [7, 6, 5], [3, 2, 1], [[0, 0], [1, 2], [2, 2], [3, 3]], [9, 8, 7, 4]),
+        (2, [6, 5], [2, 1], [[0, 1], [1, 1]], [8, 7, 4]),
+    ):
+        corpus = encode_corpus(
+            files[:1], files[1:2], single, plain, tmp_path / "cache", max_length=limit, crop=True,
+            key="k", beside=Beside((files[2],), (files[3],), by_word=True, both_from_end=True),
+        )  # fmt: skip
+        assert corpus.source(0)[:, 0].tolist() == source and corpus.target(0).tolist() == target
+        assert points(corpus) == [aligned] and weights(corpus) == [weighed]
+
+
 def test_text_alone_has_neither(tmp_path):
     corpus = encode(tmp_path, ["5"], ["1"])
     assert (corpus.alignments, corpus.weights) == (None, None)

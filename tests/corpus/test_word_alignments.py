@@ -59,6 +59,7 @@ def test_from_the_end():
     points = [(0, 0), (2, 1), (2, 2), (4, 3)]  # of 3 target words and EOS
     assert from_end(points, 3) == [(0, 2), (2, 0), (2, 1), (4, 3)]
     assert from_end(from_end(points, 3), 3) == points
+    assert from_end(points, 3, 4) == [(1, 0), (1, 1), (3, 2), (4, 3)]  # of 4 source words and EOS
 
 
 def test_cut_by_hand():

@@ -70,3 +70,6 @@ def test_an_ensemble_writes_in_one_direction(tmp_path):
         CgruError, match=r"other/model\.npz: writes sentences in the other direction"
     ):
         check_ensemble([one, other])
+    one.model.settings.right_left = other.model.settings.source_reversed = True
+    with pytest.raises(CgruError, match=r"other/model\.npz: reads the source from the other end"):
+        check_ensemble([one, other])

@@ -213,15 +213,28 @@ def test_deep_theano_models_are_described_to_nematus_tf_in_theano_terms(tmp_path
 def test_decoding_and_original_bias_of_the_attention_are_kept(tmp_path):
     model = make(small_structure())
     model.settings.beam_size, model.settings.normalize = 7, 0.6
-    model.settings.right_left = True
+    model.settings.right_left = model.settings.source_reversed = True
     model.inert["decoder_c_tt"] = np.array([3], dtype=np.int64)
     for to in ("npz", "h5"):
         write_model.write(model, target(tmp_path, to), to)
         again = read(target(tmp_path, to))
         settings = again.settings
         assert (settings.beam_size, settings.normalize, settings.right_left) == (7, 0.6, True)
+        assert settings.source_reversed
         assert again.inert["decoder_c_tt"].dtype == np.int64
         assert again.inert["decoder_c_tt"].tolist() == [3]
+
+
+def test_from_which_end_marian_reads_the_source(tmp_path):
+    """From that from which it writes, so that others cannot be written for it."""
+    model = make(small_structure())
+    model.settings.right_left = True
+    with pytest.raises(CgruError, match=r"marian-amun: it has a decoder from right to left over"):
+        write_model.write(model, target(tmp_path, "marian-amun"), "marian-amun")
+    model.settings.source_reversed = True
+    write_model.write(model, target(tmp_path, "marian-amun"), "marian-amun")
+    settings = read(target(tmp_path, "marian-amun")).settings
+    assert settings.right_left and settings.source_reversed
 
 
 def test_dl4mt_options_are_a_python_2_pickle(tmp_path):

@@ -147,6 +147,32 @@ def test_a_right_to_left_model_is_read_from_the_left(tmp_path):
     np.testing.assert_allclose(scored.word_scores[:T], other.word_scores[:T], atol=1e-5)
 
 
+def test_a_source_that_is_read_from_its_end_is_shown_from_its_beginning(tmp_path):
+    """Marian's right-to-left models: as for the line turned round, columns turned back."""
+    plain = load_model(write_model(tmp_path))
+    backward = load_model(plain.model.path)
+    backward.model.settings.source_reversed = True
+    lines, from_end = ["a b c", "d", "e e a b f"], ["c b a", "d", "f b a e e"]
+    pairs = [(line, "A B") for line in lines]
+    for ours, theirs in (
+        (Translator.of(backward, beam_size=2).translate(lines),
+         Translator.of(plain, beam_size=2).translate(from_end)),
+        (PairScorer.of(backward).score(pairs),
+         PairScorer.of(plain).score((line, "A B") for line in from_end)),
+    ):  # fmt: skip
+        for one, other, line in zip(ours, theirs, lines, strict=True):
+            assert one.text == other.text
+            np.testing.assert_allclose(one.word_scores, other.word_scores, atol=1e-6)
+            S = len(line.split())
+            assert one.alignment.shape[1] == S + 1
+            columns = [*reversed(range(S)), S]
+            np.testing.assert_allclose(one.alignment, other.alignment[:, columns], atol=1e-6)
+    ids, _ = backward.source_batch([["a", "b"]])
+    assert ids[0, :, 0].tolist() == [SOURCE.index("b"), SOURCE.index("a"), 0]
+    with pytest.raises(CgruError, match="reads the source from the other end than"):
+        Translator.of([plain, backward])
+
+
 def test_loaded_models_stay_as_they_are(model, tmp_path):
     loaded = load_model(model)
     first = Translator.of([loaded]).translate(["a b"])

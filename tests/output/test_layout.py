@@ -354,6 +354,11 @@ def test_right_to_left_models_are_read_from_the_left():
     # Marian's own output keeps these as they were decoded.
     marian = layout_of("marian", **options).render(0, SOURCE, [DONE])
     assert marian == "b a@@ ||| 0-1 1-0 2-2 ||| WordScores= -1.00000 -1.50000 -0.50000\n"
+    # so that the columns of a source that was read from its end are turned again
+    read_so = layout_of("marian", **options, source_reversed=True).render(0, SOURCE, [DONE])
+    assert read_so == "b a@@ ||| 0-0 1-1 2-2 ||| WordScores= -1.00000 -1.50000 -0.50000\n"
+    as_json = layout_of("marian", **options, alignment_format="json").render(0, SOURCE, [DONE])
+    assert as_json == layout_of(**options, alignment_format="json").render(0, SOURCE, [DONE])
     joined = DONE._replace(tokens=["b", "a@@"], detokenized="ab")
     assert layout_of(right_left=True).render(0, SOURCE, [joined]) == "ab\n"
 

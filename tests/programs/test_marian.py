@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from shared_files import fixture_path
@@ -89,6 +90,53 @@ def test_marian_computes_a_deep_nematus_model(tmp_path):
     assert shared >= 4 * len(wanted)
 
 
+# -- right to left ---------------------------------------------------------------------------------
+
+
+def test_a_right_to_left_model_gives_marians_numbers(tmp_path):
+    """Marian turns the source round as well, and prints attention as it was computed."""
+    fixture = fixture_path("marian-s2s/model.npz")
+    with np.load(fixture) as file:
+        arrays = dict(file)
+    said = arrays["special:model.yml"].tobytes()
+    assert b"right-left: false\n" in said
+    said = said.replace(b"right-left: false\n", b"right-left: true \n")
+    arrays["special:model.yml"] = np.frombuffer(said, np.int8)
+    np.savez(tmp_path / "model.npz", **arrays)
+    texts = []
+    for name in ("src.txt", "trg.txt"):
+        lines = fixture_path(f"marian-s2s/{name}").read_text().splitlines()[:12]
+        texts.append(tmp_path / name)
+        texts[-1].write_text("".join(f"{line}\n" for line in lines))
+    vocabularies = [fixture_path(f"marian-s2s/vocab.{language}.json") for language in ("en", "de")]
+    common = ["-m", tmp_path / "model.npz", "-v", *vocabularies, "--alignment", "soft",
+              "--word-scores", "--quiet"]  # fmt: skip
+    listed = ["-i", texts[0], "--n-best", "--allow-unk", "-b", 5, "-o"]
+    pymarian("decode", *common, *listed, tmp_path / "theirs", "--cpu-threads", 1,
+             "--quiet-translation")  # fmt: skip
+    scored = pymarian("score", *common, "-t", *texts, "--cpu-threads", 1)
+    ran("translate", "--compat", "marian", *common, *listed, tmp_path / "ours")
+    same_numbers((tmp_path / "ours").read_text(), (tmp_path / "theirs").read_text())
+    ran("score", "--compat", "marian", *common, "-t", *texts, "-o", tmp_path / "scores")
+    same_numbers((tmp_path / "scores").read_text(), scored)
+
+
+def ran(*arguments):
+    done = CliRunner().invoke(main, list(map(str, arguments)))
+    assert done.exit_code == 0, done.stderr
+
+
+def same_numbers(ours, theirs):
+    """The same lines, numbers among their words almost the same."""
+    ours, theirs = (text.replace(",", " ").splitlines() for text in (ours, theirs))
+    assert len(ours) == len(theirs) > 0
+    for one, other in zip(ours, theirs, strict=True):
+        words = list(zip(one.split(" "), other.split(" "), strict=True))
+        for mine, wanted in words:
+            if mine != wanted:
+                assert float(mine) == pytest.approx(float(wanted), abs=2e-4)
+
+
 # -- shortlists ------------------------------------------------------------------------------------
 
 
@@ -115,7 +163,8 @@ def shortlisted(tmp_path_factory):
 
 def pymarian(*arguments):
     program = Path(sys.executable).with_name("pymarian")
-    subprocess.run([str(program), *map(str, arguments)], check=True, capture_output=True)
+    command = [str(program), *map(str, arguments)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 @pytest.mark.parametrize(

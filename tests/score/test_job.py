@@ -326,7 +326,7 @@ def test_right_to_left_models_read_from_the_right(lines, tmp_path):
     backward = as_marian(write_model(tmp_path / "b"), "type: amun\nright-left: true\n")
     text, turned = tmp_path / "text", tmp_path / "turned"
     text.write_text("a b c\tA B F\n")
-    turned.write_text("a b c\tF B A\n")
+    turned.write_text("c b a\tF B A\n")
     told, expected = (
         lines("-m", path, "-t", file, "--word-scores")[0].split(" ||| WordScores= ")
         for path, file in ((backward, text), (forward, turned))

@@ -7,7 +7,7 @@ from cases import random_arrays, small_structure
 from commands import in_process
 
 from cgru_cli.errors import CgruError, UsageError
-from cgru_cli.formats import read_model
+from cgru_cli.formats import model_vocabularies, read_model, write_model
 from cgru_cli.formats.model import Model
 from cgru_cli.train import adaptation
 
@@ -140,6 +140,38 @@ def test_from_right_to_left_is_forward_on_reversed_lines(data, tmp_path):
     text = (data / "dev.src").read_text()
     ours, theirs = (translate("-m", path, text=text)[1].splitlines() for path in models)
     assert ours == [" ".join(line.split()[::-1]) for line in theirs]
+
+
+def test_a_source_from_its_end_is_forward_on_reversed_lines(data, first, tmp_path):
+    """Going on from a model that reads both sides from the end, as Marian's do."""
+    texts = {}
+    for side in ("src", "trg"):
+        for name in ("train", "dev"):
+            lines = (data / f"{name}.{side}").read_text().splitlines()
+            turned = [" ".join(line.split()[::-1]) for line in lines]
+            texts[name, side] = runs.lines(tmp_path / f"{name}.{side}", turned)
+    model = read_model.read(first)
+    model.settings.right_left = model.settings.source_reversed = True
+    backward = tmp_path / "backward.npz"
+    write_model.write(model, backward, "npz", model_vocabularies.find(model))
+    common = ("--valid-freq", "2u", "--after", "2u", "-l", "0.01")
+    runs.trained(
+        data, "-m", tmp_path / "a" / "m.npz", *runs.SIZES[4:], *common,
+        "--pretrained-model", backward, "--right-left",
+    )  # fmt: skip
+    runs.trained(
+        data, "-m", tmp_path / "b" / "m.npz", *runs.SIZES[4:], *common,
+        "--pretrained-model", first,
+        "-t", texts["train", "src"], texts["train", "trg"],
+        "--valid-sets", texts["dev", "src"], texts["dev", "trg"],
+    )  # fmt: skip
+    models = [tmp_path / side / "m.npz" for side in "ab"]
+    one, other = map(read_model.read, models)
+    assert one.settings.source_reversed and not other.settings.source_reversed
+    assert all(np.array_equal(array, other.arrays[name]) for name, array in one.arrays.items())
+    of_both = zip(*(runs.records(path, "valid") for path in models), strict=True)
+    costs = [(a["value"], b["value"]) for a, b in of_both if a["metric"] == "cross-entropy"]
+    assert costs and all(ours == theirs for ours, theirs in costs)
 
 
 def test_alignments_turn_with_the_targets(data, tmp_path):

@@ -138,7 +138,7 @@ def test_validation_as_the_options_say(given):
     )  # fmt: skip
     plan = TrainingPlan.of(options, can_validate=True)
     step = build_step(start.model, options, jit=False)
-    made = build_validator(plan, options, texts, start.vocabularies, step)
+    made = build_validator(plan, options, texts, start, step)
     settings = made.settings
     assert settings.metrics == ("chrf", "perplexity")
     assert (settings.beam_size, settings.normalize) == (3, 0.5)
@@ -151,7 +151,7 @@ def test_validation_as_the_options_say(given):
         assert list(map(len, sentences)) == words
     without = TrainOptions(valid_freq="0", after="1e")
     plan = TrainingPlan.of(without, can_validate=True)
-    assert build_validator(plan, without, texts, start.vocabularies, step) is None
+    assert build_validator(plan, without, texts, start, step) is None
 
 
 def test_extras_that_are_missing(monkeypatch):

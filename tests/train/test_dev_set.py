@@ -56,6 +56,10 @@ def test_from_the_end(write):
     assert made.targets == [[5, 4, 3, 2]]
     assert made.references == ["A B CD"]
     assert text.text([5, 4, 3, 2, 0, 3]) == "A B CD"
+    made = read(write("a|N b|V c|N\n", "A B\n"), (SOURCE, FACTOR), text, source_reversed=True)
+    assert made.sources == [[(4, 2), (3, 3), (2, 2)]] and made.targets == [[3, 2]]
+    made = read(write("a b c\n", "A\n"), text=text, source_reversed=True, max_length=2)
+    assert made.sources == [[(3,), (2,)]]  # of a long source the beginning
     assert TEXT.text([2, 4, 5, 0, 3]) == "A CD"
 
 

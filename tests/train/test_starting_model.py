@@ -181,3 +181,19 @@ def test_one_that_writes_from_right_to_left(tmp_path, monkeypatch):
     monkeypatch.setattr(read_model, "read", lambda _: read)
     with pytest.raises(UsageError, match="add --right-left"):
         started(data, pretrained_model=str(path))
+    for compat in (None, "marian"):  # a model goes on as it began
+        for source_reversed in (False, True):
+            read.settings.source_reversed = source_reversed
+            begun = started(data, pretrained_model=str(path), right_left=True, compat=compat)
+            assert begun.model.settings.right_left
+            assert begun.model.settings.source_reversed == source_reversed
+
+
+def test_a_new_one_reads_from_the_end_as_marians_do(data):
+    ways = {
+        (right_left, compat): started(data, right_left=right_left, compat=compat).model.settings
+        for right_left in (False, True)
+        for compat in (None, "marian", "nematus")
+    }
+    assert [way for way, made in ways.items() if made.source_reversed] == [(True, "marian")]
+    assert all(made.right_left == right_left for (right_left, _), made in ways.items())

@@ -738,15 +738,17 @@ def test_without_preprocessing_its_packages_are_not_looked_for(model, lines, mon
 # -- Marian's configurations -----------------------------------------------------------------------
 
 
-def test_a_right_to_left_model_is_turned_round(tmp_path, lines):
+def test_marians_right_to_left_models_write_and_read_from_the_end(tmp_path, lines):
+    """They give what others give for the source turned round, all of it turned round."""
     forward = as_marian(write_model(tmp_path / "a"), "type: amun\n")
     backward = as_marian(write_model(tmp_path / "b"), "type: amun\nright-left: true\n")
-    text = "f f\na b c\n"
+    text, from_end = "f f\na b c\nd e a b\n", "f f\nc b a\nb a e d\n"
     arguments = ["-k", 3, "--allow-unk", "--translation-maxlen", 8]
-    plain = lines("-m", forward, *arguments, text=text)
-    turned = lines("-m", backward, *arguments, text=text)
-    assert turned == [" ".join(reversed(line.split(" "))) for line in plain]
-    assert turned != plain
+    for more in ((), ("--unk-replace",)):  # the same words of the source, wherever they stand
+        plain = lines("-m", forward, *arguments, *more, text=from_end)
+        turned = lines("-m", backward, *arguments, *more, text=text)
+        assert turned == [" ".join(reversed(line.split(" "))) for line in plain]
+        assert turned != lines("-m", forward, *arguments, *more, text=text)
 
 
 def test_a_decoder_yml_beside_the_model_is_read(tmp_path, lines):

@@ -212,9 +212,12 @@ def test_factors_and_models_that_write_from_right_to_left(translate, tmp_path):
 
     model = write_model(tmp_path / "rl")
     as_marian(model, "type: nematus\nright-left: true\n")
-    arguments = ("-m", model, "-v", *vocabularies[::2], *AS_JSON, "--heatmap", page)
+    arguments = ("-m", model, "-m", model, "-v", *vocabularies[::2], *AS_JSON, "--heatmap", page)
     lines, _ = done(translate(*arguments, text="a b c\n"))
-    check_against_json(data_of(page)[1][0], json.loads(lines[0]))
+    mean, *of_models = data_of(page)[1]
+    check_against_json(mean, json.loads(lines[0]))
+    for view in of_models:  # of one model twice
+        np.testing.assert_allclose(view["weights"], mean["weights"], atol=2e-5)
 
 
 def test_pictures(models, score, texts, tmp_path):
