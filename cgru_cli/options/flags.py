@@ -19,6 +19,8 @@ from .kinds import Bounds, is_never, one_frequency, some_frequencies
 # The groups of all commands, in the order in which helps and documentation show them.
 GROUPS = (
     "General",
+    "Output",
+    "Description",
     "Model and text",
     "Text",
     "Training data",

@@ -281,7 +281,7 @@ def write(folder: Path, sizes: dict[str, int], source: str, target: str, seed: i
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CgruError(f"{folder}: cannot be made: {error.strerror}") from error
-    with all_or_nothing():
+    with all_or_nothing(folder):
         for name, content in sets.items():
             for language, side in zip((source, target), zip(*content, strict=True), strict=True):
                 with atomic_write(folder / f"{name}.{language}") as file:

@@ -37,8 +37,9 @@ def _measure() -> None:
         lines = {path: sorted(lines) for path, lines in list(measured.newly_seen.items())}
         folder = os.environ.get("CGRU_LINES_RUN")
         if lines and folder:
-            with tempfile.NamedTemporaryFile("w", suffix=".json", dir=folder, delete=False) as file:
+            with tempfile.NamedTemporaryFile("w", suffix=".tmp", dir=folder, delete=False) as file:
                 json.dump(lines, file)
+            os.rename(file.name, file.name + ".json")  # whole, or killed in the midst and not there
             measured.newly_seen.clear()
 
     def save_and_leave(status: int) -> None:

@@ -46,8 +46,9 @@ def some_value(flag, default):
         return next(choice for choice in flag.choices if choice != default)
     if flag.is_number:
         candidates = (1, 2, 0.5, 0.25, 3)
-        one = next(n for n in candidates if flag.kind(n) in flag.bounds and flag.kind(n) != default)
-        one = flag.kind(one)
+        usual = default if isinstance(default, tuple) else (default,)
+        allowed = [flag.kind(n) for n in candidates if flag.kind(n) in flag.bounds]
+        one = next(n for n in allowed if n not in usual)
     elif flag.kind in (one_frequency, some_frequencies):
         one = "7u"
     else:
