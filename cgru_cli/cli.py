@@ -89,7 +89,7 @@ def _end(message: str, code: int, prefix: str = "cgru: ") -> int:
 @click.group(cls=Group, context_settings=HELP_OPTION)
 @click.version_option(__version__, prog_name="cgru")
 def main() -> None:
-    """Recurrent neural machine translation: prepare, train, translate, score, convert."""
+    """Recurrent neural machine translation: prepare, train, translate, score, convert, serve."""
 
 
 @main.command(cls=Command, options=ConvertOptions)

@@ -89,7 +89,7 @@ class Phrases:
             if ids is None:
                 raise CgruError(
                     f"line {number + 1}: required phrase {phrase!r}: {self._model.target.path} "
-                    "lacks a word of it"
+                    "lacks a word of it; is it split into sub-words (--bpe)?"
                 )
             found += [ids] if ids else []
         return found
