@@ -421,7 +421,7 @@ def comparable(folder):
 
 @pytest.mark.parametrize("model", [PLAIN, pytest.param(SIZES, marks=pytest.mark.exhaustive)])
 def test_resuming_is_exact_to_the_bit(data, tmp_path, model):
-    """The conditional GRU resumes in tests of guided attention, of minimum risk, of the ladder."""
+    """The conditional GRU resumes in tests of guided attention and of the ladder."""
     whole, parts = tmp_path / "whole" / "m.npz", tmp_path / "parts" / "m.npz"
     options = (*model, *EVERYTHING)
     trained(data, "-m", whole, *options)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import os
 from collections.abc import Iterable, Sequence
@@ -95,6 +94,7 @@ def understand(
         given=set(filed.values) | set(typed.values),
         typed=set(typed.values),
         notes=[*filed.notes, *typed.notes],
+        flags=filed.flags | typed.flags,
     )
     checked = filed.checked | typed.checked
     if checked:
@@ -105,8 +105,7 @@ def understand(
     known = statements(options)
     for name in together.values.keys() & known.keys():
         together.values[name] = _shaped(known[name][0], together.values[name])
-    with contextlib.suppress(ValueError):  # of a value that is none; its option's check tells it
-        _RESOLVE.get(command, lambda _together: None)(together)
+    _RESOLVE.get(command, lambda _together: None)(together)
     for name, value in together.values.items():
         if name not in known:
             _missing(name, together)

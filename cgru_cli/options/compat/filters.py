@@ -34,8 +34,9 @@ def resolve_translate(o: Together) -> None:
                 "scores; with a beam of 1 it changes nothing"
             )
         o.note("--skip-cost", "the best word is the same with its cost")
+    several = o.number("n_best_count") > 1
     count = o.take("n_best_count")
-    if count is not None and int(count) > 1:
+    if several:
         o.values |= {"n_best": True, "n_best_size": count}
     no_debpe = o.take("no_debpe")
     if codes := o.take("bpe_codes"):  # of the source, the first; amun joins the output's sub-words
@@ -60,7 +61,8 @@ def resolve_translate(o: Together) -> None:
 
 
 def _tabs(o: Together) -> None:
-    fields = int(o.take("tsv_fields") or 0)
+    fields = int(o.number("tsv_fields"))
+    o.take("tsv_fields")
     expected = 2 if o.values.get("force_decode") else 1
     if fields not in (0, expected):
         raise UsageError(
@@ -81,7 +83,9 @@ def resolve_score(o: Together) -> None:
     _batches(o)
     _models(o)
     targets = tuple(o.values.get("target") or ())
-    tsv, fields = o.take("tsv"), int(o.take("tsv_fields") or 0)
+    fields = int(o.number("tsv_fields"))
+    o.take("tsv_fields")
+    tsv = o.take("tsv")
     as_list = o.take("n_best_list")
     targets = tuple("-" if target == "stdin" else target for target in targets)
     if targets:
@@ -131,10 +135,10 @@ def _vocabularies(o: Together) -> None:
 
 
 def _batches(o: Together) -> None:
-    sentences = o.take("maxi_batch_sentences")
-    if sentences is not None:
-        size = int(o.values.get("mini_batch") or 1)
-        o.values["maxi_batch"] = str(max(1, math.ceil(int(sentences) / max(size, 1))))
+    sentences = o.number("maxi_batch_sentences")
+    if o.take("maxi_batch_sentences") is not None:
+        size = max(o.number("mini_batch"), 1)
+        o.values["maxi_batch"] = str(max(1, math.ceil(sentences / size)))
     workspace = str(o.values.get("workspace", ""))
     if workspace.startswith("-") and o.program == "marian":
         o.take("workspace")

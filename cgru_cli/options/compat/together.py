@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from ...errors import UsageError
 
 
 @dataclass
@@ -12,7 +16,7 @@ class Together:
 
     given: fields that a command line or a configuration file sets; the others are defaults of the
     program; typed: those of the command line. notes: options without effect and why, in the order
-    in which they were found.
+    in which they were found; flags: how options were spelled, by field.
     """
 
     program: str | None
@@ -21,6 +25,7 @@ class Together:
     given: set[str] = field(default_factory=set)
     typed: set[str] = field(default_factory=set)
     notes: list[tuple[str, str]] = field(default_factory=list)
+    flags: Mapping[str, str] = field(default_factory=dict)
 
     def is_given(self, name: str) -> bool:
         """Whether somebody has set a field, rather than its being the program's default."""
@@ -29,6 +34,24 @@ class Together:
     def take(self, name: str) -> Any:
         """A field's value, which nobody needs after this; None if it has none."""
         return self.values.pop(name, None)
+
+    def number(self, name: str) -> float:
+        """A field's value, the last of several; 0 without. Raises UsageError as `numbers` does."""
+        return (self.numbers(name) or (0.0,))[-1]
+
+    def numbers(self, name: str) -> tuple[float, ...]:
+        """All values of a field. Raises UsageError, naming the option, for what is no number."""
+        value = self.values.get(name) or ()
+        numbers = []
+        for text in (value,) if isinstance(value, str) else value:
+            try:
+                numbers.append(float(text))
+            except ValueError:
+                numbers.append(math.nan)
+            if not math.isfinite(numbers[-1]):
+                flag = self.flags.get(name, "--" + name.replace("_", "-"))
+                raise UsageError(f"{flag} {text}: a number is expected")
+        return tuple(numbers)
 
     def drop_default(self, name: str) -> None:
         """Leave a field to this package's default, unless it was set."""

@@ -97,9 +97,9 @@ def _batches(o: Together) -> None:
         o.take("workspace")
     elif str(workspace).startswith("-") and o.program == "marian":
         raise UsageError(f"--workspace {workspace}: give the memory of a batch in MB")
-    delay = o.values.get("optimizer_delay")
-    if o.program and delay is not None and float(delay) != int(float(delay)):
-        raise UsageError(f"--optimizer-delay {delay}: a whole number of batches makes an update")
+    delay = o.number("optimizer_delay")
+    if o.program and delay != int(delay):
+        raise UsageError(f"--optimizer-delay {delay:g}: a whole number of batches makes an update")
     if o.take("gradient_aggregation_steps") not in (None, "1"):
         o.note("--gradient_aggregation_steps", "a batch is computed at once; see --workspace")
 
@@ -117,29 +117,31 @@ def _standard_input(o: Together) -> None:
 
 def _vocabularies(o: Together) -> None:
     """Nematus' numbers of words, which Marian gives together."""
-    sources, target = o.take("source_vocab_sizes"), o.take("target_vocab_size")
+    sources, target = o.numbers("source_vocab_sizes"), o.number("target_vocab_size")
+    o.take("source_vocab_sizes")
+    o.take("target_vocab_size")
     if o.values.get("type") == "lm":
         sources = ()  # it reads what it writes
         if target:
             o.values["dim_vocabs"] = (str(max(int(target), 0)),)
     elif sources or target:
         count = max(len(o.values.get("vocabularies", ())) - 1, 1)
-        numbers = [max(int(number), 0) for number in (*(sources or ("0",) * count), target or "0")]
+        numbers = [max(int(number), 0) for number in (*(sources or (0,) * count), target)]
         if any(numbers):
             o.values["dim_vocabs"] = tuple(map(str, numbers))
-    if not any(int(number) for number in o.values.get("dim_vocabs", ())):
+    if not any(o.numbers("dim_vocabs")):
         o.drop_default("dim_vocabs")
     _of_equal_files(o)
     _segmentations(o)
-    factors = o.take("factors")
+    factors = int(o.number("factors"))
     widths = o.values.get("dim_factors", ())
-    if factors is not None and widths and int(factors) != len(widths):
+    if o.take("factors") is not None and widths and factors != len(widths):
         raise UsageError(f"--factors {factors}: --dim_per_factor has {len(widths)} widths")
 
 
 def _of_equal_files(o: Together) -> None:
     """Marian's numbers of words: those that lack are 0, and a file named twice has one number."""
-    files, numbers = o.values.get("vocabularies", ()), o.values.get("dim_vocabs", ())
+    files, numbers = o.values.get("vocabularies", ()), o.numbers("dim_vocabs")
     if o.program != "marian" or not files or not numbers or len(numbers) > len(files):
         return
     limits = dict.fromkeys(files, 0)
@@ -150,8 +152,9 @@ def _of_equal_files(o: Together) -> None:
 
 def _segmentations(o: Together) -> None:
     """Marian's probabilities of other segmentations, by which training text is varied."""
+    varied = any(o.numbers("sentencepiece_alphas"))
     alphas = o.take("sentencepiece_alphas")
-    if alphas is None or not any(map(float, alphas)):
+    if not varied:
         return
     if any(path.endswith(".spm") for path in o.values.get("vocabularies", ())):
         raise UsageError(
@@ -194,14 +197,14 @@ def _optimizer(o: Together) -> None:
         o.values["optimizer_params"] = tuple(
             beta or default for beta, default in zip(betas, defaults, strict=True)
         )
-    clip = o.values.get("clip_norm")
-    if o.program and clip is not None and float(clip) < 0:
+    if o.program and o.number("clip_norm") < 0:
         o.values["clip_norm"] = "0"
 
 
 def _smoothing(o: Together) -> None:
     """--moving-average of Marian before 1.2, whose factor is that of the earlier weights."""
-    decay = float(o.take("moving_decay") or 0.999)
+    decay = o.number("moving_decay") or 0.999
+    o.take("moving_decay")
     if o.take("moving_average"):
         o.values["exponential_smoothing"] = f"{1 - decay:.12g}"
 
@@ -209,7 +212,8 @@ def _smoothing(o: Together) -> None:
 def _rate(o: Together) -> None:
     """Nematus' schedules in Marian's words, and Marian's decay where there is one."""
     schedule = o.take("learning_schedule") or ""
-    plateau = int(o.take("plateau_steps") or 0)
+    plateau = int(o.number("plateau_steps"))
+    o.take("plateau_steps")
     warmup = o.values.get("lr_warmup")
     if schedule == "constant" or (schedule and warmup is None):
         if o.is_given("lr_warmup") or o.is_given("plateau_steps"):
@@ -217,15 +221,15 @@ def _rate(o: Together) -> None:
                              "constant")  # fmt: skip
         o.take("lr_warmup")
     elif schedule:
-        steps = int(str(warmup))
+        steps = int(o.number("lr_warmup"))
         if schedule == "transformer":
             if o.is_given("learn_rate") or o.is_given("plateau_steps"):
                 raise UsageError("--learning_schedule transformer: --state_size and --warmup_steps "
                                  "make the rate")  # fmt: skip
-            width = int(o.values.get("dim_rnn", 1000))
+            width = int(o.number("dim_rnn")) or 1000
             o.values["learn_rate"] = repr((width * steps) ** -0.5)
         o.values["lr_decay_inv_sqrt"] = str(steps + plateau)
-    if not float(o.values.get("lr_decay") or 0):
+    if not o.number("lr_decay"):
         for name in ("lr_decay_strategy", "lr_decay_start", "lr_decay_freq"):
             o.drop_default(name)
     elif o.program == "marian":

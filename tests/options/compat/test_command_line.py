@@ -275,3 +275,18 @@ def test_a_pretrained_model_has_its_structure_whatever_the_program_does_by_defau
     for name in ("init", "enc_type", "type", "dim_emb", "dim_rnn", "no_skip", "dec_depth"):
         assert getattr(options, name) == getattr(plain, name), name
     assert options.max_length in (50, 100)  # of each program itself
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments", "named"),
+    [
+        ("marian", ("--cost-type", "ce-mean", "--lr-decay", "x"), "--lr-decay x"),
+        ("marian", ("--cost-type", "ce-mean", "--moving-decay", "x"), "--moving-decay x"),
+        ("marian", ("--optimizer-delay", "nan"), "--optimizer-delay nan"),
+        ("marian", ("--dim-vocabs", "5", "x"), "--dim-vocabs x"),
+        ("nematus", ("--factors", "x"), "--factors x"),
+    ],
+)
+def test_what_is_no_number_is_an_error_of_its_own_option(program, arguments, named):
+    with pytest.raises(click.UsageError, match=rf"^{named}: a number is expected"):
+        parsed("train", "--compat", program, "-m", "m.npz", *arguments)
