@@ -21,6 +21,7 @@ from ..options.train import TrainOptions
 from ..system.lines import LineReader
 
 STANDARD_INPUT = ("-", "stdin")  # Marian's second word for it
+_COPY = "cgru-stdin."  # what names of copies begin with
 _COPIED = 1 << 20  # bytes at a time
 
 
@@ -119,13 +120,19 @@ def with_standard_input(options: TrainOptions) -> Iterator[TrainOptions]:
                          "--tsv source and target")  # fmt: skip
     with contextlib.ExitStack() as stack:
         with writing(tempfile.gettempdir()):
-            file = stack.enter_context(tempfile.NamedTemporaryFile(prefix="stdin."))
+            file = stack.enter_context(tempfile.NamedTemporaryFile(prefix=_COPY))
             while data := _read():
                 file.write(data)
             file.flush()
         if not file.tell():
             raise CgruError("standard input is empty; training needs text")
         yield replace(options, train_sets=(file.name,))
+
+
+def is_copy(options: TrainOptions) -> bool:
+    """Whether the training text is the copy of standard input."""
+    folder = tempfile.gettempdir()
+    return any(path.startswith(os.path.join(folder, _COPY)) for path in options.train_sets)
 
 
 def _read() -> bytes:

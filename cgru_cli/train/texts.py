@@ -58,6 +58,7 @@ class Texts:
         vocabularies = tuple(map(Path, options.vocabularies))
         if prepared is not None:
             vocabularies = vocabularies or prepared.vocabularies
+        vocabularies = vocabularies or _beside_text(options, sources[:1], targets[:1])
         if not vocabularies and not options.begins_from:
             raise UsageError("name the vocabularies: -v SRC TRG (`cgru prep` makes them)")
         if options.type in LABELLING:
@@ -90,6 +91,22 @@ class Texts:
         for path in filter(None, (*train, *(self.dev or ()), self.reference)):
             _check_readable(path)
         return self
+
+
+def _beside_text(options: TrainOptions, *sides: tuple[Text, ...]) -> tuple[Path, ...]:
+    """Marian's vocabularies where none are named: FILE.yml of the first text of each side.
+
+    Fields between tabs of one file have one vocabulary. Raises UsageError for standard input.
+    """
+    if options.compat != "marian" or options.begins_from:
+        return ()
+    if tab_separated.is_copy(options):
+        raise UsageError("standard input: no vocabulary can be beside it; name them: -v SRC TRG")
+    beside = []
+    for (text,) in sides:
+        named = [Path(f"{text}{suffix}") for suffix in (".yml", ".yaml", ".json")]
+        beside.append(next((path for path in named if path.exists()), named[0]))
+    return tuple(beside)
 
 
 def _training_text(options: TrainOptions) -> tuple[tuple[Text, ...], tuple[Text, ...]]:
@@ -146,6 +163,7 @@ def _of_target_alone(options: TrainOptions, prepared: Texts | None) -> Texts:
     targets = targets or prepared.targets
     if not targets:
         raise UsageError("name the text: cgru train DATA --type lm, or --train-sets TEXT")
+    vocabularies = vocabularies or _beside_text(options, targets[:1])
     if not vocabularies and not options.begins_from:
         raise UsageError("name the vocabulary: -v VOCAB (`cgru prep` makes one)")
     dev: tuple[Text | None, Text] | None = prepared.dev and (None, prepared.dev[1])

@@ -1,9 +1,13 @@
 """Vocabularies made of the training text, as Marian makes them."""
 
+import os
+
 import pytest
 
+from cgru_cli.errors import UsageError
 from cgru_cli.formats.vocabulary_files import read_vocabulary
 from cgru_cli.options.train import TrainOptions
+from cgru_cli.train import tab_separated
 from cgru_cli.train.missing_vocabularies import make_missing
 from cgru_cli.train.texts import Texts
 
@@ -66,3 +70,39 @@ def test_fields_between_tabs_are_text_of_their_side(tmp_path):
     )  # fmt: skip
     make_missing(Texts.of(options, None), options)
     assert (tmp_path / "t.yml").read_text() == "</s>: 0\n<unk>: 1\nx: 2\ny: 3"
+
+
+def test_those_that_nobody_names_stand_beside_the_text(texts, tmp_path):
+    made, options = texts(compat="marian", dim_vocabs=(4, 0))
+    assert made.vocabularies == (tmp_path / "src.yml", tmp_path / "trg.yml")
+    make_missing(made, options)
+    assert (tmp_path / "src.yml").read_text() == "</s>: 0\n<unk>: 1\na: 2\nb: 3"
+    assert (tmp_path / "trg.yml").read_text() == "</s>: 0\n<unk>: 1\nx: 2\ny: 3"
+    (tmp_path / "src.yml").rename(tmp_path / "src.json")
+    assert texts(compat="marian")[0].vocabularies[0] == tmp_path / "src.json"
+    with pytest.raises(UsageError, match="name the vocabularies"):
+        texts()
+
+
+def test_one_file_of_both_sides_has_one_vocabulary_beside_it(tmp_path):
+    text = tmp_path / "all.tsv"
+    text.write_text("a b\tx\na c\tx y\n")
+    options = TrainOptions(train_sets=(str(text),), tsv=True, compat="marian", quiet=True)
+    made = Texts.of(options, None)
+    make_missing(made, options)
+    assert set(made.vocabularies) == {tmp_path / "all.tsv.yml"}
+    assert (tmp_path / "all.tsv.yml").read_text().splitlines()[2:] == [
+        "a: 2", "x: 3", "b: 4", "c: 5", "y: 6"
+    ]  # fmt: skip
+
+
+def test_nothing_is_beside_standard_input(tmp_path, monkeypatch):
+    read, write = os.pipe()
+    os.write(write, b"a\tx\n")
+    os.close(write)
+    monkeypatch.setattr(tab_separated, "_read", lambda: os.read(read, 100))
+    options = TrainOptions(train_sets=("stdin",), tsv=True, compat="marian")
+    refused = pytest.raises(UsageError, match=r"^standard input: no vocabulary")
+    with tab_separated.with_standard_input(options) as copied, refused:
+        Texts.of(copied, None)
+    os.close(read)
