@@ -73,6 +73,9 @@ CHANGES = (
     | of("step", freeze=("ff_logit_W",), fix_embeddings=True, objective="mrt", label_smoothing=0.1,
          decay_c=0.1, optimizer="sgd", optimizer_params=(0.8,), clip_norm=2.0,
          exponential_smoothing=0.1, precision="bfloat16", jit="on")
+    | of("step", quantize_bits=4)
+    | given("step", {"quantize_bits": 4}, quantize_optimization_steps=2, quantize_log_based=True,
+            quantize_biases=True)
     | given("step", RISK, mrt_alpha=0.1, mrt_ml_mix=0.5)
     | given("step", {"guided_alignment": ("POINTS",)}, guided_alignment_cost="mse",
             guided_alignment_weight=0.5)
@@ -236,7 +239,7 @@ def built(training):
         "step": (
             step.jit, step.objective, step.regularization, step.model.compute_dtype,
             list(step.trained), [array.shape for array in step.prior], bool(step.smoothed),
-            type(step.optimizer).__name__, str(optimizer),
+            step.quantization, type(step.optimizer).__name__, str(optimizer),
         ),
         "script": training.script,
         "sampler": sampler and (sampler._risk, sampler._seed),

@@ -95,6 +95,7 @@ def understand(
         typed=set(typed.values),
         notes=[*filed.notes, *typed.notes],
         flags=filed.flags | typed.flags,
+        own=statements(options),
     )
     checked = filed.checked | typed.checked
     if checked:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,8 @@ class Together:
 
     given: fields that a command line or a configuration file sets; the others are defaults of the
     program; typed: those of the command line. notes: options without effect and why, in the order
-    in which they were found; flags: how options were spelled, by field.
+    in which they were found; flags: how options were spelled, by field; own: the fields that are
+    options of this package.
     """
 
     program: str | None
@@ -26,6 +27,7 @@ class Together:
     typed: set[str] = field(default_factory=set)
     notes: list[tuple[str, str]] = field(default_factory=list)
     flags: Mapping[str, str] = field(default_factory=dict)
+    own: Container[str] = ()
 
     def is_given(self, name: str) -> bool:
         """Whether somebody has set a field, rather than its being the program's default."""
@@ -40,17 +42,23 @@ class Together:
         return (self.numbers(name) or (0.0,))[-1]
 
     def numbers(self, name: str) -> tuple[float, ...]:
-        """All values of a field. Raises UsageError, naming the option, for what is no number."""
-        value = self.values.get(name) or ()
+        """All values of a field.
+
+        What is no number is told by the option's own check, and there is none here; where another
+        program alone has the option, UsageError names it.
+        """
+        value = self.values.get(name, ())
         numbers = []
-        for text in (value,) if isinstance(value, str) else value:
+        for given in value if isinstance(value, (list, tuple)) else (value,):
             try:
-                numbers.append(float(text))
-            except ValueError:
+                numbers.append(float(given))
+            except (TypeError, ValueError):
                 numbers.append(math.nan)
             if not math.isfinite(numbers[-1]):
+                if name in self.own:
+                    return ()
                 flag = self.flags.get(name, "--" + name.replace("_", "-"))
-                raise UsageError(f"{flag} {text}: a number is expected")
+                raise UsageError(f"{flag} {given}: a number is expected")
         return tuple(numbers)
 
     def drop_default(self, name: str) -> None:

@@ -288,5 +288,5 @@ def test_a_pretrained_model_has_its_structure_whatever_the_program_does_by_defau
     ],
 )
 def test_what_is_no_number_is_an_error_of_its_own_option(program, arguments, named):
-    with pytest.raises(click.UsageError, match=rf"^{named}: a number is expected"):
+    with pytest.raises(click.UsageError, match=rf"^{named}: a (whole )?number .*is expected"):
         parsed("train", "--compat", program, "-m", "m.npz", *arguments)
