@@ -20,6 +20,7 @@ class Measure(importlib.abc.MetaPathFinder):
         if name.partition(".")[0] == "cgru_cli":
             sys.meta_path.remove(self)
             _measure()
+            return sys.meta_path[0].find_spec(name, path, target)  # SlipCover's, for this one too
         return None
 
 
