@@ -239,6 +239,9 @@ class Tracker:
 
     def advance(self, sentences: np.ndarray, parents: np.ndarray, words: np.ndarray) -> None:
         """The rows after a step: of these sentences, continuing these rows by these words (R,)."""
+        if self.idle:
+            self.progress = [None] * len(words)
+            return
         after: list[Progress | None] = []
         for sentence, parent, word in zip(sentences, parents, words, strict=True):
             constraints, progress = self.constraints[sentence], self.progress[parent]

@@ -144,7 +144,7 @@ class SharedSearch:
             except CgruError as error:
                 job.done(error)
                 continue
-            if request.source or self._translator.generates:
+            if self._translator.searches_for(request):
                 return _Begun(job, request)
             job.done(self._translator.empty(job.number))
         return None

@@ -166,7 +166,7 @@ class Translator:
         searched = []
         for i, request in enumerate(requests):
             # Nematus-TF translates empty lines with the others, which their mini-batch may show
-            if request.source or self._takes_empty or self.plan.search == "nematus-tf":
+            if self.searches_for(request) or self.plan.search == "nematus-tf":
                 searched.append(i)
             else:
                 yield self.empty(first + i)
@@ -191,7 +191,7 @@ class Translator:
         self, number: int, request: Request, results: Sequence[SearchResult]
     ) -> Translation:
         """What the search found for a line."""
-        if not request.source and not self._takes_empty:
+        if not self.searches_for(request):
             return self.empty(number)
         if request.constraints and not results:
             warn(f"line {number + 1}: no translation has what is required without what is avoided")
@@ -199,6 +199,10 @@ class Translator:
         hypotheses = [self._hypothesis(result, source) for result in results]
         words = results[0].words.tolist() if results else ()
         return Translation(number, source, request.source, hypotheses, words)
+
+    def searches_for(self, request: Request) -> bool:
+        """Whether there is something to search for: an empty line has `empty` in its place."""
+        return bool(request.source) or self._takes_empty
 
     def empty(self, number: int) -> Translation:
         """What stands for the translation of an empty line."""

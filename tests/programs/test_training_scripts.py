@@ -14,20 +14,7 @@ from whole_scripts import (
     model_folder,
     run,
     same,
-    write_marian,
-    write_old_programs,
 )
-
-
-@pytest.fixture(scope="module")
-def old_programs(tmp_path_factory):
-    return write_old_programs(tmp_path_factory.mktemp("programs"))
-
-
-@pytest.fixture(scope="module")
-def marian(tmp_path_factory):
-    return write_marian(tmp_path_factory.mktemp("marian"))
-
 
 # name: (training, what is done with the model)
 MARIAN = {
