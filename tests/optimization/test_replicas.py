@@ -61,7 +61,12 @@ def test_one_device_shares_nothing():
 # -- several devices -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("more", [(), (*DROPOUT, "--jit", "on", "--optimizer-delay", "2")])
+DELAYED = (*DROPOUT, "--optimizer-delay", "2")
+
+
+@pytest.mark.parametrize(
+    "more", [DELAYED, pytest.param((*DELAYED, "--jit", "on"), marks=pytest.mark.exhaustive)]
+)
 def test_two_devices_train_as_one(data, tmp_path, more):
     """Over two epochs, in one process; with dropout too, whose masks are of the whole batch."""
     one, two = tmp_path / "one" / "m.npz", tmp_path / "two" / "m.npz"
@@ -104,7 +109,7 @@ def test_two_workers_train_as_one(data, tmp_path):
 
 
 LONG = (
-    *PLAIN, *DROPOUT, "--after", "150u", "--save-freq", "10u", "--valid-freq", "75u",
+    *PLAIN, *DROPOUT, "--after", "80u", "--save-freq", "10u", "--valid-freq", "40u",
     "--valid-metrics", "cross-entropy", "--disp-freq", "10u",
 )  # fmt: skip
 

@@ -191,7 +191,9 @@ def test_one_that_writes_from_right_to_left(tmp_path, monkeypatch):
 
 def test_a_new_one_reads_from_the_end_as_marians_do(data):
     ways = {
-        (right_left, compat): started(data, right_left=right_left, compat=compat).model.settings
+        (right_left, compat): started(
+            data, right_left=right_left, compat=compat, dim_emb=6, dim_rnn=8
+        ).model.settings
         for right_left in (False, True)
         for compat in (None, "marian", "nematus")
     }
