@@ -108,6 +108,8 @@ FEATURES = {
                          "encoder": Encoder.UNIDIRECTIONAL}),
     "Type seq2seq": ("", {"type": Type.SEQ2SEQ, "decoder_base_transition": 1,
                           "encoder": Encoder.REVERSED}),
+    "Type encdec without feedback": ("", {"type": Type.ENCDEC, "decoder_base_transition": 1,
+                                          "encoder": Encoder.UNIDIRECTIONAL, "feedback": False}),
     "Type lm": ("", {"type": Type.LM, "decoder_base_transition": 1,
                      "source_vocabularies": (), "source_embeddings": ()}),
     "Type classifier": ("With attention; L are the labels, all words but the first two.",

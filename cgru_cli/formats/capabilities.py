@@ -104,6 +104,7 @@ _FEATURES: tuple[tuple[str, Callable[[Structure], bool], tuple[str, ...]], ...] 
     ("type rnnsearch", lambda s: s.type is Type.RNNSEARCH, ()),
     ("type classifier", lambda s: s.type is Type.CLASSIFIER, ()),
     ("type tagger", lambda s: s.type is Type.TAGGER, ()),
+    ("a decoder without the word before", lambda s: not s.feedback, ()),
     ("LSTM cells", lambda s: Unit.LSTM in _units(s), (_S2S,)),
     ("tanh cells", lambda s: Unit.TANH in _units(s), (_S2S,)),
     ("relu cells", lambda s: Unit.RELU in _units(s), (_S2S,)),

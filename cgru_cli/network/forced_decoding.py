@@ -22,7 +22,7 @@ class Unrolled(NamedTuple):
     """The recurrent part at every target position, time first: what the readout reads."""
 
     recurrence: Recurrence  # (T,B,..) each
-    of_previous: tf.Tensor | tuple  # (T,B,E) E[y_{j-1}] V_o; () of labels
+    of_previous: tf.Tensor | tuple  # (T,B,E) E[y_{j-1}] V_o; () of labels, and without feedback
     words: tf.Tensor | tuple  # (T,B,Es) sum_i alpha_ij E_x[x_i], of a lexical model
 
     def alignment(self) -> tf.Tensor | tuple:
@@ -59,7 +59,8 @@ def unroll(
     kept = network.masks.get("target")
     x, of_previous = network.embed(previous, kept if kept is None else tf.transpose(kept))
     cell = network.rung.cell(memory, None)
-    recurrence, _ = scan(cell, start.cells, x, differentiable=differentiable)
+    steps = () if tf.is_tensor(x) else target[:, :0]  # without feedback nothing else counts them
+    recurrence, _ = scan(cell, start.cells, x, steps, differentiable=differentiable)
     words = ()
     if network.structure.lexical:
         weights = tf.transpose(recurrence.alignment, [1, 0, 2])

@@ -122,6 +122,8 @@ class Network:
             self.read_out = LabelReadout(layers)
             return
         self.read_out = Readout(layers)
+        if not structure.feedback:
+            return
         self.target_embedding = layers[target_table(structure)]
         first = structure.base_cells()[0]
         self.of_embedding = layers.product(input_arrays(first), ("decoder/readout/prev/W",))
@@ -178,10 +180,10 @@ class Network:
     ) -> tuple[tf.Tensor | tuple, tf.Tensor | tuple]:
         """E[y_{j-1}] times what it is multiplied with: for the first cell, and to read out.
 
-        kept: dropout of whole words, of the shape of previous. () and () where labels are given,
-        which do not depend on that before.
+        kept: dropout of whole words, of the shape of previous. () and () where the word before is
+        not read: of labels, and without feedback.
         """
-        if not self.structure.type.writes_text:
+        if not (self.structure.type.writes_text and self.structure.feedback):
             return (), ()
         words, places = distinct(previous) if self.once else (previous, None)
         known = tf.cast(words >= 0, tf.float32)

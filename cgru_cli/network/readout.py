@@ -45,10 +45,11 @@ class Readout:
         self.of_top = layers.product(
             ("decoder/readout/lstm/W",), bounded=layers.bounded_states and not summed
         )
+        read = {"lstm": True, "prev": s.feedback, "ctx": s.type.has_context}
         self.parts = [
             (weights[f"decoder/readout/{part}/b"],
              weights.norm(f"decoder/readout/{part}/W", f"decoder/readout/{part}/gamma"))
-            for part in ("lstm", "prev") + (("ctx",) if s.type.has_context else ())
+            for part in filter(read.get, read)
         ]  # fmt: skip
         prelu = s.readout_activation is Activation.PRELU
         self.prelu_slope = weights["decoder/readout/prelu_slope"] if prelu else None
@@ -76,22 +77,23 @@ class Readout:
     def __call__(
         self,
         recurrence: Recurrence,
-        of_previous: tf.Tensor,
+        of_previous: tf.Tensor | tuple,
         words: tf.Tensor | tuple = (),
         sentence: tf.Tensor | None = None,
         columns: OutputColumns | None = None,
     ) -> tf.Tensor:
         """Logits (R,V) float32; of some columns of the output layer alone, (R,N).
 
-        of_previous: (R,R') E[y_{j-1}] V_o. words: (R,Es) sum_i alpha_ij E_x[x_i], of a lexical
-        model. sentence: (R,) whose a row is, for dropout, where the rows are not one a sentence.
+        of_previous: (R,R') E[y_{j-1}] V_o, () without feedback. words: (R,Es) sum_i alpha_ij
+        E_x[x_i], of a lexical model. sentence: (R,) whose a row is, for dropout, where the rows are
+        not one a sentence.
         """
         (of_top,) = self.of_top.for_rows(sentence)(recurrence.top)
-        products = (of_top, of_previous, recurrence.context)[: len(self.parts)]
+        others = (x for x in (of_previous, recurrence.context) if tf.is_tensor(x))
         t = tf.add_n(
             [
                 Affine(self.of_top, bias, norm).of_product(xW)
-                for xW, (bias, norm) in zip(products, self.parts, strict=True)
+                for xW, (bias, norm) in zip((of_top, *others), self.parts, strict=True)
             ]
         )
         t = activate(t, self.activation, self.prelu_slope)

@@ -119,6 +119,11 @@ class ModelOptions(ConfiguredOptions):
         "the mean annotation (DL4MT, Nematus, Marian) or the backward reader's last state "
         "(Bahdanau et al. 2015)", "--dec-start", choices=("mean", "last-backward"),
     )  # fmt: skip
+    no_feedback: bool = model_option(
+        False, "leave the word before out of the decoder, for --type encdec and seq2seq: a state "
+        "follows from the state before and, of encdec, the encoder's last state", "--no-feedback",
+        kind=bool,
+    )  # fmt: skip
     enc_type: str | None = model_option(
         None, "direction of the encoder's levels: alternating (two stacks, whose levels alternate "
         "between forward and backward), bidirectional (two stacks, one for each direction), "

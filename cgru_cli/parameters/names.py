@@ -113,7 +113,7 @@ def _embeddings(s: Structure) -> Iterator[Parameter]:
             "E_x", f"encoder/embedding{factor or ''}", (f"Vs{factor}", f"Es{factor}"),
             "normal", names,
         )  # fmt: skip
-    if s.type.writes_text and target_table(s) == "decoder/embedding":
+    if s.type.writes_text and s.feedback and target_table(s) == "decoder/embedding":
         if s.type is Type.LM:
             of_all = s.shared_embeddings  # Marian's tied-embeddings-all, of one side
             names = {Dialect.NEMATUS: "Wemb", Dialect.S2S: "Wemb" if of_all else "decoder_Wemb"}
@@ -191,7 +191,7 @@ def _attention(s: Structure) -> Iterator[Parameter]:
 
 def _readout(s: Structure) -> Iterator[Parameter]:
     for part, (symbol, width, tf, index) in _READOUT.items():
-        if part == "ctx" and not s.type.has_context:
+        if not {"prev": s.feedback, "ctx": s.type.has_context}.get(part, True):
             continue
         yield from _feed_forward(
             s,

@@ -130,7 +130,7 @@ class BiasPlace(StrEnum):
 
     INPUT = "input"  # (h U) r + (x W + b): encoder, first decoder cell, high levels
     STATE = "state"  # (s U + b) r + c W: every decoder cell behind the attention
-    AFTER = "after"  # transition cell of the first form: no input, so b is added last
+    AFTER = "after"  # cell without an input, as transitions of the first form: b is added last
     NONE = "none"  # Nematus-TF's own encoder transitions have no bias at all
 
 
@@ -192,6 +192,7 @@ class Structure:
     decoder_unit: Unit = Unit.GRU
     decoder_start: DecoderStart = DecoderStart.MEAN
     pooling: Pooling = Pooling.MEAN
+    feedback: bool = True  # whether the decoder reads the word before
 
     @property
     def attends(self) -> bool:
@@ -274,7 +275,8 @@ class Structure:
         """
         conditional = self.type is Type.CGRU
         beside = "C" if self.type.has_context and not conditional else None
-        inputs = {0: "E"} | ({1: "C"} if conditional else {})
+        inputs = ({0: "E"} if self.feedback else {}) | ({1: "C"} if conditional else {})
+        first_bias = BiasPlace.INPUT if self.feedback else BiasPlace.AFTER
         return [
             CellPlace(
                 "decoder",
@@ -282,7 +284,7 @@ class Structure:
                 1,
                 transition,
                 inputs.get(transition),
-                BiasPlace.STATE if transition else BiasPlace.INPUT,
+                BiasPlace.STATE if transition else first_bias,
                 self.decoder_unit,
                 None if transition else beside,
             )
@@ -327,7 +329,7 @@ class Structure:
 
         Raises ValueError or TypeError where the values are no structure.
         """
-        newer = {"decoder_start": DecoderStart.MEAN, "pooling": Pooling.MEAN}
+        newer = {"decoder_start": DecoderStart.MEAN, "pooling": Pooling.MEAN, "feedback": True}
         values = newer | values  # older files do not say them
         for name in ("source_vocabularies", "source_embeddings"):
             values[name] = tuple(values[name])
@@ -364,8 +366,11 @@ class Structure:
             raise ValueError("source factors are counted differently")
         if not self.type.writes_text and self.target_vocabulary <= FIRST_LABEL:
             raise ValueError("there are no labels")
+        if not self.feedback and (self.type not in WITHOUT_FEEDBACK or self.tied_output):
+            raise ValueError("a decoder of this kind reads the word before")
 
 
+WITHOUT_FEEDBACK = (Type.ENCDEC, Type.SEQ2SEQ)  # what may be without the word before
 _ENUMERATIONS = {
     "bias": Bias,
     "normalization": Normalization,

@@ -9,6 +9,7 @@ from ..errors import UsageError, warn
 from ..options.flags import flag
 from ..options.train import TrainOptions
 from ..parameters.structure import (
+    WITHOUT_FEEDBACK,
     Activation,
     DecoderStart,
     Encoder,
@@ -38,6 +39,9 @@ _OF_DECODER = (
     "deep_context", "tied_embeddings", "tied_embeddings_src", "tied_embeddings_all",
     "readout_activation", "mixture", "lexical", "right_left", "guided_alignment", "objective",
     "dropout_target", "beam_size", "normalize", "valid_reference",
+)  # fmt: skip
+_OF_FEEDBACK = (
+    "tied_embeddings", "tied_embeddings_src", "tied_embeddings_all", "dropout_target",
 )  # fmt: skip
 _USELESS = {
     Type.CLASSIFIER: (_OF_DECODER, "a classifier gives labels and has no decoder"),
@@ -105,6 +109,7 @@ def new_structure(options: TrainOptions, vocabularies: Sequence[Vocabulary]) -> 
         decoder_unit=_unit(options, options.dec_cell) if kind.writes_text else Unit.GRU,
         decoder_start=DecoderStart(options.dec_start),
         pooling=Pooling(options.pooling),
+        feedback=not options.no_feedback,
     )
     _check(options, structure)
     if options.layer_normalization and options.dropout_source:
@@ -133,10 +138,18 @@ def _unit(options: TrainOptions, own: str | None) -> Unit:
 def _check(options: TrainOptions, s: Structure) -> None:
     """Raises UsageError for what makes no sense together, with the reason."""
     default = TrainOptions()
-    names, reason = _USELESS.get(s.type, ((), ""))
-    for name in names:
-        if getattr(options, name) != getattr(default, name):
-            raise UsageError(f"{flag(TrainOptions, name)}: {reason}")
+    if not s.feedback and s.type not in WITHOUT_FEEDBACK:
+        raise UsageError(
+            f"--no-feedback: is for --type {' and '.join(WITHOUT_FEEDBACK)}, whose decoder can do "
+            "without the word before"
+        )
+    useless = [_USELESS.get(s.type, ((), ""))]
+    if not s.feedback:
+        useless.append((_OF_FEEDBACK, "with --no-feedback there is no embedding of target words"))
+    for names, reason in useless:
+        for name in names:
+            if getattr(options, name) != getattr(default, name):
+                raise UsageError(f"{flag(TrainOptions, name)}: {reason}")
     if options.gru_reset == "before" and Unit.GRU_BEFORE not in (s.encoder_unit, s.decoder_unit):
         raise UsageError("--gru-reset before: there is no GRU here")
     if s.type is not Type.CLASSIFIER and options.pooling != default.pooling:
@@ -206,6 +219,7 @@ def described(structure: Structure) -> dict[str, Any]:
         "mixture": s.mixture,
         "lexical": s.lexical,
         "pooling": s.pooling.value,
+        "no_feedback": not s.feedback,
     }
     left_out: tuple[str, ...] = _OF_SOURCE if s.type is Type.LM else ()
     if not s.type.writes_text:

@@ -12,6 +12,7 @@ from cgru_cli.corpus.dropout import Rates, masks
 from cgru_cli.network.forced_decoding import force_decode
 from cgru_cli.network.network import Network
 from cgru_cli.parameters.structure import (
+    WITHOUT_FEEDBACK,
     Activation,
     Bias,
     DecoderStart,
@@ -210,6 +211,14 @@ def test_every_type_with_every_unit(kind, unit):
     encoder = Encoder.UNIDIRECTIONAL if kind is Type.SEQ2SEQ else Encoder.BIDIRECTIONAL
     units = {"encoder_unit": unit, "decoder_unit": unit}
     structure = tiny(**rung(kind, encoder=encoder, **units))
+    assert_gradients_are_right(structure, example(structure, lengths=((3, 2), (1, 1))))
+
+
+@pytest.mark.parametrize("unit", Unit)
+@pytest.mark.parametrize("kind", WITHOUT_FEEDBACK)
+def test_a_decoder_without_the_word_before(kind, unit):
+    units = {"encoder_unit": unit, "decoder_unit": unit, "encoder": Encoder.UNIDIRECTIONAL}
+    structure = tiny(**rung(kind, **units, feedback=False))
     assert_gradients_are_right(structure, example(structure, lengths=((3, 2), (1, 1))))
 
 

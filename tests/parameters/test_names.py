@@ -101,6 +101,7 @@ CHANGES = {
     "encoder_unit": Unit.LSTM,
     "decoder_unit": Unit.TANH,
     "decoder_start": DecoderStart.LAST_BACKWARD,
+    "feedback": False,
 }
 DEEP = {"encoder_depth": 2, "encoder_transition": 2, "decoder_depth": 2}
 COMPUTED_OTHERWISE = {"residual": False, "old_dropout": Dropout(0.1), "pooling": Pooling.MAX}

@@ -11,6 +11,7 @@ from models import double_precision, ladder_oracle, pad_source, pad_target, rung
 from cgru_cli.network.forced_decoding import force_decode
 from cgru_cli.network.network import Network
 from cgru_cli.parameters.structure import (
+    WITHOUT_FEEDBACK,
     Activation,
     DecoderStart,
     Encoder,
@@ -140,6 +141,15 @@ def test_starts_from_the_last_backward_state(kind, encoder):
             normalization=Normalization.NEMATUS, decoder_unit=Unit.LSTM,
         )
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", Unit)
+@pytest.mark.parametrize("kind", WITHOUT_FEEDBACK)
+def test_a_decoder_without_the_word_before(kind, unit):
+    units = {"encoder_unit": unit, "decoder_unit": unit, "feedback": False}
+    check(rung(kind, encoder=Encoder.REVERSED, **units))
+    check(rung(kind, encoder=Encoder.REVERSED, normalization=Normalization.NEMATUS, **DEEP, **units,
+               deep_context=kind.has_context))  # fmt: skip
 
 
 @pytest.mark.parametrize("pooling", Pooling)

@@ -20,6 +20,7 @@ from cgru_cli.network.network import Network
 from cgru_cli.optimization.objective import Examples
 from cgru_cli.options.model import LABELLING
 from cgru_cli.options.train import TrainOptions
+from cgru_cli.parameters.structure import WITHOUT_FEEDBACK
 from cgru_cli.train.builders import build_step
 from cgru_cli.train.starting_model import make_starting_model
 from cgru_cli.train.texts import Texts
@@ -49,14 +50,15 @@ def eagerly():
     tf.config.run_functions_eagerly(False)
 
 
-def options(data, kind, cell, encoder, depth, norm, tied, start="mean"):
+def options(data, kind, cell, encoder, depth, norm, tied, start="mean", feedback=True):
     sides = ("src", "trg") if encoder else ("trg",)
     if kind in LABELLING:
         sides = ("src", "labels" if kind == "classifier" else "tags")
     return TrainOptions(
         type=kind, cell=cell, dec_start=start, enc_type=encoder,
         enc_depth=depth if encoder else 1, dec_depth=1 if kind in LABELLING else depth,
-        layer_normalization=norm, tied_embeddings=tied, dim_emb=3, dim_rnn=4, optimizer="sgd",
+        no_feedback=not feedback, layer_normalization=norm, tied_embeddings=tied,
+        dim_emb=3, dim_rnn=4, optimizer="sgd",
         train_sets=tuple(str(data / f"train.{side}") for side in sides), model="m.npz",
         vocabularies=tuple(str(data / f"vocab.{side}.json") for side in sides), clip_norm=1.0,
     )  # fmt: skip
@@ -87,9 +89,12 @@ def combinations(kind):
     """All that can go together with a type: of each option, in the order of `options`."""
     encoders = ENCODERS.get(kind, (*BOTH_WAYS, "unidirectional", "reversed"))
     for chosen in itertools.product(
-        CELLS, encoders, (1, 2), (False, True), (False, True), ("mean", "last-backward")
-    ):
-        _, encoder, depth, _, tied, start = chosen
+        CELLS, encoders, (1, 2), (False, True), (False, True), ("mean", "last-backward"),
+        (True, False),
+    ):  # fmt: skip
+        _, encoder, depth, _, tied, start, feedback = chosen
+        if not feedback and (tied or kind not in WITHOUT_FEEDBACK):
+            continue
         if tied and kind in LABELLING:
             continue
         forward = encoder == "unidirectional" or (encoder == "bi-unidirectional" and depth > 1)

@@ -5,8 +5,10 @@ import itertools
 import numpy as np
 import pytest
 import runs
+from click.testing import CliRunner
 from commands import in_process
 
+from cgru_cli.cli import main
 from cgru_cli.formats import read_model
 from cgru_cli.parameters.structure import Type
 
@@ -136,3 +138,46 @@ def test_texts_go_on_from_their_beginnings(data, language_model, translate):
     )
     lines = output.split("\n")
     assert code == 0 and lines[0].startswith("W1 W2") and lines[2].startswith("W3")
+
+
+@pytest.mark.parametrize(
+    ("kind", "more"),
+    [
+        ("encdec", ("--precision", "bfloat16")),
+        pytest.param("seq2seq", (), marks=pytest.mark.exhaustive),
+    ],
+)
+def test_a_decoder_without_the_word_before(data, tmp_path, translate, score, kind, more):
+    """Resumed to the bit, searched by beams, scored as it was searched, converted, described."""
+    given = [data, *runs.SIZES, "--type", kind, "--no-feedback", "--enc-type", "reversed", *more]
+    given += ["--dropout-hidden", 0.2, "--valid-freq", 0, "--log-gradients"]
+    model, whole = tmp_path / "m.npz", tmp_path / "whole.npz"
+    runs.trained("-m", whole, *given, "--after", "5u")
+    for after in ("2u", "5u"):
+        runs.trained("-m", model, *given, "--after", after)
+    arrays = runs.arrays(whole)
+    assert all(np.array_equal(array, arrays[name]) for name, array in runs.arrays(model).items())
+
+    search = ("-k", 4, "--normalize", 0, "--n-best", "--translation-maxlen", 3)
+    code, lists, messages = translate("-m", model, *search, text="w1 w2\n")
+    fields = [line.split(" ||| ") for line in lists.splitlines()]
+    fields = [f for f in fields if len(f[1].split()) < 3]  # a cut one has no EOS to be scored
+    assert code == 0 and fields, messages
+    runs.lines(tmp_path / "s", ["w1 w2"] * len(fields))
+    runs.lines(tmp_path / "t", [f[1] for f in fields])
+    code, scores, _ = score("-m", model, "-s", tmp_path / "s", "-t", tmp_path / "t")
+    expected = [float(f[-1]) for f in fields]
+    assert [float(line) for line in scores.splitlines()] == pytest.approx(expected, abs=2e-5)
+
+    def convert(*arguments):
+        return CliRunner().invoke(main, ["convert", *map(str, arguments)])
+
+    assert convert(model, tmp_path / "m.h5").exit_code == 0
+    code, lists_of_h5, _ = translate(
+        "-m", tmp_path / "m.h5", *search, "-v", data / "vocab.src.json", data / "vocab.trg.json",
+        text="w1 w2\n",
+    )  # fmt: skip
+    assert lists_of_h5 == lists
+    assert convert(model, "--info").stdout.count("feedback") == 1
+    refused = convert(model, tmp_path / "x.npz", "--to", "dl4mt")
+    assert refused.exit_code == 1 and "without the word before" in refused.stderr

@@ -16,7 +16,7 @@ from cgru_cli.optimization.objective import Examples
 from cgru_cli.optimization.optimizers import optimizer
 from cgru_cli.optimization.step import Regularization, TrainingStep
 from cgru_cli.parameters.initialization import initial_arrays
-from cgru_cli.parameters.structure import Encoder, Type, Unit
+from cgru_cli.parameters.structure import WITHOUT_FEEDBACK, Encoder, Type, Unit
 from cgru_cli.search.beam import shrinking_beam
 from cgru_cli.search.ensemble import Ensemble
 from cgru_cli.search.hypotheses import SearchBatch, SearchSettings
@@ -47,12 +47,32 @@ def pairs(kind):
 
 @pytest.mark.parametrize(("kind", "unit"), CASES)
 def test_learns_by_heart(kind, unit):
+    learn(kind, unit)
+
+
+@pytest.mark.parametrize(
+    ("kind", "unit"),
+    [
+        pytest.param(
+            kind,
+            unit,
+            marks=() if (kind, unit) == (Type.ENCDEC, Unit.GRU) else pytest.mark.exhaustive,
+        )
+        for kind in WITHOUT_FEEDBACK
+        for unit in Unit
+    ],
+)
+def test_learns_by_heart_without_the_word_before(kind, unit):
+    learn(kind, unit, feedback=False)
+
+
+def learn(kind, unit, **changes):
     one_way = kind in (Type.ENCDEC, Type.SEQ2SEQ)
     sizes = {"target_vocabulary": WORDS + 1, "target_embedding": 12, "state": 24}
     if kind.reads_source:
         sizes |= {"source_vocabularies": (WORDS,), "source_embeddings": (12,)}
     structure = rung(
-        kind, encoder_unit=unit, decoder_unit=unit, **sizes,
+        kind, encoder_unit=unit, decoder_unit=unit, **sizes, **changes,
         encoder=Encoder.UNIDIRECTIONAL if one_way else Encoder.BIDIRECTIONAL,
     )  # fmt: skip
     sources, targets = pairs(kind)

@@ -257,6 +257,7 @@ def ladder_oracle(s, arrays):
         normalization=s.normalization.value,
         readout_activation=s.readout_activation.value,
         decoder_start=s.decoder_start.value,
+        feedback=s.feedback,
         **{name: getattr(s, name) for name in names},
     )
 

@@ -67,6 +67,7 @@ CHANGES = (
     | given("structure", ONE_VOCABULARY, tied_embeddings_all=True, tied_embeddings_src=True)
     | given("structure", FACTORS | {"valid_freq": "0", "after": "1u"}, dim_factors=(3, 3))
     | given("structure", LABELS, pooling="max")
+    | given("structure", {"type": "encdec"}, no_feedback=True)
     | of("arrays", init="nematus", pretrained_model="MODEL", prior_model="MODEL",
          embedding_vectors=("VECTORS", "VECTORS"))
     | given("arrays", {"cell": "lstm"}, lstm_forget_bias=2.0)

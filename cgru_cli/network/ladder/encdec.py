@@ -3,6 +3,10 @@
     C = the encoder's last state;  s_0 = tanh(C W_init + b)
     s_j = f(s_{j-1}, E[y_{j-1}], C);  p(y_j) = g(E[y_{j-1}], s_j, C)
 
+Without the word before (`Structure.feedback`):
+
+    s_j = f(s_{j-1}, C);  p(y_j) = g(s_j, C)
+
 With DL4MT's session 1 it has the names. C is the annotation that a reader ends at: of the last
 word (EOS) forward, of the first backward.
 """
@@ -36,10 +40,13 @@ class Summarized(NamedTuple):
     transitions: list[Transition]
     levels: Levels
 
-    def step(self, states: States, x: tf.Tensor, _fixed: tuple = ()) -> tuple[Recurrence, States]:
-        """states: (R,D) each; x: E[y_{j-1}] W, with all that does not depend on the state."""
+    def step(
+        self, states: States, x: tf.Tensor | tuple, _fixed: tuple = ()
+    ) -> tuple[Recurrence, States]:
+        """states: (R,D) each; x: E[y_{j-1}] W and all that does not depend on the state, or ()."""
         before, *above = states
-        s = self.first.step(before, x + self.summary.of_cell)
+        of_cell = self.summary.of_cell
+        s = self.first.step(before, x + of_cell if tf.is_tensor(x) else tf.identity(of_cell))
         s = transit(self.transitions, s, None)
         top, new = self.levels.climb(s, above, self.summary.context)
         return Recurrence(top, tf.identity(self.summary.readout), ()), new
@@ -61,10 +68,11 @@ class EncoderDecoder:
         self.levels = Levels.of(layers)
 
     def memory(self, encoded: Encoded, _search: bool) -> Summary:
-        """C, and what it is multiplied to."""
+        """C, and what it is multiplied to, with the cell's bias where no word before brings it."""
         context = last_annotation(encoded.annotations, encoded.mask, self.structure)
         cW, readout = self.of_context(context)
-        return Summary(context, self.context.of_input(cW), readout)
+        of_cell, bias = self.context.of_input(cW), self.first.unit.sums.of_input(None)
+        return Summary(context, of_cell if bias is None else of_cell + bias, readout)
 
     def start(self, memory: Summary) -> States:
         """s_0, the same at every level."""

@@ -24,7 +24,7 @@ class Nothing(NamedTuple):
 
 
 class Chain(NamedTuple):
-    """Cells that read the word before and nothing else."""
+    """Cells that read the word before, or nothing, and no source."""
 
     cells: list[Transition]
     levels: Levels
@@ -35,10 +35,13 @@ class Chain(NamedTuple):
         cells = [layers.transition(cell) for cell in layers.structure.base_cells()]
         return cls(cells, Levels.of(layers))
 
-    def step(self, states: States, x: tf.Tensor, _fixed: tuple = ()) -> tuple[Recurrence, States]:
-        """states: (R,D) each; x: E[y_{j-1}] W, with all that does not depend on the state."""
+    def step(
+        self, states: States, x: tf.Tensor | tuple, _fixed: tuple = ()
+    ) -> tuple[Recurrence, States]:
+        """states: (R,D) each; x: E[y_{j-1}] W and all that does not depend on the state, or ()."""
         before, *above = states
-        top, new = self.levels.climb(transit(self.cells, before, x), above)
+        read = x if tf.is_tensor(x) else None
+        top, new = self.levels.climb(transit(self.cells, before, read), above)
         return Recurrence(top, (), ()), new
 
 

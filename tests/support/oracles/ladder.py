@@ -88,6 +88,7 @@ class LadderModel:
     normalization: "none", "nematus" or (lm and cgru, not gru-before) "marian".
     readout_activation: "tanh", "relu", "linear" or "maxout".
     decoder_start: "mean", or (rnnsearch and cgru) "last-backward".
+    feedback: whether the decoder reads the word before; encdec and seq2seq can do without.
     """
 
     def __init__(
@@ -108,6 +109,7 @@ class LadderModel:
         normalization: str = "none",
         readout_activation: str = "tanh",
         decoder_start: str = "mean",
+        feedback: bool = True,
     ):
         assert type in TYPES
         assert encoder_unit in UNITS and decoder_unit in UNITS
@@ -144,6 +146,8 @@ class LadderModel:
         self.readout_activation = readout_activation
         assert decoder_start == "mean" or type in ATTENTIVE
         self.decoder_start = decoder_start
+        assert feedback or type in ("encdec", "seq2seq")
+        self.feedback = feedback
         # A language model's recurrence is named as if it were a forward encoder.
         self.decoder_prefix = "encoder" if type == "lm" else "decoder"
 
@@ -294,6 +298,8 @@ class LadderModel:
         cells = [Cell(unit, prefix + "_U{}", prefix + "_b{}", prefix + "_W{}", gamma=gamma)]
         if self.type in ("encdec", "rnnsearch"):
             cells = [cells[0]._replace(Wc="decoder_Wc{}")]
+        if not self.feedback:
+            cells = [cells[0]._replace(W=None)]
         for i in range(1, self.decoder_base_transition):
             suffix = "_nl" if i == 1 else f"_nl_drt_{i - 1}"
             if self.type != "cgru":
@@ -474,16 +480,18 @@ class LadderModel:
             below = below + state.h if self.residual else state.h
         return after, below
 
-    def readout(self, y: np.ndarray, s: np.ndarray, c: np.ndarray | None) -> np.ndarray:
+    def readout(self, y: np.ndarray | None, s: np.ndarray, c: np.ndarray | None) -> np.ndarray:
         """E[y_{j-1}] (E,), top state (D,), c_j (C,) or None -> log p(.) (V,).
 
             t_j = f(s_j lstm_W + b + E[y_{j-1}] prev_W + b + c_j ctx_W + b)
             p(y_j) = softmax(t_j ff_logit_W + ff_logit_b)
 
-        Without a context the third term is absent. Tied embeddings: E^T for ff_logit_W.
+        Without a context the third term is absent, without y the second. Tied embeddings: E^T for
+        ff_logit_W.
         """
-        t = self.feed_forward(y, "ff_logit_prev", "ff_logit_l1_gamma0")
-        t = t + self.feed_forward(s, "ff_logit_lstm", "ff_logit_l1_gamma1")
+        t = self.feed_forward(s, "ff_logit_lstm", "ff_logit_l1_gamma1")
+        if y is not None:
+            t = t + self.feed_forward(y, "ff_logit_prev", "ff_logit_l1_gamma0")
         if c is not None:
             t = t + self.feed_forward(c, "ff_logit_ctx", "ff_logit_l1_gamma2")
         t = ACTIVATIONS[self.readout_activation](t)
@@ -504,8 +512,8 @@ class LadderModel:
             annotations, last, states = self.encode(source)
         state, *levels = self.start(annotations, last, states)
         start = state.h
-        E = self.target_embedding
-        y = np.zeros(E.shape[1])
+        E = self.target_embedding if self.feedback else None
+        y = None if E is None else np.zeros(E.shape[1])
         distributions, alignment, hs, contexts = [], [], [], []
         for word in [*target, EOS]:
             state, c, alpha = self.base_step(state, y, annotations, last)
@@ -514,7 +522,7 @@ class LadderModel:
             alignment.append(alpha)
             hs.append(state.h)
             contexts.append(c)
-            y = E[word]
+            y = None if E is None else E[word]
         log_p = np.array(distributions)
         return Forced(
             log_probs=log_p[range(len(log_p)), [*target, EOS]],
