@@ -6,6 +6,14 @@ from setuptools import find_packages, setup
 ROOT = Path(__file__).parent
 VERSION = (ROOT / "cgru_cli/__init__.py").read_text().split('__version__ = "')[1].split('"')[0]
 SERVE = ["starlette>=1.0,<2", "uvicorn>=0.40", "websockets>=15", "prometheus_client>=0.21"]
+RECIPES = [
+    "babel>=2.18,<2.19",
+    "ipykernel>=7",
+    "nbclient>=0.10",
+    "nbformat>=5.10",
+    "nltk>=3.9",
+    "num2words>=0.5.14,<0.6",
+]
 
 setup(
     name="cgru",
@@ -43,7 +51,7 @@ setup(
         "gpu": ["tensorflow[and-cuda]"],
         "plot": ["matplotlib"],
         "prep": ["sacremoses", "subword-nmt"],
-        "recipes": ["babel>=2.18,<2.19", "nltk>=3.9", "num2words>=0.5.14,<0.6"],
+        "recipes": RECIPES,
         "serve": SERVE,
         "tensorboard": ["tensorboard"],
         "tune": ["scipy>=1.15"],
@@ -64,9 +72,7 @@ setup(
             "sacremoses",
             "subword-nmt",
             "scipy>=1.15",
-            "babel>=2.18,<2.19",
-            "nltk>=3.9",
-            "num2words>=0.5.14,<0.6",
+            *RECIPES,
         ],
     },
     entry_points={"console_scripts": ["cgru = cgru_cli.cli:main"]},

@@ -17,7 +17,7 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parents[1]
 LINK = re.compile(r"\]\((?!\w+:)([^)#\s]+)")
-PAGES_AND_PICTURES = {".md", ".svg", ".png", ".html", ".txt"}
+AS_THEY_ARE = {".md", ".svg", ".png", ".html", ".txt", ".ipynb"}
 LEXERS = {".py": "python", ".sh": "bash", ".toml": "toml", ".txt": "text", ".yml": "yaml"}
 
 
@@ -32,7 +32,7 @@ def _in_site(path: str) -> str:
         return "index.md"
     if path.startswith("docs/"):
         return path.removeprefix("docs/")
-    return path if Path(path).suffix in PAGES_AND_PICTURES else f"{path}.md"
+    return path if Path(path).suffix in AS_THEY_ARE else f"{path}.md"
 
 
 def _in_repository(site: str) -> str:
@@ -71,7 +71,7 @@ def _named(nav: object) -> list[str]:
 
 def _file(path: str, site: str, config: MkDocsConfig) -> File:
     source = ROOT / path
-    if source.suffix in PAGES_AND_PICTURES:
+    if source.suffix in AS_THEY_ARE:
         return File.generated(config, site, abs_src_path=str(source))
     lexer = LEXERS.get(source.suffix, "text")
     content = f"# {path}\n\n````{lexer}\n{source.read_text('utf-8')}````\n"

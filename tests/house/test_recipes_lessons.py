@@ -1,0 +1,73 @@
+"""The lessons: they run, are stored as they ran, and their language is one."""
+
+import re
+import sys
+
+import nbformat
+import num2words
+import pytest
+from documentation import ROOT
+from hypothesis import given
+from hypothesis import strategies as st
+
+sys.path.insert(0, str(ROOT / "recipes/lessons"))
+import lesson
+import run
+
+NAMES = [path.stem for path in run.LESSONS]
+QUICK = NAMES[:1]  # the others run with `make test-all`
+LARGEST = 400_000  # bytes of a notebook with its pictures
+
+
+def _pictures(notebook: nbformat.NotebookNode) -> list[int]:
+    """How many pictures each cell draws."""
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    return [sum("image/png" in o.get("data", {}) for o in cell.outputs) for cell in cells]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [n if n in QUICK else pytest.param(n, marks=pytest.mark.exhaustive) for n in NAMES],
+)
+def test_a_lesson_runs(name):
+    """What it claims, it asserts itself; it draws as many pictures as are stored."""
+    path = run.HERE / f"{name}.ipynb"
+    done = run.run(path)
+    stored = _pictures(nbformat.read(path, as_version=4))
+    assert _pictures(done) == stored and sum(stored) >= 1
+    code = [cell.source for cell in done.cells if cell.cell_type == "code"]
+    assert any(re.search(r"^assert ", source, re.M) for source in code)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_lesson_is_stored_as_it_ran(name):
+    path = run.HERE / f"{name}.ipynb"
+    assert path.stat().st_size < LARGEST
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+    outputs = [output for cell in cells for output in cell.outputs]
+    assert {"error", "stderr"}.isdisjoint(
+        {output.output_type for output in outputs} | {output.get("name") for output in outputs}
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_lesson_names_files_that_are_there(name):
+    path = run.HERE / f"{name}.ipynb"
+    text = "\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells)
+    links = [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in link]
+    assert any("cgru_cli/" in link for link in links)
+    for link in links:
+        assert (run.HERE / link).is_file(), link
+    assert f"]({name}.ipynb)" in (run.HERE / "README.md").read_text("utf-8")
+
+
+@given(st.integers(0, 999_999))
+def test_numbers_are_as_num2words_has_them(n):
+    expected = num2words.num2words(n).replace(",", "").replace("-", " ")
+    assert " ".join(lesson.english(n)) == expected
+    german = num2words.num2words(n, lang="de")
+    german = german.replace("hunderteinstausend", "hunderteintausend")  # as Duden has it
+    assert "".join(lesson.german(n)) == german
