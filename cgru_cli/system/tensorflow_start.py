@@ -9,12 +9,23 @@ import os
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import LazyLoader
 from typing import NamedTuple
 
 from ..errors import CgruError, UsageError
 from .signals import imports_elsewhere
 
 LEAST_ADDRESSES = 2400 << 20  # bytes of addresses, most of them never used as memory
+
+# Keras imports these where they are installed, for pictures, filters and notebooks: half a second
+# of every start, for nothing that is used here.
+UNUSED = ("matplotlib", "scipy", "IPython")
+# A tenth of TensorFlow's import, for what is seldom asked for.
+SELDOM_USED = (
+    "tensorflow._api.v2.compat", "tensorflow._api.v2.lite",
+    "tensorflow._api.v2.__internal__.feature_column",
+)  # fmt: skip
 
 
 def import_tensorflow() -> None:
@@ -73,7 +84,7 @@ class Start:
             with (
                 imports_elsewhere(),
                 silent_descriptor(),
-                _not_found_here("matplotlib", "scipy"),
+                _leaving_out(hidden=UNUSED, deferred=SELDOM_USED),
                 _uncollected(),
             ):
                 _check_addresses()
@@ -132,13 +143,11 @@ def _check_addresses() -> None:
 
 
 @contextlib.contextmanager
-def _not_found_here(*packages: str) -> Iterator[None]:
-    """Packages that this thread does not find, whether installed or not.
-
-    Keras imports matplotlib and SciPy where they are installed, for pictures and filters that
-    nothing here uses; half a second of every start.
+def _leaving_out(hidden: Sequence[str], deferred: Sequence[str]) -> Iterator[None]:
+    """What this thread does not import: packages that it does not find, whether installed or not,
+    and modules that are loaded when something of theirs is asked for.
     """
-    finder = _Hidden(packages, threading.get_ident())
+    finder = _Sparing(frozenset(hidden), frozenset(deferred), threading.get_ident())
     sys.meta_path.insert(0, finder)
     try:
         yield
@@ -146,14 +155,25 @@ def _not_found_here(*packages: str) -> Iterator[None]:
         sys.meta_path.remove(finder)
 
 
-class _Hidden(NamedTuple):
-    packages: tuple[str, ...]
+class _Sparing(NamedTuple):
+    hidden: frozenset[str]
+    deferred: frozenset[str]
     thread: int
 
-    def find_spec(self, name: str, path: object, target: object = None) -> None:
-        """As `importlib.abc.MetaPathFinder`: nothing found, or the search ended."""
-        if name in self.packages and threading.get_ident() == self.thread:
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: object = None
+    ) -> ModuleSpec | None:
+        """As `importlib.abc.MetaPathFinder`: what is found, nothing, or the search ended."""
+        if threading.get_ident() != self.thread:
+            return None
+        if name in self.hidden:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        if name not in self.deferred:
+            return None
+        spec = PathFinder.find_spec(name, path)
+        if spec is not None and spec.loader is not None:
+            spec.loader = LazyLoader(spec.loader)
+        return spec
 
 
 @contextlib.contextmanager

@@ -33,8 +33,12 @@ PRIVATE = {
         "sacrebleu": {"_extract_corpus_statistics", "_compute_score_from_stats"},
     },
 }
-# Named by a string: the method that would sum gradients of devices up a second time.
-IN_STRINGS = {"optimization/optimizers.py": {"keras": {"_all_reduce_sum_gradients"}}}
+# Named by a string: the method that would sum gradients of devices up a second time; parts of an
+# interface that are loaded when they are asked for.
+IN_STRINGS = {
+    "optimization/optimizers.py": {"keras": {"_all_reduce_sum_gradients"}},
+    "system/tensorflow_start.py": {"tensorflow": {"_api"}},
+}
 PUBLIC = {"_replace", "_asdict", "_fields", "_make", "_exit"}  # documented, of the standard library
 
 

@@ -61,9 +61,11 @@ def test_start_is_quiet():
     """In a process of its own, where stderr shows what is written."""
     program = (
         "from cgru_cli.system.tensorflow_start import Start; Start().finish('cpu', 1)\n"
-        "import sys; assert not {'matplotlib', 'scipy'} & set(sys.modules)\n"
+        "import sys; assert not {'matplotlib', 'scipy', 'IPython'} & set(sys.modules)\n"
+        "assert not any(name.startswith('tensorflow._api.v2.compat.') for name in sys.modules)\n"
         "import matplotlib, scipy  # which Keras alone does not find\n"
-        "import tensorflow as tf; print(tf.config.threading.get_intra_op_parallelism_threads())\n"
+        "import tensorflow as tf; assert tf.compat.v1.placeholder  # loaded when asked for\n"
+        "print(tf.config.threading.get_intra_op_parallelism_threads())\n"
         "print(float(tf.reduce_sum(tf.matmul(tf.ones([9, 9]), tf.ones([9, 9])))))"
     )
     done = subprocess.run(
