@@ -115,7 +115,7 @@ def _check_prepared(vocabularies: Sequence[Vocabulary], texts: Texts, given: Mod
 def _check_structure(options: TrainOptions, given: Model) -> None:
     """Refuse options that describe another model than the one that is begun from."""
     default = TrainOptions()
-    for name in ("init", "dim_vocabs", "lstm_forget_bias"):
+    for name in ("init", "lstm_forget_bias"):
         if getattr(options, name) != getattr(default, name):
             raise UsageError(
                 f"{flag(TrainOptions, name)} is for new models, not for --pretrained-model"
@@ -126,4 +126,12 @@ def _check_structure(options: TrainOptions, given: Model) -> None:
             raise UsageError(
                 f"{flag(TrainOptions, name)} {asked}: {given.path} has {value}, which "
                 "--pretrained-model keeps"
+            )
+    structure = given.structure
+    sizes = (*structure.source_vocabularies, structure.target_vocabulary)
+    for asked, size in zip(options.dim_vocabs, sizes, strict=False):
+        if 0 < asked < size:  # more words than the model has are not there to be taken
+            raise UsageError(
+                f"--dim-vocabs {' '.join(map(str, options.dim_vocabs))}: {given.path} has "
+                f"{' '.join(map(str, sizes))}, which --pretrained-model keeps"
             )

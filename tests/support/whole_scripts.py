@@ -101,3 +101,10 @@ def hypotheses(text, sentences=LINES):
     """An n-best list without its scores."""
     fields = (line.split(" ||| ") for line in entries(text, sentences).splitlines())
     return "".join(f"{number} ||| {hypothesis}\n" for number, hypothesis, *_ in fields)
+
+
+def choice(names, *default):
+    """Parameters of a test: those named run by default, the others with all combinations."""
+    assert set(default) <= set(names)
+    rest = pytest.mark.exhaustive
+    return [name if name in default else pytest.param(name, marks=rest) for name in names]

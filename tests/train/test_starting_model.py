@@ -117,7 +117,10 @@ def test_from_any_dialect(name):
 def test_options_that_the_given_model_has_are_no_contradiction():
     name = "deep"
     structure = read_model.read(str(fixture(name))).structure
-    text(name, vocabularies=vocabularies_of(name), **described(structure))
+    sizes = (*structure.source_vocabularies, structure.target_vocabulary + 9)
+    options = described(structure) | {"dim_vocabs": sizes}
+    model, _, _ = text(name, vocabularies=vocabularies_of(name), **options)
+    assert model.structure == structure
 
 
 @pytest.mark.parametrize(
@@ -126,7 +129,7 @@ def test_options_that_the_given_model_has_are_no_contradiction():
         ({"dim_rnn": 64}, "--dim-rnn 64: .*model.npz has 128, which --pretrained-model keeps"),
         ({"no_skip": True}, "--no-skip True: .*has False"),
         ({"init": "nematus"}, "--init is for new models"),
-        ({"dim_vocabs": (5, 5)}, "--dim-vocabs is for new models"),
+        ({"dim_vocabs": (5, 5)}, "--dim-vocabs 5 5: .*model.npz has .*--pretrained-model keeps"),
     ],
 )
 def test_options_that_describe_another_model(options, message):

@@ -70,7 +70,7 @@ def resolve(o: Together) -> None:
     named = o.program is not None or "model" in o.typed
     if named and isinstance(model, str) and model and not model.endswith((".npz", ".h5")):
         o.values["model"] = f"{model}.npz"
-    if o.values.get("pretrained_model"):
+    if o.values.get("pretrained_model") or o.values.get("prior_model"):
         for name, (flag, _) in statements(ModelOptions).items():
             if flag.group in ("Model", "First weights"):
                 o.drop_default(name)  # it is what that model is

@@ -11,6 +11,7 @@ from shared_files import SHARED, need
 from cgru_cli.errors import CgruError
 from cgru_cli.options.compat.rows import Checked, Option, Refused, Special, Takes, Without
 from cgru_cli.options.compat.tables import COMMANDS, PROGRAMS, table
+from cgru_cli.options.train import TrainOptions
 
 LEGACY = SHARED / "legacy/commands/commands.jsonl"
 # Which program and command each of the old ones is.
@@ -290,3 +291,12 @@ def test_a_pretrained_model_has_its_structure_whatever_the_program_does_by_defau
 def test_what_is_no_number_is_an_error_of_its_own_option(program, arguments, named):
     with pytest.raises(click.UsageError, match=rf"^{named}: a (whole )?number .*is expected"):
         parsed("train", "--compat", program, "-m", "m.npz", *arguments)
+
+
+def test_a_prior_model_is_begun_from_as_a_pretrained_one_is():
+    """Nematus' test_train_mapl2_loss.sh: nothing of the defaults describes another model."""
+    given = "--compat nematus -t a b -v c d -m m.npz --map_decay_c 0.0001 --prior_model p.npz"
+    options = parsed("train", *given.split())
+    own = TrainOptions()
+    for name in ("init", "dim_emb", "dim_rnn", "dec_cell_base_depth"):
+        assert getattr(options, name) == getattr(own, name), name
