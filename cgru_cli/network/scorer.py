@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from ..parameters.structure import Structure
 from .forced_decoding import Words, unroll
 from .network import Network
 from .word_costs import word_costs
@@ -68,6 +69,13 @@ def score(
     words = Words.of(mask)
     logits = network.read_out(*unrolled.rows(words.index, words.places), words.sentence)
     return words.put_back(-word_costs(logits, words.taken(target)), mask), unrolled.alignment()
+
+
+def max_tokens_of(workspace: int, s: Structure) -> int:
+    """Padded words that a batch may have on either side to stay within the workspace (MiB)."""
+    # of a target word: logits, their exponentials and a copy; states and what is read of them
+    per_token = 4.0 * (3 * s.target_vocabulary + 24 * s.state + 8 * s.context)
+    return max(1, int(workspace * 2**20 / per_token))
 
 
 class Members:

@@ -32,6 +32,7 @@ GROUPS = (
     "Scores",
     "Search",
     "Sampling",
+    "Noisy channel",
     "Words of the output",
     "Attention",
     "N-best lists",

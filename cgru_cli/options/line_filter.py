@@ -53,9 +53,9 @@ class FilterOptions(ConfiguredOptions):
     )  # fmt: skip
 
     weights: tuple[float | str, ...] = score_option(
-        (), "weight of each model of an ensemble, or a file that cgru score --tune wrote; equal "
-        "weights if not given", "--weights", kind=weight, metavar="W...|FILE", many=True,
-        path="file",
+        (), "weight of each model of an ensemble, then those of translate's --channel-model and "
+        "--lm, or a file that cgru score --tune wrote; equal weights if not given", "--weights",
+        kind=weight, metavar="W...|FILE", many=True, path="file",
     )  # fmt: skip
     normalize: float | None = score_option(
         None, "length normalisation: divide scores by length ** ALPHA, the end of the sentence "

@@ -17,6 +17,7 @@ from .programs import COMPAT
 
 search_option = options_of("Search")
 sampling_option = options_of("Sampling")
+channel_option = options_of("Noisy channel")
 word_option = options_of("Words of the output")
 
 
@@ -131,6 +132,22 @@ class TranslateOptions(FilterOptions):
     seed: int = sampling_option(
         0, "random seed of sampling; what is drawn for a line follows from seed and line number",
         "--seed", kind=int, metavar="N", least=0, most=2**63 - 1,
+    )  # fmt: skip
+
+    channel_model: str | None = channel_option(
+        None, "translation model of the reverse direction: translations are ranked by how probable "
+        "the source is given them too, and they by themselves (--lm), in the sum that --weights "
+        "weighs", "--channel-model", metavar="MODEL", needs=("--lm",), path="file",
+        excludes=("--output-sampling", "--translation-strategy sampling"),
+    )  # fmt: skip
+    lm: str | None = channel_option(
+        None, "language model of the target language", "--lm", metavar="MODEL",
+        needs=("--channel-model",), aliases=("--lm-model",), path="file",
+    )  # fmt: skip
+    channel_candidates: int | None = channel_option(
+        None, "rank within the beam: in each step the N most probable continuations of each "
+        "hypothesis; the hypotheses that the beam ends with, if not given", "--channel-candidates",
+        kind=int, metavar="N", least=1, most=1000, needs=("--channel-model",), aliases=("--k2",),
     )  # fmt: skip
 
     unk_replace: bool = word_option(

@@ -24,6 +24,8 @@ class Hypothesis(NamedTuple):
     model_scores: Sequence[float] = ()  # [models] nats: unweighted sums (Marian's F0, F1, ..)
     alignment: np.ndarray | None = None  # float32: [T + 1, S + 1] attention over source incl. EOS
     detokenized: str | None = None  # text made of the words, in reading order; None: spaces between
+    features: Sequence[tuple[str, float]] = ()  # of a noisy channel: names, and numbers that,
+    # weighted, add up to total
 
     @property
     def text(self) -> str:

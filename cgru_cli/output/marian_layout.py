@@ -22,10 +22,11 @@ class CgruLayout(Layout):
     def list_fields(self, hypothesis: Hypothesis) -> str:
         """`F0= .. F1= .. ||| TOTAL`: the score of each model and the one that ranks.
 
-        Of labels that one is a probability.
+        Of labels that one is a probability. A noisy channel's scores are divided as it adds them.
         """
         scores = hypothesis.model_scores or [hypothesis.score]
-        features = " ".join(f"F{i}= {self.list_number(score)}" for i, score in enumerate(scores))
+        named = hypothesis.features or [(f"F{i}", score) for i, score in enumerate(scores)]
+        features = " ".join(f"{name}= {self.list_number(score)}" for name, score in named)
         total = math.exp(hypothesis.total) if self.probabilities else hypothesis.total
         return f"{features} ||| {self.list_number(total)}"
 

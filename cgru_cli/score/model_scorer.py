@@ -40,14 +40,11 @@ class ModelScorer:
         else the model's arrays go into one, and are gone from the model.
         """
         from ..network.network import take_over
-        from ..network.scorer import Scorer
+        from ..network.scorer import Scorer, max_tokens_of
 
         self.loaded, self._reading = loaded, reading
         self.source = loaded.source_lines(reading)
-        s = loaded.model.structure
-        # of a target word: logits, their exponentials and a copy; states and what is read of them
-        per_token = 4.0 * (3 * s.target_vocabulary + 24 * s.state + 8 * s.context)
-        self.max_tokens = max(1, int(workspace * 2**20 / per_token))
+        self.max_tokens = max_tokens_of(workspace, loaded.model.structure)
         network = network or take_over(loaded.model, precision)
         self._scorer = Scorer(network, with_alignment=with_alignment)
 

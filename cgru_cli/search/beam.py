@@ -23,6 +23,7 @@ from .hypotheses import (
     expand,
     forced_words,
 )
+from .noisy_channel import ChannelRanking
 
 # A batch joins when this share of the one before is left to search.
 REFILL_BELOW = 0.5
@@ -58,6 +59,7 @@ def shrinking_beam(
     *,
     at_any_step: bool = False,
     given_up: Callable[[], Collection[int]] = tuple,
+    ranking: ChannelRanking | None = None,
 ) -> Iterator[tuple[int, list[SearchResult]]]:
     """Best-first lists of at most k translations for each sentence, as they get ready.
 
@@ -69,8 +71,9 @@ def shrinking_beam(
     the search has nothing left to do. at_any_step: a batch joins as soon as there is one, and the
     iterator decides how many sentences are searched together. given_up: the numbers of sentences
     whose translations nobody waits for any more; those that were finished are all they get.
+    ranking: a noisy channel, which ranks hypotheses in place of their log-probability.
     """
-    count = settings.beam_size + (settings.unk is not None)
+    count = ranking.count if ranking else settings.beam_size + (settings.unk is not None)
     history = History(settings)
     waiting = iter(batches)
     batch = next(waiting, None)
@@ -81,6 +84,8 @@ def shrinking_beam(
     prefixes: list[Sequence[int]] = _prefixes(batch)  # of each sentence
     tracker = Tracker()
     tracker.begin(batch.constraints or [None] * len(batch.lengths))
+    if ranking:
+        ranking.begin(batch.lengths)
     results: list[list[SearchResult]] = [[] for _ in batch.lengths]
     refill = _refill_below(batch, settings)
     while True:
@@ -94,6 +99,8 @@ def shrinking_beam(
             sentences = sentences.followed_by(begun)
             prefixes += _prefixes(batch)
             tracker.begin(batch.constraints or [None] * len(batch.lengths))
+            if ranking:
+                ranking.begin(batch.lengths)
             results += [[] for _ in batch.lengths]
             refill = _refill_below(batch, settings)
         if not len(rows.sentence):
@@ -104,10 +111,12 @@ def shrinking_beam(
         asked = tracker.asked(rows.sentence, forced)
         expansion, banned = expand(lattice, rows, count, settings, forced, asked)
         live = np.unique(rows.sentence)
-        parents, places = best_extensions(rows, expansion, sentences.capacity, banned)
+        totals = rows.totals(expansion, banned)
+        if ranking:
+            totals = ranking.totals(rows.sentence, totals, expansion)
+        parents, places = best_extensions(rows, totals, sentences.capacity)
         if not tracker.idle:
             left = sentences.limit - (history.count + 1 - sentences.first)
-            totals = np.where(banned, -np.inf, rows.score[:, None] + expansion.log_probs)
             parents, places = tracker.choose(
                 rows.sentence, totals, expansion.words, sentences.capacity, left, (parents, places)
             )
@@ -120,12 +129,15 @@ def shrinking_beam(
             score=rows.score[parents] + log_probs,
         )
         tracker.advance(rows.sentence, parents, words)
+        if ranking:
+            ranking.advance(parents, places, words)
         steps = history.count - sentences.first[rows.sentence]
         done = (words == EOS_ID) | (steps >= sentences.limit[rows.sentence])
         for row in np.flatnonzero(done):
             number = rows.sentence[row]
             length, first = int(sentences.length[number]), int(sentences.first[number])
-            results[number].append(history.result(int(row), length, first=first))
+            result = history.result(int(row), length, first=first)
+            results[number].append(ranking.result(int(row), result) if ranking else result)
         np.subtract.at(sentences.capacity, rows.sentence[done], 1)
         alive = ~done
         if settings.best_only:
@@ -134,6 +146,8 @@ def shrinking_beam(
             alive &= ~np.isin(rows.sentence, list(gone))
         rows = rows.take(alive)
         tracker.take(alive)
+        if ranking:
+            ranking.take(alive)
         for number in np.setdiff1d(live, rows.sentence):
             yield int(number), sorted(results[number], key=lambda result: -result.total)
             results[number] = []

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,8 +36,11 @@ class SearchSettings:
     best_only: bool = False
     with_alignment: bool = False
 
-    def total(self, score: float, length: int) -> float:
-        """The score that hypotheses are ranked by: (score - penalty * length) / length ** alpha."""
+    def total(self, score: Any, length: Any) -> Any:
+        """What hypotheses are ranked by, as numbers or arrays of them.
+
+        (score - penalty * length) / length ** alpha
+        """
         return (score - self.word_penalty * length) / length**self.normalize
 
 
@@ -80,6 +83,10 @@ class Rows(NamedTuple):
     def take(self, index: np.ndarray) -> Rows:
         """The rows at an index (R',)."""
         return Rows(*(field[index] for field in self))
+
+    def totals(self, expansion: Expansion, banned: np.ndarray) -> np.ndarray:
+        """Sums of log-probabilities of all extensions, -inf where they are banned: (R,N)."""
+        return np.where(banned, -np.inf, self.score[:, None] + expansion.log_probs)
 
     def followed_by(self, others: Rows) -> Rows:
         """These rows and behind them the others, of later sentences."""
@@ -147,6 +154,8 @@ class SearchResult(NamedTuple):
     word_scores: np.ndarray  # (T,) float32: weighted log-probability of each word
     model_scores: np.ndarray  # (M,) float32: each model's own sum
     alignment: np.ndarray | None  # (T,S) float32
+    channel: float = 0.0  # log p(source | translation), of a noisy channel
+    lm: float = 0.0  # log p(translation), of a noisy channel
 
 
 class _Step(NamedTuple):
@@ -219,16 +228,16 @@ class History:
 
 
 def best_extensions(
-    rows: Rows, expansion: Expansion, capacity: np.ndarray, banned: np.ndarray
+    rows: Rows, totals: np.ndarray, capacity: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """The best `capacity` extensions of each live sentence: rows (ascending sentence), places.
 
-    capacity: (B,) int, of every sentence; banned: (R,N) bool, words that must not follow.
+    totals: (R,N), what extensions are ranked by, -inf where a word must not follow; capacity: (B,)
+    int, of every sentence.
 
     The best k of a sentence are among the best k of its rows, so only those are looked at. Equal
     scores go to the earlier row, then to the more probable word.
     """
-    totals = np.where(banned, -np.inf, rows.score[:, None] + expansion.log_probs)
     count = totals.shape[1]
     live = np.unique(rows.sentence)
     starts = np.searchsorted(rows.sentence, live)

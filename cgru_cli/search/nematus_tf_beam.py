@@ -34,7 +34,7 @@ def nematus_tf_beam(batch: SearchBatch, settings: SearchSettings) -> list[list[S
     count = beam + (settings.unk is not None)
     for step in range(limit):
         expansion, banned = expand(batch.lattice, rows, count, settings)
-        parents, places = best_extensions(rows, expansion, capacity, banned)
+        parents, places = best_extensions(rows, rows.totals(expansion, banned), capacity)
         words, log_probs = history.add(rows.continued, expansion, parents, places)
         rows = Rows(
             sentence=rows.sentence[parents],

@@ -117,6 +117,13 @@ class Vocabulary:
             return self.processor.decode_pieces(list(tokens)).replace("\n", " ")
         return " ".join(tokens)
 
+    def lacking(self, other: "Vocabulary") -> list[str]:
+        """Words of another vocabulary that this one lacks; EOS and UNK are in every one."""
+        special = (other.eos_id, other.unk_id)
+        words = [word for i, word in other.words.items() if i not in special]
+        ids = zip(words, self.encode(words), strict=True)
+        return [word for word, i in ids if i == self.unk_id]
+
     def limited(self, limit: int) -> "Vocabulary":
         """This vocabulary seen through an embedding matrix of `limit` rows."""
         return Vocabulary(

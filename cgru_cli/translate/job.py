@@ -37,7 +37,7 @@ def _run(options: TranslateOptions) -> None:
     if not options.model:
         raise UsageError("name a model: cgru translate -m MODEL")
     files = (*options.config, options.lexicon, options.bpe, *options.model, *options.vocabularies)
-    files += (options.avoid,)
+    files += (options.avoid, options.channel_model, options.lm)
     if shortlist := shortlist_of(options):
         files += (shortlist[0],)
     inputs = (*options.input, *filter(None, files))

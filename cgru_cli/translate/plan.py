@@ -18,7 +18,7 @@ from ..formats.loaded_model import (
 )
 from ..formats.model import Model, ModelSettings
 from ..formats.shortlist import Shortlist
-from ..options.feature_weights import weights_of
+from ..options.feature_weights import of_models, weights_of
 from ..options.flags import flag, statements
 from ..options.kinds import ShortlistNumbers, sampling, shortlist
 from ..options.programs import PROGRAMS, Program, ProgramDefaults, label_limit, marian_limit
@@ -28,6 +28,7 @@ from ..output.layouts import layout_of
 from ..system.lines import tokens
 from ..text.pipeline import Preprocessing
 from ..text.unknown_words import read_lexicon
+from .noisy_channel import NoisyChannel
 from .phrases import Form
 
 TEXT_LIMIT = 200  # words of a text that a language model writes, as Nematus' of a translation
@@ -54,7 +55,8 @@ class SearchPlan:
     at most, None where tabs are text. reading: how lines become words. decode_pieces, join_bpe: how
     words become text again. layout: how the results are
     printed. with_alignment: whether the attention is kept; of_members: whether that of each model
-    of an ensemble can be asked for. workspace: MiB that a batch may take beside the model.
+    of an ensemble can be asked for. channel: what ranks translations besides the models.
+    workspace: MiB that a batch may take beside the model.
     """
 
     search: Literal["shrinking", "nematus-tf"]
@@ -79,6 +81,7 @@ class SearchPlan:
     layout: Layout
     with_alignment: bool
     of_members: bool
+    channel: NoisyChannel | None
     mini_batch: int
     maxi_batch: int
     sort_lines: bool
@@ -114,6 +117,8 @@ class SearchPlan:
             options.beam_size, 1 if sampled else beside.beam_size, default=defaults.beam_size
         )
         normalize = first(options.normalize, beside.normalize, default=defaults.normalize)
+        if options.channel_model and options.normalize is None:
+            normalize = 1.0  # as Yee et al. have it
         penalty = first(options.word_penalty, beside.word_penalty, default=0.0)
         mini_batch = first(options.mini_batch, default=defaults.mini_batch)
         shared_shortlist = bool(options.shortlist) and options.mini_batch is not None
@@ -135,7 +140,19 @@ class SearchPlan:
         if (options.constraints or options.avoid) and search == "nematus-tf":
             raise UsageError("--constraints, --avoid: Nematus-TF's search knows no such thing")
         by_tabs = options.constraints == "tabs"
-        weights = weights_of(options.weights, options.model, sums=bool(compat) and defaults.sums)
+        reading = Reading(
+            preprocessing,
+            not options.no_spm_encode,
+            options.max_length,
+            str.split if search == "nematus-tf" else tokens,
+        )
+        sums = bool(compat) and defaults.sums
+        weights, channel_weights = _weights(options, sums=sums)
+        channel = None
+        if channel_weights:
+            channel = NoisyChannel.of(options, models, reading, channel_weights)
+            if options.channel_candidates and search == "nematus-tf":
+                raise UsageError("--channel-candidates: Nematus-TF's search knows no such thing")
         layout = _layout(options, models, beam_size, normalize)
         return cls(
             search=search,
@@ -152,12 +169,7 @@ class SearchPlan:
             constraints=cast("Form | None", options.constraints),
             avoid=options.avoid,
             fields=1 + options.force_decode if options.tsv and not by_tabs else None,
-            reading=Reading(
-                preprocessing,
-                not options.no_spm_encode,
-                options.max_length,
-                str.split if search == "nematus-tf" else tokens,
-            ),
+            reading=reading,
             decode_pieces=not options.no_spm_decode,
             join_bpe=options.join_bpe,
             unk_replace=options.unk_replace,
@@ -167,6 +179,7 @@ class SearchPlan:
                 layout.alignment is not None or options.unk_replace or options.heatmap
             ),
             of_members=options.heatmap is not None and len(models) > 1,
+            channel=channel,
             mini_batch=mini_batch,
             maxi_batch=maxi_batch,
             sort_lines=options.maxi_batch_sort != "none",
@@ -178,6 +191,24 @@ class SearchPlan:
     def batches_decide(self) -> bool:
         """Whether it matters which lines share a mini-batch: these are cut as the programs do."""
         return self.search == "nematus-tf" or self.shared_shortlist
+
+
+def _weights(
+    options: TranslateOptions, *, sums: bool
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """The weights of the models, and those of a noisy channel's two others, where there is one.
+
+    Raises UsageError for another number of them, and where nothing is left to search by.
+    """
+    count = len(options.model)
+    if not options.channel_model:
+        return weights_of(options.weights, options.model, sums=sums), ()
+    if not options.weights:
+        return weights_of((), options.model, sums=sums), (1.0, 1.0)
+    every = of_models(options.weights, (*options.model, options.channel_model, str(options.lm)))
+    if not any(every[:count]):
+        raise UsageError("--weights: those of the models that translate are zero")
+    return every[:count], every[count:]
 
 
 def _shortlists(options: TranslateOptions, models: Sequence[LoadedModel]) -> tuple[Shortlist, ...]:
@@ -215,7 +246,7 @@ def _limit(
 _OF_TEXT = (
     "normalize", "word_penalty", "max_length_factor", "translation_maxlen", "force_decode",
     "allow_unk", "suppress_unk", "unk_replace", "join_bpe", "no_spm_decode", "shortlist",
-    "constraints", "avoid",
+    "constraints", "avoid", "channel_model",
 )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,6 +20,7 @@ from ..parameters.structure import Type
 from ..system import tensorflow_start
 from ..system.windows import batches
 from ..text import subwords, unknown_words
+from . import noisy_channel
 from .nematus_tf_batches import nematus_tf_batches
 from .phrases import Fields, Phrases, check_consistent, split_line
 from .plan import SearchPlan
@@ -26,6 +28,7 @@ from .plan import SearchPlan
 if TYPE_CHECKING:
     from ..search.constraints import Constraints
     from ..search.hypotheses import SearchBatch, SearchResult, SearchSettings
+    from ..search.noisy_channel import ChannelRanking
 
 # Options of the command's files, and of what it prints.
 PRINTED = (
@@ -41,6 +44,7 @@ class Request(NamedTuple):
     source: list[str]
     prefix: list[int]  # ids
     constraints: Constraints | None = None
+    text: str = ""  # of the source
 
 
 class Translation(NamedTuple):
@@ -66,6 +70,9 @@ class Translator:
         from ..search.hypotheses import SearchSettings
         from ..search.sampling import Sampling
 
+        weights = plan.weights
+        if plan.channel and plan.channel.candidates:  # the language model is stepped with them
+            models, weights = [*models, plan.channel.lm], (*weights, 0.0)
         self.plan, self.models = plan, models
         self.target = models[0].target
         reading = [loaded for loaded in models if loaded.reads_source]
@@ -74,7 +81,7 @@ class Translator:
         # what an empty line gets, too: a text, or a label
         self._takes_empty = self.generates or models[0].model.structure.type is Type.CLASSIFIER
         self.networks = [take_over(loaded.model, plan.precision) for loaded in models]
-        self._ensemble = Ensemble(self.networks, plan.weights)
+        self._ensemble = Ensemble(self.networks, weights)
         self._members = Members(self.networks) if plan.of_members else None
         self.settings = SearchSettings(
             beam_size=plan.beam_size,
@@ -83,6 +90,12 @@ class Translator:
             unk=self.target.unk_id if plan.suppress_unk else None,
             with_alignment=plan.with_alignment,
         )
+        self._channel = None
+        if plan.channel:
+            self._channel = noisy_channel.ChannelScorer(
+                plan.channel, self._first, self.settings, plan.weights, workspace=plan.workspace,
+                precision=plan.precision,
+            )  # fmt: skip
         self._phrases = Phrases(models[0], plan.reading)
         self._avoided = self._phrases.read_avoided(plan.avoid) if plan.avoid else []
         self._sampling = Sampling(*plan.sampling) if plan.sampling else None
@@ -170,7 +183,8 @@ class Translator:
                 searched.append(i)
             else:
                 yield self.empty(first + i)
-        settings = self.ending_early(self.settings) if not n_best else self.settings
+        early = not n_best and self._channel is None
+        settings = self.ending_early(self.settings) if early else self.settings
         begun: list[tuple[int, Request]] = []
 
         def beginning() -> Iterator[SearchBatch]:
@@ -179,9 +193,42 @@ class Translator:
                 begun.extend(numbered)
                 yield self.begin(numbered)
 
-        for place, results in self._search(beginning(), begun, settings):
-            number, request = begun[place]
-            yield self.translation(number, request, results)
+        found = self._search(beginning(), begun, settings)
+        if self._channel is None or self._channel.within_beam:
+            yield from (self.translation(*begun[place], results) for place, results in found)
+        else:
+            yield from self._ranked((*begun[place], results) for place, results in found)
+
+    def _ranked(
+        self, found: Iterator[tuple[int, Request, Sequence[SearchResult]]]
+    ) -> Iterator[Translation]:
+        """Translations ranked by the noisy channel, of lines, as they were searched for."""
+        assert self._channel  # noqa: S101 - for types
+        while some := list(itertools.islice(found, self.plan.mini_batch)):
+            translations = [self.translation(*one) for one in some]
+            lines = [self._line(number, request) for number, request, _ in some]
+            lists = self._channel.scored(
+                [(line, one.hypotheses) for line, one in zip(lines, translations, strict=True)]
+            )
+            for (_, _, results), one, scored in zip(some, translations, lists, strict=True):
+                totals = [hypothesis.total for hypothesis in scored]
+                order = sorted(range(len(totals)), key=totals.__getitem__, reverse=True)
+                best = results[order[0]].words.tolist() if order else ()
+                yield one._replace(hypotheses=[scored[i] for i in order], words=best)
+
+    def _ranking(self, begun: Sequence[tuple[int, Request]]) -> ChannelRanking | None:
+        """What ranks hypotheses in the beam, of the lines that have begun; None without."""
+        if not (self._channel and self._channel.within_beam):
+            return None
+
+        def line(place: int) -> noisy_channel.Line:
+            return self._line(*begun[place])
+
+        return self._channel.ranking(line)
+
+    @staticmethod
+    def _line(number: int, request: Request) -> noisy_channel.Line:
+        return noisy_channel.Line(number, request.source, request.text)
 
     def ending_early(self, settings: SearchSettings) -> SearchSettings:
         """The same search where only the best translation is wanted, which may end sooner."""
@@ -197,6 +244,11 @@ class Translator:
             warn(f"line {number + 1}: no translation has what is required without what is avoided")
         source = self._first.without_factors(request.source)
         hypotheses = [self._hypothesis(result, source) for result in results]
+        if self._channel and self._channel.within_beam:
+            hypotheses = [
+                self._channel.featured(one, len(request.source) + 1, result.channel, result.lm)
+                for one, result in zip(hypotheses, results, strict=True)
+            ]
         words = results[0].words.tolist() if results else ()
         return Translation(number, source, request.source, hypotheses, words)
 
@@ -206,7 +258,9 @@ class Translator:
 
     def empty(self, number: int) -> Translation:
         """What stands for the translation of an empty line."""
-        nothing = Hypothesis((), True, 0.0, 0.0, model_scores=(0.0,) * len(self.models))
+        nothing = Hypothesis((), True, 0.0, 0.0, model_scores=(0.0,) * len(self.plan.weights))
+        if self._channel:
+            nothing = self._channel.featured(nothing, 1, 0.0, 0.0)
         return Translation(number, (), (), [nothing], (), True)
 
     def views(self, translation: Translation) -> list[View]:
@@ -265,7 +319,7 @@ class Translator:
             )
         words = self.lines.words(line, number)
         begun = self.prefix(prefix, number) if prefix else []
-        return Request(words, begun, self._constraints(said, number))
+        return Request(words, begun, self._constraints(said, number), line)
 
     def _constraints(self, said: Fields, number: int) -> Constraints | None:
         """What the translation of a line must have, and must not have.
@@ -306,12 +360,12 @@ class Translator:
         numbers, requests = zip(*lines, strict=True)
         lengths = [len(request.source) + 1 for request in requests]
         constraints = [request.constraints for request in requests]
+        prefixes = [request.prefix for request in requests]
         limits = [
             max(self.plan.limit(length), one.required.fewest_words if one else 0) + len(prefix)
-            for length, (_, prefix, one) in zip(lengths, requests, strict=True)
+            for length, prefix, one in zip(lengths, prefixes, constraints, strict=True)
         ]
         sources = self._sources([request.source for request in requests], numbers)
-        prefixes = [request.prefix for request in requests]
         wanted = [
             [*prefix, *(one.required.words if one else ())]
             for prefix, one in zip(prefixes, constraints, strict=True)
@@ -362,7 +416,7 @@ class Translator:
         from ..search.sampling import sample
 
         if not self._sampling and self.plan.search != "nematus-tf":
-            yield from shrinking_beam(batches, settings)
+            yield from shrinking_beam(batches, settings, ranking=self._ranking(begun))
             return
         done = 0
         for batch in batches:

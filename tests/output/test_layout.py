@@ -223,6 +223,12 @@ def test_ensembles_have_a_score_for_each_model():
         assert text == "7 ||| a@@ b ||| F0= -4 F1= -2 ||| -1\n" * 2
 
 
+def test_a_noisy_channel_names_its_features():
+    ranked = DONE._replace(features=[("F0", -1.5), ("Channel", -0.5), ("LM", -2.0)])
+    line = layout_of("cgru", n_best=True).render(7, SOURCE, [ranked])
+    assert line == "7 ||| a@@ b ||| F0= -1.5 Channel= -0.5 LM= -2 ||| -1\n"
+
+
 @pytest.mark.parametrize(
     ("alignment", "done", "cut"),
     [
@@ -413,6 +419,7 @@ def hypotheses_of(length):
         total=st.floats(-1e6, 0),
         word_scores=st.lists(st.floats(-50, 0), min_size=length + 1, max_size=length + 1),
         model_scores=st.just(()),
+        features=st.just(()),
         alignment=weights.map(lambda rows: np.array(rows, np.float32)),
     )
 

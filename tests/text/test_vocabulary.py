@@ -53,6 +53,14 @@ def test_decode_takes_arrays():
     assert Vocabulary(old_style("a")).decode(np.array([2, 1, 0, 2], np.int32)) == ["a", "UNK"]
 
 
+def test_what_a_vocabulary_lacks_is_told_by_the_words():
+    own = Vocabulary({"eos": 0, "UNK": 1, "a": 2, "b": 3, "c": 4})
+    other = Vocabulary({"</s>": 0, "b": 1, "<unk>": 2, "a": 3, "d": 4, "UNK": 5})
+    assert own.lacking(other) == ["d", "UNK"]  # which is a word there
+    assert other.lacking(own) == ["c"]
+    assert other.lacking(Vocabulary(own.ids, limit=4)) == []
+
+
 def test_tokens_are_between_ascii_spaces():
     vocabulary = Vocabulary(old_style("a"))
     assert vocabulary.tokenize(" a  b\u00a0c\u3000d\te ") == ["a", "b\u00a0c\u3000d\te"]

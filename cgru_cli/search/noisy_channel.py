@@ -1,0 +1,122 @@
+"""The noisy channel: translations y ranked by p(source | y) and p(y), too.
+
+A model of the reverse direction, the channel model, and a language model judge what the direct
+model proposes, at the end of its search or in each step of it. Source: Yee, Dauphin and Auli 2019,
+"Simple and Effective Noisy Channel Modeling for Neural Machine Translation" (section 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..parameters.structure import EOS_ID
+from .ensemble import Expansion
+from .hypotheses import SearchResult, SearchSettings
+
+# Sentences (their numbers) and a translation or its beginning for each -> log p(source | it).
+ChannelScore = Callable[[Sequence[int], Sequence[Sequence[int]]], np.ndarray]
+
+
+class ChannelSum(NamedTuple):
+    """What ranks a translation of T words of a source of S words, ends of sentences counted:
+
+        (log p(y|x) - penalty T) / T^a  +  (channel log p(x|y) + lm log p(y)) / S^a
+
+    Yee et al. have a = 1, no penalty, and one weight for both; two weights are those of Bhosale et
+    al. 2020, "Language Models not just for Pre-training". Of the beginning of a translation T are
+    its words so far, and S all words of the source.
+    """
+
+    channel: float  # weight
+    lm: float  # weight
+    settings: SearchSettings  # a is its normalize
+
+    def total(self, direct: Any, channel: Any, lm: Any, length: Any, source_length: Any) -> Any:
+        """The sum of log-probabilities: of numbers, or of arrays of one shape."""
+        reverse = self.channel * channel + self.lm * lm
+        divided = reverse / source_length**self.settings.normalize
+        return self.settings.total(direct, length) + divided
+
+
+class ChannelRanking:
+    """What a beam search ranks the extensions of its hypotheses by, and how far these have come.
+
+    The language model is the last one of the search's ensemble, where its weight is 0.
+    """
+
+    def __init__(self, channel_sum: ChannelSum, candidates: int, score: ChannelScore):
+        """candidates: so many extensions of each hypothesis are ranked, the most probable."""
+        self._candidates, self._sum, self._score = candidates, channel_sum, score
+        self._lengths: np.ndarray = np.zeros(0, int)  # (B,) words of the sources, with EOS
+        self._words: list[tuple[int, ...]] = []  # of each row so far, EOS left out
+        self._steps: np.ndarray = np.zeros(0, int)  # (R,) words of each row, with EOS
+        self._lm: np.ndarray = np.zeros(0)  # (R,) log p(words)
+        self._extended = self._channel = self._total = np.zeros((0, 0))  # (R,N) of extensions
+        self._chosen: tuple[np.ndarray, np.ndarray] = (np.zeros(0, int), np.zeros(0, int))
+
+    @property
+    def count(self) -> int:
+        """So many of the most probable words have the candidates among them: one may be banned."""
+        return self._candidates + (self._sum.settings.unk is not None)
+
+    def begin(self, lengths: Sequence[int]) -> None:
+        """Sentences that join the search, each with one row; lengths: of their sources, EOS in."""
+        count = len(lengths)
+        self._lengths = np.append(self._lengths, lengths).astype(int)
+        self._words += [()] * count
+        self._steps = np.append(self._steps, np.zeros(count, int))
+        self._lm = np.append(self._lm, np.zeros(count))
+
+    def totals(self, sentences: np.ndarray, direct: np.ndarray, expansion: Expansion) -> np.ndarray:
+        """What extensions are ranked by, (R,N), -inf where they are no candidates.
+
+        sentences: (R,) of the rows; direct: (R,N) sums of log-probabilities, -inf for banned words.
+        Words that constraints ask for, behind the `count` first ones, are candidates all the same.
+        """
+        allowed = np.isfinite(direct)
+        best = allowed[:, : self.count]
+        best &= np.cumsum(best, axis=1) <= self._candidates
+        rows, places = np.nonzero(allowed)
+        words = [
+            self._words[row] + ((int(word),) if word != EOS_ID else ())
+            for row, word in zip(rows, expansion.words[rows, places], strict=True)
+        ]
+        self._extended = self._lm[:, None] + expansion.model_log_probs[..., -1]
+        self._channel = np.full(direct.shape, -np.inf)
+        self._total = np.full(direct.shape, -np.inf)
+        self._channel[allowed] = self._score(sentences[rows].tolist(), words)
+        self._total[allowed] = self._sum.total(
+            direct[allowed],
+            self._channel[allowed],
+            self._extended[allowed],
+            self._steps[rows] + 1,
+            self._lengths[sentences[rows]],
+        )
+        return self._total
+
+    def advance(self, parents: np.ndarray, places: np.ndarray, words: np.ndarray) -> None:
+        """The rows after a step: continuing these rows by the words (R,) at these places."""
+        self._chosen = parents, places
+        self._words = [
+            self._words[row] + ((int(word),) if word != EOS_ID else ())
+            for row, word in zip(parents, words, strict=True)
+        ]
+        self._steps = self._steps[parents] + 1
+        self._lm = self._extended[parents, places]
+
+    def take(self, kept: np.ndarray) -> None:
+        """Only some rows go on: (R,) bool."""
+        self._words = [words for words, keep in zip(self._words, kept, strict=True) if keep]
+        self._steps, self._lm = self._steps[kept], self._lm[kept]
+
+    def result(self, row: int, result: SearchResult) -> SearchResult:
+        """The translation that ends in a row of the last step, with what it is ranked by."""
+        place = self._chosen[0][row], self._chosen[1][row]
+        return result._replace(
+            total=float(self._total[place]),
+            channel=float(self._channel[place]),
+            lm=float(self._extended[place]),
+        )

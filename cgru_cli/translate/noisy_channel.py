@@ -1,0 +1,281 @@
+"""Translations ranked by a channel model and a language model, too: `search.noisy_channel`.
+
+How the other two models read what the direct model reads and writes: where they know its words,
+they take these, whatever their numbers; else text, which they have to cut themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..errors import CgruError, UsageError
+from ..formats.loaded_model import LoadedModel, Reading, check_ensemble, preprocessing_of
+from ..formats.reordered import in_order_of
+from ..options.translate import TranslateOptions
+from ..output.hypothesis import Hypothesis
+from ..parameters.structure import Type
+from ..system.windows import batches
+from ..text.subwords import join_bpe
+from ..text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from ..search.hypotheses import SearchSettings
+    from ..search.noisy_channel import ChannelRanking
+
+
+@dataclass(frozen=True)
+class NoisyChannel:
+    """The channel model and the language model, and what is asked of them.
+
+    weights: of the two in the sum; candidates: of each hypothesis in a step of the beam, None where
+    what the beam ends with is ranked. channel_reading, lm_reading: how they cut text into words;
+    None where they take the direct model's words. In a beam the language model's target vocabulary
+    is the direct model's.
+    """
+
+    channel: LoadedModel
+    lm: LoadedModel
+    weights: tuple[float, float]
+    candidates: int | None
+    channel_reading: Reading | None
+    lm_reading: Reading | None
+
+    @classmethod
+    def of(
+        cls,
+        options: TranslateOptions,
+        models: Sequence[LoadedModel],
+        reading: Reading,
+        weights: Sequence[float],
+    ) -> NoisyChannel:
+        """Read the two models that the options name, beside the direct ones.
+
+        Raises CgruError for models that are not of such a kind, or of other words.
+        """
+        direct = next((loaded for loaded in models if loaded.reads_source), models[0])
+        if not (direct.reads_source and direct.writes_text):
+            raise CgruError(f"--channel-model: {_named(direct)}, which does not translate")
+        if len(options.vocabularies) > 2:
+            raise UsageError(
+                "--channel-model: --vocabs cannot name the vocabularies of a model with factors "
+                "for both directions; put them beside the models"
+            )
+        channel = LoadedModel.of(str(options.channel_model), options.vocabularies[::-1])
+        if not (channel.reads_source and channel.writes_text):
+            raise CgruError(
+                f"--channel-model: {_named(channel)}; a translation model of the reverse direction "
+                "is needed"
+            )
+        if len(channel.sources) > 1:
+            raise CgruError(
+                f"--channel-model: {channel.model.path} reads factors, which translations have not"
+            )
+        lm = LoadedModel.of(str(options.lm), options.vocabularies[-1:])
+        if lm.model.structure.type is not Type.LM:
+            raise CgruError(f"--lm: {_named(lm)}; a language model (--type lm) is needed")
+        both_sides = (channel.sources[0], direct.target), (channel.target, direct.sources[0])
+        if options.channel_candidates is not None:
+            for other, known, words in (
+                (channel, channel.sources[0], direct.target),
+                (channel, channel.target, direct.sources[0]),
+                (lm, lm.target, direct.target),
+                (direct, direct.target, lm.target),
+            ):
+                if missing := known.lacking(words):
+                    raise CgruError(
+                        f"--channel-candidates: {_without(other, words, missing)}; without the "
+                        "option the beam's hypotheses are ranked, by their text"
+                    )
+            if (a := lm.model.structure.target_vocabulary) != (
+                b := direct.model.structure.target_vocabulary
+            ):
+                raise CgruError(
+                    f"--channel-candidates: {lm.model.path} has {a} words, {direct.model.path} {b}"
+                )
+            lm = in_order_of(direct.target, lm)
+            check_ensemble([*models, lm])
+        return cls(
+            channel,
+            lm,
+            (weights[0], weights[1]),
+            options.channel_candidates,
+            _reading("--channel-model", channel, both_sides, direct, reading, options),
+            _reading("--lm", lm, [(lm.target, direct.target)], direct, reading, options),
+        )
+
+
+def _reading(
+    flag: str,
+    other: LoadedModel,
+    known: Sequence[tuple[Vocabulary, Vocabulary]],
+    direct: LoadedModel,
+    reading: Reading,
+    options: TranslateOptions,
+) -> Reading | None:
+    """How a model cuts the direct model's text; None where it knows all of its words.
+
+    known: its vocabularies, each with the direct model's of that language. reading: the direct
+    model's. Raises CgruError where text that the one has is not text that the other takes.
+    """
+    pairs = ((words, missing) for own, words in known if (missing := own.lacking(words)))
+    words, missing = next(pairs, (None, []))
+    if words is None:
+        return None
+    preprocessing = None if options.no_preprocess else preprocessing_of([other], {})
+    its = reading._replace(preprocessing=preprocessing)
+    raw, its_raw = (
+        of.preprocessing is not None or (of.to_pieces and one.target.processor is not None)
+        for of, one in ((reading, direct), (its, other))
+    )
+    raw = raw and not options.no_spm_decode
+    problem = ""
+    if raw != its_raw:
+        takes = ("words between spaces", "raw text")
+        problem = f"it takes {takes[its_raw]}, {direct.model.path} {takes[raw]}"
+    elif not raw and any(word.endswith("@@") for word in known[0][0].words.values()):
+        problem = "what sub-words it has instead is not known"
+    if problem:
+        raise CgruError(f"{flag}: {_without(other, words, missing)}, and {problem}")
+    return its
+
+
+def _named(loaded: LoadedModel) -> str:
+    return f"{loaded.model.path} is a model of type {loaded.model.structure.type.value}"
+
+
+def _without(loaded: LoadedModel, words: Vocabulary, missing: Sequence[str]) -> str:
+    return f"{loaded.model.path} lacks {len(missing):,} words of {words.path}, as {missing[0]!r}"
+
+
+class Line(NamedTuple):
+    """A source line, counted from 0: its words as the direct model reads them, and its text."""
+
+    number: int
+    words: Sequence[str]
+    text: str
+
+
+class ChannelScorer:
+    """The channel model and the language model, which score translations of lines."""
+
+    def __init__(
+        self,
+        noisy: NoisyChannel,
+        direct: LoadedModel,
+        settings: SearchSettings,
+        weights: Sequence[float],
+        *,
+        workspace: int,
+        precision: str,
+    ):
+        """direct: the model, or the first of those, that translations are by; settings: of the
+        search; weights: of the direct models. Arrays of the channel model go into its network, and
+        those of the language model unless it is to be stepped in the beam.
+        """
+        from ..search.noisy_channel import ChannelSum
+
+        self._noisy, self._direct, self._weights = noisy, direct, tuple(weights)
+        self._sum = ChannelSum(*noisy.weights, settings)
+        self._channel = _ForcedDecoding(noisy.channel, workspace, precision)
+        self._cut = noisy.channel.source_lines(noisy.channel_reading or Reading())
+        self._lm = None
+        if noisy.candidates is None:
+            self._lm = _ForcedDecoding(noisy.lm, workspace, precision)
+
+    @property
+    def within_beam(self) -> bool:
+        """Whether hypotheses are ranked in each step, else at the end."""
+        return self._lm is None
+
+    def ranking(self, line: Callable[[int], Line]) -> ChannelRanking:
+        """What ranks hypotheses in a beam; line: that of each sentence of the search, by number."""
+        from ..search.noisy_channel import ChannelRanking
+
+        sources: dict[int, list[str]] = {}
+
+        def score(sentences: Sequence[int], translations: Sequence[Sequence[int]]) -> np.ndarray:
+            for sentence in set(sentences) - set(sources):
+                sources[sentence] = self._source(line(sentence))
+            words = [self._direct.target.decode(ids) for ids in translations]
+            if self._direct.right_left:
+                words = [one[::-1] for one in words]
+            return self._channel(words, [sources[sentence] for sentence in sentences])
+
+        return ChannelRanking(self._sum, self._noisy.candidates or 0, score)
+
+    def scored(self, lines: Sequence[tuple[Line, Sequence[Hypothesis]]]) -> list[list[Hypothesis]]:
+        """The hypotheses of each line with their scores in the sum, in their order."""
+        entries = [(line, one) for line, hypotheses in lines for one in hypotheses]
+        scores = self._scores(entries)
+        return [
+            [self.featured(one, len(line.words) + 1, *next(scores)) for one in hypotheses]
+            for line, hypotheses in lines
+        ]
+
+    def _scores(self, entries: Sequence[tuple[Line, Hypothesis]]) -> Iterator[tuple[float, float]]:
+        """log p(x|y) and log p(y) of each."""
+        noisy = self._noisy
+        of_channel, of_lm = [], []
+        for line, hypothesis in entries:
+            words = list(hypothesis.tokens[:: -1 if self._direct.right_left else 1])
+            text = join_bpe(hypothesis.text)
+            channel_words = self._cut.words(text, line.number) if noisy.channel_reading else words
+            of_channel.append(channel_words)
+            if noisy.lm_reading:
+                words = noisy.lm.target_words(text, line.number, noisy.lm_reading)
+            of_lm.append(words)
+        assert self._lm  # noqa: S101 - for types
+        channel = self._channel(of_channel, [self._source(line) for line, _ in entries])
+        lm = self._lm([[]] * len(of_lm), of_lm)
+        yield from zip(channel.tolist(), lm.tolist(), strict=True)
+
+    def _source(self, line: Line) -> list[str]:
+        """The words of a line as the channel model writes them, in reading order."""
+        reading = self._noisy.channel_reading
+        if reading is None:
+            return list(self._direct.without_factors(line.words))
+        return self._noisy.channel.target_words(join_bpe(line.text), line.number, reading)
+
+    def featured(
+        self, hypothesis: Hypothesis, source_length: int, channel: float, lm: float
+    ) -> Hypothesis:
+        """The hypothesis with its scores in the sum, which is its total.
+
+        source_length: words of the source, EOS counted; channel, lm: log-probabilities.
+        """
+        length = len(hypothesis.tokens) + hypothesis.finished
+        alpha = self._sum.settings.normalize
+        direct = hypothesis.model_scores[: len(self._weights)]
+        features = [(f"F{i}", score / length**alpha) for i, score in enumerate(direct)]
+        features += [("Channel", channel / source_length**alpha), ("LM", lm / source_length**alpha)]
+        total = self._sum.total(hypothesis.score, channel, lm, length, source_length)
+        return hypothesis._replace(total=total, model_scores=direct, features=features)
+
+
+class _ForcedDecoding:
+    """A model that scores given words."""
+
+    def __init__(self, loaded: LoadedModel, workspace: int, precision: str):
+        from ..network.network import take_over
+        from ..network.scorer import Scorer, max_tokens_of
+
+        self._loaded = loaded
+        self._max_tokens = max_tokens_of(workspace, loaded.model.structure)
+        self._scorer = Scorer(take_over(loaded.model, precision), with_alignment=False)
+
+    def __call__(
+        self, sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]
+    ) -> np.ndarray:
+        """log p(target | source), EOS counted, of words in reading order: float64."""
+        scores = np.zeros(len(sources))
+        sizes = [max(map(len, pair)) + 1 for pair in zip(sources, targets, strict=True)]
+        step = -1 if self._loaded.right_left else 1
+        for batch in batches(sizes, len(sizes), self._max_tokens):
+            source = self._loaded.source_batch([sources[i] for i in batch])
+            target = self._loaded.target_batch([targets[i][::step] for i in batch])
+            scores[batch] = self._scorer(*source, *target).log_probs.sum(axis=1, dtype=np.float64)
+        return scores
