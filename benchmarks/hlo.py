@@ -1,0 +1,167 @@
+"""The text of a program that XLA compiled (HLO): its loops, and what each of their steps starts."""
+
+from __future__ import annotations
+
+import collections
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+# what is no work: names for parts of memory
+FREE = {"bitcast", "constant", "get-tuple-element", "parameter", "tuple"}
+HOST = {"infeed", "outfeed", "recv", "recv-done", "send", "send-done"}
+MOST_STEPS = 100_000
+
+_INSTRUCTION = re.compile(
+    r"^\s+(?P<root>ROOT )?%?(?P<name>[\w.\-]+) = (?P<type>\([^=]*?\)|\S+) (?P<operation>[\w\-]+)"
+    r"\((?P<operands>.*?)\)(?P<rest>.*)$"
+)
+_COMPARED: dict[str, Callable[[int, int], bool]] = {
+    "LT": lambda a, b: a < b, "LE": lambda a, b: a <= b, "GT": lambda a, b: a > b,
+    "GE": lambda a, b: a >= b, "EQ": lambda a, b: a == b, "NE": lambda a, b: a != b,
+}  # fmt: skip
+
+
+class Instruction(NamedTuple):
+    """One line: name = type operation(operands), attributes."""
+
+    name: str
+    type: str
+    operation: str
+    operands: list[str]
+    rest: str
+    root: bool
+
+    def attribute(self, name: str) -> str:
+        """Of the text behind the operands; "" without."""
+        found = re.search(rf'\b{name}=[%"]?([\w.\-]+)', self.rest)
+        return found[1] if found else ""
+
+
+class Loop(NamedTuple):
+    """A loop, and what a step of it is made of."""
+
+    steps: int | None  # None where the text does not tell
+    operations: collections.Counter[str]  # by kind, without those that are no work
+
+
+Computations = Mapping[str, list[Instruction]]
+
+
+def read(text: str) -> Computations:
+    """Instructions by computation."""
+    computations: dict[str, list[Instruction]] = {}
+    inside: list[Instruction] = []
+    for line in text.splitlines():
+        head = re.match(r"(?:ENTRY )?%?([\w.\-]+) \(.*\{$", line)
+        if head:
+            inside = computations[head[1]] = []
+            continue
+        found = _INSTRUCTION.match(re.sub(r"/\*.*?\*/", "", line))
+        if found:
+            operands = re.findall(r"%?([\w.\-]+)(?:,|$)", found["operands"])
+            inside.append(
+                Instruction(
+                    found["name"], found["type"], found["operation"], operands, found["rest"],
+                    bool(found["root"]),
+                )
+            )  # fmt: skip
+    return computations
+
+
+def loops(text: str) -> list[Loop]:
+    """All loops, in the order in which they stand."""
+    computations = read(text)
+    return [
+        Loop(
+            steps(computations, instructions, instruction),
+            collections.Counter(
+                inner.operation for inner in computations[instruction.attribute("body")]
+                if inner.operation not in FREE
+            ),
+        )
+        for instructions in computations.values()
+        for instruction in instructions
+        if instruction.operation == "while"
+    ]  # fmt: skip
+
+
+def steps(computations: Computations, around: list[Instruction], loop: Instruction) -> int | None:
+    """How often a loop runs: as XLA notes, or as its condition tells, for 0, 1, 2, ....
+
+    None unless the condition reads one number alone, that begins at 0 and to which a step adds 1.
+    """
+    noted = re.search(r'"known_trip_count":\{"n":"(\d+)"', loop.rest)
+    if noted:
+        return int(noted[1])
+    condition = computations[loop.attribute("condition")]
+    read_here = {i.attribute("index") for i in condition if i.operation == "get-tuple-element"}
+    if len(read_here) != 1:
+        return None
+    (place,) = map(int, read_here)
+    names = {i.name: i for i in around}
+    given = names[loop.operands[0]]
+    if given.operation != "tuple":
+        return None
+    start = names[given.operands[place]]
+    while start.operation == "copy":
+        start = names[start.operands[0]]
+    if start.operation != "constant" or start.operands != ["0"]:
+        return None
+    body = computations[loop.attribute("body")]
+    try:
+        for count in range(MOST_STEPS):
+            if _value(computations, body, {place: count}, place) != count + 1:
+                return None
+            if not _value(computations, condition, {place: count}):
+                return count
+    except KeyError:  # of something else than whole numbers
+        return None
+    return None
+
+
+def _value(
+    computations: Computations, inside: list[Instruction], carried: dict, result: int | None = None
+) -> int | bool:
+    """What a computation of whole numbers gives; result: the place in what it gives."""
+    names = {i.name: i for i in inside}
+
+    def value(name: str) -> int | bool:
+        i = names[name]
+        if i.operation == "constant":
+            return {"true": True, "false": False}.get(i.operands[0]) or int(i.operands[0])
+        if i.operation == "get-tuple-element":
+            return carried[int(i.attribute("index"))]
+        if i.operation == "parameter":
+            return carried[int(i.operands[0])]
+        given = [value(operand) for operand in i.operands]
+        if i.operation in ("copy", "bitcast"):
+            return given[0]
+        if i.operation in ("fusion", "call"):
+            called = computations[i.attribute("calls") or i.attribute("to_apply")]
+            return _value(computations, called, dict(enumerate(given)))
+        if i.operation == "compare":
+            return _COMPARED[i.attribute("direction")](*given)
+        return {"add": sum, "and": all, "or": any}[i.operation](given)
+
+    (root,) = (i for i in inside if i.root)
+    return value(root.name if result is None else root.operands[result])
+
+
+def transfers(text: str) -> set[str]:
+    """Operations that speak with the host."""
+    return {i.operation for i in _all(text) if i.operation in HOST} | {
+        i.attribute("custom_call_target")
+        for i in _all(text)
+        if i.operation == "custom-call" and "callback" in i.rest
+    }
+
+
+def unknown_shapes(text: str) -> list[str]:
+    """Types whose size is known only when the program runs."""
+    return [i.type for i in _all(text) if "<=" in i.type or "?" in i.type]
+
+
+def _all(text: str) -> Iterator[Instruction]:
+    for instructions in read(text).values():
+        yield from instructions
