@@ -99,10 +99,12 @@ def train(
     rate: float = 0.005,
     batch: int = 64,
     seed: int = 1,
+    counted: np.ndarray | None = None,
 ) -> tuple[LoadedModel, list[float]]:
     """The trained model, and what each update's batch cost before it, in nats a word.
 
-    Each batch is drawn at random; Adam, gradients clipped to norm 1.
+    Each batch is drawn at random; Adam, gradients clipped to norm 1. counted: how much each target
+    word's cost counts, (lines, words of the longest and EOS); if not given all alike.
     """
     import keras
     import tensorflow as tf
@@ -110,6 +112,8 @@ def train(
     model = RecurrentModel(loaded.model.structure, loaded.model.arrays)
     optimizer = keras.optimizers.Adam(rate, global_clipnorm=1.0)
     target, target_mask = loaded.target_batch(targets)
+    if counted is not None:
+        target_mask = np.asarray(counted, np.float32)
     source, mask = loaded.source_batch(targets if sources is None else sources)
 
     @tf.function
