@@ -24,6 +24,7 @@ from cgru_cli.parameters.names import parameters
 from cgru_cli.parameters.parameter import Dialect, Parameter
 from cgru_cli.parameters.structure import (
     Activation,
+    Condition,
     Encoder,
     Normalization,
     Pooling,
@@ -112,6 +113,10 @@ FEATURES = {
                                           "encoder": Encoder.UNIDIRECTIONAL, "feedback": False}),
     "Type lm": ("", {"type": Type.LM, "decoder_base_transition": 1,
                      "source_vocabularies": (), "source_embeddings": ()}),
+    "Type lm with a condition": (
+        "N are the labels, or the numbers of a vector.",
+        {"type": Type.LM, "decoder_base_transition": 1, "source_vocabularies": (),
+         "source_embeddings": (), "condition": Condition.VECTOR, "condition_size": 1}),
     "Type classifier": ("With attention; L are the labels, all words but the first two.",
                         {"type": Type.CLASSIFIER, "pooling": Pooling.ATTENTION}),
     "Type tagger": ("", {"type": Type.TAGGER}),
@@ -127,7 +132,8 @@ def names_page() -> str:
         "letters: D state, C context (2D, or D of one reader), A the attention's hidden layer "
         "(as wide as C), "
         "E target and Es source embedding, R readout, V target and Vs0, Vs1 source vocabularies, "
-        "M softmaxes. Gates are stored [reset | update], an LSTM's blocks [f | i | c | o]. The "
+        "M softmaxes, N labels or numbers of a condition. Gates are stored [reset | update], an "
+        "LSTM's blocks [f | i | c | o]. The "
         "path names the Keras variable and the dataset in `.h5`. The name of DL4MT and Nematus "
         "(Theano) is also the name in cgru's own `.npz`. T marks an array that is stored "
         "transposed, - one that the dialect has no name for.\n"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ..errors import CgruError
 from ..formats import model_vocabularies
 from ..formats.model import Model
-from ..parameters.structure import WITHOUT_FEEDBACK, Structure, Type
+from ..parameters.structure import WITHOUT_FEEDBACK, Condition, Structure, Type
 
 _OF_DECODER = (  # beginnings of fields
     "decoder", "target_embedding", "deep_context", "tied_output", "shared_embeddings",
@@ -59,6 +59,8 @@ def _structure(structure: Structure) -> dict:
         left_out = ("source_", "encoder")
     if kind is not Type.CLASSIFIER:
         left_out = (*left_out, "pooling")
+    if structure.condition is Condition.NONE:
+        left_out = (*left_out, "condition")
     if kind not in WITHOUT_FEEDBACK:
         left_out = (*left_out, "feedback")
     return {n: v for n, v in values.items() if not n.startswith(left_out)}

@@ -85,5 +85,6 @@ def _inputs(structure: Structure, rates: Rates) -> Iterator[tuple[str, float, in
 
 
 def _is_multiplied(row: Parameter) -> bool:
-    """Whether a matrix multiplies an input that dropout falls on: not a table, nor v_a."""
-    return "embedding" not in row.path and not row.path.endswith("/U_att")
+    """Whether a matrix multiplies an input that dropout falls on: no table, v_a or condition's."""
+    no_input = "embedding" in row.path or row.path.endswith("/U_att") or row.shape[0] == "N"
+    return not no_input

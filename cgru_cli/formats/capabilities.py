@@ -14,6 +14,7 @@ from ..parameters.parameter import Dialect
 from ..parameters.structure import (
     Activation,
     Bias,
+    Condition,
     DecoderStart,
     Encoder,
     Normalization,
@@ -104,6 +105,7 @@ _FEATURES: tuple[tuple[str, Callable[[Structure], bool], tuple[str, ...]], ...] 
     ("type rnnsearch", lambda s: s.type is Type.RNNSEARCH, ()),
     ("type classifier", lambda s: s.type is Type.CLASSIFIER, ()),
     ("type tagger", lambda s: s.type is Type.TAGGER, ()),
+    ("a condition", lambda s: s.condition is not Condition.NONE, ()),
     ("a decoder without the word before", lambda s: not s.feedback, ()),
     ("LSTM cells", lambda s: Unit.LSTM in _units(s), (_S2S,)),
     ("tanh cells", lambda s: Unit.TANH in _units(s), (_S2S,)),

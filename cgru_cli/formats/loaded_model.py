@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..errors import CgruError, UsageError
-from ..parameters.structure import EOS_ID, Type
+from ..parameters.structure import EOS_ID, Condition, Type
 from ..system.lines import tokens
+from ..text.conditions import condition_columns
 from ..text.labels import check_labels, label_ids
 from ..text.source_words import (
     SourceLines,
@@ -64,6 +65,8 @@ class LoadedModel:
         *sources, target = model_vocabularies.find(model, vocabularies)
         if not model.structure.type.writes_text:
             check_labels(target)
+        if model.structure.condition is Condition.LABEL:
+            check_labels(sources[0])
         for vocabulary in (*sources, target):
             if vocabulary.eos_id != EOS_ID:
                 raise CgruError(
@@ -78,7 +81,12 @@ class LoadedModel:
 
     @property
     def reads_source(self) -> bool:
-        """Whether there is a source; a language model has none."""
+        """Whether there is a source; a language model has none, but there may be a condition."""
+        return self.model.structure.has_source
+
+    @property
+    def reads_words(self) -> bool:
+        """Whether the source is a text."""
         return self.model.structure.type.reads_source
 
     @property
@@ -99,17 +107,17 @@ class LoadedModel:
     @property
     def source_reversed(self) -> bool:
         """Whether the model reads the source from its end, as Marian's right-to-left models do."""
-        return self.reads_source and self.model.settings.source_reversed
+        return self.reads_words and self.model.settings.source_reversed
 
     def tokenizer(
         self, to_pieces: bool, split: Callable[[str], list[str]] = tokens
     ) -> Callable[[str], list[str]]:
         """From a source line to its words, as `split` gives them, or to the pieces of raw text.
 
-        No words where the model reads no source.
+        No words where the model reads no source; a condition is one.
         """
-        if not self.sources:
-            return lambda _line: []
+        if not self.reads_words:
+            return lambda line: [line] if self.reads_source else []
         source = self.sources[0]
         if not to_pieces or source.processor is None:
             return split
@@ -121,7 +129,7 @@ class LoadedModel:
         """What makes words of source lines."""
         return SourceLines(
             self.tokenizer(reading.to_pieces, reading.split),
-            reading.preprocessing,
+            reading.preprocessing if self.reads_words else None,
             longest=reading.longest,
             counted=(lambda words: sum(word_starts(words, self.sources)))
             if self.tags_words
@@ -149,8 +157,19 @@ class LoadedModel:
         return [word.split("|")[0] for word in words] if len(self.sources) > 1 else words
 
     def ids(self, words: Sequence[str], number: int) -> list[tuple[int, ...]]:
-        """As `source_ids`, of a tagger as `with_starts`; the error names line and model."""
+        """As `source_ids`, of a tagger as `with_starts`; the error names line and model.
+
+        Of a condition as `condition_columns`, none without a source.
+        """
         try:
+            if not self.reads_words:
+                return [
+                    columns
+                    for line in words
+                    for columns in condition_columns(
+                        line, self.sources, self.model.structure.condition_size
+                    )
+                ]
             return (with_starts if self.tags_words else source_ids)(words, self.sources)
         except CgruError as error:
             raise CgruError(f"line {number + 1}: {error}, for {self.model.path}") from None
@@ -165,10 +184,7 @@ class LoadedModel:
         numbers: of the lines (from 0), for messages.
         """
         numbers = range(len(sources)) if numbers is None else numbers
-        rows = [
-            self.ids(words, number) if self.sources else []
-            for words, number in zip(sources, numbers, strict=True)
-        ]
+        rows = [self.ids(words, number) for words, number in zip(sources, numbers, strict=True)]
         if self.source_reversed:
             rows = [row[::-1] for row in rows]
         return pad_ids(rows, self.model.structure.source_columns)

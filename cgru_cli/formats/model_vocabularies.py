@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import CgruError, reading, warn
+from ..parameters.structure import Condition
 from ..system.atomic_files import atomic_write
 from ..text.vocabulary import Vocabulary
 from .model import Model
@@ -26,7 +27,7 @@ def find(model: Model, given: Sequence[str] = ()) -> list[Vocabulary]:
     many, and where source and target are exchanged.
     """
     structure = model.structure
-    rows = [*structure.source_vocabularies, structure.target_vocabulary]
+    rows = list(structure.vocabularies)
     names = list(given) or list(model.settings.vocabularies)
     if not names:
         raise CgruError(f"{model.path}: no vocabularies are known; name them with -v SRC TRG")
@@ -37,6 +38,8 @@ def find(model: Model, given: Sequence[str] = ()) -> list[Vocabulary]:
         kinds = f"{len(rows)} vocabularies expected ({factors}target)"
         if len(rows) == 1:
             kinds = "one vocabulary expected of a language model"
+        elif structure.condition is Condition.LABEL:
+            kinds = "2 vocabularies expected (labels and text)"
         raise CgruError(
             f"{model.path}: {kinds}, {len(names)} "
             f"{'given' if given else 'in ' + (model.settings.source or 'its configuration')}; "

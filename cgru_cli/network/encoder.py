@@ -24,6 +24,7 @@ class Encoded(NamedTuple):
         tuple[UnitState, ...], ...
     ]  # by level and reader: the state after the last word read
     starts: tf.Tensor | tuple = ()  # (B,S) int32: 1 where a word begins; of taggers
+    condition: Any = ()  # (B,S,F) int32: the source as it is, where no encoder reads it
 
 
 def last_annotation(annotations: Any, mask: tf.Tensor, structure: Structure) -> tf.Tensor:
@@ -92,7 +93,7 @@ class SourceEncoder:
         where all do; mask: (B,S) float32, 1 at words and EOS.
         """
         if not self.levels:
-            return Encoded((), mask, (), ())
+            return Encoded((), mask, (), (), condition=source)
         s = self.structure
         words, places = tf.transpose(source, [1, 0, 2]), None
         if self.once:

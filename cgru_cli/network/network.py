@@ -2,8 +2,8 @@
 
 A `Network` is a model's arrays made ready to be multiplied. Training scans `step`, search loops
 it, scoring sums it, ensembles average it. What differs from rung to rung of the ladder stands in
-a file of its own: `lm`, `encdec`, `seq2seq`, `rnnsearch`, `cgru`; `classifier` and
-`tagger`, which give labels.
+a file of its own: `lm`, `conditioned`, `encdec`, `seq2seq`, `rnnsearch`, `cgru`; `classifier`
+and `tagger`, which give labels.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ import tensorflow as tf
 from ..formats.model import Model
 from ..parameters.cell_names import input_arrays
 from ..parameters.names import target_table
-from ..parameters.structure import Structure, Type
+from ..parameters.structure import Condition, Structure, Type
 from .attention import Place
 from .distinct_words import at_their_places, distinct
 from .encoder import Encoded, SourceEncoder
 from .ladder.cgru import ConditionalGRU
 from .ladder.classifier import Classifier
+from .ladder.conditioned import ConditionedLanguageModel
 from .ladder.encdec import EncoderDecoder
 from .ladder.labels import LabelReadout
 from .ladder.levels import States
@@ -116,7 +117,9 @@ class Network:
         self.quantized = layers.quantized
         self.once = packed and not self.masks  # a mask is another in each sentence
         self.encoder = SourceEncoder(layers, self.once)
-        self.rung: Rung = RUNGS[structure.type](layers)
+        conditioned = structure.condition is not Condition.NONE
+        make_rung = ConditionedLanguageModel if conditioned else RUNGS[structure.type]
+        self.rung: Rung = make_rung(layers)
         self.read_out: Any  # one or the other, called alike
         if not structure.type.writes_text:
             self.read_out = LabelReadout(layers)
@@ -140,8 +143,9 @@ class Network:
         """What the decoder keeps of the source: the rung's memory.
 
         source: (B,S) int32, or (B,S,F) with F factors, none without a source, each sentence ended
-        by EOS; mask: (B,S) float32, 1 at words and EOS. search: see `Rung.memory`; for the same
-        numbers, less is computed at each step, and more here.
+        by EOS, or a condition as `text.conditions` has it; mask: (B,S) float32, 1 at words and EOS.
+        search: see `Rung.memory`; for the same numbers, less is computed at each step, and more
+        here.
         """
         if source.shape.rank == 2:
             source = source[..., None]

@@ -97,6 +97,11 @@ class ModelOptions(ConfiguredOptions):
             "lm", "encdec", "seq2seq", "rnnsearch", "cgru", *LABELLING, "s2s", "amun", "nematus",
         ),
     )  # fmt: skip
+    condition: bool = model_option(
+        False, "with --type lm, generate each text from one input: a label a line (-t LABELS TEXT "
+        "-v LABELS.json VOCAB), or a vector of numbers (-t FEATURES TEXT -v VOCAB), between spaces "
+        "or as a .npy that has a row for each line", "--condition", kind=bool,
+    )  # fmt: skip
     cell: str = model_option(
         "gru", "recurrent unit of encoder and decoder; rnn and tanh are the plain one, relu and "
         "sigmoid the plain one with that function", "--cell", choices=UNITS,
@@ -245,6 +250,11 @@ class ModelOptions(ConfiguredOptions):
         (), "word vectors that source and target embeddings start from (text format of word2vec)",
         "--embedding-vectors", metavar="SRC TRG", many=True, path="file",
     )  # fmt: skip
+
+    @property
+    def has_source(self) -> bool:
+        """Whether something is given with each text: a source, or a condition."""
+        return self.type != "lm" or self.condition
 
     @property
     def begins_from(self) -> str | None:

@@ -4,11 +4,11 @@ Nothing else in this package knows how a parameter is called or shaped: variable
 from `parameters(structure)`, files are read and written through `Parameter.names`, and the
 table in the documentation is printed from it. The rows of cells stand in `cell_names.py`.
 
-Shapes are written in letters that `Structure.sizes` binds: D state, C context (2D where two
-readers encode), A = C width of the attention's hidden layer, E target and Es source embedding,
-R readout (E, twice that with maxout), V target vocabulary, Vs0 Vs1.. rows of the source factors,
-L labels, M softmaxes of a mixture. Gates are stored [reset | update], an LSTM's blocks
-[f | i | c | o].
+Shapes are written in letters that `Structure.sizes` binds: D state, C context (2D where two readers
+encode), A = C width of the attention's hidden layer, E target and Es source embedding, R readout
+(E, twice that with maxout), V target vocabulary, Vs0 Vs1.. rows of the source factors, L labels, M
+softmaxes of a mixture, N labels or numbers of a condition. Gates are stored [reset | update], an
+LSTM's blocks [f | i | c | o].
 
 Symbols are those of the DL4MT cGRU note (eq. 1-12); primes mark REC1, its first recurrence.
 """
@@ -77,7 +77,7 @@ def _rows(s: Structure) -> Iterator[Parameter]:
     if not s.type.writes_text:
         yield from _labels(s)
         return
-    if s.type.has_context:
+    if s.type.has_context or s.condition_size:
         last_backward = s.decoder_start is DecoderStart.LAST_BACKWARD
         yield from _feed_forward(
             s,
@@ -86,7 +86,7 @@ def _rows(s: Structure) -> Iterator[Parameter]:
             s2s="decoder_ff_state",
             path="decoder/start",
             symbol="W_init",
-            shape=("D" if last_backward else "C", "D"),
+            shape=("N" if s.condition_size else "D" if last_backward else "C", "D"),
         )
     first, *behind_attention = s.base_cells()
     yield from cell_rows(s, first)

@@ -79,6 +79,14 @@ class Pooling(StrEnum):
     ATTENTION = "attention"
 
 
+class Condition(StrEnum):
+    """What a language model's texts are generated from; `ladder/conditioned.py`."""
+
+    NONE = "none"
+    LABEL = "label"
+    VECTOR = "vector"
+
+
 class Unit(StrEnum):
     """The recurrent unit of a cell; the equations are in `units.py`."""
 
@@ -193,6 +201,8 @@ class Structure:
     decoder_start: DecoderStart = DecoderStart.MEAN
     pooling: Pooling = Pooling.MEAN
     feedback: bool = True  # whether the decoder reads the word before
+    condition: Condition = Condition.NONE
+    condition_size: int = 0  # labels, or numbers of a vector
 
     @property
     def attends(self) -> bool:
@@ -208,9 +218,23 @@ class Structure:
     @property
     def source_columns(self) -> int:
         """Numbers that a source word is given as: the ids of its factors, of a tagger also 1 where
-        a word begins, and 0 at its other pieces.
+        a word begins, and 0 at its other pieces; those of `text.conditions`.
         """
+        if self.condition is not Condition.NONE:
+            return 1 if self.condition is Condition.LABEL else self.condition_size
         return len(self.source_embeddings) + (self.type is Type.TAGGER)
+
+    @property
+    def has_source(self) -> bool:
+        """Whether something is given with each text: what an encoder reads, or a condition."""
+        return self.type.reads_source or self.condition is not Condition.NONE
+
+    @property
+    def vocabularies(self) -> tuple[int, ...]:
+        """Words of each vocabulary: of sources, or a condition's labels, then the target's."""
+        labels = (self.condition_size + FIRST_LABEL,)
+        of_labels = labels if self.condition is Condition.LABEL else ()
+        return (*self.source_vocabularies, *of_labels, self.target_vocabulary)
 
     def directions(self, level: int) -> tuple[str, ...]:
         """Which way the readers of an encoder level read."""
@@ -241,6 +265,7 @@ class Structure:
             "V": self.target_vocabulary,
             "L": self.target_vocabulary - FIRST_LABEL,
             "M": self.mixture,
+            "N": self.condition_size,
         }
         for factor, (rows, width) in enumerate(
             zip(self.source_vocabularies, self.source_embeddings, strict=True)
@@ -329,8 +354,8 @@ class Structure:
 
         Raises ValueError or TypeError where the values are no structure.
         """
-        newer = {"decoder_start": DecoderStart.MEAN, "pooling": Pooling.MEAN, "feedback": True}
-        values = newer | values  # older files do not say them
+        newer = ("decoder_start", "pooling", "feedback", "condition", "condition_size")
+        values = {name: getattr(cls, name) for name in newer} | values  # older files lack them
         for name in ("source_vocabularies", "source_embeddings"):
             values[name] = tuple(values[name])
             if len(values[name]) > MOST_FACTORS:
@@ -368,6 +393,11 @@ class Structure:
             raise ValueError("there are no labels")
         if not self.feedback and (self.type not in WITHOUT_FEEDBACK or self.tied_output):
             raise ValueError("a decoder of this kind reads the word before")
+        conditioned = self.condition is not Condition.NONE
+        if type(self.condition_size) is not int or conditioned != (self.condition_size > 0):
+            raise ValueError("a condition has a size, and there is none without")
+        if self.condition_size >= 1 << 31 or (conditioned and self.type is not Type.LM):
+            raise ValueError("a condition is of a language model")
 
 
 WITHOUT_FEEDBACK = (Type.ENCDEC, Type.SEQ2SEQ)  # what may be without the word before
@@ -381,6 +411,7 @@ _ENUMERATIONS = {
     "decoder_unit": Unit,
     "decoder_start": DecoderStart,
     "pooling": Pooling,
+    "condition": Condition,
 }
 
 

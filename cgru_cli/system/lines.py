@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator
 from typing import Self
 
 from ..errors import CgruError, OutputClosed, UsageError, reading, warn, writing
+from .number_rows import SUFFIX, count_rows, lines_of_rows
 
 CHUNK = 1 << 16  # bytes per read: what a pipe holds
 LONG = 1 << 18  # characters of a line beyond which its memory matters
@@ -98,6 +99,7 @@ class _Input:
     def __init__(self, source: Source):
         self.name = _label(source)
         self._gzip = None
+        self._rows: Iterator[bytes] | None = None
         self._owned = True
         path = _path(source)
         with reading(self.name):
@@ -110,6 +112,8 @@ class _Input:
         self._regular = stat.S_ISREG(os.fstat(self._fd).st_mode)
         if self.name.endswith(".gz"):
             self._gzip = gzip.GzipFile(fileobj=io.FileIO(self._fd, closefd=False))
+        elif self.name.endswith(SUFFIX):
+            self._rows = lines_of_rows(self.name)
 
     def read(self, timeout: float | None) -> bytes | None:
         """Some bytes; b"" at the end; None if there are none within timeout seconds.
@@ -118,6 +122,8 @@ class _Input:
         """
         with reading(self.name):
             try:
+                if self._rows is not None:
+                    return next(self._rows, b"")
                 if self._gzip is not None:
                     # Ready bytes in a pipe may not make one decompressed byte: never try there.
                     blocks = timeout is not None and not self._regular
@@ -139,6 +145,9 @@ def count_lines(paths: Iterable[Source]) -> int | None:
     for path in paths:
         if _path(path) is None or not _is_regular(path):
             return None
+        if _label(path).endswith(SUFFIX):
+            count += count_rows(_label(path))
+            continue
         given, last = _Input(path), b"\n"
         try:
             while data := given.read(None):
@@ -151,7 +160,9 @@ def count_lines(paths: Iterable[Source]) -> int | None:
 
 
 class LineReader:
-    """Lines of one or several inputs in order: paths (`.gz` is decompressed), "-" or None = stdin.
+    """Lines of one or several inputs in order: paths, "-" or None = stdin.
+
+    A `.gz` is decompressed; the rows of a `.npy` are lines of numbers.
 
     The last line of each input counts also without a newline. Invalid UTF-8 becomes U+FFFD;
     `invalid` counts the lines it was found in. A "\\r" before the newline is a character

@@ -180,6 +180,7 @@ def build_validator(
         reference=texts.reference,
         max_length=options.valid_max_length,
         source_reversed=start.model.settings.source_reversed,
+        condition=start.model.structure.condition_size,
     )
     settings = ValidationSettings(
         metrics=plan.metrics,

@@ -10,6 +10,7 @@ from typing import TypeVar
 from ..corpus.parallel_files import PathLike, TsvColumn, check_line_counts, column_lines
 from ..errors import CgruError, warn
 from ..system.lines import LineReader, tokens
+from ..text.conditions import condition_columns
 from ..text.labels import check_tags, label_ids
 from ..text.pipeline import Preprocessing
 from ..text.source_words import source_columns
@@ -83,14 +84,15 @@ class DevSet:
         reference: PathLike | None = None,
         max_length: int = 1000,
         source_reversed: bool = False,
+        condition: int = 0,
     ) -> DevSet:
         """Read the files, of a language model the target alone.
 
         source, target: prepared as the training text is, words between spaces or raw text for
         `.spm`; sources: vocabularies, one a factor; reference: plain text, the target without its
         preparation if not given; max_length: words, more are cut with a warning; source_reversed:
-        whether the model reads from the end. Raises CgruError where files cannot be read, are
-        empty, or differ in their number of lines.
+        whether the model reads from the end; condition: as of `examples.encode`. Raises CgruError
+        where files cannot be read, are empty, or differ in their number of lines.
         """
         tags = isinstance(target_text, LabelText) and target_text.of_words
         if tags:
@@ -101,7 +103,11 @@ class DevSet:
             source_sentences = _encoded(
                 source,
                 source_lines,
-                lambda line: source_columns(line, sources, starts=tags),
+                lambda line: (
+                    condition_columns(line, sources, condition)
+                    if condition
+                    else source_columns(line, sources, starts=tags)
+                ),
                 max_length,
             )
         if source_reversed:

@@ -18,6 +18,7 @@ from ..errors import CgruError
 from ..options.optimization import LengthSort
 from ..parameters.structure import Normalization, Structure, Type
 from ..system.lines import tokens
+from ..text.conditions import condition_columns
 from ..text.labels import check_tags, label_ids
 from ..text.source_words import source_columns
 from ..text.vocabulary import Vocabulary
@@ -31,13 +32,15 @@ def encode(
     spare: Path | None = None,
     *,
     kind: Type = Type.CGRU,
+    condition: int = 0,
     source_reversed: bool = False,
     max_length: int,
     crop: bool,
 ) -> Corpus:
     """The training text as ids, kept in a folder, as `encode_corpus` does it.
 
-    kind: of the model, which says whether the target is text or labels. source_reversed: whether
+    kind: of the model, which says whether the target is text or labels. condition: how many labels
+    or numbers the source is of, where it is no text. source_reversed: whether
     it reads from the end. max_length: words of a sentence; longer pairs are left out, or cut
     (crop).
     """
@@ -49,6 +52,13 @@ def encode(
     from_end = beside.from_end
     direction = -1 if from_end else 1
     key += " right-left" * from_end + f" {kind}" * (not kind.writes_text)
+    key += f" condition {condition}" * bool(condition)
+
+    def encode_source(line: str) -> list[tuple[int, ...]]:
+        if condition:
+            return condition_columns(line, sources, condition)
+        return source_columns(line, sources, starts=kind is Type.TAGGER)
+
     if kind.writes_text:
 
         def encode_target(line: str) -> list[int]:
@@ -62,7 +72,7 @@ def encode(
         return encode_corpus(
             texts.sources,
             texts.targets,
-            lambda line: source_columns(line, sources, starts=kind is Type.TAGGER),
+            encode_source,
             encode_target,
             cache,
             max_length=max_length,

@@ -158,6 +158,7 @@ def _encode(
         cache,
         spare,
         kind=start.model.structure.type,
+        condition=start.model.structure.condition_size,
         source_reversed=start.model.settings.source_reversed,
         max_length=options.max_length,
         crop=options.max_length_crop,

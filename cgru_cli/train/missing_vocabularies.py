@@ -8,7 +8,8 @@ from __future__ import annotations
 import gzip
 import itertools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from ..corpus.parallel_files import TsvColumn, column_lines
 from ..errors import CgruError, note, reading, writing
@@ -33,8 +34,11 @@ def make_missing(texts: Texts, options: TrainOptions) -> None:
     One that both sides name is of both texts. Raises UsageError for options of SentencePiece that
     it does not know, CgruError for files that cannot be read or written.
     """
-    if options.type in LABELLING:
-        _make_labels(texts, options)
+    if options.type in LABELLING and texts.vocabularies:
+        one = options.type == "classifier"
+        _make_labels(texts.vocabularies[-1], texts.targets, options, one=one)
+    if options.condition and len(texts.vocabularies) == 2:
+        _make_labels(texts.vocabularies[0], texts.sources, options, one=True)
     learning = sentencepiece_vocabulary.trainer_options(options.sentencepiece_options or "")
     if options.sentencepiece_options and all(
         path.exists() or path.suffix != ".spm" for path in texts.vocabularies
@@ -71,14 +75,15 @@ def make_missing(texts: Texts, options: TrainOptions) -> None:
         tell(f"train: {path}: made of {' '.join(map(str, files))}", options.quiet)
 
 
-def _make_labels(texts: Texts, options: TrainOptions) -> None:
-    """Write the vocabulary of labels, the most frequent first, where there is none."""
-    if not texts.vocabularies or texts.vocabularies[-1].exists():
+def _make_labels(path: Path, texts: Sequence[Text], options: TrainOptions, *, one: bool) -> None:
+    """Write the vocabulary of labels, the most frequent first, where there is none.
+
+    one: whether each line has but one.
+    """
+    if path.exists():
         return
-    path = texts.vocabularies[-1]
     counts: Counter[str] = Counter()
-    one = options.type == "classifier"
-    for text in texts.targets:
+    for text in texts:
         for number, line in enumerate(_lines(text), 1):
             labels = tokens(line.removesuffix(b"\n").decode("utf-8", errors="replace"))
             if one and len(labels) != 1:
@@ -87,11 +92,11 @@ def _make_labels(texts: Texts, options: TrainOptions) -> None:
     known = sorted(counts, key=lambda label: (-counts[label], label))
     ids = {word: i for i, word in enumerate(("</s>", "<unk>", *known))}
     if len(ids) != len(known) + FIRST_LABEL:
-        raise CgruError(f"{texts.targets[0]}: </s> and <unk> cannot be labels; rename them")
+        raise CgruError(f"{texts[0]}: </s> and <unk> cannot be labels; rename them")
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_vocabulary(Vocabulary(ids, path), path)
-    told = f"train: {path}: {len(known)} labels of {' '.join(map(str, texts.targets))}"
+    told = f"train: {path}: {len(known)} labels of {' '.join(map(str, texts))}"
     tell(told, options.quiet)
 
 

@@ -186,7 +186,7 @@ def _cost_type(options: TrainOptions) -> CostType:
 
 def _check_together(options: TrainOptions) -> None:
     """Raises UsageError for what the options say one by one, and cannot mean together."""
-    if options.minimizes_risk and options.type == "lm":
+    if options.minimizes_risk and not options.has_source:
         raise UsageError(
             "--objective mrt: a language model translates nothing that could be a risk"
         )
@@ -237,7 +237,7 @@ def _frequencies(options: TrainOptions) -> tuple[Frequency, ...]:
 
 def _check_metrics(options: TrainOptions, metrics: tuple[str, ...]) -> None:
     """Raises UsageError for metrics of what a model of this type does not write."""
-    if options.type == "lm" and not set(metrics) <= {*LM_METRICS, "valid-script"}:
+    if not options.has_source and not set(metrics) <= {*LM_METRICS, "valid-script"}:
         raise UsageError(
             f"--valid-metrics: a language model translates nothing; {', '.join(LM_METRICS)} "
             "are its own"
@@ -254,7 +254,7 @@ def _check_metrics(options: TrainOptions, metrics: tuple[str, ...]) -> None:
 def _default_metrics(options: TrainOptions) -> tuple[str, ...]:
     if options.type in LABELLING:
         return ("cross-entropy", "accuracy")
-    return LM_METRICS[::2] if options.type == "lm" else DEFAULT_METRICS
+    return DEFAULT_METRICS if options.has_source else LM_METRICS[::2]
 
 
 def _metrics(options: TrainOptions, can_validate: bool) -> tuple[str, ...]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ..errors import UsageError, warn
+from ..corpus.parallel_files import TsvColumn, column_lines
+from ..errors import CgruError, UsageError, warn
 from ..formats import model_vocabularies, read_model
 from ..formats.model import Model, ModelSettings
 from ..formats.vocabulary_files import read_vocabulary
@@ -15,13 +17,15 @@ from ..options.flags import flag
 from ..options.model import LABELLING
 from ..options.train import TrainOptions
 from ..parameters.initialization import initial_arrays
-from ..parameters.structure import Structure, Type
+from ..parameters.structure import Condition, Structure, Type
+from ..system.lines import LineReader, tokens
+from ..text.conditions import condition_columns
 from ..text.labels import check_labels
 from ..text.vocabulary import Vocabulary
 from . import word_vectors
 from .memory import check_model
 from .structure_from_options import described, new_structure, understood
-from .texts import Texts, check_eos, read_vocabularies
+from .texts import Text, Texts, check_eos, read_vocabularies
 
 
 class StartingModel(NamedTuple):
@@ -43,7 +47,12 @@ def make_starting_model(options: TrainOptions, texts: Texts) -> StartingModel:
         vocabularies = read_vocabularies(texts, options.dim_vocabs)
         if options.type in LABELLING:
             check_labels(vocabularies[-1])
-        structure = new_structure(options, vocabularies)
+        numbers = 0
+        if options.condition and len(vocabularies) == 2:
+            check_labels(vocabularies[0])
+        elif options.condition:
+            numbers = _numbers_of_vectors(texts.sources[0])
+        structure = new_structure(options, vocabularies, numbers)
         check_model(structure, options.optimizer, smoothed=options.exponential_smoothing > 0)
         arrays = initial_arrays(structure, options.init, options.seed, options.lstm_forget_bias)
         model = Model(path, structure, arrays, "nematus", "npz")
@@ -76,6 +85,9 @@ def _pretrained(
     if not given.structure.type.writes_text and options.type != given.structure.type:
         kind = given.structure.type.value
         raise UsageError(f"{given.path} is a {kind}; --type {kind} trains it on text and labels")
+    if given.structure.condition is not Condition.NONE and not options.condition:
+        raise UsageError(f"{given.path} generates text from a {given.structure.condition}; "
+                         "--condition trains it on these and text")  # fmt: skip
     _check_structure(options, given)
     vocabularies = model_vocabularies.find(given, options.vocabularies)
     for vocabulary in vocabularies:
@@ -93,6 +105,23 @@ def _pretrained(
         ),
     )
     return model, vocabularies
+
+
+def _numbers_of_vectors(text: Text) -> int:
+    """How many numbers there are in the first line. Raises CgruError for none."""
+    if isinstance(text, TsvColumn):
+        first = list(itertools.islice(column_lines(text), 1))
+    else:
+        with LineReader(text) as reader:
+            first = reader.take(1)
+    count = len(tokens("".join(first)))
+    try:
+        condition_columns("".join(first), (), max(count, 1))
+    except CgruError as error:
+        raise CgruError(
+            f"{text}: line 1: {error}; labels have a vocabulary of their own (-v LABELS VOCAB)"
+        ) from None
+    return count
 
 
 def _check_guided(options: TrainOptions, structure: Structure) -> None:

@@ -9,8 +9,10 @@ from ..errors import UsageError, warn
 from ..options.flags import flag
 from ..options.train import TrainOptions
 from ..parameters.structure import (
+    FIRST_LABEL,
     WITHOUT_FEEDBACK,
     Activation,
+    Condition,
     DecoderStart,
     Encoder,
     Normalization,
@@ -49,7 +51,7 @@ _USELESS = {
         (*_OF_DECODER, "max_length_crop"),
         "a tagger gives a label to every word, and has no decoder",
     ),
-    Type.LM: (_OF_SOURCE, "a language model reads no source"),
+    Type.LM: (_OF_SOURCE, "a language model reads no source text"),
     Type.SEQ2SEQ: (
         ("deep_context", "lexical", "dropout_annotation"),
         "seq2seq hands on states, no annotations",
@@ -63,10 +65,22 @@ def understood(name: str, value: Any) -> Any:
     return _MEANINGS.get(name, {}).get(value, value)
 
 
-def new_structure(options: TrainOptions, vocabularies: Sequence[Vocabulary]) -> Structure:
-    """The structure that the options describe. Raises UsageError for one that cannot be."""
+def new_structure(
+    options: TrainOptions, vocabularies: Sequence[Vocabulary], numbers: int = 0
+) -> Structure:
+    """The structure that the options describe. Raises UsageError for one that cannot be.
+
+    numbers: of the vectors that texts are generated from, where these are no labels.
+    """
     kind = Type(understood("type", options.type))
+    if options.condition and kind is not Type.LM:
+        raise UsageError("--condition: is for --type lm, whose texts are generated from it")
     *sources, target = (vocabulary.size for vocabulary in vocabularies)
+    condition = Condition.NONE
+    if options.condition:
+        condition = Condition.LABEL if sources else Condition.VECTOR
+        numbers = sources[0] - FIRST_LABEL if sources else numbers
+        sources = []
     widths = options.dim_factors or ((options.dim_emb,) if len(sources) == 1 else ())
     if len(widths) != len(sources) or sum(widths) != options.dim_emb * bool(sources):
         raise UsageError(
@@ -110,6 +124,8 @@ def new_structure(options: TrainOptions, vocabularies: Sequence[Vocabulary]) -> 
         decoder_start=DecoderStart(options.dec_start),
         pooling=Pooling(options.pooling),
         feedback=not options.no_feedback,
+        condition=condition,
+        condition_size=numbers,
     )
     _check(options, structure)
     if options.layer_normalization and options.dropout_source:
@@ -220,6 +236,7 @@ def described(structure: Structure) -> dict[str, Any]:
         "lexical": s.lexical,
         "pooling": s.pooling.value,
         "no_feedback": not s.feedback,
+        "condition": s.condition is not Condition.NONE,
     }
     left_out: tuple[str, ...] = _OF_SOURCE if s.type is Type.LM else ()
     if not s.type.writes_text:

@@ -47,7 +47,7 @@ class Fields:
         alignment = _number(options.alignments, "guided_alignment")
         weight = _number(options.data_weighting, "data_weighting")
         beside = [number for number in (alignment, weight) if number is not None]
-        names = ["target"] if options.type == "lm" else ["source", "target"]
+        names = ["source", "target"] if options.has_source else ["target"]
         count = len(names) + len(beside)
         if options.tsv_fields not in (0, count):
             what = ", ".join(names)

@@ -45,7 +45,7 @@ class Texts:
         Raises UsageError where files are missing from the command, CgruError from the folder.
         """
         prepared = _prepared(Path(folder)) if folder else None
-        read = _of_target_alone if options.type == "lm" else cls._of_both_sides
+        read = cls._of_both_sides if options.has_source else _of_target_alone
         return _with_beside(read(options, prepared), options).readable()
 
     @classmethod
@@ -68,6 +68,12 @@ class Texts:
                 )
             if len(vocabularies) == 1:
                 raise UsageError("name the labels' vocabulary too: -v VOCAB LABELS")
+        elif options.condition:
+            if len(vocabularies) > 2:
+                raise UsageError(
+                    "--condition: name the vocabularies of labels and text (-v LABELS VOCAB); for "
+                    "vectors of numbers that of the text alone"
+                )
         elif len(vocabularies) == 1:
             vocabularies *= 2
         dev, reference = (prepared.dev, prepared.reference) if prepared else (None, None)

@@ -127,11 +127,11 @@ class SearchPlan:
         )
         for name, value in (("beam_size", beam_size), ("normalize", normalize)):
             _check(name, value, models[0].model)
-        reads_source = any(loaded.reads_source for loaded in models)
+        reads_words = any(loaded.reads_words for loaded in models)
         # Nematus-TF's search is done only where its output is asked for.
         search = defaults.search if compat else "shrinking"
-        if options.max_length_factor and not reads_source:
-            raise UsageError("--max-length-factor: a language model has no source; use "
+        if options.max_length_factor and not reads_words:
+            raise UsageError("--max-length-factor: a language model has no source text; use "
                              "--translation-maxlen")  # fmt: skip
         if options.force_decode and models[0].right_left:
             raise UsageError("--force-decode: this model writes from the end of a sentence")
@@ -161,7 +161,7 @@ class SearchPlan:
             word_penalty=penalty,
             suppress_unk=options.suppress_unk or not (defaults.allow_unk or options.allow_unk),
             weights=weights,
-            limit=label_limit if gives_labels else _limit(options, defaults, reads_source),
+            limit=label_limit if gives_labels else _limit(options, defaults, reads_words),
             shortlists=_shortlists(options, models),
             shared_shortlist=shared_shortlist,
             sampling=sampling_of(options),
@@ -220,7 +220,7 @@ def _shortlists(options: TranslateOptions, models: Sequence[LoadedModel]) -> tup
     if asked is None:
         return ()
     path, numbers = asked
-    reading = [loaded for loaded in models if loaded.reads_source]
+    reading = [loaded for loaded in models if loaded.reads_words]
     if not reading:
         raise UsageError("--shortlist: a language model has no source words to choose by")
     read: dict[str, Shortlist] = {}
@@ -232,10 +232,10 @@ def _shortlists(options: TranslateOptions, models: Sequence[LoadedModel]) -> tup
 
 
 def _limit(
-    options: TranslateOptions, defaults: ProgramDefaults, reads_source: bool
+    options: TranslateOptions, defaults: ProgramDefaults, reads_words: bool
 ) -> Callable[[int], int]:
     longest = options.translation_maxlen
-    if longest is None and not options.max_length_factor and reads_source:
+    if longest is None and not options.max_length_factor and reads_words:
         return defaults.limit
     if longest is None and options.max_length_factor:  # 0 is Nematus' word for its own limit
         return functools.partial(marian_limit, factor=options.max_length_factor)

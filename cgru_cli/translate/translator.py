@@ -388,7 +388,7 @@ class Translator:
         ids = [
             [row[:length, 0] for row, length in zip(ids, mask.sum(axis=1).astype(int), strict=True)]
             for loaded, (ids, mask) in zip(self.models, sources, strict=True)
-            if loaded.reads_source
+            if loaded.reads_words
         ]
         if self.plan.shared_shortlist:
             ids = [[np.concatenate(rows)] for rows in ids]

@@ -74,6 +74,7 @@ LATE = {
     "system.cluster": {"tensorflow"},  # knows Slurm
     "formats.tensorflow_checkpoint": {"tensorflow"},  # the one format that only TensorFlow reads
     "system.structured_files": {"yaml"},
+    "system.number_rows": {"numpy"},
     "options.config_file": {"yaml"},
     "prep.folder": {"filelock"},
     "train.run.folder": {"filelock"},

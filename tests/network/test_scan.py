@@ -15,6 +15,7 @@ from cgru_cli.parameters.structure import (
     WITHOUT_FEEDBACK,
     Activation,
     Bias,
+    Condition,
     DecoderStart,
     Encoder,
     Normalization,
@@ -86,6 +87,11 @@ def example(structure, seed=0, lengths=((3, 4), (1, 1), (5, 2))):
     source = pad_source(sources, longer=1)
     if not structure.type.reads_source:
         source = tf.zeros([len(lengths), 1, 0], tf.int32), tf.ones([len(lengths), 1])
+    if structure.condition is Condition.LABEL:
+        source = pad_source([[(2 + n % structure.condition_size,)] for n, _ in lengths])
+    if structure.condition is Condition.VECTOR:
+        numbers = rng.normal(size=(len(lengths), structure.condition_size))
+        source = pad_source([[tuple(row)] for row in numbers.astype(np.float32).view(np.int32)])
     return (*source, *pad_target(targets, longer=1))
 
 
@@ -220,6 +226,14 @@ def test_a_decoder_without_the_word_before(kind, unit):
     units = {"encoder_unit": unit, "decoder_unit": unit, "encoder": Encoder.UNIDIRECTIONAL}
     structure = tiny(**rung(kind, **units, feedback=False))
     assert_gradients_are_right(structure, example(structure, lengths=((3, 2), (1, 1))))
+
+
+@pytest.mark.parametrize("unit", Unit)
+@pytest.mark.parametrize("condition", [Condition.LABEL, Condition.VECTOR])
+def test_a_condition(condition, unit):
+    given = {"condition": condition, "condition_size": 2, "decoder_unit": unit}
+    structure = tiny(**rung(Type.LM, **given))
+    assert_gradients_are_right(structure, example(structure, lengths=((3, 2), (4, 1))))
 
 
 @pytest.mark.parametrize("pooling", Pooling)

@@ -14,6 +14,7 @@ from cgru_cli.parameters.parameter import MARIAN, Dialect
 from cgru_cli.parameters.structure import (
     Activation,
     Bias,
+    Condition,
     DecoderStart,
     Dropout,
     Encoder,
@@ -102,9 +103,11 @@ CHANGES = {
     "decoder_unit": Unit.TANH,
     "decoder_start": DecoderStart.LAST_BACKWARD,
     "feedback": False,
+    "condition_size": 3,
 }
 DEEP = {"encoder_depth": 2, "encoder_transition": 2, "decoder_depth": 2}
-COMPUTED_OTHERWISE = {"residual": False, "old_dropout": Dropout(0.1), "pooling": Pooling.MAX}
+COMPUTED_OTHERWISE = {"residual": False, "old_dropout": Dropout(0.1), "pooling": Pooling.MAX,
+                      "condition": Condition.LABEL}  # fmt: skip
 
 
 def table(structure):

@@ -13,6 +13,7 @@ from cgru_cli.network.network import Network
 from cgru_cli.parameters.structure import (
     WITHOUT_FEEDBACK,
     Activation,
+    Condition,
     DecoderStart,
     Encoder,
     Normalization,
@@ -23,15 +24,30 @@ from cgru_cli.parameters.structure import (
 
 SOURCES = [[3, 1, 4, 1, 5], [], [2, 6]]
 TARGETS = [[2, 3], [5, 1, 4, 2], []]
+LABELS_BEFORE, VECTORS = [2, 0, 1], [[0.5, -1.25, 2.0], [0.0, 0.0, 0.0], [-3.0, 0.1, 1e-3]]
 # of as many labels as a source has words, or of one
 LABELS = {Type.CLASSIFIER: [[2], [5], [3]], Type.TAGGER: [[2, 5, 3, 4, 2], [], [4, 3]]}
 
 
 def source_batch(s, longer=0):
-    """Ids and mask; without a source a position of no factors."""
+    """Ids and mask; without a source a position of no factors; conditions as they are given."""
+    if s.condition is Condition.LABEL:
+        return pad_source([[(2 + label,)] for label in LABELS_BEFORE], filler=1, longer=longer)
+    if s.condition is Condition.VECTOR:
+        bits = np.array(VECTORS, np.float32).view(np.int32)
+        return pad_source([[tuple(row)] for row in bits], filler=1, longer=longer)
     if not s.type.reads_source:
         return tf.zeros([len(SOURCES), 1, 0], tf.int32), tf.ones([len(SOURCES), 1])
     return pad_source([[(i,) for i in words] for words in SOURCES], filler=1, longer=longer)
+
+
+def given_to_oracle(s):
+    """What each text is of."""
+    if s.condition is Condition.NONE:
+        return SOURCES if s.type.reads_source else [None] * len(SOURCES)
+    if s.condition is Condition.LABEL:
+        return LABELS_BEFORE
+    return np.array(VECTORS, np.float32).astype(np.float64)
 
 
 def stepped(network, source, mask, target):
@@ -71,7 +87,7 @@ def check(s, seed=1):
         )
     log_probs = tf.nn.log_softmax(decoded.logits).numpy()
     for row, target in enumerate(targets):
-        source = SOURCES[row] if s.type.reads_source else None
+        source = given_to_oracle(s)[row]
         expected = exact.force_decode(source, target)
         steps = len(target) + 1
         np.testing.assert_allclose(
@@ -150,6 +166,14 @@ def test_a_decoder_without_the_word_before(kind, unit):
     check(rung(kind, encoder=Encoder.REVERSED, **units))
     check(rung(kind, encoder=Encoder.REVERSED, normalization=Normalization.NEMATUS, **DEEP, **units,
                deep_context=kind.has_context))  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", Unit)
+@pytest.mark.parametrize("condition", [Condition.LABEL, Condition.VECTOR])
+def test_a_condition(condition, unit):
+    given = {"condition": condition, "condition_size": 3, "decoder_unit": unit}
+    check(rung(Type.LM, **given))
+    check(rung(Type.LM, **given, normalization=Normalization.NEMATUS, decoder_depth=2))
 
 
 @pytest.mark.parametrize("pooling", Pooling)

@@ -25,17 +25,22 @@ from cgru_cli.train.builders import build_step
 from cgru_cli.train.starting_model import make_starting_model
 from cgru_cli.train.texts import Texts
 
-TYPES = ("lm", "encdec", "seq2seq", "rnnsearch", "cgru", "classifier", "tagger")
+CONDITIONS = ("label", "vector")  # of a language model
+TYPES = ("lm", *CONDITIONS, "encdec", "seq2seq", "rnnsearch", "cgru", "classifier", "tagger")
 CELLS = ("gru", "lstm", "rnn", "relu", "sigmoid")
 BOTH_WAYS = ("alternating", "bidirectional", "bi-unidirectional")
 ONE_WAY = ("unidirectional", "reversed")
-ENCODERS = {"lm": (None,), "seq2seq": ONE_WAY}  # of the others all
+ENCODERS = {"lm": (None,), "label": (None,), "vector": (None,), "seq2seq": ONE_WAY}  # or all
+
+
+VECTORS = ((0.5, -2.0), (1.0, 0.0))
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     data = runs.prepared(tmp_path_factory.mktemp("data"), pairs=2, dev=1)
     runs.lines(data / "train.labels", ["A", "B"])
+    np.save(data / "train.npy", np.float32(VECTORS))
     runs.vocabulary(data / "vocab.labels.json", ["A", "B"])
     runs.vocabulary(data / "vocab.tags.json", ["A", "B"])
     words = (data / "train.src").read_text().splitlines()
@@ -54,19 +59,29 @@ def options(data, kind, cell, encoder, depth, norm, tied, start="mean", feedback
     sides = ("src", "trg") if encoder else ("trg",)
     if kind in LABELLING:
         sides = ("src", "labels" if kind == "classifier" else "tags")
+    vocabularies = sides
+    if kind in CONDITIONS:
+        sides = ("labels" if kind == "label" else "npy", "trg")
+        vocabularies = sides if kind == "label" else ("trg",)
     return TrainOptions(
-        type=kind, cell=cell, dec_start=start, enc_type=encoder,
+        type="lm" if kind in CONDITIONS else kind, condition=kind in CONDITIONS,
+        cell=cell, dec_start=start, enc_type=encoder,
         enc_depth=depth if encoder else 1, dec_depth=1 if kind in LABELLING else depth,
         no_feedback=not feedback, layer_normalization=norm, tied_embeddings=tied,
         dim_emb=3, dim_rnn=4, optimizer="sgd",
         train_sets=tuple(str(data / f"train.{side}") for side in sides), model="m.npz",
-        vocabularies=tuple(str(data / f"vocab.{side}.json") for side in sides), clip_norm=1.0,
+        vocabularies=tuple(str(data / f"vocab.{side}.json") for side in vocabularies),
+        clip_norm=1.0,
     )  # fmt: skip
 
 
 def batch(kind):
     source = tf.zeros([2, 1, 0], tf.int32), tf.ones([2, 1])
-    if kind != "lm":
+    if kind == "label":
+        source = pad_source([[(2,)], [(3,)]])
+    elif kind == "vector":
+        source = pad_source([[tuple(row)] for row in np.float32(VECTORS).view(np.int32)])
+    elif kind != "lm":
         source = pad_source([[(3,)], [(4,)] if kind == "tagger" else []])
     targets = [[2], [3]] if kind in LABELLING else [[2], []]
     return Examples(*map(tf.convert_to_tensor, (*source, *pad_target(targets))))

@@ -16,7 +16,7 @@ from cgru_cli.optimization.objective import Examples
 from cgru_cli.optimization.optimizers import optimizer
 from cgru_cli.optimization.step import Regularization, TrainingStep
 from cgru_cli.parameters.initialization import initial_arrays
-from cgru_cli.parameters.structure import WITHOUT_FEEDBACK, Encoder, Type, Unit
+from cgru_cli.parameters.structure import WITHOUT_FEEDBACK, Condition, Encoder, Type, Unit
 from cgru_cli.search.beam import shrinking_beam
 from cgru_cli.search.ensemble import Ensemble
 from cgru_cli.search.hypotheses import SearchBatch, SearchSettings
@@ -66,6 +66,21 @@ def test_learns_by_heart_without_the_word_before(kind, unit):
     learn(kind, unit, feedback=False)
 
 
+@pytest.mark.parametrize(
+    ("condition", "unit"),
+    [
+        pytest.param(
+            condition, unit,
+            marks=() if (condition, unit) == ("label", "gru") else pytest.mark.exhaustive,
+        )
+        for condition in (Condition.LABEL, Condition.VECTOR)
+        for unit in Unit
+    ],
+)  # fmt: skip
+def test_learns_by_heart_what_belongs_to_a_condition(condition, unit):
+    learn(Type.LM, unit, condition=condition, condition_size=PAIRS)
+
+
 def learn(kind, unit, **changes):
     one_way = kind in (Type.ENCDEC, Type.SEQ2SEQ)
     sizes = {"target_vocabulary": WORDS + 1, "target_embedding": 12, "state": 24}
@@ -76,19 +91,24 @@ def learn(kind, unit, **changes):
         encoder=Encoder.UNIDIRECTIONAL if one_way else Encoder.BIDIRECTIONAL,
     )  # fmt: skip
     sources, targets = pairs(kind)
+    if structure.condition is Condition.LABEL:
+        sources = [[(2 + i,)] for i in range(PAIRS)]
+    elif structure.condition is Condition.VECTOR:
+        numbers = np.random.default_rng(5).normal(size=(PAIRS, PAIRS)).astype(np.float32)
+        sources = [[tuple(row)] for row in numbers.view(np.int32)]
     source, source_mask = (x.numpy() for x in pad_source(sources))
     source = source[..., : structure.source_columns]
     batch = Examples(source, source_mask, *pad_target(targets))
     model = RecurrentModel(structure, initial_arrays(structure, "scaled", 1, forget_bias=1.0))
     step = TrainingStep(model, optimizer("adam", (), 0.1), Regularization(clip_norm=1.0), jit=False)
     # which of the texts it is, nothing tells a language model
-    least = 0.0 if kind.reads_source else math.log(PAIRS)
+    least = 0.0 if structure.has_source else math.log(PAIRS)
     for _ in range(UPDATES):
         if step.update([[(batch, {})]], PAIRS, 0.015).cost < PAIRS * (least + 0.1):
             break
 
     ensemble = Ensemble([Network(structure, step.weights())], [1.0])
-    prefixes = [] if kind.reads_source else [words[:1] for words in targets]
+    prefixes = [] if structure.has_source else [words[:1] for words in targets]
     begun = SearchBatch(
         ensemble.begin([(source, source_mask)]), [len(words) + 1 for words in sources],
         [LENGTH + 2] * PAIRS, prefixes,

@@ -258,6 +258,7 @@ def ladder_oracle(s, arrays):
         readout_activation=s.readout_activation.value,
         decoder_start=s.decoder_start.value,
         feedback=s.feedback,
+        condition=s.condition.value,
         **{name: getattr(s, name) for name in names},
     )
 

@@ -42,6 +42,8 @@ BOTH = {"source_dataset": "S", "target_dataset": "T"}
 DEV = {"valid_source_dataset": "DS", "valid_target_dataset": "DT"}
 LABELS = {"type": "classifier", "train_sets": ("S", "L"), "vocabularies": ("VS", "VL"),
           "valid_freq": "0", "after": "1u"}  # fmt: skip
+NUMBERS = {"type": "lm", "train_sets": ("N", "T"), "vocabularies": ("VT",), "valid_freq": "0",
+           "after": "1u"}  # fmt: skip
 ONE_VOCABULARY = {"vocabularies": ("VS",)}
 FACTORS = {"train_sets": ("FS", "T"), "vocabularies": ("VS", "VS", "VT"), "dim_factors": (4, 2)}
 # Names of files stand for their paths.
@@ -68,6 +70,7 @@ CHANGES = (
     | given("structure", FACTORS | {"valid_freq": "0", "after": "1u"}, dim_factors=(3, 3))
     | given("structure", LABELS, pooling="max")
     | given("structure", {"type": "encdec"}, no_feedback=True)
+    | given("structure", NUMBERS, condition=True)
     | of("arrays", init="nematus", pretrained_model="MODEL", prior_model="MODEL",
          embedding_vectors=("VECTORS", "VECTORS"))
     | given("arrays", {"cell": "lstm"}, lstm_forget_bias=2.0)
@@ -137,6 +140,7 @@ def files(tmp_path_factory):
     paths["TSV"] = runs.lines(folder / "TSV", map("\t".join, zip(*sides, strict=True)))
     paths["W"] = runs.lines(folder / "W", ["w1", "w2"] * 10)
     paths["L"] = runs.lines(folder / "L", ["a", "b"] * 10)
+    paths["N"] = runs.lines(folder / "N", ["1 2.5", "0 -1"] * 10)
     paths["VL"] = runs.vocabulary(folder / "VL.json", ["a", "b"])
     paths["POINTS"] = runs.lines(folder / "POINTS", ["0-0"] * 20)
     paths["WEIGHTS"] = runs.lines(folder / "WEIGHTS", ["2"] * 20)

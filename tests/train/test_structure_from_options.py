@@ -14,6 +14,7 @@ from cgru_cli.options.train import TrainOptions
 from cgru_cli.parameters.initialization import initial_arrays
 from cgru_cli.parameters.structure import (
     Activation,
+    Condition,
     DecoderStart,
     Encoder,
     Normalization,
@@ -50,6 +51,10 @@ STRUCTURES = [
      "encoder_depth": 2, "decoder_depth": 2},
     {"type": Type.LM, "decoder_base_transition": 1, "source_vocabularies": (),
      "source_embeddings": (), "decoder_unit": Unit.LSTM},
+    {"type": Type.LM, "decoder_base_transition": 1, "source_vocabularies": (),
+     "source_embeddings": (), "condition": Condition.LABEL, "condition_size": 2},
+    {"type": Type.LM, "decoder_base_transition": 1, "source_vocabularies": (),
+     "source_embeddings": (), "condition": Condition.VECTOR, "condition_size": 7},
 ]  # fmt: skip
 
 
@@ -57,8 +62,8 @@ STRUCTURES = [
 def test_options_describe_a_structure(changes):
     """`new_structure` is the reverse of `described`."""
     s = small_structure(**({"source_vocabularies": (4,), "target_vocabulary": 4} | changes))
-    vocabularies = [WORDS] * (len(s.source_vocabularies) + 1)
-    assert new_structure(TrainOptions(**described(s)), vocabularies) == s
+    vocabularies = [WORDS] * len(s.vocabularies)
+    assert new_structure(TrainOptions(**described(s)), vocabularies, s.condition_size) == s
 
 
 @pytest.mark.parametrize(
@@ -77,6 +82,9 @@ def test_options_describe_a_structure(changes):
         ({"type": "seq2seq", "dec_cell": "lstm"}, "both have to be the same"),
         ({"type": "seq2seq", "lexical": True}, "--lexical: seq2seq hands on states"),
         ({"type": "encdec", "lexical": True}, "encdec has no attention"),
+        ({"condition": True}, "--condition: is for --type lm"),
+        ({"type": "encdec", "condition": True}, "--condition: is for --type lm"),
+        ({"type": "lm", "condition": True, "enc_depth": 2}, "reads no source text"),
         ({"no_feedback": True}, "--no-feedback: is for --type encdec and seq2seq"),
         ({"type": "classifier", "no_feedback": True}, "--no-feedback: is for"),
         (

@@ -89,6 +89,8 @@ class LadderModel:
     readout_activation: "tanh", "relu", "linear" or "maxout".
     decoder_start: "mean", or (rnnsearch and cgru) "last-backward".
     feedback: whether the decoder reads the word before; encdec and seq2seq can do without.
+    condition: of lm, "none", or what stands in the place of the source: "label", a number from 0,
+        or "vector", (N,).
     """
 
     def __init__(
@@ -110,6 +112,7 @@ class LadderModel:
         readout_activation: str = "tanh",
         decoder_start: str = "mean",
         feedback: bool = True,
+        condition: str = "none",
     ):
         assert type in TYPES
         assert encoder_unit in UNITS and decoder_unit in UNITS
@@ -148,6 +151,8 @@ class LadderModel:
         self.decoder_start = decoder_start
         assert feedback or type in ("encdec", "seq2seq")
         self.feedback = feedback
+        assert condition in ("none", "label", "vector") and (condition == "none" or type == "lm")
+        self.condition = condition
         # A language model's recurrence is named as if it were a forward encoder.
         self.decoder_prefix = "encoder" if type == "lm" else "decoder"
 
@@ -403,10 +408,10 @@ class LadderModel:
 
         lm: zeros. seq2seq: the encoder's last states, level by level. Others, all levels alike,
         an LSTM's h and c too: tanh(v ff_state_W + b), v the mean annotation (attention), with
-        last-backward the backward reader's state at the first word (Bahdanau et al. 2015), or the
-        last annotation (encdec).
+        last-backward the backward reader's state at the first word (Bahdanau et al. 2015), the
+        last annotation (encdec), or the condition (of lm; here in the place of last).
         """
-        if self.type == "lm":
+        if self.type == "lm" and self.condition == "none":
             return [self.zeros(self.base_level()[0])] * self.decoder_depth
         if self.type == "seq2seq":
             return states
@@ -502,13 +507,19 @@ class LadderModel:
     # --- the whole ------------------------------------------------------------------------
 
     def force_decode(self, source: Sequence[int] | None, target: Sequence[int]) -> Forced:
-        """Score one sentence pair, both without EOS: it is appended here. lm: source None.
+        """Score one sentence pair, both without EOS: it is appended here. lm: source None, or the
+        condition.
 
         The target embedding before the first word is zeros, neither EOS nor a start symbol.
         """
-        assert (source is None) == (self.type == "lm")
+        assert (source is None) == (self.type == "lm" and self.condition == "none")
         annotations, last, states = None, None, []
-        if source is not None:
+        if self.condition == "label":
+            last = np.zeros(len(self.arrays["ff_state_W"]))
+            last[source] = 1.0
+        elif self.condition == "vector":
+            last = np.asarray(source, np.float64)
+        elif source is not None:
             annotations, last, states = self.encode(source)
         state, *levels = self.start(annotations, last, states)
         start = state.h

@@ -1,0 +1,51 @@
+"""Conditions: labels and vectors as the one word that a model reads of them."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cgru_cli.errors import CgruError
+from cgru_cli.text.conditions import condition_columns
+from cgru_cli.text.source_words import pad_ids
+from cgru_cli.text.vocabulary import Vocabulary
+
+LABELS = Vocabulary({"</s>": 0, "<unk>": 1, "pos": 2, "neg": 3}, "labels.json")
+FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False)
+
+
+def test_a_label_is_its_id():
+    assert condition_columns(" neg ", [LABELS], 2) == [(3,)]
+
+
+@given(st.lists(FLOATS, min_size=1, max_size=5))
+def test_numbers_come_through_a_batch_to_the_bit(numbers):
+    (columns,) = condition_columns(" ".join(map(repr, numbers)), [], len(numbers))
+    ids, mask = pad_ids([[columns]], len(numbers))
+    found = ids[0, 0].view(np.float32)
+    assert found.tobytes() == np.array(numbers, np.float32).tobytes()
+    assert mask.tolist() == [[1.0, 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("", "0 numbers; 2 are expected in each line"),
+        ("1", "1 numbers; 2 are expected"),
+        ("1 2 3", "3 numbers; 2 are expected"),
+        ("1 two", "'two' is no number"),
+        ("1 2_0", "'2_0' is no number"),
+        ("nan 2", "'nan' is no finite number"),
+        ("1 1e39", "'1e39' is no finite number"),  # as float32
+        ("1\t2", "1 numbers"),
+    ],
+)
+def test_what_is_no_vector_is_said(line, message):
+    with pytest.raises(CgruError, match=message):
+        condition_columns(line, [], 2)
+
+
+@pytest.mark.parametrize("line", ["", "pos neg", "other", "<unk>"])
+def test_what_is_no_label_is_said(line):
+    with pytest.raises(CgruError, match=r"labels; one is expected|is none of the 2"):
+        condition_columns(line, [LABELS], 2)
