@@ -279,6 +279,7 @@ def build_training(
         Path(options.log or folder.beside(".log")) if first else nowhere,
         folder.records if first else nowhere,
         resumed=updates,
+        is_before=course.has_recorded,
         quiet=options.quiet or not first,
         valid=Path(options.valid_log) if options.valid_log and first else None,
         epoch=plan.logical_epoch,

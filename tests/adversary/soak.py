@@ -1,15 +1,17 @@
 """What breaks it, tried for as long as is wanted: `make soak MINUTES=60`.
 
 A line of 50 MB through every command; damaged files of every kind, read in processes that may have
-so much memory and time; bytes of a training's folder changed before it goes on; trainings killed at
-any moment. Prints a table of what
-was tried and what failed, and how to try a failure again; exit code 1 if anything failed.
+so much memory and time; trainings that are killed at any moment and at calls of their file layer,
+that meet a full disk, that go on from changed bytes. Prints a table of what was tried and what
+failed, and how to try a failure again; exit code 1 if anything failed. `--kills 200` tries
+trainings alone, until that many were killed.
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
+import itertools
 import json
 import os
 import random
@@ -21,6 +23,7 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Iterable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
@@ -72,9 +75,22 @@ def read_files(kind: str, seed: int, count: int) -> None:
 class Table:
     """What was tried and what failed."""
 
+    @property
+    def kills(self) -> int:
+        """How many trainings were killed."""
+        return sum(count for name, count in self.tried.items() if "killed" in name)
+
     def __init__(self) -> None:
         self.tried: collections.Counter[str] = collections.Counter()
         self.failed: dict[str, list[str]] = collections.defaultdict(list)
+
+    def add(self, outcomes: Iterable[tuple[str, str]]) -> None:
+        """Take what was tried, and what is wrong, "" if nothing is."""
+        for name, wrong in outcomes:
+            self.tried[name] += 1
+            if wrong:
+                self.failed[name].append(wrong)
+                print(f"{name}: {wrong}", flush=True)
 
     def print(self) -> None:
         width = max(map(len, self.tried), default=10)
@@ -128,76 +144,6 @@ def long_lines(place: Path, table: Table) -> None:
             table.failed[kind].append(f"exit {code}, {mebibytes} MiB of {most}: {said}")
 
 
-class Training:
-    """A small training, and what it gives undisturbed."""
-
-    def __init__(self, folder: Path):
-        from runs import SIZES, prepared
-
-        self.folder = folder
-        data = prepared(folder / "data")
-        self.options = [
-            str(data), *SIZES, "--after", "40u", "--save-freq", "10u", "--disp-freq", "10u",
-            "--jit", "off", "--cpu-threads", "1",
-        ]  # fmt: skip
-        start = time.monotonic()
-        done = self.run(folder / "whole/model.npz")
-        if done.returncode:
-            raise SystemExit(f"the undisturbed training fails: {done.stderr}")
-        self.seconds = time.monotonic() - start
-        self.expected = (folder / "whole/model.npz").read_bytes()
-        self.run(folder / "half/model.npz", "--after", "20u")
-
-    def command(self, model: Path, *more: str) -> list[str]:
-        return [
-            sys.executable, "-m", "cgru_cli", "train", *self.options, "-m", str(model), *more
-        ]  # fmt: skip
-
-    def run(self, model: Path, *more: str) -> subprocess.CompletedProcess:
-        return subprocess.run(self.command(model, *more), capture_output=True, text=True)
-
-    def changed_byte(self, seed: int, table: Table) -> None:
-        """A byte of a file of the folder is changed: going on is refused, or ends the same."""
-        name = "training, a byte of its folder changed"
-        chance = random.Random(seed)
-        place = self.folder / f"byte{seed}"
-        shutil.copytree(self.folder / "half", place)
-        present = [path for path in sorted(place.rglob("*")) if path.is_file()]
-        path = chance.choice([path for path in present if path.stat().st_size])
-        data = bytearray(path.read_bytes())
-        at, bit = chance.randrange(len(data)), chance.randrange(8)
-        data[at] ^= 1 << bit
-        path.write_bytes(data)
-        done = self.run(place / "model.npz")
-        table.tried[name] += 1
-        changed = f"seed {seed}: {path.relative_to(place)} byte {at} bit {bit}"
-        refused = done.returncode == 1 and done.stderr.strip().splitlines()[-1].startswith("cgru: ")
-        same = done.returncode == 0 and (place / "model.npz").read_bytes() == self.expected
-        if not (refused or same) or "Traceback" in done.stderr:
-            table.failed[name].append(f"{changed}: exit {done.returncode}: {done.stderr[-300:]}")
-        shutil.rmtree(place)
-
-    def killed(self, seed: int, table: Table) -> None:
-        """Killed at any moments, and started again until it ends: the same model."""
-        name, kills = "training, killed and gone on with", "training, kills"
-        chance = random.Random(seed)
-        place = self.folder / f"kill{seed}"
-        for _ in range(3):
-            with subprocess.Popen(
-                self.command(place / "model.npz"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
-            ) as process:
-                try:
-                    process.communicate(timeout=chance.uniform(0.3, 1.1) * self.seconds)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    table.tried[kills] += 1
-        done = self.run(place / "model.npz")
-        table.tried[name] += 1
-        if done.returncode or (place / "model.npz").read_bytes() != self.expected:
-            table.failed[name].append(f"seed {seed}: exit {done.returncode}: {done.stderr[-300:]}")
-        shutil.rmtree(place)
-
-
 def main() -> int:
     from damage import READERS
 
@@ -205,26 +151,31 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=60, help="how long it is to take")
     parser.add_argument("--seed", type=int, default=0, help="of the first file")
     parser.add_argument("--files", metavar="KIND", help="one batch of this kind, in this process")
+    parser.add_argument("--kills", type=int, default=0, help="trainings alone, to so many kills")
     parser.add_argument("--no-training", action="store_true", help="files alone")
     options = parser.parse_args()
     if options.files:
         read_files(options.files, options.seed, BATCH)
         return 0
     end = time.monotonic() + 60 * options.minutes
-    table, seed = Table(), options.seed
+    table = Table()
     with tempfile.TemporaryDirectory() as folder:
-        long_lines(Path(tempfile.mkdtemp(dir=folder)), table)
-        training = None if options.no_training else Training(Path(folder))
-        while time.monotonic() < end:
-            for number, kind in enumerate(READERS):
+        if not options.kills:
+            long_lines(Path(tempfile.mkdtemp(dir=folder)), table)
+        training = None
+        if not options.no_training:
+            from disturbed_training import DisturbedTraining
+
+            training = DisturbedTraining(Path(folder) / "trainings")
+        seeds = itertools.count(options.seed, BATCH)
+        turns = ((seed, *turn) for seed in seeds for turn in enumerate(READERS))
+        for seed, number, kind in turns:
+            if time.monotonic() > end or 0 < options.kills <= table.kills:
+                break
+            if not options.kills:
                 files(kind, seed, table)
-                if training and number % 5 == 0:
-                    training.changed_byte(seed + number, table)
-                if training and number % 10 == 5:
-                    training.killed(seed + number, table)
-                if time.monotonic() > end:
-                    break
-            seed += BATCH
+            if training:
+                table.add(training.disturb(number, seed + number))
     table.print()
     return 1 if any(table.failed.values()) else 0
 

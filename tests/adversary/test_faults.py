@@ -6,7 +6,6 @@ import builtins
 import contextlib
 import errno
 import functools
-import io
 import json
 import os
 import shutil
@@ -15,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cases import random_arrays, small_structure
+from faults import KINDS, Faults, Killed
 
 from cgru_cli.errors import CgruError
 from cgru_cli.formats import model_vocabularies, write_model
@@ -31,76 +31,10 @@ from cgru_cli.train.run.folder import RunFolder
 from cgru_cli.train.texts import Texts
 
 
-class Killed(BaseException):
-    """The process is no more: nothing that it would have done happens."""
-
-
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     """What a test writes need not outlast the machine."""
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
-
-
-class Faults:
-    """Stands for `os` and `open` in the file layer, and fails at the call of a number.
-
-    kind: an errno; "short": a write that takes a part; "kill": that call and all others are not
-    made any more.
-    """
-
-    CALLS = ("fsync", "replace", "link", "unlink", "open", "close")
-
-    def __init__(self, number: int, kind: int | str):
-        self.number, self.kind, self.count = number, kind, 0
-        self.failed, self.dead = "", False
-
-    def __getattr__(self, name):
-        real = getattr(os, name)
-        if name not in self.CALLS:
-            return real
-
-        def call(*arguments, **more):
-            self.happen(name)
-            # what a test writes need not outlast the machine
-            return None if name == "fsync" else real(*arguments, **more)
-
-        return call
-
-    def happen(self, name="write") -> bool:
-        """Count a call; raise where it is its turn. True for a write that is to be short."""
-        if self.dead:
-            raise Killed
-        self.count += 1
-        if self.count != self.number:
-            return False
-        self.failed = name
-        if self.kind == "kill":
-            self.dead = True
-            raise Killed
-        if self.kind == "short":
-            return True
-        raise OSError(self.kind, os.strerror(self.kind))
-
-    def opened(self, path, mode="r", **text):
-        """In the place of the built-in `open`; what is only read is read."""
-        if "r" in mode:
-            return open(path, mode, **text)
-        self.happen()
-        file = io.BufferedWriter(_File(path, mode, self), buffer_size=512)
-        return file if "b" in mode else io.TextIOWrapper(file, **text)
-
-
-class _File(io.FileIO):
-    def __init__(self, path, mode, faults):
-        super().__init__(path, mode.replace("b", ""))
-        self._faults = faults
-
-    def write(self, data):
-        short = self._faults.happen()
-        return super().write(bytes(data)[: max(1, len(data) // 2)] if short else data)
-
-
-KINDS: list = [errno.ENOSPC, errno.EIO, "short", "kill"]
 
 
 def every_fault(monkeypatch, kind, prepare, work, check, more=()):

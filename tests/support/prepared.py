@@ -25,6 +25,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import faults
+
 ROOT = Path(__file__).resolve().parents[2]
 CLIENT = '''#!{python} -IS
 """Hands a command to the server and ends as it does."""
@@ -50,7 +52,8 @@ for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
 answer = server.recv(4, socket.MSG_WAITALL)
 status = struct.unpack("i", answer)[0] if answer else 256
 if status < 0:
-    signal.signal(-status, signal.SIG_DFL)
+    if status != -signal.SIGKILL:
+        signal.signal(-status, signal.SIG_DFL)
     os.kill(os.getpid(), -status)
 sys.exit(status)
 '''
@@ -213,4 +216,8 @@ if __name__ == "__main__":
     _become(_serve(sys.argv[1]))
     from cgru_cli.cli import main
 
-    main()
+    report = faults.asked_for()
+    try:
+        main()
+    finally:
+        report()

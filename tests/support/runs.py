@@ -20,6 +20,14 @@ SIZES = ("--dim-emb", "6", "--dim-rnn", "8", "--mini-batch", "8", "--maxi-batch"
 # Models that are traced in less time than the conditional GRU, for what is so with any model.
 PLAIN = (*SIZES, "--type", "seq2seq", "--cell", "tanh", "--enc-type", "unidirectional")
 ATTENTIVE = (*SIZES, "--type", "rnnsearch", "--cell", "tanh")
+# Much that a training keeps of itself.
+EVERYTHING = (
+    "--after", "14u", "-l", 0.01, "--dropout-hidden", 0.2, "--dropout-source", 0.1,
+    "--dropout-embedding", 0.1, "--label-smoothing", 0.1, "--exponential-smoothing", 0.05,
+    "--lr-warmup", "4u", "--lr-decay", 0.5, "--lr-decay-inv-sqrt", "6u", "--optimizer-delay", 2,
+    "--decay-c", 1e-4, "--valid-freq", "2u", "--valid-metrics", "cross-entropy", "perplexity",
+    "--early-stopping", 50, "--save-freq", "3u", "--keep", 2, "--disp-freq", "2u",
+)  # fmt: skip
 
 
 class Result(NamedTuple):
@@ -113,3 +121,21 @@ def records(model: Path, kind: str = "") -> list[dict]:
     text = Path(f"{model}.metrics.jsonl").read_text()
     entries = [json.loads(line) for line in text.splitlines()]
     return [entry for entry in entries if kind in ("", entry["type"])]
+
+
+def comparable(folder: Path) -> tuple:
+    """All that trainings of a model `m.npz` have to leave equal: times are not."""
+    state = arrays(folder / "m.npz.state.npz")
+    values = json.loads(state.pop("json").tobytes())
+    for name in ("progress", "checked", "interval"):
+        values[name].pop("seconds")
+    timed = ("seconds", "total_seconds", "words_per_second", "waited", "of")
+    entries = [
+        {name: value for name, value in entry.items() if name not in timed}
+        for entry in records(folder / "m.npz")
+        if entry["type"] != "data"
+    ]
+    models = {path.name: path.read_bytes() for path in folder.glob("m.npz*") if path.is_file()}
+    for name in ("state.npz", "log", "metrics.jsonl", "lock"):
+        models.pop(f"m.npz.{name}", None)
+    return models, {name: array.tobytes() for name, array in state.items()}, values, entries

@@ -13,7 +13,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import runs
-from runs import PLAIN, SIZES, arrays, process, records, train, trained
+from runs import (
+    EVERYTHING,
+    PLAIN,
+    SIZES,
+    arrays,
+    comparable,
+    process,
+    records,
+    train,
+    trained,
+)
 
 from cgru_cli.cli import main
 from cgru_cli.formats import read_model
@@ -364,14 +374,6 @@ def test_pictures(data, model):
 
 # -- going on --------------------------------------------------------------------------------------
 
-EVERYTHING = (
-    "--after", "14u", "-l", 0.01, "--dropout-hidden", 0.2, "--dropout-source", 0.1,
-    "--dropout-embedding", 0.1, "--label-smoothing", 0.1, "--exponential-smoothing", 0.05,
-    "--lr-warmup", "4u", "--lr-decay", 0.5, "--lr-decay-inv-sqrt", "6u", "--optimizer-delay", 2,
-    "--decay-c", 1e-4, "--valid-freq", "2u", "--valid-metrics", "cross-entropy", "perplexity",
-    "--early-stopping", 50, "--save-freq", "3u", "--keep", 2, "--disp-freq", "2u",
-)  # fmt: skip
-
 
 class Killed(BaseException):
     """What a test stops a training with, anywhere."""
@@ -399,24 +401,6 @@ def killed_at(event):
         patch.setattr(atomic_files.os, "replace", counted(os.replace, after=event % 2))
         patch.setattr(TrainingStep, "update", counted(TrainingStep.update, after=True))
         yield
-
-
-def comparable(folder):
-    """All that has to be equal: times are not."""
-    state = arrays(folder / "m.npz.state.npz")
-    values = json.loads(state.pop("json").tobytes())
-    for name in ("progress", "checked", "interval"):
-        values[name].pop("seconds")
-    timed = ("seconds", "total_seconds", "words_per_second", "waited", "of")
-    entries = [
-        {name: value for name, value in entry.items() if name not in timed}
-        for entry in records(folder / "m.npz")
-        if entry["type"] != "data"
-    ]
-    models = {path.name: path.read_bytes() for path in folder.glob("m.npz*") if path.is_file()}
-    for name in ("state.npz", "log", "metrics.jsonl", "lock"):
-        models.pop(f"m.npz.{name}", None)
-    return models, {name: array.tobytes() for name, array in state.items()}, values, entries
 
 
 @pytest.mark.parametrize("model", [PLAIN, pytest.param(SIZES, marks=pytest.mark.exhaustive)])

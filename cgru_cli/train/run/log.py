@@ -11,7 +11,7 @@ import math
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, Self
@@ -116,7 +116,8 @@ class TrainingLog:
 
     Both files are appended to, and what is written is out at once. resumed: the number of updates
     that training goes on from, 0 if it begins: records of later updates are dropped, those that
-    the new run makes take their place, and the log says so. A last line that was cut off is ended
+    the new run makes take their place, and the log says so; of records of that very update, those
+    that `is_before` denies. A last line that was cut off is ended
     in the log and dropped from the records. Without `quiet`, lines go to standard error too; a
     line of progress is drawn only there, and only on a terminal. valid: a file for the lines of
     validation alone, appended to as well; epoch: which the lines count. Raises CgruError if a file
@@ -129,6 +130,7 @@ class TrainingLog:
         records: Path,
         *,
         resumed: int = 0,
+        is_before: Callable[[Mapping[str, Any]], bool] = lambda record: True,
         quiet: bool = False,
         valid: Path | None = None,
         epoch: LogicalEpoch = WHOLE_TEXT,
@@ -136,7 +138,7 @@ class TrainingLog:
         self._quiet, self._epoch = quiet, epoch
         self._drawn = False
         self._redrawn = -math.inf
-        dropped = _drop_later(records, resumed)
+        dropped = _drop_later(records, resumed, is_before)
         with contextlib.ExitStack() as stack:
             self._log = stack.enter_context(_appending(log))
             self._records = stack.enter_context(_appending(records))
@@ -268,13 +270,13 @@ def _append(file: BinaryIO, line: bytes) -> None:
             done += file.write(line[done:])
 
 
-def _drop_later(path: Path, updates: int) -> int:
+def _drop_later(path: Path, updates: int, is_before: Callable[[Mapping[str, Any]], bool]) -> int:
     """Keep the records up to so many updates (none of a training that begins); how many went."""
     if not path.exists():
         return 0
     kept, dropped = [], 0
     for line in _lines(path):
-        if updates and _update_of(line) <= updates:
+        if updates and _is_up_to(line, updates, is_before):
             kept.append(line)
         else:
             dropped += 1
@@ -289,11 +291,12 @@ def _lines(path: Path) -> Iterator[bytes]:
         yield from file
 
 
-def _update_of(line: bytes) -> float:
-    """The update of a record; infinity if it is not a whole one."""
+def _is_up_to(line: bytes, updates: int, is_before: Callable[[Mapping[str, Any]], bool]) -> bool:
+    """Whether a line is a whole record of what led to so many updates."""
     try:
         entry = json.loads(line)
-        whole = line.endswith(b"\n") and type(entry["update"]) is int
+        if not line.endswith(b"\n") or type(entry["update"]) is not int:
+            return False
+        return entry["update"] < updates or (entry["update"] == updates and is_before(entry))
     except (ValueError, KeyError, TypeError):
-        return math.inf
-    return entry["update"] if whole else math.inf
+        return False

@@ -26,6 +26,20 @@ class Course:
     interval: Interval = field(default_factory=Interval)
     nan_in_a_row: int = 0  # updates that were skipped
 
+    def has_recorded(self, record: Mapping[str, Any]) -> bool:
+        """Whether a record of the last update (see `TrainingLog`) was made before this was saved.
+
+        Who goes on from here makes the others again.
+        """
+        kind, epoch = record.get("type"), record.get("epoch", 0)
+        if kind == "valid":
+            return (self.checked.updates, self.checked.epoch) >= (self.progress.updates, epoch)
+        if kind == "data":  # at the end of an epoch
+            return epoch < self.progress.epoch
+        if kind in ("train", "gradients"):
+            return not self.interval.words
+        return True
+
 
 @dataclass(frozen=True)
 class SavedRun:

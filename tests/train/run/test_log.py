@@ -197,6 +197,14 @@ def test_damaged_records_are_dropped(paths):
     assert "(4 records)" in paths[0].read_text()
 
 
+def test_records_of_the_last_update_that_were_made_after_its_save_are_dropped(paths):
+    lines = [b'{"update": 5, "type": "train"}\n', b'{"update": 5, "type": "valid"}\n']
+    paths[1].write_bytes(b"".join(lines))
+    TrainingLog(*paths, resumed=5, is_before=lambda record: record["type"] == "train").close()
+    assert paths[1].read_bytes() == lines[0]
+    assert "(1 records)" in paths[0].read_text()
+
+
 def test_a_line_that_was_cut_off_is_ended(paths):
     paths[0].write_bytes(b"[2018-01-01 00:00:00] Ep. 1 : Up. 7 : Se")
     with TrainingLog(*paths, resumed=5) as log:

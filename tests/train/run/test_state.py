@@ -99,3 +99,30 @@ def test_the_workspace_decides_on_batches_that_fit():
 def test_the_identity_is_plain_json():
     plain = made(structure=dataclasses.replace(small_structure(), state=9))
     assert json.loads(json.dumps(plain)) == plain
+
+
+@pytest.mark.parametrize(
+    ("record", "before"),
+    [
+        ({"type": "valid", "epoch": 2}, False),  # checked up to update 16 alone
+        ({"type": "data", "epoch": 1}, True),
+        ({"type": "data", "epoch": 2}, False),  # the end of an epoch that goes on
+        ({"type": "train", "epoch": 2}, False),  # 9 words wait for their line
+        ({"type": "gradients", "epoch": 2}, False),
+        ({"type": "skipped", "epoch": 2}, True),
+    ],
+)
+def test_records_of_the_last_update(record, before):
+    assert COURSE.has_recorded(record) is before
+    checked = dataclasses.replace(COURSE, checked=COURSE.progress, interval=Interval(norm=1.0))
+    at_the_end = record["type"] == "data" and record["epoch"] == 2
+    assert checked.has_recorded(record) is not at_the_end
+
+
+def test_records_of_a_validation_at_the_end_of_an_epoch():
+    """It comes after the check that follows the last update of the epoch."""
+    course = dataclasses.replace(COURSE, checked=COURSE.progress)
+    ended = dataclasses.replace(course, progress=course.progress.next_epoch())
+    record = {"type": "valid", "epoch": 3}
+    assert not ended.has_recorded(record) and ended.has_recorded(record | {"epoch": 2})
+    assert dataclasses.replace(ended, checked=ended.progress).has_recorded(record)

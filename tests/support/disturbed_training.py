@@ -1,0 +1,149 @@
+"""A small training that is disturbed, and has to come to the end that it has undisturbed."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import random
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import prepared as server
+from runs import EVERYTHING, PLAIN, comparable, prepared
+
+from cgru_cli.errors import CgruError
+from cgru_cli.formats import model_vocabularies
+from cgru_cli.formats.read_model import read
+
+KILLS = 10  # of one training, which is then let go on to its end
+Outcome = tuple[str, str]  # what was tried; what is wrong, "" if nothing is
+
+
+class DisturbedTraining:
+    """A training in a folder, what it gives undisturbed, and ways to disturb others like it.
+
+    Its processes are forked from one that has imported TensorFlow: each takes some two seconds.
+    """
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.data = prepared(folder / "data")
+        report = folder / "report"
+        done = self._run("whole", fault={"report": str(report)})
+        if done.returncode:
+            raise SystemExit(f"the undisturbed training fails: {done.stderr}")
+        self.expected = comparable(folder / "whole")
+        spent = json.loads(report.read_text())
+        self.calls, self.seconds = spent["calls"], spent["seconds"]
+        self._run("half", "--after", "8u")
+
+    def disturb(self, number: int, seed: int) -> Iterator[Outcome]:
+        """One of the ways, the `number`-th; killing it is every other."""
+        ways = (self.killed, self.failing, self.killed, self.changed_byte)
+        yield from ways[number % len(ways)](seed)
+
+    def killed(self, seed: int) -> Iterator[Outcome]:
+        """Kill it at moments of its work, and at calls of its file layer; it ends all the same.
+
+        After each kill the model that is there is whole, or is refused.
+        """
+        chance = random.Random(seed)
+        name = f"kill{seed}"
+        for kill in range(KILLS):
+            if chance.random() < 0.5:
+                what = "training, killed at any moment"
+                fault: dict[str, float] = {"seconds": chance.uniform(0, self.seconds)}
+            else:
+                what = "training, killed at a call of its file layer"
+                fault = {"number": chance.randint(1, self.calls)}
+            done = self._run(name, fault=fault)
+            if done.returncode >= 0:
+                break
+            yield what, self._model_is_wrong(name, f"seed {seed}, kill {kill}, {fault}")
+        yield self._ends(name, "training, gone on with to its end after kills", seed)
+
+    def failing(self, seed: int) -> Iterator[Outcome]:
+        """A call of its file layer fails: one line, and it can be gone on with."""
+        chance = random.Random(seed)
+        name = f"fail{seed}"
+        kind = chance.choice([errno.ENOSPC, errno.EIO, "short"])
+        fault = {"number": chance.randint(1, self.calls), "kind": kind}
+        done = self._run(name, fault=fault)
+        said = f"seed {seed}, {fault}"
+        wrong = self._model_is_wrong(name, said)
+        last = done.stderr.strip().splitlines()[-1:] or [""]
+        if done.returncode not in (0, 1) or "Traceback" in done.stderr:
+            wrong = f"{said}: exit {done.returncode}: {done.stderr[-300:]}"
+        elif done.returncode and not last[0].startswith("cgru: "):
+            wrong = f"{said}: no message: {done.stderr[-300:]}"
+        yield "training, a call of its file layer fails", wrong
+        yield self._ends(name, "training, gone on with to its end after such a failure", seed)
+
+    def changed_byte(self, seed: int) -> Iterator[Outcome]:
+        """A bit of a file of the folder is changed: going on is refused, or ends the same."""
+        chance = random.Random(seed)
+        place = self.folder / f"byte{seed}"
+        shutil.copytree(self.folder / "half", place)
+        present = [path for path in sorted(place.rglob("*")) if path.is_file()]
+        path = chance.choice([path for path in present if path.stat().st_size])
+        data = bytearray(path.read_bytes())
+        at, bit = chance.randrange(len(data)), chance.randrange(8)
+        data[at] ^= 1 << bit
+        path.write_bytes(data)
+        done = self._run(place.name)
+        refused = done.returncode == 1 and done.stderr.strip().splitlines()[-1].startswith("cgru: ")
+        same = done.returncode == 0 and self._goes_on_the_same(place)
+        wrong = ""
+        if not (refused or same) or "Traceback" in done.stderr:
+            changed = f"seed {seed}: {path.relative_to(place)} byte {at} bit {bit}"
+            wrong = f"{changed}: exit {done.returncode}: {done.stderr[-300:]}"
+        yield "training, a bit of its folder changed", wrong
+        shutil.rmtree(place)
+
+    def _run(self, name: str, *more: str, fault: dict | None = None) -> subprocess.CompletedProcess:
+        model = self.folder / name / "m.npz"
+        command = server.command(
+            "train", self.data, *PLAIN, *EVERYTHING, "--jit", "off", "--cpu-threads", "1",
+            "-m", model, *more,
+        )  # fmt: skip
+        environment = os.environ | {"OMP_NUM_THREADS": "1"}
+        if fault:
+            environment["CGRU_TEST_FAULT"] = json.dumps(fault)
+        return subprocess.run(command, capture_output=True, text=True, env=environment)
+
+    def _model_is_wrong(self, name: str, disturbed: str) -> str:
+        path = self.folder / name / "m.npz"
+        if path.exists():
+            try:
+                model_vocabularies.find(read(path))
+            except CgruError as error:
+                if "writing it was interrupted" not in str(error):
+                    return f"{disturbed}: {error}"
+        return ""
+
+    def _is_same(self, place: Path) -> bool:
+        with contextlib.suppress(OSError, KeyError, ValueError):
+            return comparable(place) == self.expected
+        return False
+
+    def _goes_on_the_same(self, place: Path) -> bool:
+        """Of the model and its state alone, which a changed record or best model is no part of."""
+        models, *state = comparable(place)[:3]
+        expected, *expected_state = self.expected[:3]
+        return (models["m.npz"], state) == (expected["m.npz"], expected_state)
+
+    def _ends(self, name: str, what: str, seed: int) -> Outcome:
+        """Let it go on to its end, and compare that."""
+        done, place, wrong = self._run(name), self.folder / name, ""
+        if done.returncode:
+            wrong = f"seed {seed}: exit {done.returncode}: {done.stderr[-300:]}"
+        elif not self._is_same(place):
+            wrong = f"seed {seed}: it ended otherwise"
+        elif left := [path.name for path in place.rglob("*.tmp")]:
+            wrong = f"seed {seed}: left {left}"
+        shutil.rmtree(place, ignore_errors=True)
+        return what, wrong
