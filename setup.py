@@ -47,6 +47,7 @@ setup(
     python_requires=">=3.11,<3.14",
     install_requires=(ROOT / "requirements.txt").read_text().split(),
     extras_require={
+        "arpa": ["kenlm>=0.3,<0.4"],
         "docs": ["mkdocs>=1.6,<2", "mkdocs-material>=9.6,<10"],
         "gpu": ["tensorflow[and-cuda]"],
         "plot": ["matplotlib"],

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..errors import CgruError, UsageError
+from ..formats.arpa import NGrams, is_arpa
 from ..formats.loaded_model import LoadedModel, Reading, check_ensemble, preprocessing_of
 from ..formats.reordered import in_order_of
 from ..options.translate import TranslateOptions
@@ -34,15 +35,21 @@ class NoisyChannel:
     weights: of the two in the sum; candidates: of each hypothesis in a step of the beam, None where
     what the beam ends with is ranked. channel_reading, lm_reading: how they cut text into words;
     None where they take the direct model's words. In a beam the language model's target vocabulary
-    is the direct model's.
+    is the direct model's; one of n-grams ranks at the end only.
     """
 
     channel: LoadedModel
-    lm: LoadedModel
+    lm: LoadedModel | NGrams
     weights: tuple[float, float]
     candidates: int | None
     channel_reading: Reading | None
     lm_reading: Reading | None
+
+    @property
+    def stepped(self) -> list[LoadedModel]:
+        """The language model, where it is stepped in the beam with those that translate."""
+        in_beam = self.candidates is not None
+        return [self.lm] if in_beam and isinstance(self.lm, LoadedModel) else []
 
     @classmethod
     def of(
@@ -74,38 +81,75 @@ class NoisyChannel:
             raise CgruError(
                 f"--channel-model: {channel.model.path} reads factors, which translations have not"
             )
-        lm = LoadedModel.of(str(options.lm), options.vocabularies[-1:])
-        if lm.model.structure.type is not Type.LM:
-            raise CgruError(f"--lm: {_named(lm)}; a language model (--type lm) is needed")
         both_sides = (channel.sources[0], direct.target), (channel.target, direct.sources[0])
+        lm = _language_model(options, models, direct)
+        lm_reading = None
+        if isinstance(lm, LoadedModel):
+            lm_reading = _reading(
+                "--lm", lm, [(lm.target, direct.target)], direct, reading, options
+            )
         if options.channel_candidates is not None:
-            for other, known, words in (
-                (channel, channel.sources[0], direct.target),
-                (channel, channel.target, direct.sources[0]),
-                (lm, lm.target, direct.target),
-                (direct, direct.target, lm.target),
-            ):
-                if missing := known.lacking(words):
-                    raise CgruError(
-                        f"--channel-candidates: {_without(other, words, missing)}; without the "
-                        "option the beam's hypotheses are ranked, by their text"
-                    )
-            if (a := lm.model.structure.target_vocabulary) != (
-                b := direct.model.structure.target_vocabulary
-            ):
-                raise CgruError(
-                    f"--channel-candidates: {lm.model.path} has {a} words, {direct.model.path} {b}"
-                )
-            lm = in_order_of(direct.target, lm)
-            check_ensemble([*models, lm])
+            for own, words in both_sides:
+                if missing := own.lacking(words):
+                    raise _no_candidates(channel, words, missing)
         return cls(
             channel,
             lm,
             (weights[0], weights[1]),
             options.channel_candidates,
             _reading("--channel-model", channel, both_sides, direct, reading, options),
-            _reading("--lm", lm, [(lm.target, direct.target)], direct, reading, options),
+            lm_reading,
         )
+
+
+def _language_model(
+    options: TranslateOptions, models: Sequence[LoadedModel], direct: LoadedModel
+) -> LoadedModel | NGrams:
+    """What `--lm` names; where it is stepped in the beam, in the order of the target vocabulary.
+
+    Raises CgruError for what is no language model, or of other words than it has to be.
+    """
+    path, in_beam = str(options.lm), options.channel_candidates is not None
+    if is_arpa(path):
+        if in_beam:
+            raise CgruError(
+                f"--channel-candidates: {path} is a model of n-grams, which ranks what the beam "
+                "ends with; leave the option out"
+            )
+        n_grams = NGrams(path)
+        count = n_grams.known(direct.target)
+        if 2 * count < len(direct.target.words):
+            raise CgruError(
+                f"--lm: {path} knows {count:,} of the {len(direct.target.words):,} words of "
+                f"{direct.target.path}; n-grams of the same words, or sub-words, are needed"
+            )
+        return n_grams
+    lm = LoadedModel.of(path, options.vocabularies[-1:])
+    if lm.model.structure.type is not Type.LM:
+        raise CgruError(
+            f"--lm: {_named(lm)}; a language model (--type lm, or an ARPA file) is needed"
+        )
+    if not in_beam:
+        return lm
+    for other, known, words in ((lm, lm.target, direct.target), (direct, direct.target, lm.target)):
+        if missing := known.lacking(words):
+            raise _no_candidates(other, words, missing)
+    rows = [one.model.structure.target_vocabulary for one in (lm, direct)]
+    if rows[0] != rows[1]:
+        raise CgruError(
+            f"--channel-candidates: {path} has {rows[0]:,} target words, {direct.model.path} "
+            f"{rows[1]:,}; the same ones are needed"
+        )
+    lm = in_order_of(direct.target, lm)
+    check_ensemble([*models, lm])
+    return lm
+
+
+def _no_candidates(loaded: LoadedModel, words: Vocabulary, missing: Sequence[str]) -> CgruError:
+    return CgruError(
+        f"--channel-candidates: {_without(loaded, words, missing)}; without the option the beam's "
+        "hypotheses are ranked, by their text"
+    )
 
 
 def _reading(
@@ -182,9 +226,12 @@ class ChannelScorer:
         self._sum = ChannelSum(*noisy.weights, settings)
         self._channel = _ForcedDecoding(noisy.channel, workspace, precision)
         self._cut = noisy.channel.source_lines(noisy.channel_reading or Reading())
-        self._lm = None
-        if noisy.candidates is None:
-            self._lm = _ForcedDecoding(noisy.lm, workspace, precision)
+        self._lm: Callable[[Sequence[Sequence[str]]], np.ndarray] | None = None
+        if isinstance(noisy.lm, NGrams):
+            self._lm = noisy.lm.log_probs
+        elif noisy.candidates is None:
+            forced = _ForcedDecoding(noisy.lm, workspace, precision)
+            self._lm = lambda texts: forced([[]] * len(texts), texts)
 
     @property
     def within_beam(self) -> bool:
@@ -225,12 +272,12 @@ class ChannelScorer:
             text = join_bpe(hypothesis.text)
             channel_words = self._cut.words(text, line.number) if noisy.channel_reading else words
             of_channel.append(channel_words)
-            if noisy.lm_reading:
+            if noisy.lm_reading and isinstance(noisy.lm, LoadedModel):
                 words = noisy.lm.target_words(text, line.number, noisy.lm_reading)
             of_lm.append(words)
         assert self._lm  # noqa: S101 - for types
         channel = self._channel(of_channel, [self._source(line) for line, _ in entries])
-        lm = self._lm([[]] * len(of_lm), of_lm)
+        lm = self._lm(of_lm)
         yield from zip(channel.tolist(), lm.tolist(), strict=True)
 
     def _source(self, line: Line) -> list[str]:

@@ -70,9 +70,8 @@ class Translator:
         from ..search.hypotheses import SearchSettings
         from ..search.sampling import Sampling
 
-        weights = plan.weights
-        if plan.channel and plan.channel.candidates:  # the language model is stepped with them
-            models, weights = [*models, plan.channel.lm], (*weights, 0.0)
+        stepped = plan.channel.stepped if plan.channel else []
+        models, weights = [*models, *stepped], (*plan.weights, *(0.0 for _ in stepped))
         self.plan, self.models = plan, models
         self.target = models[0].target
         reading = [loaded for loaded in models if loaded.reads_source]

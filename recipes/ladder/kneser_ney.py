@@ -1,6 +1,6 @@
 """The language model of n-grams that a recurrent one is compared with: Kneser-Ney, by NLTK.
 
-    python kneser_ney.py PREP TEXT --output kneser-ney.json
+    python kneser_ney.py PREP TEXT --output kneser-ney.json [--arpa kneser-ney.arpa]
 
 Trained on the target side of PREP, its discount chosen by dev. What is predicted is what
 `cgru score` of a language model predicts: the sub-words of a line and EOS, a sub-word that the
@@ -90,11 +90,48 @@ def perplexity(model: KneserNeyInterpolated, lines: Iterable[Sequence[str]]) -> 
     return math.exp(total / count)
 
 
+def arpa(model: KneserNeyInterpolated, words: Sequence[str]) -> Iterator[str]:
+    """The lines of an ARPA file by which every text has the probability that the model gives it.
+
+    words: by number. An n-gram that was seen has its whole interpolated probability; a context has
+    as its weight the share that is left for shorter ones. NLTK fills contexts up with BEGINNING, an
+    ARPA file has it once: all contexts that begin a line alike are one there.
+    """
+    order, smoothing = model.order, model.estimator
+    names = {str(i): word for i, word in enumerate(words)}
+    names |= {BEGINNING: "<s>", EOS: "</s>", "1": "<unk>"}
+    probabilities: list[dict[tuple[str, ...], float]] = [{} for _ in range(order)]
+    probabilities[0] = {(str(i),): smoothing.unigram_score(str(i)) for i in range(len(words))}
+    probabilities[0][(BEGINNING,)] = 0.0
+    left: dict[tuple[str, ...], float] = {}  # by context
+    for n in range(2, order + 1):
+        for context, counts in model.counts[n].items():
+            filled = context.count(BEGINNING)
+            if filled and n < order:
+                continue
+            shown = context[max(0, filled - 1) :]
+            for word in counts:
+                probability = model.unmasked_score(word, context)
+                probabilities[len(shown)][(*shown, word)] = probability
+            suffixes = (context[i:] for i in range(max(1, filled)))
+            left[shown] = math.prod(smoothing.alpha_gamma(EOS, c)[1] for c in suffixes)
+    yield "\\data\\"
+    yield from (f"ngram {n}={len(grams)}" for n, grams in enumerate(probabilities, 1))
+    for n, grams in enumerate(probabilities, 1):
+        yield f"\n\\{n}-grams:"
+        for gram, probability in grams.items():
+            text = " ".join(names[word] for word in gram)
+            line = f"{math.log10(probability) if probability else -99:.7f}\t{text}"
+            yield line + (f"\t{math.log10(left[gram]):.7f}" if gram in left else "")
+    yield "\n\\end\\"
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("prepared", type=Path)
     parser.add_argument("text", type=Path)
     parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--arpa", type=Path, help="write the model, for --lm of cgru translate")
     a = parser.parse_args(arguments)
     vocabulary = read_vocabulary(a.prepared / "vocab.trg.json")
 
@@ -121,6 +158,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     }
     with atomic_write(a.output) as file:
         file.write(f"{json.dumps(result)}\n".encode())
+    if a.arpa:
+        words = [vocabulary.words.get(i, f"<{i}>") for i in range(vocabulary.size)]
+        with atomic_write(a.arpa) as file:
+            file.writelines(f"{line}\n".encode() for line in arpa(model, words))
 
 
 if __name__ == "__main__":

@@ -72,6 +72,7 @@ CLICK = "options.click_command"
 LATE = {
     "system.tensorflow_start": {"tensorflow", "keras"},  # starts it
     "system.cluster": {"tensorflow"},  # knows Slurm
+    "formats.arpa": {"kenlm"},
     "formats.tensorflow_checkpoint": {"tensorflow"},  # the one format that only TensorFlow reads
     "system.structured_files": {"yaml"},
     "system.number_rows": {"numpy"},

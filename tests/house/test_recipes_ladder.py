@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import sacrebleu
 
+from cgru_cli.formats.arpa import NGrams
 from cgru_cli.options.config_file import read
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.parameters.initialization import initial_arrays
@@ -144,6 +145,26 @@ def test_discount_is_chosen_on_dev(kneser_ney, tmp_path):
     model.estimator.discount = result["discount"]
     expected = kneser_ney.perplexity(model, [["2", "3"], ["4", "1"]])
     assert result["perplexity"] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("order", [2, 3, 5])
+def test_the_arpa_file_gives_every_text_its_probability(kneser_ney, tmp_path, order):
+    """As kenlm reads it."""
+    pytest.importorskip("kenlm")
+    model = kneser_ney.train(TEXT, SIZE, order)
+    words = ["</s>", "<unk>", *"abcdef"]
+    path = tmp_path / "kn.arpa"
+    path.write_text("".join(f"{line}\n" for line in kneser_ney.arpa(model, words)), "utf-8")
+    n_grams = NGrams(str(path))
+    texts = [[], ["2", "3", "4", "5"], ["5", "2"], ["3"], ["6", "2", "3"], ["2", "1", "4"]]
+    texts += [["4", "4", "4", "4", "4", "4"], ["5", "5", "2", "3", "4", "5", "2"]]
+    expected = [
+        sum(math.log(model.unmasked_score(word, tuple(context)))
+            for *context, word in kneser_ney.events(text, order))
+        for text in texts
+    ]  # fmt: skip
+    found = n_grams.log_probs([[words[int(word)] for word in text] for text in texts])
+    assert found.tolist() == pytest.approx(expected, rel=1e-5)
 
 
 # --- table and plot -----------------------------------------------------------------------------

@@ -178,6 +178,32 @@ def test_text_is_cut_anew_by_models_of_other_words(models, translate, score, tmp
     assert any("D@@ " in text for text in checked)
 
 
+def arpa(path, words):
+    """A model of single words, the later ones the less probable; kenlm wants a pair, too."""
+    lines = [f"{-0.25 * i}\t{word}\t0" for i, word in enumerate(words, 2)]
+    text = ["\\data\\", f"ngram 1={len(lines) + 1}", "ngram 2=1", "", "\\1-grams:", "-99\t<s>\t0"]
+    text += [*lines, "", "\\2-grams:", "-9\t<unk> <unk>", "", "\\end\\"]
+    path.write_text("".join(f"{line}\n" for line in text))
+    return path
+
+
+def test_n_grams_are_a_language_model_too(models, translate, tmp_path):
+    pytest.importorskip("kenlm")
+    direct, channel, _ = models
+    words = ["</s>", "<unk>", *TARGET[2:]]
+    lm = arpa(tmp_path / "lm.arpa", words)
+    asked = ["-m", direct, "--channel-model", channel, "--lm", lm, "--n-best", "-n", 0]
+    for entry in translate(*asked, text="a b\n"):
+        places = [words.index(word) for word in [*entry[1].split(), "</s>"]]
+        expected = math.log(10) * sum(-0.25 * (place + 2) for place in places)
+        assert features(entry)["LM"] == pytest.approx(expected, rel=1e-4)
+    error = refused(tmp_path, *asked, "--channel-candidates", 2)
+    assert f"--channel-candidates: {lm} is a model of n-grams" in error
+    other = arpa(tmp_path / "other.arpa", ["</s>", "<unk>", "x", "y"])
+    error = refused(tmp_path, *asked[:4], "--lm", other)
+    assert "of the 8 words of" in error and str(other) in error
+
+
 def refused(tmp_path, *arguments):
     code, _, messages = in_process("translate", tmp_path)(*arguments, text="a b\n")
     lines = [line for line in messages.splitlines() if "warning" not in line]

@@ -1,0 +1,73 @@
+"""Language models of n-grams: ARPA files, and those that KenLM made of them, read by kenlm."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..errors import CgruError, reading
+from ..text.vocabulary import Vocabulary
+
+_BINARY = b"mmap lm http://kheafield.com/code"
+_ZIPPED = b"\x1f\x8b"
+_PLACE = re.compile(r".* threw \w+( because .*?')?\.? ")  # in kenlm's own code, in its messages
+_LOOKED_AT = 1 << 16  # bytes, comments in front of the first section among them
+
+
+def is_arpa(path: str) -> bool:
+    """Whether a file holds n-grams, .gz or not. Raises CgruError where it cannot be read."""
+    with reading(path):
+        try:
+            with open(path, "rb") as file:
+                start = file.read(_LOOKED_AT)
+        except FileNotFoundError:  # the prefix of a checkpoint's names
+            return False
+        if start.startswith(_ZIPPED):
+            with gzip.open(path) as file:
+                start = file.read(_LOOKED_AT)
+    return start.startswith(_BINARY) or b"\\data\\" in start.splitlines()
+
+
+class NGrams:
+    """A language model of n-grams."""
+
+    def __init__(self, path: str):
+        """Raises CgruError for a file that is none, and where kenlm is not installed."""
+        try:
+            import kenlm
+        except ImportError:
+            raise CgruError(
+                f"{path}: models of n-grams are read by kenlm, which is not installed: pip install "
+                "'cgru[arpa]'"
+            ) from None
+        settings = kenlm.Config()
+        settings.show_progress = False
+        settings.arpa_complain = kenlm.ARPALoadComplain.NONE
+        try:
+            self._model = kenlm.Model(path, settings)
+        except OSError as error:
+            told = _PLACE.sub("", str(error).partition("(")[2].removesuffix(")"))
+            raise CgruError(f"{path}: damaged: {' '.join(told.split())}") from None
+        self.path = path
+        self._states = kenlm.State(), kenlm.State()
+
+    def known(self, vocabulary: Vocabulary) -> int:
+        """How many words of a vocabulary the model knows."""
+        return sum(word in self._model for word in vocabulary.words.values())
+
+    def log_probs(self, texts: Sequence[Sequence[str]]) -> np.ndarray:
+        """log p(text) of each, given as words, its end counted: nats, float64."""
+        return np.array([self._log_prob(text) for text in texts], np.float64)
+
+    def _log_prob(self, words: Sequence[str]) -> float:
+        before, after = self._states
+        self._model.BeginSentenceWrite(before)
+        total = 0.0
+        for word in (*words, "</s>"):
+            total += self._model.BaseScore(before, word, after)
+            before, after = after, before
+        return total * math.log(10)
