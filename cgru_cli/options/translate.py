@@ -141,7 +141,8 @@ class TranslateOptions(FilterOptions):
         excludes=("--output-sampling", "--translation-strategy sampling"),
     )  # fmt: skip
     lm: str | None = channel_option(
-        None, "language model of the target language", "--lm", metavar="MODEL",
+        None, "language model of the target language: one of cgru's or of n-grams (an ARPA file, "
+        "or KenLM's)", "--lm", metavar="MODEL",
         needs=("--channel-model",), aliases=("--lm-model",), path="file",
     )  # fmt: skip
     channel_candidates: int | None = channel_option(
