@@ -44,6 +44,7 @@ def _dl4mt() -> dict[str, tuple[str, ...]]:
     for session, network in types.items():
         programs[f"{session}/nmt.py"] = ("train", "--compat", "dl4mt", *network)
         programs[f"{session}/translate.py"] = ("translate", "--compat", "dl4mt")
+    programs["session3/rescore_with_lm.py"] = ("score", "--compat", "dl4mt")
     programs["session0/lm.py"] = ("train", "--compat", "dl4mt", "--type", "lm")
     return programs
 

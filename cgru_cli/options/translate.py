@@ -40,6 +40,10 @@ class TranslateOptions(FilterOptions):
         None, "codes of subword-nmt, by which the source's words are split", "--bpe",
         metavar="FILE", path="file",
     )  # fmt: skip
+    char_level: bool = model_option(
+        False, "read each character of the source as a word, spaces too, for models of characters",
+        "--char-level", kind=bool, excludes=("--bpe",),
+    )  # fmt: skip
     compat: str | None = model_option(
         None, "take on a program's defaults, search, signs of scores and layout of the output",
         "--compat", choices=COMPAT, metavar="PROGRAM",

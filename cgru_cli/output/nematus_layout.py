@@ -95,11 +95,19 @@ class NematusTFLayout(Layout):
 
 @dataclass(frozen=True)
 class DL4MTLayout(Layout):
-    """That of DL4MT, which prints no lists: theirs are the values of `gen_sample` as Python writes
-    them.
+    """That of DL4MT. Lists of so many hypotheses are those of session 3's `-b`; the others, which
+    none of its programs print, have the values of `gen_sample` as Python writes them.
     """
 
     prints_costs: ClassVar[bool] = True
+
+    def entry(self, number: int, hypothesis: Hypothesis) -> str:
+        """Session 3 puts no spaces around fields, and writes one cost."""
+        if not self.n_best or self.shown is None:
+            return super().entry(number, hypothesis)
+        cost = cost_of(hypothesis.total)
+        cost = python2_float(cost if self.normalize else float32(cost))
+        return f"{number}|||{self.text(hypothesis)}{self.fields(hypothesis)}|||{cost}\n"
 
     def list_fields(self, hypothesis: Hypothesis) -> str:
         """The cost and, where that is asked for, the length-normalised one."""

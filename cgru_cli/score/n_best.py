@@ -3,7 +3,7 @@
     number ||| hypothesis ||| [other fields |||] features [||| total ||| ..]
 
 Features are `F0= -1.5 F1= -2`, several values as `TM= -1 -2` being TM_0 and TM_1; or, as Nematus
-has them, columns of numbers without names: column0, column1, ...
+has them, columns of numbers without names: column0, column1, ... DL4MT puts no spaces around `|||`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ class Entry(NamedTuple):
 def split(line: str) -> tuple[int, list[str]]:
     """The sentence (from 0) and the fields of a line. Raises CgruError for one of no list."""
     # an empty field may have lost one of its two spaces
-    fields = line.replace("||| |||", "|||  |||").split(SEPARATOR)
+    spaced = SEPARATOR in line or line.endswith(SEPARATOR[:-1])
+    fields = line.replace("||| |||", "|||  |||").split(SEPARATOR if spaced else "|||")
     number = fields[0].strip(" ")
     if len(fields) < 2 or not number.isdecimal() or len(number) > _DIGITS:
         raise CgruError("no entry of an n-best list (`number ||| hypothesis ||| ...`)")

@@ -135,8 +135,7 @@ class ScoreRequest:
             vocabularies=options.vocabularies,
             dual=options.dual,
             weights=weights,
-            # what is ranked is divided when it is ranked
-            normalize=0.0 if ranking else options.normalize or 0.0,
+            normalize=0.0 if ranking and _divides_sum(options) else options.normalize or 0.0,
             preprocess=not options.no_preprocess,
             to_pieces=not options.no_spm_encode,
             max_length=options.max_length,
@@ -267,11 +266,16 @@ def _ranking(options: ScoreOptions) -> RankingRequest | None:
         whole=options.rerank_list,
         join_bpe=options.join_bpe,
         in_words=options.in_words or options.join_bpe,
-        normalize=options.normalize,
+        normalize=options.normalize if _divides_sum(options) else 0.0,
         tune=options.tune,
         restarts=options.restarts,
         seed=options.seed,
     )
+
+
+def _divides_sum(options: ScoreOptions) -> bool:
+    """Whether --normalize is of the sum that ranks; DL4MT's is of the language model's score."""
+    return options.compat != Program.DL4MT
 
 
 def _metrics(options: ScoreOptions) -> tuple[str, ...]:

@@ -87,6 +87,11 @@ def with_starts(words: Sequence[str], vocabularies: Sequence[Vocabulary]) -> lis
     return [(*factors, start) for factors, start in zip(ids, starts, strict=True)]
 
 
+def characters(line: str) -> list[str]:
+    """Each character of a line as a word, spaces inside it too (Nematus' and DL4MT's `-c`)."""
+    return list(line.strip())
+
+
 class SourceLines:
     """Lines of text as the words that a model reads, of long ones the first."""
 

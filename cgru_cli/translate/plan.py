@@ -27,6 +27,7 @@ from ..output.layout import Layout, alignment_of
 from ..output.layouts import layout_of
 from ..system.lines import tokens
 from ..text.pipeline import Preprocessing
+from ..text.source_words import characters
 from ..text.unknown_words import read_lexicon
 from .noisy_channel import NoisyChannel
 from .phrases import Form
@@ -140,12 +141,11 @@ class SearchPlan:
         if (options.constraints or options.avoid) and search == "nematus-tf":
             raise UsageError("--constraints, --avoid: Nematus-TF's search knows no such thing")
         by_tabs = options.constraints == "tabs"
-        reading = Reading(
-            preprocessing,
-            not options.no_spm_encode,
-            options.max_length,
-            str.split if search == "nematus-tf" else tokens,
-        )
+        split = str.split if search == "nematus-tf" else tokens
+        if options.char_level:
+            _check_characters(options, models)
+            split = characters
+        reading = Reading(preprocessing, not options.no_spm_encode, options.max_length, split)
         sums = bool(compat) and defaults.sums
         weights, channel_weights = _weights(options, sums=sums)
         channel = None
@@ -259,6 +259,15 @@ def _check_of_labels(options: TranslateOptions, loaded: LoadedModel) -> None:
                 f"{flag(TranslateOptions, name)}: {loaded.model.path} is a "
                 f"{loaded.model.structure.type}, which gives labels and writes no text"
             )
+
+
+def _check_characters(options: TranslateOptions, models: Sequence[LoadedModel]) -> None:
+    """Raises UsageError where the source's words are something else than characters."""
+    for loaded in models:
+        pieces = loaded.sources and loaded.sources[0].processor is not None
+        if (pieces and not options.no_spm_encode) or not loaded.reads_words:
+            what = "SentencePiece cuts its source" if pieces else "it reads no source text"
+            raise UsageError(f"--char-level: {loaded.model.path}: {what}")
 
 
 def _needs_attention(options: TranslateOptions) -> bool:

@@ -49,7 +49,7 @@ def test_the_names_are_those_of_the_programs(programs):
         "nematus-tf/nematus/rescore.py", "nematus-tf/data/build_dictionary.py",
         "dl4mt/session2/translate.py", "dl4mt/session3/translate.py", "dl4mt/session1/nmt.py",
         "dl4mt/session0/lm.py", "bin/amun", "build/bin/amun", "build/s2s",
-        "dl4mt/data/build_dictionary.py",
+        "dl4mt/data/build_dictionary.py", "dl4mt/session3/rescore_with_lm.py",
     ]  # fmt: skip
     for name in named:
         assert os.access(programs / name, os.X_OK), name

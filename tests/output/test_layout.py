@@ -200,6 +200,15 @@ def test_dl4mt_n_best(name, normalize):
     assert same(rewrite(layout, path, parse), path)
 
 
+@pytest.mark.parametrize(("normalize", "cost"), [(False, "12.3000001907"), (True, "0.3")])
+def test_dl4mts_own_lists_have_no_spaces(normalize, cost):
+    """Session 3's -b: fields as Python 2 formats them, float32 where nothing is divided."""
+    total = -0.3 if normalize else -12.3
+    layout = layout_of("dl4mt", n_best=True, shown=1, normalize=normalize)
+    hypotheses = [Hypothesis(("a", "b"), True, -12.3, total), Hypothesis((), True, -13.0, -13.0)]
+    assert layout.render(4, [], hypotheses) == f"4|||a b|||{cost}\n"
+
+
 @pytest.mark.parametrize("name", ["best.k5.txt", "best.k5.norm.txt"])
 def test_dl4mt_best(name):
     path = fixture(f"dl4mt-session1/{name}")

@@ -10,7 +10,7 @@ import re
 
 import numpy as np
 import pytest
-from whole_scripts import FIXTURES, LINES, best_of, entries, first, model_folder, run
+from whole_scripts import FIXTURES, LINES, best_of, choice, entries, first, model_folder, run
 
 DL4MT = {
     # dl4mt-tutorial/session1/test.sh
@@ -33,13 +33,10 @@ def test_dl4mts_scripts_write_what_it_wrote(old_programs, tmp_path, name):
     assert (folder / "out").read_text("utf-8") == theirs
 
 
-@pytest.mark.parametrize("session", ["session2", "session3"])
+@pytest.mark.parametrize("session", choice(["session2", "session3"], "session3"))
 def test_later_sessions_of_dl4mt_translate(old_programs, tmp_path, session):
     """dl4mt-tutorial/session2/test.sh and session3/test.sh, of which the latter lists three."""
-    folder = model_folder(tmp_path / "case", "a-shallow")
-    for side in ("en", "de"):
-        words = json.loads((folder / f"vocab.{side}.json").read_text("utf-8"))
-        (folder / f"tok.{side}.pkl").write_bytes(pickle.dumps(words, protocol=2))
+    folder = with_pickled_vocabularies(tmp_path)
     listed = "-b 3 -p 1" if session == "session3" else "-p 8"
     run(
         "#PBS -l nodes=1:ppn=24\nexport THEANO_FLAGS=device=cpu,floatX=float32\n"
@@ -55,13 +52,74 @@ def test_later_sessions_of_dl4mt_translate(old_programs, tmp_path, session):
     else:
         lists = [line.split(" ||| ")[:3] for line in entries(theirs).splitlines()]
         threes = [[e for e in lists if e[0] == str(n)][:3] for n in range(LINES)]
-        found = [line.split(" ||| ") for line in ours.splitlines()]
+        found = [line.split("|||") for line in ours.splitlines()]  # which has no spaces around it
         assert [e[:2] for e in found] == [e[:2] for three in threes for e in three]
         costs = [float(e[2]) for three in threes for e in three]
         assert [float(e[2]) for e in found] == pytest.approx(costs, abs=1e-4)
 
 
-@pytest.mark.parametrize("session", ["session1", "session2"])
+def with_pickled_vocabularies(path):
+    """A folder with a reference model and its vocabularies as DL4MT has them."""
+    folder = model_folder(path / "case", "a-shallow")
+    for side in ("en", "de"):
+        words = json.loads((folder / f"vocab.{side}.json").read_text("utf-8"))
+        (folder / f"tok.{side}.pkl").write_bytes(pickle.dumps(words, protocol=2))
+    return folder
+
+
+@pytest.mark.exhaustive
+def test_characters_are_words(old_programs, tmp_path):
+    """translate.py -c, of a line and of its characters between spaces."""
+    folder = with_pickled_vocabularies(tmp_path)
+    files = "model.npz tok.en.pkl tok.de.pkl"
+    run(
+        "printf 'Aman\\nahouse.\\n' > words\nsed 's/./& /g' words > characters\n"
+        f"python $dl4mt/session2/translate.py -c {files} words ./out\n"
+        f"python $dl4mt/session2/translate.py {files} characters ./expected\n"
+        f"python $dl4mt/session2/translate.py {files} words ./others\n",
+        folder,
+        dl4mt=old_programs / "dl4mt",
+    )
+    ours, theirs, others = ((folder / name).read_text("utf-8") for name in
+                            ("out", "expected", "others"))  # fmt: skip
+    assert ours == theirs != others
+
+
+@pytest.mark.parametrize("options", choice(["-n -b 0.5", "-b 0.1", "-x -b 0.3 -n"], "-n -b 0.5"))
+def test_a_language_model_chooses_from_a_list(old_programs, tmp_path, options):
+    """dl4mt-tutorial/session3/score_nbest.sh, by the costs that DL4MT's own model has of its text.
+
+    The list is of pairs of sentences, so that each of both parts of the sum decides somewhere.
+    """
+    folder = model_folder(tmp_path / "case", "dl4mt-session0", lines=50)
+    sentences = (folder / "src.txt").read_text("utf-8").splitlines()
+    costs = [float(c) for c in (FIXTURES / "dl4mt-session0/costs.txt").read_text().split()]
+    weight = float(options.split("-b ")[1].split()[0])
+    written, best = [], []
+    for number in range(25):
+        sums = []
+        for i in (2 * number, 2 * number + 1):
+            first_cost = 20 * (i % 3) / 3 if "-n" not in options else i % 3 / 3
+            words = len(sentences[i].split()) + 1 if "-n" in options else 1
+            written.append(f"{number}|||{sentences[i]}|||{first_cost}\n")
+            whole = 1 - weight if "-x" in options else 1
+            sums.append((whole * first_cost + weight * costs[i] / words, sentences[i]))
+        best.append(f"{min(sums)[1]}\n")
+    (folder / "trans.SMALL").write_text("".join(written), "utf-8")
+    run(
+        "export THEANO_FLAGS=device=cpu,floatX=float32\n"
+        f"python $dl4mt/session3/rescore_with_lm.py {options} \\\n\tmodel.npz \\\n"
+        "\tmodel.npz.pkl \\\n\ttrain.en.pkl \\\n\ttrain.en.pkl \\\n"
+        "\t./trans.SMALL \\\n\t./trans.SMALL.rescored\n",
+        folder,
+        dl4mt=old_programs / "dl4mt",
+    )
+    assert (folder / "trans.SMALL.rescored").read_text("utf-8") == "".join(best)
+    firsts = [f"{sentences[2 * number]}\n" for number in range(25)]
+    assert 3 < sum(a != b for a, b in zip(best, firsts, strict=True)) < 22
+
+
+@pytest.mark.parametrize("session", choice(["session1", "session2"], "session1"))
 def test_dl4mt_is_trained_and_translates(old_programs, tmp_path, session):
     """dl4mt-tutorial: build_dictionary.py, train_nmt.py and test.sh of a session."""
     folder = model_folder(tmp_path / "case", "dl4mt-session1", lines=50)

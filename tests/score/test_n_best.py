@@ -35,6 +35,8 @@ def test_what_marian_writes_is_read(number, words, values, total):
         ("0 ||| F0= 1", {}),
         ("0 ||| a ||| ", {}),
         ("0 ||| ||| F0= 1 ||| ||| 2", {"F0": 1}),
+        ("0|||a b|||11.3", {"column0": 11.3}),  # DL4MT's
+        ("0||||||11.3", {"column0": 11.3}),
     ],
 )
 def test_features_are_where_each_program_has_them(line, features):

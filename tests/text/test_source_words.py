@@ -11,6 +11,7 @@ from cgru_cli.errors import CgruError
 from cgru_cli.system.lines import tokens
 from cgru_cli.text.source_words import (
     SourceLines,
+    characters,
     pieces_of_words,
     source_columns,
     source_ids,
@@ -63,3 +64,8 @@ def test_no_word_is_left_out_where_each_counts():
     assert lines.words("a b", 0) == ["a", "b"]
     with pytest.raises(CgruError, match="line 5: 3 words or pieces"):
         lines.words("a b c", 4)
+
+
+def test_characters_are_words_and_spaces_too():
+    assert characters(" aü\u00a0 b\r") == ["a", "ü", "\u00a0", " ", "b"]
+    assert characters(" \t") == []

@@ -123,3 +123,16 @@ def test_a_beam_beyond_the_workspace_is_refused_by_name(tmp_path):
     message = r"--beam-size 1000: a word takes 7 MiB in this search, --workspace is 1; give it more"
     with pytest.raises(CgruError, match=message):
         Translator.of(path, beam_size=1000, workspace=1)
+
+
+def test_characters_are_the_words_of_a_source_that_nothing_cuts(path):
+    assert decided(path, char_level=True).reading.split("a b") == ["a", " ", "b"]
+    loaded = LoadedModel.of(path)
+    object.__setattr__(loaded.sources[0], "processor", object())
+    for more, message in (({}, "SentencePiece cuts its source"), ({"no_spm_encode": True}, None)):
+        options = TranslateOptions(model=(path,), char_level=True, **more)
+        if message is None:
+            assert SearchPlan.of(options, [loaded]).reading.split("ab") == ["a", "b"]
+        else:
+            with pytest.raises(UsageError, match=message):
+                SearchPlan.of(options, [loaded])

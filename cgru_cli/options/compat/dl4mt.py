@@ -25,9 +25,27 @@ TRANSLATE: tuple[Row, ...] = (
     one("-k", 5, "beam_size"),
     without("-p", Takes.ONE, 5, ONE_PROCESS),
     switch("-n", to("normalize", lambda values: {"normalize": "1"})),
-    refused("-c", Takes.NOTHING, False,
-            "lines are of words; put spaces between characters: sed 's/./& /g'"),
+    switch("-c", "char_level"),
     one("-b", 1, to("n_best", _listed)),
+)  # fmt: skip
+
+# Session 3's rescore_with_lm.py: a language model, its options and vocabulary, that of the
+# translations, the list that translate.py -b wrote, and the file for the best of each sentence.
+RESCORE_POSITIONAL = (
+    "model",
+    "model_options",
+    "lm_vocabulary",
+    "tm_vocabulary",
+    "n_best",
+    "output",
+)
+
+RESCORE: tuple[Row, ...] = (
+    one("-b --beta", 1, "lm_weight"),
+    switch("-n", to("normalize", lambda values: {"normalize": "1"})),
+    switch("-x", "lm_convex"),
+    refused("-c", Takes.NOTHING, False,
+            "a list's characters stand between spaces, and are words so"),
 )  # fmt: skip
 
 # Defaults of `nmt.train` that are not those of Nematus' Theano version.

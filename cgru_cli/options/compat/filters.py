@@ -103,6 +103,25 @@ def resolve_score(o: Together) -> None:
     if o.take("max_length_crop"):
         o.note("--max-length-crop", "longer sources are cut, longer translations refused")
     o.take("maxi_batch_sort")
+    _language_model(o)
+
+
+def _language_model(o: Together) -> None:
+    """DL4MT's rescoring of a list: which costs are added, and by which weights."""
+    weight, convex = o.number("lm_weight"), o.take("lm_convex")
+    o.take("lm_weight")
+    vocabulary = o.take("lm_vocabulary")
+    o.take("model_options")
+    o.take("tm_vocabulary")
+    if vocabulary is None:
+        for name, flag in (("lm_weight", "-b"), ("lm_convex", "-x")):
+            if o.is_given(name):
+                raise UsageError(f"{flag} is of rescore_with_lm.py, whose arguments are MODEL "
+                                 "MODEL_OPTIONS DICTIONARY_LM DICTIONARY_TM SOURCE SAVETO")  # fmt: skip
+        return
+    o.note("MODEL_OPTIONS, DICTIONARY_TM", "options lie beside the model, and the list has words")
+    o.values["vocabularies"] = (vocabulary,)
+    o.values["rerank"] = f"{weight - 1 if convex else -1:g} {-weight:g}"  # of costs
 
 
 def _models(o: Together) -> None:

@@ -77,6 +77,8 @@ def table(program: str, command: str) -> Table | None:
         return Table(program, tuple(dl4mt.train()))
     if program == "dl4mt" and command == "translate":
         return Table(program, dl4mt.TRANSLATE, dl4mt.POSITIONAL)
+    if program == "dl4mt" and command == "score":
+        return Table(program, dl4mt.RESCORE, dl4mt.RESCORE_POSITIONAL)
     if program == "amun" and command == "translate":
         return Table(program, amun.TRANSLATE)
     return None
