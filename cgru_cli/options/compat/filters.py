@@ -116,8 +116,10 @@ def _language_model(o: Together) -> None:
     if vocabulary is None:
         for name, flag in (("lm_weight", "-b"), ("lm_convex", "-x")):
             if o.is_given(name):
-                raise UsageError(f"{flag} is of rescore_with_lm.py, whose arguments are MODEL "
-                                 "MODEL_OPTIONS DICTIONARY_LM DICTIONARY_TM SOURCE SAVETO")  # fmt: skip
+                raise UsageError(
+                    f"{flag} is of rescore_with_lm.py, whose arguments are MODEL MODEL_OPTIONS "
+                    "DICTIONARY_LM DICTIONARY_TM SOURCE SAVETO"
+                )
         return
     o.note("MODEL_OPTIONS, DICTIONARY_TM", "options lie beside the model, and the list has words")
     o.values["vocabularies"] = (vocabulary,)
