@@ -106,8 +106,8 @@ class DL4MTLayout(Layout):
         if not self.n_best or self.shown is None:
             return super().entry(number, hypothesis)
         cost = cost_of(hypothesis.total)
-        cost = python2_float(cost if self.normalize else float32(cost))
-        return f"{number}|||{self.text(hypothesis)}{self.fields(hypothesis)}|||{cost}\n"
+        written = python2_float(cost if self.normalize else float32(cost))
+        return f"{number}|||{self.text(hypothesis)}{self.fields(hypothesis)}|||{written}\n"
 
     def list_fields(self, hypothesis: Hypothesis) -> str:
         """The cost and, where that is asked for, the length-normalised one."""
