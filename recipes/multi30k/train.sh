@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
-# Multi30k en-de, text only: train a cGRU of the size of the published one, and score it.
+# Multi30k, text only: train a cGRU of the size of the published one, and score it.
 #
-#   DATA=DIR [OUT=multi30k] [SETUP=base|large] [SEEDS="1 2 3"] [RISK=1000]
+#   DATA=DIR [SOURCE=en] [TARGET=de] [OUT=multi30k] [SETUP=base|large] [SEEDS="1 2 3"] [RISK=1000]
 #     recipes/multi30k/train.sh [options of cgru train]
 #
 # Each model is trained by cross-entropy, tested, trained on by minimum risk for RISK updates (0:
 # not at all), and tested again; at the end all of them are tested together, as an ensemble. DATA
-# holds raw text, a sentence a line: train, val, test_2016_flickr and test_2017_flickr, each .en.gz
-# and .de.gz. Run it again after an interruption and it goes on. BLEU is of lower-cased tokens, as
-# the published figures are. Needs: pip install '.[prep]'
+# holds raw text, a sentence a line: train, val, test_2016_flickr and test_2017_flickr, each
+# .SOURCE.gz and .TARGET.gz; each pair of languages needs an OUT of its own. Run it again after an
+# interruption and it goes on. BLEU is of lower-cased tokens, as the published figures are. Needs:
+# pip install '.[prep]'
 set -euo pipefail
 
 : "${DATA:?the folder of the corpus, as DATA=data/multi30k}"
+source=${SOURCE:-en} target=${TARGET:-de}
 out=${OUT:-multi30k} seeds=${SEEDS:-1 2 3} setup=${SETUP:-base} risk=${RISK:-1000}
 
 for tool in cgru python sacrebleu; do
@@ -24,11 +26,11 @@ case $setup in
   *) echo "SETUP=$setup: base or large is expected" >&2; exit 2 ;;
 esac
 
-cgru prep "$out/prep" -s "$DATA/train.en.gz" -t "$DATA/train.de.gz" \
-  --dev "$DATA/val.en.gz" "$DATA/val.de.gz" \
-  --test "$DATA/test_2016_flickr.en.gz" "$DATA/test_2016_flickr.de.gz" \
-  --test "$DATA/test_2017_flickr.en.gz" "$DATA/test_2017_flickr.de.gz" \
-  --source-lang en --target-lang de --normalize-punctuation --tokenize --lowercase \
+cgru prep "$out/prep" -s "$DATA/train.$source.gz" -t "$DATA/train.$target.gz" \
+  --dev "$DATA/val.$source.gz" "$DATA/val.$target.gz" \
+  --test "$DATA/test_2016_flickr.$source.gz" "$DATA/test_2016_flickr.$target.gz" \
+  --test "$DATA/test_2017_flickr.$source.gz" "$DATA/test_2017_flickr.$target.gz" \
+  --source-lang "$source" --target-lang "$target" --normalize-punctuation --tokenize --lowercase \
   --subwords subword-nmt --subword-vocabulary 10000
 
 # What a lower-cased model is validated against.

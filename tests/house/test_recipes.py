@@ -132,6 +132,7 @@ def test_multi30k(tmp_path):
     data = _text(tmp_path / "data", {"train": 200, "val": 4, **tests}, packed=True)
     sizes = (*SMALL, "--after", "2u")
     variables = {"OUT": tmp_path / "o", "DATA": data, "SETUP": "large"}
+    variables |= {"SOURCE": "de", "TARGET": "en"}
     done = _run("multi30k/train.sh", *sizes, SEEDS=4, RISK=1, **variables)
     for setup in ("large", "large-risk"):
         folder = tmp_path / f"o/{setup}/seed4"
@@ -148,6 +149,8 @@ def test_multi30k(tmp_path):
     ]
     assert [record["update"] for record in updates] == [2, 1]
     assert len(re.findall(r"^test201[67] .* mean ", done.stdout, re.M)) == 4
+    assert "rot" in (tmp_path / "o/prep/test1.src").read_text()
+    assert "red" in (tmp_path / "o/test1.words").read_text()
     assert "together" not in done.stdout
     done = _run("multi30k/train.sh", *sizes, SEEDS="4 5", RISK=0, **variables)
     assert re.search(r"\n2 models together\ntest2016\t[\d.]+\ntest2017\t[\d.]+\n$", done.stdout)
