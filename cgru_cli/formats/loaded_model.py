@@ -161,6 +161,8 @@ class LoadedModel:
 
         Of a condition as `condition_columns`, none without a source.
         """
+        if not self.reads_source:  # whatever other models of an ensemble read
+            return []
         try:
             if not self.reads_words:
                 return [

@@ -18,7 +18,6 @@ from ..formats.loaded_model import LoadedModel, Reading, check_ensemble, preproc
 from ..formats.reordered import in_order_of
 from ..options.translate import TranslateOptions
 from ..output.hypothesis import Hypothesis
-from ..parameters.structure import Type
 from ..system.windows import batches
 from ..text.subwords import join_bpe
 from ..text.vocabulary import Vocabulary
@@ -63,8 +62,8 @@ class NoisyChannel:
 
         Raises CgruError for models that are not of such a kind, or of other words.
         """
-        direct = next((loaded for loaded in models if loaded.reads_source), models[0])
-        if not (direct.reads_source and direct.writes_text):
+        direct = next((loaded for loaded in models if loaded.reads_words), models[0])
+        if not (direct.reads_words and direct.writes_text):
             raise CgruError(f"--channel-model: {_named(direct)}, which does not translate")
         if len(options.vocabularies) > 2:
             raise UsageError(
@@ -72,7 +71,7 @@ class NoisyChannel:
                 "for both directions; put them beside the models"
             )
         channel = LoadedModel.of(str(options.channel_model), options.vocabularies[::-1])
-        if not (channel.reads_source and channel.writes_text):
+        if not (channel.reads_words and channel.writes_text):
             raise CgruError(
                 f"--channel-model: {_named(channel)}; a translation model of the reverse direction "
                 "is needed"
@@ -125,7 +124,7 @@ def _language_model(
             )
         return n_grams
     lm = LoadedModel.of(path, options.vocabularies[-1:])
-    if lm.model.structure.type is not Type.LM:
+    if lm.reads_source or not lm.writes_text:
         raise CgruError(
             f"--lm: {_named(lm)}; a language model (--type lm, or an ARPA file) is needed"
         )

@@ -124,7 +124,7 @@ def test_commands_are_found():
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_commands_are_understood(page):
     targets = set(re.findall(r"^([a-z-]+):", _text(ROOT / "Makefile"), re.M))
-    extras = set(re.findall(r'^        "([a-z]+)": [[A-Z]', _text(ROOT / "setup.py"), re.M))
+    extras = set(re.findall(r'^        "([a-z]+)": [\[A-Z]', _text(ROOT / "setup.py"), re.M))
     for words in commands(shell_blocks(page)):
         if arguments := of_cgru(words):
             parse(*_split(arguments))
