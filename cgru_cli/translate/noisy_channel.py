@@ -126,7 +126,8 @@ def _language_model(
     lm = LoadedModel.of(path, options.vocabularies[-1:])
     if lm.reads_source or not lm.writes_text:
         raise CgruError(
-            f"--lm: {_named(lm)}; a language model (--type lm, or an ARPA file) is needed"
+            f"--lm: {_named(lm)}; a language model (--type lm without a condition, or an ARPA "
+            "file) is needed"
         )
     if not in_beam:
         return lm
