@@ -65,7 +65,7 @@ class Training:
         self.began = self.counted = self.clock()
         with log:
             if self.course.progress.updates:
-                self.saving.write_model()  # a kill may have come before it was written
+                self.saving.finish(self.course, self.patience, self.plan.keep)
             else:
                 for line in self.opening:
                     log.line(line)

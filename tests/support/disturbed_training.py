@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import json
 import os
@@ -125,10 +124,19 @@ class DisturbedTraining:
                     return f"{disturbed}: {error}"
         return ""
 
-    def _is_same(self, place: Path) -> bool:
-        with contextlib.suppress(OSError, KeyError, ValueError):
-            return comparable(place) == self.expected
-        return False
+    def _difference(self, place: Path) -> str:
+        """From what the undisturbed training left, "" where there is none."""
+        try:
+            left = comparable(place)
+        except (OSError, KeyError, ValueError) as error:
+            return str(error)
+        said = []
+        for expected, found in zip(self.expected, left, strict=True):
+            if isinstance(expected, list):
+                expected, found = dict(enumerate(expected)), dict(enumerate(found))
+            names = expected.keys() | found.keys()
+            said += [str(name) for name in names if expected.get(name) != found.get(name)]
+        return " ".join(sorted(said))
 
     def _goes_on_the_same(self, place: Path) -> bool:
         """Of the model and its state alone, which a changed record or best model is no part of."""
@@ -141,8 +149,8 @@ class DisturbedTraining:
         done, place, wrong = self._run(name), self.folder / name, ""
         if done.returncode:
             wrong = f"seed {seed}: exit {done.returncode}: {done.stderr[-300:]}"
-        elif not self._is_same(place):
-            wrong = f"seed {seed}: it ended otherwise"
+        elif difference := self._difference(place):
+            wrong = f"seed {seed}: it ended otherwise: {difference}"
         elif left := [path.name for path in place.rglob("*.tmp")]:
             wrong = f"seed {seed}: left {left}"
         shutil.rmtree(place, ignore_errors=True)

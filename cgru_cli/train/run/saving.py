@@ -73,14 +73,23 @@ class Saving:
             self._write(self.folder.kept(updates))
         saved = SavedRun.of(course, patience, self._identity, self._jit)
         self.folder.save(self._step.state(), dataclasses.asdict(saved))
+        self.finish(course, patience, keep)
+        self.updates = updates
+        return True
+
+    def finish(self, course: Course, patience: Patience, keep: int = 0) -> None:
+        """What follows the state in a save; who goes on from a state does it again.
+
+        A kill may have come before it.
+        """
+        if not self._writes:
+            return
         self.write_model()
         if self._marian_files:
             with atomic_write(self.folder.beside(".progress.yml")) as file:
                 file.write(marian_progress(course.progress, patience))
         if keep:
             self.folder.thin(keep)
-        self.updates = updates
-        return True
 
     def write_model(self) -> None:
         """The model as it is used now, with all that it needs beside it."""

@@ -120,6 +120,22 @@ def test_a_save_and_the_way_back(folder, saving):
     assert not list(folder.model.parent.glob("*.u*.npz"))
 
 
+def test_a_kill_after_the_state_is_made_good(folder, saving, monkeypatch):
+    """The model, and which earlier ones are kept, are those of the state again."""
+    for updates in (1, 2):
+        saving(Step(updates)).save(course(updates), patience(), LEARNT, keep=1)
+    monkeypatch.setattr(Saving, "finish", lambda *_, **__: None)  # the kill
+    saving(Step(3)).save(course(3), patience(), LEARNT, keep=1)
+    assert folder.kept(2).exists() and folder.kept(3).exists()
+    monkeypatch.undo()
+    saving(Step(3), updates=3).finish(course(3), patience(), keep=1)
+    assert not folder.kept(2).exists()
+    for path in (folder.model, folder.kept(3)):
+        np.testing.assert_array_equal(
+            read_model.read(path).arrays["ff_logit_b"], Step(3).weights()["ff_logit_b"]
+        )
+
+
 def test_the_state_is_written_before_the_model(folder, saving, monkeypatch):
     kept = saving(Step(5))
 
