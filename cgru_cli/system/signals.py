@@ -9,7 +9,9 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
+
+Result = TypeVar("Result")
 
 
 class Stopped(SystemExit):
@@ -63,6 +65,31 @@ def imports_elsewhere() -> Iterator[None]:
         yield
     finally:
         _importing -= 1
+
+
+def interruptible(work: Callable[[], Result]) -> Result:
+    """What `work` returns or raises; a signal need not wait until long steps of C code are through.
+
+    Python hears of signals between its own steps, and in the main thread alone: the work is done in
+    another, which ends with the process. The C code has to let other threads run, as NumPy's does.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    done: list[Result] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            done.append(work())
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join()
+    if failed:
+        raise failed[0]
+    return done[0]
 
 
 def _imports(frame: FrameType | None) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,8 +15,8 @@ from ..formats import write_model
 from ..options.train import TrainOptions
 from ..parameters.initialization import output_bias
 from ..parameters.names import name_at
-from ..system import cluster, tensorflow_start
-from ..system.signals import StopRequest
+from ..system import cluster, tensorflow_start, terminal
+from ..system.signals import Stopped, StopRequest
 from .builders import build_training, check_extras
 from .dry_run import describe
 from .examples import encode
@@ -49,14 +50,25 @@ def _train(options: TrainOptions, data: str | None) -> None:
     request = None if several else _Request.of(options, data)
     starting = tensorflow_start.Start(compilation_cache=options.jit != "off")
     with contextlib.ExitStack() as stack:
-        if request is None:
-            replicas = _join(starting, options)
-            ready = _prepare_together(options, data, stack, replicas)
-        else:
-            ready = _Ready.of(options, request, stack)
-            replicas = _join(starting, options)
+        with _told_if_stopped():
+            if request is None:
+                replicas = _join(starting, options)
+                ready = _prepare_together(options, data, stack, replicas)
+            else:
+                ready = _Ready.of(options, request, stack)
+                replicas = _join(starting, options)
         with StopRequest() as stop, replicas.failures_named():
             build_training(options, *ready, stop, replicas).run()
+
+
+@contextlib.contextmanager
+def _told_if_stopped() -> Iterator[None]:
+    """As the loop does, whose log this is too early for."""
+    try:
+        yield
+    except Stopped:
+        terminal.write("cgru: stopped before training began\n")
+        raise
 
 
 def _join(starting: tensorflow_start.Start, options: TrainOptions) -> Replicas:

@@ -19,6 +19,7 @@ from ..options.train import TrainOptions
 from ..parameters.initialization import initial_arrays
 from ..parameters.structure import Condition, Structure, Type
 from ..system.lines import LineReader, tokens
+from ..system.signals import interruptible
 from ..text.conditions import condition_columns
 from ..text.labels import check_labels
 from ..text.vocabulary import Vocabulary
@@ -54,7 +55,9 @@ def make_starting_model(options: TrainOptions, texts: Texts) -> StartingModel:
             numbers = _numbers_of_vectors(texts.sources[0])
         structure = new_structure(options, vocabularies, numbers)
         check_model(structure, options.optimizer, smoothed=options.exponential_smoothing > 0)
-        arrays = initial_arrays(structure, options.init, options.seed, options.lstm_forget_bias)
+        arrays = interruptible(  # gigabytes of random numbers take their time
+            lambda: initial_arrays(structure, options.init, options.seed, options.lstm_forget_bias)
+        )
         model = Model(path, structure, arrays, "nematus", "npz")
         model.settings.source_reversed = options.right_left and options.compat == "marian"
     else:

@@ -7,6 +7,7 @@ import sys
 import time
 
 import pytest
+import runs
 
 BOTH = pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
 CATCHING = """
@@ -73,3 +74,29 @@ if __name__ == "__main__":
         subwords.learn_pieces(lines(), "unigram", 20_000, 1.0)
 """
     assert stopped(tmp_path, script, signum) == (128 + signum, "")
+
+
+# Two minutes in C code that no signal interrupts, as of a matrix of gigabytes.
+DEAF = """
+import hashlib, time
+import numpy as np
+from cgru_cli.system import signals
+
+def qr(matrix):
+    while signals._importing:  # TensorFlow, during which the end comes without a word
+        time.sleep(0.1)
+    print("here", flush=True)
+    hashlib.pbkdf2_hmac("sha256", b"", b"", 2**28)
+    raise AssertionError
+
+np.linalg.qr = qr
+"""
+
+
+def test_while_weights_are_drawn(tmp_path):
+    data = runs.prepared(tmp_path / "data")
+    arguments = ["train", str(data), "-m", str(tmp_path / "m.npz"), *runs.PLAIN]
+    script = f"{DEAF}\nfrom cgru_cli.cli import main\nmain({arguments!r})\n"
+    said = "cgru: stopped before training began\n"
+    assert stopped(tmp_path, script, signal.SIGTERM) == (143, said)
+    assert not list(tmp_path.glob("m.npz*"))

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from cgru_cli.system.signals import Stopped, StopRequest, stop_cleanly
+from cgru_cli.system.signals import Stopped, StopRequest, interruptible, stop_cleanly
 
 BOTH = pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
 
@@ -80,3 +80,24 @@ def test_the_second_one_ends_the_process(signum):
     )
     done = subprocess.run([sys.executable, "-c", script, str(int(signum))], capture_output=True)
     assert (done.returncode, done.stdout) == (-signum, b"")
+
+
+def test_interruptible_work_returns_and_raises():
+    assert interruptible(threading.current_thread) is not threading.current_thread()
+    with pytest.raises(ZeroDivisionError):
+        interruptible(lambda: 1 // 0)
+
+
+@BOTH
+def test_interruptible_work_need_not_end(signum):
+    begun, never = threading.Event(), threading.Event()
+
+    def work():
+        begun.set()
+        os.kill(os.getpid(), signum)
+        never.wait(60)
+
+    with pytest.raises(Stopped), stop_cleanly():
+        interruptible(work)
+    assert begun.is_set()
+    never.set()
