@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Run the lessons and store each with what it prints and draws.
 
-python recipes/lessons/run.py [1-ngrams.ipynb ...]
+python recipes/lessons/run.py [recipes/lessons/1-ngrams.ipynb ...]
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import nbformat
+from jupyter_client import AsyncKernelManager
 from nbclient import NotebookClient
 
 HERE = Path(__file__).resolve().parent
@@ -22,6 +23,7 @@ def run(lesson: Path) -> nbformat.NotebookNode:
     notebook = nbformat.read(lesson, as_version=4)
     client = NotebookClient(
         notebook,
+        km=AsyncKernelManager(kernel_name="python3", transport="ipc"),  # no ports
         timeout=600,
         record_timing=False,
         resources={"metadata": {"path": str(lesson.parent)}},

@@ -9,6 +9,7 @@ import pytest
 from documentation import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
+from shared_files import fixture_path
 
 sys.path.insert(0, str(ROOT / "recipes/lessons"))
 import lesson
@@ -71,3 +72,14 @@ def test_numbers_are_as_num2words_has_them(n):
     german = num2words.num2words(n, lang="de")
     german = german.replace("hunderteinstausend", "hunderteintausend")  # as Duden has it
     assert "".join(lesson.german(n)) == german
+
+
+@pytest.mark.exhaustive
+def test_nematus_own_model_opened_up(monkeypatch):
+    """The last lesson's equations are those of a model that Nematus trained."""
+    monkeypatch.setenv("MODEL", str(fixture_path("a-shallow/model.npz")))
+    monkeypatch.setenv("LINE", "A man sleeping in a green room on a couch .")
+    done = run.run(run.HERE / "5-conditional-gru.ipynb")
+    printed = "".join(o.text for cell in done.cells for o in cell.get("outputs", []) if "text" in o)
+    by_numpy, by_cgru = re.findall(r"^(?:NumPy|cgru): +(.+)$", printed, re.M)
+    assert by_numpy == by_cgru
