@@ -14,7 +14,7 @@ from ..flags import Flag, statements
 from ..flags import flag as flag_of
 from . import configuration, filters, train
 from .reading import Given, read
-from .rows import Checked, Option, Refused, Row, Special, Without
+from .rows import Checked, Option, Refused, Row, Special, Takes, Without, is_true
 from .tables import PROGRAMS, Table, own, programs_of, table
 from .together import Together, told
 
@@ -202,15 +202,17 @@ class _Fields:
                 values = [configuration.interpolated(value, flag) for value in values]
             try:
                 meant = row.understand(values)
+                asked = is_true(values) if values and row.takes is Takes.BOOLEAN else None
             except ValueError as wrong:
                 raise error(f"{flag}: {wrong}") from None
+            if isinstance(meant, Refused | Without) and asked is not None and asked == row.default:
+                continue  # it asks for nothing
             if isinstance(meant, Refused):
                 shown = isinstance(row.meaning, Option) and values
                 what = f"{flag} {values[-1]}" if shown else flag
                 raise error(f"{what} cannot be honoured: {meant.reason}")
             if isinstance(meant, Without):
-                if values != ["false"]:
-                    self.notes.append((flag, meant.reason))
+                self.notes.append((flag, meant.reason))
             elif isinstance(meant, Checked):
                 self.checked[meant.name] = tuple(values) or ("true",)
             elif not isinstance(meant, Special):

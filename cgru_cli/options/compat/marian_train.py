@@ -27,7 +27,7 @@ from .rows import (
     without,
 )  # fmt: skip
 
-NO_DEFAULT_FILE = "temporary"
+FOLDER = "batches are drawn from a file in the folder of the model"
 ULR = "there is no universal language representation here"
 COSTS = {
     "ce-sum": "ce-sum", "ce-mean": "ce-mean", "cross-entropy": "ce-mean",
@@ -78,10 +78,6 @@ def _metrics(values: tuple[str, ...]) -> Values:
     return {"valid_metrics": values}
 
 
-def _temporary(values: tuple[str, ...]) -> Without:
-    return Without("batches are drawn from a file in the folder of the model")
-
-
 TRAINING: tuple[Row, ...] = (
     one("--cost-type", "ce-sum", only("disp_cost_type", COSTS, "no such cost is known here")),
     refused("--multi-loss-type", Takes.ONE, "sum", "there is one loss"),
@@ -113,9 +109,8 @@ TRAINING: tuple[Row, ...] = (
     boolean("--no-shuffle", "no_shuffle"),
     refused("--no-restore-corpus", Takes.BOOLEAN, False,
             "the position in the data is part of a run"),
-    one("-T --tempdir", "/tmp",  # noqa: S108 - Marian's default, shown and not used
-        to("tempdir", _temporary)),
-    optional("--sqlite", "", NO_DEFAULT_FILE, to("sqlite", _temporary)),
+    without("-T --tempdir", Takes.ONE, "/tmp", FOLDER),  # noqa: S108 - shown and not used
+    without("--sqlite", Takes.OPTIONAL, "", FOLDER, "temporary"),
     without("--sqlite-drop", Takes.BOOLEAN, False, "there is no database"),
     many("-d --devices", (0,), to("devices", _devices)),
     one("--num-devices", 0, "num_devices"),

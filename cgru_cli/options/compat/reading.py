@@ -11,7 +11,8 @@ from ..flags import Flag, statements
 from .rows import Option, Row, Takes, Without
 from .tables import OWN, Table, candidates, meaning_of, own, table
 
-_TRUTHS = ("true", "false", "on", "off", "yes", "no")
+_TRUTH_WORDS = ("true", "false", "on", "off", "yes", "no")
+_TRUTHS = (*_TRUTH_WORDS, "1", "0")
 
 
 class Given(NamedTuple):
@@ -132,7 +133,7 @@ def _that_reads(
     if value is None or not isinstance(meaning, Option):
         return mine
     stated, _ = statements(options)[meaning.field]
-    words = value.lower() in _TRUTHS if stated.is_number else not _is_number(value)
+    words = value.lower() in _TRUTH_WORDS if stated.is_number else not _is_number(value)
     if not words or _reads(stated, value):  # numbers have their bounds
         return mine
     for one in fitting[1:]:
@@ -166,7 +167,7 @@ def _fits(row: Row, has_value: bool, value: str) -> bool:
     if row.takes is Takes.NOTHING:
         return not has_value
     if row.takes is Takes.BOOLEAN:
-        return not has_value or value.lower() in (*_TRUTHS, "0", "1")
+        return not has_value or value.lower() in _TRUTHS
     return has_value or row.takes is Takes.OPTIONAL or bool(row.implied)
 
 
@@ -221,7 +222,7 @@ def _given(
 
 def _is_bundle(row: Row, rest: str) -> bool:
     """Whether what follows a switch's letter is another short option."""
-    return row.takes is Takes.BOOLEAN and rest.lower() not in (*_TRUTHS, "0", "1")
+    return row.takes is Takes.BOOLEAN and rest.lower() not in _TRUTHS
 
 
 def _values(row: Row, flag: str, attached: list[str], pending: list[str]) -> list[str]:
