@@ -9,12 +9,12 @@ from starlette.websockets import WebSocketDisconnect
 
 from cgru_cli.serve import nematus_rest, rest
 
-FIELDS = {
+REST = {
     "/v1/translate": rest.TRANSLATE,
     "/v1/alternatives": rest.ALTERNATIVES,
     "/v1/score": rest.SCORE,
-    "/translate": nematus_rest.FIELDS,
 }
+NEMATUS = {"/translate": nematus_rest.FIELDS}
 TEXT = st.text(max_size=8) | st.text("abc \t\r\n|", max_size=70)
 SCALARS = st.none() | st.booleans() | st.integers(-3, 30) | st.floats() | TEXT
 PAIRS = st.fixed_dictionaries({"source": TEXT, "target": TEXT})
@@ -28,9 +28,9 @@ LIKELY = VALUES | LISTS | st.lists(PAIRS, max_size=3)
 
 
 @st.composite
-def requests(draw):
-    path = draw(st.sampled_from(sorted(FIELDS)))
-    fields = FIELDS[path]
+def requests(draw, paths):
+    path = draw(st.sampled_from(sorted(paths)))
+    fields = paths[path]
     likely = st.dictionaries(st.sampled_from(sorted(fields)), LIKELY)
     data = draw(likely | VALUES)
     if isinstance(data, dict) and draw(st.booleans()):
@@ -71,7 +71,7 @@ MANY = settings(suppress_health_check=list(HealthCheck))
 MESSAGES = TEXT | st.text(max_size=200) | st.binary(max_size=40)
 
 
-@given(requests())
+@given(requests(REST | NEMATUS))
 @FEW
 def test_requests(web, asked):
     check_http(web, *asked)
@@ -84,10 +84,11 @@ def test_messages(web, message):
 
 
 @pytest.mark.exhaustive
-@given(requests())
+@pytest.mark.parametrize("paths", [REST, NEMATUS], ids=["rest", "nematus"])
+@given(data=st.data())
 @settings(MANY, max_examples=10_000)
-def test_very_many_requests(web, asked):
-    check_http(web, *asked)
+def test_very_many_requests(web, paths, data):
+    check_http(web, *data.draw(requests(paths)))
 
 
 @pytest.mark.exhaustive

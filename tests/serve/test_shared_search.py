@@ -1,0 +1,106 @@
+"""A search that lines of all clients join: which of them, when, and what empty lines get."""
+
+import pytest
+from cases import random_arrays
+from commands import vocabulary
+from models import rung
+from serving import Silent, loaded
+
+from cgru_cli import Translator
+from cgru_cli.formats import write_model
+from cgru_cli.formats.model import Model
+from cgru_cli.parameters.structure import Type
+from cgru_cli.serve import shared_search
+from cgru_cli.serve.engine import Engine
+from cgru_cli.serve.served_model import Wish
+from cgru_cli.serve.shared_search import SharedSearch
+from cgru_cli.serve.work import Kind, Line
+
+
+@pytest.fixture(scope="module")
+def model(models):
+    (model,) = models.values()
+    return model
+
+
+class Searching:
+    """A search whose thread the test is."""
+
+    def __init__(self, model, *, batch_wait=0.0, **kind):
+        self.engine = Engine(Silent(), batch_wait=batch_wait)
+        self.kind = Kind(model, model.settings(Wish()), **kind)
+        self.outcomes, self.search = {}, SharedSearch(self.engine, self.kind)
+
+    def submit(self, *texts):
+        """Lines of a client; their outcomes are known by their texts."""
+
+        def deliver(number, outcome):
+            self.outcomes[texts[number]] = outcome
+
+        return self.engine.submit("", self.kind, [Line(text) for text in texts], deliver)
+
+    def finish(self):
+        while self.search.advance():
+            pass
+        return self.outcomes
+
+    @property
+    def together(self):
+        """How many lines were searched at each time that some joined."""
+        return self.engine.metrics.batches
+
+
+def test_a_label_is_given_to_an_empty_line_too(tmp_path):
+    structure = rung(Type.CLASSIFIER, source_vocabularies=(4,), target_vocabulary=5)
+    words = vocabulary(tmp_path / "src.json", ["eos", "UNK", "a", "b"])
+    labels = vocabulary(tmp_path / "trg.json", ["eos", "UNK", "A", "B", "C"])
+    path = tmp_path / "model.npz"
+    write_model.write(Model(path, structure, random_arrays(structure, 3), "nematus"), path, "npz")
+    texts = ["a b", "", "b"]
+    more = {"vocabularies": (words, labels)}
+    (served,) = loaded(str(path), translation_maxlen=None, **more).values()
+    searching = Searching(served)
+    searching.submit(*texts)
+    outcomes = searching.finish()
+    of_command = [best.text for best in Translator.of(str(path), **more).translate(texts)]
+    assert [outcomes[text].hypotheses[0].text for text in texts] == of_command
+    assert all(label in ("A", "B", "C") for label in of_command)
+
+
+def test_an_empty_line_of_a_translation_is_searched_for_by_nobody(model):
+    searching = Searching(model)
+    searching.submit("")
+    assert searching.finish()[""].empty and not searching.together
+
+
+def test_lines_join_that_come_while_others_are_searched(model, monkeypatch):
+    monkeypatch.setattr(shared_search, "STEPS_BETWEEN", 1)
+    searching = Searching(model)
+    searching.submit("a b c d", "f f a b d")
+    begin = searching.search._translator.begin
+
+    def begun(lines):
+        if not searching.outcomes and len(searching.together) == 1:
+            searching.submit("c")
+        return begin(lines)
+
+    monkeypatch.setattr(searching.search._translator, "begin", begun)
+    assert set(searching.finish()) == {"a b c d", "f f a b d", "c"}
+    assert searching.together[:2] == [2, 3]
+
+
+def test_no_more_join_than_fit_into_the_memory(model, monkeypatch):
+    searching = Searching(model)
+    monkeypatch.setattr(searching.search, "_max_tokens", 9)
+    texts = ["a b c", "a b d", "a c c", "a b b c d f a b c d"]  # of 4 words with their end, and 11
+    searching.submit(*texts)
+    assert set(searching.finish()) == set(texts)
+    assert searching.together[0] == 2  # 8 words, a third line would make it 12
+    assert 1 in searching.together  # the long one, which is too much even alone
+
+
+def test_a_line_alone_is_searched_alone(model):
+    searching = Searching(model, alone=True)
+    searching.submit("a", "b", "c")
+    assert len(searching.finish()) == 3
+    assert set(searching.together) == {1}
