@@ -54,6 +54,7 @@ setup(
         "prep": ["sacremoses", "subword-nmt"],
         "recipes": RECIPES,
         "serve": SERVE,
+        "spark": ["pyspark>=4", "pandas>=2.2,<3", "pyarrow>=18"],
         "tensorboard": ["tensorboard"],
         "tune": ["scipy>=1.15"],
         "test": [

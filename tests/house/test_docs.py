@@ -148,10 +148,15 @@ def _split(arguments: list[str]) -> tuple[str, list[str]]:
 def _check_recipe(script: str, words: list[str]) -> None:
     """The script exists, takes these variables, and its command these options."""
     source = _text(ROOT / script)
+    rest = words[words.index(script) + 1 :]
+    if words[0] == "spark-submit":
+        corpus, out, *options = rest
+        assert not (corpus + out).startswith("-")
+        parse("translate", options)
+        return
     for word in words[: words.index(script)]:
         variable = word.partition("=")[0]
         assert f"${{{variable}:" in source, f"{script} takes no {variable}"
-    rest = words[words.index(script) + 1 :]
     if script.endswith("translate.sh"):
         parse("translate", rest[rest.index("--") + 1 :] if "--" in rest else [])
     else:
