@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from typing import IO
 
 
 def cpu_seconds() -> float:
@@ -41,8 +42,9 @@ class Clock:
         self.run.cpu += cpu_seconds() - self._begun[1]
 
 
-# A process' peak begins at that of the one it was forked from: this one has TensorFlow in it.
-_BETWEEN = """
+# Runs a command and writes what it used. A process' peak begins at that of the one it was forked
+# from: this one has TensorFlow in it.
+BETWEEN = """
 import json, os, sys, time
 begun = time.perf_counter()
 child = os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ)
@@ -57,11 +59,17 @@ def process(command: list[str], stdout=subprocess.DEVNULL, environment=None) -> 
     """A whole process, start-up included. Ends the benchmark where it fails."""
     with tempfile.NamedTemporaryFile("r") as result:
         subprocess.run(
-            [sys.executable, "-ISc", _BETWEEN, result.name, *command],
+            [sys.executable, "-ISc", BETWEEN, result.name, *command],
             stdout=stdout, stderr=subprocess.DEVNULL, env=os.environ | (environment or {}),
             check=True,
         )  # fmt: skip
-        status, *figures = json.load(result)
+        status, run = read_usage(result)
     if status:
         raise SystemExit(f"failed: {' '.join(command)}")
-    return Run(*figures)
+    return run
+
+
+def read_usage(result: IO[str]) -> tuple[int, Run]:
+    """Exit status and use of the process that BETWEEN has run."""
+    status, *figures = json.load(result)
+    return status, Run(*figures)

@@ -13,7 +13,9 @@ parts take turns, and the median turn is printed.
 - memory: peak of a process that updates on the text's largest batch, with the scan's gradient and
   with plain autodiff.
 - first: from the start of the process to the first update, compilation cache empty and filled.
-- process: whole processes of many and of few updates; their difference is the updates' alone.
+- process: whole training programs on the very same batches, a run of each: `--warm-up` updates and
+  then `--process-updates`, whose median words/s, and its ratio to each peer's, is printed (see
+  `peers.py`).
 - workers (`--workers N`): updates of one process against those of N that train together on this
   machine, with the same threads in all; the bytes that they send each other for an update.
 - keras: of LSTMs, the recurrence alone of the first reader, or of the language model, forward and
@@ -40,6 +42,7 @@ import time
 from concurrent import futures
 from pathlib import Path
 
+import peers
 from measuring import Clock, Run, process
 
 from cgru_cli.system import tensorflow_start
@@ -47,6 +50,7 @@ from cgru_cli.system import tensorflow_start
 MIN_UPDATES = 2  # a process' first updates trace and allocate
 ALONE = 3  # updates whose peak memory is measured
 MAX_LENGTH = 50
+IN_ORDER = ("--no-shuffle", "--maxi-batch", "1", "--maxi-batch-sort", "none")
 
 # Nematus is of TensorFlow 1, whose graphs TensorFlow 2 still runs where it is told to.
 _NEMATUS = """
@@ -73,6 +77,8 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=80)
     parser.add_argument("--updates", type=int, default=10, help="of a turn")
     parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--process-updates", type=int, default=30, help="of --parts process")
+    parser.add_argument("--warm-up", type=int, default=5, help="updates before these")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--precision", nargs="*", default=["float32", "bfloat16"])
     parser.add_argument("--peer", nargs="*", default=[], choices=["marian", "nematus"])
@@ -227,9 +233,9 @@ class Bench:
     def shared(self, updates: int) -> list[str]:
         """Options that Marian has too."""
         return [
-            "--mini-batch", str(self.a.batch), "--maxi-batch", "20",
-            "--max-length", str(MAX_LENGTH - 1), "-l", "0.0001", "--clip-norm", "1",
-            "--after", f"{updates}u", "--disp-freq", "1u", "--cpu-threads", str(self.a.threads),
+            "--mini-batch", str(self.a.batch), "--max-length", str(MAX_LENGTH - 1),
+            "-l", "0.0001", "--clip-norm", "1", "--seed", "1", "--after", f"{updates}u",
+            "--disp-freq", "1u", "--cpu-threads", str(self.a.threads),
         ]  # fmt: skip
 
     def cgru(self, model: Path, updates: int, *more: str) -> list[str]:
@@ -245,58 +251,56 @@ class Bench:
         embedding, state, vocabulary = self.a.sizes
         return [
             sys.executable, "-m", "pymarian", "train", "--type", "amun",
-            "-t", str(self.folder / "src"), str(self.folder / "trg"),
+            "-t", str(self.folder / "ordered.src"), str(self.folder / "ordered.trg"),
             "-v", str(self.folder / "src.json"), str(self.folder / "trg.json"),
             "-m", str(model), "--dim-emb", str(embedding), "--dim-rnn", str(state),
             "--dim-vocabs", str(vocabulary), str(vocabulary),
-            *self.shared(updates), "-w", "6000", "--log", f"{model}.log", "--dropout-rnn", "0",
+            *self.shared(updates), *IN_ORDER, "-w", "6000", "--dropout-rnn", "0",
         ]  # fmt: skip
 
     def nematus(self, model: Path, updates: int) -> list[str]:
         embedding, state, vocabulary = self.a.sizes
         return [
             sys.executable, "-c", _NEMATUS, str(self.a.nematus / "nematus" / "train.py"),
-            "--source_dataset", str(self.folder / "src"),
-            "--target_dataset", str(self.folder / "trg"),
+            "--source_dataset", str(self.folder / "ordered.src"),
+            "--target_dataset", str(self.folder / "ordered.trg"),
             "--dictionaries", str(self.folder / "src.json"), str(self.folder / "trg.json"),
             "--source_vocab_sizes", str(vocabulary), "--target_vocab_size", str(vocabulary),
             "--model", str(model), "--embedding_size", str(embedding), "--state_size", str(state),
-            "--batch_size", str(self.a.batch), "--maxibatch_size", "20",
-            "--maxlen", str(MAX_LENGTH),
+            "--batch_size", str(self.a.batch), "--maxibatch_size", "1", "--no_shuffle",
+            "--no_sort_by_length", "--maxlen", str(MAX_LENGTH),
             "--learning_rate", "0.0001", "--clip_c", "1", "--finish_after", str(updates),
             "--disp_freq", "1", "--valid_freq", "0", "--save_freq", "0",
         ]  # fmt: skip
 
     def process(self) -> None:
-        """CPU seconds and words/s of updates, peak memory, and the peers' over ours."""
-        few, many = MIN_UPDATES, MIN_UPDATES + self.a.updates
-        makers = {f"cgru {p}": self._precise(p) for p in self.a.precision}
-        makers |= {peer: getattr(self, peer) for peer in self.a.peer}
-        runs: dict[str, list[Run]] = {name: [] for name in makers}
-        for _ in range(self.a.turns):
-            for name, maker in makers.items():
-                model = self.folder / "model.npz"
-                short, long = (self._whole(maker(model, n)) for n in (few, many))
-                runs[name].append(Run(long.wall - short.wall, long.cpu - short.cpu, long.peak))
-        for name, turns in runs.items():
-            cpu, wall = (
-                statistics.median(getattr(run, what) for run in turns) / self.a.updates
-                for what in ("cpu", "wall")
-            )
-            print(
-                f"{name}: {cpu:.2f} CPU s, {wall:.2f} s an update, "
-                f"peak {max(run.peak for run in turns):.0f} MiB"
-            )
-            for ours in (n for n in runs if n.startswith("cgru") and name in self.a.peer):
-                ratios = [
-                    statistics.median(
-                        getattr(theirs, what) / getattr(mine, what)
-                        for theirs, mine in zip(turns, runs[ours], strict=True)
-                    )
-                    for what in ("wall", "cpu")
-                ]
-                print(f"{name}: {ratios[0]:.2f} x the time of {ours}, {ratios[1]:.2f} x its CPU")
-        sys.stdout.flush()
+        """Words/s of whole programs on the same batches, and their ratios."""
+        count, warm_up = self.a.process_updates, self.a.warm_up
+        words = peers.write_batches(
+            self.folder / "src", self.folder / "trg", self.folder,
+            batch=self.a.batch, count=warm_up + count, longest=MAX_LENGTH - 2,
+        )[warm_up:]  # fmt: skip
+        programs: dict[str, list[str]] = {}
+        model = self.folder / "model.npz"
+        for precision in self.a.precision:
+            command = self.cgru(model, warm_up + count, *IN_ORDER, "--precision", precision)
+            texts = {str(self.folder / side): str(self.folder / f"ordered.{side}")
+                     for side in ("src", "trg")}  # fmt: skip
+            programs[f"cgru {precision}"] = [texts.get(word, word) for word in command]
+        programs |= {peer: getattr(self, peer)(model, warm_up + count) for peer in self.a.peer}
+        runs = {}
+        for name, command in programs.items():
+            line = peers.LINES[name.split()[0]]
+            runs[name] = peers.follow(command, line, count, warm_up, self.a.threads)
+            self._remove_models()
+            print(peers.report(name, runs[name], words), flush=True)
+            if name in self.a.peer:
+                for ours in (n for n in runs if n.startswith("cgru")):
+                    print(f"{ours}: {peers.compare(name, runs[name], runs[ours])}", flush=True)
+
+    def _remove_models(self) -> None:
+        for path in self.folder.glob("model.npz*"):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     def workers(self) -> None:
         """Several processes on loopback against one, and what goes over it."""
@@ -354,8 +358,7 @@ class Bench:
                 pool.map(lambda env: process(command, environment=env), environments)
             )  # fmt: skip
         sent = loopback_bytes() - before
-        for path in self.folder.glob("model.npz*"):
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        self._remove_models()
         total = Run(
             max(run.wall for run in runs),
             sum(run.cpu for run in runs),
@@ -372,17 +375,6 @@ class Bench:
 
         structure = shallow(self.a.sizes, self.a.type, self.a.cell, self.a.enc_type)
         return 4 * sum(math.prod(row.size(structure)) for row in parameters(structure))
-
-    def _precise(self, precision: str):
-        return lambda model, updates: self.cgru(model, updates, "--precision", precision, "--quiet")
-
-    def _whole(self, command: list[str]) -> Run:
-        environment = {"OMP_NUM_THREADS": str(self.a.threads)}
-        try:
-            return process(command, environment=environment)
-        finally:
-            for path in self.folder.glob("model.npz*"):
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     def first(self) -> None:
         """Seconds from the start of the process to the line of the first update."""
@@ -403,8 +395,7 @@ class Bench:
                 child.kill()
                 child.communicate()
                 print(f"first update after {seconds:.1f} s, --jit {jit}, {what} cache", flush=True)
-                for path in self.folder.glob("model.npz*"):
-                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+                self._remove_models()
 
 
 class Updates:

@@ -85,7 +85,7 @@ class Bench:
 
         floor = Floor(self.big.structure)
         for precision in self.a.precision:
-            network = Network(self.big.structure, self.big.arrays, precision)
+            network = Network(self.big.structure, self.big.arrays, precision, packed=True)
             decoder = Ensemble([network], [1.0])
             for beam in self.a.beam:
                 turns = [self.turn(decoder, floor, beam) for _ in range(self.a.turns + 1)][1:]
@@ -119,7 +119,7 @@ class Bench:
 
         kinds = {"all words": None, "a line's own": own, "a mini-batch's": shared}
         for precision in self.a.precision:
-            network = Network(self.big.structure, self.big.arrays, precision)
+            network = Network(self.big.structure, self.big.arrays, precision, packed=True)
             decoder = Ensemble([network], [1.0])
             for beam in self.a.beam:
                 turns: dict[str, list[Turn]] = {name: [] for name in kinds}

@@ -2,6 +2,8 @@
 
 import importlib
 import math
+import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -92,3 +94,78 @@ def test_reading_is_measured_on_files_of_every_kind(load, tmp_path):
     for path in paths.values():
         assert module.seconds(read, path) > 0 and module.seconds(module.plainly, path) > 0
         assert read(path).structure.state == STATE
+
+
+def test_batches_of_all_programs_are_the_same(load, tmp_path):
+    peers = load("peers")
+    rng = np.random.default_rng(1)
+    lengths = rng.integers(0, 12, (120, 2))
+    for side, name in enumerate(("a", "b")):
+        lines = [" ".join([f"{name}{i}"] * n) for i, n in enumerate(lengths[:, side])]
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    words = peers.write_batches(
+        tmp_path / "a", tmp_path / "b", tmp_path, batch=4, count=9, longest=9
+    )
+    sides = [(tmp_path / f"ordered.{name}").read_text().splitlines() for name in ("src", "trg")]
+    assert [len(side) for side in sides] == [36, 36] and len(words) == 9
+    for line, other in zip(*sides, strict=True):  # pairs stay together
+        assert line.split()[0][1:] == other.split()[0][1:]
+        assert 1 <= len(line.split()) <= 9 and 1 <= len(other.split()) <= 9
+    assert len(set(sides[0])) == 36
+    for batch, both in enumerate(words):
+        mine = [side[4 * batch : 4 * batch + 4] for side in sides]
+        assert both == tuple(sum(len(line.split()) + 1 for line in side) for side in mine)
+    with pytest.raises(SystemExit, match="pairs of up to"):
+        peers.write_batches(tmp_path / "a", tmp_path / "b", tmp_path, batch=9, count=9, longest=9)
+
+
+PROGRAM = """
+import sys, time
+for n in range(1, 7):
+    time.sleep(0.05)
+    end = time.process_time() + 0.04
+    while time.process_time() < end: pass
+    print(f"Ep. 1 : Up. {n} : Sen. 4 : Time 0.1s : {100 * n}.50 words/s", file=sys.stderr)
+sys.exit(%d)
+"""
+
+
+def test_updates_are_timed_by_their_lines(load):
+    peers = load("peers")
+    command = [sys.executable, "-c", PROGRAM]
+    updates = peers.follow([*command[:2], PROGRAM % 0], peers.LINES["marian"], 4, 2, 1)
+    assert len(updates.wall) == len(updates.cpu) == 4
+    assert all(seconds > 0.08 for seconds in updates.wall)
+    assert sum(updates.cpu) > 0.1 and updates.peak > 1
+    assert updates.own == [300.5, 400.5, 500.5, 600.5]
+    for program, count in ((PROGRAM % 1, 4), (PROGRAM % 0, 5)):  # it fails; ends too early
+        with pytest.raises(SystemExit, match="failed: "):
+            peers.follow([*command[:2], program], peers.LINES["marian"], count, 2, 1)
+
+
+def test_speeds_are_of_the_words_of_each_batch(load):
+    peers = load("peers")
+    words = [(10, 20), (30, 30), (5, 5)]
+    ours = peers.Updates([1.0, 2.0, 1.0], [1.0, 1.0, 1.0], [20.0, 15.0, 5.0], 7)
+    theirs = peers.Updates([2.0, 6.0, 1.5], [4.0, 4.0, 4.0], [], 9)
+    told = peers.report("cgru", ours, words)
+    assert "cgru: 30 words/s" in told and "14 target words/s" in told
+    assert told.endswith("peak 7 MiB; its log: 14 words/s")
+    assert "log" not in peers.report("marian", theirs, words)
+    assert peers.compare("marian", theirs, ours) == "2.00 x the words/s of marian, 4.00 x by CPU"
+
+
+@pytest.mark.parametrize(
+    ("program", "line"),
+    [
+        ("cgru", "[2026-11-23 01:00:00] Ep. 1 : Up. 1,234 : Sen. 80 : Cost 7.1 : Time 0.14s"
+         " : 1439.12 words/s : gNorm 1.0"),
+        ("marian", "[2026-11-23 01:00:00] Ep. 1 : Up. 1234 : Sen. 80 : Cost 7.6 * 264 @ 264 after"
+         " 528 : Time 0.19s : 1439.12 words/s"),
+        ("nematus", "INFO: [2026-11-23 01:00:00] Epoch: 0 Update: 1234 Loss/word: 7.6 Words/sec:"
+         " 1439.12 Sents/sec: 80.1"),
+    ],
+)  # fmt: skip
+def test_lines_of_updates_are_recognised(load, program, line):
+    told = re.search(load("peers").LINES[program], line)
+    assert (told[1].replace(",", ""), float(told[2])) == ("1234", 1439.12)

@@ -1,0 +1,149 @@
+"""Whole training programs on the very same batches, and how fast each follows them.
+
+The text is written batch by batch, and no program shuffles or sorts it: the N-th update of each is
+of the same sentence pairs. Seconds of an update are those between the lines in which a program
+tells of one and of the next; its own words/s are beside them, where it says them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from measuring import BETWEEN, read_usage
+
+# the number of the update, and words/s, where a program's line has them
+LINES = {
+    "cgru": r"Up\. ([\d,]+) .*?(?:([\d,.]+) words/s|$)",
+    "marian": r"Up\. ([\d,]+) .*?(?:([\d,.]+) words/s|$)",
+    "nematus": r"Update: (\d+) .*Words/sec: ([\d.]+)",
+}
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass
+class Updates:
+    """Of one program, those after the warm-up."""
+
+    wall: list[float] = field(default_factory=list)  # seconds of each
+    cpu: list[float] = field(default_factory=list)
+    own: list[float] = field(default_factory=list)  # words/s, as its log says
+    peak: float = 0.0  # MiB of the whole process
+
+
+def write_batches(
+    source: Path, target: Path, folder: Path, *, batch: int, count: int, longest: int
+) -> list[tuple[int, int]]:
+    """`count` batches of pairs of similar lengths, in mixed order: folder/ordered.src and .trg.
+
+    Returns the words of each, (source, target), ends of sentences among them. longest: the most
+    words of a sentence. Raises SystemExit where the text is too short.
+    """
+    with source.open(encoding="utf-8") as first, target.open(encoding="utf-8") as second:
+        pairs = [
+            (a.split(), b.split()) for a, b in zip(first, second, strict=True)
+            if 0 < len(a.split()) <= longest and 0 < len(b.split()) <= longest
+        ]  # fmt: skip
+    if len(pairs) < batch * count:
+        raise SystemExit(f"{source}: {batch * count} pairs of up to {longest} words are needed")
+    every = len(pairs) // (batch * count)  # the text from its beginning to its end
+    pairs = sorted(pairs[::every][: batch * count], key=lambda pair: (len(pair[1]), len(pair[0])))
+    batches = [pairs[i : i + batch] for i in range(0, len(pairs), batch)]
+    step = next(n for n in (17, 19, 23, 29) if count % n)  # from one length to another
+    batches = [batches[i * step % count] for i in range(count)]
+    for name, side in (("src", 0), ("trg", 1)):
+        lines = [" ".join(pair[side]) for some in batches for pair in some]
+        (folder / f"ordered.{name}").write_text("".join(f"{x}\n" for x in lines), "utf-8")
+    return [
+        (sum(len(a) + 1 for a, _ in some), sum(len(b) + 1 for _, b in some)) for some in batches
+    ]
+
+
+def follow(command: Sequence[str], line: str, updates: int, warm_up: int, threads: int) -> Updates:
+    """Run a program, and time its updates by its lines on stderr. Ends where it fails."""
+    found, before = Updates(), (0.0, 0.0)
+    with tempfile.NamedTemporaryFile("r") as usage, tempfile.TemporaryFile("w+") as other:
+        child = subprocess.Popen(
+            [sys.executable, "-ISc", BETWEEN, usage.name, *command],
+            stdout=other, stderr=subprocess.PIPE, text=True, errors="replace", bufsize=1,
+            env=os.environ | {"OMP_NUM_THREADS": str(threads), "PYTHONUNBUFFERED": "1"},
+        )  # fmt: skip
+        assert child.stderr is not None
+        said: list[str] = []
+        for text in child.stderr:
+            said = [*said[-20:], text]
+            told = re.search(line, text)
+            if not told:
+                continue
+            number, now = int(told[1].replace(",", "")), (time.perf_counter(), cpu_of(child.pid))
+            if warm_up < number <= warm_up + updates:
+                found.wall.append(now[0] - before[0])
+                found.cpu.append(now[1] - before[1])
+                if told[2]:
+                    found.own.append(float(told[2].replace(",", "")))
+            before = now
+        child.wait()
+        status, run = read_usage(usage)
+    if status or len(found.wall) < updates:
+        raise SystemExit(f"failed: {' '.join(command)}\n{''.join(said)}")
+    found.peak = run.peak
+    return found
+
+
+def cpu_of(pid: int) -> float:
+    """Seconds of the processors that a process and those below it have used."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        children = [
+            int(child)
+            for task in Path(f"/proc/{pid}/task").iterdir()
+            for child in (task / "children").read_text().split()
+        ]
+    except OSError:  # it has ended
+        return 0.0
+    user, system, of_ended_user, of_ended_system = map(int, fields[11:15])
+    ended = of_ended_user + of_ended_system
+    return (user + system + ended) / _TICKS + sum(map(cpu_of, children))
+
+
+def speeds(seconds: Sequence[float], words: Sequence[tuple[int, int]]) -> list[float]:
+    """Words of both sides a second, of each update."""
+    return [sum(both) / wall for both, wall in zip(words, seconds, strict=True)]
+
+
+def report(name: str, updates: Updates, words: Sequence[tuple[int, int]]) -> str:
+    """A program's speed, and how far its own log is from it."""
+    target = sum(t for _, t in words) / sum(updates.wall)
+    both = statistics.median(speeds(updates.wall, words))
+    text = (
+        f"{name}: {both:.0f} words/s (source and target, median of {len(words)} updates), "
+        f"{target:.0f} target words/s in all; {statistics.median(updates.wall):.2f} s, "
+        f"{statistics.median(updates.cpu):.2f} CPU s an update; peak {updates.peak:.0f} MiB"
+    )
+    if updates.own:
+        text += f"; its log: {_mean_speed(updates.own, words):.0f} words/s"
+    return text
+
+
+def compare(name: str, theirs: Updates, ours: Updates) -> str:
+    """How many times the words/s ours have, batch by batch; and the processors' time."""
+    wall, cpu = (
+        statistics.median(b / a for a, b in zip(mine, others, strict=True))
+        for mine, others in ((ours.wall, theirs.wall), (ours.cpu, theirs.cpu))
+    )
+    return f"{wall:.2f} x the words/s of {name}, {cpu:.2f} x by CPU"
+
+
+def _mean_speed(own: Sequence[float], words: Sequence[tuple[int, int]]) -> float:
+    """Of all updates, from the words/s of each: they count words of the target."""
+    return sum(t for _, t in words) / sum(
+        t / speed for (_, t), speed in zip(words, own, strict=True)
+    )
