@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import nbformat
-from jupyter_client import AsyncKernelManager
 from nbclient import NotebookClient
 
 HERE = Path(__file__).resolve().parent
@@ -23,7 +22,6 @@ def run(lesson: Path) -> nbformat.NotebookNode:
     notebook = nbformat.read(lesson, as_version=4)
     client = NotebookClient(
         notebook,
-        km=AsyncKernelManager(kernel_name="python3", transport="ipc"),  # no ports
         timeout=600,
         record_timing=False,
         resources={"metadata": {"path": str(lesson.parent)}},
