@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import CgruError, UsageError, reading
+from ..errors import CgruError, UsageError, reading, warn
 from ..parameters.names import INERT
 from ..parameters.parameter import MARIAN, Dialect
 from ..system.atomic_files import all_or_nothing, atomic_write, remove
@@ -59,6 +59,8 @@ def write(
             f"which {to} does not hold"
         )
     _refuse_same_file(model.path, path)
+    if to == "dl4mt":
+        _warn_of_order(model, path)
     names, placements = model_vocabularies.plan(vocabularies, path.parent, to, force)
     names = names or [Path(name).name for name in model.settings.vocabularies]
     source = preprocessing or Path(f"{model.path}{PREPROCESSING}")
@@ -75,6 +77,16 @@ def write(
         for file in stale:
             remove(file)
         _write_arrays(model, path, to, names)
+
+
+def _warn_of_order(model: Model, path: Path) -> None:
+    """DL4MT's own models of this kind were trained on lines that somebody had turned."""
+    ways = [(model.settings.right_left, "writes"), (model.settings.source_reversed, "reads")]
+    if turned := " and ".join(way for from_end, way in ways if from_end):
+        warn(
+            f"{path}: DL4MT cannot say that a model {turned} from the end of a sentence; whoever "
+            "translates with it has to turn the lines"
+        )
 
 
 def output_path(path: str | Path, to: str) -> Path:

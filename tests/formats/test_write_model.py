@@ -237,6 +237,19 @@ def test_from_which_end_marian_reads_the_source(tmp_path):
     assert settings.right_left and settings.source_reversed
 
 
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [({}, ""), ({"right_left": True}, "a model writes from the end"),
+     ({"right_left": True, "source_reversed": True}, "a model writes and reads from the end")],
+)  # fmt: skip
+def test_dl4mt_has_no_word_for_from_which_end_a_model_writes(tmp_path, capsys, settings, told):
+    model = make(small_structure())
+    model.settings = dataclasses.replace(model.settings, **settings)
+    write_model.write(model, tmp_path / "m.npz", "dl4mt")
+    warned = capsys.readouterr().err
+    assert warned.count("cgru: warning: ") == bool(told) and told in warned
+
+
 def test_dl4mt_options_are_a_python_2_pickle(tmp_path):
     model = make(small_structure())
     words = ["eos", "UNK", "naïve", "it's", 'a"b', "\\n", "中文"]

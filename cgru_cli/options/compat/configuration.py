@@ -83,12 +83,18 @@ def given(
     if "scorers" in values:
         values = _of_amun(dict(values), path)
     relative = relative or is_set(values, "relative-paths")
+    of_marian = "version" in values  # a file that it wrote, with every option of that version
+    if values.get("config") and not of_marian:
+        raise CgruError(f"{path}: config: this file cannot name another; name both with --config")
     for key, value in values.items():
-        if key in _OF_THE_FILE or key in known or value in (None, "", [], {}):
+        if key in _OF_THE_FILE or key in known:
             continue
+        empty = value in (None, "", [], {})
         row = table.key(key)
-        if row is None:
+        if row is None and not (empty and of_marian):
             raise CgruError(f"{path}: no such option: {key}")
+        if row is None or empty:
+            continue
         several = value if isinstance(value, list) else [value]
         plain = (str, int, float)
         if not all(

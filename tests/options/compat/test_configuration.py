@@ -70,6 +70,8 @@ def test_a_scorer_has_configurations_too(configured):
         ("max-length-factor: much\n", "max-length-factor"),
         ("scorers: 3\n", "scorers is 3"),
         ("no-such-thing: 3\n", "no such option: no-such-thing"),
+        ("no-such-thing:\n", "no such option: no-such-thing"),
+        ("config: other.yml\n", "config: this file cannot name another"),
         ("type: transformer\n- x\n", "not YAML"),
         ("[]\n", "names and values"),
     ],
@@ -87,7 +89,7 @@ def test_the_file_that_marian_writes_of_a_training(tmp_path):
         "authors: false\ncite: false\nbuild-info: ''\nversion: v1.12.0\nworkspace: 2048\n"
         "cost-type: ce-sum\nvalid-metrics: [cross-entropy]\ntype: s2s\nskip: false\n"
         "enc-depth: 2\ntransformer-heads: 8\ntrain-sets: [a, b]\nvocabs: [c, d]\n"
-        "after-batches: 10\nmodel: m.npz\n"
+        "after-batches: 10\nmodel: m.npz\nconfig: [t.yml]\noption-of-another-version: []\n"
     )
     options, told = parsed_and_told("train", "-c", path, "--mini-batch", 32)
     assert (options.type, options.enc_depth, options.no_skip) == ("s2s", 2, True)
