@@ -58,7 +58,7 @@ class TrainingPlan:
         after = tuple(map(logical_epoch.limit, _frequencies(options)))
         metrics = _metrics(options, can_validate)
         _check_metrics(options, metrics)
-        if not metrics and not any(limit.every for limit in after):
+        if not metrics and not any(limit.every for limit in after) and not options.dry_run:
             raise UsageError(
                 "nothing would end this training: name --after or --after-epochs, or text to "
                 "validate on with --valid-sets"

@@ -3,6 +3,7 @@
 import io
 import json
 import pickle
+import re
 import struct
 import zipfile
 
@@ -53,6 +54,8 @@ def arrays():
 
 def test_no_model_at_all(tmp_path):
     refused(tmp_path, tmp_path / "absent.npz", "no such file")
+    (tmp_path / "run.npz").touch()
+    refused(tmp_path, tmp_path / "run", "run: no such file; ", "run.npz is there")
     refused(tmp_path, tmp_path, "is a directory")
     for name, content, word in (
         ("empty.npz", b"", "is empty"),
@@ -113,6 +116,20 @@ def test_arrays_that_do_not_fit(tmp_path, arrays):
     refused(tmp_path, changed(Wemb=np.ones((11, 6), np.int64)), "Wemb", "int64")
     refused(tmp_path, changed(Wemb=np.ones((11, 6), np.complex64)), "Wemb", "complex64")
     refused(tmp_path, changed(Wemb=np.array("text")), "Wemb")
+
+
+def test_every_array_cut_by_one_is_named_with_its_shape(tmp_path, arrays):
+    """Whichever it is: what the others say is right. Rows of the source's words alone are free."""
+    path = tmp_path / "model.npz"
+    for name, array in arrays.items():
+        for axis, length in enumerate(array.shape):
+            if length < 2 or (name, axis) == ("Wemb", 0):
+                continue
+            npz(path, arrays | {name: array.take(range(length - 1), axis=axis)})
+            with pytest.raises(CgruError) as error:
+                read(path)
+            assert name in re.findall(r"\w+", str(error.value))
+            assert str(array.shape) in str(error.value)
 
 
 @pytest.mark.parametrize("kind", ["float64", "float16", "big-endian", "fortran"])

@@ -121,6 +121,20 @@ def test_a_look_before(data, model):
     assert not model.parent.exists()
 
 
+def test_a_look_before_refuses_what_the_training_would(data, model):
+    texts = ["-t", data / "train.src", data / "train.trg"]
+    words = ["-v", data / "vocab.src.json", data / "vocab.trg.json"]
+    endless = trained(*texts, *words, "-m", model, *SIZES, "--dry-run")
+    assert "pairs: 60" in endless.output  # though nothing would end it
+    for wrong, told in (
+        (["--valid-metrics", "blue"], "no such metric: blue"),
+        (["--optimizer", "sgd", "--optimizer-params", 0.9, 0.9, 0.9], "optimizer-params"),
+    ):
+        result = train(data, "-m", model, *SIZES, "--dry-run", *wrong)
+        assert result.code == 2 and told in result.error
+    assert not model.parent.exists()
+
+
 # -- what is wrong ---------------------------------------------------------------------------------
 
 

@@ -315,6 +315,14 @@ def test_the_starts_of_marians_decays(line, start, told):
     assert told in note and bool(told) == bool(note)
 
 
+def test_a_workspace_is_of_batches_that_fit_it():
+    options, told = parsed_and_told("train", "--compat", "marian", "-w", "900")
+    assert options.workspace == TrainOptions().workspace
+    assert "-w (memory is taken as it is needed, without --mini-batch-fit)" in told
+    options, told = parsed_and_told("train", "--compat", "marian", "-w", "900", "--mini-batch-fit")
+    assert (options.workspace, told) == (900, "")
+
+
 def test_segmentations_are_varied_of_spm_alone():
     arguments = ["--compat", "marian", "--sentencepiece-alphas", "0.1", "0.1", "-v"]
     _, told = parsed_and_told("train", *arguments, "a.yml", "b.yml")

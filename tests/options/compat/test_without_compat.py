@@ -53,6 +53,9 @@ ALIKE = {
     "train --enc_recurrence_transition_depth 2": ({"enc_cell_depth": 2}, ""),
     "train --dec_base_recurrence_transition_depth 3": ({"dec_cell_base_depth": 3}, ""),
     "train --dec_high_recurrence_transition_depth 4": ({"dec_cell_high_depth": 4}, ""),
+    "train --lr-decay-inv-sqrt 40u 20u": (
+        {"lr_decay_inv_sqrt": "40u", "lr_decay_inv_sqrt_start": "20u"}, "",
+    ),
     "train -T x": ({}, "-T (batches are drawn from a file in the folder of the model)"),
     "train --sentencepiece-options --model_type=bpe": (
         {"sentencepiece_options": "--model_type=bpe"}, "",
