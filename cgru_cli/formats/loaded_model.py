@@ -159,7 +159,7 @@ class LoadedModel:
     def ids(self, words: Sequence[str], number: int) -> list[tuple[int, ...]]:
         """As `source_ids`, of a tagger as `with_starts`; the error names line and model.
 
-        Of a condition as `condition_columns`, none without a source.
+        Of a condition as `condition_columns`.
         """
         if not self.reads_source:  # whatever other models of an ensemble read
             return []
@@ -186,7 +186,10 @@ class LoadedModel:
         numbers: of the lines (from 0), for messages.
         """
         numbers = range(len(sources)) if numbers is None else numbers
-        rows = [self.ids(words, number) for words, number in zip(sources, numbers, strict=True)]
+        rows = [
+            self.ids(words, number) if self.reads_source else []
+            for words, number in zip(sources, numbers, strict=True)
+        ]
         if self.source_reversed:
             rows = [row[::-1] for row in rows]
         return pad_ids(rows, self.model.structure.source_columns)
