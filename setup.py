@@ -13,6 +13,7 @@ RECIPES = [
     "nbformat>=5.10",
     "nltk>=3.9",
     "num2words>=0.5.14,<0.6",
+    "scikit-learn>=1.7",
 ]
 
 setup(
