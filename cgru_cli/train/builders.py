@@ -37,12 +37,24 @@ from .texts import Texts
 from .validation_script import command_of
 
 if TYPE_CHECKING:
+    import keras
+
     from ..optimization.gradient_norms import GradientProbe
     from ..optimization.minimum_risk import Sampler
     from ..optimization.replicas import Replicas
     from ..optimization.step import TrainingStep
     from .run.tensorboard import Summaries
     from .validation import Validator
+
+
+def build_optimizer(options: TrainOptions) -> keras.optimizers.Optimizer:
+    """A new optimizer. Raises UsageError for parameters that it does not have."""
+    from ..optimization.optimizers import optimizer
+
+    try:
+        return optimizer(options.optimizer, options.optimizer_params, options.learn_rate)
+    except ValueError as error:
+        raise UsageError(f"--optimizer-params: {error}") from None
 
 
 def build_step(
@@ -54,7 +66,6 @@ def build_step(
     """
     from ..network.keras_model import RecurrentModel
     from ..optimization.objective import CrossEntropy, ExpectedRisk, Guide
-    from ..optimization.optimizers import optimizer
     from ..optimization.quantized_weights import Quantization
     from ..optimization.replicas import Replicas
     from ..optimization.step import Regularization, TrainingStep
@@ -88,13 +99,9 @@ def build_step(
         prior = adaptation.prior(model, options.prior_model)
     replicas = replicas or Replicas()
     with replicas.scope():
-        try:
-            made = optimizer(options.optimizer, options.optimizer_params, options.learn_rate)
-        except ValueError as error:
-            raise UsageError(f"--optimizer-params: {error}") from None
         return TrainingStep(
             RecurrentModel(model.structure, model.arrays, dtype=policy),
-            made,
+            build_optimizer(options),
             regularization,
             objective,
             jit=jit,

@@ -17,7 +17,7 @@ from ..parameters.initialization import output_bias
 from ..parameters.names import name_at
 from ..system import cluster, tensorflow_start, terminal
 from ..system.signals import Stopped, StopRequest
-from .builders import build_training, check_extras
+from .builders import build_optimizer, build_training, check_extras
 from .dry_run import describe
 from .examples import encode
 from .memory import check_batch
@@ -180,6 +180,8 @@ def _encode(
 def _describe(options: TrainOptions, data: str | None) -> None:
     """--dry-run."""
     plan, texts, _ = _Request.of(options, data)
+    if options.optimizer_params:
+        build_optimizer(options)  # which tells of parameters that it does not have
     start = make_starting_model(options, texts)
     with tempfile.TemporaryDirectory(prefix="cgru-") as cache:
         corpus = _encode(options, texts, start, Path(cache))

@@ -318,7 +318,7 @@ def test_the_starts_of_marians_decays(line, start, told):
 def test_a_workspace_is_of_batches_that_fit_it():
     options, told = parsed_and_told("train", "--compat", "marian", "-w", "900")
     assert options.workspace == TrainOptions().workspace
-    assert "-w (memory is taken as it is needed, without --mini-batch-fit)" in told
+    assert "--workspace (memory is taken as it is needed, without --mini-batch-fit)" in told
     options, told = parsed_and_told("train", "--compat", "marian", "-w", "900", "--mini-batch-fit")
     assert (options.workspace, told) == (900, "")
 
