@@ -100,6 +100,10 @@ class ServeOptions(ConfiguredOptions):
         24, "largest beam, and longest n-best list, that a request may ask for",
         "--max-beam-size", kind=int, metavar="K", least=1, most=1000,
     )  # fmt: skip
+    max_phrases: int = limit_option(
+        20, "most phrases that a request may demand of a translation, or forbid it",
+        "--max-phrases", kind=int, metavar="N", least=0, most=1000,
+    )  # fmt: skip
     timeout: float = limit_option(
         60, "how long a request may take, from its first byte to its answer", "--timeout",
         kind=float, metavar="S", unit="seconds", above=0, most=86_400,

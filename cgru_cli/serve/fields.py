@@ -11,8 +11,8 @@ from ..errors import CgruError
 from ..system.structured_files import parse_json
 from .service import Refusal
 
-Kind = Literal["text", "texts", "pairs", "prefixes", "words", "segments", "whole", "number",
-               "alpha", "truth"]  # fmt: skip
+Kind = Literal["text", "texts", "pairs", "prefixes", "words", "segments", "phrases",
+               "whole", "number", "alpha", "truth"]  # fmt: skip
 _TEXTS = {"type": "array", "items": {"type": "string"}}
 _SCHEMAS: dict[Kind, dict[str, Any]] = {
     "text": {"type": "string"},
@@ -29,6 +29,7 @@ _SCHEMAS: dict[Kind, dict[str, Any]] = {
     },
     "prefixes": {"type": "array", "items": {"oneOf": [{"type": "string"}, _TEXTS]}},
     "segments": {"type": "array", "items": _TEXTS},
+    "phrases": {"type": "array", "items": _TEXTS},
     "whole": {"type": "integer"},
     "alpha": {"oneOf": [{"type": "boolean"}, {"type": "number", "minimum": 0, "maximum": 10}]},
     "number": {"type": "number"},
@@ -41,6 +42,7 @@ _EXPECTED: dict[Kind, str] = {
     "pairs": 'a list of {"source": text, "target": text}',
     "prefixes": "a list of texts, or of lists of words",
     "segments": "a list of lists of words",
+    "phrases": "a list of lists of texts",
     "whole": "a whole number",
     "alpha": "true, false or a number from 0 to 10",
     "number": "a number",
@@ -91,7 +93,7 @@ class Field:
                 and all(isinstance(text, str) for text in pair.values())
                 for pair in value
             )
-        if self.kind == "segments":
+        if self.kind in ("segments", "phrases"):
             return all(map(_is_words, value))
         return all(
             isinstance(text, str) or (self.kind == "prefixes" and _is_words(text)) for text in value

@@ -46,6 +46,11 @@ TRANSLATE = {
         "what the translation of each line begins with: a text, or the model's words; "
         "as many as texts",
     ),
+    "constraints": Field(
+        "phrases",
+        "phrases that the translation of each line must have: a list of them for each text",
+    ),
+    "avoid": Field("texts", "phrases that no translation may have"),
     "stream": Field(
         "truth",
         "answer by server-sent events, a translation each as it gets ready; the same as "
@@ -85,7 +90,8 @@ class Rest:
         options = self._service.options
         limits = {
             "lines": options.max_lines, "characters": options.max_characters,
-            "beam_size": options.max_beam_size, "seconds": options.timeout,
+            "beam_size": options.max_beam_size, "phrases": options.max_phrases,
+            "seconds": options.timeout,
         }  # fmt: skip
         models = [_described(model) for model in self._service.models.values()]
         return JSONResponse({"models": models, "limits": limits})
@@ -94,20 +100,38 @@ class Rest:
         """POST /v1/translate."""
         service = self._service
         asked = read(TRANSLATE, await body(request, service.options))
-        texts, prefixes = asked["texts"], asked["prefixes"]
-        if prefixes is not None and len(prefixes) != len(texts):
-            raise Refusal(400, f"{len(prefixes)} prefixes for {len(texts)} texts")
         model = service.model(asked["model"])
-        kind = service.searching(model, _wish(asked), forced=any(prefixes or ()))
-        lines = [Line(*pair) for pair in zip(texts, prefixes or [""] * len(texts), strict=True)]
+        lines = self._lines(asked)
+        forced = any(line.prefix or line.required or line.avoided for line in lines)
+        kind = service.searching(model, _wish(asked), forced=forced)
         if asked["stream"] or "text/event-stream" in request.headers.get("accept", ""):
-            service.check_lines([[line.text] for line in lines])
+            service.check_lines([line.texts for line in lines])
             events = self._events(client_of(request), kind, lines, asked)
             headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
             return StreamingResponse(events, media_type="text/event-stream", headers=headers)
         done = await answer(request, service, service.all(client_of(request), kind, lines))
         listed = [_translation(model, one, asked) for one in done]
         return JSONResponse({"model": model.name, "translations": listed})
+
+    def _lines(self, asked: dict[str, Any]) -> list[Line]:
+        """The lines of a request, each with what is said of it. Raises Refusal."""
+        texts = asked["texts"]
+        count, most = len(texts), self._service.options.max_phrases
+        beside = []
+        for name, nothing in (("prefixes", ""), ("constraints", [])):
+            given = asked[name]
+            if given is not None and len(given) != count:
+                raise Refusal(400, f"{len(given)} {name} for {count} texts")
+            beside.append(given or [nothing] * count)
+        avoided = asked["avoid"] or []
+        lines = [
+            Line(text, prefix, required=required, avoided=avoided)
+            for text, prefix, required in zip(texts, *beside, strict=True)
+        ]
+        for number, line in enumerate(lines, 1):
+            if (phrases := len(line.required) + len(avoided)) > most:
+                raise Refusal(413, f"line {number}: {phrases} phrases; this server takes {most}")
+        return lines
 
     async def _events(
         self, client: str, kind: Kind, lines: Sequence[Line], asked: dict[str, Any]

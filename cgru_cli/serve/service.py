@@ -107,9 +107,9 @@ class Service:
         Whoever stops to listen has the rest dropped. Raises Refusal where the queue is full, and
         for a line that cannot be done.
         """
-        self.check_lines([[_joined(text) for text in line[:2]] for line in lines])
+        self.check_lines([line.texts for line in lines])
         if self.options.log_texts:
-            tell(json.dumps([line[:2] for line in lines], ensure_ascii=False))
+            tell(json.dumps([line.texts for line in lines], ensure_ascii=False))
         loop = asyncio.get_running_loop()
         ready: asyncio.Queue[tuple[int, Outcome]] = asyncio.Queue()
 
@@ -140,10 +140,6 @@ class Service:
         finally:
             await outcomes.aclose()  # type: ignore[attr-defined]
         return [found[number] for number in range(len(lines))]
-
-
-def _joined(text: str | Sequence[str]) -> str:
-    return text if isinstance(text, str) else " ".join(text)
 
 
 def _refusal(error: CgruError) -> Refusal:

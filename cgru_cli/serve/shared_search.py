@@ -152,6 +152,11 @@ class SharedSearch:
     def _read(self, job: Job) -> Request:
         line = cast(Line, job.asked)
         request = self._translator.read(line.text, job.number)
+        if line.required or line.avoided:
+            if not self._translator.models[0].writes_text:
+                raise CgruError("constraints, avoid: this model gives labels and writes no text")
+            constraints = self._translator.constraints(line.required, line.avoided, job.number)
+            request = request._replace(constraints=constraints)
         if not line.prefix:
             return request
         if self._model.right_left:

@@ -27,12 +27,21 @@ class Line(NamedTuple):
     """A line to translate.
 
     prefix: what its translation begins with: text, or words as the model has them. next_only: the
-    search ends one word behind the prefix.
+    search ends one word behind the prefix. required, avoided: phrases that its translation must
+    have, and must not have.
     """
 
     text: str
     prefix: str | Sequence[str] = ""
     next_only: bool = False
+    required: Sequence[str] = ()
+    avoided: Sequence[str] = ()
+
+    @property
+    def texts(self) -> list[str]:
+        """All that was sent of it."""
+        prefix = self.prefix if isinstance(self.prefix, str) else " ".join(self.prefix)
+        return [self.text, prefix, *self.required, *self.avoided]
 
 
 class Pair(NamedTuple):
@@ -41,12 +50,17 @@ class Pair(NamedTuple):
     source: str
     target: str
 
+    @property
+    def texts(self) -> list[str]:
+        """All that was sent of it."""
+        return [self.source, self.target]
+
 
 class Kind(NamedTuple):
     """What lines have in common that may be computed together.
 
     settings: of the search; None where pairs are scored. forced: whether translations have
-    beginnings, which makes steps slower. alone: one line at a time, after a failure.
+    beginnings or constraints, which make steps slower. alone: one line at a time, after a failure.
     """
 
     model: ServedModel

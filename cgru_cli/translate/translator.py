@@ -318,20 +318,23 @@ class Translator:
             )
         words = self.lines.words(line, number)
         begun = self.prefix(prefix, number) if prefix else []
-        return Request(words, begun, self._constraints(said, number), line)
+        constraints = self.constraints(said.required, said.avoided, number)
+        return Request(words, begun, constraints, line)
 
-    def _constraints(self, said: Fields, number: int) -> Constraints | None:
-        """What the translation of a line must have, and must not have.
+    def constraints(
+        self, required: Sequence[str], avoided: Sequence[str], number: int
+    ) -> Constraints | None:
+        """What the translation of a line (counted from 0) must have, and must not have: phrases.
 
         Raises CgruError, naming the line, for phrases that no translation can have.
         """
         from ..search.constraints import Constraints
 
-        required = self._phrases.required(said.required, number)
-        avoided = [*self._avoided, *self._phrases.avoided(said.avoided, number)]
-        if required and avoided:
-            check_consistent(required, avoided, number)
-        return Constraints.of(required, avoided)
+        must = self._phrases.required(required, number)
+        must_not = [*self._avoided, *self._phrases.avoided(avoided, number)]
+        if must and must_not:
+            check_consistent(must, must_not, number)
+        return Constraints.of(must, must_not)
 
     def prefix(self, begun: str | Sequence[str], number: int) -> list[int]:
         """Ids of the words that the translation of a line (counted from 0) begins with.

@@ -22,7 +22,7 @@ def models(model_path):
 
 @pytest.fixture(scope="session")
 def gate(models):
-    with serving(models, max_lines=20, max_characters=60, max_body=4) as running:
+    with serving(models, max_lines=20, max_characters=60, max_body=4, max_phrases=4) as running:
         yield running
 
 

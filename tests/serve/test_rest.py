@@ -77,6 +77,24 @@ def test_prefixes_begin_translations(web):
     assert one[:2] == ["D@@", "E"] and other[0] == "F"
 
 
+def test_constraints_are_those_of_the_translator(web, model_path):
+    constraints = [["E", "D@@ C"], []]
+    found = posted(
+        web, "/v1/translate", texts=["a b", "c"], constraints=constraints, avoid=["F", "A A"],
+        n_best=3,
+    )  # fmt: skip
+    same = Translator.of(model_path, constraints="tabs", beam_size=3, translation_maxlen=8)
+    lines = ["a b\tE\tD@@ C\t\tF\tA A", "c\t\tF\tA A"]
+    for shown, listed in zip(found["translations"], same.n_best(lines), strict=True):
+        own = [(one["words"], one["total"]) for one in shown["hypotheses"]]
+        assert [words for words, _ in own] == [list(one.tokens) for one in listed]
+        assert [total for _, total in own] == pytest.approx([one.total for one in listed], abs=1e-4)
+    words = [one["words"] for one in found["translations"][0]["hypotheses"]]
+    assert words and all("E" in one and "D@@ C" in " ".join(one) for one in words)
+    free = posted(web, "/v1/translate", texts=["a b", "c"])
+    assert free == posted(web, "/v1/translate", texts=["a b", "c"], constraints=[[], []])
+
+
 def test_alternatives_are_the_next_words_and_what_follows(web, model_path):
     asked = {"text": "a b c", "prefix": ["A"], "count": 4, "alignment": True}
     listed = posted(web, "/v1/alternatives", **asked)["alternatives"]
@@ -125,6 +143,12 @@ def test_models_and_limits_are_listed(web):
         (b'{"texts": ["a"], "normalize": NaN}', 400, ["normalize"]),
         (b'{"texts": ["a"], "normalize": 1e999}', 400, ["normalize"]),
         (b'{"texts": ["a"], "prefixes": []}', 400, ["0 prefixes for 1 texts"]),
+        (b'{"texts": ["a"], "constraints": []}', 400, ["0 constraints for 1 texts"]),
+        (b'{"texts": ["a"], "constraints": ["A"]}', 400, ["constraints: a list of lists of texts"]),
+        (b'{"texts": ["a"], "constraints": [["Z"]]}', 422, ["line 1", "'Z'", "lacks a word"]),
+        (b'{"texts": ["a"], "constraints": [["A"]], "avoid": ["A"]}', 422, ["line 1", "avoided"]),
+        (b'{"texts": ["a"], "constraints": [["A"]], "avoid": ["B", "C", "E", "F"]}', 413, ["5 ph"]),
+        (b'{"texts": ["a"], "avoid": ["' + b"a" * 61 + b'"]}', 413, ["61 characters"]),
         (b'{"texts": ["a"], "model": "b"}', 404, ["no model 'b'"]),
         (b'{"texts": ["a\\nb"]}', 400, ["line 1", "line break"]),
         (b'{"texts": ["' + b"a" * 61 + b'"]}', 413, ["line 1: 61 characters"]),
