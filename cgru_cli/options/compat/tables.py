@@ -120,8 +120,11 @@ def programs_of(command: str) -> Sequence[Table]:
 
 
 def candidates(flag: str, command: str, options: type) -> list[tuple[Table, Row]]:
-    """Which programs know a flag, this package the first among them, and their rows."""
-    tables = [own(options), *programs_of(command)]
+    """Which programs know a flag, this package the first among them, and their rows.
+
+    Programs that need arguments which are no options are told by those.
+    """
+    tables = [own(options), *(one for one in programs_of(command) if not one.positional)]
     return [(one, one._by_flag[flag]) for one in tables if flag in one._by_flag]
 
 

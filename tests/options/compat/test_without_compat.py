@@ -33,6 +33,7 @@ ALIKE = {
     "translate --type s2s --dim-emb 8 --dim-vocabs 9 8": (
         {"model_is": ("type=s2s", "dim-emb=8", "dim-vocabs=9 8")}, "",
     ),
+    "score -b 7": ({"mini_batch": 7}, ""),
     "score -p 5": ({}, "-p (one process uses all processors)"),
     "score --log l": ({"log": "l"}, ""),
     "score --summary": ({"summary": "cross-entropy"}, ""),
