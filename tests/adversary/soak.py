@@ -11,6 +11,9 @@ from __future__ import annotations
 
 import argparse
 import collections
+import faulthandler
+import functools
+import gc
 import itertools
 import json
 import os
@@ -23,7 +26,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
@@ -45,31 +48,71 @@ _, status, used = os.wait4(child.pid, 0)
 child.returncode = os.waitstatus_to_exitcode(status)
 print(child.returncode, used.ru_maxrss >> 10, round(used.ru_utime + used.ru_stime))
 """
-SECONDS = 10  # of processor time for a file
-MEMORY = 4 << 30  # bytes of addresses of a process that reads files
+# For a file: seconds of processor time, which other work on the machine does not lengthen, and
+# seconds of the clock, for what waits without computing.
+SECONDS, WAITING = 10, 300
+# Kibibytes that any file may take, beside twice those of the undamaged one: the 64 MiB of arrays
+# that the page on security allows, and what the interpreter has not used before.
+FLOOR = 96 << 10
+MEMORY = 4 << 30  # bytes of addresses of a process that reads files, for the machine's sake
 BATCH = 400  # files of one process
 
 
 def read_files(kind: str, seed: int, count: int) -> None:
-    """In a process of its own: damage and read files; a line of JSON for each that fails."""
-    from damage import read_damaged
+    """In a process of its own: damage and read files; a line of JSON for each that fails.
+
+    The last line has the kibibytes that the undamaged file took, and the most that another did.
+    """
+    from damage import READERS, good, read_damaged
 
     os.fsync = lambda descriptor: None  # type: ignore[assignment]
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     signal.signal(signal.SIGXCPU, signal.SIG_DFL)
+    most = 0
     with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "good"
+        write_files(good(kind), folder)
+        READERS[kind].read(folder)  # which imports what it needs
+        undamaged = memory_taken(functools.partial(READERS[kind].read, folder))
         for number in range(seed, seed + count):
             print(number, file=sys.stderr, flush=True)  # the last one is that which ended it
             folder = Path(name) / str(number)
             folder.mkdir()
             used = int(time.process_time())
             resource.setrlimit(resource.RLIMIT_CPU, (used + SECONDS + 1, -1))
+            faulthandler.dump_traceback_later(WAITING, exit=True)
             try:
-                read_damaged(kind, folder, random.Random(number))
+                chance = random.Random(number)
+                taken = memory_taken(functools.partial(read_damaged, kind, folder, chance))
+                most = max(most, taken)
+                assert taken <= 2 * undamaged + FLOOR, f"{taken} KiB, undamaged {undamaged} KiB"
             except BaseException:
                 where = traceback.format_exc().strip().splitlines()
                 print(json.dumps([number, where[-1][:200], where[-3:-1]]), flush=True)
+            faulthandler.cancel_dump_traceback_later()
             shutil.rmtree(folder)
+    print(json.dumps([undamaged, most]), flush=True)
+
+
+def memory_taken(work: Callable[[], object]) -> int:
+    """Kibibytes of memory by which this process is larger at the largest moment of some work."""
+
+    def resident(name: str) -> int:
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith(name))
+
+    gc.collect()
+    Path("/proc/self/clear_refs").write_text("5")  # the largest moment is now
+    before = resident("VmRSS:")
+    work()
+    return max(0, resident("VmHWM:") - before)
+
+
+def write_files(files: Mapping[str, bytes], folder: Path) -> None:
+    """Lay files into a folder, which is made."""
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
 
 
 class Table:
@@ -83,6 +126,7 @@ class Table:
     def __init__(self) -> None:
         self.tried: collections.Counter[str] = collections.Counter()
         self.failed: dict[str, list[str]] = collections.defaultdict(list)
+        self.memory: dict[str, tuple[int, int]] = {}  # KiB: of undamaged files, of any other
 
     def add(self, outcomes: Iterable[tuple[str, str]]) -> None:
         """Take what was tried, and what is wrong, "" if nothing is."""
@@ -94,9 +138,13 @@ class Table:
 
     def print(self) -> None:
         width = max(map(len, self.tried), default=10)
-        print(f"{'':{width}}  {'tried':>8}  {'failed':>6}")
+        print(f"{'':{width}}  {'tried':>8}  {'failed':>6}  {'MiB':>4}  {'undamaged':>9}")
         for name, count in self.tried.items():
-            print(f"{name:{width}}  {count:8,}  {len(self.failed[name]):6}")
+            row = f"{name:{width}}  {count:8,}  {len(self.failed[name]):6}"
+            if name in self.memory:
+                undamaged, most = (kibibytes / 1024 for kibibytes in self.memory[name])
+                row += f"  {most:4.0f}  {undamaged:9.0f}"
+            print(row)
         for name, failures in self.failed.items():
             for failure in failures[:5]:
                 print(f"\n{name}: {failure}")
@@ -109,8 +157,12 @@ def files(kind: str, seed: int, table: Table) -> None:
     numbers = [line for line in done.stderr.splitlines() if line.isdigit()]
     table.tried[kind] += len(numbers)
     for line in done.stdout.splitlines():
-        number, error, where = json.loads(line)
-        table.failed[kind].append(f"seed {number}: {error} at {' '.join(where)}")
+        match json.loads(line):
+            case [number, error, where]:
+                table.failed[kind].append(f"seed {number}: {error} at {' '.join(where)}")
+            case [undamaged, most]:
+                before = table.memory.get(kind, (0, 0))
+                table.memory[kind] = max(undamaged, before[0]), max(most, before[1])
     if done.returncode:
         last = numbers[-1] if numbers else "?"
         table.failed[kind].append(f"seed {last}: the process ended by {done.returncode}")

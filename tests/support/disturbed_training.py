@@ -19,6 +19,7 @@ from cgru_cli.formats import model_vocabularies
 from cgru_cli.formats.read_model import read
 
 KILLS = 10  # of one training, which is then let go on to its end
+WAITING = 900  # seconds of the clock, for two of the processor on a machine with other work
 Outcome = tuple[str, str]  # what was tried; what is wrong, "" if nothing is
 
 
@@ -60,6 +61,8 @@ class DisturbedTraining:
                 what = "training, killed at a call of its file layer"
                 fault = {"number": chance.randint(1, self.calls)}
             done = self._run(name, fault=fault)
+            if done.returncode > 0:
+                yield what, f"seed {seed}, kill {kill}, {fault}: {done.stderr[-300:]}"
             if done.returncode >= 0:
                 break
             yield what, self._model_is_wrong(name, f"seed {seed}, kill {kill}, {fault}")
@@ -112,7 +115,12 @@ class DisturbedTraining:
         environment = os.environ | {"OMP_NUM_THREADS": "1"}
         if fault:
             environment["CGRU_TEST_FAULT"] = json.dumps(fault)
-        return subprocess.run(command, capture_output=True, text=True, env=environment)
+        try:
+            return subprocess.run(
+                command, capture_output=True, text=True, env=environment, timeout=WAITING
+            )
+        except subprocess.TimeoutExpired:
+            return subprocess.CompletedProcess(command, 124, "", f"not over after {WAITING} s")
 
     def _model_is_wrong(self, name: str, disturbed: str) -> str:
         path = self.folder / name / "m.npz"
