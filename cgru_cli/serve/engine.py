@@ -10,6 +10,7 @@ from typing import Protocol, cast
 
 from ..errors import CgruError, reason
 from ..score.pair_scorer import PairScorer
+from ..system.garbage import collect_due
 from ..system.terminal import tell
 from ..system.windows import batches
 from ..translate.translator import Translation
@@ -18,6 +19,7 @@ from .shared_search import SharedSearch
 from .work import Broken, Deliver, Job, Kind, Line, Pair, Ticket, TooLarge
 
 SEARCHES = 4  # of different kinds that go on at a time, each within the workspace
+IDLE = 1.0  # seconds between two looks for garbage, while there is nothing to compute
 
 
 class Full(CgruError):
@@ -43,6 +45,7 @@ class Engine:
     Lines of one kind (model and search) join one search while it runs; kinds take turns. A line
     that nobody waits for any more leaves the queue, or its search, at the next step. A batch that
     fails, for memory say, is tried again line by line, and only those lines fail that fail alone.
+    Between steps it collects Python's garbage, where that is left to it (`system.garbage`).
     """
 
     def __init__(self, metrics: Observer, *, queue: int = 10_000, batch_wait: float = 0.005):
@@ -130,6 +133,7 @@ class Engine:
 
     def _run(self) -> None:
         while self._wait():
+            collect_due()
             for kind in self._ready():
                 if kind.settings is None:
                     self._score(kind)
@@ -143,7 +147,8 @@ class Engine:
                 waits = [self._patience(kind) for kind in self._queue.kinds]
                 if waits and min(waits) <= 0:
                     break
-                self._changed.wait(min(waits) if waits else None)
+                self._changed.wait(min(waits) if waits else IDLE)
+                collect_due()
             return not self._stopping
 
     def _patience(self, kind: Kind) -> float:

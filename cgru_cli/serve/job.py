@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..errors import CgruError, reading
 from ..options.serve import ServeOptions
 from ..system import tensorflow_start
+from ..system.garbage import collected_by_hand
 from ..system.log_file import log_to
 
 
@@ -36,11 +37,14 @@ def _run(options: ServeOptions) -> None:
     models = served_models(options)
     starting.finish(options.device, options.cpu_threads)
     service = Service(models, options)
-    service.start()
-    try:
-        serve(application(service, password), options)
-    finally:
-        service.engine.stop()
+    # A collection in the thread of the requests, while TensorFlow traced a function in the one that
+    # computes, has once ended the process.
+    with collected_by_hand():
+        service.start()
+        try:
+            serve(application(service, password), options)
+        finally:
+            service.engine.stop()
 
 
 def _password(path: str) -> str:

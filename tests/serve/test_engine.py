@@ -1,6 +1,8 @@
 """The thread that computes: its answers, what shares a batch, and what fails alone."""
 
 import threading
+import time
+import weakref
 
 import pytest
 from commands import write_model
@@ -13,6 +15,7 @@ from cgru_cli.serve.engine import Engine, Full
 from cgru_cli.serve.served_model import Wish
 from cgru_cli.serve.shared_search import SharedSearch
 from cgru_cli.serve.work import Broken, Kind, Line, Pair, TooLarge
+from cgru_cli.system.garbage import collected_by_hand
 
 TEXTS = ["a b c", "", "f f a d", "b unseen", "c", "d c b a", "a a", "f"] * 3
 
@@ -188,6 +191,27 @@ def test_each_line_has_its_own_shortlist_whatever_it_is_searched_with(engine, mo
     best = Translator.of(model_path, **options).translate(TEXTS)
     outcomes = computed(engine, searching(short), [Line(text) for text in TEXTS])
     assert [one.hypotheses[0].text for one in outcomes] == [one.text for one in best]
+
+
+class Garbage:
+    """What only itself knows."""
+
+    def __init__(self):
+        self.me = self
+
+
+def test_garbage_of_requests_is_collected_where_nothing_is_computed(monkeypatch):
+    monkeypatch.setattr("cgru_cli.serve.engine.IDLE", 0.01)
+    engine = Engine(Silent())
+    with collected_by_hand():
+        engine.start()
+        dropped = [weakref.ref(Garbage()) for _ in range(5000)]
+        for _ in range(500):
+            if not any(one() for one in dropped):
+                break
+            time.sleep(0.01)
+        engine.stop()
+    assert not any(one() for one in dropped)
 
 
 def test_an_ensemble_translates_and_scores(engine, model_path, tmp_path):

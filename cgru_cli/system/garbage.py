@@ -1,0 +1,28 @@
+"""Python's garbage collected by one thread of a program, at a time of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+from collections.abc import Iterator
+
+
+@contextlib.contextmanager
+def collected_by_hand() -> Iterator[None]:
+    """No garbage is collected inside but by `collect_due`."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def collect_due() -> None:
+    """Collect what Python would have collected by now; nothing where it does so by itself."""
+    if gc.isenabled():
+        return
+    due = [i for i, most in enumerate(gc.get_threshold()) if gc.get_count()[i] > most > 0]
+    if due:
+        gc.collect(due[-1])
