@@ -76,6 +76,14 @@ class NoisyChannel:
                 f"--channel-model: {_named(channel)}; a translation model of the reverse direction "
                 "is needed"
             )
+        words, its = (
+            [one.sources[0].fingerprint, one.target.fingerprint] for one in (direct, channel)
+        )
+        if its == words != words[::-1]:
+            raise CgruError(
+                f"--channel-model: {channel.model.path} has the source and target words of "
+                f"{direct.model.path}: it translates in the same direction, not in the reverse one"
+            )
         if len(channel.sources) > 1:
             raise CgruError(
                 f"--channel-model: {channel.model.path} reads factors, which translations have not"

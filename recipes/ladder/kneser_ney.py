@@ -107,7 +107,7 @@ def arpa(model: KneserNeyInterpolated, words: Sequence[str]) -> Iterator[str]:
     for n in range(2, order + 1):
         for context, counts in model.counts[n].items():
             filled = context.count(BEGINNING)
-            if filled and n < order:
+            if not counts or (filled and n < order):  # NLTK keeps contexts that it was asked for
                 continue
             shown = context[max(0, filled - 1) :]
             for word in counts:

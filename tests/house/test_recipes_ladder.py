@@ -153,6 +153,7 @@ def test_the_arpa_file_gives_every_text_its_probability(kneser_ney, tmp_path, or
     pytest.importorskip("kenlm")
     model = kneser_ney.train(TEXT, SIZE, order)
     words = ["</s>", "<unk>", *"abcdef"]
+    assert kneser_ney.perplexity(model, [["6", "2", "6", "7"]]) > 1  # by contexts never seen
     path = tmp_path / "kn.arpa"
     path.write_text("".join(f"{line}\n" for line in kneser_ney.arpa(model, words)), "utf-8")
     n_grams = NGrams(str(path))

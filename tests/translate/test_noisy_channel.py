@@ -227,6 +227,9 @@ def test_models_of_another_kind_are_refused(models, tmp_path):
     assert "lm, which does not translate" in refused(
         tmp_path, "-m", lm, "--channel-model", channel, "--lm", lm
     )
+    assert "in the same direction, not in the reverse" in refused(
+        tmp_path, *asked, direct, "--lm", lm
+    )
     both = [*asked, channel, "--lm", lm]
     assert "--weights: 2 given for 3 models" in refused(tmp_path, *both, "--weights", 1, 1)
     assert "those of the models that translate are zero" in refused(
