@@ -76,10 +76,10 @@ class NoisyChannel:
                 f"--channel-model: {_named(channel)}; a translation model of the reverse direction "
                 "is needed"
             )
-        words, its = (
+        given, reverse = (
             [one.sources[0].fingerprint, one.target.fingerprint] for one in (direct, channel)
         )
-        if its == words != words[::-1]:
+        if reverse == given != given[::-1]:
             raise CgruError(
                 f"--channel-model: {channel.model.path} has the source and target words of "
                 f"{direct.model.path}: it translates in the same direction, not in the reverse one"
