@@ -60,6 +60,8 @@ class ModelScorer:
                 f"line {number + 1}: the translation has {len(words)} words; --max-length "
                 f"{len(words)} allows it, if there is memory"
             )
+        if self.loaded.reads_source and not self.loaded.reads_words:
+            self.loaded.ids(source_words, number)
         if self.loaded.tags_words:
             try:
                 check_tags(self.loaded.ids(source_words, number), words)

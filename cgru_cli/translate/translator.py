@@ -293,7 +293,8 @@ class Translator:
     def read(self, line: str, number: int) -> Request:
         """A line (counted from 0) as the models read it.
 
-        Raises CgruError where it cannot be prepared, or is the source of a language model.
+        Raises CgruError where it cannot be prepared, is the source of a language model, or no
+        condition of one.
         """
         prefix = ""
         fields = line.count("\t") + 1
@@ -317,6 +318,8 @@ class Translator:
                 "they are its own"
             )
         words = self.lines.words(line, number)
+        if self._first.reads_source and not self._first.reads_words:
+            self._first.ids(words, number)  # a bad one is told before others are searched with it
         begun = self.prefix(prefix, number) if prefix else []
         constraints = self.constraints(said.required, said.avoided, number)
         return Request(words, begun, constraints, line)

@@ -10,7 +10,9 @@ from click.testing import CliRunner
 from commands import in_process, one_line
 from models import forced_scores, rung
 
+from cgru_cli import Translator
 from cgru_cli.cli import main
+from cgru_cli.errors import CgruError
 from cgru_cli.formats import read_model
 from cgru_cli.formats.vocabulary_files import read_vocabulary
 from cgru_cli.network.network import Network
@@ -202,6 +204,13 @@ def test_a_bad_line_is_named(
     )  # fmt: skip
     number = 1 + first.count("\n")
     assert result.code == 1 and message.replace("line 1", f"bad: line {number}") in result.error
+
+
+def test_a_bad_line_is_told_before_others_are_searched_with_it(of_labels, of_vectors):
+    """So that a server refuses it alone."""
+    for model, line in ((of_labels, "music"), (of_vectors, "1 x")):
+        with pytest.raises(CgruError, match=r"^line 2: "):
+            Translator.of(str(model)).read(line, 1)
 
 
 def arrays_with(tmp_path, array):
