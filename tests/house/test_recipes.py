@@ -111,6 +111,29 @@ def test_it_docs(tmp_path):
     assert _lines(tmp_path / "o/test.de") == 7
 
 
+@pytest.mark.parametrize(
+    "script, of_words",
+    [pytest.param("languages", False, marks=pytest.mark.exhaustive), ("tags", True)],
+)
+def test_labels(tmp_path, script, of_words):
+    pytest.importorskip("sklearn")
+    data = tmp_path / "data"
+    data.mkdir()
+    for name, count in (("train", 60), ("dev", 4), ("test", 6)):
+        lines = [("red rot", "green grün", "blue blau")[i % 3] for i in range(count)]
+        labels = ["en de" if of_words else line.split()[0] for line in lines]
+        for ending, column in (("text", lines), ("labels", labels)):
+            (data / f"{name}.{ending}").write_text("".join(f"{x}\n" for x in column), "utf-8")
+    small = ("--dim-emb", "8", "--dim-rnn", "8", "--after", "2u")
+    variables = {"OUT": tmp_path / "o", "DATA": data, "SEEDS": "1 2", "PIECES": 19}
+    done = _run(f"labels/{script}.sh", *small, **variables)
+    rows = dict(re.findall(r"^\| (\S+) \| (.+) \|$", done.stdout, re.M))
+    simple = ["most-frequent"] if of_words else ["words", "characters"]
+    assert all(rows[name].startswith("100.0 |") for name in simple) and "±" in rows["network"]
+    assert _lines(tmp_path / "o/seed2/test.labels") == 6
+    assert (tmp_path / "o/results.md").read_text("utf-8") == done.stdout
+
+
 def test_adaptation(tmp_path):
     general = _text(tmp_path / "general", {"train": 2500, "dev": 5, "test": 7}, packed=True)
     data = _text(tmp_path / "data", {"train": 60, "test": 6})

@@ -25,8 +25,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-import faults
-
 ROOT = Path(__file__).resolve().parents[2]
 CLIENT = '''#!{python} -IS
 """Hands a command to the server and ends as it does."""
@@ -212,6 +210,8 @@ def _become(request: dict) -> None:
 
 
 if __name__ == "__main__":
+    import faults  # here: what such a process spawns reads this file without tests/support
+
     _imports()
     _become(_serve(sys.argv[1]))
     from cgru_cli.cli import main

