@@ -120,6 +120,14 @@ class TrainOptions(OptimizationOptions, ModelOptions):
         "first", "which of --valid-metrics must stop improving: the first, any or all",
         "--early-stopping-on", choices=get_args(StalledMetrics),
     )  # fmt: skip
+    valid_reset_stalled: bool = end_option(
+        False, "when a training goes on, count its validations without improvement from 0 again",
+        "--valid-reset-stalled", kind=bool,
+    )  # fmt: skip
+    valid_reset_all: bool = end_option(
+        False, "when a training goes on, forget the best value of each metric too",
+        "--valid-reset-all", kind=bool,
+    )  # fmt: skip
 
     save_freq: str = saving_option(
         "1e", "save the model every N updates (u), epochs (e), minutes (m) or target words (t)",

@@ -17,7 +17,7 @@ from .examples import Batching
 from .run.learning_rate import Schedule
 from .run.log import CostType
 from .run.logical_epoch import LogicalEpoch
-from .run.patience import Patience
+from .run.patience import Patience, Resets
 from .run.progress import Frequency
 
 DEFAULT_METRICS = ("cross-entropy", "bleu")
@@ -41,6 +41,7 @@ class TrainingPlan:
     early_stopping: int  # validations without a new best; 0: never
     early_stopping_on: StalledMetrics
     early_stopping_epsilon: tuple[float, ...]  # what improvements exceed, of all metrics or of each
+    resets: Resets  # of validation, when the training goes on
     decay_after: int  # stalled validations for each decay of the learning rate; 0: none decays it
     save: Frequency
     keep: int  # models of earlier updates; 0: those that are there stay
@@ -92,6 +93,7 @@ class TrainingPlan:
             early_stopping=options.early_stopping,
             early_stopping_on=options.early_stopping_on,
             early_stopping_epsilon=options.early_stopping_epsilon,
+            resets=_resets(options),
             decay_after=options.lr_decay_start[0] if options.lr_decay_strategy == "stalled" else 0,
             save=_frequency(options, "save_freq"),
             keep=options.keep,
@@ -114,6 +116,7 @@ class TrainingPlan:
             on=self.early_stopping_on,
             decay_after=self.decay_after,
             epsilon=self.early_stopping_epsilon if self.metrics else (0.0,),
+            resets=self.resets,
         )
 
 
@@ -176,6 +179,12 @@ def options_of_all_workers(options: TrainOptions) -> dict[str, Any]:
         with reading(options.prior_model), open(options.prior_model, "rb") as file:
             same["prior"] = hashlib.file_digest(file, "sha256").hexdigest()
     return same
+
+
+def _resets(options: TrainOptions) -> Resets:
+    if options.valid_reset_all:
+        return "all"
+    return "stalled" if options.valid_reset_stalled else "nothing"
 
 
 def _cost_type(options: TrainOptions) -> CostType:

@@ -92,7 +92,7 @@ CHANGES = (
          dropout_annotation=0.1, dropout_output=0.1, max_nan=3, after="9u", after_epochs=3,
          valid_freq="9u", early_stopping=3, early_stopping_on="all",
          early_stopping_epsilon=(0.5,), logical_epoch=("2e",), save_freq="9u", keep=2,
-         disp_freq="9u", disp_first=3)
+         disp_freq="9u", disp_first=3, valid_reset_stalled=True, valid_reset_all=True)
     | given("plan", {"mini_batch_fit": True}, workspace=99)
     | given("plan", {"lr_warmup": "5u"}, lr_warmup_start_rate=1e-9)
     | given("plan", {"lr_decay_inv_sqrt": "5u"}, lr_decay_inv_sqrt_start="9u")

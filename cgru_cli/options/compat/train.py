@@ -18,8 +18,6 @@ _RMSPROP = ("0.95", "0.9", "1e-4", "1")  # rho, momentum, epsilon, centred
 MISSING = {
     "no_reload": "the same command goes on; name another model, or remove the run",
     "no_optimizer_reload": "begin from the weights with --pretrained-model",
-    "valid_reset_stalled": "a run goes on as it was",
-    "valid_reset_all": "a run goes on as it was",
     "lr_decay_reset_optimizer": "the optimizer goes on as it was",
     "lr_decay_repeat_warmup": "the warm-up comes once",
     "no_spm_encode": "a .spm splits the text of a training",

@@ -7,6 +7,7 @@ import difflib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from ...errors import UsageError
 from ...options.train import StalledMetrics
@@ -69,14 +70,18 @@ class SavedPatience:
             raise ValueError("a number of decays or validations is below 0")
 
 
+Resets = Literal["nothing", "stalled", "all"]
+
+
 class Patience:
     """Follows several metrics, as Marian's --early-stopping and --early-stopping-on do.
 
     Training stops when a metric has not improved `early_stopping` times in a row (0: never): the
     first one, any of them, or all. Whenever the first has stalled `decay_after` times more (0:
     never), `decays` grows by one, for the learning rate. epsilon: what an improvement has to
-    exceed, one for all or one for each. Raises UsageError for an unknown metric, and for other
-    numbers of epsilons.
+    exceed, one for all or one for each. resets: what begins anew when a training goes on, as
+    Marian's --valid-reset-stalled and --valid-reset-all. Raises UsageError for an unknown metric,
+    and for other numbers of epsilons.
     """
 
     def __init__(
@@ -87,6 +92,7 @@ class Patience:
         on: StalledMetrics = "first",
         decay_after: int = 1,
         epsilon: Sequence[float] = (0.0,),
+        resets: Resets = "nothing",
     ):
         for metric in metrics:
             if metric not in LOWER_IS_BETTER:
@@ -111,6 +117,7 @@ class Patience:
         self._early_stopping = early_stopping
         self._on = on
         self._decay_after = decay_after
+        self._resets = resets
 
     def update(self, metric: str, value: float, updates: int) -> bool:
         """Note the value of a metric after so many updates; whether it is its new best."""
@@ -143,3 +150,13 @@ class Patience:
         """Go on from what another had seen; a metric that it does not know begins anew."""
         self.decays, self.most_stalled = saved.decays, saved.most_stalled
         self.records |= {r.metric: r for r in saved.metrics if r.metric in self.records}
+
+    def resume(self, saved: SavedPatience) -> None:
+        """As `restore`, where a training goes on that was saved: but what it resets."""
+        self.restore(saved)
+        if self._resets == "nothing":
+            return
+        self.most_stalled = 0
+        for metric, record in self.records.items():
+            kept = Record(metric) if self._resets == "all" else record
+            self.records[metric] = dataclasses.replace(kept, stalled=0)

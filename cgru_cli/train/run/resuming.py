@@ -38,9 +38,9 @@ def resume(
 ) -> Resumed:
     """The step and the course as they were saved, to the bit; new ones where there is no save.
 
-    Worker 0 reads what was saved and tells the others. patience: goes on as it was saved too.
-    jit: whether the step is to be compiled; None to keep to what was saved, or to ask
-    is_faster_compiled. Raises CgruError for a state that is damaged or of another training.
+    Worker 0 reads what was saved and tells the others. patience: goes on as it was saved too, but
+    what it resets. jit: whether the step is to be compiled; None to keep to what was saved, or to
+    ask is_faster_compiled. Raises CgruError for a state that is damaged or of another training.
     """
     path, first = str(folder.state), replicas.is_first
     arrays, values = replicas.together(lambda: folder.load() if first else None) or ({}, {})
@@ -70,5 +70,5 @@ def resume(
     if replicas.processes > 1:
         step.restore(replicas.arrays_of_first(step.state()))
     if saved:
-        patience.restore(saved.patience)
+        patience.resume(saved.patience)
     return Resumed(step, jit, saved.course if saved else Course())

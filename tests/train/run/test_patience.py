@@ -128,6 +128,25 @@ def test_an_improvement_has_to_exceed_epsilon():
         Patience(["bleu", "perplexity", "chrf"], epsilon=(0.5, 0.1))
 
 
+@pytest.mark.parametrize(
+    ("resets", "stalled", "best"), [("nothing", 2, 5.0), ("stalled", 0, 5.0), ("all", 0, None)]
+)
+def test_what_begins_anew_when_a_training_goes_on(resets, stalled, best):
+    """As with Marian's --valid-reset-stalled and --valid-reset-all."""
+    ended = Patience(["perplexity", "bleu"], early_stopping=2)
+    for metric, values in (("perplexity", [5.0, 6.0, 7.0]), ("bleu", [30.0, 20.0])):
+        follow(ended, metric, values)
+    assert ended.stop()
+    again = Patience(["perplexity", "bleu"], early_stopping=2, resets=resets)
+    again.resume(ended.saved())
+    assert (again.stalled, again.most_stalled, again.decays) == (stalled, stalled, ended.decays)
+    assert [record.best for record in again.records.values()] == [best, best and 30.0]
+    assert again.stop() == (resets == "nothing")
+    assert again.update("perplexity", 5.5, 900) == (resets == "all")
+    again.restore(ended.saved())  # as workers tell each other
+    assert again.saved() == ended.saved()
+
+
 def test_what_an_older_file_lacks_has_its_default():
     saved = dataclasses.asdict(Patience(["bleu"]).saved())
     del saved["most_stalled"]
