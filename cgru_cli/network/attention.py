@@ -23,7 +23,7 @@ class Memory(NamedTuple):
 
     annotations: tf.Tensor | tuple  # (B,S,C) compute dtype: h_i; () in a search, which has
     products: tf.Tensor | tuple  # (B,S,N) compute dtype: h_i [W | C_o], and h_i if c_j is read
-    projected: tf.Tensor  # (B,S,A) compute dtype: W_a h_i + b_a, normalised
+    projected: tf.Tensor  # (B,S,A) float32: W_a h_i + b_a, normalised
     start: tf.Tensor  # (B,D) float32: s_0
     mask: tf.Tensor  # (B,S) float32: 1 at words and EOS
     embeddings: tf.Tensor | tuple  # (B,S,Es) float32, for a lexical model
@@ -58,7 +58,7 @@ class Attention(NamedTuple):
 
     def attend(self, query: tf.Tensor) -> tuple[tf.Tensor, Context]:
         """query: (R,A) U_a s -> alignment alpha_j (R,S), and the context."""
-        query = tf.cast(normalize(query, self.query_norm), self.projected.dtype)
+        query = normalize(query, self.query_norm)
         mask = self.mask.value
         if self.place is None:
             weights = attend(self.projected, tf.expand_dims(query, 1), self.v, mask)
@@ -100,7 +100,7 @@ class AttentionLayer:
         self.of_context = layers.product(of_cell, ("decoder/readout/ctx/W",), bounded=bounded)
         self.of_annotation = layers.product((f"{path}/Wc_att",), bounded=bounded)
         self.bias = weights[f"{path}/b_att"]
-        self.v = tf.cast(weights[f"{path}/U_att"], layers.dtype)
+        self.v = weights[f"{path}/U_att"]
         self.annotation_norm = weights.norm(f"{path}/Wc_att", f"{path}/gamma1")
         self.query_norm = weights.norm(f"{path}/W_comb_att", f"{path}/gamma2")
         self.start_layer = layers.affine("decoder/start", quantized=False)  # once a sentence
@@ -129,7 +129,7 @@ class AttentionLayer:
         return Memory(
             annotations,
             products,
-            tf.cast(projected, self.dtype),
+            projected,
             start,
             mask,
             encoded.embeddings if self.structure.lexical else (),
@@ -154,13 +154,13 @@ def attend(projected: tf.Tensor, query: tf.Tensor, v: tf.Tensor, mask: tf.Tensor
     """Alignment alpha_ij = softmax_i v_a^T tanh(W_a h_i + U_a s'_j) (eq. 7, 8).
 
     projected: (B,S,A) W_a h_i + b_a; query: (B,K,A) U_a s'_j; v: (A,1); mask: (B,S), 1 at words.
-    Returns (B,K,S) float32, zero at padding.
+    Returns (B,K,S), zero at padding. All float32: on CPUs tanh and its gradient take two to four
+    times as long in types of 16 bits.
     """
     # not x[:, None], whose gradient is copied into a tensor of zeros
     hidden = tf.tanh(tf.expand_dims(projected, 1) + tf.expand_dims(query, 2))
     shape = tf.shape(hidden)
     energy = tf.reshape(tf.matmul(tf.reshape(hidden, [-1, hidden.shape[-1]]), v), shape[:3])
-    energy = tf.cast(energy, tf.float32)
     weights = tf.exp(energy - tf.reduce_max(energy, axis=-1, keepdims=True)) * mask[:, None]
     return weights / tf.reduce_sum(weights, axis=-1, keepdims=True)
 

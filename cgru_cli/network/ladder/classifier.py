@@ -38,7 +38,7 @@ class Classifier:
                 weights[f"{path}/b_att"],
                 weights.norm(f"{path}/Wc_att", f"{path}/gamma1"),
             )
-            self.query = tf.cast(weights[f"{path}/U_att"], layers.dtype)
+            self.query = weights[f"{path}/U_att"]
 
     def memory(self, encoded: Encoded, _search: bool) -> Labelled:
         """v."""
@@ -57,7 +57,7 @@ class Classifier:
         if pooling is Pooling.MAX:
             lowest = tf.fill(tf.shape(h), h.dtype.min)
             return tf.reduce_max(tf.where(mask[..., None] > 0, h, lowest), axis=1), ()
-        projected = tf.cast(self.hidden(h), self.query.dtype)
+        projected = self.hidden(h)
         weights = attend(projected, tf.zeros_like(projected[:, :1]), self.query, mask)
         alignment = weights[:, 0]
         return tf.linalg.matvec(h, alignment, transpose_a=True), alignment
