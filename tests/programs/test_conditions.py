@@ -267,9 +267,16 @@ def test_what_a_search_without_source_words_cannot(data, of_labels, translate, t
     one_line(refused, 2, "no source words")
 
 
+@pytest.mark.exhaustive
 def test_a_trained_model_goes_on_with_its_condition(data, of_labels, tmp_path):
     more = ("--pretrained-model", of_labels, "--after", "1u", "--valid-freq", 0)
     runs.trained("-m", tmp_path / "m.npz", *given(data), *more)
+    structures = [read_model.read(path).structure for path in (of_labels, tmp_path / "m.npz")]
+    assert structures[0] == structures[1]
+
+
+def test_a_trained_model_keeps_its_condition(data, of_labels, tmp_path):
+    more = ("--pretrained-model", of_labels, "--after", "1u", "--valid-freq", 0)
     without = [a for a in given(data) if a != "--condition"]
     without[without.index(data / "labels")] = data / "text"
     without.remove(data / "labels.json")
