@@ -4,7 +4,9 @@ import os
 import subprocess
 import sys
 
+import prepared
 import pytest
+import runs
 from click.shell_completion import BashComplete
 from click.testing import CliRunner
 from commands import write_model
@@ -170,3 +172,35 @@ def test_a_reader_that_has_gone_is_no_error():
     done = subprocess.run(run, stdout=writer, stderr=subprocess.PIPE)
     os.close(writer)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory):
+    """What commands that only print are about."""
+    folder = tmp_path_factory.mktemp("places")
+    data, new = runs.prepared(folder / "data"), folder / "new.npz"
+    return {"MODEL": write_model(folder), "DATA": data, "NEW": new}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "convert MODEL --info", "prep --help", "score --dump-config", "serve --help",
+        f"train DATA -m NEW --dry-run --jit off {' '.join(runs.PLAIN)}",
+        "train --dump-config minimal", "translate --dump-config",
+    ],
+)  # fmt: skip
+def test_commands_that_only_print_need_somebody_to_print_for(command, places):
+    words = [str(places.get(word, word)) for word in command.split()]
+
+    def printed_to(output):
+        done = subprocess.run(prepared.command(*words), stdout=output, stderr=subprocess.PIPE)
+        return done.returncode, done.stderr.decode()
+
+    with open("/dev/full", "wb") as full:
+        said = "cgru: standard output: cannot be written: No space left on device\n"
+        assert printed_to(full) == (1, said)
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer) as gone:
+        assert printed_to(gone) == (0, "")

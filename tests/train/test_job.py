@@ -1,6 +1,8 @@
 """`cgru train`: what it writes, how it goes on, and what it refuses."""
 
 import contextlib
+import functools
+import itertools
 import json
 import math
 import os
@@ -30,6 +32,8 @@ from cgru_cli.formats import read_model
 from cgru_cli.optimization.step import Outcome, TrainingStep
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.system import atomic_files
+from cgru_cli.train import builders
+from cgru_cli.train.loop import Training
 from cgru_cli.train.run.folder import RunFolder
 
 NO_VALIDATION = ("--valid-freq", "0")
@@ -431,6 +435,21 @@ def test_resuming_is_exact_to_the_bit(data, tmp_path, model):
         assert one == other
     assert len(comparable(whole.parent)[0]) == 10  # the model, two best ones, two kept ones
     assert "Resuming after update" in Path(f"{parts}.log").read_text()
+
+
+def test_the_state_is_a_function_of_the_training_and_its_seconds(data, tmp_path, monkeypatch):
+    """Two trainings that take the same time, at different times, leave the same bytes."""
+    states = []
+    for now in (1.5e9, 1.7e9):
+        ticks = itertools.count()
+        clocked = functools.partial(Training, clock=lambda ticks=ticks: float(next(ticks)))
+        monkeypatch.setattr(builders, "Training", clocked)
+        monkeypatch.setattr(time, "time", lambda now=now: now)
+        model = tmp_path / str(now) / "m.npz"
+        options = ("--type", "lm", "--cell", "tanh", "--after", "5u", "--disp-freq", "2u")
+        trained(data, "-m", model, *SIZES, *options, *NO_VALIDATION)
+        states.append(Path(f"{model}.state.npz").read_bytes())
+    assert states[0] == states[1]
 
 
 def test_killed_processes_lose_nothing(data, tmp_path):
