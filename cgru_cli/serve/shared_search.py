@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ..errors import CgruError
-from ..translate.translator import Request
+from ..translate.requests import Request
 from .served_model import ServedModel
 from .work import Job, Kind, Line
 
@@ -150,18 +150,18 @@ class SharedSearch:
         return None
 
     def _read(self, job: Job) -> Request:
-        line = cast(Line, job.asked)
-        request = self._translator.read(line.text, job.number)
+        line, requests = cast(Line, job.asked), self._translator.requests
+        request = requests.read(line.text, job.number)
         if line.required or line.avoided:
             if not self._translator.models[0].writes_text:
                 raise CgruError("constraints, avoid: this model gives labels and writes no text")
-            constraints = self._translator.constraints(line.required, line.avoided, job.number)
+            constraints = requests.constraints(line.required, line.avoided, job.number)
             request = request._replace(constraints=constraints)
         if not line.prefix:
             return request
         if self._model.right_left:
             raise CgruError("a prefix: this model writes from the end of a sentence")
-        return request._replace(prefix=self._translator.prefix(line.prefix, job.number))
+        return request._replace(prefix=requests.prefix(line.prefix, job.number))
 
 
 def _next_only(job: Job) -> bool:

@@ -64,7 +64,7 @@ def _run(options: TranslateOptions) -> None:
             finally:
                 if apart:
                     apart.close()
-                translator.lines.report()
+                translator.requests.report()
 
 
 def _filter(

@@ -22,11 +22,10 @@ from ..system.windows import batches
 from ..text import subwords, unknown_words
 from . import noisy_channel
 from .nematus_tf_batches import nematus_tf_batches
-from .phrases import Fields, Phrases, check_consistent, split_line
 from .plan import SearchPlan
+from .requests import Request, RequestReader
 
 if TYPE_CHECKING:
-    from ..search.constraints import Constraints
     from ..search.hypotheses import SearchBatch, SearchResult, SearchSettings
     from ..search.noisy_channel import ChannelRanking
 
@@ -36,15 +35,6 @@ PRINTED = (
     "json_alignment", "output_alignment", "heatmap", "heatmap_lines", "model", "n_best_size", "log",
     "dump_config", "interpolate_env_vars", "relative_paths", "model_is",
 )  # fmt: skip
-
-
-class Request(NamedTuple):
-    """A line of input: the words of its source, and what its translation begins with and has."""
-
-    source: list[str]
-    prefix: list[int]  # ids
-    constraints: Constraints | None = None
-    text: str = ""  # of the source
 
 
 class Translation(NamedTuple):
@@ -75,10 +65,9 @@ class Translator:
         self.plan, self.models = plan, models
         self.target = models[0].target
         reading = [loaded for loaded in models if loaded.reads_source]
-        self.generates = not reading  # texts of a language model, with no source
         self._first = (reading or models)[0]
-        # what an empty line gets, too: a text, or a label
-        self._takes_empty = self.generates or models[0].model.structure.type is Type.CLASSIFIER
+        # an empty line gets a text of a language model, or a label, too
+        self._takes_empty = not reading or models[0].model.structure.type is Type.CLASSIFIER
         self.networks = [take_over(loaded.model, plan.precision) for loaded in models]
         self._ensemble = Ensemble(self.networks, weights)
         self._members = Members(self.networks) if plan.of_members else None
@@ -95,10 +84,8 @@ class Translator:
                 plan.channel, self._first, self.settings, plan.weights, workspace=plan.workspace,
                 precision=plan.precision,
             )  # fmt: skip
-        self._phrases = Phrases(models[0], plan.reading)
-        self._avoided = self._phrases.read_avoided(plan.avoid) if plan.avoid else []
         self._sampling = Sampling(*plan.sampling) if plan.sampling else None
-        self.lines = self._first.source_lines(plan.reading)
+        self.requests = RequestReader(plan, models[0], self._first)
         structures = [loaded.model.structure for loaded in models]
         needed = mebibytes_of_word(plan.beam_size, structures)
         if needed > plan.workspace:
@@ -174,7 +161,7 @@ class Translator:
         first: the number of the first line; with the seed it decides what is drawn. n_best:
         whether all hypotheses are wanted, else the search may end when the best is certain.
         """
-        requests = [self.read(line, first + i) for i, line in enumerate(lines)]
+        requests = [self.requests.read(line, first + i) for i, line in enumerate(lines)]
         searched = []
         for i, request in enumerate(requests):
             # Nematus-TF translates empty lines with the others, which their mini-batch may show
@@ -289,64 +276,6 @@ class Translator:
             )
             for name, loaded, scores in zip(names, self.models, of_models, strict=True)
         ]  # fmt: skip
-
-    def read(self, line: str, number: int) -> Request:
-        """A line (counted from 0) as the models read it.
-
-        Raises CgruError where it cannot be prepared, is the source of a language model, or no
-        condition of one.
-        """
-        prefix = ""
-        fields = line.count("\t") + 1
-        if self.plan.fields is not None and fields > self.plan.fields:
-            raise CgruError(
-                f"line {number + 1}: {fields} fields between tabs; with --tsv the source is "
-                "expected or, with --force-decode, the beginning of its translation too"
-            )
-        said = Fields(line)
-        if self.plan.constraints or self.plan.force_decode:
-            # of a language model the whole line is the beginning
-            behind_tab = self.plan.force_decode and not self.generates
-            said = split_line(line, number, self.plan.constraints, behind_tab)
-            line, prefix = said.source, said.beginning
-            if self.generates and self.plan.force_decode:
-                line, prefix = "", line
-        if self.generates and line:
-            raise CgruError(
-                f"line {number + 1}: {self._first.model.path} is a language model and translates "
-                "nothing; with --force-decode its texts go on from the lines, from empty lines "
-                "they are its own"
-            )
-        words = self.lines.words(line, number)
-        if self._first.reads_source and not self._first.reads_words:
-            self._first.ids(words, number)  # a bad one is told before others are searched with it
-        begun = self.prefix(prefix, number) if prefix else []
-        constraints = self.constraints(said.required, said.avoided, number)
-        return Request(words, begun, constraints, line)
-
-    def constraints(
-        self, required: Sequence[str], avoided: Sequence[str], number: int
-    ) -> Constraints | None:
-        """What the translation of a line (counted from 0) must have, and must not have: phrases.
-
-        Raises CgruError, naming the line, for phrases that no translation can have.
-        """
-        from ..search.constraints import Constraints
-
-        must = self._phrases.required(required, number)
-        must_not = [*self._avoided, *self._phrases.avoided(avoided, number)]
-        if must and must_not:
-            check_consistent(must, must_not, number)
-        return Constraints.of(must, must_not)
-
-    def prefix(self, begun: str | Sequence[str], number: int) -> list[int]:
-        """Ids of the words that the translation of a line (counted from 0) begins with.
-
-        begun: text, or words as the model has them. Raises CgruError where text cannot be prepared.
-        """
-        if isinstance(begun, str):
-            begun = self.models[0].target_words(begun, number, self.plan.reading)
-        return self.target.encode(begun)
 
     def _batches(self, lengths: Sequence[int]) -> list[list[int]]:
         """Lines, of so many words each, that are searched together."""

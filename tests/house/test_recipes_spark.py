@@ -162,14 +162,14 @@ def test_a_part_that_fails_is_not_there_and_others_are(recipe, model, tmp_path, 
     translator = worker.translator_of(
         TranslateOptions(model=(model,), translation_maxlen=8, beam_size=2)
     )
-    read = translator.read
+    read = translator.requests.read
 
     def picky(line, number):
         if number == 30:
             raise MemoryError("no room")
         return read(line, number)
 
-    monkeypatch.setattr(translator, "read", picky)
+    monkeypatch.setattr(translator.requests, "read", picky)
     text = text_of(60).encode()
     with pytest.raises(MemoryError):  # for Spark, which tries again
         translate(recipe, tmp_path, text, model=(model,))

@@ -163,14 +163,15 @@ def test_a_mistake_is_told_and_the_engine_goes_on(engine, model, monkeypatch, ca
 
 
 def test_a_line_that_cannot_be_read_fails_alone(engine, model, monkeypatch):
-    read = model.translator.read
+    requests = model.translator.requests
+    read = requests.read
 
     def picky(text, number):
         if text == "bad":
             raise CgruError(f"line {number + 1}: no")
         return read(text, number)
 
-    monkeypatch.setattr(model.translator, "read", picky)
+    monkeypatch.setattr(requests, "read", picky)
     bad, good = computed(engine, searching(model), [Line("bad"), Line("a b")])
     assert str(bad) == "line 1: no" and good.hypotheses
 

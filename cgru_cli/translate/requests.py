@@ -1,0 +1,99 @@
+"""Lines of input, as the models read them and as their translations have to be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..errors import CgruError
+from ..formats.loaded_model import LoadedModel
+from .phrases import Fields, Phrases, check_consistent, split_line
+from .plan import SearchPlan
+
+if TYPE_CHECKING:
+    from ..search.constraints import Constraints
+
+
+class Request(NamedTuple):
+    """A line of input: the words of its source, and what its translation begins with and has."""
+
+    source: list[str]
+    prefix: list[int]  # ids
+    constraints: Constraints | None = None
+    text: str = ""  # of the source
+
+
+class RequestReader:
+    """Reads lines, and phrases that their translations must have or must not have."""
+
+    def __init__(self, plan: SearchPlan, target: LoadedModel, source: LoadedModel):
+        """target: the model whose words translations have; source: the one whose words lines have,
+        or the same where no model reads any.
+        """
+        self._plan, self._target, self._source = plan, target, source
+        self._generates = not source.reads_source
+        self._lines = source.source_lines(plan.reading)
+        self._phrases = Phrases(target, plan.reading)
+        self._avoided = self._phrases.read_avoided(plan.avoid) if plan.avoid else []
+
+    def report(self) -> None:
+        """Say what was done to lines, as cutting long ones."""
+        self._lines.report()
+
+    def read(self, line: str, number: int) -> Request:
+        """A line (counted from 0) as the models read it.
+
+        Raises CgruError where it cannot be prepared, is the source of a language model, or no
+        condition of one.
+        """
+        prefix = ""
+        fields = line.count("\t") + 1
+        if self._plan.fields is not None and fields > self._plan.fields:
+            raise CgruError(
+                f"line {number + 1}: {fields} fields between tabs; with --tsv the source is "
+                "expected or, with --force-decode, the beginning of its translation too"
+            )
+        said = Fields(line)
+        if self._plan.constraints or self._plan.force_decode:
+            # of a language model the whole line is the beginning
+            behind_tab = self._plan.force_decode and not self._generates
+            said = split_line(line, number, self._plan.constraints, behind_tab)
+            line, prefix = said.source, said.beginning
+            if self._generates and self._plan.force_decode:
+                line, prefix = "", line
+        if self._generates and line:
+            raise CgruError(
+                f"line {number + 1}: {self._source.model.path} is a language model and translates "
+                "nothing; with --force-decode its texts go on from the lines, from empty lines "
+                "they are its own"
+            )
+        words = self._lines.words(line, number)
+        if self._source.reads_source and not self._source.reads_words:
+            self._source.ids(words, number)  # a bad one is told before others are searched with it
+        begun = self.prefix(prefix, number) if prefix else []
+        constraints = self.constraints(said.required, said.avoided, number)
+        return Request(words, begun, constraints, line)
+
+    def constraints(
+        self, required: Sequence[str], avoided: Sequence[str], number: int
+    ) -> Constraints | None:
+        """What the translation of a line (counted from 0) must have, and must not have: phrases.
+
+        Raises CgruError, naming the line, for phrases that no translation can have.
+        """
+        from ..search.constraints import Constraints
+
+        must = self._phrases.required(required, number)
+        must_not = [*self._avoided, *self._phrases.avoided(avoided, number)]
+        if must and must_not:
+            check_consistent(must, must_not, number)
+        return Constraints.of(must, must_not)
+
+    def prefix(self, begun: str | Sequence[str], number: int) -> list[int]:
+        """Ids of the words that the translation of a line (counted from 0) begins with.
+
+        begun: text, or words as the model has them. Raises CgruError where text cannot be prepared.
+        """
+        if isinstance(begun, str):
+            begun = self._target.target_words(begun, number, self._plan.reading)
+        return self._target.target.encode(begun)
