@@ -12,8 +12,8 @@ answers are compared with those of `cgru translate` for the same lines.
   takes for all lines, against those that `cgru translate` takes from its first line to its last:
   start-up is measured apart with one line, and taken off. These are compared, and not the time,
   because the clients need processors, too.
-- load: so many --clients for --seconds, p50, p95 and p99 of the latency, and the server's memory at
-  the beginning and at the end.
+- load: --load-clients for --seconds: p50, p95 and p99 of the latency, and the server's memory after
+  warming up and at each tenth of the time.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Clients:
         self._address, self._lines, self._expected, self._size = address, lines, expected, size
         self.latencies: list[float] = []
         self.statuses: Counter[int] = Counter()
-        self.wrong = self.done = 0
+        self.wrong = self.done = self.words = 0
 
     async def run(self, count: int, places: Iterator[int]) -> float:
         """Seconds that so many clients take until no place is left."""
@@ -117,6 +117,7 @@ class Clients:
             if answer.status == 200:
                 texts = [one["text"] for one in told["translations"]]
                 self.done += len(texts)
+                self.words += sum(len(line.split()) for line in self._lines[part])
                 self.wrong += sum(a != b for a, b in zip(texts, self._expected[part], strict=True))
             else:
                 await asyncio.sleep(float(answer.headers.get("Retry-After", 1)))
@@ -127,7 +128,8 @@ class Clients:
         quantiles = ", ".join(f"p{p} {1000 * cuts[p - 1]:.0f} ms" for p in (50, 95, 99))
         others = {status: n for status, n in self.statuses.items() if status != 200}
         return (
-            f"{len(self.latencies)} requests, {self.done} lines in {seconds:.0f} s; {quantiles}; "
+            f"{len(self.latencies)} requests, {self.done} lines in {seconds:.0f} s, "
+            f"{self.words / seconds:.0f} words/s; {quantiles}; "
             f"other answers than 200: {others or 'none'}; other translations: {self.wrong}"
         )
 
@@ -218,9 +220,18 @@ def load(
     asyncio.run(warm.run(count, places(time.monotonic() + seconds / 10)))
     before = server.megabytes
     clients = Clients(server.address, lines, expected, size)
-    took = asyncio.run(clients.run(count, places(time.monotonic() + seconds)))
+    memory: list[float] = []
+
+    async def watched() -> float:
+        running = asyncio.create_task(clients.run(count, places(time.monotonic() + seconds)))
+        while not running.done():
+            await asyncio.wait({running}, timeout=seconds / 10)
+            memory.append(server.megabytes)
+        return running.result()
+
+    took = asyncio.run(watched())
     print(f"load of {count} clients: {clients.report(took)}\n  memory {before:.0f} MB after "
-          f"warming up, {server.megabytes:.0f} MB at the end")  # fmt: skip
+          f"warming up, then {', '.join(f'{size:.0f}' for size in memory)} MB")  # fmt: skip
 
 
 if __name__ == "__main__":

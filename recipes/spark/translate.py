@@ -150,13 +150,13 @@ def _translate(
     def task(frames: Iterator[pandas.DataFrame]) -> Iterator[pandas.DataFrame]:
         here = TaskContext.get()
         gpu = here.resources().get("gpu")
-        worker.take_gpus(gpu.addresses if gpu else ())
         for frame in frames:
             for place in frame["id"]:
                 number, part = shared.value[place]
                 done = worker.translate(
                     number, part, parts.output_of(out, number, part), options, column=column,
-                    added=added, last=here.attemptNumber() + 1 >= attempts,
+                    added=added, gpus=gpu.addresses if gpu else (),
+                    last=here.attemptNumber() + 1 >= attempts,
                 )  # fmt: skip
                 yield pandas.DataFrame([done])
 
@@ -164,9 +164,11 @@ def _translate(
     numbers = session.range(0, len(left), 1, len(left))
     try:
         done = numbers.mapInPandas(task, SCHEMA).collect()
-    except Exception as error:  # of Spark's, long ones: a worker was lost again and again
+    except Exception as error:  # a worker was lost again and again, or the cluster
+        why = re.search("Job aborted[^\n]*", str(error))
         raise CgruError(
-            f"Spark has given up: {reason(error)} (what is done stays; the same command goes on)"
+            f"Spark has given up: {why[0] if why else reason(error)} (what is done stays; the same "
+            "command goes on)"
         ) from None
     seconds = time.monotonic() - start
     good = [row for row in done if not row.error]

@@ -74,15 +74,17 @@ def take_gpus(addresses: Sequence[str]) -> None:
 
 def translate(
     number: int, part: Part, output: Path, options: TranslateOptions, *, column: str, added: str,
-    last: bool,
+    gpus: Sequence[str] = (), last: bool,
 ) -> Done:  # fmt: skip
     """Translate a part into its file, which is there afterwards as a whole, or not at all.
 
-    column, added: of a table, where the text stands and where its translation will. last: nobody
-    tries again; what goes wrong is told in `Done` then, so that other parts go on.
+    column, added: of a table, where the text stands and where its translation will. gpus: those
+    that Spark gives to the task. last: nobody tries again; what goes wrong is told in `Done` then,
+    so that other parts go on.
     """
     start, words, error = time.monotonic(), 0, ""
     try:
+        take_gpus(gpus)
         translator = translator_of(options)
         if part.is_table:
             words = _table(translator, part, output, column, added)

@@ -201,7 +201,7 @@ LINES = 20_000
 class Job:
     """`spark-submit` with two workers; the corpus, if there is none, is a text in two files."""
 
-    def __init__(self, folder, model, *more, out="out"):
+    def __init__(self, folder, model, *more, out="out", master="local[2,4]"):
         self.out, corpus = folder / out, folder / "corpus"
         if not corpus.exists():
             corpus.mkdir()
@@ -210,7 +210,7 @@ class Job:
             (corpus / "b").write_text("".join(lines[LINES // 2 :]))
         self.log = open(folder / f"{time.monotonic_ns()}.log", "w+")  # noqa: SIM115
         self.process = subprocess.Popen(
-            ["spark-submit", "--master", "local[2,4]", "--conf", "spark.ui.enabled=false",
+            ["spark-submit", "--master", master, "--conf", "spark.ui.enabled=false",
              FOLDER / "translate.py", corpus, self.out, "--part-size", "0.01", "-m", model,
              *SEARCH, *more],
             env=os.environ | {"PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable,
@@ -294,6 +294,17 @@ def test_a_job_that_is_killed_goes_on_without_its_finished_parts(model, whole, t
     assert code == 0 and "nothing is left to do" in messages
     code, messages = Job(tmp_path, model, "-n").told()
     assert code == 1 and "was begun with other options" in messages
+
+
+@pytest.mark.exhaustive
+def test_a_worker_that_is_killed_again_and_again_ends_the_job_in_a_line(model, whole, tmp_path):
+    job = Job(tmp_path, model, master="local[2,1]")
+    job.wait_for(1)
+    for pid in job.workers():
+        os.kill(pid, signal.SIGKILL)
+    code, messages = job.told()
+    assert code == 1 and "Spark has given up: Job aborted" in messages
+    assert "what is done stays" in messages and job.parts()
 
 
 @pytest.mark.exhaustive
