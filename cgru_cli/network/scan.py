@@ -87,7 +87,8 @@ class _Loop:
         self.outputs, _ = self._step(recorders, self.tensors, carry, tf.constant(0))
         self.sums = [recorder.y for recorder in recorders]
         self.read = [recorder.x for recorder in recorders]
-        self.record = _Stacks([*tf.nest.flatten(carry), *self.sums])
+        self.recorded = _SideBySide([*tf.nest.flatten(carry), *self.sums])
+        self.record = _Stacks(self.recorded.templates)
 
     def differentiated(self) -> list[tf.Tensor]:
         """All that gradients flow to, flat: matrices, the cell's tensors, carry, inputs."""
@@ -120,17 +121,19 @@ class _Loop:
 
     def run(self, recording: bool) -> tuple[Any, Any, list[tf.Tensor]]:
         """Outputs (T,...), last carry and, recording, what `backward` takes: carries and sums."""
-        arrays = [self._array(template) for template in tf.nest.flatten(self.outputs)]
+        given = _SideBySide(tf.nest.flatten(self.outputs))
+        arrays = [self._array(template) for template in given.templates]
         record = self.record.empty(self.size) if recording else []
 
         def body(t: tf.Tensor, carry: Any, arrays: list[tf.TensorArray], record: list) -> tuple:
             recorders = [_Recorder(product) for product in self.products]
             outputs, new = self._step(recorders, self.tensors, carry, t)
-            values = tf.nest.flatten(outputs)
+            values = given.joined(tf.nest.flatten(outputs))
             written = [array.write(t, value) for array, value in zip(arrays, values, strict=True)]
             if recording:
                 sums = [recorder.y for recorder in recorders]
-                record = self.record.push(record, [*tf.nest.flatten(carry), *sums])
+                values = self.recorded.joined([*tf.nest.flatten(carry), *sums])
+                record = self.record.push(record, values)
             return t + 1, new, written, record
 
         _, last, arrays, record = tf.while_loop(
@@ -140,7 +143,7 @@ class _Loop:
             maximum_iterations=self.size,
             parallel_iterations=1,
         )
-        stacked = [array.stack() for array in arrays]
+        stacked = given.apart([array.stack() for array in arrays])
         return tf.nest.pack_sequence_as(self.outputs, stacked), last, record
 
     def backward(
@@ -159,6 +162,7 @@ class _Loop:
         def body(i: tf.Tensor, record: list, d_carry: list, d_tensors: list, stacks: list) -> tuple:
             t = self.length - 1 - i
             record, values = self.record.pop(record)
+            values = self.recorded.apart(values)
             carry, sums = values[:width], values[width:]
             x = [stack[t] for stack in inputs]
             replayers = [
@@ -244,6 +248,46 @@ class _Stacks:
             for stack, (dtype, shape) in zip(stacks, self._kinds, strict=True)
         ]
         return [both.output_handle for both in popped], [both.tensor for both in popped]
+
+
+class _SideBySide:
+    """Tensors of each step as few wider ones, where all shapes are known: in compiled code.
+
+    Each that is written at every step is an operation to be started, which takes a GPU longer than
+    what it does. Elsewhere tensors stay as they are, as joining them is work for a processor.
+    """
+
+    def __init__(self, templates: Sequence[tf.Tensor]):
+        self._shapes = [template.shape for template in templates]
+        groups: dict[Any, list[int]] = {}
+        for place, (template, shape) in enumerate(zip(templates, self._shapes, strict=True)):
+            known = shape.is_fully_defined() and shape.rank > 1
+            groups.setdefault((template.dtype, shape[0]) if known else place, []).append(place)
+        self._groups = list(groups.values())
+        self.templates = self.joined(templates)
+
+    def joined(self, tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
+        """Tensors (B,..) of one type and B as one, (B, all their widths)."""
+        return [
+            tensors[places[0]]
+            if len(places) == 1
+            else tf.concat([tf.reshape(tensors[i], [tensors[i].shape[0], -1]) for i in places], 1)
+            for places in self._groups
+        ]
+
+    def apart(self, joined: Sequence[tf.Tensor]) -> list[tf.Tensor]:
+        """The tensors as they were, or those of all steps, (T,..)."""
+        tensors: dict[int, tf.Tensor] = {}
+        for whole, places in zip(joined, self._groups, strict=True):
+            if len(places) == 1:
+                tensors[places[0]] = whole
+                continue
+            shapes = [self._shapes[i] for i in places]
+            steps = [-1] * (whole.shape.rank - 2)  # T, or none of one step
+            parts = tf.split(whole, [shape[1:].num_elements() for shape in shapes], axis=-1)
+            for i, part, shape in zip(places, parts, shapes, strict=True):
+                tensors[i] = tf.reshape(part, [*steps, *shape])
+        return [tensors[i] for i in range(len(tensors))]
 
 
 def _partial(shape: tf.TensorShape) -> tf.Tensor:
