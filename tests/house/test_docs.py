@@ -136,7 +136,9 @@ def test_commands_are_understood(page):
         elif words[:1] == ["python"] and words[1:2] and words[1].endswith(".py"):
             assert (ROOT / words[1]).is_file(), words[1]
         script = next((word for word in words if word.startswith("recipes/")), None)
-        if script and words[0] != "python":
+        if script and (ROOT / script).is_dir():
+            assert words[0] == "jupyter"
+        elif script and words[0] != "python":
             _check_recipe(script, words)
 
 
