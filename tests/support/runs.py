@@ -74,8 +74,11 @@ def vocabulary(path: Path, words: list[str]) -> Path:
 
 
 def train(*arguments: object) -> Result:
-    """`cgru train` in this process."""
-    result = CliRunner().invoke(main, ["train", *map(str, arguments)])
+    """`cgru train` in this process, which traces equal steps once."""
+    from traced_once import traced_once
+
+    with traced_once():
+        result = CliRunner().invoke(main, ["train", *map(str, arguments)])
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
     return Result(result.exit_code, result.stdout, result.stderr)

@@ -2,23 +2,29 @@
 
 A command traces its models' search and scoring anew, which takes nearly all of its time where the
 model is small. What is traced follows from a model's structure, numbers and precision alone, and
-keeps nothing of what it computes: equal models can have it in common.
+keeps nothing of what it computes: equal models can have it in common. A training step keeps what
+its `state` has, and is put back to that of a new one.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from cgru_cli.formats.model import Model
 from cgru_cli.network import network, scorer
+from cgru_cli.network.keras_model import RecurrentModel
 from cgru_cli.network.network import Network, take_over
 from cgru_cli.network.scorer import Scorer
+from cgru_cli.optimization import step
+from cgru_cli.optimization.step import TrainingStep
 from cgru_cli.search import ensemble
 from cgru_cli.search.ensemble import Ensemble
 
@@ -33,6 +39,7 @@ def traced_once() -> Iterator[None]:
         patch.setattr(network, "take_over", _network)
         patch.setattr(scorer, "Scorer", _scorer)
         patch.setattr(ensemble, "Ensemble", _ensemble)
+        patch.setattr(step, "TrainingStep", _step)
         yield
 
 
@@ -63,3 +70,42 @@ def _scorer(network: Network, *, with_alignment: bool) -> Scorer:
 def _ensemble(networks: Sequence[Network], weights: Sequence[float]) -> Ensemble:
     key = Ensemble, tuple(networks), tuple(map(float, weights))
     return _kept(key, lambda: Ensemble(networks, weights))
+
+
+class _Step(TrainingStep):
+    """One that traces the gradients for each kind of batches: weighted, aligned, with dropout."""
+
+    def gradients(self, shares: Any) -> Any:
+        self.traced: dict[str, Any] = getattr(self, "traced", {})
+        kind = str([
+            (tf.nest.map_structure(lambda _: 0, examples), sorted(masks))
+            for examples, masks in shares
+        ])  # fmt: skip
+        self._traced = self.traced.get(kind)
+        found = super().gradients(shares)
+        self.traced[kind] = self._traced
+        return found
+
+
+def _kinds(thing: object) -> tuple[str, ...]:
+    """Its class and those that this is made of; the class may be made anew for each of it."""
+    return tuple(kind.__qualname__ for kind in type(thing).__mro__)
+
+
+def _step(
+    model: RecurrentModel, optimizer: Any, regularization: Any, objective: Any, **more: Any
+) -> TrainingStep:
+    """Of one device, with nothing that is drawn to other weights or kept at levels."""
+    made = _Step(model, optimizer, regularization, objective, **more)
+    if more["prior"] or more["quantization"] or more["replicas"].count > 1:
+        return made
+    config = optimizer.get_config() | {"name": ""}  # which Keras numbers
+    described = json.dumps(config, sort_keys=True, default=str)
+    key = (
+        model.structure, model.dtype_policy.name, _kinds(optimizer), described, regularization,
+        objective, more["jit"], tuple(more["frozen"]),
+    )  # fmt: skip
+    kept = _kept(key, lambda: made)
+    if kept is not made:
+        kept.restore(made.state())
+    return kept
