@@ -160,15 +160,20 @@ def place(placement: Placement) -> None:
 
 
 def _style(vocabulary: Vocabulary, to: str) -> str | None:
-    """How a vocabulary has to be rewritten for a program; None as it is, "" not at all."""
+    """How a vocabulary has to be rewritten for a program; None as it is, "" not at all.
+
+    One that a program made, with no file to copy, is written in any case.
+    """
+    spm = vocabulary.format == "sentencepiece"
+    to_copy = spm or Path(vocabulary.path).is_file()
     if to.startswith("marian-"):
-        return "marian" if marian_needs_rewrite(vocabulary) else None
+        return "marian" if marian_needs_rewrite(vocabulary) or not to_copy else None
     formats = {"dl4mt": "pickle", "nematus": "json", "nematus-tf": "json"}
     if to not in formats:
+        return None if to_copy else "nematus"
+    if to_copy and vocabulary.format == formats[to] and not _is_gzipped(vocabulary.path):
         return None
-    if vocabulary.format == formats[to] and not _is_gzipped(vocabulary.path):
-        return None
-    if vocabulary.format == "sentencepiece":
+    if spm:
         return ""
     return "dl4mt" if to == "dl4mt" else "nematus"
 

@@ -296,6 +296,17 @@ def test_vocabularies_of_one_name_do_not_overwrite_each_other(tmp_path):
     assert [v.words[2] for v in found] == ["a", "b"]
 
 
+@pytest.mark.parametrize("to", ["npz", "nematus", "dl4mt", "marian-amun"])
+def test_vocabularies_that_a_program_made_are_written(tmp_path, to):
+    both = [
+        Vocabulary({"</s>": 0, "<unk>": 1, side: 2}, tmp_path / f"{side}.json") for side in "ab"
+    ]
+    path = target(tmp_path, to)
+    write_model.write(make(small_structure()), path, to, both)
+    found = model_vocabularies.find(read(path))
+    assert [v.words[2] for v in found] == ["a", "b"]
+
+
 def test_nothing_is_overwritten_without_force(tmp_path):
     model = make(small_structure())
     other = make(small_structure(normalization=Normalization.NEMATUS))
