@@ -2,7 +2,8 @@
 
 PYTHON ?= python3
 VENV ?= .venv
-JOBS ?= 2
+# one more than two cores: some tests wait for a process that they started
+JOBS ?= 3
 MODEL ?=
 SRC ?=
 PYTEST ?=

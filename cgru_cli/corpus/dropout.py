@@ -54,7 +54,7 @@ def masks(
     }
     if not structure.type.reads_source:
         del widths["source"], widths["annotations"]
-    if not (structure.type.writes_text and structure.feedback):
+    if not structure.embeds_target:
         del widths["target"]
     if structure.lexical:
         widths["lexical"] = (rates.embedding, sum(structure.source_embeddings))

@@ -187,7 +187,7 @@ class Network:
         kept: dropout of whole words, of the shape of previous. () and () where the word before is
         not read: of labels, and without feedback.
         """
-        if not (self.structure.type.writes_text and self.structure.feedback):
+        if not self.structure.embeds_target:
             return (), ()
         words, places = distinct(previous) if self.once else (previous, None)
         known = tf.cast(words >= 0, tf.float32)

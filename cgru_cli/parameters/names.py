@@ -113,7 +113,7 @@ def _embeddings(s: Structure) -> Iterator[Parameter]:
             "E_x", f"encoder/embedding{factor or ''}", (f"Vs{factor}", f"Es{factor}"),
             "normal", names,
         )  # fmt: skip
-    if s.type.writes_text and s.feedback and target_table(s) == "decoder/embedding":
+    if s.embeds_target and target_table(s) == "decoder/embedding":
         if s.type is Type.LM:
             of_all = s.shared_embeddings  # Marian's tied-embeddings-all, of one side
             names = {Dialect.NEMATUS: "Wemb", Dialect.S2S: "Wemb" if of_all else "decoder_Wemb"}

@@ -205,6 +205,11 @@ class Structure:
     condition_size: int = 0  # labels, or numbers of a vector
 
     @property
+    def embeds_target(self) -> bool:
+        """Whether target words have embeddings: labels have none, and unread words none."""
+        return self.type.writes_text and self.feedback
+
+    @property
     def attends(self) -> bool:
         """Whether there is attention to the source."""
         pooled = self.type is Type.CLASSIFIER and self.pooling is Pooling.ATTENTION

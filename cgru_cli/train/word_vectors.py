@@ -30,8 +30,7 @@ def place(model: Model, vocabularies: Sequence[Vocabulary], paths: Sequence[str]
     structure = model.structure
     of_target = target_table(structure)
     embeddings = {"encoder/embedding": vocabularies[0]} if structure.type.reads_source else {}
-    of_words = structure.type.writes_text and structure.feedback
-    if of_words and of_target not in embeddings:
+    if structure.embeds_target and of_target not in embeddings:
         embeddings[of_target] = vocabularies[-1]
     if len(paths) != len(embeddings):
         what = "source and target" if len(embeddings) == 2 else "one file, for the one embedding,"

@@ -210,7 +210,7 @@ def test_a_bad_line_is_told_before_others_are_searched_with_it(of_labels, of_vec
     """So that a server refuses it alone."""
     for model, line in ((of_labels, "music"), (of_vectors, "1 x")):
         with pytest.raises(CgruError, match=r"^line 2: "):
-            Translator.of(str(model)).read(line, 1)
+            Translator.of(str(model)).requests.read(line, 1)
 
 
 def arrays_with(tmp_path, array):
