@@ -24,7 +24,7 @@ from ..system.terminal import tell
 from ..text.labels import number_of_labels
 from ..text.vocabulary import Vocabulary
 from . import sentencepiece_vocabulary
-from .texts import Text, Texts
+from .texts import Text, Texts, limits_of
 
 
 def make_missing(texts: Texts, options: TrainOptions) -> None:
@@ -32,7 +32,8 @@ def make_missing(texts: Texts, options: TrainOptions) -> None:
 
     A `.spm` is learned by SentencePiece, for others too where --sentencepiece-options are given.
     One that both sides name is of both texts. Raises UsageError for options of SentencePiece that
-    it does not know, CgruError for files that cannot be read or written.
+    it does not know, and for more or fewer --dim-vocabs than vocabularies; CgruError for files that
+    cannot be read or written.
     """
     if options.type in LABELLING and texts.vocabularies:
         one = options.type == "classifier"
@@ -47,7 +48,8 @@ def make_missing(texts: Texts, options: TrainOptions) -> None:
     if not (options.compat == "marian" or learning) or len(texts.vocabularies) > 2:
         return
     sides = [texts.sources, texts.targets][-len(texts.vocabularies) :]
-    for number, path in enumerate(texts.vocabularies):
+    limits = limits_of(texts, options.dim_vocabs)
+    for path, limit in zip(texts.vocabularies, limits, strict=True):
         if path.exists() or not (options.compat == "marian" or path.suffix == ".spm"):
             continue
         files = [
@@ -56,7 +58,6 @@ def make_missing(texts: Texts, options: TrainOptions) -> None:
             if vocabulary == path
             for file in side
         ]
-        limit = options.dim_vocabs[number] if options.dim_vocabs else 0
         lines = itertools.chain.from_iterable(map(_lines, files))
         if path.suffix == ".spm":
             made = sentencepiece_vocabulary.learn(

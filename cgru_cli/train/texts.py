@@ -288,17 +288,22 @@ def read_vocabularies(texts: Texts, limits: Sequence[int]) -> list[Vocabulary]:
     """Source vocabularies (one a factor), then the target's.
 
     limits: words taken of each, 0 for all. Raises CgruError for what is no vocabulary, or ends
-    sentences by another id than 0, which all models of this family do.
+    sentences by another id than 0, which all models of this family do; UsageError as `limits_of`.
     """
-    count = len(texts.vocabularies)
-    if limits and len(limits) != count:
-        raise UsageError(f"--dim-vocabs: {len(limits)} numbers for {count} vocabularies")
     read = {path: read_vocabulary(path) for path in dict.fromkeys(texts.vocabularies)}
     vocabularies = []
-    for path, limit in zip(texts.vocabularies, limits or [0] * count, strict=True):
+    for path, limit in zip(texts.vocabularies, limits_of(texts, limits), strict=True):
         check_eos(read[path])
         vocabularies.append(read[path].limited(limit) if limit else read[path])
     return vocabularies
+
+
+def limits_of(texts: Texts, given: Sequence[int]) -> Sequence[int]:
+    """Words taken of each vocabulary, 0: all. Raises UsageError for more or fewer numbers."""
+    count = len(texts.vocabularies)
+    if given and len(given) != count:
+        raise UsageError(f"--dim-vocabs: {len(given)} numbers for {count} vocabularies")
+    return given or [0] * count
 
 
 def check_eos(vocabulary: Vocabulary) -> None:

@@ -41,6 +41,14 @@ def test_one_for_both_is_of_both_and_none_is_replaced(texts, tmp_path):
     assert (tmp_path / "both.yml").read_text() == "mine"
 
 
+@pytest.mark.parametrize("numbers", [(4,), (4, 4, 9, 9)])
+def test_numbers_of_words_are_as_many_as_vocabularies(texts, tmp_path, numbers):
+    message = f"--dim-vocabs: {len(numbers)} numbers for 2 vocabularies"
+    with pytest.raises(UsageError, match=message):
+        make_missing(*texts("s.yml", "t.yml", compat="marian", dim_vocabs=numbers))
+    assert not (tmp_path / "s.yml").exists()
+
+
 def test_others_make_none(texts, tmp_path):
     make_missing(*texts("s.yml", "t.yml"))
     make_missing(*texts("s.spm", "t.spm"))
