@@ -80,10 +80,7 @@ class ChannelRanking:
         best = allowed[:, : self.count]
         best &= np.cumsum(best, axis=1) <= self._candidates
         rows, places = np.nonzero(allowed)
-        words = [
-            self._words[row] + ((int(word),) if word != EOS_ID else ())
-            for row, word in zip(rows, expansion.words[rows, places], strict=True)
-        ]
+        words = self._continued(rows, expansion.words[rows, places])
         self._extended = self._lm[:, None] + expansion.model_log_probs[..., -1]
         self._channel = np.full(direct.shape, -np.inf)
         self._total = np.full(direct.shape, -np.inf)
@@ -100,12 +97,16 @@ class ChannelRanking:
     def advance(self, parents: np.ndarray, places: np.ndarray, words: np.ndarray) -> None:
         """The rows after a step: continuing these rows by the words (R,) at these places."""
         self._chosen = parents, places
-        self._words = [
-            self._words[row] + ((int(word),) if word != EOS_ID else ())
-            for row, word in zip(parents, words, strict=True)
-        ]
+        self._words = self._continued(parents, words)
         self._steps = self._steps[parents] + 1
         self._lm = self._extended[parents, places]
+
+    def _continued(self, rows: np.ndarray, words: np.ndarray) -> list[tuple[int, ...]]:
+        """The words of rows with one more each, EOS left out."""
+        return [
+            self._words[row] + ((int(word),) if word != EOS_ID else ())
+            for row, word in zip(rows, words, strict=True)
+        ]
 
     def take(self, kept: np.ndarray) -> None:
         """Only some rows go on: (R,) bool."""

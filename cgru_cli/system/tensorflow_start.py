@@ -14,6 +14,7 @@ from importlib.util import LazyLoader
 from typing import NamedTuple
 
 from ..errors import CgruError, UsageError
+from .garbage import collected_by_hand
 from .signals import imports_elsewhere
 
 LEAST_ADDRESSES = 2400 << 20  # bytes of addresses, most of them never used as memory
@@ -181,14 +182,11 @@ def _uncollected() -> Iterator[None]:
     """Objects made here are not looked through for garbage, now or later: half a second of an
     import that makes a third of a million and drops few.
     """
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        if collecting:
-            gc.enable()
+    with collected_by_hand():
+        try:
+            yield
+        finally:
+            gc.freeze()
 
 
 def _keep_compiled() -> None:
