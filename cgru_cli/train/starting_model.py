@@ -160,7 +160,7 @@ def _check_structure(options: TrainOptions, given: Model) -> None:
                 "--pretrained-model keeps"
             )
     structure = given.structure
-    sizes = (*structure.source_vocabularies, structure.target_vocabulary)
+    sizes = structure.vocabularies
     for asked, size in zip(options.dim_vocabs, sizes, strict=False):
         if 0 < asked < size:  # more words than the model has are not there to be taken
             raise UsageError(

@@ -7,7 +7,7 @@ import pytest
 import runs
 from cases import random_arrays
 from click.testing import CliRunner
-from commands import in_process, one_line
+from commands import one_line
 from models import forced_scores, rung
 
 from cgru_cli import Translator
@@ -58,16 +58,6 @@ def of_vectors(data):
     path = data / "v.npz"
     runs.trained("-m", path, *given(data, "numbers.npy"), "--valid-freq", 0, "--after", "40e")
     return path
-
-
-@pytest.fixture
-def translate(tmp_path):
-    return in_process("translate", tmp_path)
-
-
-@pytest.fixture
-def score(tmp_path):
-    return in_process("score", tmp_path)
 
 
 def text(data, name="text"):

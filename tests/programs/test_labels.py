@@ -193,16 +193,6 @@ def model(data):
     return path
 
 
-@pytest.fixture
-def translate(tmp_path):
-    return in_process("translate", tmp_path)
-
-
-@pytest.fixture
-def score(tmp_path):
-    return in_process("score", tmp_path)
-
-
 def test_a_vocabulary_of_labels_is_made(data, model):
     ids = json.loads(text(data, "labels.json"))
     assert list(ids)[:2] == ["</s>", "<unk>"] and sorted(list(ids)[2:]) == list(LABELS)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import runs
 from click.testing import CliRunner
-from commands import in_process
 
 from cgru_cli.cli import main
 from cgru_cli.formats import read_model
@@ -19,11 +18,6 @@ ENCODERS = ("alternating", "bidirectional", "bi-unidirectional", "unidirectional
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     return runs.prepared(tmp_path_factory.mktemp("data") / "data", pairs=24)
-
-
-@pytest.fixture
-def translate(tmp_path):
-    return in_process("translate", tmp_path)
 
 
 def combinations():
@@ -60,11 +54,6 @@ def test_trains_resumes_and_translates(
     text = "\n\n" if kind == "lm" else "w1 w2\nw3\n"
     code, output, messages = translate("-m", model, "-k", 2, "--translation-maxlen", 5, text=text)
     assert code == 0 and output.count("\n") == 2, messages
-
-
-@pytest.fixture
-def score(tmp_path):
-    return in_process("score", tmp_path)
 
 
 @pytest.fixture(scope="module")
