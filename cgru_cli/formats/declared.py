@@ -82,7 +82,7 @@ def _types(model: Model) -> tuple[str, ...]:
 def _vocabularies(model: Model, value: str) -> tuple[bool, str]:
     """Whether so many words hold the model's, and how many it has."""
     s = model.structure
-    sizes = [*s.source_vocabularies, s.target_vocabulary]
+    sizes = list(s.vocabularies)
     try:
         said = [int(number) for number in value.replace(",", " ").split() if number != "[]"]
     except ValueError:
