@@ -1,1 +1,1 @@
-"""`cgru convert`: `job` does it, `description` tells what a model is (`--info`)."""
+"""`cgru convert`: `job` converts a model, `description` describes one (`--info`)."""

@@ -1,6 +1,7 @@
 """Parallel text as ids and batches.
 
-`parallel_files` are read side by side, `encoding` makes them ids, kept in `number_files` and found
-again by `corpus`; `word_alignments` and `data_weights` go with them. `batches` puts pairs together,
-`prefetch` ahead of time, and `dropout` draws their masks.
+In the order of the data: `parallel_files` reads files side by side, with the `word_alignments` and
+`data_weights` of their lines; `encoding` turns lines into ids and writes them to `number_files`,
+which `corpus` maps into memory. `batches` groups sentence pairs, `dropout` draws masks for them,
+and `prefetch` prepares batches in a thread while an update is computed.
 """

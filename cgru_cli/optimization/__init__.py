@@ -1,6 +1,7 @@
-"""What is minimised, its gradient, and the update.
+"""The objective, its gradient, and the update.
 
-`step` is the training step. `objective` is what it minimises, or `minimum_risk`; `optimizers` make
-the update, `quantized_weights` are at a few levels after it, `replicas` share it among devices, and
-`gradient_norms` looks at it.
+Read `step` first, the training step. `objective` and `minimum_risk` have the costs that it
+minimises, `optimizers` the update rules; `quantized_weights` rounds weights after an update,
+`replicas` shares a step among devices and machines, and `gradient_norms` measures gradients for the
+log.
 """

@@ -1,9 +1,10 @@
 """Every option of every command, stated once.
 
-`kinds` says what values may be, `flags` what an option is: its bounds, what it needs and excludes,
-and its group in helps and documentation. Each command has a file: `convert`, `prep`, `translate`
-and `score` (both with `line_filter`), `train` (with `model` and `optimization`), `old_programs`;
-`configured` is shared by those that other programs have too. `compat/` makes options from command
-lines, those of other programs too, and `click_command` is where click gets them; `programs` are the
-defaults of their decoders; `feature_weights` and `config_file` read values that stand in files.
+`kinds` has the forms of values, and `flags` what is stated of an option: its bounds, what it needs
+and excludes, and its group in helps and documentation. Each command has a file: `convert`, `prep`,
+`translate`, `score` and `serve` (these three share `line_filter`), `train` (with `model` and
+`optimization`), `old_programs`; `configured` has the options about configuration files.
+`click_command` makes commands of click from them, and `compat/` reads command lines, those of other
+programs too. `programs` has the defaults of the other programs' decoders; `feature_weights` and
+`config_file` read files that options name.
 """

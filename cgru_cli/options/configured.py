@@ -19,15 +19,15 @@ class ConfiguredOptions(Options):
         many=True, path="file",
     )  # fmt: skip
     dump_config: str | None = general_option(
-        None, "print options as .yml, and do nothing else: all in force (full) or those that were "
-        "given (minimal; expand, with what they stand for)", "--dump-config",
+        None, "print the options as .yml and exit: all of them (full), those that were given "
+        "(minimal), or those and what follows from them (expand)", "--dump-config",
         choices=("full", "minimal", "expand"), implied="full", metavar="FORM",
     )  # fmt: skip
     interpolate_env_vars: bool = general_option(
-        False, "in paths, put the environment's variables in the place of ${NAME}",
+        False, "replace ${NAME} in paths by the environment variable NAME",
         "--interpolate-env-vars", kind=bool,
     )  # fmt: skip
     relative_paths: bool = general_option(
-        False, "take relative paths in a configuration file as of its folder", "--relative-paths",
-        kind=bool,
+        False, "paths in a configuration file are relative to the folder of that file",
+        "--relative-paths", kind=bool,
     )  # fmt: skip

@@ -19,8 +19,8 @@ class ConvertOptions(ConfiguredOptions):
     """`cgru convert IN OUT`."""
 
     to: str | None = output_option(
-        None, "program and format to write for; npz or h5 by the name of OUT if not given",
-        "--to", metavar="DIALECT", choices=TO, excludes=("--info",),
+        None, "format of OUT (if not given: npz or h5, by the ending of its name)", "--to",
+        metavar="DIALECT", choices=TO, excludes=("--info",),
     )  # fmt: skip
     verify: bool = output_option(
         False, "read OUT again and compare every array with IN, bit for bit", "--verify",

@@ -33,11 +33,11 @@ class FilterOptions(ConfiguredOptions):
         metavar="FILE", path="file",
     )  # fmt: skip
     model_is: tuple[str, ...] = model_option(
-        (), "what the models have to be, by Marian's names of options, as dim-emb=512; others are "
-        "refused", "--model-is", metavar="NAME=VALUE...", many=True,
+        (), "refuse models that differ from this description, written with Marian's names of "
+        "options, such as dim-emb=512", "--model-is", metavar="NAME=VALUE...", many=True,
     )  # fmt: skip
     log: str | None = model_option(
-        None, "write warnings, and the time it took, to a file too", "--log", metavar="FILE",
+        None, "also write warnings and the time taken to this file", "--log", metavar="FILE",
         path="file",
     )  # fmt: skip
     no_preprocess: bool = model_option(
@@ -45,7 +45,10 @@ class FilterOptions(ConfiguredOptions):
         "with a MODEL.preprocess.json", "--no-preprocess", kind=bool,
     )  # fmt: skip
     no_spm_encode: bool = model_option(
-        False, "the input is split into SentencePiece pieces already", "--no-spm-encode", kind=bool
+        False,
+        "the input is in SentencePiece pieces already; do not split it",
+        "--no-spm-encode",
+        kind=bool,
     )
     quiet: bool = model_option(
         False, "show no progress on standard error", "--quiet", kind=bool,
@@ -53,8 +56,8 @@ class FilterOptions(ConfiguredOptions):
     )  # fmt: skip
 
     weights: tuple[float | str, ...] = score_option(
-        (), "weight of each model of an ensemble, then those of translate's --channel-model and "
-        "--lm, or a file that cgru score --tune wrote; equal weights if not given", "--weights",
+        (), "weight of each model of an ensemble, then of --channel-model and --lm (cgru "
+        "translate), or a file that cgru score --tune wrote; equal if not given", "--weights",
         kind=weight, metavar="W...|FILE", many=True, path="file",
     )  # fmt: skip
     normalize: float | None = score_option(
@@ -77,13 +80,14 @@ class FilterOptions(ConfiguredOptions):
         "--alignment-format", choices=("marian", "amun", "nematus", "json"),
     )  # fmt: skip
     heatmap: str | None = attention_option(
-        None, "draw the attention of some lines' best translations: a page to look through "
-        "(.html), or pictures (.png, .svg); of an ensemble, the mean and each model",
+        None, "draw the attention of the best translation of some lines, as a page to look "
+        "through (.html) or as pictures (.png, .svg); of an ensemble, the mean and each model",
         "--heatmap", metavar="FILE.html|png|svg", path="file",
     )  # fmt: skip
     heatmap_lines: str | None = attention_option(
-        None, "lines that --heatmap draws, counted from 1; the first 20, in pictures the first 4, "
-        "if not given", "--heatmap-lines", metavar="N,N-N", needs=("--heatmap",),
+        None, "numbers of the lines that --heatmap draws, from 1; if not given, the first 20 of a "
+        "page, the first 4 of a picture", "--heatmap-lines", metavar="N,N-N",
+        needs=("--heatmap",),
     )  # fmt: skip
 
     workspace: int = computing_option(
@@ -94,6 +98,6 @@ class FilterOptions(ConfiguredOptions):
     cpu_threads: int | None = threads_option()
     precision: str = computing_option(
         "float32", "data type of matrix products; states, attention's sums and softmax stay "
-        "float32; int8 quantises the weights as it starts, and wants a processor with VNNI",
+        "float32; int8 quantises the weights at the start and needs a processor with VNNI",
         "--precision", choices=("float32", "bfloat16", "int8"),
     )  # fmt: skip

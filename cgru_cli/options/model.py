@@ -12,7 +12,7 @@ UNITS = ("gru", "lstm", "rnn", "tanh", "relu", "sigmoid")
 
 data_option = options_of("Training data")
 model_option = options_of("Model")
-weights_option = options_of("First weights")
+weights_option = options_of("Initialisation")
 
 
 @dataclass(frozen=True)
@@ -20,20 +20,20 @@ class ModelOptions(ConfiguredOptions):
     """The first part of `TrainOptions`."""
 
     model: str | None = general_option(
-        None, "model to train; its folder keeps everything that belongs to the run",
+        None, "model to train; everything that belongs to the run is kept beside it",
         "-m", "--model", metavar="MODEL.npz", aliases=("--saveto",), path="file",
     )  # fmt: skip
     compat: str | None = general_option(
-        None, "take the command line of another program's trainer: its options as its own parser "
-        "has them, and its defaults", "--compat",
+        None, "read the command line as this program's trainer does, with its options and its "
+        "defaults", "--compat",
         choices=("nematus", "nematus-tf", "dl4mt", "marian"), metavar="PROGRAM",
     )  # fmt: skip
     dry_run: bool = general_option(
-        False, "print the model's size, an estimate of memory and the first batch, and do nothing "
-        "else", "--dry-run", kind=bool,
+        False, "print the model's size, an estimate of memory and the first batch, and exit",
+        "--dry-run", kind=bool,
     )  # fmt: skip
     seed: int = general_option(
-        1, "random seed of first weights, order of the data, dropout and sampling", "--seed",
+        1, "random seed of initial weights, order of the data, dropout and sampling", "--seed",
         kind=int, metavar="N", least=0, most=2**63 - 1,
     )  # fmt: skip
     quiet: bool = general_option(
@@ -46,12 +46,13 @@ class ModelOptions(ConfiguredOptions):
         "-t", "--train-sets", metavar="SRC TRG", many=True, aliases=("--datasets",), path="file",
     )  # fmt: skip
     tsv: bool = data_option(
-        False, "read source and target, and what --guided-alignment and --data-weighting say, from "
-        "the fields between tabs of each line of one file, for --valid-sets too; `-t -` is "
-        "standard input", "--tsv", kind=bool, excludes=("--source-dataset",),
+        False, "read source and target, and alignments and weights if --guided-alignment and "
+        "--data-weighting give their fields, from one file with tabs between the fields of a line "
+        "(also of --valid-sets); `-t -` is standard input", "--tsv", kind=bool,
+        excludes=("--source-dataset",),
     )  # fmt: skip
     tsv_fields: int = data_option(
-        0, "how many fields a line has with --tsv; 0: as many as are read", "--tsv-fields",
+        0, "number of fields of a line with --tsv; 0: as many as are read", "--tsv-fields",
         kind=int, metavar="N", least=0, most=16, needs=("--tsv",),
     )  # fmt: skip
     source_dataset: str | None = data_option(
@@ -64,22 +65,22 @@ class ModelOptions(ConfiguredOptions):
     )  # fmt: skip
     vocabularies: tuple[str, ...] = data_option(
         (), "vocabulary files: source (one for each factor), then target; for a language model one "
-        "file; that of labels is made of the training labels where it does not exist; not needed "
-        "with DATA", "-v", "--vocabs", metavar="SRC TRG", many=True,
+        "file; a vocabulary of labels that does not exist is made of the training labels; not "
+        "needed with DATA", "-v", "--vocabs", metavar="SRC TRG", many=True,
         aliases=("--dictionaries",), path="file",
     )  # fmt: skip
     dim_vocabs: tuple[int, ...] = data_option(
-        (), "words taken from the beginning of each vocabulary file; 0: all",
+        (), "number of words to take from the beginning of each vocabulary file; 0: all",
         "--dim-vocabs", kind=int, metavar="N...", many=True, least=0, most=10_000_000,
     )  # fmt: skip
     sentencepiece_options: str | None = data_option(
-        None, "learn a .spm of --vocabs that does not exist, as is done with --compat marian, with "
-        "these options of SentencePiece's trainer", "--sentencepiece-options",
+        None, "learn the .spm files of --vocabs that do not exist, with these options of "
+        "SentencePiece's trainer (--compat marian always learns them)", "--sentencepiece-options",
         metavar="'--NAME=VALUE ...'",
     )  # fmt: skip
     sentencepiece_max_lines: int = data_option(
-        2_000_000, "lines of the text that a .spm is learned of, at most",
-        "--sentencepiece-max-lines", kind=int, metavar="N", least=1, most=10**9,
+        2_000_000, "largest number of lines to learn a .spm from", "--sentencepiece-max-lines",
+        kind=int, metavar="N", least=1, most=10**9,
     )  # fmt: skip
     right_left: bool = data_option(
         False, "train a right-to-left model, which writes sentences from their end, and with "
@@ -103,8 +104,8 @@ class ModelOptions(ConfiguredOptions):
         "or as a .npy that has a row for each line", "--condition", kind=bool,
     )  # fmt: skip
     cell: str = model_option(
-        "gru", "recurrent unit of encoder and decoder; rnn and tanh are the plain one, relu and "
-        "sigmoid the plain one with that function", "--cell", choices=UNITS,
+        "gru", "recurrent unit of encoder and decoder; rnn and tanh are the plain (Elman) unit, "
+        "relu and sigmoid the same with that activation", "--cell", choices=UNITS,
     )  # fmt: skip
     enc_cell: str | None = model_option(
         None, "recurrent unit of the encoder, if it differs from --cell", "--enc-cell",
@@ -121,13 +122,13 @@ class ModelOptions(ConfiguredOptions):
     )  # fmt: skip
     dec_start: str = model_option(
         "mean", "what the decoder's first state is computed from, for --type rnnsearch and cgru: "
-        "the mean annotation (DL4MT, Nematus, Marian) or the backward reader's last state "
+        "the mean annotation (DL4MT, Nematus, Marian) or the backward encoder's last state "
         "(Bahdanau et al. 2015)", "--dec-start", choices=("mean", "last-backward"),
     )  # fmt: skip
     no_feedback: bool = model_option(
-        False, "leave the word before out of the decoder, for --type encdec and seq2seq: a state "
-        "follows from the state before and, of encdec, the encoder's last state", "--no-feedback",
-        kind=bool,
+        False, "do not feed the previous word to the decoder (--type encdec and seq2seq): its "
+        "state depends on the previous state and, of encdec, the encoder's last state only",
+        "--no-feedback", kind=bool,
     )  # fmt: skip
     enc_type: str | None = model_option(
         None, "direction of the encoder's levels: alternating (two stacks, whose levels alternate "
@@ -138,8 +139,8 @@ class ModelOptions(ConfiguredOptions):
         choices=("alternating", "bidirectional", "bi-unidirectional", "unidirectional", "reversed"),
     )  # fmt: skip
     pooling: str = model_option(
-        "mean", "what a classifier makes one vector of a line by: the state that each reader ends "
-        "at (last), the mean or the maximum of all annotations, or attention with a learned query",
+        "mean", "how a classifier pools the annotations of a line into one vector: the last state "
+        "of each direction (last), their mean or maximum, or attention with a learned query",
         "--pooling", choices=("last", "mean", "max", "attention"),
     )  # fmt: skip
     dim_emb: int = model_option(
@@ -151,7 +152,8 @@ class ModelOptions(ConfiguredOptions):
         aliases=("--state_size", "--dim"),
     )  # fmt: skip
     dim_factors: tuple[int, ...] = model_option(
-        (), "embedding size of each source factor; the sum must be --dim-emb", "--dim-factors",
+        (), "embedding size of each source factor, the word first; their sum must be --dim-emb",
+        "--dim-factors",
         kind=int, metavar="N...", many=True, least=1, most=65536, aliases=("--dim_per_factor",),
     )  # fmt: skip
     enc_depth: int = model_option(
@@ -159,21 +161,23 @@ class ModelOptions(ConfiguredOptions):
         aliases=("--rnn_enc_depth",),
     )  # fmt: skip
     enc_cell_depth: int = model_option(
-        1, "cells of each transition in the encoder", "--enc-cell-depth", kind=int, metavar="N",
-        least=1, most=100, aliases=("--rnn_enc_transition_depth",),
+        1, "cells of each level of the encoder, one after the other (deep transition)",
+        "--enc-cell-depth", kind=int, metavar="N", least=1, most=100,
+        aliases=("--rnn_enc_transition_depth",),
     )  # fmt: skip
     dec_depth: int = model_option(
         1, "levels of the decoder", "--dec-depth", kind=int, metavar="N", least=1, most=100,
         aliases=("--rnn_dec_depth",),
     )  # fmt: skip
     dec_cell_base_depth: int | None = model_option(
-        None, "cells of the transition in the decoder's first level; 2 for cgru, else 1, if not "
-        "given", "--dec-cell-base-depth", kind=int, metavar="N", least=1, most=100,
+        None, "cells of the decoder's first level, one after the other; if not given, 2 for cgru, "
+        "else 1", "--dec-cell-base-depth", kind=int, metavar="N", least=1, most=100,
         aliases=("--rnn_dec_base_transition_depth",),
     )  # fmt: skip
     dec_cell_high_depth: int = model_option(
-        1, "cells of each transition in the decoder's higher levels", "--dec-cell-high-depth",
-        kind=int, metavar="N", least=1, most=100, aliases=("--rnn_dec_high_transition_depth",),
+        1, "cells of each higher level of the decoder, one after the other",
+        "--dec-cell-high-depth", kind=int, metavar="N", least=1, most=100,
+        aliases=("--rnn_dec_high_transition_depth",),
     )  # fmt: skip
     deep_context: bool = model_option(
         False, "give the context to the decoder's higher levels too", "--deep-context", kind=bool,
@@ -187,8 +191,8 @@ class ModelOptions(ConfiguredOptions):
         aliases=("--rnn_layer_normalization", "--layer_normalisation", "--layer_normalization"),
     )  # fmt: skip
     normalization_form: str = model_option(
-        "nematus", "form of --layer-normalization: that of Nematus (each product has a gain and a "
-        "bias), of Marian's types s2s and amun (gates and proposal at once, gains alone), or "
+        "nematus", "form of --layer-normalization: Nematus' (a gain and a bias for each product), "
+        "that of Marian's types s2s and amun (gates and proposal together, gains only), or "
         "Nematus-TF's RMS norm", "--normalization-form", choices=("nematus", "marian", "rms"),
         needs=("--layer-normalization",),
     )  # fmt: skip
@@ -214,20 +218,21 @@ class ModelOptions(ConfiguredOptions):
         aliases=("--output_hidden_activation",),
     )  # fmt: skip
     mixture: int = model_option(
-        1, "softmaxes that are mixed at the output", "--mixture", kind=int, metavar="N", least=1,
-        most=1000, aliases=("--softmax_mixture_size",),
+        1, "number of components of a mixture of softmaxes at the output; 1: a plain softmax",
+        "--mixture", kind=int, metavar="N", least=1, most=1000,
+        aliases=("--softmax_mixture_size",),
     )  # fmt: skip
     lexical: bool = model_option(
-        False, "add a lexical model: words also predicted from the source embeddings attended to",
+        False, "add a lexical model, which predicts words from the attended source embeddings too",
         "--lexical", kind=bool, aliases=("--rnn_lexical_model", "--lexical_model"),
     )  # fmt: skip
 
     init: str = weights_option(
-        "scaled", "how weights are initialised: this program's own way, Nematus', or Marian's "
-        "(glorot)", "--init", choices=("scaled", "nematus", "glorot"),
+        "scaled", "initialisation of weights: cgru's own (scaled), Nematus', or Marian's (glorot)",
+        "--init", choices=("scaled", "nematus", "glorot"),
     )  # fmt: skip
     lstm_forget_bias: float = weights_option(
-        1.0, "first bias of an LSTM's forget gate", "--lstm-forget-bias", kind=float, metavar="X",
+        1.0, "initial bias of an LSTM's forget gate", "--lstm-forget-bias", kind=float, metavar="X",
         least=-1000, most=1000,
     )  # fmt: skip
     pretrained_model: str | None = weights_option(
@@ -240,14 +245,15 @@ class ModelOptions(ConfiguredOptions):
         metavar="MODEL", aliases=("--prior_model",), path="file",
     )  # fmt: skip
     freeze: tuple[str, ...] = weights_option(
-        (), "parameters that are not trained, by array name or path: 'encoder_*', 'decoder/*'",
+        (), "do not train these parameters, by array name or path: 'encoder_*', 'decoder/*'",
         "--freeze", metavar="PATTERN...", many=True,
     )  # fmt: skip
     fix_embeddings: bool = weights_option(
         False, "do not train the embeddings", "--fix-embeddings", kind=bool
     )
     embedding_vectors: tuple[str, ...] = weights_option(
-        (), "word vectors that source and target embeddings start from (text format of word2vec)",
+        (), "initialise source and target embeddings from these word vectors (word2vec's text "
+        "format)",
         "--embedding-vectors", metavar="SRC TRG", many=True, path="file",
     )  # fmt: skip
 

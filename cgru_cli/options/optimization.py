@@ -1,4 +1,4 @@
-"""The options of `cgru train` that say how is trained: batches, objective, optimiser, rate."""
+"""The options of `cgru train` for batches, objective, optimiser, learning rate and dropout."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class OptimizationOptions(Options):
         most=1_000_000, aliases=("--batch_size",),
     )  # fmt: skip
     mini_batch_words: int = batch_option(
-        0, "make mini-batches of about N words (pairs times length of the longest side) instead; "
-        "0: by sentence pairs", "--mini-batch-words", kind=int, metavar="N", least=0,
-        most=100_000_000, aliases=("--token_batch_size",),
+        0, "size of mini-batches in words (number of pairs times the longest side) instead of "
+        "sentence pairs; 0: in sentence pairs", "--mini-batch-words", kind=int, metavar="N",
+        least=0, most=100_000_000, aliases=("--token_batch_size",),
     )  # fmt: skip
     mini_batch_fit: bool = batch_option(
-        False, "make mini-batches as large as fits into --workspace instead", "--mini-batch-fit",
+        False, "make mini-batches as large as fits into --workspace", "--mini-batch-fit",
         kind=bool, excludes=("--mini-batch-words",),
     )  # fmt: skip
     workspace: int = batch_option(
@@ -46,7 +46,7 @@ class OptimizationOptions(Options):
         "-w", "--workspace", kind=int, metavar="MB", unit="MiB", least=1, most=16_777_216,
     )  # fmt: skip
     maxi_batch: int = batch_option(
-        100, "mini-batches that are read and sorted by length together", "--maxi-batch", kind=int,
+        100, "number of mini-batches to read and sort by length together", "--maxi-batch", kind=int,
         metavar="N", least=1, most=1_000_000, aliases=("--maxibatch_size",),
     )  # fmt: skip
     maxi_batch_sort: LengthSort = batch_option(
@@ -67,7 +67,7 @@ class OptimizationOptions(Options):
     )  # fmt: skip
 
     objective: str = objective_option(
-        "ce", "what is minimised: cross-entropy (ce), or the expected risk of sampled "
+        "ce", "objective to minimise: cross-entropy (ce), or the expected risk of sampled "
         "translations (mrt, minimum risk training)", "--objective", choices=("ce", "mrt"),
         aliases=("--loss",),
     )  # fmt: skip
@@ -76,8 +76,8 @@ class OptimizationOptions(Options):
         "or over words (ce-mean-words)", "--cost-type", choices=("ce-mean", "ce-mean-words"),
     )  # fmt: skip
     label_smoothing: float = objective_option(
-        0.0, "label smoothing: probability spread evenly over the vocabulary, in the cross-entropy "
-        "alone", "--label-smoothing", **_PROBABILITY, aliases=("--label_smoothing",),
+        0.0, "label smoothing of the cross-entropy: probability spread evenly over the vocabulary",
+        "--label-smoothing", **_PROBABILITY, aliases=("--label_smoothing",),
     )  # fmt: skip
     guided_alignment: tuple[str, ...] = objective_option(
         (), "guide the attention by word alignments of the training text, written `0-0 1-2` "
@@ -85,7 +85,7 @@ class OptimizationOptions(Options):
         "--guided-alignment", metavar="FILE...", many=True, path="file",
     )  # fmt: skip
     guided_alignment_cost: AttentionCost = objective_option(
-        "ce", "cost of attention that differs from --guided-alignment: cross-entropy (ce), mean "
+        "ce", "cost of the attention, compared with --guided-alignment: cross-entropy (ce), mean "
         "squared error (mse), or -log of the attention on aligned words (mult)",
         "--guided-alignment-cost", choices=get_args(AttentionCost), needs=("--guided-alignment",),
     )  # fmt: skip
@@ -111,7 +111,7 @@ class OptimizationOptions(Options):
     )  # fmt: skip
 
     mrt_samples: int = risk_option(
-        100, "translations sampled of each source sentence", "--mrt-samples", kind=int,
+        100, "number of sampled translations of each source sentence", "--mrt-samples", kind=int,
         metavar="N", least=1, most=100_000, needs=_MRT, aliases=("--mrt_samples", "--samplesN"),
     )  # fmt: skip
     mrt_alpha: float = risk_option(
@@ -120,7 +120,7 @@ class OptimizationOptions(Options):
         aliases=("--mrt_alpha",),
     )  # fmt: skip
     mrt_loss: str = risk_option(
-        "bleu", "metric of sentences; the risk of a translation is 1 less its score",
+        "bleu", "sentence metric; the risk of a translation is 1 minus its score",
         "--mrt-loss", choices=("bleu", "chrf", "SENTENCEBLEU n=4"), needs=_MRT,
         aliases=("--mrt_loss",),
     )  # fmt: skip
@@ -154,37 +154,37 @@ class OptimizationOptions(Options):
         "--clip-norm", kind=float, metavar="X", least=0, most=1e9, aliases=("--clip_c",),
     )  # fmt: skip
     exponential_smoothing: float = optimiser_option(
-        0.0, "validate and save weights averaged over updates, the newest with this weight; 0: "
-        "no averaging", "--exponential-smoothing", kind=float, metavar="A", implied=1e-4, least=0,
-        below=1, aliases=("--exponential_smoothing",),
+        0.0, "validate and save an exponential moving average of the weights, in which the newest "
+        "ones have the factor A; 0: no average", "--exponential-smoothing", kind=float,
+        metavar="A", implied=1e-4, least=0, below=1, aliases=("--exponential_smoothing",),
     )  # fmt: skip
     decay_c: float = optimiser_option(
-        0.0, "L2 regularisation: weight of the sum of squares of all parameters, added to what is "
-        "minimised",
-        "--decay-c", kind=float, metavar="C", least=0, most=1_000_000, aliases=("--decay_c",),
+        0.0, "L2 regularisation: weight of the sum of squares of all parameters, added to the "
+        "objective", "--decay-c", kind=float, metavar="C", least=0, most=1_000_000,
+        aliases=("--decay_c",),
     )  # fmt: skip
     map_decay_c: float = optimiser_option(
         0.0, "MAP-L2 regularisation: weight of the sum of squared differences from the parameters "
-        "of --prior-model, added to what is minimised", "--map-decay-c", kind=float, metavar="C",
+        "of --prior-model, added to the objective", "--map-decay-c", kind=float, metavar="C",
         least=0, most=1_000_000, needs=("--prior-model",), aliases=("--map_decay_c",),
     )  # fmt: skip
     quantize_bits: int = optimiser_option(
-        0, "quantise matrices: after every update their weights are rounded to the levels that N "
-        "bits can tell apart, and what that takes away is added before the next rounding "
-        "(--exponential-smoothing averages the weights as they were before it); 0: none",
-        "--quantize-bits", kind=int, metavar="N", least=0, most=24,
+        0, "quantise matrices: round their weights to the levels of N bits after every update, and "
+        "add the rounding error back before the next rounding (--exponential-smoothing averages "
+        "the weights before they are rounded); 0: no quantisation", "--quantize-bits", kind=int,
+        metavar="N", least=0, most=24,
     )  # fmt: skip
     quantize_optimization_steps: int = optimiser_option(
-        0, "fit the scale of the levels to each matrix by least squares in N steps; 0: the largest "
-        "weight gives it", "--quantize-optimization-steps", kind=int, metavar="N",
+        0, "fit the scale of each quantised matrix by least squares in N steps; 0: its largest "
+        "weight is the scale", "--quantize-optimization-steps", kind=int, metavar="N",
         least=0, most=1000, needs=_LEVELS,
     )  # fmt: skip
     quantize_log_based: bool = optimiser_option(
-        False, "each level is half of the next larger one; without, all are equally far apart",
-        "--quantize-log-based", kind=bool, needs=_LEVELS,
+        False, "space the levels logarithmically, each half of the next larger one, instead of "
+        "evenly", "--quantize-log-based", kind=bool, needs=_LEVELS,
     )  # fmt: skip
     quantize_biases: bool = optimiser_option(
-        False, "quantise biases, and gains of normalisation, too", "--quantize-biases",
+        False, "also quantise biases and gains of normalisation", "--quantize-biases",
         kind=bool, needs=_LEVELS,
     )  # fmt: skip
     max_nan: int = optimiser_option(
@@ -193,7 +193,7 @@ class OptimizationOptions(Options):
     )  # fmt: skip
 
     learn_rate: float = rate_option(
-        1e-4, "learning rate; 0: the weights stay as they are, as where a model is validated alone",
+        1e-4, "learning rate; 0 leaves the weights as they are, to validate a model only",
         "-l", "--learn-rate", kind=float, metavar="R", least=0, most=1000,
         aliases=("--learning_rate", "--lrate"),
     )  # fmt: skip
@@ -207,20 +207,21 @@ class OptimizationOptions(Options):
         metavar="R", least=0, most=1000, needs=("--lr-warmup",),
     )  # fmt: skip
     lr_decay_inv_sqrt: str = rate_option(
-        "0", "let the learning rate fall with the inverse square root of progress, from here on",
-        "--lr-decay-inv-sqrt", kind=one_frequency, metavar="N[u|e|t]",
+        "0", "decay the learning rate by sqrt(N / progress) once progress exceeds N updates (u), "
+        "epochs (e) or target words (t); 0: no decay", "--lr-decay-inv-sqrt", kind=one_frequency,
+        metavar="N[u|e|t]",
     )  # fmt: skip
     lr_decay_inv_sqrt_start: str | None = rate_option(
-        None, "let it fall from this progress on (Marian's second value of --lr-decay-inv-sqrt)",
-        "--lr-decay-inv-sqrt-start", kind=one_frequency, metavar="N[u|e|t]",
+        None, "progress at which --lr-decay-inv-sqrt begins, if not at N (Marian's second value of "
+        "that option)", "--lr-decay-inv-sqrt-start", kind=one_frequency, metavar="N[u|e|t]",
         needs=("--lr-decay-inv-sqrt",),
     )  # fmt: skip
     lr_report: bool = rate_option(
-        False, "show the learning rate in the log with --compat marian, too, as is done without it",
+        False, "show the learning rate in the log also with --compat marian (else always shown)",
         "--lr-report", kind=bool,
     )  # fmt: skip
     lr_decay: float = rate_option(
-        0.0, "decay of the learning rate: the factor by which it is multiplied; 0: no decay",
+        0.0, "factor by which the learning rate is multiplied when it decays; 0: no decay",
         "--lr-decay", kind=float, metavar="F", least=0, most=10,
     )  # fmt: skip
     lr_decay_strategy: DecayStrategy = rate_option(
@@ -230,8 +231,8 @@ class OptimizationOptions(Options):
         choices=get_args(DecayStrategy), needs=("--lr-decay",),
     )  # fmt: skip
     lr_decay_start: tuple[int, ...] = rate_option(
-        (1,), "first decay: at this epoch, this update, or after so many validations without "
-        "improvement; two numbers for two strategies", "--lr-decay-start", kind=int,
+        (1,), "epoch, update or number of validations without improvement of the first decay; two "
+        "numbers for two strategies", "--lr-decay-start", kind=int,
         metavar="N...", many=True, least=1, most=10**9, needs=("--lr-decay",),
     )  # fmt: skip
     lr_decay_freq: int = rate_option(

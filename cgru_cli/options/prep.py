@@ -14,7 +14,7 @@ VOCABULARY_PROGRAMS = ("marian", "nematus", "nematus-tf", "dl4mt")
 text_option = options_of("Text")
 token_option = options_of("Normalisation and tokens")
 subword_option = options_of("Sub-words and vocabularies")
-removal_option = options_of("Removing of pairs")
+removal_option = options_of("Cleaning")
 filter_option = options_of("Use as a filter")
 program_option = options_of("Vocabularies of other programs")
 
@@ -29,11 +29,12 @@ class PrepOptions(ConfiguredOptions):
     """
 
     jobs: int | None = general_option(
-        None, "parallel processes; one a processor if not given; the result is the same",
+        None, "number of parallel processes, which does not change the result; one for each "
+        "processor if not given",
         "-j", "--jobs", kind=int, metavar="N", least=1, most=4096,
     )  # fmt: skip
     force: bool = general_option(
-        False, "start again if OUT was made from other text or with other options", "-f",
+        False, "make OUT anew if it was made from other text or with other options", "-f",
         "--force", kind=bool,
     )  # fmt: skip
     quiet: bool = general_option(
@@ -45,7 +46,8 @@ class PrepOptions(ConfiguredOptions):
         metavar="FILE...", many=True, path="file",
     )  # fmt: skip
     target: tuple[str, ...] = text_option(
-        (), "target text to train on: for each source file one of as many lines", "-t", "--target",
+        (), "target text to train on: a file for each source file, line by line its translation",
+        "-t", "--target",
         metavar="FILE...", many=True, path="file",
     )  # fmt: skip
     dev: tuple[str, ...] = text_option(
@@ -65,7 +67,7 @@ class PrepOptions(ConfiguredOptions):
         "--target-lang", metavar="CODE",
     )  # fmt: skip
     factors: int = text_option(
-        1, "factors of each source word, the word itself counted: tokenised text of "
+        1, "number of source factors, the word itself included; the source is tokenised text of "
         "`word|factor|...`", "--factors", kind=int, metavar="N", least=1, most=100,
     )  # fmt: skip
 
@@ -93,69 +95,71 @@ class PrepOptions(ConfiguredOptions):
 
     subwords: str | None = subword_option(
         None, "how words are split: by SentencePiece (bpe, unigram), by subword-nmt, or not at "
-        "all; bpe if not given, subword-nmt with --codes", "--subwords", choices=SUBWORDS,
+        "all; if not given, bpe, or subword-nmt with --codes", "--subwords", choices=SUBWORDS,
     )  # fmt: skip
     subword_vocabulary: int = subword_option(
         8000, "pieces of a SentencePiece model, or merges of subword-nmt", "--subword-vocabulary",
         kind=int, metavar="N", least=1, most=10_000_000,
     )  # fmt: skip
     joint: bool = subword_option(
-        False, "one sub-word model for source and target (as is done without this option)",
-        "--joint", kind=bool, excludes=("--separate",),
+        False, "one sub-word model for source and target together (the default)", "--joint",
+        kind=bool, excludes=("--separate",),
     )  # fmt: skip
     separate: bool = subword_option(
-        False, "a sub-word model for each of source and target", "--separate", kind=bool
+        False, "one sub-word model for the source, another for the target", "--separate", kind=bool
     )
     codes: tuple[str, ...] = subword_option(
         (), "split words by these codes of subword-nmt instead of learning some: one file for both "
         "sides, or one for each", "--codes", metavar="FILE...", many=True, path="file",
     )  # fmt: skip
     character_coverage: float = subword_option(
-        1.0, "share of the characters of the text that SentencePiece models; 0.9995 for Chinese "
-        "and Japanese", "--character-coverage", kind=float, metavar="P", above=0, most=1,
+        1.0, "share of the text's characters that SentencePiece's vocabulary covers; 0.9995 is "
+        "usual for Chinese and Japanese", "--character-coverage", kind=float, metavar="P", above=0,
+        most=1,
     )  # fmt: skip
     sample: int = subword_option(
-        500_000, "sentence pairs, drawn by chance, that sub-words and --truecase are learned from; "
+        500_000, "number of randomly drawn sentence pairs to learn sub-words and --truecase from; "
         "0: all", "--sample", kind=int, metavar="N", least=0, most=10**12,
     )  # fmt: skip
     seed: int = subword_option(
         0, "random seed of --sample", "--seed", kind=int, metavar="N", least=0, most=2**63 - 1
     )
     vocabulary_format: str | None = subword_option(
-        None, "vocabularies to write: spm leaves the text whole, and the .spm file splits it, as "
-        "for Marian; json splits the text and writes Nematus' vocabularies; if not given, spm with "
-        "SentencePiece and without factors", "--vocabulary-format", choices=("spm", "json"),
+        None, "vocabularies to write: spm keeps the text in words, which the model's .spm splits, "
+        "as for Marian; json writes text in sub-words and Nematus' vocabularies; if not given, spm "
+        "for SentencePiece without factors, else json", "--vocabulary-format",
+        choices=("spm", "json"),
     )  # fmt: skip
     joint_vocabulary: bool = subword_option(
         False, "write one .json vocabulary for source and target", "--joint-vocabulary", kind=bool
     )
     vocabulary_size: int = subword_option(
-        0, "most words of a .json vocabulary, or of one for --compat marian, special words "
-        "counted; 0: all", "--vocabulary-size", kind=int, metavar="N", off=0, least=2,
+        0, "largest number of words of a .json vocabulary, or of one for --compat marian, special "
+        "words included; 0: all", "--vocabulary-size", kind=int, metavar="N", off=0, least=2,
         most=10_000_000, aliases=("--max-size", "-m"),
     )  # fmt: skip
 
     max_length: int = removal_option(
-        100, "remove sentence pairs with a longer side, counted before words are split; 0: keep",
+        100, "remove sentence pairs with a longer side, before words are split; 0: no limit",
         "--max-length", kind=int, metavar="N", unit="words", least=0, most=10**9,
     )  # fmt: skip
     max_characters: int = removal_option(
-        2000, "remove sentence pairs with a longer side; 0: keep", "--max-characters", kind=int,
+        2000, "remove sentence pairs with a longer side; 0: no limit", "--max-characters", kind=int,
         metavar="N", unit="characters", least=0, most=10**9,
     )  # fmt: skip
     max_ratio: float = removal_option(
         9.0, "remove sentence pairs whose longer side has more than R times the words of the "
-        "other; 0: keep", "--max-ratio", kind=float, metavar="R", off=0, least=1, most=1e9,
+        "other; 0: no limit", "--max-ratio", kind=float, metavar="R", off=0, least=1, most=1e9,
     )  # fmt: skip
     keep_empty: bool = removal_option(
         False, "keep sentence pairs with an empty side", "--keep-empty", kind=bool
     )
     keep_invalid: bool = removal_option(
-        False, "keep sentence pairs with invalid UTF-8, which U+FFFD replaces", "--keep-invalid",
-        kind=bool,
+        False, "keep sentence pairs with invalid UTF-8, whose invalid bytes become U+FFFD",
+        "--keep-invalid", kind=bool,
     )  # fmt: skip
     keep_control: bool = removal_option(
-        False, "keep sentence pairs with control characters, which are left out",
+        False, "keep sentence pairs with control characters, but remove these characters",
         "--keep-control", kind=bool,
     )  # fmt: skip
     keep_identical: bool = removal_option(
@@ -167,8 +171,9 @@ class PrepOptions(ConfiguredOptions):
     )
 
     apply: str | None = filter_option(
-        None, "filter: prepare lines as those of a folder that cgru prep made, or of a "
-        "preprocess.json", "--apply", metavar="DIR", excludes=("--undo", *_FOLDER), path="file",
+        None, "filter: prepare lines from standard input as the text of this folder of cgru prep, "
+        "or as a preprocess.json says", "--apply", metavar="DIR", excludes=("--undo", *_FOLDER),
+        path="file",
     )  # fmt: skip
     undo: str | None = filter_option(
         None, "filter: turn lines prepared by --apply back into text", "--undo", metavar="DIR",
@@ -184,8 +189,8 @@ class PrepOptions(ConfiguredOptions):
     )  # fmt: skip
 
     vocabulary_only: bool = program_option(
-        False, "make no folder, but the vocabulary of a text, equal to the byte to that of the "
-        "--compat program: Marian's from standard input to standard output, the others' from FILE "
+        False, "make no folder, only the vocabulary of a text, byte for byte as the --compat "
+        "program makes it: Marian's from standard input to standard output, the others' from FILE "
         "to FILE.json (dl4mt: FILE.pkl)", "--vocabulary-only", kind=bool,
     )  # fmt: skip
     compat: str | None = program_option(

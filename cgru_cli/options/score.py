@@ -13,7 +13,7 @@ LABEL_METRICS = ("accuracy", "f1", "span-f1")
 SUMMARIES = ("ce-sum", "ce-mean", "ce-mean-words", "perplexity")
 
 list_option = options_of("N-best lists")
-corpus_option = options_of("Filtering of corpora")
+corpus_option = options_of("Corpus filtering")
 metric_option = options_of("Metrics")
 
 _RANKING = ("--word-scores", "--alignment", "--alignment-format", "--summary", "--heatmap")
@@ -35,7 +35,7 @@ class ScoreOptions(FilterOptions):
         "-t", "--target", metavar="FILE...", many=True, aliases=("--train-sets",), path="file",
     )  # fmt: skip
     compat: str | None = model_option(
-        None, "take on a program's signs of scores and layout of the output", "--compat",
+        None, "print as this program does: its sign of scores and output layout", "--compat",
         choices=("nematus", "nematus-tf", "dl4mt", "marian"),
     )  # fmt: skip
     print_target: bool = model_option(
@@ -58,18 +58,18 @@ class ScoreOptions(FilterOptions):
     )  # fmt: skip
 
     n_best: str | None = list_option(
-        None, "score the hypotheses of an n-best list, and add the scores to its lines; - for "
-        "standard input, which Nematus' rescore.py (--compat nematus, no --target) reads by itself",
+        None, "score the hypotheses of an n-best list, and add the scores to its lines; - is "
+        "standard input, the default with --compat nematus and no --target (rescore.py)",
         "--n-best", metavar="FILE", aliases=("--n_best", "-i", "--input"), path="file",
     )  # fmt: skip
     n_best_feature: str = list_option(
-        "Score", "name of the added scores among the list's features; several models add a number "
-        "to it", "--n-best-feature", metavar="NAME",
+        "Score", "name of the feature that is added to the list; of several models Score0, Score1 "
+        "and so on", "--n-best-feature", metavar="NAME",
     )  # fmt: skip
     rerank: str | None = list_option(
         None, "print the best hypothesis of each sentence of the n-best list, by the weighted sum "
-        "of its features and the models' scores (divided as --normalize says); weights are given "
-        "in this order, or by a file that --tune wrote; all 1 if not given", "--rerank",
+        "of the list's features and the models' scores (divided as --normalize says); give the "
+        "weights in this order, a file that --tune wrote, or equal for 1 each", "--rerank",
         metavar="W...|FILE", implied=EQUAL, many=True, needs=("--n-best",), excludes=_RANKING,
         path="file",
     )  # fmt: skip
@@ -78,13 +78,13 @@ class ScoreOptions(FilterOptions):
         "--rerank-list", kind=bool, needs=("--rerank",),
     )  # fmt: skip
     tune: str | None = list_option(
-        None, "find the weights of features by which the n-best list agrees best with "
+        None, "find the weights of features with which reranking the n-best list agrees best with "
         "--reference, starting from those of --rerank, and write them to FILE", "--tune",
         metavar="FILE", needs=("--n-best", "--reference"), excludes=_RANKING, path="file",
     )  # fmt: skip
     restarts: int = list_option(
-        8, "resampled lists that --tune optimises on first", "--restarts", kind=int, metavar="N",
-        least=0, most=1_000_000, needs=("--tune",),
+        8, "number of resampled lists that --tune optimises on before the list itself",
+        "--restarts", kind=int, metavar="N", least=0, most=1_000_000, needs=("--tune",),
     )  # fmt: skip
     seed: int = list_option(
         0, "random seed of --tune", "--seed", kind=int, metavar="N", least=0, most=2**63 - 1,
@@ -95,9 +95,9 @@ class ScoreOptions(FilterOptions):
         needs=("--rerank or --tune",),
     )  # fmt: skip
     in_words: bool = list_option(
-        False, "the text of a list that no --model reads is in the words of the model that wrote "
-        "it, so that --normalize can count them; --join-bpe says so, too", "--in-words", kind=bool,
-        needs=("--rerank or --tune",), excludes=("--model",),
+        False, "the list is written in the words or sub-words of the model that wrote it, so that "
+        "--normalize can count them without that model (--join-bpe implies this)", "--in-words",
+        kind=bool, needs=("--rerank or --tune",), excludes=("--model",),
     )  # fmt: skip
 
     keep_above: float | None = corpus_option(
@@ -117,9 +117,9 @@ class ScoreOptions(FilterOptions):
     )  # fmt: skip
 
     metric: tuple[str, ...] = metric_option(
-        (), "evaluate translations (--target, several are several systems) against --reference "
-        "by sacrebleu, without a model: bleu, chrf, chrf++ or ter; labels: accuracy, f1 (the "
-        "mean of the labels' F1) or span-f1 (of what tags such as B-PER I-PER span); several with "
+        (), "evaluate the translations of --target (several files are several systems) against "
+        "--reference, without a model: bleu, chrf, chrf++ or ter by sacrebleu; of labels accuracy, "
+        "f1 (macro-averaged) or span-f1 (of the spans of tags such as B-PER I-PER); several with "
         "commas; with --tune, the metric to optimise (bleu if not given)",
         "--metric", metavar="METRIC...", many=True, needs=("--reference",),
     )  # fmt: skip
@@ -132,8 +132,8 @@ class ScoreOptions(FilterOptions):
         kind=bool, needs=_EVALUATING,
     )  # fmt: skip
     confusion: bool = metric_option(
-        False, "print how often each label of --reference was given each label, too",
-        "--confusion", kind=bool, needs=_EVALUATING,
+        False, "also print the confusion matrix of labels", "--confusion", kind=bool,
+        needs=_EVALUATING,
     )  # fmt: skip
     paired: str | None = metric_option(
         None, "test whether the systems differ from the first one, by paired bootstrap or "
@@ -141,8 +141,8 @@ class ScoreOptions(FilterOptions):
         needs=_EVALUATING,
     )  # fmt: skip
     samples: int = metric_option(
-        0, "resamplings of --confidence, --paired and --tune; 0: 1000, of --paired randomisation "
-        "10000", "--samples", kind=int, metavar="N", least=0, most=1_000_000,
+        0, "number of resamplings of --confidence, --paired and --tune; 0: 1000, or 10000 of "
+        "--paired randomisation", "--samples", kind=int, metavar="N", least=0, most=1_000_000,
         needs=("--confidence or --paired or --tune",),
     )  # fmt: skip
     tokenize: str | None = metric_option(
@@ -167,6 +167,6 @@ class ScoreOptions(FilterOptions):
         least=1, most=1_000_000, aliases=("--minibatch_size", "--batch_size", "-b"),
     )  # fmt: skip
     maxi_batch: int = computing_option(
-        100, "mini-batches that are read and sorted by length together", "--maxi-batch",
+        100, "number of mini-batches to read ahead and sort by length together", "--maxi-batch",
         kind=int, metavar="N", least=1, most=1_000_000, aliases=("--maxibatch_size",),
     )  # fmt: skip

@@ -10,7 +10,7 @@ from .line_filter import model_option
 from .translate import TranslateOptions
 
 address_option = options_of("Address")
-sharing_option = options_of("Sharing of batches")
+sharing_option = options_of("Batching of requests")
 limit_option = options_of("Limits")
 access_option = options_of("Access")
 
@@ -23,9 +23,9 @@ class ServeOptions(ConfiguredOptions):
     """
 
     model: tuple[str, ...] = model_option(
-        (), "model files of any program; several are an ensemble, as for cgru translate. Several "
-        "models, each by its name: NAME=FILE, and NAME=FILE,FILE an ensemble", "-m", "--model",
-        metavar="MODEL...", many=True, aliases=("--models",), path="file",
+        (), "model files of any program; several are one ensemble, as for cgru translate; "
+        "NAME=FILE NAME=FILE,FILE ... serves several models (or ensembles) by name", "-m",
+        "--model", metavar="MODEL...", many=True, aliases=("--models",), path="file",
     )  # fmt: skip
     vocabularies: tuple[str, ...] = same(TranslateOptions, "vocabularies")
     log: str | None = same(TranslateOptions, "log")
@@ -63,7 +63,7 @@ class ServeOptions(ConfiguredOptions):
         metavar="ADDRESS",
     )  # fmt: skip
     port: int = address_option(
-        8080, "port to listen at; 0: one that is free, which is told", "--port", kind=int,
+        8080, "port to listen at; 0: any free port, which is printed", "--port", kind=int,
         metavar="N", least=0, most=65535,
     )  # fmt: skip
     tls_certificate: str | None = address_option(
@@ -76,11 +76,11 @@ class ServeOptions(ConfiguredOptions):
     )  # fmt: skip
 
     batch_wait: float = sharing_option(
-        5, "how long a line waits for others at most, before it is searched with those that came",
+        5, "longest time that a line waits for others to share its batch",
         "--batch-wait", kind=float, metavar="MS", unit="milliseconds", least=0, most=60_000,
     )  # fmt: skip
     queue: int = sharing_option(
-        10_000, "lines that may wait for their turn; requests with more are answered by 503",
+        10_000, "largest number of waiting lines; requests beyond it are answered by 503",
         "--queue", kind=int, metavar="N", unit="lines", least=1, most=100_000_000,
     )  # fmt: skip
 
@@ -89,8 +89,8 @@ class ServeOptions(ConfiguredOptions):
         metavar="KIB", unit="KiB", least=1, most=1_048_576,
     )  # fmt: skip
     max_lines: int = limit_option(
-        1000, "most lines of a request", "--max-lines", kind=int, metavar="N", unit="lines",
-        least=1, most=1_000_000,
+        1000, "largest number of lines of a request", "--max-lines", kind=int, metavar="N",
+        unit="lines", least=1, most=1_000_000,
     )  # fmt: skip
     max_characters: int = limit_option(
         10_000, "longest line of a request", "--max-characters", kind=int, metavar="N",
@@ -101,7 +101,7 @@ class ServeOptions(ConfiguredOptions):
         "--max-beam-size", kind=int, metavar="K", least=1, most=1000,
     )  # fmt: skip
     max_phrases: int = limit_option(
-        20, "most phrases that a request may demand of a translation, or forbid it",
+        20, "largest number of phrases that a request may require or forbid in a translation",
         "--max-phrases", kind=int, metavar="N", least=0, most=1000,
     )  # fmt: skip
     timeout: float = limit_option(

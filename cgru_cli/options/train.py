@@ -1,5 +1,7 @@
-"""The options of `cgru train`: what is trained (`model`), how (`optimization`), and, here, when
-training validates, ends, saves and logs, and where it computes.
+"""The options of `cgru train`, those of validation, end, saves, logs and devices here.
+
+The others are in `model` (text, vocabularies, model) and `optimization` (batches, objective,
+optimiser).
 """
 
 from __future__ import annotations
@@ -60,12 +62,12 @@ class TrainOptions(OptimizationOptions, ModelOptions):
         metavar="N", least=1, most=1_000_000, aliases=("--valid_batch_size",),
     )  # fmt: skip
     valid_max_length: int = validation_option(
-        1000, "words of a sentence that validation takes; longer ones are cut",
-        "--valid-max-length", kind=int, metavar="N", unit="words", least=1, most=1_000_000,
+        1000, "cut sentences of the validation text that are longer", "--valid-max-length",
+        kind=int, metavar="N", unit="words", least=1, most=1_000_000,
     )  # fmt: skip
     valid_script: str | None = validation_option(
-        None, "program that prints a score, the last number on its standard output: for the metric "
-        "translation it is given a file of translations, for valid-script it reads the model in "
+        None, "program that prints a score, taken from the last number on its standard output: the "
+        "metric translation gives it a file of translations, valid-script the model in "
         "MODEL.dev.npz; the command is split into words as a shell does, and run without a shell",
         "--valid-script-path", metavar="COMMAND", aliases=("--valid_script",), path="file",
     )  # fmt: skip
@@ -74,9 +76,9 @@ class TrainOptions(OptimizationOptions, ModelOptions):
         "--valid-script-args", metavar="ARGUMENT...", many=True, needs=("--valid-script-path",),
     )  # fmt: skip
     external_validation_script: str | None = validation_option(
-        None, "program that is started after every validation, as Nematus starts it: without "
-        "arguments, the model in MODEL.dev.npz; what it prints goes to the log, and training goes "
-        "on when it has ended, well or not", "--external-validation-script", metavar="COMMAND",
+        None, "program to run after every validation, as Nematus does: without arguments, the "
+        "model in MODEL.dev.npz; its output goes to the log, and training continues when it has "
+        "ended, whatever its exit code", "--external-validation-script", metavar="COMMAND",
         aliases=("--external_validation_script",), path="file",
     )  # fmt: skip
     valid_translation_output: str | None = validation_option(
@@ -103,16 +105,16 @@ class TrainOptions(OptimizationOptions, ModelOptions):
         least=0, most=10**9, aliases=("--max_epochs",),
     )  # fmt: skip
     logical_epoch: tuple[str, ...] = end_option(
-        (), "what --after, --after-epochs and the log count as an epoch: N epochs of the text (e), "
-        "updates (u) or target words (t), and, if given, digits of its number in the log; once "
-        "through the text if not given", "--logical-epoch", metavar="N[u|e|t] [DIGITS]", many=True,
+        (), "length of an epoch for --after, --after-epochs and the log: N passes through the text "
+        "(e), updates (u) or target words (t), and decimals of its number in the log; one pass if "
+        "not given", "--logical-epoch", metavar="N[u|e|t] [DIGITS]", many=True,
     )  # fmt: skip
     early_stopping: int = end_option(
         10, "early stopping: end after N validations without improvement; 0: never",
         "--early-stopping", kind=int, metavar="N", least=0, most=10**9, aliases=("--patience",),
     )  # fmt: skip
     early_stopping_epsilon: tuple[float, ...] = end_option(
-        (0.0,), "improvement that a metric has to exceed to count as one: a number for all of "
+        (0.0,), "count a metric as improved only if it gains more than X: one number for all of "
         "--valid-metrics, or one for each", "--early-stopping-epsilon", kind=float,
         metavar="X...", many=True, least=0, most=1e9,
     )  # fmt: skip
@@ -121,11 +123,11 @@ class TrainOptions(OptimizationOptions, ModelOptions):
         "--early-stopping-on", choices=get_args(StalledMetrics),
     )  # fmt: skip
     valid_reset_stalled: bool = end_option(
-        False, "when a training goes on, count its validations without improvement from 0 again",
+        False, "when training resumes, count validations without improvement from 0 again",
         "--valid-reset-stalled", kind=bool,
     )  # fmt: skip
     valid_reset_all: bool = end_option(
-        False, "when a training goes on, forget the best value of each metric too",
+        False, "when training resumes, also forget the best value of each metric",
         "--valid-reset-all", kind=bool,
     )  # fmt: skip
 
@@ -138,11 +140,11 @@ class TrainOptions(OptimizationOptions, ModelOptions):
         most=10**9,
     )  # fmt: skip
     overwrite: bool = saving_option(
-        False, "let each save replace the one before (as is done without this option of Marian)",
-        "--overwrite", kind=bool, excludes=("--keep",),
+        False, "let each save replace the previous one (the default; accepted for Marian's "
+        "scripts)", "--overwrite", kind=bool, excludes=("--keep",),
     )  # fmt: skip
     keep_best: bool = saving_option(
-        False, "keep the best model by each metric (as is done without this option of Marian)",
+        False, "keep the best model by each metric (the default; accepted for Marian's scripts)",
         "--keep-best", kind=bool,
     )  # fmt: skip
 
@@ -163,11 +165,11 @@ class TrainOptions(OptimizationOptions, ModelOptions):
         None, "log file; MODEL.log if not given", "--log", metavar="FILE", path="file"
     )
     valid_log: str | None = log_option(
-        None, "second log file, of the lines of validation alone", "--valid-log", metavar="FILE",
+        None, "also write the lines of validation to this file", "--valid-log", metavar="FILE",
         path="file",
     )  # fmt: skip
     tensorboard: bool = log_option(
-        False, "log to MODEL.tensorboard for TensorBoard too (needs cgru[tensorboard])",
+        False, "also log to MODEL.tensorboard for TensorBoard (needs cgru[tensorboard])",
         "--tensorboard", kind=bool,
     )  # fmt: skip
     plot: bool = log_option(
@@ -186,8 +188,8 @@ class TrainOptions(OptimizationOptions, ModelOptions):
         metavar="N", least=0, most=1024, excludes=("--device",),
     )  # fmt: skip
     sync_sgd: bool = computing_option(
-        False, "let all devices make one update together (as is done without this option of "
-        "Marian)", "--sync-sgd", kind=bool,
+        False, "make each update with all devices together (the default; accepted for Marian's "
+        "scripts)", "--sync-sgd", kind=bool,
     )  # fmt: skip
     cpu_threads: int | None = threads_option()
     precision: str = computing_option(

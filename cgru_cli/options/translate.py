@@ -18,14 +18,14 @@ from .programs import COMPAT
 search_option = options_of("Search")
 sampling_option = options_of("Sampling")
 channel_option = options_of("Noisy channel")
-word_option = options_of("Words of the output")
+word_option = options_of("Output text")
 
 
 @dataclass(frozen=True)
 class TranslateOptions(FilterOptions):
     """`cgru translate`; several models are an ensemble.
 
-    What is None is as the model's program does it.
+    None leaves an option to the default of the program that wrote the model.
     """
 
     input: tuple[str, ...] = model_option(
@@ -37,7 +37,7 @@ class TranslateOptions(FilterOptions):
         "beginning of its translation too; more fields are an error", "--tsv", kind=bool,
     )  # fmt: skip
     bpe: str | None = model_option(
-        None, "codes of subword-nmt, by which the source's words are split", "--bpe",
+        None, "split the words of the source by these codes of subword-nmt", "--bpe",
         metavar="FILE", path="file",
     )  # fmt: skip
     char_level: bool = model_option(
@@ -45,7 +45,7 @@ class TranslateOptions(FilterOptions):
         "--char-level", kind=bool, excludes=("--bpe",),
     )  # fmt: skip
     compat: str | None = model_option(
-        None, "take on a program's defaults, search, signs of scores and layout of the output",
+        None, "behave as this program does: its defaults, search, sign of scores and output layout",
         "--compat", choices=COMPAT, metavar="PROGRAM",
     )  # fmt: skip
     max_length: int = model_option(
@@ -53,7 +53,7 @@ class TranslateOptions(FilterOptions):
         metavar="N", unit="words", least=1, most=1_000_000,
     )  # fmt: skip
     max_length_crop: bool = model_option(
-        False, "cut lines longer than --max-length (as is done without this option of Marian)",
+        False, "cut lines longer than --max-length (the default; accepted for Marian's scripts)",
         "--max-length-crop", kind=bool,
     )  # fmt: skip
 
@@ -66,7 +66,7 @@ class TranslateOptions(FilterOptions):
         aliases=("--n_best",),
     )  # fmt: skip
     n_best_size: int | None = score_option(
-        None, "print so many hypotheses of the beam; all if not given", "--n-best-size", kind=int,
+        None, "print N hypotheses of the beam; all if not given", "--n-best-size", kind=int,
         metavar="N", least=1, most=1000, needs=("--n-best",),
     )  # fmt: skip
 
@@ -98,8 +98,8 @@ class TranslateOptions(FilterOptions):
     )  # fmt: skip
 
     constraints: str | None = search_option(
-        None, "lines name phrases for their translations: behind the source between tabs those "
-        "that it must have, and behind an empty field those that it must not have (tabs), or as "
+        None, "each line states phrases that its translation must have and, behind an empty field, "
+        "phrases that it must not have, in fields between tabs after the source (tabs), or as "
         '<n translation="PHRASE">words</n> and <n avoid="PHRASE"/> in the source (inline)',
         "--constraints", choices=("tabs", "inline"), implied="tabs", metavar="tabs|inline",
         excludes=("--output-sampling", "--translation-strategy sampling"),
@@ -110,16 +110,16 @@ class TranslateOptions(FilterOptions):
         excludes=("--output-sampling", "--translation-strategy sampling"),
     )  # fmt: skip
     shortlist: tuple[str, ...] = search_option(
-        (), "choose words from a shortlist alone: the FIRST words of the vocabulary, and of each "
-        "source word the BEST translations in FILE more probable than PRUNE (100 100 0 if not "
-        "given); FILE is a table of lines `target source probability` (lex.s2t), .gz too, or a "
-        "binary shortlist of Marian", "--shortlist", metavar="FILE [FIRST [BEST [PRUNE]]]",
+        (), "restrict the output to the FIRST words of the vocabulary and, for each source word, "
+        "the BEST translations in FILE more probable than PRUNE (100 100 0 if not given); FILE is "
+        "a table of lines `target source probability` (lex.s2t), .gz too, or a binary shortlist of "
+        "Marian", "--shortlist", metavar="FILE [FIRST [BEST [PRUNE]]]",
         many=True, path="file",
     )  # fmt: skip
 
     output_sampling: str | None = sampling_option(
-        None, "draw translations by chance: from all words (full), or the K most probable (topk), "
-        "with softmax temperature T", "--output-sampling", kind=unchanged(sampling),
+        None, "sample translations from all words (full) or from the K most probable (topk), with "
+        "softmax temperature T", "--output-sampling", kind=unchanged(sampling),
         metavar="full [T] | topk K [T]", implied="full 1.0", many=True,
         excludes=("--translation-strategy sampling",),
     )  # fmt: skip
@@ -134,25 +134,26 @@ class TranslateOptions(FilterOptions):
         needs=("--translation-strategy sampling",), aliases=("--sampling_temperature",),
     )  # fmt: skip
     seed: int = sampling_option(
-        0, "random seed of sampling; what is drawn for a line follows from seed and line number",
+        0, "random seed of sampling; each sample depends on the seed and its line number only",
         "--seed", kind=int, metavar="N", least=0, most=2**63 - 1,
     )  # fmt: skip
 
     channel_model: str | None = channel_option(
-        None, "translation model of the reverse direction: translations are ranked by how probable "
-        "the source is given them too, and they by themselves (--lm), in the sum that --weights "
-        "weighs", "--channel-model", metavar="MODEL", needs=("--lm",), path="file",
+        None, "translation model of the reverse direction: rank translations y of x by the sum, "
+        "weighted by --weights, of log p(y|x), log p(x|y) by this model and log p(y) by --lm",
+        "--channel-model", metavar="MODEL", needs=("--lm",), path="file",
         excludes=("--output-sampling", "--translation-strategy sampling"),
     )  # fmt: skip
     lm: str | None = channel_option(
-        None, "language model of the target language: one of cgru's or of n-grams (an ARPA file, "
-        "or KenLM's)", "--lm", metavar="MODEL",
+        None, "language model of the target language: recurrent, or of n-grams (a file in ARPA or "
+        "KenLM's format)", "--lm", metavar="MODEL",
         needs=("--channel-model",), aliases=("--lm-model",), path="file",
     )  # fmt: skip
     channel_candidates: int | None = channel_option(
-        None, "rank within the beam: in each step the N most probable continuations of each "
-        "hypothesis; the hypotheses that the beam ends with, if not given", "--channel-candidates",
-        kind=int, metavar="N", least=1, most=1000, needs=("--channel-model",), aliases=("--k2",),
+        None, "rank in every step of the beam search, among the N most probable continuations of "
+        "each hypothesis; if not given, only the finished hypotheses are ranked",
+        "--channel-candidates", kind=int, metavar="N", least=1, most=1000,
+        needs=("--channel-model",), aliases=("--k2",),
     )  # fmt: skip
 
     unk_replace: bool = word_option(
@@ -160,8 +161,8 @@ class TranslateOptions(FilterOptions):
         "--unk-replace", kind=bool,
     )  # fmt: skip
     lexicon: str | None = word_option(
-        None, "translate the words that --unk-replace puts in by this file (lines `source target "
-        "[probability]`; the other way round if its name ends in .s2t, as a --shortlist)",
+        None, "translate the source words that --unk-replace puts in by this dictionary of lines "
+        "`source target [probability]` (`target source probability` in a file .s2t)",
         "--lexicon", metavar="FILE", needs=("--unk-replace",), path="file",
     )  # fmt: skip
     join_bpe: bool = word_option(False, "join sub-words that end in `@@`", "--join-bpe", kind=bool)
@@ -170,7 +171,7 @@ class TranslateOptions(FilterOptions):
     )
 
     output_alignment: str | None = attention_option(
-        None, "write the attention to a file of its own (formats nematus and json)",
+        None, "write the attention to this file instead (formats nematus and json)",
         "--output-alignment", metavar="FILE", aliases=("--output_alignment", "-a"), path="file",
     )  # fmt: skip
     json_alignment: bool = attention_option(
@@ -183,7 +184,7 @@ class TranslateOptions(FilterOptions):
         least=1, most=1_000_000, aliases=("--minibatch_size", "--batch_size"),
     )  # fmt: skip
     maxi_batch: int | None = computing_option(
-        None, "mini-batches that are read and sorted by length together", "--maxi-batch",
+        None, "number of mini-batches to read ahead and sort by length together", "--maxi-batch",
         kind=int, metavar="N", least=1, most=1_000_000, aliases=("--maxibatch_size",),
     )  # fmt: skip
     maxi_batch_sort: str = computing_option(

@@ -1,7 +1,7 @@
 """Hypotheses as text and as pictures.
 
-`hypothesis` is what a search or a scorer gives; `layout` is what the layouts of all programs share,
-`marian_layout` and `nematus_layout` are those of two families, `layouts` says which program has
-which, and `numbers` how each writes numbers; `heatmap` draws the attention, and
-`picture_style` is how all pictures look.
+`hypothesis` is the result of a search or a scorer. `layout` prints it; `marian_layout` and
+`nematus_layout` do so as two families of programs, `layouts` says which program has which layout,
+and `numbers` how each writes numbers. `heatmap` draws attention, and `picture_style` is the style
+of all pictures.
 """

@@ -1,5 +1,6 @@
-"""Which arrays a model has, and what each program calls them.
+"""The arrays of a model, and their names in each program.
 
-`structure` is what may vary from model to model. `names` is the one table of parameters (its rows:
-`parameter`; the rows of recurrent units: `cell_names`). `initialization` fills a new model.
+`structure` describes a model: its type, sizes and depths. `names` is the one table of parameters,
+with the rows of recurrent units in `cell_names`; `parameter` defines a row. `initialization` makes
+the arrays of a new model.
 """

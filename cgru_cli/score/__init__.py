@@ -1,7 +1,8 @@
 """`cgru score`: pairs, n-best lists and whole texts, scored.
 
-`job` is the command, `request` what it is to do. Models: `pairs` are read, `model_scorer` and
-`pair_scorer` score them, `layout` prints, `filter` keeps some and `summary` sums them up. Lists:
-`n_best` reads them, `rerank` chooses by weights, `tune` with `weight_search` finds weights. Texts:
-`metric`, of labels with `label_metrics`.
+`job` runs the command, `request` is what the options ask for. Pairs: `pairs` reads them,
+`model_scorer` and `pair_scorer` score them, `layout` prints the scores, `filter` keeps pairs by
+their scores, and `summary` adds scores up. N-best lists: `n_best` reads them, `rerank` ranks them
+by weights, and `tune` with `weight_search` finds weights. Texts: `metric` compares them with
+references, labels by `label_metrics`.
 """

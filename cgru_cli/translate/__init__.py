@@ -1,6 +1,7 @@
 """`cgru translate`: lines in, translations out.
 
-`job` goes from lines to lines; `plan` decides how to search; `requests` has lines made into words;
-`translator` makes batches of them and text of hypotheses. `nematus_tf_batches` are the mini-batches
-that Nematus-TF cuts.
+`job` runs the command, `plan` decides how to search, `requests` splits lines into words, and
+`translator` makes batches of them, searches, and turns hypotheses into text. `phrases` reads
+constraints, `noisy_channel` ranks by a channel model and a language model, and `nematus_tf_batches`
+cuts mini-batches as Nematus-TF does.
 """

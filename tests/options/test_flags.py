@@ -135,4 +135,4 @@ def test_two_names_of_one_option_with_two_values():
 
 def test_the_help_shows_the_choices():
     result = CliRunner().invoke(main, ["translate", "--help"], terminal_width=300)
-    assert "layout of the output: nematus, nematus-tf, dl4mt, marian, amun" in result.output
+    assert "output layout: nematus, nematus-tf, dl4mt, marian, amun" in result.output

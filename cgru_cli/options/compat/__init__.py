@@ -1,9 +1,9 @@
-"""The command lines of other programs: every option of each, and what it means here.
+"""The command lines of other programs: every option of each, and what it means in cgru.
 
-`rows` says what a row of a table is. Each program has its table of options: `marian_general`,
-`marian_train` and `marian_decode`, `nematus`, `amun`, `dl4mt`.
-`tables` finds the table of a program and command, and what all programs mean alike. `reading`
-takes a command line apart as a program's own parser does, `configuration` its configuration files,
-and `command_line` makes the options of this package from both: by field in a `together`, which
-`train` and `filters` bring in agreement. `documentation` has the tables of the documentation.
+`rows` defines a row of a table of options. Each program has its table: `marian_general`,
+`marian_train` and `marian_decode`, `nematus`, `amun`, `dl4mt`; `tables` finds the one of a program
+and command. `reading` parses a command line as the program's own parser does, `configuration` a
+configuration file. `command_line` turns both into options of this package: their values are
+collected by field in `option_values`, where `train` and `filters` replace the fields that cgru does
+not have. `documentation` makes the tables of options in the documentation.
 """

@@ -70,7 +70,7 @@ def resolve(o: Together) -> None:
         o.values["model"] = f"{model}.npz"
     if o.values.get("pretrained_model") or o.values.get("prior_model"):
         for name, (flag, _) in statements(ModelOptions).items():
-            if flag.group in ("Model", "First weights"):
+            if flag.group in ("Model", "Initialisation"):
                 o.drop_default(name)  # it is what that model is
     _of_log(o)
 

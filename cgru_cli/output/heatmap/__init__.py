@@ -1,5 +1,5 @@
 """Attention, drawn.
 
-`heatmaps` chooses the lines and writes the file; `view` is what is shown of one; `page` (with
-`page.html`) and `picture` draw it.
+`heatmaps` chooses the lines and writes the file, `view` is the content of one heat map, and `page`
+(with `page.html`) and `picture` draw it.
 """

@@ -1,7 +1,7 @@
-"""A run: where it is, what is kept of it, what is shown of it.
+"""A run: its files, how far it is, and its log.
 
-`folder` and `state` are what a training goes on from; `saving` writes it, `resuming` reads it.
-`progress`, `logical_epoch`, `patience` and `learning_rate` say where a training stands, `end` how
-much of it is left. `reporter` shows it, by `log`, `curves` and `tensorboard`; `marian_progress` is
-for scripts that read Marian's file.
+`folder` has the files; `state` is what a run resumes from, `saving` writes it, `resuming` reads it.
+`progress`, `logical_epoch`, `patience` and `learning_rate` say how far a training is, `end` how
+much is left. `reporter` reports through `log`, `curves` and `tensorboard`; `marian_progress` writes
+Marian's `.progress.yml`.
 """
