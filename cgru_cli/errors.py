@@ -1,4 +1,4 @@
-"""What goes wrong, said in one line; the command line turns these into messages and exit codes."""
+"""Errors of one line; the command line turns them into messages and exit codes."""
 
 import contextlib
 import gzip

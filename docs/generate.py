@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ import click
 from cgru_cli import __version__
 from cgru_cli.cli import Command
 from cgru_cli.cli import main as cgru
-from cgru_cli.options.compat.documentation import documented, other_defaults
+from cgru_cli.options.compat.documentation import Documented, documented, other_defaults
 from cgru_cli.options.flags import Flag, grouped, shown_default
 from cgru_cli.parameters.names import parameters
 from cgru_cli.parameters.parameter import Dialect, Parameter
@@ -267,14 +267,31 @@ def _options_of(programs: Sequence[str]) -> str:
     parts = []
     for program in programs:
         for command in ("train", "translate", "score"):
-            rows = [
-                (code(*row.flags), code(row.default), code(row.here), row.remark)
-                for row in documented(program, command, COMMANDS[command].options)
-            ]
+            rows = list(documented(program, command, COMMANDS[command].options))
             if rows:
                 parts.append(f"#### `cgru {command} --compat {program}`\n")
-                parts.append(table(("there", "default there", "here", "remark"), rows))
+                head = ("option", "default", "option of cgru", "remark")
+                parts.append(table(head, (
+                    (code(*row.flags), code(row.default), code(row.here), row.remark)
+                    for row in rows if not row.kind
+                )))  # fmt: skip
+                parts += _others(rows)
     return "\n".join(parts)
+
+
+def _others(rows: Sequence[Documented]) -> Iterator[str]:
+    """Lists of the options that have no counterpart, by what becomes of them and why."""
+    compared = [flag for row in rows if row.kind == "compared" for flag in row.flags]
+    if compared:
+        yield f"Compared with the model, which may not differ: {code(*compared)}.\n"
+    for kind, title in (("no effect", "Accepted without effect"), ("refused", "Refused")):
+        reasons: dict[str, list[str]] = {}
+        for row in rows:
+            if row.kind == kind:
+                reasons.setdefault(row.remark, []).extend(row.flags)
+        if reasons:
+            yield f"{title}:\n"
+            yield "".join(f"- {code(*flags)}: {reason}\n" for reason, flags in reasons.items())
 
 
 def _defaults_of(programs: Sequence[str]) -> str:
@@ -286,7 +303,8 @@ def _defaults_of(programs: Sequence[str]) -> str:
         ]
         if rows:
             parts.append(f"#### `cgru train --compat {program}`\n")
-            parts.append(table(("there", "default there", "here", "without --compat"), rows))
+            head = ("option", "default", "option of cgru", "default without --compat")
+            parts.append(table(head, rows))
     return "\n".join(parts)
 
 

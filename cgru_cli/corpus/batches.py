@@ -199,7 +199,7 @@ def make_batch(
         weights = of_words = np.ones((rows, longest[1]), np.float32)
         for row, pair in enumerate(pairs):
             length = lengths[row, 1]
-            of_words[row, :length] = corpus.weights.of(pair, length)
+            of_words[row, :length] = corpus.weights.of_pair(pair, length)
     if corpus.alignments is not None:
         alignment = corpus.alignments.matrix(pairs, (rows, longest[1], longest[0]))
     return Batch(

@@ -152,7 +152,7 @@ def encode_corpus(
 
 
 def _state_of(path: PathLike) -> list[Any]:
-    """What tells whether a file is unchanged; of a pipe, which has no past, something new."""
+    """Path, size and time of change of a file; of a pipe, something that is new each time."""
     with reading(path):
         status = os.stat(path)
     regular = os.path.isfile(path)

@@ -25,7 +25,7 @@ class DataWeights:
     _values: np.ndarray  # (W,) float32
     _first: np.ndarray  # (N,) int64: where those of each pair begin
 
-    def of(self, i: int, words: int) -> np.ndarray:
+    def of_pair(self, i: int, words: int) -> np.ndarray:
         """The weights of pair i, of so many target words with EOS: (T,) or (1,) float32."""
         first = self._first[i]
         return self._values[first : first + (words if self.by_word else 1)]

@@ -85,6 +85,6 @@ def _inputs(structure: Structure, rates: Rates) -> Iterator[tuple[str, float, in
 
 
 def _is_multiplied(row: Parameter) -> bool:
-    """Whether a matrix multiplies an input that dropout falls on: no table, v_a or condition's."""
+    """Whether dropout applies to a matrix's input: not to a table, v_a or a condition's matrix."""
     no_input = "embedding" in row.path or row.path.endswith("/U_att") or row.shape[0] == "N"
     return not no_input

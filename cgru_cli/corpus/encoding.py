@@ -75,7 +75,7 @@ def weights_from_end(weights: list[float]) -> list[float]:
 class Encoding:
     """Encodes lines into the files of a cache, and counts.
 
-    Arguments as of `encode_corpus`, which says what is left out and cut.
+    The arguments are those of `encode_corpus`, which says what is left out and cut.
     """
 
     TYPES: ClassVar = {"source": "<u2", "target": "<u2", "lengths": "<i4", "offsets": "<i8"}
@@ -238,7 +238,7 @@ class Encoding:
             )
 
     def description(self) -> dict[str, Any]:
-        """What the files are and hold."""
+        """The description of the files for the manifest."""
         files = self._files
         return {
             "pairs": self._pairs,

@@ -59,7 +59,7 @@ def column_lines(column: TsvColumn) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Beside:
-    """What goes with the lines of text: nothing, or as many files or numbers as pairs of files.
+    """Alignments and weights of the text: none, or one file or number for each pair of files.
 
     alignments: files of `word_alignments`; weights: files of weights, of sentences or `by_word`;
     domains: what the weights of all lines of a pair of files are multiplied by; from_end: whether
@@ -103,7 +103,7 @@ class Lines(NamedTuple):
 def files_of(
     sources: Sequence[PathLike], targets: Sequence[PathLike], beside: Beside
 ) -> Iterator[Files]:
-    """What belongs together; sources may be ()."""
+    """The files that belong together, pair by pair; sources may be ()."""
     none = [None] * len(targets)
     columns = (
         sources or none,
@@ -140,7 +140,7 @@ def parallel(files: Files) -> Iterator[Lines]:
 
 
 def _side(path: PathLike | None, lines: dict[str, list[str]], done: int) -> list[str] | None:
-    """What was read of a file, or of one column of it; done: lines in front of these."""
+    """The lines read from a file, or one column of them; done: lines read before."""
     if path is None:
         return None
     whole = lines[os.fspath(path)]

@@ -1,4 +1,4 @@
-"""What is made in a thread of its own while the one before is used."""
+"""An iterator whose items are prepared ahead in a thread."""
 
 from __future__ import annotations
 

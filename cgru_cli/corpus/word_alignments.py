@@ -90,7 +90,7 @@ def from_end(
 
 
 def cut(points: Sequence[Point], source_words: int, target_words: int, limit: int) -> list[Point]:
-    """Those that are left where longer sides are cut to `limit` words; EOS of a cut side is not."""
+    """The points that remain when sides are cut to `limit` words; EOS of a cut side is dropped."""
     return [
         (i, j)
         for i, j in points

@@ -47,16 +47,16 @@ class StoredArray:
 
     @classmethod
     def of(cls, name: str, array: np.ndarray) -> StoredArray:
-        """One that is in memory already."""
+        """An array that is in memory already."""
         return cls(name, array.shape, array.dtype, lambda: array)
 
     @property
     def ndim(self) -> int:
-        """How many axes it has."""
+        """The number of axes."""
         return len(self.shape)
 
     def transposed(self) -> StoredArray:
-        """Its transpose."""
+        """The transposed array."""
         read = self.read
         return dataclasses.replace(
             self, shape=self.shape[::-1], read=lambda: read().T, turned=not self.turned

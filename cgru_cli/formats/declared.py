@@ -1,4 +1,4 @@
-"""What a command line says of a model, compared with what the model is."""
+"""The description of a model in a command line, compared with the model."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Reading(NamedTuple):
-    """How lines of text become words.
+    """How to turn lines of text into words.
 
     preprocessing: what is done to raw text first; to_pieces: whether SentencePiece cuts the text,
     else words stand between spaces; longest: words that are read of a source line; split: how the
@@ -126,7 +126,7 @@ class LoadedModel:
         return source.tokenize
 
     def source_lines(self, reading: Reading) -> SourceLines:
-        """What makes words of source lines."""
+        """The splitter of source lines into words."""
         return SourceLines(
             self.tokenizer(reading.to_pieces, reading.split),
             reading.preprocessing if self.reads_words else None,

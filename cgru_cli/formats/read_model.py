@@ -78,7 +78,7 @@ def _read(path: Path) -> Model:
 
 
 def _marian_settings(path: Path, stored: StoredArray) -> tuple[ModelSettings, dict]:
-    """What Marian's configuration in a model says, and how it was stored."""
+    """Marian's configuration inside a model, and the form in which it was stored."""
     source = f"{path}: {MARIAN_YAML}"
     if math.prod(stored.shape) * stored.dtype.itemsize > LARGEST_YAML:
         raise CgruError(f"{source}: more than {LARGEST_YAML} bytes, too large for a configuration")
@@ -117,7 +117,7 @@ def _beside(path: Path, suffix: str) -> Path:
 
 
 def _nematus_settings(path: Path) -> ModelSettings:
-    """What the files beside a model say of it."""
+    """The configuration in the files beside a model."""
     settings = ModelSettings()
     for suffix in (".json", ".pkl"):
         file = _beside(path, suffix)

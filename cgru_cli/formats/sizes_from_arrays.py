@@ -1,4 +1,4 @@
-"""How large a model is, by what most of its arrays say."""
+"""The sizes of a model, as most of its arrays tell them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Sizes:
                     self._votes[base][size // times].append((name, axis))
 
     def tells(self, letter: str) -> bool:
-        """Whether any array says how large this is."""
+        """Whether any array tells the size of a letter."""
         return letter in self._votes
 
     def of(self, letter: str, what: str) -> int:

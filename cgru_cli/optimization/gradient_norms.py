@@ -59,7 +59,7 @@ class GradientNorms(NamedTuple):
 
 
 class GradientProbe:
-    """Looks at the gradient of a model in training, and changes nothing."""
+    """Measures the gradient of a model in training, and changes nothing."""
 
     def __init__(self, step: TrainingStep):
         self.step = step
@@ -177,7 +177,7 @@ class NudgedNetwork(Network):
             ]
 
     def embed(self, previous: tf.Tensor, kept: tf.Tensor | None = None) -> tuple:
-        """What the scan is given of each word: with it, the nudges of its step."""
+        """The scan's input for each word: its embedding and the nudges of its step."""
         x, readout = super().embed(previous, kept)
         return (x, self.nudges), readout
 
@@ -235,7 +235,7 @@ class _NudgedReader(NamedTuple):
 
 
 class _Entrance:
-    """What the encoder asks a cell's unit for: what it adds to the product of the input."""
+    """The input sums of a cell's unit, followed by the nudges of its state."""
 
     def __init__(self, sums: Sums, nudge: UnitState):
         self.sums, self._sums, self._nudge = self, sums, nudge
@@ -266,7 +266,7 @@ def _backwards(norms: np.ndarray, last: np.ndarray, rows: np.ndarray) -> tuple:
 
 
 def _means(norms: np.ndarray, here: np.ndarray) -> list[float]:
-    """Of each step, over the sentences that have it."""
+    """Means at each step, over the sentences that have this step."""
     counts = here.sum(axis=1)
     sums = np.where(here, norms, 0).sum(axis=1, dtype=np.float64)
     return [float(total / count) for total, count in zip(sums, counts, strict=True) if count]

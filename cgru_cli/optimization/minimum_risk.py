@@ -25,7 +25,7 @@ Loss = Callable[[str, str], float]  # hypothesis, reference -> risk
 
 
 class MinimumRisk(NamedTuple):
-    """How candidates are made."""
+    """The settings of minimum risk training."""
 
     samples: int  # of each source, before equal ones are dropped
     with_reference: bool  # whether it takes part in the risk
@@ -35,14 +35,14 @@ class MinimumRisk(NamedTuple):
 
 
 class _Distinct(NamedTuple):
-    """A source's candidates, the reference first, and whether that is one of the risk's."""
+    """A source's candidates, the reference first, and whether the risk counts the reference."""
 
     words: list[list[int]]
     first_counts: bool
 
 
 class Sampler:
-    """Makes the candidates of batches, by the weights that the model has then."""
+    """Samples the candidates of batches with the model's present weights."""
 
     def __init__(
         self,

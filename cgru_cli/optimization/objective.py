@@ -50,7 +50,7 @@ class Candidates(NamedTuple):
 
 
 class Objective(Protocol):
-    """What is minimised."""
+    """An objective to minimise."""
 
     def cost(self, network: Network, batch: Any) -> tf.Tensor:
         """The sum over a batch: ()."""

@@ -25,11 +25,11 @@ class Quantization:
     biases: bool = False  # whether vectors have levels too
 
     def is_of(self, shape: tuple[int, ...]) -> bool:
-        """Whether an array of this shape is quantised: a matrix, or a vector where they are."""
+        """Whether an array of this shape is quantised: matrices always, vectors if `biases`."""
         return self.biases or len(shape) > 1
 
     def quantized(self, weights: tf.Tensor) -> tf.Tensor:
-        """The weights at the levels that are nearest, of the same shape."""
+        """The weights rounded to the nearest levels, of the same shape."""
 
         def fitted(scale: tf.Tensor) -> tf.Tensor:
             # the least squares' where every weight stays at its level

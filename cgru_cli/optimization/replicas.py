@@ -28,7 +28,7 @@ Result = TypeVar("Result")
 
 
 class Replicas:
-    """All devices of a training; without a strategy, the one that TensorFlow computes on."""
+    """The devices of a training; without a strategy, the one that TensorFlow computes on."""
 
     def __init__(
         self, strategy: tf.distribute.Strategy | None = None, workers: Cluster | None = None
@@ -43,7 +43,7 @@ class Replicas:
 
     @classmethod
     def join(cls, workers: Cluster | None) -> Self:
-        """Those of all workers, or of this machine: all GPUs, or CPUs, that TensorFlow has.
+        """The devices of all workers, or this machine's GPUs, or its CPU where there is none.
 
         Raises CgruError where workers do not find each other.
         """
@@ -69,20 +69,20 @@ class Replicas:
         return self.first == 0
 
     def __str__(self) -> str:
-        """Several, as the log tells of them; nothing of one."""
+        """The number of devices and workers for the log; "" for one device."""
         if self.count == 1:
             return ""
         processes = f" of {self.processes} workers" if self.processes > 1 else ""
         return f"{self.count} devices{processes}"
 
     def scope(self) -> contextlib.AbstractContextManager:
-        """Variables that are made inside are on every replica."""
+        """A context in which new variables are placed on every replica."""
         return self._strategy.scope()
 
     # -- in compiled functions -----------------------------------------------------------------
 
     def run(self, function: Callable[..., Any], shares: Sequence[tuple]) -> tuple:
-        """What function(*share) gives on each replica here, with its own share."""
+        """The results of function(*share) on each replica here, each with its own share."""
 
         def of_replica() -> Any:
             number = tf.distribute.get_replica_context().replica_id_in_sync_group
@@ -107,7 +107,7 @@ class Replicas:
     def assign(
         self, variable: tf.Variable, value: Callable[[tf.Tensor, tf.Tensor], Any], other: Any
     ) -> None:
-        """value(variable, other variable) on each replica here; outside of `run`."""
+        """Call value(variable, other) on each replica here, to assign; outside of `run`."""
         self._strategy.extended.update(variable, value, args=(other,))
 
     # -- between processes ---------------------------------------------------------------------
@@ -118,20 +118,20 @@ class Replicas:
         assert self._workers is not None  # noqa: S101 - for types: asked for where there are
         return self._workers
 
-    def total(self, values: Sequence[float]) -> list[float]:
-        """Sums of what the processes give."""
+    def all_sum(self, values: Sequence[float]) -> list[float]:
+        """Elementwise sums of the values of all processes."""
         if self.processes == 1:
             return list(values)
         return self._summed(np.array(values)).tolist()
 
-    def part(self) -> None:
-        """Wait until all processes are here, and will not be missed any more."""
+    def barrier(self) -> None:
+        """Wait until all processes get here; none leaves before the others know."""
         if self.processes > 1:
-            self.total([0.0])
+            self.all_sum([0.0])
             time.sleep(_LEAVING)  # others may still be told that this one was here
 
-    def texts(self, text: str) -> list[str]:
-        """What every process gives, in the order of the workers."""
+    def all_gather(self, text: str) -> list[str]:
+        """The texts of all processes, in the order of the workers."""
         if self.processes == 1:
             return [text]
         content = np.frombuffer(text.encode(), np.uint8)
@@ -144,13 +144,13 @@ class Replicas:
         everything = self._summed(everything)[:length].astype(np.uint8)
         return [part.tobytes().decode() for part in np.split(everything, ends)]
 
-    def of_first(self, value: Any) -> Any:
-        """What worker 0 gives, anything that JSON can say."""
+    def broadcast(self, value: Any) -> Any:
+        """The value of worker 0, anything that JSON can hold."""
         text = json.dumps(value) if self.is_first else ""
-        return json.loads(self.texts(text)[0]) if self.processes > 1 else value
+        return json.loads(self.all_gather(text)[0]) if self.processes > 1 else value
 
-    def arrays_of_first(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The arrays of worker 0, to the bit; every process gives as many of the same shapes."""
+    def broadcast_arrays(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The arrays of worker 0, to the bit; the others' have the same names and shapes."""
         if self.processes == 1:
             return dict(arrays)
         of_first = {}
@@ -163,8 +163,8 @@ class Replicas:
             of_first[name] = np.frombuffer(summed[: len(content)], array.dtype).reshape(array.shape)
         return of_first
 
-    def together(self, work: Callable[[], Result]) -> Result:
-        """work() in every process; a CgruError of any is raised in all."""
+    def run_in_all(self, work: Callable[[], Result]) -> Result:
+        """The result of work(), run in every process; a CgruError of one is raised in all."""
         if self.processes == 1:
             return work()
         results: list[Result] = []
@@ -173,9 +173,9 @@ class Replicas:
             results.append(work())
         except CgruError as error:
             failed = error
-        problems = self.texts(str(failed or ""))
+        problems = self.all_gather(str(failed or ""))
         if any(problems):
-            self.part()
+            self.barrier()
         if failed:
             raise failed
         for index, problem in enumerate(problems):
@@ -185,12 +185,12 @@ class Replicas:
 
     def check_same(self, values: Mapping[str, Any]) -> None:
         """Raises CgruError in every process where one has other values than worker 0."""
-        given = [json.loads(text) for text in self.texts(json.dumps(dict(values)))]
+        given = [json.loads(text) for text in self.all_gather(json.dumps(dict(values)))]
         for index, others in enumerate(given):
             for name in given[0] | others:
                 value, expected = others.get(name), given[0].get(name)
                 if value != expected:
-                    self.part()
+                    self.barrier()
                     raise CgruError(
                         f"{self._named.name(index)} trains otherwise than worker 0: {name} is "
                         f"{_short(value)}, not {_short(expected)}"
@@ -198,7 +198,7 @@ class Replicas:
 
     @contextlib.contextmanager
     def failures_named(self) -> Iterator[None]:
-        """Raises CgruError, saying which worker has ended, for what TensorFlow makes of it."""
+        """Raises CgruError, naming the worker that has ended, in place of TensorFlow's error."""
         try:
             yield
         except tf.errors.OpError as error:

@@ -24,10 +24,10 @@ Share = tuple[Any, Mapping[str, np.ndarray]]  # of a batch, as the objective tak
 
 
 class Gradients(NamedTuple):
-    """Of a batch, or of a share of it."""
+    """The cost of a batch, or of a replica's share of it, and the gradient."""
 
     cost: tf.Tensor  # (): sum over words, nats; times the loss scale, as what follows
-    of_parameters: list[tf.Tensor]  # of each that is trained
+    parameters: list[tf.Tensor]  # of each that is trained
 
 
 class Outcome(NamedTuple):
@@ -40,7 +40,7 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class Regularization:
-    """What is done to the gradient and the weights beside following them."""
+    """Clipping, the terms that are added to the gradient, and smoothing of the weights."""
 
     clip_norm: float = 0.0  # 0: not clipped
     decay_c: float = 0.0  # L2: decay_c * sum of squares is added to the cost (Nematus)
@@ -192,17 +192,17 @@ class TrainingStep:
         return Gradients(cost, [tf.convert_to_tensor(gradient) for gradient in gradients])
 
     def _sum(self, gradients: Sequence[Gradients], others: Sequence[Gradients]) -> tuple:
-        """Of each replica here, the sums of two batches' shares."""
+        """The sums of two batches' gradients, on each replica here."""
         return self.replicas.run(
             lambda one, other: tf.nest.map_structure(tf.add, one, other),
             list(zip(gradients, others, strict=True)),
         )
 
     def _reduced(self, gradients: Sequence[Gradients], factor: tf.Tensor) -> tuple:
-        """On each replica here: the whole batch's cost, and its gradient as it is followed."""
+        """The cost of the whole batch, and its gradient regularised, on each replica here."""
 
         def of_replica(share: Gradients) -> tuple[tf.Tensor, tf.Tensor, list[tf.Tensor]]:
-            cost, *of_batch = self.replicas.sum([share.cost, *share.of_parameters])
+            cost, *of_batch = self.replicas.sum([share.cost, *share.parameters])
             return cost, *self._regularized(of_batch, factor)
 
         return self.replicas.run(of_replica, [(share,) for share in gradients])
@@ -232,7 +232,7 @@ class TrainingStep:
         return norm, [gradient * factor for gradient in gradients]  # once: they are large
 
     def _followed(self, gradients: Sequence[list[tf.Tensor]]) -> None:
-        """The optimizer's step, by the same gradient on each replica; smoothing; quantisation."""
+        """Apply the same gradient on each replica; then smooth and quantise the weights."""
         variables = list(self.trained.values())
         self.replicas.run(
             lambda of_replica: self.optimizer.apply(of_replica, variables),
@@ -253,7 +253,7 @@ class TrainingStep:
                 )
 
     def _quantize_first(self, quantization: Quantization) -> None:
-        """All weights at their levels. Errors begin with 0, as Marian's do."""
+        """Round all weights to their levels; errors begin with 0, as Marian's do."""
         arrays = self.model.arrays()
         chosen = [name for name, array in arrays.items() if quantization.is_of(array.shape)]
         self.model.assign(arrays | {n: quantization.quantized(arrays[n]).numpy() for n in chosen})

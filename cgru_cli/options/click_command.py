@@ -18,7 +18,7 @@ ORIGINS = "cgru.origins"  # in a context: the file and key that a field's value 
 
 
 class Value(click.ParamType):
-    """What an option's value may be, as its flag states it."""
+    """The type of an option's value, as its flag states it."""
 
     name = "value"
 
@@ -46,7 +46,7 @@ class Value(click.ParamType):
 
 
 class Switch(Value, click.types.BoolParamType):
-    """The same of an option without a value."""
+    """The type of a switch."""
 
 
 class Option(click.Option):
@@ -88,7 +88,7 @@ class Command(click.Command):
         self.params += [Option(name, *s) for name, s in statements(options).items()]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """What the arguments alone say; configuration files are read when the command is run."""
+        """Parse the arguments alone; configuration files are read when the command is run."""
         ctx.meta["arguments"] = tuple(args)
         ctx.meta[ORIGINS] = {}
         if ctx.resilient_parsing:  # completion of a line that is not whole

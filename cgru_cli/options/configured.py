@@ -1,4 +1,4 @@
-"""What the commands share whose options may stand in a configuration file."""
+"""The options about configuration files, which most commands share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ general_option = options_of("General")
 
 @dataclass(frozen=True)
 class ConfiguredOptions(Options):
-    """Options that say where the others come from, and print them."""
+    """Options that name configuration files, say how to read them, or print the options."""
 
     config: tuple[str, ...] = general_option(
         (), "file of options (.yml or .json), or configuration of Marian or amun; of several, the "

@@ -31,7 +31,7 @@ class FeatureWeights:
 
     @classmethod
     def asked(cls, text: str | None) -> FeatureWeights:
-        """What an option's value means: numbers, a file's name, or None.
+        """The weights that an option's value states: numbers, a file's name, or None.
 
         Raises CgruError for a file that cannot be read, UsageError for numbers that are none.
         """
@@ -44,7 +44,7 @@ class FeatureWeights:
         numbers = [one for one in given if not isinstance(one, str)]
         return read(text) if len(numbers) < len(given) else cls(in_order=numbers)
 
-    def of(self, names: Sequence[str]) -> list[float]:
+    def for_features(self, names: Sequence[str]) -> list[float]:
         """The weight of each of these features.
 
         Raises CgruError where the file lacks one or has one more, and for columns without names
@@ -83,7 +83,7 @@ def read(path: str) -> FeatureWeights:
     return FeatureWeights(weights, path=path, normalize=normalize)
 
 
-def of_models(given: Sequence[float | str], models: Sequence[str]) -> tuple[float, ...]:
+def model_weights(given: Sequence[float | str], models: Sequence[str]) -> tuple[float, ...]:
     """The weights of an ensemble's models (their paths) as `--weights` gives them.
 
     A file's are found by the models' names; F0, F1, .. are the models in their order, and other
@@ -119,7 +119,7 @@ def _have(names: Sequence[str]) -> str:
     return f"the list's features are {', '.join(names)}"
 
 
-def weights_of(
+def ensemble_weights(
     given: Sequence[float | str], models: Sequence[str], sums: bool
 ) -> tuple[float, ...]:
     """The weights of an ensemble of these models: as given, else 1 each, or their mean's.
@@ -128,7 +128,7 @@ def weights_of(
     """
     if not given:
         return (1.0 if sums else 1.0 / len(models),) * len(models)
-    weights = of_models(given, models)
+    weights = model_weights(given, models)
     if not any(weights):
         raise UsageError("--weights: all are zero")
     return weights

@@ -62,13 +62,13 @@ _KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: 
 
 @dataclass(frozen=True)
 class Flag:
-    """What is to be known of one option.
+    """The statement of one option.
 
     flags: as typed; aliases: the names that Nematus and Marian
     give it, understood and not shown; kind: reads a value, raising ValueError for another; many:
     takes one value or several, and may be repeated; implied: the value that stands for the option
     without one; choices: the values allowed, in any case of letters; least, most, above, below,
-    off: as of `Bounds`; needs: options without which this one means nothing, each as typed
+    off: as in `Bounds`; needs: options without which this one means nothing, each as typed
     (`--tune`, `--objective mrt`, `--tune or --rerank`); excludes: options that it cannot be
     together with; path: what a value names, for shells that complete it.
     """
@@ -99,28 +99,28 @@ class Flag:
 
     @property
     def is_switch(self) -> bool:
-        """Whether the option takes no value at all."""
+        """Whether the option takes no value."""
         return self.kind is bool
 
     @property
     def is_number(self) -> bool:
-        """Whether its values are plain numbers."""
+        """Whether the option's values are numbers."""
         return self.kind in (int, float)
 
     @property
     def bounds(self) -> Bounds:
-        """Between which numbers its values lie."""
+        """The bounds of the option's values."""
         return Bounds(self.least, self.most, self.above, self.below, self.off)
 
     @property
     def value_name(self) -> str:
-        """What stands for its value in a help: `N`, `FILE...`, `a|b`, `[X]`, or nothing."""
+        """The placeholder of the value in helps: `N`, `FILE...`, `a|b`, `[X]`, or nothing."""
         shown = "" if self.is_switch else self.metavar or "|".join(self.choices) or "VALUE"
         return shown if self.implied is None else f"[{shown}]"
 
     @property
     def description(self) -> str:
-        """Its help with unit, choices not shown otherwise, what it implies, and what it needs."""
+        """The help with unit, choices, implied value, and options that are needed."""
         text = self.help + (f" ({self.unit})" if self.unit else "")
         if self.metavar and not all(choice in self.help for choice in self.choices):
             text += f": {', '.join(self.choices)}"
@@ -130,7 +130,7 @@ class Flag:
 
     @property
     def expected(self) -> str:
-        """What a value has to be."""
+        """A description of the values that are allowed, for messages."""
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         kind = next((name for known, name in _KINDS.items() if known is self.kind), "text")
@@ -140,7 +140,7 @@ class Flag:
         return f"{off}{kind} {dataclasses.replace(self.bounds, off=None)}"
 
     def read(self, given: Any) -> Any:
-        """A value, of many options one of them: as typed, or as YAML and JSON have it.
+        """One value of the option, from the text typed or from a value of YAML or JSON.
 
         Raises ValueError for a value that the option cannot have, saying what it can.
         """
@@ -201,7 +201,7 @@ class Flag:
 
 
 def _can_be_typed(text: str) -> bool:
-    """Whether a text could stand in a command line, and so be the name of a file."""
+    """Whether a text could be an argument of a command, and so the name of a file."""
     try:
         return b"\0" not in os.fsencode(text)
     except UnicodeEncodeError:
@@ -231,7 +231,7 @@ def options_of(group: str) -> Callable[..., Any]:
 
 
 def device_option() -> Any:
-    """Where a command computes."""
+    """The option --device."""
     help = "device to compute on; a GPU if there is one, else the CPU, if not given"
     return option(
         None, help, "--device", metavar="cpu|gpu[:N]", group="Devices and memory"
@@ -239,7 +239,7 @@ def device_option() -> Any:
 
 
 def threads_option() -> Any:
-    """How many threads a command computes with."""
+    """The option --cpu-threads."""
     help = "threads to compute with; all processors if not given"
     return option(
         None, help, "--cpu-threads", kind=int, metavar="N", least=1, most=4096,

@@ -1,4 +1,4 @@
-"""What the values of options may be: numbers between bounds, and short texts with a form.
+"""The kinds of values of options: numbers between bounds, and short texts of a fixed form.
 
 Each function reads a text and raises ValueError, saying what is expected, for any other.
 """
@@ -100,7 +100,7 @@ WEIGHT = Bounds(least=-1e9, most=1e9)
 
 
 def sampling(text: str) -> tuple[int | None, float]:
-    """How many of the most probable words are drawn from (None: all), and the temperature."""
+    """The number of most probable words to sample from (None: all), and the temperature."""
     kind, *rest = text.split() or [""]
     try:
         top = int(rest.pop(0)) if kind == "topk" else None
@@ -116,7 +116,7 @@ def sampling(text: str) -> tuple[int | None, float]:
 
 
 class ShortlistNumbers(NamedTuple):
-    """Which words a shortlist gives: how many first and best ones, above which probability."""
+    """The numbers of a shortlist: first words, best translations, and least probability."""
 
     first: int = 100
     best: int = 100
@@ -165,7 +165,7 @@ def weight(text: str) -> float | str:
 
 
 def is_never(text: str) -> bool:
-    """Whether a text is of frequencies, all of which are 0."""
+    """Whether a text states frequencies that are all 0."""
     try:
         return not any(every for every, _ in frequencies(text))
     except ValueError:

@@ -16,7 +16,7 @@ computing_option = options_of("Devices and memory")
 
 @dataclass(frozen=True)
 class FilterOptions(ConfiguredOptions):
-    """What the commands share that read lines, run models over them, and write lines."""
+    """The options that `cgru translate` and `cgru score` share."""
 
     model: tuple[str, ...] = model_option(
         (), "model file of any program; translate takes several as an ensemble, score gives each "

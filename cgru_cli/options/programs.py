@@ -32,7 +32,7 @@ class Program(StrEnum):
 
 @dataclass(frozen=True)
 class ProgramDefaults:
-    """What one program does where nothing is said.
+    """The defaults of one program's decoder.
 
     limit: the most words (EOS counted) of a translation, from the source's length with EOS;
     sums: an ensemble's log-probabilities are added, not averaged.

@@ -127,7 +127,7 @@ class ServeOptions(ConfiguredOptions):
     )  # fmt: skip
 
     def translating(self, models: tuple[str, ...]) -> TranslateOptions:
-        """What `cgru translate` would be told to search with these models in the same way."""
+        """The options of `cgru translate` with these models and the same search."""
         names = {field.name for field in fields(self)} & {
             field.name for field in fields(TranslateOptions)
         }

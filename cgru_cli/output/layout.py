@@ -1,4 +1,4 @@
-"""How hypotheses become text: what the layouts of all programs share.
+"""The layout of hypotheses as text: the part that the layouts of all programs share.
 
 `cgru translate` prints in the layout of the program that is stood in for (`layouts`). Sources:
 Nematus-Theano `translate.py`, Nematus-TF `translate_utils.py`, DL4MT session 1 and 2
@@ -28,7 +28,7 @@ EOS = "</s>"  # as Nematus writes it into its JSON, whatever the vocabulary call
 
 @dataclass(frozen=True)
 class Layout(ABC):
-    """How one input line's hypotheses become text; a class for each program.
+    """The layout of one input line's hypotheses; a class for each program.
 
     n_best: all hypotheses, or as many as are to be `shown`, else the first. word_scores: Marian's
     `WordScores=` field
@@ -78,7 +78,7 @@ class Layout(ABC):
 
     @abstractmethod
     def list_fields(self, hypothesis: Hypothesis) -> str:
-        """What follows a hypothesis, its alignment and its word scores in an n-best list."""
+        """The last fields of an n-best list's line, after text, alignment and word scores."""
 
     def scorer_number(self, score: float) -> str:
         """A score, in nats, as the program's scorer prints it."""
@@ -103,7 +103,7 @@ class Layout(ABC):
         return ""
 
     def without_hypotheses(self) -> str:
-        """What stands for a line that has none."""
+        """The output for a line without hypotheses."""
         return "" if self.n_best else "\n"
 
     def padding(self, number: int, hypotheses: int) -> Iterator[str]:
@@ -111,7 +111,7 @@ class Layout(ABC):
         yield from ()
 
     def in_reading_order(self, hypothesis: Hypothesis) -> Hypothesis:
-        """What a right-to-left model wrote, as it is printed."""
+        """A right-to-left model's hypothesis in the order in which it is printed."""
         return hypothesis.reversed()
 
     # -- what all share ----------------------------------------------------------------------------
@@ -133,7 +133,7 @@ class Layout(ABC):
     def render_apart(
         self, line_number: int, source: Sequence[str], hypotheses: Sequence[Hypothesis]
     ) -> tuple[str, str]:
-        """As `render`, but (text, alignments), for alignments in a file of their own.
+        """Text and alignments apart, for alignments in a file of their own; otherwise as `render`.
 
         The second is "" in the formats that stand inside the text's lines.
         """
@@ -144,7 +144,7 @@ class Layout(ABC):
 
     @property
     def format(self) -> str | None:
-        """Of the alignments, None where there are none."""
+        """The format of alignments; None where none are printed."""
         return None if self.alignment is None else self.alignment_format or self.own_format
 
     def _entries(
@@ -257,5 +257,5 @@ def cost_of(score: float) -> float:
 
 
 def alignment_of(asked: str | None) -> Alignment | None:
-    """What --alignment means."""
+    """The value of --alignment: hard, soft, a threshold, or None."""
     return None if asked is None else kinds.alignment(asked)

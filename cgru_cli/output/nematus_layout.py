@@ -18,7 +18,7 @@ _PADDING = Hypothesis(tokens=(), finished=True, score=-1e7, total=-1e7)
 
 @dataclass(frozen=True)
 class NematusLayout(Layout):
-    """That of Nematus on Theano."""
+    """The layout of Nematus on Theano."""
 
     own_format: ClassVar[str] = "nematus"
     json_stands_alone: ClassVar[bool] = False
@@ -67,7 +67,7 @@ class NematusLayout(Layout):
 
 @dataclass(frozen=True)
 class NematusTFLayout(Layout):
-    """That of Nematus on TensorFlow."""
+    """The layout of Nematus on TensorFlow."""
 
     # it writes none itself; its users know its predecessor's
     own_format: ClassVar[str] = "nematus"

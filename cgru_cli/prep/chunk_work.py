@@ -30,14 +30,14 @@ def cleaner(values: dict[str, Any], cleaning: Cleaning) -> Callable[[Numbered], 
     pipeline = Preprocessing.from_json(values)
     has_factors = pipeline.settings.factors > 1
 
-    def of_pair(source: str, target: str) -> tuple[str, str, bytes] | str:
+    def clean_pair(source: str, target: str) -> tuple[str, str, bytes] | str:
         texts = pipeline.normalize(source), pipeline.normalize(target)
-        if reason := cleaning.of_text(*texts):
+        if reason := cleaning.reject_text(*texts):
             return reason
         if has_factors:
             pipeline.columns(texts[0])
         words = pipeline.tokenize(texts[0], "source"), pipeline.tokenize(texts[1], "target")
-        if reason := cleaning.of_words(*(len(w.split()) for w in words)):
+        if reason := cleaning.reject_lengths(*(len(w.split()) for w in words)):
             return reason
         return *words, digest(*texts)
 
@@ -46,9 +46,9 @@ def cleaner(values: dict[str, Any], cleaning: Cleaning) -> Callable[[Numbered], 
         removed: Counter[str] = Counter()
         kept: list[tuple[str, str, bytes]] = []
         for i, pair in enumerate(pairs, number):
-            reason = cleaning.of_raw(*(_decoded(line) for line in pair))
+            reason = cleaning.reject_raw(*(_decoded(line) for line in pair))
             try:
-                cleaned = reason or of_pair(*(line.decode("utf-8", "replace") for line in pair))
+                cleaned = reason or clean_pair(*(line.decode("utf-8", "replace") for line in pair))
             except CgruError as error:
                 raise CgruError(f"{name}:{i}: {error}") from error
             if isinstance(cleaned, str):

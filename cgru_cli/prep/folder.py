@@ -73,7 +73,7 @@ class Folder:
             lock.release()
 
     def is_complete(self, wanted: Mapping[str, Any]) -> bool:
-        """Whether everything that is wanted is there, as the manifest says it."""
+        """Whether the folder holds all that is wanted, unchanged since the manifest was written."""
         manifest = self._recorded(self.path / FILE)
         if manifest is None or difference(manifest["request"], wanted):
             return False
@@ -136,7 +136,7 @@ class Folder:
         return goes_on
 
     def step(self, name: str, make: Callable[[], dict[str, Any]], files: list[str]) -> dict:
-        """What `make` returned, now or when an interrupted run did this step.
+        """The result of `make`, called now or, for this step, by the interrupted run.
 
         files: those it writes, relative to `out`, or to the folder where they begin with `.prep`.
         A step whose files are no longer as they were written is done again, and so is every step
@@ -238,7 +238,7 @@ class Folder:
             shutil.rmtree(self.work)
 
     def _remove_temporary(self) -> None:
-        """What `atomic_write` leaves when the process is killed."""
+        """Remove the files that `atomic_write` leaves when a process is killed."""
         for folder in (self.path, self.work, self.out):
             for path in folder.iterdir() if folder.exists() else ():
                 name = re.fullmatch(r"\.(.+)\.[0-9a-f]{12}\.tmp", path.name)
@@ -284,7 +284,7 @@ def writes(folder: str | os.PathLike[str], path: str | os.PathLike[str]) -> bool
 
 
 def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    """What the request differs in from an older one, in words; "" where in nothing."""
+    """The differences of a request from an older one, in words; "" if there are none."""
     parts = []
     for name in sorted({*old["options"], *new["options"]}):
         before, now = old["options"].get(name), new["options"].get(name)

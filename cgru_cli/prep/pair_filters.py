@@ -1,4 +1,4 @@
-"""Which sentence pairs are left out of the training text, and how many for which reason.
+"""Filters of sentence pairs: which are left out of the training text, and for which reason.
 
 The checks run in the order of `FILTERS`; a pair is counted under the first that it fails.
 """
@@ -25,7 +25,7 @@ _CONTROL = frozenset(chr(i) for i in (*range(32), *range(127, 160))) - {"\t", "\
 
 @dataclass(frozen=True)
 class Cleaning:
-    """What a pair must be to stay; 0 and False switch a filter off.
+    """The filters that are on, and their limits; 0 and False switch a filter off.
 
     Lengths are in words of the preprocessed text before sub-words, characters in the normalised
     text before anything else; ratio is of the longer to the shorter side, in words.
@@ -39,8 +39,8 @@ class Cleaning:
     max_length: int = 0
     max_ratio: float = 0.0
 
-    def of_raw(self, source: str | None, target: str | None) -> str | None:
-        """The filter that removes a pair as it was read (None: invalid UTF-8); None: it stays."""
+    def reject_raw(self, source: str | None, target: str | None) -> str | None:
+        """The filter that rejects a pair as it was read (None: invalid UTF-8), or None."""
         if source is None or target is None:
             return "invalid" if self.invalid else None
         if self.control and any(
@@ -49,8 +49,8 @@ class Cleaning:
             return "control"
         return None
 
-    def of_text(self, source: str, target: str) -> str | None:
-        """The filter that removes a pair of normalised text; None: it stays."""
+    def reject_text(self, source: str, target: str) -> str | None:
+        """The filter that rejects a pair of normalised text, or None."""
         if self.empty and not (source and target):
             return "empty"
         if self.identical and source == target:
@@ -59,8 +59,8 @@ class Cleaning:
             return "characters"
         return None
 
-    def of_words(self, source: int, target: int) -> str | None:
-        """The filter that removes a pair of these numbers of words; None: it stays."""
+    def reject_lengths(self, source: int, target: int) -> str | None:
+        """The filter that rejects a pair of these numbers of words, or None."""
         if self.empty and not (source and target):
             return "empty"
         if self.max_length and max(source, target) > self.max_length:
@@ -77,6 +77,6 @@ def is_set(bits: bytearray, number: int) -> bool:
 
 
 def summary(removed: Counter[str]) -> str:
-    """What was removed and why, in one line."""
+    """The number of removed pairs by reason, in one line."""
     parts = [f"{removed[name]:,} {text}" for name, text in FILTERS.items() if removed[name]]
     return ", ".join(parts) or "nothing removed"

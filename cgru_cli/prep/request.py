@@ -22,7 +22,7 @@ _NOT_OF_THE_RESULT = {
 
 @dataclass(frozen=True)
 class Sampling:
-    """How many of the pairs that are left sub-words and case are learned from; None for all."""
+    """The number of cleaned pairs to learn sub-words and case from; None: all."""
 
     size: int | None
     seed: int
@@ -50,7 +50,7 @@ class VocabularyFiles:
 
 @dataclass(frozen=True)
 class Request:
-    """The folder that is asked for.
+    """A folder to make.
 
     pairs: source and target files to train on. sets: name, source and target file of each text to
     validate or test on. inputs: every file that is read. result_options: the options that decide
@@ -69,12 +69,12 @@ class Request:
     result_options: dict[str, Any]
 
     def recorded(self) -> dict[str, Any]:
-        """What the folder keeps of it."""
+        """The part of the request that the folder records."""
         return {"options": self.result_options, "inputs": self.inputs}
 
 
 def request(options: PrepOptions) -> Request:
-    """What the options ask for.
+    """The request that the options state.
 
     Raises UsageError for options that exclude each other or lack what they need, CgruError for
     files that cannot be read.

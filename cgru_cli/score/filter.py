@@ -1,4 +1,4 @@
-"""Which pairs of a corpus are kept, by their scores."""
+"""Pairs of a corpus kept or dropped by their scores."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def dual_score(forward: Hypothesis, backward: Hypothesis) -> Hypothesis:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Scores between which pairs are kept, themselves excluded."""
+    """Bounds of the scores of kept pairs, exclusive."""
 
     above: float | None
     below: float | None
 
     @property
     def given(self) -> bool:
-        """Whether there are any."""
+        """Whether a bound was given."""
         return self.above is not None or self.below is not None
 
     def line(self, pair: Pair, number: int, score: str) -> str:
@@ -65,7 +65,7 @@ class PairFilter:
         self._pairs = self._kept = 0
 
     def line(self, pair: Pair, number: int, score: str) -> str:
-        """As `Bounds.line`."""
+        """The line of `Bounds.line`; the pair is counted."""
         line = self._bounds.line(pair, number, score)
         self._pairs += 1
         self._kept += bool(line)

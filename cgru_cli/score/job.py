@@ -69,7 +69,7 @@ def _rank_alone(pairs: Pairs, ranking: Ranking, request: ScoreRequest) -> None:
 def _with_models(
     pairs: Pairs, models: Sequence[LoadedModel], ranking: Ranking | None, request: ScoreRequest
 ) -> None:
-    """Score all pairs; print them, or hand the list with its new features on to be ranked."""
+    """Score all pairs, then print them or rank the list with its new features."""
     heatmaps = Heatmaps.of(
         request.heatmap, request.heatmap_lines, request.models, request.files, (request.output,)
     )
@@ -163,7 +163,7 @@ class _Scoring:
     def _text(
         self, number: int, pair: Pair, source: Sequence[str], scored: Sequence[Hypothesis]
     ) -> str:
-        """What is printed of a pair."""
+        """The output for a pair."""
         if pair.entry:
             return self._layout.entry(pair.entry, scored)
         if self._filter:
@@ -171,7 +171,7 @@ class _Scoring:
         return self._layout.pair(number, source, scored, pair.target)
 
     def _draw(self, number: int, scored: Sequence[ScoredPair], pair: Pair) -> None:
-        """Every column's views, by names that tell all models apart."""
+        """Draw the views of all columns, under names that tell the models apart."""
         names = iter(model_names(self._request.models))
         views = []
         for scorer, of_scorer in zip(self._scorers, scored, strict=True):

@@ -20,7 +20,7 @@ SEED = 12345  # of resampling, as sacrebleu's
 
 
 class LabelSignature(Signature):
-    """What the score is a mean of, beside sacrebleu's own keys."""
+    """sacrebleu's signature, with the kind of average added."""
 
     def __init__(self, args: dict[str, Any]):
         super().__init__(args)
@@ -28,7 +28,7 @@ class LabelSignature(Signature):
 
 
 class LabelMetric(Metric):
-    """What is counted of each line, and a score of the sums of that."""
+    """A metric that counts something in each line and scores the sums of these counts."""
 
     _SIGNATURE_TYPE = LabelSignature
     name = ""
@@ -46,7 +46,7 @@ class LabelMetric(Metric):
         references: Sequence[Sequence[str]] | None,
         n_bootstrap: int = 1,
     ) -> Score:
-        """As sacrebleu's; of lines it holds the counts once, not once for each resampling."""
+        """sacrebleu's method, but the counts of lines are kept once, not once a resampling."""
         counts = np.array(self._extract_corpus_statistics(hypotheses, references), np.float64)
         score = self._compute_score_from_stats(counts.sum(axis=0))
         if n_bootstrap > 1:
@@ -80,11 +80,11 @@ class LabelMetric(Metric):
         return Score(self.name, 100 * self.score(np.asarray(stats, np.float64)))
 
     def counts(self, given: Sequence[str], right: Sequence[str]) -> list[float]:
-        """Of a line's labels and its reference's."""
+        """The counts of one line, from its labels and the reference's."""
         raise NotImplementedError
 
     def score(self, counts: np.ndarray) -> float:
-        """From 0 to 1, of sums of `counts`."""
+        """The score from 0 to 1, from the sums of `counts`."""
         raise NotImplementedError
 
 
@@ -118,7 +118,7 @@ class F1(LabelMetric):
         return [self.counts(*line) for line in lines]
 
     def counts(self, given: Sequence[str], right: Sequence[str]) -> list[float]:
-        """By label: right, given, in the reference; side by side."""
+        """For each label the numbers of right, given and reference labels: three rows in one."""
         counts = np.zeros((3, len(self._places)))
         for one, other in zip(given, right, strict=True):
             counts[0, self._places[one]] += one == other
@@ -141,7 +141,7 @@ class SpanF1(LabelMetric):
     name, average = "span F1", "micro"
 
     def counts(self, given: Sequence[str], right: Sequence[str]) -> list[float]:
-        """Of spans: right, given, in the reference."""
+        """Numbers of spans: right, given, in the reference."""
         ours, theirs = spans(given), spans(right)
         return [len(ours & theirs), len(ours), len(theirs)]
 
@@ -156,18 +156,18 @@ def spans(tags: Sequence[str]) -> set[tuple[str, int, int]]:
     begins one, E ends one, S is one; O, and any word that is no such tag, is none (seqeval's
     `get_entities`, which follows CoNLL's conlleval).
     """
-    found: set[tuple[str, int, int]] = set()
-    before, kind, begin = "O", "", 0
+    ended: set[tuple[str, int, int]] = set()
+    previous, kind, begin = "O", "", 0
     for place, tag in enumerate([*tags, "O"]):
-        letter, _, of = tag.partition("-")
+        letter, _, tag_kind = tag.partition("-")
         letter = letter if letter in ("B", "I", "E", "S") else "O"
-        inside = before in ("B", "I") and letter in ("I", "E") and of == kind
-        if before != "O" and not inside:
-            found.add((kind, begin, place - 1))
+        inside = previous in ("B", "I") and letter in ("I", "E") and tag_kind == kind
+        if previous != "O" and not inside:
+            ended.add((kind, begin, place - 1))
         if letter != "O" and not inside:
             begin = place
-        before, kind = letter, of
-    return found
+        previous, kind = letter, tag_kind
+    return ended
 
 
 METRICS: dict[str, type[LabelMetric]] = {"accuracy": Accuracy, "f1": F1, "span-f1": SpanF1}

@@ -17,7 +17,7 @@ from ..output.numbers import c_float
 
 @dataclass(frozen=True)
 class ScoreLayout:
-    """How the scores of one pair become text; of several models, a column each.
+    """The layout of a pair's scores as text, a column for each model.
 
     layout: of signs, alignments and words, as `cgru translate` has them.
     feature: the name of the scores in an n-best list. digits: six significant digits instead of

@@ -38,7 +38,7 @@ class Score:
     p: float | None = None
 
     def text(self, width: int) -> str:
-        """In a table, with so many decimals."""
+        """The score as a cell of a table, with so many decimals."""
         text = f"{self.score:.{width}f}"
         if self.mean is not None:
             text += f" ({self.mean:.{width}f} ± {self.interval:.{width}f})"
@@ -132,7 +132,7 @@ def _one_system(
     evaluation: Evaluation,
     reference: Sequence[str],
 ) -> str:
-    """As sacrebleu prints one system; in Markdown, a row a metric. Below it, confusion."""
+    """The scores of one system as sacrebleu prints them, and the confusion matrix below."""
     resampled = max(1, evaluation.resamples)
     texts, rows = [], []
     for metric in metrics.values():
@@ -242,7 +242,7 @@ def _paired(
 
 
 def _score(result: Result) -> Score:
-    """Without the types of NumPy that some of sacrebleu's results have."""
+    """A score as plain Python numbers for JSON; some of sacrebleu's results are NumPy's."""
     more = (result.mean, result.ci, result.p_value)
     return Score(float(result.score), *(None if one is None else float(one) for one in more))
 

@@ -1,4 +1,4 @@
-"""Lines of n-best lists taken apart: Marian's, Moses' and Nematus' alike.
+"""Lines of n-best lists parsed, those of Marian, Moses and Nematus alike.
 
     number ||| hypothesis ||| [other fields |||] features [||| total ||| ..]
 
@@ -52,7 +52,7 @@ class Entry(NamedTuple):
 
 
 def split(line: str) -> tuple[int, list[str]]:
-    """The sentence (from 0) and the fields of a line. Raises CgruError for one of no list."""
+    """The sentence (from 0) and the fields of a line. Raises CgruError for a line of no list."""
     # an empty field may have lost one of its two spaces
     spaced = SEPARATOR in line or line.endswith(SEPARATOR[:-1])
     fields = line.replace("||| |||", "|||  |||").split(SEPARATOR if spaced else "|||")
@@ -80,7 +80,7 @@ def _scored_words(fields: list[str]) -> int | None:
 
 
 def _place(fields: list[str]) -> int:
-    """Where features are: in the first field with names, else in the first one of numbers alone."""
+    """The place of features: the first field with names, else the first one of numbers only."""
     words = [[word for word in field.split(" ") if word] for field in fields]
     for place in range(2, len(fields)):
         named = any(word.endswith("=") for word in words[place])

@@ -37,7 +37,7 @@ class Pairs(ABC):
         """Close the files."""
 
     def sentences(self) -> int | None:
-        """How many there are, hypotheses or not, of a list read to its end; None: nobody knows."""
+        """The number of sentences, with or without hypotheses; None if it is unknown."""
         return None
 
     def __enter__(self) -> Self:
@@ -82,7 +82,7 @@ class TwoTexts(Pairs):
 
 
 class OneText(Pairs):
-    """Lines of a text that is nobody's translation."""
+    """Lines of a text for a language model, without source."""
 
     def __init__(self, texts: Sequence[Source]):
         self._name = " ".join(str(text or "-") for text in texts)
@@ -153,7 +153,7 @@ class NBestList(Pairs):
         return Pair(self._source, fields[1], entry)
 
     def sentences(self) -> int | None:
-        """As of any list; without a source nobody knows."""
+        """The number of sentences, from the source; None without a source."""
         return None if self._sources is None else self._at + 1 + _rest(self._sources)
 
     def _go_to(self, i: int) -> None:
@@ -191,7 +191,7 @@ def check_sentence(line: str, name: str) -> None:
 
 
 def _before_errors(pairs: Iterator[Pair]) -> Iterator[list[Pair]]:
-    """All of a window; of one in which a line is bad, those before it, then the error."""
+    """The pairs of a window; if a line is bad, those before it, then the error."""
     window = []
     try:
         for pair in pairs:

@@ -1,4 +1,4 @@
-"""What `cgru score` is to do, decided from its options: nothing below looks at these."""
+"""The request of `cgru score`, decided from its options; nothing below this reads them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..errors import UsageError
 from ..formats.loaded_model import LoadedModel, Reading, preprocessing_of
-from ..options.feature_weights import EQUAL, FeatureWeights, weights_of
+from ..options.feature_weights import EQUAL, FeatureWeights, ensemble_weights
 from ..options.programs import PROGRAMS, Program
 from ..options.score import LABEL_METRICS, METRICS, ScoreOptions
 from ..output.layout import Alignment, alignment_of
@@ -22,7 +22,7 @@ RESAMPLES = 1000  # of a confidence interval, as sacrebleu's
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How texts are compared with references, and how that is printed.
+    """The settings of a comparison with references, and of its output.
 
     metrics: of `METRICS`, each once. resamples: of a confidence interval, 0 for none. samples: of a
     paired test or of tuned weights, 0 for the method's own number. width: decimals.
@@ -63,7 +63,7 @@ class RankingRequest:
 
 @dataclass(frozen=True)
 class ScoreRequest:
-    """What is scored, by which models, and what is written.
+    """What to score, by which models, and what to write.
 
     weights: of the models of an ensemble; () for a column of each model. dual: a model of the other
     direction. normalize: scores are divided by length ** normalize. program: whose signs and
@@ -120,7 +120,7 @@ class ScoreRequest:
         weights: tuple[float, ...] = ()
         if not texts_alone and options.model and (options.ensemble or options.weights):
             sums = options.compat is not None and PROGRAMS[options.compat].sums
-            weights = weights_of(options.weights, options.model, sums=sums)
+            weights = ensemble_weights(options.weights, options.model, sums=sums)
         ranking = None if texts_alone else _ranking(options)
         alignment = alignment_of(options.alignment)
         if alignment is None and options.alignment_format:
@@ -163,7 +163,7 @@ class ScoreRequest:
         )
 
     def reading(self, models: Sequence[LoadedModel]) -> Reading:
-        """How text becomes words of models that read the same text.
+        """How to turn text into words, for models that read the same text.
 
         Raises CgruError where preprocessing is damaged or differs.
         """
@@ -172,7 +172,7 @@ class ScoreRequest:
         return Reading(preprocessing, self.to_pieces, self.max_length)
 
     def layout(self, models: Sequence[LoadedModel]) -> ScoreLayout:
-        """How scores are printed. Raises UsageError for what has no place in a line."""
+        """The layout of scores. Raises UsageError for what has no place in a line."""
         columns = 1 if self.weights else len(models)
         words = self.word_scores or self.alignment is not None
         if self.summary and (words or self.n_best):
@@ -198,7 +198,7 @@ class ScoreRequest:
         )
 
     def pairs(self, *, one_side: bool = False) -> Pairs:
-        """What is to be scored; one_side: by language models alone, which read no source.
+        """The pairs to score; one_side: for language models only, which read no source.
 
         Raises UsageError where the options do not say it.
         """
@@ -274,7 +274,7 @@ def _ranking(options: ScoreOptions) -> RankingRequest | None:
 
 
 def _divides_sum(options: ScoreOptions) -> bool:
-    """Whether --normalize is of the sum that ranks; DL4MT's is of the language model's score."""
+    """Whether --normalize divides the sum of features; in DL4MT it divides the model's score."""
     return options.compat != Program.DL4MT
 
 
@@ -289,7 +289,7 @@ def _metrics(options: ScoreOptions) -> tuple[str, ...]:
 
 
 def _check_texts(options: ScoreOptions) -> None:
-    """Of texts that are compared with references."""
+    """Check the options of a comparison with references."""
     for name in (
         "model", "source", "n_best", "summary", "normalize", "alignment", "weights", "heatmap",
         "heatmap_lines",
@@ -305,7 +305,7 @@ def _check_texts(options: ScoreOptions) -> None:
 
 
 def _check_of_labels(options: ScoreOptions) -> None:
-    """Raises UsageError for what labels have no use for, and what texts have not."""
+    """Raises UsageError for options of text with labels, and of labels with text."""
     asked = _metrics(options)
     of_labels = [name for name in asked if name in LABEL_METRICS]
     if options.confusion and not of_labels:
@@ -320,7 +320,7 @@ def _check_of_labels(options: ScoreOptions) -> None:
 
 
 def _check(options: ScoreOptions) -> None:
-    """Of pairs and lists."""
+    """Check the options of scoring pairs and n-best lists."""
     ranks = options.rerank is not None or options.tune is not None
     if ranks:
         _check_ranking(options)
@@ -334,7 +334,7 @@ def _check(options: ScoreOptions) -> None:
 
 
 def _files(options: ScoreOptions) -> list[str]:
-    """What is read, as far as it is named."""
+    """The files that are named as input."""
     named = [*options.model, *options.vocabularies, *options.source, *options.target]
     named += [*options.reference, *(one for one in options.weights if isinstance(one, str))]
     more = options.n_best, options.dual, None if options.rerank == EQUAL else options.rerank

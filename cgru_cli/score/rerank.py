@@ -19,7 +19,7 @@ class Writer(Protocol):
 
 
 class Lengths:
-    """How many words the model wrote of each hypothesis, which length normalisation divides by.
+    """The lengths of hypotheses in words of the model, for length normalisation.
 
     A model that reads the list knows it; else the scores of words in the list, or its text if that
     is known to be in the model's own words.
@@ -32,7 +32,7 @@ class Lengths:
         self._of_model, self._in_words = of_model, in_words
 
     def of(self, number: int, entry: Entry) -> int:
-        """Of the entry in line `number` (from 0). Raises CgruError where nothing says it."""
+        """The length of the entry in line `number` (from 0). Raises CgruError if it is unknown."""
         if self._of_model is not None:
             return self._of_model.pop(number)
         if entry.length is not None:
@@ -47,7 +47,7 @@ class Lengths:
 
 
 class Sentences:
-    """Lines of an n-best list, put together sentence by sentence as they come.
+    """The lines of an n-best list, grouped by sentence as they come.
 
     Numbers of sentences count from 0 and do not go back. Raises CgruError, naming the line, where
     they do, where a line is no entry, and where its features are not those of the first line.
@@ -62,7 +62,7 @@ class Sentences:
         self.features: tuple[str, ...] = ()
 
     def add(self, text: str) -> Iterator[list[Entry]]:
-        """Lines of the list; gives the entries of each sentence that they end, [] for none."""
+        """Add lines; yields the entries of each sentence that is complete, [] if it has none."""
         for line in text.split("\n")[:-1]:
             self._number += 1
             try:
@@ -75,7 +75,7 @@ class Sentences:
             self._entries.append(entry)
 
     def rest(self, sentences: int | None) -> Iterator[list[Entry]]:
-        """Of a list that ends here: the last sentences, as many as are known to be."""
+        """End the list; yields the remaining sentences, up to the known number."""
         least = self._sentence + bool(self._entries)
         yield from self._up_to(least if sentences is None else max(sentences, least))
 
@@ -144,14 +144,15 @@ class Reranker:
             self._writer.write(self._ranked(entries))
 
     def close(self, sentences: int | None) -> None:
-        """The list has ended; it is of so many sentences, if that is known."""
+        """End the list, of so many sentences if their number is known."""
         for entries in self._sentences.rest(sentences):
             self._writer.write(self._ranked(entries))
 
     def _ranked(self, entries: Sequence[Entry]) -> str:
         if not entries:
             return "" if self._whole else "\n"
-        weights = dict(zip(names := self._sentences.features, self._asked.of(names), strict=True))
+        names = self._sentences.features
+        weights = dict(zip(names, self._asked.for_features(names), strict=True))
         totals = [total(entry, weights, self._alpha) for entry in entries]
         order = sorted(range(len(entries)), key=lambda i: -totals[i])
         if self._whole:

@@ -1,4 +1,4 @@
-"""What `cgru score` does with an n-best list: `--rerank` it, or `--tune` weights on it."""
+"""N-best lists in `cgru score`: `--rerank` them, or `--tune` weights on them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SAMPLES = 1000  # resampled lists of an interval, as sacrebleu's
 
 @dataclass(frozen=True)
 class Ranking:
-    """What is asked for, with all that can be read and checked before models run."""
+    """The request for reranking or tuning, read and checked before models run."""
 
     request: ScoreRequest
     asked: RankingRequest
@@ -67,7 +67,7 @@ class Ranking:
             check_line_counts((" ".join(self.request.source), sentences), reference)
 
     def to(self, writer: Writer, of_model: dict[int, int] | None = None) -> Reranker | Tuner:
-        """What takes the lines of the list, and writes results on.
+        """The writer that takes the lines of the list and writes the result.
 
         of_model: of each line (from 0) how many words its hypothesis has by a model, put there
         before the line comes; None without models.
@@ -78,7 +78,7 @@ class Ranking:
         return self.reranker(writer, self.asked.weights, lengths)
 
     def reranker(self, writer: Writer, weights: FeatureWeights, lengths: Lengths) -> Reranker:
-        """What writes the best hypotheses by these weights."""
+        """The writer of the best hypotheses by these weights."""
         asked = self.asked
         return Reranker(
             writer, self.name, weights, asked.normalize, lengths=lengths, whole=asked.whole,
@@ -109,7 +109,7 @@ class Tuner:
             self._text.append(text)
 
     def close(self, sentences: int | None) -> None:
-        """The list has ended; it is of so many sentences, if that is known."""
+        """End the list, of so many sentences if their number is known."""
         ranking, asked = self._ranking, self._ranking.asked
         ranking.check_lines(sentences)
         lines = len(ranking.references[0])
@@ -132,7 +132,7 @@ class Tuner:
             reranker.close(lines)
 
     def _tuned(self) -> dict[str, Any]:
-        """What the file of weights holds."""
+        """The content of the file of weights."""
         ranking, asked = self._ranking, self._ranking.asked
         evaluation = ranking.request.evaluation
         features = self._lists.features
@@ -147,7 +147,7 @@ class Tuner:
         )
         starting = development.starting()
         if asked.weights.by_name is not None or asked.weights.in_order:
-            starting = asked.weights.of(features)
+            starting = asked.weights.for_features(features)
         tuned = weight_search.tune(
             development, starting, asked.restarts, evaluation.samples or _SAMPLES, asked.seed
         )
@@ -183,7 +183,7 @@ class Tuner:
 
 
 def _metric(evaluation: Evaluation) -> str:
-    """What is optimised. Raises UsageError for several metrics, and for TER."""
+    """The metric to optimise. Raises UsageError for several metrics, and for TER."""
     names = evaluation.metrics or ("bleu",)
     if len(names) > 1 or names[0] not in ("bleu", "chrf", "chrf++"):
         raise UsageError("--tune optimises one metric: bleu, chrf or chrf++")
@@ -191,7 +191,7 @@ def _metric(evaluation: Evaluation) -> str:
 
 
 def _told(tuned: dict[str, Any], width: int) -> str:
-    """One line for people."""
+    """The gain as a line of text."""
 
     def gain(compared: dict[str, Any]) -> str:
         low, high = compared["interval"]

@@ -27,7 +27,7 @@ _PATIENCE = 15  # generations without a better point
 
 
 class Gain(NamedTuple):
-    """How much better than others, with 95 % of resampled lists between low and high."""
+    """A gain in score, with 95 % of resampled lists between low and high."""
 
     gain: float
     low: float
@@ -215,7 +215,7 @@ def _evolved(
 
 
 def _climbed(development: Development, weights: np.ndarray) -> np.ndarray:
-    """From these weights on, exact steps along the axes for as long as the score rises."""
+    """Exact steps along the axes from these weights, for as long as the score rises."""
     score = development.of_weights(weights)
     while True:
         steps = [_scaled(development.along(weights, axis)) for axis in np.eye(len(weights))]
@@ -235,14 +235,14 @@ def optimizer():
 
 
 def _scaled(weights: np.ndarray) -> np.ndarray:
-    """Only the ratios count: absolute values that add up to 1, as far as they are not all 0."""
+    """Weights scaled so that their absolute values add up to 1, unless all are 0."""
     return weights / (np.abs(weights).sum() or 1.0)
 
 
 def _gains(
     development: Development, stats: Sequence[np.ndarray], samples: int, generator
 ) -> list[Gain]:
-    """Of the first over each other, with intervals of resampled sentences (Koehn 2004)."""
+    """Gains of the first over each other, with bootstrap intervals (Koehn 2004)."""
     sentences = len(stats[0])
     scores = [development.score(chosen.sum(axis=0)) for chosen in stats]
     resampled = np.empty((samples, len(stats)))

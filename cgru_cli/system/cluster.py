@@ -1,4 +1,4 @@
-"""Which processes train a model together: those of TF_CONFIG, or the tasks of a Slurm step."""
+"""The processes that train a model together, from TF_CONFIG or from a Slurm step."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SLURM_PORTS = 20_000  # that many from this one on, by the number of the job
 
 
 def named(environment: Mapping[str, str]) -> bool:
-    """Whether the environment says anything of workers, without a look at what."""
+    """Whether the environment names workers; they are not parsed."""
     tasks = environment.get("SLURM_STEP_NUM_TASKS", "1")
     return bool(environment.get("TF_CONFIG", "").strip()) or (tasks.isdigit() and int(tasks) > 1)
 
@@ -44,7 +44,7 @@ class Cluster(NamedTuple):
         return cluster if len(cluster.addresses) > 1 else None
 
     def name(self, index: int) -> str:
-        """What a worker is called in messages."""
+        """The name of a worker in messages."""
         return f"worker {index} ({self.addresses[index]})"
 
     def meet(self, seconds: float = 300) -> None:

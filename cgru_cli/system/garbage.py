@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def collected_by_hand() -> Iterator[None]:
-    """No garbage is collected inside but by `collect_due`."""
+    """Inside the block, Python's garbage is collected by `collect_due` alone."""
     collecting = gc.isenabled()
     gc.disable()
     try:

@@ -122,7 +122,7 @@ def _start() -> None:
 
 
 def _end_with_parent() -> None:
-    """Nobody tells a worker that its parent was killed."""
+    """End a worker whose parent was killed, which is not signalled."""
     parent = multiprocessing.parent_process()
     with contextlib.suppress(OSError):
         if parent is not None:

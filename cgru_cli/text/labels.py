@@ -31,7 +31,7 @@ def label_ids(labels: Sequence[str], vocabulary: Vocabulary, *, one: bool) -> li
 
 
 def number_of_labels(labels: Sequence[str]) -> str:
-    """What is said of a line with another number of labels than one."""
+    """The message for a line with another number of labels than one."""
     return f"{len(labels)} labels; one is expected for each line"
 
 

@@ -56,7 +56,7 @@ class PunctuationNormalizer:
 
 @dataclass(frozen=True)
 class CaseModel:
-    """How words are written inside sentences: each word's most frequent form, and its others."""
+    """The true case of words: for each, its most frequent form inside sentences, and the others."""
 
     best: tuple[str, ...]
     known: tuple[str, ...]

@@ -33,7 +33,7 @@ _REMOVED = dict.fromkeys(
 
 @dataclass(frozen=True)
 class PipelineSettings:
-    """What is done to a line; languages in the order of `SIDES`.
+    """The settings of the pipeline; languages in the order of `SIDES`.
 
     pieces: whether the text holds sub-words; it does not where the model's `.spm` splits.
     factors: of a source word, itself counted; above 1 the source is tokenised already.
@@ -58,8 +58,8 @@ class PipelineSettings:
             raise ValueError("factors: at least 1 is expected")
 
     @property
-    def by_sentencepiece(self) -> bool:
-        """Whether SentencePiece splits, here or later."""
+    def uses_sentencepiece(self) -> bool:
+        """Whether SentencePiece splits words, in this pipeline or in the model."""
         return self.subwords in ("bpe", "unigram")
 
 
@@ -109,7 +109,7 @@ class Preprocessing:
                 self._tokenizers[i] = Tokenizer(language, settings.escape, settings.split_hyphens)
         self._truecasers: list[Truecaser | None] = [Truecaser(model) for model in case_models]
         self._truecasers = self._truecasers or [None, None]
-        kind = Pieces if settings.by_sentencepiece else Codes
+        kind = Pieces if settings.uses_sentencepiece else Codes
         splitters: list[Subwords | None] = [kind(text, source) for text in subword_models] or [None]
         self._splitters = [splitters[0], splitters[-1]]
 
@@ -131,10 +131,10 @@ class Preprocessing:
         with reading(path), open(path, encoding="utf-8", newline="\n") as file:
             codes = file.read()
         settings = PipelineSettings(unicode="none", subwords="subword-nmt", pieces=True)
-        found = cls(settings, (), (codes,), path)
+        preprocessing = cls(settings, (), (codes,), path)
         if not undone:
-            found._splitters[1] = None
-        return found
+            preprocessing._splitters[1] = None
+        return preprocessing
 
     @classmethod
     def from_json(cls, values: Any, source: str = FILE) -> Preprocessing:
@@ -183,7 +183,7 @@ class Preprocessing:
         text = line.translate(_REMOVED)
         if self.settings.unicode != "none":
             text = unicodedata.normalize(_FORMS[self.settings.unicode], text)
-        if self.settings.by_sentencepiece:
+        if self.settings.uses_sentencepiece:
             text = text.replace("\u2581", "_")
         return " ".join(text.split())
 

@@ -1,4 +1,4 @@
-"""What of a trained model is kept in another training: frozen parameters, and a prior."""
+"""Fine-tuning that stays near a trained model: frozen parameters, and a prior."""
 
 from __future__ import annotations
 

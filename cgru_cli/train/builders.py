@@ -1,4 +1,4 @@
-"""The parts that the training loop works with, and the loop of them, made as the options say."""
+"""The parts of the training loop, made as the options say."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def build_step(
 def build_sampler(
     step: TrainingStep, target: Vocabulary, options: TrainOptions, jit: bool
 ) -> Sampler | None:
-    """What makes the candidates of minimum risk training, where that is done."""
+    """The sampler of minimum risk training; None with other objectives."""
     if not options.minimizes_risk:
         return None
     from ..optimization.minimum_risk import MinimumRisk, Sampler
@@ -167,7 +167,7 @@ def build_validator(
     start: StartingModel,
     step: TrainingStep,
 ) -> Validator | None:
-    """What measures the metrics; None where there are none. Raises CgruError for its text."""
+    """The validator; None without metrics. Raises CgruError for the validation text."""
     if not plan.metrics or texts.dev is None:
         return None
     from ..network.keras_model import RecurrentModel
@@ -213,7 +213,7 @@ def check_extras(options: TrainOptions) -> None:
 
 
 def build_board(options: TrainOptions, folder: RunFolder) -> Summaries | None:
-    """TensorBoard's files, where they are asked for."""
+    """The writer of TensorBoard's files; None without --tensorboard."""
     if not options.tensorboard:
         return None
     from .run.tensorboard import Summaries
@@ -222,7 +222,7 @@ def build_board(options: TrainOptions, folder: RunFolder) -> Summaries | None:
 
 
 def build_gradient_probe(options: TrainOptions, step: TrainingStep) -> GradientProbe | None:
-    """What looks at gradients for the log, where that is asked for."""
+    """The probe that measures gradients for the log, with --log-gradients."""
     if not options.log_gradients:
         return None
     from ..optimization.gradient_norms import GradientProbe
@@ -231,7 +231,7 @@ def build_gradient_probe(options: TrainOptions, step: TrainingStep) -> GradientP
 
 
 def _marian_files(options: TrainOptions) -> tuple[str, ...]:
-    """Marian's files beside a model that is trained as Marian's: amun's of what amun can read."""
+    """Endings of the files that --compat marian writes beside a model, amun's if it can."""
     if options.compat != "marian":
         return ()
     return (".decoder.yml", ".amun.yml")[: 2 if options.type in ("amun", "nematus") else 1]
@@ -256,7 +256,7 @@ def build_training(
     fixed = fixed_options(options) | {"source from its end": model.settings.source_reversed}
     same = identity(fixed, model.structure, vocabularies, corpus, replicas.count)
     if replicas.processes > 1:
-        given = replicas.together(lambda: options_of_all_workers(options))
+        given = replicas.run_in_all(lambda: options_of_all_workers(options))
         replicas.check_same(given | same)
     patience = plan.patience()
     step, jit, course = resume(

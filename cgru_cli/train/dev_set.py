@@ -37,15 +37,15 @@ class TargetText:
         return self.vocabulary.encode(self._turned(self.vocabulary.tokenize(line)))
 
     def text(self, ids: Iterable[int]) -> str:
-        """What the model wrote, as people write it."""
+        """The text of a model's output."""
         return self.plain(self.vocabulary.detokenize(self._turned(self.vocabulary.decode(ids))))
 
     def plain(self, line: str) -> str:
-        """A prepared line as people write it."""
+        """The text of a prepared line."""
         return self.preprocessing.undo(line, "target") if self.preprocessing else join_bpe(line)
 
     def _turned(self, words: list[Word]) -> list[Word]:
-        """From the order of reading to that of writing, and back."""
+        """Words from reading order to the model's order of writing, and back."""
         return words[::-1] if self.right_left else words
 
 
@@ -56,11 +56,11 @@ class LabelText(TargetText):
     of_words: bool = False
 
     def ids(self, line: str) -> list[int]:
-        """Raises CgruError for labels that there are not."""
+        """The ids of a line's labels. Raises CgruError for unknown labels."""
         return label_ids(tokens(line), self.vocabulary, one=not self.of_words)
 
     def plain(self, line: str) -> str:
-        """As it is."""
+        """The line unchanged."""
         return line
 
 

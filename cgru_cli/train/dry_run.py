@@ -1,4 +1,4 @@
-"""What a training is told to be before it begins: its first line in the log, and `--dry-run`."""
+"""The description of a training before it begins: the first line of the log, and `--dry-run`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .starting_model import StartingModel
 
 
 def greeting(model: Model, corpus: Corpus, *, jit: bool, precision: str, devices: str = "") -> str:
-    """What the log of a training begins with; devices: which, if they are several."""
+    """The first line of a training's log; devices: their number, if there are several."""
     s = model.structure
     return (
         f"Training {model.parameter_count:,} parameters on {len(corpus):,} pairs "
@@ -21,12 +21,12 @@ def greeting(model: Model, corpus: Corpus, *, jit: bool, precision: str, devices
 
 
 def _left_out(corpus: Corpus) -> str:
-    """Which pairs of the text are not trained on as they are."""
+    """The numbers of pairs that were left out or cut."""
     return ", ".join(f"{count:,} {why}" for why, count in corpus.skipped.items())
 
 
 def _beside(corpus: Corpus) -> str:
-    """What goes with the pairs."""
+    """Alignments and weights of the pairs, as the log tells of them."""
     aligned, weights = corpus.alignments, corpus.weights
     shown = f", {aligned.count:,} points of alignment" if aligned else ""
     if weights:

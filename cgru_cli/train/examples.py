@@ -1,4 +1,4 @@
-"""What a training learns from: texts as ids, and the batches that are made of them."""
+"""The examples of a training: texts as ids, and the batches made of them."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def encode(
 
 @dataclass(frozen=True)
 class Batching:
-    """How pairs are put together into batches, in which order, and what is dropped of them."""
+    """The size of batches, their order, and their dropout."""
 
     sentences: int = 80  # of a batch, or at most, where words or memory limit it
     words: int = 0  # limit of pairs times the longest side; 0: none
@@ -102,7 +102,7 @@ class Batching:
     dropout: Rates = field(default_factory=Rates)
 
     def size(self, structure: Structure, devices: int = 1) -> BatchSize:
-        """How many pairs a batch takes that several devices compute together."""
+        """The size of a batch that so many devices share."""
         if self.memory:
             budget = self.memory * devices
             return BatchSize(
@@ -173,7 +173,7 @@ class EpochExamples:
             yield Example(batch, self._masks(batch, pairs, number, place) if dropping else {})
 
     def _rows(self, pairs: int) -> int:
-        """Rows of a batch; on the grid, no more than whole batches have anyway."""
+        """The number of rows of a batch, padding included."""
         rows = pairs
         if self.grid:
             rows = grid_length(pairs)

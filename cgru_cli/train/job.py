@@ -1,4 +1,4 @@
-"""`cgru train`: from options to a model, in a folder that a killed run goes on from."""
+"""`cgru train`: from options to a model; a run that was killed resumes from its folder."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _train(options: TrainOptions, data: str | None) -> None:
 
 @contextlib.contextmanager
 def _told_if_stopped() -> Iterator[None]:
-    """As the loop does, whose log this is too early for."""
+    """Tell of a stop before the loop begins, which tells of later ones in its log."""
     try:
         yield
     except Stopped:
@@ -72,7 +72,7 @@ def _told_if_stopped() -> Iterator[None]:
 
 
 def _join(starting: tensorflow_start.Start, options: TrainOptions) -> Replicas:
-    """TensorFlow on its devices, and with the other workers, where there are any."""
+    """Finish TensorFlow's start on its devices, and join the other workers, if there are any."""
     starting.finish(options.device, options.cpu_threads, options.together, training=True)
     from ..optimization.replicas import Replicas
 
@@ -80,7 +80,7 @@ def _join(starting: tensorflow_start.Start, options: TrainOptions) -> Replicas:
 
 
 class _Request(NamedTuple):
-    """What is asked for, before any text or model is read."""
+    """The decisions that need no text or model."""
 
     plan: TrainingPlan
     texts: Texts
@@ -88,7 +88,7 @@ class _Request(NamedTuple):
 
     @classmethod
     def of(cls, options: TrainOptions, data: str | None) -> _Request:
-        """Raises UsageError for options that cannot be meant, CgruError for files that are not."""
+        """Raises UsageError for options that contradict each other, CgruError for bad files."""
         if options.model is None:
             raise UsageError("name the model: cgru train DATA -m MODEL.npz")
         if options.devices and options.num_devices not in (0, len(options.devices)):
@@ -104,7 +104,7 @@ class _Request(NamedTuple):
 
 
 class _Ready(NamedTuple):
-    """All that a training begins with, but TensorFlow."""
+    """All that a training needs to begin, except TensorFlow."""
 
     plan: TrainingPlan
     texts: Texts
@@ -148,13 +148,13 @@ class _Ready(NamedTuple):
 def _prepare_together(
     options: TrainOptions, data: str | None, stack: contextlib.ExitStack, replicas: Replicas
 ) -> _Ready:
-    """What each process begins with: worker 0 first, as others may use what it has written."""
+    """Prepare each process; worker 0 first, because the others may use the files it writes."""
 
     def prepare() -> _Ready:
         return _Ready.of(options, _Request.of(options, data), stack, first=replicas.is_first)
 
-    of_first = replicas.together(lambda: prepare() if replicas.is_first else None)
-    return replicas.together(lambda: of_first or prepare())
+    of_first = replicas.run_in_all(lambda: prepare() if replicas.is_first else None)
+    return replicas.run_in_all(lambda: of_first or prepare())
 
 
 def _encode(

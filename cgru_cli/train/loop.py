@@ -1,4 +1,4 @@
-"""The loop of a training: updates, and what is validated, saved and said between them."""
+"""The training loop: updates, with validation, saving and logging between them."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Training:
                     self._epoch()
             except _StopAsked:
                 saved = self._save()
-                self.replicas.part()
+                self.replicas.barrier()
                 log.line(
                     f"Stopped after update {self.course.progress.updates}"
                     + ("; saved" if saved else "; nothing to be saved")
@@ -89,13 +89,13 @@ class Training:
             if not self._save():
                 self.saving.give_up(self.course)
             self.reporter.draw()
-            self.replicas.part()
+            self.replicas.barrier()
             log.line("Training finished")
 
     # -- updates -------------------------------------------------------------------------------
 
     def _epoch(self) -> None:
-        """From the batch that comes next to the end of the epoch, or of training."""
+        """Train from the next batch to the end of the epoch, or of training."""
         course = self.course
         started = self.clock()
         coming = self.examples.epoch(course.progress.epochs, course.progress.batches)
@@ -117,7 +117,7 @@ class Training:
         self._check()
 
     def _update(self, group: list[Example]) -> None:
-        """One update, from the batches of a group, and what is said of it."""
+        """Make one update from the batches of a group, and report it."""
         import tensorflow as tf
 
         course, plan = self.course, self.plan
@@ -167,10 +167,10 @@ class Training:
             self.reporter.progress(course.progress, course.interval)
 
     def _agreed(self, *seconds: float) -> list[float]:
-        """The seconds of worker 0, by which all decide what is due; and who was asked to stop."""
+        """Worker 0's seconds, by which all decide what is due; notes whether any shall stop."""
         replicas = self.replicas
         mine = seconds if replicas.is_first else [0.0] * len(seconds)
-        asked, *agreed = replicas.total([self.stop.asked, *mine])
+        asked, *agreed = replicas.all_sum([self.stop.asked, *mine])
         self.stop_asked = asked > 0
         return agreed
 
@@ -231,7 +231,7 @@ class Training:
         self.decays = decays
 
     def _show(self) -> None:
-        """The line of what was learnt since the last one."""
+        """Log a line of the updates since the last one."""
         course = self.course
         self.reporter.training(course.progress, course.interval, self._rate(), self.learnt)
         course.interval = course.interval.shown()
@@ -240,7 +240,7 @@ class Training:
     # -- between updates -----------------------------------------------------------------------
 
     def _check(self) -> None:
-        """Validate and save, where that is due since the last check; stop, if that is asked."""
+        """Validate and save if that became due since the last check; stop if asked to."""
         course, plan = self.course, self.plan
         before, now = course.checked, course.progress
         save = plan.save.due(before, now)
@@ -258,7 +258,7 @@ class Training:
         self._stop_if_asked()
 
     def _validate(self) -> None:
-        """Worker 0's validation; of it all get to know patience, or that it was stopped."""
+        """Validate on worker 0, and send patience, or that it was stopped, to the others."""
         stopped = False
         if self.validator is not None:
             try:
@@ -269,13 +269,13 @@ class Training:
                 self.reporter.log.line("Validation broken off: the time of --after is over")
         if self.replicas.processes > 1:
             saved = dataclasses.asdict(self.patience.saved())
-            saved, stopped = self.replicas.of_first([saved, stopped])
+            saved, stopped = self.replicas.broadcast([saved, stopped])
             self.patience.restore(dataclass_from_json(SavedPatience, saved, "worker 0"))
         if stopped:
             raise _StopAsked
 
     def _measure(self, validator: Validator) -> None:
-        """All metrics; nothing of it changes the course of training but patience."""
+        """Measure all metrics; only patience may change the course of training by them."""
         progress = self.course.progress
         if self.script or "valid-script" in self.plan.metrics:
             self.saving.write_validated()
@@ -291,7 +291,7 @@ class Training:
         self.reporter.draw()
 
     def _call_script(self) -> None:
-        """Whatever comes of it, training goes on."""
+        """Run the external script; training continues whatever its result."""
         try:
             told = output_of(self.script, self._stop_validation_if_asked)
         except CgruError as error:

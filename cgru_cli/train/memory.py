@@ -1,4 +1,4 @@
-"""Whether a training fits into memory at all: refused by name before anything is computed."""
+"""Checks that a training fits into memory, before anything is computed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MIB = 2**20
 
 
 def copies_of_model(optimizer: str, *, smoothed: bool) -> int:
-    """How many arrays of the model's size a training holds."""
+    """The number of copies of the model that a training holds."""
     return _COPIES.get(optimizer, _MORE_COPIES) + smoothed
 
 

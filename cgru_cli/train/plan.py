@@ -1,4 +1,4 @@
-"""What the options of a training say of when and how, understood and decided."""
+"""The plan of a training, decided from its options."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class TrainingPlan:
         return self.cost_type != "ce-mean-words"
 
     def patience(self) -> Patience:
-        """Followers of all metrics, before the first validation."""
+        """The patience of all metrics, before the first validation."""
         return Patience(
             self.metrics,
             early_stopping=self.early_stopping,
@@ -121,7 +121,7 @@ class TrainingPlan:
 
 
 def batching(options: TrainOptions) -> Batching:
-    """What the options say of batches and dropout."""
+    """The batches and dropout that the options ask for."""
     return Batching(
         sentences=options.mini_batch,
         words=options.mini_batch_words,
@@ -161,7 +161,7 @@ _OF_A_MACHINE = {
 
 
 def fixed_options(options: TrainOptions) -> dict[str, Any]:
-    """The options that a training has to go on with, by the name they have in messages."""
+    """The options that may not change when a training resumes, by their name in messages."""
     fixed = {flag(TrainOptions, name): getattr(options, name) for name in _FIXED}
     if options.mini_batch_fit:
         fixed["--workspace"] = options.workspace
@@ -194,7 +194,7 @@ def _cost_type(options: TrainOptions) -> CostType:
 
 
 def _check_together(options: TrainOptions) -> None:
-    """Raises UsageError for what the options say one by one, and cannot mean together."""
+    """Raises UsageError for options that contradict each other."""
     if options.minimizes_risk and not options.has_source:
         raise UsageError(
             "--objective mrt: a language model translates nothing that could be a risk"
@@ -245,7 +245,7 @@ def _frequencies(options: TrainOptions) -> tuple[Frequency, ...]:
 
 
 def _check_metrics(options: TrainOptions, metrics: tuple[str, ...]) -> None:
-    """Raises UsageError for metrics of what a model of this type does not write."""
+    """Raises UsageError for metrics that do not apply to a model's type."""
     if not options.has_source and not set(metrics) <= {*LM_METRICS, "valid-script"}:
         raise UsageError(
             f"--valid-metrics: a language model translates nothing; {', '.join(LM_METRICS)} "

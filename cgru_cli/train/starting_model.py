@@ -1,4 +1,4 @@
-"""The model that a training begins with: a new one as the options describe it, or a given one."""
+"""The model that a training begins with: new, as the options describe it, or given."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .texts import Text, Texts, check_eos, read_vocabularies
 
 
 class StartingModel(NamedTuple):
-    """A model before its first update, its vocabularies, and what there is to say of it."""
+    """A model before its first update, its vocabularies, and lines for the log."""
 
     model: Model
     vocabularies: list[Vocabulary]  # sources (one a factor), then target
@@ -76,7 +76,7 @@ def make_starting_model(options: TrainOptions, texts: Texts) -> StartingModel:
 def _pretrained(
     given: Model, path: Path, options: TrainOptions, texts: Texts
 ) -> tuple[Model, list[Vocabulary]]:
-    """A model that was trained before, as the first of this training."""
+    """A model that was trained before, to begin with."""
     if given.settings.right_left != options.right_left:
         ways = {True: "from the end of a sentence", False: "from the beginning"}
         raise UsageError(
@@ -111,7 +111,7 @@ def _pretrained(
 
 
 def _numbers_of_vectors(text: Text) -> int:
-    """How many numbers there are in the first line. Raises CgruError for none."""
+    """The number of numbers in the first line. Raises CgruError if there are none."""
     if isinstance(text, TsvColumn):
         first = list(itertools.islice(column_lines(text), 1))
     else:
@@ -145,7 +145,7 @@ def _check_prepared(vocabularies: Sequence[Vocabulary], texts: Texts, given: Mod
 
 
 def _check_structure(options: TrainOptions, given: Model) -> None:
-    """Refuse options that describe another model than the one that is begun from."""
+    """Raise UsageError for options that contradict the model to begin with."""
     default = TrainOptions()
     for name in ("init", "lstm_forget_bias"):
         if getattr(options, name) != getattr(default, name):

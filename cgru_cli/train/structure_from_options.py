@@ -61,14 +61,14 @@ _USELESS = {
 
 
 def understood(name: str, value: Any) -> Any:
-    """What an option's value means, where another program's word is allowed for it."""
+    """This package's word for an option's value, where another program's is allowed."""
     return _MEANINGS.get(name, {}).get(value, value)
 
 
 def new_structure(
     options: TrainOptions, vocabularies: Sequence[Vocabulary], numbers: int = 0
 ) -> Structure:
-    """The structure that the options describe. Raises UsageError for one that cannot be.
+    """The structure that the options describe. Raises UsageError for an impossible one.
 
     numbers: of the vectors that texts are generated from, where these are no labels.
     """
@@ -152,7 +152,7 @@ def _unit(options: TrainOptions, own: str | None) -> Unit:
 
 
 def _check(options: TrainOptions, s: Structure) -> None:
-    """Raises UsageError for what makes no sense together, with the reason."""
+    """Raises UsageError, with the reason, for combinations that make no sense."""
     default = TrainOptions()
     if not s.feedback and s.type not in WITHOUT_FEEDBACK:
         raise UsageError(

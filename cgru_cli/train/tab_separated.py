@@ -34,7 +34,7 @@ class Sides(NamedTuple):
 
 @dataclass(frozen=True)
 class Fields:
-    """Which field of a line holds what, by their numbers from 0; None for what there is not."""
+    """The content of each field of a line, by field numbers from 0; None for what is missing."""
 
     source: int | None
     target: int
@@ -43,7 +43,7 @@ class Fields:
 
     @classmethod
     def of(cls, options: TrainOptions) -> Fields:
-        """Raises UsageError for numbers that are none, or that cannot be together."""
+        """Raises UsageError for numbers of fields that are invalid or contradict each other."""
         alignment = _number(options.alignments, "guided_alignment")
         weight = _number(options.data_weighting, "data_weighting")
         beside = [number for number in (alignment, weight) if number is not None]
@@ -64,7 +64,7 @@ class Fields:
 
     @property
     def count(self) -> int:
-        """How many fields a line has."""
+        """The number of fields of a line."""
         numbers = (self.source, self.target, self.alignment, self.weight)
         return sum(number is not None for number in numbers)
 

@@ -1,4 +1,4 @@
-"""Which texts and vocabularies a training reads."""
+"""The texts and vocabularies that a training reads."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Texts:
 
     @classmethod
     def of(cls, options: TrainOptions, folder: str | None) -> Texts:
-        """The files that the options name; what they do not, from a prepared folder.
+        """The files that the options name, completed from a prepared folder.
 
         Raises UsageError where files are missing from the command, CgruError from the folder.
         """
@@ -92,7 +92,7 @@ class Texts:
         return cls(sources, targets, vocabularies, dev, reference, preprocessing)
 
     def readable(self) -> Texts:
-        """Itself. Raises CgruError where a text cannot be read."""
+        """Return this object. Raises CgruError for a text that cannot be read."""
         train = (*self.sources, *self.targets, *self.beside.alignments, *self.beside.weights)
         for path in filter(None, (*train, *(self.dev or ()), self.reference)):
             _check_readable(path)
@@ -183,7 +183,7 @@ def _of_target_alone(options: TrainOptions, prepared: Texts | None) -> Texts:
 
 
 def _with_beside(texts: Texts, options: TrainOptions) -> Texts:
-    """The files with their alignments and weights, those of domains that weigh nothing left out."""
+    """The files with alignments and weights, without files of domain weight 0."""
     count = len(texts.targets)
     alignments: tuple[Text, ...] = tuple(map(Path, options.alignments))
     weights: tuple[Text, ...] = tuple(map(Path, options.data_weighting))
@@ -279,7 +279,7 @@ def _prepared(folder: Path) -> Texts:
 
 
 def _check_readable(path: PathLike) -> None:
-    """Raises CgruError for a text that cannot be read, before anything is done with others."""
+    """Raises CgruError for a text that cannot be read, before any other is used."""
     with reading(path), open(path, "rb"):
         pass
 

@@ -1,4 +1,4 @@
-"""A score from a program of the user's own, of translations or of a model."""
+"""A score from a program of the user, which is given translations or a model."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def score_of(command: Sequence[str], check: Check) -> float:
 
 
 def output_of(command: Sequence[str], check: Check) -> str:
-    """What a command prints on standard output; no shell is involved.
+    """The standard output of a command, which is run without a shell.
 
     `check` is called while it runs; what it raises ends the command. Raises CgruError where the
     command cannot be run or fails.

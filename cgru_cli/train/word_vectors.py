@@ -46,7 +46,7 @@ def place(model: Model, vocabularies: Sequence[Vocabulary], paths: Sequence[str]
 
 
 def _fill(table: np.ndarray, vocabulary: Vocabulary, path: Path) -> int:
-    """Put vectors into the rows (V,E) of their words; how many words had one."""
+    """Put vectors into the rows (V,E) of their words; returns the number of words that had one."""
     ids = {word: i for i, word in vocabulary.words.items() if i != vocabulary.eos_id}
     ids["</s>"] = vocabulary.eos_id
     width = table.shape[1]

@@ -1,4 +1,4 @@
-"""Translations ranked by a channel model and a language model, too: `search.noisy_channel`.
+"""Translations ranked by a channel model and a language model too: see `search.noisy_channel`.
 
 How the other two models read what the direct model reads and writes: where they know its words,
 they take these, whatever their numbers; else text, which they have to cut themselves.
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NoisyChannel:
-    """The channel model and the language model, and what is asked of them.
+    """The settings of a noisy channel, with its two models.
 
     weights: of the two in the sum; candidates: of each hypothesis in a step of the beam, None where
     what the beam ends with is ranked. channel_reading, lm_reading: how they cut text into words;
@@ -46,7 +46,7 @@ class NoisyChannel:
 
     @property
     def stepped(self) -> list[LoadedModel]:
-        """The language model, where it is stepped in the beam with those that translate."""
+        """The language model, if it takes part in every step of the beam."""
         in_beam = self.candidates is not None
         return [self.lm] if in_beam and isinstance(self.lm, LoadedModel) else []
 
@@ -168,7 +168,7 @@ def _reading(
     reading: Reading,
     options: TranslateOptions,
 ) -> Reading | None:
-    """How a model cuts the direct model's text; None where it knows all of its words.
+    """A model's way to split the direct model's text; None if it knows all of its words.
 
     known: its vocabularies, each with the direct model's of that language. reading: the direct
     model's. Raises CgruError where text that the one has is not text that the other takes.
@@ -243,7 +243,7 @@ class ChannelScorer:
 
     @property
     def within_beam(self) -> bool:
-        """Whether hypotheses are ranked in each step, else at the end."""
+        """Whether hypotheses are ranked in each step, rather than at the end."""
         return self._lm is None
 
     def ranking(self, line: Callable[[int], Line]) -> ChannelRanking:
@@ -263,7 +263,7 @@ class ChannelScorer:
         return ChannelRanking(self._sum, self._noisy.candidates or 0, score)
 
     def scored(self, lines: Sequence[tuple[Line, Sequence[Hypothesis]]]) -> list[list[Hypothesis]]:
-        """The hypotheses of each line with their scores in the sum, in their order."""
+        """The hypotheses of each line with the scores of both models added, in the same order."""
         entries = [(line, one) for line, hypotheses in lines for one in hypotheses]
         scores = self._scores(entries)
         return [
@@ -298,7 +298,7 @@ class ChannelScorer:
     def featured(
         self, hypothesis: Hypothesis, source_length: int, channel: float, lm: float
     ) -> Hypothesis:
-        """The hypothesis with its scores in the sum, which is its total.
+        """The hypothesis with the scores of both models as features, and their sum as its total.
 
         source_length: words of the source, EOS counted; channel, lm: log-probabilities.
         """

@@ -1,4 +1,4 @@
-"""Lines that name phrases: those that their translation must have, and must not have."""
+"""Constraints of lines: phrases that a translation must have or must not have."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LARGEST = 1 << 26  # bytes of a file of phrases
 
 
 class Fields(NamedTuple):
-    """What a line says: text, not yet words."""
+    """The phrases of a line as text, not yet in words."""
 
     source: str
     beginning: str = ""  # of its translation
@@ -66,7 +66,7 @@ def _unmarked(source: str, number: int) -> Fields:
 
 
 class Phrases:
-    """Text of phrases to ids, as the model writes them."""
+    """Phrases from text to the ids of the model's words."""
 
     def __init__(self, model: LoadedModel, reading: Reading):
         self._model, self._reading = model, reading
@@ -82,8 +82,8 @@ class Phrases:
         return None if target.unk_id in ids else ids
 
     def required(self, phrases: Sequence[str], number: int) -> list[tuple[int, ...]]:
-        """Raises CgruError, naming the line, for a phrase that the model cannot write."""
-        found = []
+        """The ids of required phrases. Raises CgruError, naming the line, for unknown words."""
+        required = []
         for phrase in phrases:
             ids = self.ids(phrase, number)
             if ids is None:
@@ -91,27 +91,27 @@ class Phrases:
                     f"line {number + 1}: required phrase {phrase!r}: {self._model.target.path} "
                     "lacks a word of it; is it split into sub-words (--bpe)?"
                 )
-            found += [ids] if ids else []
-        return found
+            required += [ids] if ids else []
+        return required
 
     def avoided(self, phrases: Sequence[str], number: int) -> list[tuple[int, ...]]:
-        """Without those that the model cannot write anyway."""
+        """The ids of avoided phrases, without phrases that the model cannot write anyway."""
         return [ids for phrase in phrases if (ids := self.ids(phrase, number))]
 
     def read_avoided(self, path: str) -> list[tuple[int, ...]]:
-        """The phrases of a file, a phrase a line, .gz too. Raises CgruError naming it."""
+        """The ids of a file's phrases, one a line, .gz too. Raises CgruError naming the file."""
         try:
             text = read_bytes(path, "file of phrases", LARGEST).decode("utf-8")
         except UnicodeDecodeError:
             raise CgruError(f"{path}: invalid UTF-8; save it as UTF-8") from None
         lines = [line for line in text.split("\n") if line.strip()]
-        found = [ids for number, line in enumerate(lines) if (ids := self.ids(line, number))]
-        if len(found) < len(lines):
+        avoided = [ids for number, line in enumerate(lines) if (ids := self.ids(line, number))]
+        if len(avoided) < len(lines):
             note(
-                f"{path}: {len(lines) - len(found)} of {len(lines)} phrases have words that the "
+                f"{path}: {len(lines) - len(avoided)} of {len(lines)} phrases have words that the "
                 "model cannot write, and are avoided as it is"
             )
-        return found
+        return avoided
 
 
 def check_consistent(

@@ -1,4 +1,4 @@
-"""How to search: what options, a model's program, and configurations decide together."""
+"""How to search, decided from the options, the model's program and its configuration."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..formats.loaded_model import (
 )
 from ..formats.model import Model, ModelSettings
 from ..formats.shortlist import Shortlist
-from ..options.feature_weights import of_models, weights_of
+from ..options.feature_weights import ensemble_weights, model_weights
 from ..options.flags import flag, statements
 from ..options.kinds import ShortlistNumbers, sampling, shortlist
 from ..options.programs import PROGRAMS, Program, ProgramDefaults, label_limit, marian_limit
@@ -36,7 +36,7 @@ TEXT_LIMIT = 200  # words of a text that a language model writes, as Nematus' of
 
 
 class SamplingPlan(NamedTuple):
-    """How translations are drawn; the fields are those of `search.sampling.Sampling`."""
+    """The settings of sampling, as fields of `search.sampling.Sampling`."""
 
     temperature: float
     top: int | None  # draw from so many most probable words, None from all
@@ -45,7 +45,7 @@ class SamplingPlan(NamedTuple):
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """Everything about the search, decided: nothing below looks at options.
+    """Everything about the search, decided; nothing below this reads options.
 
     limit: the most words of a translation, from the words of its source (both with EOS).
     shortlists: of the words to choose from, one for each model that reads a source, or none;
@@ -189,7 +189,7 @@ class SearchPlan:
 
     @property
     def batches_decide(self) -> bool:
-        """Whether it matters which lines share a mini-batch: these are cut as the programs do."""
+        """Whether mini-batches are cut as in the program: their lines affect each other."""
         return self.search == "nematus-tf" or self.shared_shortlist
 
 
@@ -202,10 +202,10 @@ def _weights(
     """
     count = len(options.model)
     if not options.channel_model:
-        return weights_of(options.weights, options.model, sums=sums), ()
+        return ensemble_weights(options.weights, options.model, sums=sums), ()
     if not options.weights:
-        return weights_of((), options.model, sums=sums), (1.0, 1.0)
-    every = of_models(options.weights, (*options.model, options.channel_model, str(options.lm)))
+        return ensemble_weights((), options.model, sums=sums), (1.0, 1.0)
+    every = model_weights(options.weights, (*options.model, options.channel_model, str(options.lm)))
     if not any(every[:count]):
         raise UsageError("--weights: those of the models that translate are zero")
     return every[:count], every[count:]
@@ -251,7 +251,7 @@ _OF_TEXT = (
 
 
 def _check_of_labels(options: TranslateOptions, loaded: LoadedModel) -> None:
-    """Raises UsageError for options that labels have no use for."""
+    """Raises UsageError for options that do not apply to labels."""
     default = TranslateOptions()
     for name in _OF_TEXT:
         if getattr(options, name) != getattr(default, name):
@@ -262,7 +262,7 @@ def _check_of_labels(options: TranslateOptions, loaded: LoadedModel) -> None:
 
 
 def _check_characters(options: TranslateOptions, models: Sequence[LoadedModel]) -> None:
-    """Raises UsageError where the source's words are something else than characters."""
+    """Raises UsageError for --char-level with other words than characters."""
     for loaded in models:
         pieces = loaded.sources and loaded.sources[0].processor is not None
         if (pieces and not options.no_spm_encode) or not loaded.reads_words:
@@ -271,7 +271,7 @@ def _check_characters(options: TranslateOptions, models: Sequence[LoadedModel]) 
 
 
 def _needs_attention(options: TranslateOptions) -> bool:
-    """Whether anything is asked for that only models with attention give."""
+    """Whether an option needs attention."""
     return any(
         (
             options.alignment, options.alignment_format, options.json_alignment,
@@ -281,7 +281,7 @@ def _needs_attention(options: TranslateOptions) -> bool:
 
 
 def _asked(options: TranslateOptions) -> dict[str, bool]:
-    """Whether options do what a model's preprocessing does."""
+    """Whether options join or split words, as a model's preprocessing does."""
     return {
         "--bpe": options.bpe is not None,
         "--join-bpe": options.join_bpe,
@@ -337,7 +337,7 @@ def shortlist_of(options: TranslateOptions) -> tuple[str, ShortlistNumbers] | No
 
 
 def sampling_of(options: TranslateOptions) -> SamplingPlan | None:
-    """How to draw translations; None where they are searched for."""
+    """The settings of sampling; None for a search."""
     if options.output_sampling is not None:
         top, temperature = sampling(options.output_sampling)
     elif options.translation_strategy == "sampling":

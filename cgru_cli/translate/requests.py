@@ -1,4 +1,4 @@
-"""Lines of input, as the models read them and as their translations have to be."""
+"""Lines of input as the models read them, with what their translations must have."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class RequestReader:
         self._avoided = self._phrases.read_avoided(plan.avoid) if plan.avoid else []
 
     def report(self) -> None:
-        """Say what was done to lines, as cutting long ones."""
+        """Warn of lines that were cut."""
         self._lines.report()
 
     def read(self, line: str, number: int) -> Request:
@@ -77,7 +77,7 @@ class RequestReader:
     def constraints(
         self, required: Sequence[str], avoided: Sequence[str], number: int
     ) -> Constraints | None:
-        """What the translation of a line (counted from 0) must have, and must not have: phrases.
+        """The phrases that the translation of a line (counted from 0) must have and must not have.
 
         Raises CgruError, naming the line, for phrases that no translation can have.
         """

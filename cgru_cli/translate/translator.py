@@ -138,7 +138,7 @@ class Translator:
         return [hypotheses[0] if hypotheses else nothing for hypotheses in lists]
 
     def n_best(self, lines: Iterable[str]) -> list[list[Hypothesis]]:
-        """Of each line all translations that the search ends with, the best first, as `translate`.
+        """All translations of each line that the search ends with, best first; see `translate`.
 
         At most as many as the beam has; of samples, all that were drawn.
         """
@@ -179,31 +179,31 @@ class Translator:
                 begun.extend(numbered)
                 yield self.begin(numbered)
 
-        found = self._search(beginning(), begun, settings)
+        ended = self._search(beginning(), begun, settings)
         if self._channel is None or self._channel.within_beam:
-            yield from (self.translation(*begun[place], results) for place, results in found)
+            yield from (self.translation(*begun[place], results) for place, results in ended)
         else:
-            yield from self._ranked((*begun[place], results) for place, results in found)
+            yield from self._ranked((*begun[place], results) for place, results in ended)
 
     def _ranked(
-        self, found: Iterator[tuple[int, Request, Sequence[SearchResult]]]
+        self, lines: Iterator[tuple[int, Request, Sequence[SearchResult]]]
     ) -> Iterator[Translation]:
-        """Translations ranked by the noisy channel, of lines, as they were searched for."""
+        """The translations of searched lines, ranked by the noisy channel at the end."""
         assert self._channel  # noqa: S101 - for types
-        while some := list(itertools.islice(found, self.plan.mini_batch)):
-            translations = [self.translation(*one) for one in some]
-            lines = [self._line(number, request) for number, request, _ in some]
+        while batch := list(itertools.islice(lines, self.plan.mini_batch)):
+            translations = [self.translation(*one) for one in batch]
+            sources = [self._line(number, request) for number, request, _ in batch]
             lists = self._channel.scored(
-                [(line, one.hypotheses) for line, one in zip(lines, translations, strict=True)]
+                [(line, one.hypotheses) for line, one in zip(sources, translations, strict=True)]
             )
-            for (_, _, results), one, scored in zip(some, translations, lists, strict=True):
+            for (_, _, results), one, scored in zip(batch, translations, lists, strict=True):
                 totals = [hypothesis.total for hypothesis in scored]
                 order = sorted(range(len(totals)), key=totals.__getitem__, reverse=True)
                 best = results[order[0]].words.tolist() if order else ()
                 yield one._replace(hypotheses=[scored[i] for i in order], words=best)
 
     def _ranking(self, begun: Sequence[tuple[int, Request]]) -> ChannelRanking | None:
-        """What ranks hypotheses in the beam, of the lines that have begun; None without."""
+        """The noisy channel's ranking in the beam, for the lines that have begun; None without."""
         if not (self._channel and self._channel.within_beam):
             return None
 
@@ -217,13 +217,13 @@ class Translator:
         return noisy_channel.Line(number, request.source, request.text)
 
     def ending_early(self, settings: SearchSettings) -> SearchSettings:
-        """The same search where only the best translation is wanted, which may end sooner."""
+        """The settings of a search for the best translation only, which may end sooner."""
         return dataclasses.replace(settings, best_only=min(self.plan.weights) >= 0)
 
     def translation(
         self, number: int, request: Request, results: Sequence[SearchResult]
     ) -> Translation:
-        """What the search found for a line."""
+        """The translations of one line."""
         if not self.searches_for(request):
             return self.empty(number)
         if request.constraints and not results:
@@ -239,18 +239,18 @@ class Translator:
         return Translation(number, source, request.source, hypotheses, words)
 
     def searches_for(self, request: Request) -> bool:
-        """Whether there is something to search for: an empty line has `empty` in its place."""
+        """Whether a line is searched for; the translation of an empty one is `empty`."""
         return bool(request.source) or self._takes_empty
 
     def empty(self, number: int) -> Translation:
-        """What stands for the translation of an empty line."""
+        """The translation of an empty line."""
         nothing = Hypothesis((), True, 0.0, 0.0, model_scores=(0.0,) * len(self.plan.weights))
         if self._channel:
             nothing = self._channel.featured(nothing, 1, 0.0, 0.0)
         return Translation(number, (), (), [nothing], (), True)
 
     def views(self, translation: Translation) -> list[View]:
-        """What a heat map shows of a line's best translation: the mean, then every model."""
+        """The heat maps of a line's best translation: the mean, then every model."""
         if not translation.hypotheses or translation.empty:
             return []
         hypothesis, source = translation.hypotheses[0], translation.source

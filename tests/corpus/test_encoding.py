@@ -47,7 +47,7 @@ def points(corpus):
 
 
 def weights(corpus):
-    return [corpus.weights.of(i, corpus.lengths[i, 1]).tolist() for i in range(len(corpus))]
+    return [corpus.weights.of_pair(i, corpus.lengths[i, 1]).tolist() for i in range(len(corpus))]
 
 
 def test_they_come_back_in_order(tmp_path):

@@ -52,10 +52,10 @@ def test_one_device_shares_nothing():
     one = Replicas()
     assert (one.count, one.here, one.processes, one.first, str(one)) == (1, 1, 1, 0, "")
     assert one.is_first
-    assert one.total([1.0, 2.0]) == [1.0, 2.0]
-    assert one.texts("text") == ["text"] and one.of_first({"a": [1]}) == {"a": [1]}
-    np.testing.assert_array_equal(one.arrays_of_first({"x": np.ones(2)})["x"], np.ones(2))
-    assert one.together(lambda: 5) == 5
+    assert one.all_sum([1.0, 2.0]) == [1.0, 2.0]
+    assert one.all_gather("text") == ["text"] and one.broadcast({"a": [1]}) == {"a": [1]}
+    np.testing.assert_array_equal(one.broadcast_arrays({"x": np.ones(2)})["x"], np.ones(2))
+    assert one.run_in_all(lambda: 5) == 5
 
 
 # -- several devices -------------------------------------------------------------------------------

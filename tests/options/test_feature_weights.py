@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cgru_cli.errors import CgruError, UsageError
-from cgru_cli.options.feature_weights import FeatureWeights, of_models, read
+from cgru_cli.options.feature_weights import FeatureWeights, model_weights, read
 from cgru_cli.options.kinds import weight
 
 NUMBER = st.floats(-1e9, 1e9)
@@ -23,44 +23,44 @@ def written(folder, value):
 @given(st.lists(NUMBER, min_size=1, max_size=5))
 def test_numbers_are_in_the_order_of_the_features(numbers):
     asked = FeatureWeights.asked(" ".join(map(repr, numbers)))
-    assert asked.of([f"F{i}" for i in range(len(numbers))]) == numbers
+    assert asked.for_features([f"F{i}" for i in range(len(numbers))]) == numbers
     with pytest.raises(UsageError, match=rf"{len(numbers)} weights given; .* A, B"):
-        asked.of(["A", "B", *(f"F{i}" for i in range(len(numbers)))])
+        asked.for_features(["A", "B", *(f"F{i}" for i in range(len(numbers)))])
 
 
 @given(st.dictionaries(st.text(min_size=1, max_size=4), NUMBER, min_size=1, max_size=4))
 def test_a_file_names_its_features(tmp_path_factory, weights):
     path = written(tmp_path_factory.mktemp("w"), {"weights": weights, "normalize": 0.5})
     asked = FeatureWeights.asked(path)
-    assert asked.of(list(weights)[::-1]) == list(weights.values())[::-1]
+    assert asked.for_features(list(weights)[::-1]) == list(weights.values())[::-1]
     assert asked.normalize == 0.5
 
 
 def test_a_file_may_be_names_and_numbers_alone(tmp_path):
     path = written(tmp_path, {"F0": 1, "R2L": -0.5})
-    assert read(path).of(["R2L", "F0"]) == [-0.5, 1]
+    assert read(path).for_features(["R2L", "F0"]) == [-0.5, 1]
     assert read(path).normalize is None
 
 
 def test_a_name_with_spaces_is_one_file(tmp_path):
     (tmp_path / "a b").mkdir()
     path = written(tmp_path / "a b", {"F0": 1})
-    assert FeatureWeights.asked(path).of(["F0"]) == [1]
+    assert FeatureWeights.asked(path).for_features(["F0"]) == [1]
 
 
 @pytest.mark.parametrize("asked", [None, "equal"])
 def test_without_weights_all_are_one(asked):
-    assert FeatureWeights.asked(asked).of(["A", "B"]) == [1, 1]
+    assert FeatureWeights.asked(asked).for_features(["A", "B"]) == [1, 1]
     with pytest.raises(CgruError, match="columns without names"):
-        FeatureWeights.asked(asked).of(["column0", "B"])
+        FeatureWeights.asked(asked).for_features(["column0", "B"])
 
 
 def test_features_and_weights_must_be_the_same(tmp_path):
     asked = FeatureWeights.asked(written(tmp_path, {"F0": 1, "F1": 2}))
     with pytest.raises(CgruError, match=r"weights.json: no weight of R2L; .* F0, F1, R2L"):
-        asked.of(["F0", "F1", "R2L"])
+        asked.for_features(["F0", "F1", "R2L"])
     with pytest.raises(CgruError, match=r"weights.json: weighs F1, which is none; .* F0$"):
-        asked.of(["F0"])
+        asked.for_features(["F0"])
 
 
 @pytest.mark.parametrize(
@@ -115,20 +115,20 @@ def test_a_number_is_a_weight(number):
     ],
 )
 def test_models_find_their_weights(tmp_path, weights, expected):
-    assert of_models([written(tmp_path, weights)], ["a.npz", "b.npz"]) == expected
+    assert model_weights([written(tmp_path, weights)], ["a.npz", "b.npz"]) == expected
 
 
 def test_ten_models_are_in_the_order_of_their_numbers(tmp_path):
     weights = {f"F{i}": i for i in range(11)}
     path = written(tmp_path, dict(sorted(weights.items())))
-    assert of_models([path], [f"m{i}" for i in range(11)]) == tuple(range(11))
+    assert model_weights([path], [f"m{i}" for i in range(11)]) == tuple(range(11))
 
 
 def test_other_numbers_of_weights_are_told(tmp_path):
     path = written(tmp_path, {"F0": 1, "R2L": 2})
     with pytest.raises(UsageError, match=r"weights.json: 2 given \(F0, R2L\) for 3 models"):
-        of_models([path], ["a", "b", "c"])
+        model_weights([path], ["a", "b", "c"])
     with pytest.raises(UsageError, match="--weights: 2 given for 1 models"):
-        of_models([1.0, 2.0], ["a"])
+        model_weights([1.0, 2.0], ["a"])
     with pytest.raises(UsageError, match="numbers, or one file"):
-        of_models([1.0, path], ["a", "b"])
+        model_weights([1.0, path], ["a", "b"])

@@ -17,9 +17,9 @@ OFF = {"invalid": False, "control": False, "empty": False, "identical": False}
 
 def reason(rules, source, target):
     return (
-        rules.of_raw(source, target)
-        or rules.of_text(source, target)
-        or rules.of_words(len(source.split()), len(target.split()))
+        rules.reject_raw(source, target)
+        or rules.reject_text(source, target)
+        or rules.reject_lengths(len(source.split()), len(target.split()))
     )
 
 
@@ -58,9 +58,9 @@ def test_what_is_just_right_stays(switch, source, target):
 
 
 def test_invalid_text_is_removed_or_left_to_be_replaced():
-    assert Cleaning().of_raw(None, "a") == "invalid"
-    assert Cleaning().of_raw("a", None) == "invalid"
-    assert Cleaning(invalid=False).of_raw(None, "a") is None
+    assert Cleaning().reject_raw(None, "a") == "invalid"
+    assert Cleaning().reject_raw("a", None) == "invalid"
+    assert Cleaning(invalid=False).reject_raw(None, "a") is None
 
 
 @settings(max_examples=20)  # each makes 256 files

@@ -5,24 +5,24 @@ from __future__ import annotations
 from .marian_decode import EVERY_WORD
 from .marian_general import DEVICES, cpu_threads, device
 from .rows import (
+    NoEffect,
     Row,
     Special,
     Takes,
     Values,
-    Without,
     boolean,
+    converted,
     many,
+    negated,
+    no_effect,
     one,
     refused,
     switch,
-    to,
-    unless,
-    without,
 )  # fmt: skip
 
 
-def _level(values: tuple[str, ...]) -> Values | Without:
-    return Without("everything there is to tell is told")
+def _level(values: tuple[str, ...]) -> Values | NoEffect:
+    return NoEffect("all messages are always shown")
 
 
 def _longest(values: tuple[str, ...]) -> Values:
@@ -40,31 +40,31 @@ TRANSLATE: tuple[Row, ...] = (
     one("-t --target-vocab", None, "target_vocabulary", paths=True),
     many("--bpe", None, "bpe_codes", paths=True),
     switch("--no-debpe", "no_debpe"),
-    boolean("--debpe", unless("no_debpe"), True),  # in configurations of early versions
-    many("-d --devices", (0,), to("device", device)),
-    without("--gpu-threads", Takes.ONE, 1, DEVICES),
-    one("--cpu-threads", 0, to("cpu_threads", cpu_threads)),
-    without("--fpga-threads", Takes.ONE, 0, DEVICES),
-    without("--fpga-devices", Takes.MANY, (0,), DEVICES),
-    without("--tensor-cores", Takes.ONE, False, "TensorFlow chooses how products are made"),
+    boolean("--debpe", negated("no_debpe"), True),  # in configurations of early versions
+    many("-d --devices", (0,), converted("device", device)),
+    no_effect("--gpu-threads", Takes.ONE, 1, DEVICES),
+    one("--cpu-threads", 0, converted("cpu_threads", cpu_threads)),
+    no_effect("--fpga-threads", Takes.ONE, 0, DEVICES),
+    no_effect("--fpga-devices", Takes.MANY, (0,), DEVICES),
+    no_effect("--tensor-cores", Takes.ONE, False, "TensorFlow chooses how products are made"),
     one("--mini-batch", 1, "mini_batch"),
     one("--maxi-batch", 1, "maxi_batch_sentences"),
-    without("--mini-batch-words", Takes.ONE, 0, "--workspace keeps batches to the memory"),
-    without("--use-fused-softmax", Takes.ONE, True, "TensorFlow chooses how products are made"),
-    refused("--show-weights", Takes.NOTHING, False, "--weights gives weights, and none is hidden"),
+    no_effect("--mini-batch-words", Takes.ONE, 0, "--workspace keeps batches to the memory"),
+    no_effect("--use-fused-softmax", Takes.ONE, True, "TensorFlow chooses how products are made"),
+    refused("--show-weights", Takes.NOTHING, False, "weights are those that --weights gives"),
     many("--weights", None, "weights"),  # in files
     one("--load-weights", None, "load_weights", paths=True),
     refused("--wipo", Takes.NOTHING, False, "WIPO's layout of n-best lists is not known"),
-    switch("--return-alignment", to("alignment", lambda values: {"alignment": "hard"})),
-    switch("--return-soft-alignment", to("alignment", lambda values: {"alignment": "soft"})),
-    switch("--return-nematus-alignment", to("alignment", lambda values: {
+    switch("--return-alignment", converted("alignment", lambda values: {"alignment": "hard"})),
+    switch("--return-soft-alignment", converted("alignment", lambda values: {"alignment": "soft"})),
+    switch("--return-nematus-alignment", converted("alignment", lambda values: {
         "alignment": "soft", "alignment_format": "nematus"})),
-    one("--max-length", 500, to("max_length", _longest)),
+    one("--max-length", 500, converted("max_length", _longest)),
     one("--max-length-multiple", 3, "max_length_factor"),
-    one("--log-progress", "info", to("log", _level)),
-    one("--log-info", "info", to("log", _level)),
+    one("--log-progress", "info", converted("log", _level)),
+    one("--log-info", "info", converted("log", _level)),
     one("-b --beam-size", 12, "beam_size"),
-    switch("-n --normalize", to("normalize", lambda values: {"normalize": "1"})),
+    switch("-n --normalize", converted("normalize", lambda values: {"normalize": "1"})),
     refused("-f --softmax-filter", Takes.MANY, (), f"no vocabulary selection: {EVERY_WORD}"),
     switch("-u --allow-unk", "allow_unk"),
     switch("--n-best", "n_best"),

@@ -13,10 +13,10 @@ from .. import config_file
 from ..flags import Flag, statements
 from ..flags import flag as flag_of
 from . import configuration, filters, train
-from .reading import Given, read
-from .rows import Checked, Option, Refused, Row, Special, Takes, Without, is_true
+from .option_values import OptionValues, note_of
+from .reading import Given, parse
+from .rows import Checked, NoEffect, Option, Refused, Row, Special, Takes, is_true
 from .tables import PROGRAMS, Table, own, programs_of, table
-from .together import Together, told
 
 _RESOLVE = {
     "train": train.resolve,
@@ -38,7 +38,7 @@ def program_named(arguments: Sequence[str]) -> str | None:
 
 @dataclass
 class Understood:
-    """What a command line means here.
+    """A command line as options of this package.
 
     values: fields that it sets, as typed; defaults: fields that the program or a configuration
     file sets; rest: words that are no options, and options that nobody knows; note: what is without
@@ -63,7 +63,7 @@ def understand(
     *,
     files: bool = True,
 ) -> Understood:
-    """What a command line of a program means here, or one that all programs understand alike.
+    """A program's command line as options of this package; without a program, cgru's own.
 
     command: of this package; options: the dataclass of its options; files: whether configuration
     files are read. Raises UsageError for options that are refused, ambiguous, or lack a value,
@@ -71,15 +71,15 @@ def understand(
     """
     if program == "amun" and command != "translate":
         raise UsageError(f"--compat {program}: {program} is a decoder alone")
-    stands = read(program, command, arguments, options)
-    special = _Special.of(stands.given)
-    result = Understood(rest=stands.unknown, program=program, dump=special.dump)
-    if special.help or {"-h", "--help"} & set(stands.unknown):
+    parsed = parse(program, command, arguments, options)
+    special = _Special.of(parsed.given)
+    result = Understood(rest=parsed.unknown, program=program, dump=special.dump)
+    if special.help or {"-h", "--help"} & set(parsed.unknown):
         result.rest = ["--help"]
         return result
-    result.rest += _positional(stands.positional, program, command, result)
+    result.rest += _positional(parsed.positional, program, command, result)
     typed = _Fields(command, program, special.interpolate)
-    typed.fill(stands.given)
+    typed.fill(parsed.given)
     typed.values |= result.values | special.values
     filed = _Fields(command, program, special.interpolate)
     for path in special.configs if files else ():
@@ -87,7 +87,7 @@ def understand(
         _read_config(path, filed, result, special, options)
         program = result.program
     defaults = _defaults(program, command, options) if program else {}
-    together = Together(
+    meant = OptionValues(
         program,
         command,
         defaults | filed.values | typed.values,
@@ -99,20 +99,20 @@ def understand(
     )
     checked = filed.checked | typed.checked
     if checked:
-        together.values["model_is"] = tuple(
+        meant.values["model_is"] = tuple(
             f"{name}={' '.join(values)}" for name, values in checked.items()
         )
-        together.given.add("model_is")
+        meant.given.add("model_is")
     known = statements(options)
-    for name in together.values.keys() & known.keys():
-        together.values[name] = _shaped(known[name][0], together.values[name])
-    _RESOLVE.get(command, lambda _together: None)(together)
-    for name, value in together.values.items():
+    for name in meant.values.keys() & known.keys():
+        meant.values[name] = _shaped(known[name][0], meant.values[name])
+    _RESOLVE.get(command, lambda _values: None)(meant)
+    for name, value in meant.values.items():
         if name not in known:
-            _missing(name, together)
+            _missing(name, meant)
             continue
         value = _shaped(known[name][0], value)
-        if (name in filed.values and name not in typed.values) or name not in together.given:
+        if (name in filed.values and name not in typed.values) or name not in meant.given:
             result.defaults[name] = value
         else:
             result.values[name] = value
@@ -120,7 +120,7 @@ def understand(
         if name in result.defaults:
             result.values[name] = result.defaults.pop(name)
     result.origins = {name: filed.flags[name] for name in result.defaults if name in filed.flags}
-    result.note = told(together.notes) if together.notes else ""
+    result.note = note_of(meant.notes) if meant.notes else ""
     result.values = {name: value for name, value in result.values.items() if name in known}
     return result
 
@@ -135,11 +135,11 @@ def _shaped(flag: Flag, value: Any) -> Any:
     return value
 
 
-def _missing(name: str, together: Together) -> None:
-    """A field of another program that nothing here stands for. Raises UsageError if it was set."""
-    if together.is_given(name) and together.values[name] not in (None, False, (), ""):
+def _missing(name: str, meant: OptionValues) -> None:
+    """A field of another program without a counterpart in cgru. Raises UsageError if it was set."""
+    if meant.is_given(name) and meant.values[name] not in (None, False, (), ""):
         flag = "--" + name.replace("_", "-")
-        reason = train.MISSING.get(name, f"cgru {together.command} has no such thing")
+        reason = train.MISSING.get(name, f"cgru {meant.command} has no such thing")
         raise UsageError(f"{flag} cannot be honoured: {reason}")
 
 
@@ -155,7 +155,7 @@ class _Special:
 
     @property
     def values(self) -> dict[str, Any]:
-        """The same as fields of the options."""
+        """These options as fields of `ConfiguredOptions`, where they are set."""
         values = {
             "config": tuple(self.configs), "dump_config": self.dump,
             "interpolate_env_vars": self.interpolate, "relative_paths": self.relative,
@@ -205,13 +205,13 @@ class _Fields:
                 asked = is_true(values) if values and row.takes is Takes.BOOLEAN else None
             except ValueError as wrong:
                 raise error(f"{flag}: {wrong}") from None
-            if isinstance(meant, Refused | Without) and asked is not None and asked == row.default:
+            if isinstance(meant, Refused | NoEffect) and asked is not None and asked == row.default:
                 continue  # it asks for nothing
             if isinstance(meant, Refused):
                 shown = isinstance(row.meaning, Option) and values
                 what = f"{flag} {values[-1]}" if shown else flag
                 raise error(f"{what} cannot be honoured: {meant.reason}")
-            if isinstance(meant, Without):
+            if isinstance(meant, NoEffect):
                 self.notes.append((flag, meant.reason))
             elif isinstance(meant, Checked):
                 self.checked[meant.name] = tuple(values) or ("true",)
@@ -332,7 +332,7 @@ def _of_any(command: str) -> Table:
 
 
 def _defaults(program: str, command: str, options: type) -> dict[str, Any]:
-    """What a program does where nothing is said, by field."""
+    """The defaults of a program's command, by field."""
     theirs = table(program, command)
     defaults: dict[str, Any] = {}
     if command == "train":
@@ -345,11 +345,11 @@ def _defaults(program: str, command: str, options: type) -> dict[str, Any]:
 
 
 def default_of(row: Row) -> dict[str, Any]:
-    """What a row's default means here, where it means anything."""
+    """The fields that a row's default sets here; {} where it has no meaning here."""
     typed = row.default_values
     if not typed or typed == ("",) or not isinstance(row.meaning, Option):
         return {}
     meant = row.understand(typed)
-    if isinstance(meant, Without | Refused | Checked | Special):
+    if isinstance(meant, NoEffect | Refused | Checked | Special):
         return {}
     return {name: value for name, value in meant.items() if value is not False}

@@ -10,7 +10,7 @@ from typing import Any
 from ...errors import CgruError, UsageError
 from ...system.structured_files import parse_yaml
 from .reading import Given
-from .rows import Checked, Refused, Takes, Without, as_typed
+from .rows import Checked, NoEffect, Refused, Takes, as_typed
 from .tables import Table
 
 # What Marian writes into files of its own and no command line says.
@@ -51,7 +51,7 @@ def program_of(values: Mapping[str, Any]) -> str:
 
 
 def is_set(values: Mapping[str, Any], key: str) -> bool:
-    """Whether a file says yes to something."""
+    """Whether a configuration file switches an option on."""
     return str(values.get(key, "")).lower() in ("true", "yes", "on", "1")
 
 
@@ -59,10 +59,9 @@ def interpolated(text: str, flag: str) -> str:
     """A path with `${VAR}` replaced. Raises UsageError for a variable that is not set."""
 
     def value(match: re.Match[str]) -> str:
-        found = os.environ.get(match[1])
-        if found is None:
+        if match[1] not in os.environ:
             raise UsageError(f"{flag} {text}: the environment has no variable {match[1]}")
-        return found
+        return os.environ[match[1]]
 
     return _VARIABLE.sub(value, text)
 
@@ -75,10 +74,11 @@ def relative_to(path: str, folder: str) -> str:
 def given(
     values: Mapping[str, Any], path: str, table: Table, known: frozenset[str], *, relative: bool
 ) -> Iterator[Given]:
-    """Options that a file gives: rows, where they stand, and their values as typed.
+    """The options in a configuration file: rows, file and key, and values as typed.
 
-    known: keys that somebody else reads. Defaults that mean nothing here are passed over, as the
-    files that Marian writes hold every option. Raises CgruError, naming file and key.
+    known: keys that are read elsewhere. Defaults of options that have no effect or are refused are
+    passed over, because Marian writes every option into its files. Raises CgruError, naming file
+    and key.
     """
     if "scorers" in values:
         values = _of_amun(dict(values), path)
@@ -104,7 +104,7 @@ def given(
             raise CgruError(f"{path}: {key} is {value!r}, where {what} expected")
         typed = list(as_typed(value))
         default = list(row.default_values)
-        if typed == default and isinstance(row.meaning, Refused | Without | Checked):
+        if typed == default and isinstance(row.meaning, Refused | NoEffect | Checked):
             continue
         if row.takes is Takes.NOTHING:
             if typed == ["false"]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from . import nematus
 from .nematus import ONE_PROCESS
-from .rows import Row, Takes, Values, one, refused, switch, to, without
+from .rows import Row, Takes, Values, converted, no_effect, one, refused, switch
 
 POSITIONAL = ("model", "source_vocabularies", "target_vocabulary", "input", "output")
 
@@ -23,10 +23,10 @@ def _listed(values: tuple[str, ...]) -> Values:
 
 TRANSLATE: tuple[Row, ...] = (
     one("-k", 5, "beam_size"),
-    without("-p", Takes.ONE, 5, ONE_PROCESS),
-    switch("-n", to("normalize", lambda values: {"normalize": "1"})),
+    no_effect("-p", Takes.ONE, 5, ONE_PROCESS),
+    switch("-n", converted("normalize", lambda values: {"normalize": "1"})),
     switch("-c", "char_level"),
-    one("-b", 1, to("n_best", _listed)),
+    one("-b", 1, converted("n_best", _listed)),
 )  # fmt: skip
 
 # Session 3's rescore_with_lm.py: a language model, its options and vocabulary, that of the
@@ -42,10 +42,10 @@ RESCORE_POSITIONAL = (
 
 RESCORE: tuple[Row, ...] = (
     one("-b --beta", 1, "lm_weight"),
-    switch("-n", to("normalize", lambda values: {"normalize": "1"})),
+    switch("-n", converted("normalize", lambda values: {"normalize": "1"})),
     switch("-x", "lm_convex"),
     refused("-c", Takes.NOTHING, False,
-            "a list's characters stand between spaces, and are words so"),
+            "a list's characters stand between spaces, and are read as words"),
 )  # fmt: skip
 
 # Defaults of `nmt.train` that are not those of Nematus' Theano version.

@@ -1,4 +1,4 @@
-"""The tables of the documentation: every option of a program, its default, and both here."""
+"""The tables of the documentation: every option of a program, its default, and both in cgru."""
 
 from __future__ import annotations
 
@@ -7,36 +7,82 @@ from typing import NamedTuple
 
 from ..flags import flag, shown_default, statements
 from .command_line import default_of
-from .rows import Checked, Refused, Row, Special, Without
+from .rows import Checked, NoEffect, Refused, Row, Special
 from .tables import table
+from .train import MISSING
 
 
 class Documented(NamedTuple):
-    """One option of a program and what it is here."""
+    """One option of a program and its counterpart in cgru.
+
+    Of an option without a counterpart, kind says whether it has no effect or is refused, and remark
+    why; of one that is compared with the model there is neither remark nor counterpart.
+    """
 
     flags: tuple[str, ...]
-    default: str  # there, as typed
-    here: str  # the option here, "" if there is none
-    default_here: str
-    remark: str
+    default: str  # of the program, as typed
+    here: str = ""  # the option of cgru, "" if there is none
+    default_here: str = ""
+    kind: str = ""  # "", "no effect", "refused" or "compared"
+    remark: str = ""
+
+
+# Fields of other programs that `train` and `filters` replace: the options of cgru, and a remark.
+_REPLACED = {
+    "adam_beta1": ("--optimizer-params", ""),
+    "adam_beta2": ("--optimizer-params", ""),
+    "adam_epsilon": ("--optimizer-params", ""),
+    "bpe_codes": ("--bpe, --join-bpe", "the source's codes alone are needed"),
+    "disp_cost_type": ("--cost-type", "Marian trains by the mean over words, whatever it shows"),
+    "factors": ("", "has to be the number of --dim_per_factor"),
+    "layer_normalization_type": ("--normalization-form", ""),
+    "learning_schedule": ("--lr-warmup, --lr-decay-inv-sqrt", ""),
+    "lm_convex": ("--rerank", ""),
+    "lm_weight": ("--rerank", ""),
+    "load_weights": ("--weights", ""),
+    "max_length_crop": ("", "sources are always cut, translations never"),
+    "maxi_batch_sentences": ("--maxi-batch", "counted in sentences"),
+    "moving_average": ("--exponential-smoothing", ""),
+    "moving_decay": ("--exponential-smoothing", "1 less this factor"),
+    "n_best_count": ("--n-best, --n-best-size", ""),
+    "n_best_list": ("--n-best", "`-t` names the source and the list"),
+    "no_debpe": ("--join-bpe", ""),
+    "plateau_steps": ("--lr-decay-inv-sqrt", ""),
+    "sentencepiece_alphas": ("", "refused with a `.spm` vocabulary, else without effect"),
+    "skip_cost": ("", "without effect with a beam of 1, else refused"),
+    "source_vocab_sizes": ("--dim-vocabs", ""),
+    "source_vocabularies": ("--vocabs", ""),
+    "target_vocab_size": ("--dim-vocabs", ""),
+    "target_vocabulary": ("--vocabs", ""),
+    "tsv": ("--target", "lines of `source TAB target`"),
+    "tsv_fields": ("", "has to be the number of fields that are read"),
+    "use_dropout": ("", "turns the options of dropout on"),
+}
+_WITHOUT_EFFECT = {
+    "disp_label_counts": "the log shows the mean over words",
+    "gradient_aggregation_steps": "a batch is computed at once; see --workspace",
+    "input_types": "an input is one sequence of words a line",
+    "maxi_batch_sort": "pairs are sorted by length",
+    "sample_way": "candidates are sampled, as by randomly_sample",
+    "valid_translation_maxlen": "translations of the validation text have 200 words at most",
+}
 
 
 def documented(program: str, command: str, options: type) -> Iterator[Documented]:
-    """Every option of a program's command; options: the dataclass of those here."""
-    found = table(program, command)
-    for row in found.rows if found else ():
-        yield Documented(row.flags, " ".join(row.default_values), *_here(row, options))
+    """Every option of a program's command; options: the dataclass of cgru's."""
+    theirs = table(program, command)
+    for row in theirs.rows if theirs else ():
+        yield _documented(row, command, options)
 
 
 def other_defaults(program: str, command: str, options: type) -> Iterator[Documented]:
-    """The options whose default is another one there than here."""
-    found = table(program, command)
-    for row in found.rows if found else ():
-        one = Documented(row.flags, " ".join(row.default_values), *_here(row, options))
+    """The options whose default differs from cgru's own."""
+    theirs = table(program, command)
+    stated = statements(options)
+    for row in theirs.rows if theirs else ():
         meant = default_of(row)
-        stated = statements(options)
         if any(name in stated and not _same(stated[name], value) for name, value in meant.items()):
-            yield one
+            yield _documented(row, command, options)
 
 
 def _same(stated: tuple, value: object) -> bool:
@@ -49,18 +95,29 @@ def _same(stated: tuple, value: object) -> bool:
     return read == default or (default is None and read in (0, ""))
 
 
-def _here(row: Row, options: type) -> tuple[str, str, str]:
+def _documented(row: Row, command: str, options: type) -> Documented:
+    entry = Documented(row.flags, " ".join(row.default_values))
     meaning = row.meaning
-    if isinstance(meaning, Without):
-        return "", "", f"no effect: {meaning.reason}"
+    if isinstance(meaning, NoEffect):
+        return entry._replace(kind="no effect", remark=meaning.reason)
     if isinstance(meaning, Refused):
-        return "", "", f"refused: {meaning.reason}"
+        return entry._replace(kind="refused", remark=meaning.reason)
     if isinstance(meaning, Checked):
-        return "--model-is", "", "compared with the model"
+        return entry._replace(kind="compared")
     if isinstance(meaning, Special):
-        return row.flags[-1], "", ""
+        return entry._replace(here=row.flags[-1])
     stated = statements(options)
     names = [name for name in stated if name in {meaning.field, *default_of(row)}]
-    defaults = (shown_default(stated[name][1]) for name in names)
-    here = ", ".join(flag(options, name) for name in names)
-    return here, ", ".join(filter(None, defaults)), "" if here else "see the other options"
+    if names:
+        defaults = (shown_default(stated[name][1]) for name in names)
+        return entry._replace(
+            here=", ".join(flag(options, name) for name in names),
+            default_here=", ".join(filter(None, defaults)),
+        )
+    if meaning.field in _REPLACED:
+        here, remark = _REPLACED[meaning.field]
+        return entry._replace(here=here, remark=remark)
+    if meaning.field in _WITHOUT_EFFECT:
+        return entry._replace(kind="no effect", remark=_WITHOUT_EFFECT[meaning.field])
+    reason = MISSING.get(meaning.field, f"cgru {command} has no such option")
+    return entry._replace(kind="refused", remark=reason)

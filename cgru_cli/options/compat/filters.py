@@ -1,4 +1,4 @@
-"""What options of other programs' translators and scorers come to together."""
+"""The options of other programs' translators and scorers, as options of cgru."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import os
 from typing import Any
 
 from ...errors import CgruError, UsageError
-from .together import Together
+from .option_values import OptionValues
 
 _UNCUT = str(10**6)  # words: no line is as long
 
 
 def extra_defaults(program: str, command: str) -> dict[str, Any]:
-    """What a program's translator does that `options.programs` does not know."""
+    """Defaults of a program's translator that `options.programs` does not have."""
     if command != "translate":
         return {}
     return {"max_length": "500" if program == "amun" else _UNCUT}
 
 
-def resolve_translate(o: Together) -> None:
+def resolve_translate(o: OptionValues) -> None:
     """Replace what this package's translator does not know by what it does.
 
     Raises UsageError for what there is not, CgruError for a file of weights that is none.
@@ -60,7 +60,7 @@ def resolve_translate(o: Together) -> None:
     _tabs(o)
 
 
-def _tabs(o: Together) -> None:
+def _tabs(o: OptionValues) -> None:
     fields = int(o.number("tsv_fields"))
     o.take("tsv_fields")
     expected = 2 if o.values.get("force_decode") else 1
@@ -78,7 +78,7 @@ def _tabs(o: Together) -> None:
         )
 
 
-def resolve_score(o: Together) -> None:
+def resolve_score(o: OptionValues) -> None:
     """Replace what this package's scorer does not know by what it does. Raises UsageError."""
     _batches(o)
     _models(o)
@@ -106,7 +106,7 @@ def resolve_score(o: Together) -> None:
     _language_model(o)
 
 
-def _language_model(o: Together) -> None:
+def _language_model(o: OptionValues) -> None:
     """DL4MT's rescoring of a list: which costs are added, and by which weights."""
     weight, convex = o.number("lm_weight"), o.take("lm_convex")
     o.take("lm_weight")
@@ -126,7 +126,7 @@ def _language_model(o: Together) -> None:
     o.values["rerank"] = f"{weight - 1 if convex else -1:g} {-weight:g}"  # of costs
 
 
-def _models(o: Together) -> None:
+def _models(o: OptionValues) -> None:
     """Models by the names that Nematus-TF gives them, where they were trained here."""
     if o.program == "nematus-tf":
         models = o.values.get("model") or ()
@@ -144,7 +144,7 @@ def _as_saved_here(path: str) -> str:
     return path
 
 
-def _vocabularies(o: Together) -> None:
+def _vocabularies(o: OptionValues) -> None:
     """amun's and DL4MT's names for the vocabularies of each side."""
     sources, target = o.take("source_vocabularies"), o.take("target_vocabulary")
     if sources is None and target is None:
@@ -155,7 +155,7 @@ def _vocabularies(o: Together) -> None:
     o.values["vocabularies"] = (*sources, target)
 
 
-def _batches(o: Together) -> None:
+def _batches(o: OptionValues) -> None:
     sentences = o.number("maxi_batch_sentences")
     if o.take("maxi_batch_sentences") is not None:
         size = max(o.number("mini_batch"), 1)

@@ -16,18 +16,18 @@ from .rows import (
     Takes,
     Values,
     boolean,
+    converted,
     is_true,
     many,
+    no_effect,
     one,
     optional,
     refused,
-    to,
-    without,
 )  # fmt: skip
 
 EVERY_WORD = "every word of the vocabulary can be produced"
 
-QUANTISED = "--precision int8 quantises a float32 model as it starts, and computes in 8 bits"
+QUANTISED = "use --precision int8, which quantises a float32 model at the start"
 
 
 def _alignment(values: tuple[str, ...]) -> Values:
@@ -70,25 +70,25 @@ def _sampling(values: tuple[str, ...]) -> Values:
 
 
 _COMMON: tuple[Row, ...] = (
-    one("-o --output", "stdout", to("output", _output), paths=True),
+    one("-o --output", "stdout", converted("output", _output), paths=True),
     many("-v --vocabs", None, "vocabularies", paths=True),
-    optional("--alignment", "", "1", to("alignment", _alignment)),
+    optional("--alignment", "", "1", converted("alignment", _alignment)),
     boolean("--word-scores", "word_scores"),
     *INPUT_LENGTH, *TSV, *ON_ONE_DEVICE,
-    without("--mini-batch-words", Takes.ONE, 0, "--workspace keeps batches to the memory"),
+    no_effect("--mini-batch-words", Takes.ONE, 0, "--workspace keeps batches to the memory"),
     one("--maxi-batch-sort", "none", "maxi_batch_sort"),
-    boolean("--fp16", to("precision", _half)),
-    many("--precision", ("float32",), to("precision", _precision)),
+    boolean("--fp16", converted("precision", _half)),
+    many("--precision", ("float32",), converted("precision", _precision)),
     refused("--optimize", Takes.BOOLEAN, False, QUANTISED),
-    one("-g --gemm-type", "float32", to("precision", _is_quantised)),
+    one("-g --gemm-type", "float32", converted("precision", _is_quantised)),
     refused("--quantize-range", Takes.ONE, 0, QUANTISED),
     refused("--int8shift", Takes.BOOLEAN, False, QUANTISED),
     refused("--int8shiftAll", Takes.BOOLEAN, False, QUANTISED),
     refused("--int8shiftAlpha", Takes.BOOLEAN, False, QUANTISED),
     refused("--int8shiftAlphaAll", Takes.BOOLEAN, False, QUANTISED),
-    without("--clip-gemm", Takes.ONE, 0, "products are not clipped"),
-    without("--use-legacy-batching", Takes.BOOLEAN, False,
-            "TensorFlow chooses how products are made"),
+    no_effect("--clip-gemm", Takes.ONE, 0, "products are not clipped"),
+    no_effect("--use-legacy-batching", Takes.BOOLEAN, False,
+              "TensorFlow chooses how products are made"),
 )  # fmt: skip
 
 
@@ -99,9 +99,9 @@ def decoder() -> list[Row]:
         one("-w --workspace", 512, "workspace"),
         boolean("--quiet-translation", "quiet"),
         many("-m --models --model", None, "model", paths=True),
-        without("--model-mmap", Takes.BOOLEAN, False, "a model is read once"),
+        no_effect("--model-mmap", Takes.BOOLEAN, False, "a model is read once"),
         *model_rows(training=False),
-        many("-i --input", ("stdin",), to("input", _input), paths=True),
+        many("-i --input", ("stdin",), converted("input", _input), paths=True),
         one("-b --beam-size", 12, "beam_size"),
         optional("-n --normalize", 0, "1", "normalize"),
         one("--max-length-factor", 3, "max_length_factor"),
@@ -111,15 +111,16 @@ def decoder() -> list[Row]:
                 "only the unknown word is ever suppressed"),
         boolean("--n-best", "n_best"),
         boolean("--force-decode", "force_decode"),
-        without("--stat-freq", Takes.ONE, "0", "progress is shown at a terminal"),
+        no_effect("--stat-freq", Takes.ONE, "0", "progress is shown at a terminal"),
         boolean("--no-spm-decode", "no_spm_decode"),
         boolean("--no-spm-encode", "no_spm_encode"),
         one("--mini-batch", 1, "mini_batch"),
         one("--maxi-batch", 1, "maxi_batch"),
-        boolean("--skip-cost", to("skip_cost", _cost_of_a_greedy_search)),
+        boolean("--skip-cost", converted("skip_cost", _cost_of_a_greedy_search)),
         many("--shortlist", None, "shortlist", paths=True, only_first=True),
         many("--weights", None, "weights"),
-        many("--output-sampling", None, to("output_sampling", _sampling), implied="full 1.0"),
+        many("--output-sampling", None, converted("output_sampling", _sampling),
+             implied="full 1.0"),
         refused("--output-approx-knn", Takes.MANY, None, "the softmax is exact", "100 1024"),
         refused("--encryption-key-path", Takes.ONE, "", "models are not encrypted"),
         refused("--trie-pruning-path", Takes.ONE, "", EVERY_WORD),
@@ -139,7 +140,7 @@ def scorer() -> list[Row]:
         many("-t --train-sets", None, "target", paths=True),
         boolean("--n-best", "n_best_list"),
         one("--n-best-feature", "Score", "n_best_feature"),
-        boolean("-n --normalize", to("normalize", lambda values: {"normalize": "1"}
+        boolean("-n --normalize", converted("normalize", lambda values: {"normalize": "1"}
                                      if is_true(values) else {})),
         optional("--summary", "", "cross-entropy", "summary"),
         one("--mini-batch", 64, "mini_batch"),

@@ -13,54 +13,54 @@ from .rows import (
     Checked,
     Conversion,
     Meaning,
+    NoEffect,
     Option,
     Refused,
     Row,
     Special,
     Takes,
     Values,
-    Without,
     boolean,
+    converted,
     many,
+    negated,
+    no_effect,
     one,
-    only,
+    one_of,
     optional,
     refused,
-    to,
-    unless,
-    without,
 )  # fmt: skip
 
 TRANSFORMER = "a recurrent model has no transformer layers"
 FACTORED = "factored vocabularies (.fsv) are not read; factors of Nematus are, as `word|factor`"
-STREAMS = "an input is sequences of words, one a line"
+STREAMS = "an input is one sequence of words a line"
 QUIET_LEVELS = ("warn", "err", "error", "critical", "off")
 
 
-def log_level(values: tuple[str, ...]) -> Values | Without:
+def log_level(values: tuple[str, ...]) -> Values | NoEffect:
     """Marian's levels above `info` leave out what --quiet leaves out."""
     if values[-1] in QUIET_LEVELS:
         return {"quiet": True}
-    return Without("everything there is to tell is told")
+    return NoEffect("all messages are always shown")
 
 
 GENERAL = (
     boolean("-h --help", Special.HELP),
     boolean("--version", Special.VERSION),
-    refused("--authors", Takes.BOOLEAN, False, "it tells of Marian itself"),
-    refused("--cite", Takes.BOOLEAN, False, "it tells of Marian itself"),
-    refused("--build-info", Takes.OPTIONAL, "", "it tells of Marian itself", "basic"),
+    refused("--authors", Takes.BOOLEAN, False, "it describes Marian itself"),
+    refused("--cite", Takes.BOOLEAN, False, "it describes Marian itself"),
+    refused("--build-info", Takes.OPTIONAL, "", "it describes Marian itself", "basic"),
     many("-c --config", None, Special.CONFIG, paths=True),
     one("--log", "", "log", paths=True),
-    one("--log-level", "info", to("quiet", log_level)),
-    without("--log-time-zone", Takes.ONE, "", "times in logs are those of this machine"),
+    one("--log-level", "info", converted("quiet", log_level)),
+    no_effect("--log-time-zone", Takes.ONE, "", "times in logs are those of this machine"),
     boolean("--quiet", "quiet"),
     one("--seed", 0, "seed"),
-    without("--check-nan", Takes.BOOLEAN, False, "costs and gradients are always checked"),
+    no_effect("--check-nan", Takes.BOOLEAN, False, "costs and gradients are always checked"),
     boolean("--interpolate-env-vars", Special.INTERPOLATE),
     boolean("--relative-paths", Special.RELATIVE),
     optional("--dump-config", "", "full", Special.DUMP_CONFIG),
-    without("--sigterm", Takes.ONE, "save-and-exit", "a signal ends a run cleanly in any case"),
+    no_effect("--sigterm", Takes.ONE, "save-and-exit", "a signal ends a run cleanly in any case"),
 )
 
 TYPES = {
@@ -74,11 +74,11 @@ CELLS = {
 ENCODERS = {name: name for name in ("bidirectional", "bi-unidirectional", "alternating")}
 
 
-def _sequences(values: tuple[str, ...]) -> Values | Refused | Without:
+def _sequences(values: tuple[str, ...]) -> Values | Refused | NoEffect:
     other = [value for value in values if value != "sequence"]
     if other:
         return Refused(f"{other[0]}: {STREAMS}")
-    return Without("every input is a sequence")
+    return NoEffect("every input is a sequence")
 
 
 def _numbers(field: str) -> Conversion:
@@ -91,7 +91,7 @@ def _numbers(field: str) -> Conversion:
 
 
 def model_rows(*, training: bool) -> list[Row]:
-    """What the model is: set by a training, compared with the model by the others."""
+    """Options that describe the model: set when training, otherwise compared with the model."""
 
     def meaning(name: str, trained: Meaning) -> Meaning:
         return trained if training else Checked(name)
@@ -100,19 +100,19 @@ def model_rows(*, training: bool) -> list[Row]:
         return takes(f"--{flag}", default, meaning(flag, trained))
 
     rows = [
-        shape("type", one, "amun", only("type", TYPES, "no such recurrent model is known here")),
-        shape("dim-vocabs", many, (0, 0), to("dim_vocabs", _numbers("dim_vocabs"))),
+        shape("type", one, "amun", one_of("type", TYPES, "no such recurrent model is known here")),
+        shape("dim-vocabs", many, (0, 0), converted("dim_vocabs", _numbers("dim_vocabs"))),
         shape("dim-emb", one, 512, Option("dim_emb")),
         shape("dim-rnn", one, 1024, Option("dim_rnn")),
-        shape("enc-type", one, "bidirectional", only("enc_type", ENCODERS, "no such encoder")),
-        shape("enc-cell", one, "gru", only("enc_cell", CELLS, "no such cell is known here")),
+        shape("enc-type", one, "bidirectional", one_of("enc_type", ENCODERS, "no such encoder")),
+        shape("enc-cell", one, "gru", one_of("enc_cell", CELLS, "no such cell is known here")),
         shape("enc-cell-depth", one, 1, Option("enc_cell_depth")),
         shape("enc-depth", one, 1, Option("enc_depth")),
-        shape("dec-cell", one, "gru", only("dec_cell", CELLS, "no such cell is known here")),
+        shape("dec-cell", one, "gru", one_of("dec_cell", CELLS, "no such cell is known here")),
         shape("dec-cell-base-depth", one, 2, Option("dec_cell_base_depth")),
         shape("dec-cell-high-depth", one, 1, Option("dec_cell_high_depth")),
         shape("dec-depth", one, 1, Option("dec_depth")),
-        boolean("--skip", meaning("skip", unless("no_skip"))),
+        boolean("--skip", meaning("skip", negated("no_skip"))),
         boolean("--layer-normalization", meaning("layer-normalization",
                                                  Option("layer_normalization"))),
         boolean("--right-left", meaning("right-left", Option("right_left"))),
@@ -122,9 +122,9 @@ def model_rows(*, training: bool) -> list[Row]:
         boolean("--tied-embeddings-all", meaning("tied-embeddings-all",
                                                  Option("tied_embeddings_all"))),
         boolean("--best-deep", meaning("best-deep", Option("type", _best_deep, alias=True))),
-        without("--ignore-model-config", Takes.BOOLEAN, False,
-                "the arrays of a model tell its structure"),
-        many("--input-types", (), to("input_types", _sequences)),
+        no_effect("--ignore-model-config", Takes.BOOLEAN, False,
+                  "the arrays of a model tell its structure"),
+        many("--input-types", (), converted("input_types", _sequences)),
         refused("--input-reorder", Takes.MANY, (), STREAMS),
         refused("--input-join-fields", Takes.BOOLEAN, False, STREAMS),
         refused("--factors-dim-emb", Takes.ONE, 0, FACTORED),
@@ -209,21 +209,21 @@ def _of_earlier_versions() -> list[Row]:
 
 
 OF_OTHER_MODELS = (*_of_transformer(), *_of_earlier_versions())
-DEVICES = "computes where --device says: on a GPU if there is one, else on the CPU"
+DEVICES = "--device chooses; a GPU if there is one, else the CPU"
 
 
-def device(values: tuple[str, ...]) -> Values | Without | Refused:
+def device(values: tuple[str, ...]) -> Values | NoEffect | Refused:
     """Marian's GPU numbers, of which a command that computes on one device takes the one."""
     if len(values) > 1 or values[-1] == "all":
-        return Without("one device computes")
+        return NoEffect("one device computes")
     if values[-1] == "0":
-        return Without(DEVICES)  # Marian's default, and all there is on most machines
+        return NoEffect(DEVICES)  # Marian's default, and all there is on most machines
     return {"device": f"gpu:{values[-1]}" if values[-1].isdigit() else values[-1]}
 
 
-def cpu_threads(values: tuple[str, ...]) -> Values | Without:
+def cpu_threads(values: tuple[str, ...]) -> Values | NoEffect:
     """Marian's threads work side by side; 0 is its word for a GPU."""
-    return {"cpu_threads": values[-1]} if values[-1] != "0" else Without(DEVICES)
+    return {"cpu_threads": values[-1]} if values[-1] != "0" else NoEffect(DEVICES)
 
 
 def precision(values: tuple[str, ...]) -> Values:
@@ -237,9 +237,9 @@ INPUT_LENGTH = (
 )
 TSV = (boolean("--tsv", "tsv"), one("--tsv-fields --tsv-size", 0, "tsv_fields"))
 ON_ONE_DEVICE = (
-    many("-d --devices", (0,), to("device", device)),
-    one("--cpu-threads", 0, to("cpu_threads", cpu_threads)),
-    without("--data-threads", Takes.ONE, 8, "one thread reads ahead"),
-    without("--num-devices", Takes.ONE, 0, DEVICES),
+    many("-d --devices", (0,), converted("device", device)),
+    one("--cpu-threads", 0, converted("cpu_threads", cpu_threads)),
+    no_effect("--data-threads", Takes.ONE, 8, "one thread reads ahead"),
+    no_effect("--num-devices", Takes.ONE, 0, DEVICES),
 )
 QUANTISATION = "no quantisation; --precision bfloat16 is the faster arithmetic"

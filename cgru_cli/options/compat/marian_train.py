@@ -11,20 +11,20 @@ from .marian_general import (
     precision,
 )  # fmt: skip
 from .rows import (
+    NoEffect,
     Refused,
     Row,
     Takes,
     Values,
-    Without,
     boolean,
+    converted,
     is_true,
     many,
+    no_effect,
     one,
-    only,
+    one_of,
     optional,
     refused,
-    to,
-    without,
 )  # fmt: skip
 
 FOLDER = "batches are drawn from a file in the folder of the model"
@@ -40,7 +40,7 @@ DIVERGENCE = "a run whose cost is not finite stops after --max-nan updates"
 
 
 def _frozen(pattern: str):
-    return to("freeze", lambda values: {"freeze": (pattern,)} if is_true(values) else {})
+    return converted("freeze", lambda values: {"freeze": (pattern,)} if is_true(values) else {})
 
 
 def _strategy(values: tuple[str, ...]) -> Values:
@@ -54,10 +54,10 @@ def _inverse_sqrt(values: tuple[str, ...]) -> Values | Refused:
     return dict(zip(("lr_decay_inv_sqrt", "lr_decay_inv_sqrt_start"), values, strict=False))
 
 
-def _devices(values: tuple[str, ...]) -> Values | Without:
+def _devices(values: tuple[str, ...]) -> Values | NoEffect:
     """GPU numbers; the first alone, Marian's default, is where a training computes anyway."""
     if values == ("all",):
-        return Without("all GPUs train together unless --device names one")
+        return NoEffect("all GPUs train together unless --device names one")
     return {"devices": values} if len(values) > 1 or values[0] != "0" else {}
 
 
@@ -79,12 +79,13 @@ def _metrics(values: tuple[str, ...]) -> Values:
 
 
 TRAINING: tuple[Row, ...] = (
-    one("--cost-type", "ce-sum", only("disp_cost_type", COSTS, "no such cost is known here")),
+    one("--cost-type", "ce-sum", one_of("disp_cost_type", COSTS, "no such cost is known here")),
     refused("--multi-loss-type", Takes.ONE, "sum", "there is one loss"),
-    refused("--unlikelihood-loss", Takes.BOOLEAN, False, "the objectives are --objective's"),
+    refused("--unlikelihood-loss", Takes.BOOLEAN, False,
+            "--objective knows cross-entropy and minimum risk only"),
     boolean("--overwrite", "overwrite"),
-    without("--overwrite-checkpoint", Takes.BOOLEAN, True,
-            "one state of the training is kept, the last"),
+    no_effect("--overwrite-checkpoint", Takes.BOOLEAN, True,
+              "one state of the training is kept, the last"),
     boolean("--no-reload", "no_reload"),
     boolean("--no-optimizer-reload", "no_optimizer_reload"),
     many("-t --train-sets", None, "train_sets", paths=True),
@@ -93,8 +94,8 @@ TRAINING: tuple[Row, ...] = (
     one("--sentencepiece-options", "", "sentencepiece_options"),
     one("--sentencepiece-max-lines", 2000000, "sentencepiece_max_lines"),
     boolean("--no-spm-encode", "no_spm_encode"),
-    one("-e --after-epochs", 0, to("after_epochs", _ended("e"))),
-    one("--after-batches", 0, to("after", _ended("u"))),
+    one("-e --after-epochs", 0, converted("after_epochs", _ended("e"))),
+    one("--after-batches", 0, converted("after", _ended("u"))),
     one("-a --after", "0e", "after"),
     one("--disp-freq", "1000u", "disp_freq"),
     one("--disp-first", 0, "disp_first"),
@@ -104,38 +105,40 @@ TRAINING: tuple[Row, ...] = (
     one("--max-length", 50, "max_length"),
     boolean("--max-length-crop", "max_length_crop"),
     *TSV,
-    one("--shuffle", "data", only("no_shuffle", SHUFFLED,
+    one("--shuffle", "data", one_of("no_shuffle", SHUFFLED,
                                   "pairs and batches are shuffled, or neither")),
     boolean("--no-shuffle", "no_shuffle"),
     refused("--no-restore-corpus", Takes.BOOLEAN, False,
-            "the position in the data is part of a run"),
-    without("-T --tempdir", Takes.ONE, "/tmp", FOLDER),  # noqa: S108 - shown and not used
-    without("--sqlite", Takes.OPTIONAL, "", FOLDER, "temporary"),
-    without("--sqlite-drop", Takes.BOOLEAN, False, "there is no database"),
-    many("-d --devices", (0,), to("devices", _devices)),
+            "a resumed run always restores its position in the data"),
+    no_effect("-T --tempdir", Takes.ONE, "/tmp", FOLDER),  # noqa: S108 - shown and not used
+    no_effect("--sqlite", Takes.OPTIONAL, "", FOLDER, "temporary"),
+    no_effect("--sqlite-drop", Takes.BOOLEAN, False, "there is no database"),
+    many("-d --devices", (0,), converted("devices", _devices)),
     one("--num-devices", 0, "num_devices"),
-    without("--no-nccl", Takes.BOOLEAN, False, "TensorFlow chooses how devices communicate"),
-    without("--sharding", Takes.ONE, "global", NO_MPI),
-    without("--sync-freq", Takes.ONE, "200u", NO_MPI),
-    one("--cpu-threads", 0, to("cpu_threads", cpu_threads)),
+    no_effect("--no-nccl", Takes.BOOLEAN, False, "TensorFlow chooses how devices communicate"),
+    no_effect("--sharding", Takes.ONE, "global", NO_MPI),
+    no_effect("--sync-freq", Takes.ONE, "200u", NO_MPI),
+    one("--cpu-threads", 0, converted("cpu_threads", cpu_threads)),
     one("--mini-batch", 64, "mini_batch"),
     one("--mini-batch-words", 0, "mini_batch_words"),
     boolean("--mini-batch-fit", "mini_batch_fit"),
-    without("--mini-batch-fit-step", Takes.ONE, 10, "what fits is computed, not tried"),
-    without("--gradient-checkpointing", Takes.BOOLEAN, False,
-            "states are kept once and read as they are freed"),
+    no_effect("--mini-batch-fit-step", Takes.ONE, 10,
+              "the size that fits is computed, not searched for"),
+    no_effect("--gradient-checkpointing", Takes.BOOLEAN, False,
+              "each state is kept once in any case"),
     one("--maxi-batch", 100, "maxi_batch"),
     one("--maxi-batch-sort", "trg", "maxi_batch_sort"),
-    without("--shuffle-in-ram", Takes.BOOLEAN, False, "numbers of pairs are shuffled, in memory"),
-    without("--data-threads", Takes.ONE, 8, "batches are made ahead of the training"),
-    refused("--all-caps-every", Takes.ONE, 0, "lines are taken as they are; cgru prep prepares"),
+    no_effect("--shuffle-in-ram", Takes.BOOLEAN, False, "only the order of pairs is in memory"),
+    no_effect("--data-threads", Takes.ONE, 8, "one thread prepares batches ahead"),
+    refused("--all-caps-every", Takes.ONE, 0,
+            "lines are read as they are; cgru prep prepares text"),
     refused("--english-title-case-every", Takes.ONE, 0,
-            "lines are taken as they are; cgru prep prepares"),
+            "lines are read as they are; cgru prep prepares text"),
     refused("--mini-batch-words-ref", Takes.ONE, 0, "no option is adjusted to a batch's size"),
-    refused("--mini-batch-warmup", Takes.ONE, "0", "batches are of one size from the beginning"),
+    refused("--mini-batch-warmup", Takes.ONE, "0", "the size of batches does not change"),
     refused("--mini-batch-track-lr", Takes.BOOLEAN, False,
-            "batches are of one size from the beginning"),
-    without("--mini-batch-round-up", Takes.BOOLEAN, True, "batches are as large as is asked"),
+            "the size of batches does not change"),
+    no_effect("--mini-batch-round-up", Takes.BOOLEAN, True, "batches have the size asked for"),
     one("-o --optimizer", "adam", "optimizer"),
     many("--optimizer-params", None, "optimizer_params"),
     one("--optimizer-delay", 1, "optimizer_delay"),
@@ -143,24 +146,24 @@ TRAINING: tuple[Row, ...] = (
     one("-l --learn-rate", 0.0001, "learn_rate"),
     boolean("--lr-report", "lr_report"),
     one("--lr-decay", 0, "lr_decay"),
-    one("--lr-decay-strategy", "epoch+stalled", to("lr_decay_strategy", _strategy)),
+    one("--lr-decay-strategy", "epoch+stalled", converted("lr_decay_strategy", _strategy)),
     many("--lr-decay-start", (10, 1), "lr_decay_start"),
     one("--lr-decay-freq", 50000, "lr_decay_freq"),
     boolean("--lr-decay-reset-optimizer", "lr_decay_reset_optimizer"),
     boolean("--lr-decay-repeat-warmup", "lr_decay_repeat_warmup"),
-    many("--lr-decay-inv-sqrt", ("0",), to("lr_decay_inv_sqrt", _inverse_sqrt)),
+    many("--lr-decay-inv-sqrt", ("0",), converted("lr_decay_inv_sqrt", _inverse_sqrt)),
     one("--lr-warmup", "0", "lr_warmup"),
     one("--lr-warmup-start-rate", 0, "lr_warmup_start_rate"),
     refused("--lr-warmup-cycle", Takes.BOOLEAN, False, "the warm-up comes once"),
     refused("--lr-warmup-at-reload", Takes.BOOLEAN, False,
-            "a run that goes on is the one that was interrupted"),
+            "a resumed run continues its schedule"),
     one("--label-smoothing", 0, "label_smoothing"),
     refused("--factor-weight", Takes.ONE, 1, "factors of the target are not known here"),
     one("--clip-norm", 1, "clip_norm"),
     optional("--exponential-smoothing", 0, "1e-4", "exponential_smoothing"),
     refused("--exponential-smoothing-replace-freq", Takes.ONE, "0",
             "the averages never replace the weights that are trained"),
-    many("--guided-alignment", "none", to("guided_alignment", _guided), paths=True),
+    many("--guided-alignment", "none", converted("guided_alignment", _guided), paths=True),
     one("--guided-alignment-cost", "ce", "guided_alignment_cost"),
     one("--guided-alignment-weight", 0.1, "guided_alignment_weight"),
     many("--data-weighting", "", "data_weighting", paths=True),
@@ -169,23 +172,24 @@ TRAINING: tuple[Row, ...] = (
     boolean("--embedding-normalization", "embedding_normalization"),
     boolean("--embedding-fix-src", _frozen("Wemb")),
     boolean("--embedding-fix-trg", _frozen("Wemb_dec")),
-    boolean("--fp16", to("precision", lambda values: {"precision": "float16"}
+    boolean("--fp16", converted("precision", lambda values: {"precision": "float16"}
                          if is_true(values) else {})),
-    many("--precision", ("float32", "float32"), to("precision", precision)),
-    without("--cost-scaling", Takes.MANY, None, "float16 has a scale of its own",
-            "8.f 10000 1.f 8.f"),
-    without("--throw-on-divergence", Takes.MANY, None, DIVERGENCE, "1000 10 5.0f"),
-    without("--custom-fallbacks", Takes.MANY, None, DIVERGENCE),
-    without("--fp16-fallback-to-fp32", Takes.BOOLEAN, False, DIVERGENCE),
-    without("--gradient-norm-average-window", Takes.ONE, 100, "the norm is told as it is"),
+    many("--precision", ("float32", "float32"), converted("precision", precision)),
+    no_effect("--cost-scaling", Takes.MANY, None, "float16 has a scale of its own",
+              "8.f 10000 1.f 8.f"),
+    no_effect("--throw-on-divergence", Takes.MANY, None, DIVERGENCE, "1000 10 5.0f"),
+    no_effect("--custom-fallbacks", Takes.MANY, None, DIVERGENCE),
+    no_effect("--fp16-fallback-to-fp32", Takes.BOOLEAN, False, DIVERGENCE),
+    no_effect("--gradient-norm-average-window", Takes.ONE, 100,
+              "the norm is logged without averaging"),
     refused("--dynamic-gradient-scaling", Takes.MANY, None,
             "gradients are clipped by --clip-norm alone", "2.f log"),
-    without("--check-gradient-nan", Takes.BOOLEAN, False,
-            "updates whose gradient is not finite are always left out"),
+    no_effect("--check-gradient-nan", Takes.BOOLEAN, False,
+              "updates whose gradient is not finite are always left out"),
     refused("--normalize-gradient", Takes.BOOLEAN, False,
-            "gradients are of the mean cost; that is not divided again"),
+            "the gradient is that of the mean cost already"),
     refused("--normalize-gradient-by-ratio", Takes.BOOLEAN, False,
-            "gradients are of the mean cost; that is not divided again"),
+            "the gradient is that of the mean cost already"),
     refused("--train-embedder-rank", Takes.MANY, None, "embedders are not trained here",
             "0.3f 0.0f"),
     one("--quantize-bits", 0, "quantize_bits"),
@@ -205,7 +209,7 @@ TRAINING: tuple[Row, ...] = (
 VALIDATION: tuple[Row, ...] = (
     many("--valid-sets", None, "valid_sets", paths=True),
     one("--valid-freq", "10000u", "valid_freq"),
-    many("--valid-metrics", ("cross-entropy",), to("valid_metrics", _metrics)),
+    many("--valid-metrics", ("cross-entropy",), converted("valid_metrics", _metrics)),
     boolean("--valid-reset-stalled", "valid_reset_stalled"),
     boolean("--valid-reset-all", "valid_reset_all"),
     one("--early-stopping", 10, "early_stopping"),
@@ -216,8 +220,8 @@ VALIDATION: tuple[Row, ...] = (
     one("--max-length-factor", 3, "max_length_factor"),
     one("--word-penalty", 0, "word_penalty"),
     boolean("--allow-unk", "allow_unk"),
-    without("--n-best", Takes.BOOLEAN, False, "validation takes the best translation"),
-    without("--word-scores", Takes.BOOLEAN, False, "validation prints no scores of words"),
+    no_effect("--n-best", Takes.BOOLEAN, False, "validation takes the best translation"),
+    no_effect("--word-scores", Takes.BOOLEAN, False, "validation prints no scores of words"),
     one("--valid-mini-batch", 32, "valid_mini_batch"),
     one("--valid-max-length", 1000, "valid_max_length"),
     one("--valid-script-path", "", "valid_script", paths=True),
@@ -225,31 +229,34 @@ VALIDATION: tuple[Row, ...] = (
     one("--valid-translation-output", "", "valid_translation_output", paths=True),
     boolean("--keep-best", "keep_best"),
     one("--valid-log", "", "valid_log", paths=True),
-    without("--quiet-validation", Takes.BOOLEAN, False, "validation prints no translations"),
+    no_effect("--quiet-validation", Takes.BOOLEAN, False, "validation prints no translations"),
 )  # fmt: skip
 
 # Options that the trainer had in earlier versions.
 OLDER: tuple[Row, ...] = (
-    refused("--special-vocab", Takes.MANY, None, "vocabularies say what is special in them"),
-    without("--batch-flexible-lr", Takes.BOOLEAN, False, "the learning rate is of an update"),
-    without("--batch-normal-words", Takes.ONE, 1920, "the learning rate is of an update"),
-    without("--dynamic-batching", Takes.BOOLEAN, False, "see --mini-batch-fit"),
-    without("--mini-batch-overstuff", Takes.ONE, 1, "batches are as large as is asked"),
-    without("--mini-batch-understuff", Takes.ONE, 1, "batches are as large as is asked"),
-    without("--multi-node", Takes.BOOLEAN, False, ASYNCHRONOUS),
-    without("--multi-node-overlap", Takes.BOOLEAN, True, ASYNCHRONOUS),
-    without("--grad-dropping-rate", Takes.ONE, 0, ASYNCHRONOUS),
-    without("--grad-dropping-momentum", Takes.ONE, 0, ASYNCHRONOUS),
-    without("--grad-dropping-warmup", Takes.ONE, 100, ASYNCHRONOUS),
-    without("--clip-gemm", Takes.ONE, 0, "products are not clipped"),
-    without("--no-tensor-cores", Takes.BOOLEAN, False, "TensorFlow chooses how products are made"),
+    refused("--special-vocab", Takes.MANY, None, "special words are those of the vocabulary"),
+    no_effect("--batch-flexible-lr", Takes.BOOLEAN, False,
+              "the learning rate does not depend on the size of a batch"),
+    no_effect("--batch-normal-words", Takes.ONE, 1920,
+              "the learning rate does not depend on the size of a batch"),
+    no_effect("--dynamic-batching", Takes.BOOLEAN, False, "see --mini-batch-fit"),
+    no_effect("--mini-batch-overstuff", Takes.ONE, 1, "batches have the size asked for"),
+    no_effect("--mini-batch-understuff", Takes.ONE, 1, "batches have the size asked for"),
+    no_effect("--multi-node", Takes.BOOLEAN, False, ASYNCHRONOUS),
+    no_effect("--multi-node-overlap", Takes.BOOLEAN, True, ASYNCHRONOUS),
+    no_effect("--grad-dropping-rate", Takes.ONE, 0, ASYNCHRONOUS),
+    no_effect("--grad-dropping-momentum", Takes.ONE, 0, ASYNCHRONOUS),
+    no_effect("--grad-dropping-warmup", Takes.ONE, 100, ASYNCHRONOUS),
+    no_effect("--clip-gemm", Takes.ONE, 0, "products are not clipped"),
+    no_effect("--no-tensor-cores", Takes.BOOLEAN, False,
+              "TensorFlow chooses how products are made"),
     boolean("--moving-average", "moving_average"),
     one("--moving-decay", 0.999, "moving_decay"),
     boolean("--dropout-sampling", Refused("words are not sampled in training")),
 )  # fmt: skip
 
 WORKSPACE = one("-w --workspace", 2048, "workspace")
-QUIET_TRANSLATION = without(
+QUIET_TRANSLATION = no_effect(
     "--quiet-translation", Takes.BOOLEAN, False, "training prints no translations"
 )
 

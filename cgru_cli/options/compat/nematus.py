@@ -13,20 +13,20 @@ from typing import Any
 
 from .marian_general import TRANSFORMER
 from .rows import (
+    NoEffect,
     Refused,
     Row,
     Takes,
     Values,
-    Without,
+    converted,
     many,
+    no_effect,
     one,
-    only,
+    one_of,
     optional,
     refused,
     switch,
-    to,
     two,
-    without,
 )  # fmt: skip
 
 
@@ -52,10 +52,10 @@ LOSSES = {
 _SCHEDULES = ("constant", "transformer", "warmup-plateau-decay")
 
 
-def _reload(values: tuple[str, ...]) -> Values | Without:
+def _reload(values: tuple[str, ...]) -> Values | NoEffect:
     """Theano's flag and TensorFlow's `latest_checkpoint` go on with MODEL, as is done anyway."""
     if values[-1] in ("latest_checkpoint", "true"):
-        return Without("the same command goes on where it was saved")
+        return NoEffect("the same command goes on where it was saved")
     return {"pretrained_model": values[-1]}
 
 
@@ -74,12 +74,12 @@ def _schedule(values: tuple[str, ...]) -> Values | Refused:
 def _unit(deep: bool = False):
     """Theano's recurrent layers."""
 
-    def convert(values: tuple[str, ...]) -> Values | Refused | Without:
+    def convert(values: tuple[str, ...]) -> Values | Refused | NoEffect:
         name = values[-1]
         if name in ("gru", "gru_cond"):
             if deep and name == "gru_cond":
                 return Refused("gru_cond: only the decoder's first level is conditional")
-            return Without("the recurrent unit is a GRU unless --cell says otherwise")
+            return NoEffect("the recurrent unit is a GRU unless --cell says otherwise")
         return Refused(f"{name}: Nematus' LSTM is another one; --cell lstm is Marian's")
 
     return convert
@@ -100,15 +100,17 @@ TRAIN: tuple[Row, ...] = (
     many("--dictionaries", None, "vocabularies", paths=True),
     one("--model --saveto", Between("model.npz", "model"), "model", paths=True),
     one("--saveFreq --save_freq", 30000, "save_freq"),
-    optional("--reload", None, "latest_checkpoint", to("pretrained_model", _reload), paths=True),
+    optional("--reload", None, "latest_checkpoint", converted("pretrained_model", _reload),
+             paths=True),
     refused("--no_reload_training_progress", Takes.NOTHING, False,
-            "a run goes on as it was; --pretrained-model begins a new one from its weights"),
+            "a run resumes with its progress; --pretrained-model begins anew from its weights"),
     switch("--overwrite", "overwrite"),
-    one("--summary_dir", None, to("tensorboard", lambda values: {"tensorboard": True})),
+    one("--summary_dir", None, converted("tensorboard", lambda values: {"tensorboard": True})),
     one("--summary_freq --summaryFreq", 0,
-        to("tensorboard", lambda values: {"tensorboard": values[-1] != "0"})),
-    refused("--preprocess_script", Takes.ONE, None, "texts are read once; cgru prep prepares"),
-    one("--model_type", "rnn", only("type", {"rnn": "cgru"}, TRANSFORMER)),
+        converted("tensorboard", lambda values: {"tensorboard": values[-1] != "0"})),
+    refused("--preprocess_script", Takes.ONE, None,
+            "training reads its text once; cgru prep prepares it"),
+    one("--model_type", "rnn", one_of("type", {"rnn": "cgru"}, TRANSFORMER)),
     one("--dim_word --embedding_size", 512, "dim_emb"),
     one("--dim --state_size", 1000, "dim_rnn"),
     many("--n_words_src --source_vocab_sizes", None, "source_vocab_sizes"),
@@ -123,7 +125,7 @@ TRAIN: tuple[Row, ...] = (
     one("--dec_high_recurrence_transition_depth --rnn_dec_high_transition_depth", 1,
         "dec_cell_high_depth"),
     switch("--dec_deep_context --rnn_dec_deep_context", "deep_context"),
-    one("--enc_depth_bidirectional", None, to("enc_type", _depth_bidirectional)),
+    one("--enc_depth_bidirectional", None, converted("enc_type", _depth_bidirectional)),
     switch("--use_dropout --rnn_use_dropout", "use_dropout"),
     one("--dropout_embedding --rnn_dropout_embedding", Between(0.2, 0), "dropout_embedding"),
     one("--dropout_hidden --rnn_dropout_hidden", Between(0.2, 0), "dropout_hidden"),
@@ -139,13 +141,13 @@ TRAIN: tuple[Row, ...] = (
     one("--output_hidden_activation", "tanh", "readout_activation"),
     one("--softmax_mixture_size", 1, "mixture"),
     switch("--rnn_lexical_model --lexical_model", "lexical"),
-    one("--encoder", "gru", to("enc_cell", _unit())),
-    one("--decoder", "gru_cond", to("dec_cell", _unit())),
-    one("--decoder_deep", "gru", to("dec_cell", _unit(deep=True))),
+    one("--encoder", "gru", converted("enc_cell", _unit())),
+    one("--decoder", "gru_cond", converted("dec_cell", _unit())),
+    one("--decoder_deep", "gru", converted("dec_cell", _unit(deep=True))),
     refused("--deep_fusion_lm", Takes.ONE, None, FUSION),
     refused("--concatenate_lm_decoder", Takes.NOTHING, False, FUSION),
     one("--maxlen", 100, "max_length"),
-    one("--optimizer", "adam", only("optimizer", {
+    one("--optimizer", "adam", one_of("optimizer", {
         "adam": "adam", "adadelta": "adadelta", "rmsprop": "rmsprop", "sgd": "sgd",
         "sgdmomentum": "sgdmomentum"}, "no such optimizer is known here")),
     one("--adam_beta1", 0.9, "adam_beta1"),
@@ -153,8 +155,8 @@ TRAIN: tuple[Row, ...] = (
     one("--adam_epsilon", 1e-8, "adam_epsilon"),
     one("--batch_size", 80, "mini_batch"),
     one("--token_batch_size", 0, "mini_batch_words"),
-    one("--max_epochs", 5000, to("after_epochs", _epochs)),
-    one("--finish_after", 10000000, to("after", lambda values: {"after": f"{values[-1]}u"})),
+    one("--max_epochs", 5000, converted("after_epochs", _epochs)),
+    one("--finish_after", 10000000, converted("after", lambda values: {"after": f"{values[-1]}u"})),
     one("--decay_c", 0, "decay_c"),
     one("--map_decay_c", 0, "map_decay_c"),
     one("--prior_model", None, "prior_model", paths=True),
@@ -162,21 +164,21 @@ TRAIN: tuple[Row, ...] = (
     one("--label_smoothing", 0, "label_smoothing"),
     one("--exponential_smoothing", 0, "exponential_smoothing"),
     one("--lrate --learning_rate", 0.0001, "learn_rate"),
-    one("--learning_schedule", "constant", to("learning_schedule", _schedule)),
+    one("--learning_schedule", "constant", converted("learning_schedule", _schedule)),
     one("--warmup_steps", 8000, "lr_warmup"),
     one("--plateau_steps", 0, "plateau_steps"),
     switch("--no_shuffle", "no_shuffle"),
     switch("--no_sort_by_length",
-           to("maxi_batch_sort", lambda values: {"maxi_batch_sort": "none"})),
+           converted("maxi_batch_sort", lambda values: {"maxi_batch_sort": "none"})),
     one("--maxibatch_size", 20, "maxi_batch"),
-    without("--keep_train_set_in_memory", Takes.NOTHING, False,
-            "batches are drawn from a file in the folder of the model"),
-    without("--max_sentences_per_device", Takes.ONE, 0, "a batch's parts are of one size"),
-    without("--max_tokens_per_device", Takes.ONE, 0, "a batch's parts are of one size"),
+    no_effect("--keep_train_set_in_memory", Takes.NOTHING, False,
+              "batches are drawn from a file in the folder of the model"),
+    no_effect("--max_sentences_per_device", Takes.ONE, 0, "devices get equal parts of a batch"),
+    no_effect("--max_tokens_per_device", Takes.ONE, 0, "devices get equal parts of a batch"),
     one("--gradient_aggregation_steps", 1, "gradient_aggregation_steps"),
     refused("--print_per_token_pro", Takes.ONE, False, "cgru score --word-scores prints them"),
-    one("--objective", "CE", only("objective", OBJECTIVES, RAML)),
-    one("--loss_function", "cross-entropy", to("objective", _loss)),
+    one("--objective", "CE", one_of("objective", OBJECTIVES, RAML)),
+    one("--loss_function", "cross-entropy", converted("objective", _loss)),
     refused("--encoder_truncate_gradient", Takes.ONE, -1, "gradients go back to the first word"),
     refused("--decoder_truncate_gradient", Takes.ONE, -1, "gradients go back to the first word"),
     two("--valid_datasets", None, "valid_sets", paths=True),
@@ -185,36 +187,36 @@ TRAIN: tuple[Row, ...] = (
     refused("--valid_bleu_source_dataset", Takes.ONE, None,
             "one source is validated on, --valid_source_dataset"),
     one("--valid_batch_size", 80, "valid_mini_batch"),
-    without("--valid_token_batch_size", Takes.ONE, 0, "batches of validation keep to the memory"),
+    no_effect("--valid_token_batch_size", Takes.ONE, 0, "batches of validation keep to the memory"),
     one("--validFreq --valid_freq", 10000, "valid_freq"),
     one("--external_validation_script --valid_script", None, "valid_script", paths=True),
     one("--patience", 10, "early_stopping"),
     refused("--anneal_restarts", Takes.ONE, 0, "use --lr-decay with --lr-decay-strategy stalled"),
     refused("--anneal_decay", Takes.ONE, 0.5, "use --lr-decay with --lr-decay-strategy stalled"),
     one("--dispFreq --disp_freq", 1000, "disp_freq"),
-    without("--sampleFreq --sample_freq", Takes.ONE, 10000, SAMPLES),
-    without("--beamFreq --beam_freq", Takes.ONE, 10000, SAMPLES),
+    no_effect("--sampleFreq --sample_freq", Takes.ONE, 10000, SAMPLES),
+    no_effect("--beamFreq --beam_freq", Takes.ONE, 10000, SAMPLES),
     one("--beam_size", 12, "beam_size"),
     optional("--normalization_alpha", 0, "1", "normalize"),
-    without("--n_best", Takes.NOTHING, False, "validation takes the best translation"),
-    without("--no_normalize", Takes.NOTHING, False, "see --normalization_alpha"),
-    without("--n_threads", Takes.ONE, 5, ONE_PROCESS),
+    no_effect("--n_best", Takes.NOTHING, False, "validation takes the best translation"),
+    no_effect("--no_normalize", Takes.NOTHING, False, "see --normalization_alpha"),
+    no_effect("--n_threads", Takes.ONE, 5, ONE_PROCESS),
     one("--translation_maxlen", 200, "valid_translation_maxlen"),
-    without("--translation_strategy", Takes.ONE, "beam_search", SAMPLES),
-    without("--sampling_temperature", Takes.ONE, 1, SAMPLES),
+    no_effect("--translation_strategy", Takes.ONE, "beam_search", SAMPLES),
+    no_effect("--sampling_temperature", Takes.ONE, 1, SAMPLES),
     refused("--run_validation", Takes.NOTHING, False, "use cgru score"),
     refused("--translate_valid", Takes.NOTHING, False, "use cgru translate"),
     switch("--mrt_reference", "mrt_reference"),
     one("--mrt_alpha", 0.005, "mrt_alpha"),
     one("--mrt_samples --samplesN", 100, "mrt_samples"),
-    without("--mrt_samples_meanloss", Takes.ONE, 10,
-            "the mean loss is that of the samples themselves"),
+    no_effect("--mrt_samples_meanloss", Takes.ONE, 10,
+              "the mean loss is that of the samples themselves"),
     one("--mrt_loss", "SENTENCEBLEU n=4", "mrt_loss"),
     one("--mrt_ml_mix", 0, "mrt_ml_mix"),
     one("--sample_way", "beam_search", "sample_way"),
-    without("--max_len_a", Takes.ONE, 1.5, "samples are as long as translations may be"),
-    without("--max_len_b", Takes.ONE, 5, "samples are as long as translations may be"),
-    without("--max_sentences_of_sampling", Takes.ONE, 0, "samples are drawn as memory allows"),
+    no_effect("--max_len_a", Takes.ONE, 1.5, "samples are as long as translations may be"),
+    no_effect("--max_len_b", Takes.ONE, 5, "samples are as long as translations may be"),
+    no_effect("--max_sentences_of_sampling", Takes.ONE, 0, "samples are drawn as memory allows"),
     refused("--raml_tau", Takes.ONE, 0.85, RAML),
     refused("--raml_samples", Takes.ONE, 1, RAML),
     refused("--raml_reward", Takes.ONE, "hamming_distance", RAML),
@@ -246,20 +248,20 @@ _ALL: tuple[Row, ...] = (
 
 TRANSLATE: tuple[Row, ...] = (
     *_ALL,
-    without("-v --verbose", Takes.NOTHING, False, "warnings are told in any case"),
+    no_effect("-v --verbose", Takes.NOTHING, False, "warnings are always shown"),
     one("-i --input", None, "input", paths=True),
     one("-k --beam_size", 5, "beam_size"),
     one("-b --minibatch_size", Between(None, 80), "mini_batch"),
     one("--maxibatch_size", 20, "maxi_batch"),
-    without("-p --num_processes", Takes.ONE, 1, ONE_PROCESS),
-    without("-dl --device-list", Takes.MANY, None, "computes where --device says"),
+    no_effect("-p --num_processes", Takes.ONE, 1, ONE_PROCESS),
+    no_effect("-dl --device-list", Takes.MANY, None, "--device chooses"),
     switch("-c", "char_level"),
     one("-a --output_alignment", None, "output_alignment", paths=True),
     switch("--json_alignment", "json_alignment"),
     switch("--n-best --n_best", "n_best"),
     switch("--suppress-unk --suppress_unk", "suppress_unk"),
     switch("-wp --print-word-probabilities", "word_scores"),
-    refused("-sg --search_graph", Takes.ONE, None, "the search is not drawn"),
+    refused("-sg --search_graph", Takes.ONE, None, "search graphs are not written"),
     one("-mr --max-ratio", 0, "max_length_factor"),
     one("--translation_maxlen", 200, "translation_maxlen"),
     one("--translation_strategy", "beam_search", "translation_strategy"),
@@ -269,7 +271,7 @@ TRANSLATE: tuple[Row, ...] = (
 SCORE: tuple[Row, ...] = (
     *_ALL,
     switch("-v --verbose", "print_target"),
-    without("-p", Takes.ONE, 1, ONE_PROCESS),
+    no_effect("-p", Takes.ONE, 1, ONE_PROCESS),
     one("-b --minibatch_size", 80, "mini_batch"),
     one("-s --source", None, "source", paths=True),
     one("-t --target", None, "target", paths=True),

@@ -1,4 +1,4 @@
-"""A command line taken apart as a program's own parser does it: options with their values."""
+"""A command line parsed as a program's own parser does it: options with their values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ...errors import UsageError
 from ..flags import Flag, statements
-from .rows import Option, Row, Takes, Without
+from .rows import NoEffect, Option, Row, Takes
 from .tables import OWN, Table, candidates, meaning_of, own, table
 
 _TRUTH_WORDS = ("true", "false", "on", "off", "yes", "no")
@@ -26,7 +26,7 @@ class Given(NamedTuple):
 
 @dataclass
 class Arguments:
-    """What stands on a command line: options, the other words, and what nobody knows."""
+    """A parsed command line: options, positional arguments, and unknown options."""
 
     given: list[Given] = field(default_factory=list)
     positional: list[str] = field(default_factory=list)
@@ -46,47 +46,53 @@ def _is_number(argument: str) -> bool:
     return True
 
 
-def read(program: str | None, command: str, arguments: Sequence[str], options: type) -> Arguments:
-    """Take a command line apart, as a program does, or by what all programs mean alike.
+def parse(program: str | None, command: str, arguments: Sequence[str], options: type) -> Arguments:
+    """Parse a command line as a program does; without one, by what all programs agree on.
 
-    Raises UsageError for an option that programs mean different things by, without a program, and
-    for one that lacks its value.
+    Raises UsageError for an option that lacks its value and, without a program, for one that means
+    different things in different programs.
     """
-    found = Arguments()
+    parsed = Arguments()
     pending = list(arguments)
-    rows = _of_program(program, command, options) if program else _of_all(command, options)
+    if program:
+        row_of = _find_in_program(program, command, options)
+    else:
+        row_of = _find_in_all(command, options)
     while pending:
         argument = pending.pop(0)
         if argument == "--":
-            found.positional += pending
+            parsed.positional += pending
             break
         if not is_flag(argument):
-            found.positional.append(argument)
+            parsed.positional.append(argument)
             continue
-        found.given += _taken(argument, pending, rows, found.unknown)
-    return found
+        parsed.given += _options_in(argument, pending, row_of, parsed.unknown)
+    return parsed
 
 
-Rows = Callable[[str, bool, str], "tuple[Table, Row] | None"]
+# The row of a flag: of the flag as typed, whether a value follows or is attached, and that value.
+FindRow = Callable[[str, bool, str], "tuple[Table, Row] | None"]
 
 
-def _of_program(program: str, command: str, options: type) -> Rows:
-    """Rows of one program, and this package's for what it does not know."""
+def _find_in_program(program: str, command: str, options: type) -> FindRow:
+    """Rows of one program, and this package's for options that it does not have."""
     theirs = table(program, command) or Table(program, ())
     mine = own(options)
 
     def row(flag: str, _has_value: bool, _value: str) -> tuple[Table, Row] | None:
-        tables = (theirs, mine) if flag in theirs.flags else (mine, theirs)
-        return next(((one, found) for one in tables if (found := one.row(flag))), None)
+        for owner in (theirs, mine) if flag in theirs.flags else (mine, theirs):
+            if known := owner.row(flag):
+                return owner, known
+        return None
 
     return row
 
 
-def _of_all(command: str, options: type) -> Rows:
-    """Rows that all programs that know a flag mean alike.
+def _find_in_all(command: str, options: type) -> FindRow:
+    """Rows on whose meaning all programs agree that have the flag.
 
-    A flag without a value and one with it are told apart by whether a value follows. A long option
-    of this package is its own, whatever others mean by it.
+    Of rows with and without a value, those fit that take what follows the flag. A long option of
+    this package has this package's meaning, whatever it means in other programs.
     """
 
     def row(flag: str, has_value: bool, value: str) -> tuple[Table, Row] | None:
@@ -95,7 +101,7 @@ def _of_all(command: str, options: type) -> Rows:
         if not fitting:
             return None
         if fitting[0][0].program == OWN and flag.startswith("--"):
-            return _that_reads(flag, value if has_value else None, fitting, options)
+            return _row_for_value(flag, value if has_value else None, fitting, options)
         if len({meaning_of(one[1]) for one in fitting}) > 1:
             if not has_value and known[0][0].program == OWN and known[0] not in fitting:
                 raise UsageError(
@@ -121,7 +127,7 @@ def _widest(known: Sequence[tuple[Table, Row]]) -> tuple[Table, Row]:
     return mine
 
 
-def _that_reads(
+def _row_for_value(
     flag: str, value: str | None, fitting: Sequence[tuple[Table, Row]], options: type
 ) -> tuple[Table, Row]:
     """This package's row, or one that means the same and alone knows the value.
@@ -141,7 +147,7 @@ def _that_reads(
             meant = one[1].understand([value])
         except ValueError:
             continue
-        if isinstance(meant, Without) or meant == {}:
+        if isinstance(meant, NoEffect) or meant == {}:
             return one
         if not isinstance(meant, Mapping):
             continue
@@ -179,10 +185,10 @@ def _ambiguous(flag: str, known: Sequence[tuple[Table, Row]], options: type) -> 
         if isinstance(row.meaning, Option)
     }
     programs: dict[str, list[str]] = {}
-    for found, row in known:
-        if found.program != OWN:
+    for owner, row in known:
+        if owner.program != OWN:
             meant = row.meaning.field if isinstance(row.meaning, Option) else ""
-            programs.setdefault(named.get(meant, row.name), []).append(found.program)
+            programs.setdefault(named.get(meant, row.name), []).append(owner.program)
     said = [f"{' and '.join(by)}: {meant}" for meant, by in programs.items()]
     return (
         f"{flag} means different things ({'; '.join(said)}); write the long option, or say whose "
@@ -190,34 +196,36 @@ def _ambiguous(flag: str, known: Sequence[tuple[Table, Row]], options: type) -> 
     )
 
 
-def _taken(argument: str, pending: list[str], rows: Rows, unknown: list[str]) -> Iterator[Given]:
+def _options_in(
+    argument: str, pending: list[str], row_of: FindRow, unknown: list[str]
+) -> Iterator[Given]:
     """The option that an argument is, or the short ones that it bundles, with their values."""
     name, equals, attached = argument.partition("=")
     following = pending[0] if pending else ""
     free = bool(pending) and not is_flag(following)
-    found = rows(name, bool(equals) or free, attached if equals else following)
-    if found is not None:
-        yield _given(*found, name, [attached] if equals else [], pending)
+    known = row_of(name, bool(equals) or free, attached if equals else following)
+    if known is not None:
+        yield _with_values(*known, name, [attached] if equals else [], pending)
         return
     while len(argument) > 1 and not argument.startswith("--"):  # -n1, or -vn 1
         flag, rest = argument[:2], argument[2:]
-        found = rows(flag, bool(rest) or free, rest or following)
-        if found is None:
+        known = row_of(flag, bool(rest) or free, rest or following)
+        if known is None:
             break
-        row = found[1]
+        row = known[1]
         bundled = row.takes is Takes.NOTHING or _is_bundle(row, rest)
         if not rest or not bundled:
-            yield _given(*found, flag, [rest.removeprefix("=")] if rest else [], pending)
+            yield _with_values(*known, flag, [rest.removeprefix("=")] if rest else [], pending)
             return
         yield Given(row, flag, [])
         argument = f"-{rest}"
     unknown.append(argument)
 
 
-def _given(
-    found: Table, row: Row, flag: str, attached: list[str], pending: list[str]
+def _with_values(
+    owner: Table, row: Row, flag: str, attached: list[str], pending: list[str]
 ) -> Given:  # fmt: skip
-    return Given(row, flag, _values(row, flag, attached, pending), found.appends)
+    return Given(row, flag, _values(row, flag, attached, pending), owner.appends)
 
 
 def _is_bundle(row: Row, rest: str) -> bool:

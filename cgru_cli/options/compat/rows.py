@@ -1,4 +1,4 @@
-"""What a row of a program's table of options says: spellings, values, default, meaning here."""
+"""A row of a program's table of options: spellings, values, default, and its meaning in cgru."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ class Takes(Enum):
 
 
 @dataclass(frozen=True)
-class Without:
-    """An option that is understood and cannot matter here; the reason is said once."""
+class NoEffect:
+    """An option that is accepted and has no effect in cgru; the reason is told once."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Refused:
-    """An option that asks for what there is not here; the reason is the error."""
+    """An option that asks for something cgru does not have; the reason is the error message."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What a command line says of the model, as `dim-emb`: compared with the model itself."""
+    """An option that describes the model, as `dim-emb`: compared with the model that is loaded."""
 
     name: str
 
@@ -52,15 +52,15 @@ class Special(Enum):
 
 
 Values = Mapping[str, Any]  # by field of the options: text, a tuple of texts, or a bool
-Conversion = Callable[[tuple[str, ...]], "Values | Without | Refused | Checked"]
+Conversion = Callable[[tuple[str, ...]], "Values | NoEffect | Refused | Checked"]
 
 
 @dataclass(frozen=True)
 class Option:
-    """An option of this package: its field, and how the values are converted, if they are.
+    """An option of this package: its field, and the conversion of its values, if there is one.
 
-    A conversion is given the values as typed (a switch's is "true" or "false") and may also find
-    that they are without effect or refused. An alias sets several fields, of which others that are
+    A conversion takes the values as typed ("true" or "false" of a switch) and may also return that
+    they have no effect or are refused. An alias sets several fields; of these, options that are
     given themselves keep their values.
     """
 
@@ -69,16 +69,16 @@ class Option:
     alias: bool = False
 
 
-Meaning = Option | Checked | Without | Refused | Special
+Meaning = Option | Checked | NoEffect | Refused | Special
 
 
 @dataclass(frozen=True)
 class Row:
     """One option of a program.
 
-    default: as the program states it, None where it has none; implied: the values that stand for
-    the option given without any; paths: whether its values are names of files; value_name: what
-    stands for them in messages; only_first: whether of several only the first is a file's name.
+    default: the program's, None where it has none; implied: the values of the option given without
+    any; paths: whether its values are names of files; value_name: the placeholder for its values in
+    messages; only_first: whether only the first of several values is a file's name.
     """
 
     flags: tuple[str, ...]
@@ -105,8 +105,8 @@ class Row:
         """The default as it would be typed."""
         return as_typed(self.default)
 
-    def understand(self, values: Sequence[str]) -> Values | Without | Refused | Checked | Special:
-        """What these values, as typed, mean here."""
+    def understand(self, values: Sequence[str]) -> Values | NoEffect | Refused | Checked | Special:
+        """The fields of this package's options that these values, as typed, set; or why none."""
         given = tuple(values) or self.implied
         if self.takes in (Takes.NOTHING, Takes.BOOLEAN):
             given = given or ("true",)
@@ -132,7 +132,7 @@ def as_typed(value: Any) -> tuple[str, ...]:
 
 
 def is_true(values: Sequence[str]) -> bool:
-    """What a switch is given. Raises ValueError for what is neither true nor false."""
+    """The value of a switch. Raises ValueError for what is neither true nor false."""
     value = values[-1].lower()
     if value not in ("true", "false", "1", "0", "on", "off", "yes", "no"):
         raise ValueError(f"{values[-1]!r} is neither true nor false")
@@ -190,33 +190,33 @@ def many(
     )  # fmt: skip
 
 
-def without(flags: str, takes: Takes, default: Any, reason: str, implied: str = "") -> Row:
-    """An option that cannot matter here."""
-    return Row(_split(flags), takes, default, Without(reason), _split(implied))
+def no_effect(flags: str, takes: Takes, default: Any, reason: str, implied: str = "") -> Row:
+    """An option that has no effect in cgru."""
+    return Row(_split(flags), takes, default, NoEffect(reason), _split(implied))
 
 
 def refused(flags: str, takes: Takes, default: Any, reason: str, implied: str = "") -> Row:
-    """An option that asks for what there is not here."""
+    """An option that asks for something cgru does not have."""
     return Row(_split(flags), takes, default, Refused(reason), _split(implied))
 
 
-def to(field: str, convert: Conversion) -> Option:
-    """An option here whose values are converted."""
+def converted(field: str, convert: Conversion) -> Option:
+    """An option of this package whose values are converted."""
     return Option(field, convert)
 
 
 def joined(field: str) -> Option:
-    """Several values that are one text here."""
+    """Several values that are one text in this package."""
     return Option(field, lambda values: {field: " ".join(values)})
 
 
-def unless(field: str) -> Option:
-    """A switch that is here the other way round."""
+def negated(field: str) -> Option:
+    """A switch that has the opposite meaning in this package."""
     return Option(field, lambda values: {field: not is_true(values)})
 
 
-def only(field: str, known: Mapping[str, Any], reason: str) -> Option:
-    """One of some values, each of which is another one here; others are refused."""
+def one_of(field: str, known: Mapping[str, Any], reason: str) -> Option:
+    """A choice: each known value and this package's word for it; other values are refused."""
 
     def convert(values: tuple[str, ...]) -> Values | Refused:
         value = values[-1]

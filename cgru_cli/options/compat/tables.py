@@ -1,4 +1,4 @@
-"""The table of each program and command, and what all programs mean alike."""
+"""The table of options of each program and command."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ..flags import Flag, statements
 from . import amun, dl4mt, marian_decode, marian_train, nematus
-from .rows import Checked, Meaning, Option, Row, Special, Takes, Without, joined
+from .rows import Checked, Meaning, NoEffect, Option, Row, Special, Takes, joined
 
 OWN = "cgru"
 COMMANDS = ("train", "translate", "score")  # that other programs have too
@@ -116,20 +116,21 @@ _SPECIAL = {
 
 def programs_of(command: str) -> Sequence[Table]:
     """The tables of all programs that have such a command."""
-    return [found for program in PROGRAMS if (found := table(program, command)) is not None]
+    tables = (table(program, command) for program in PROGRAMS)
+    return [one for one in tables if one is not None]
 
 
 def candidates(flag: str, command: str, options: type) -> list[tuple[Table, Row]]:
-    """Which programs know a flag, this package the first among them, and their rows.
+    """The tables that have a flag, this package's first, and their rows.
 
-    Programs that need arguments which are no options are told by those.
+    Programs with positional arguments are left out: these tell that a command line is theirs.
     """
     tables = [own(options), *(one for one in programs_of(command) if not one.positional)]
     return [(one, one._by_flag[flag]) for one in tables if flag in one._by_flag]
 
 
 def meaning_of(row: Row) -> tuple[str, str]:
-    """What must be the same for two rows to mean the same."""
+    """A key that is equal for two rows of the same meaning."""
     meaning = row.meaning
     if isinstance(meaning, Option):
         return "option", meaning.field
@@ -137,4 +138,4 @@ def meaning_of(row: Row) -> tuple[str, str]:
         return "checked", meaning.name
     if isinstance(meaning, Special):
         return "special", meaning.name
-    return ("without", "") if isinstance(meaning, Without) else ("refused", "")
+    return ("without", "") if isinstance(meaning, NoEffect) else ("refused", "")

@@ -1,4 +1,4 @@
-"""What options of other programs' trainers come to together."""
+"""The options of other programs' trainers, as options of cgru."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from ...errors import UsageError
 from ..flags import statements
 from ..model import ModelOptions
-from .together import Together
+from .option_values import OptionValues
 
 # Nematus' Theano version and DL4MT have an adadelta and an rmsprop that know no learning rate.
 _THEANO = ("nematus", "dl4mt")
@@ -16,15 +16,15 @@ _RMSPROP = ("0.95", "0.9", "1e-4", "1")  # rho, momentum, epsilon, centred
 
 # Why options of other trainers are refused that a recurrent model could have.
 MISSING = {
-    "no_reload": "the same command goes on; name another model, or remove the run",
+    "no_reload": "the same command resumes; name another model, or remove the run",
     "no_optimizer_reload": "begin from the weights with --pretrained-model",
-    "lr_decay_reset_optimizer": "the optimizer goes on as it was",
+    "lr_decay_reset_optimizer": "the optimizer keeps its state",
     "lr_decay_repeat_warmup": "the warm-up comes once",
-    "no_spm_encode": "a .spm splits the text of a training",
+    "no_spm_encode": "training always splits text by a .spm",
 }
 
 
-def resolve(o: Together) -> None:
+def resolve(o: OptionValues) -> None:
     """Replace what this package's trainer does not know by what it does.
 
     Raises UsageError where options contradict each other or ask for what there is not.
@@ -75,7 +75,7 @@ def resolve(o: Together) -> None:
     _of_log(o)
 
 
-def _of_log(o: Together) -> None:
+def _of_log(o: OptionValues) -> None:
     """Marian trains by the mean over words and shows the cost as --cost-type says."""
     shown = o.take("disp_cost_type")
     if shown is not None and o.program == "marian":
@@ -86,7 +86,7 @@ def _of_log(o: Together) -> None:
         o.note("--disp-label-counts", "the log shows the mean over words")
 
 
-def _batches(o: Together) -> None:
+def _batches(o: OptionValues) -> None:
     fit = o.values.get("mini_batch_fit")
     workspace = o.values.get("workspace")
     if workspace is not None and not fit and o.program == "marian":
@@ -102,7 +102,7 @@ def _batches(o: Together) -> None:
         o.note("--gradient_aggregation_steps", "a batch is computed at once; see --workspace")
 
 
-def _standard_input(o: Together) -> None:
+def _standard_input(o: OptionValues) -> None:
     """Marian reads it once, and ends where it ends; it is its default with --tsv."""
     if o.program != "marian":
         return
@@ -113,7 +113,7 @@ def _standard_input(o: Together) -> None:
         o.values["after_epochs"] = "1"
 
 
-def _vocabularies(o: Together) -> None:
+def _vocabularies(o: OptionValues) -> None:
     """Nematus' numbers of words, which Marian gives together."""
     sources, target = o.numbers("source_vocab_sizes"), o.number("target_vocab_size")
     o.take("source_vocab_sizes")
@@ -137,7 +137,7 @@ def _vocabularies(o: Together) -> None:
         raise UsageError(f"--factors {factors}: --dim_per_factor has {len(widths)} widths")
 
 
-def _of_equal_files(o: Together) -> None:
+def _of_equal_files(o: OptionValues) -> None:
     """Marian's numbers of words: those that lack are 0, and a file named twice has one number."""
     files, numbers = o.values.get("vocabularies", ()), o.numbers("dim_vocabs")
     if o.program != "marian" or not files or not numbers or len(numbers) > len(files):
@@ -148,7 +148,7 @@ def _of_equal_files(o: Together) -> None:
     o.values["dim_vocabs"] = tuple(str(limits[file]) for file in files)
 
 
-def _segmentations(o: Together) -> None:
+def _segmentations(o: OptionValues) -> None:
     """Marian's probabilities of other segmentations, by which training text is varied."""
     varied = any(o.numbers("sentencepiece_alphas"))
     alphas = o.take("sentencepiece_alphas")
@@ -162,7 +162,7 @@ def _segmentations(o: Together) -> None:
     o.note("--sentencepiece-alphas", "no vocabulary is a .spm")
 
 
-def _dropout(o: Together) -> None:
+def _dropout(o: OptionValues) -> None:
     """Nematus' rates are in force with --use_dropout; the last TensorFlow version has no switch."""
     used = o.take("use_dropout")
     rates = ("dropout_embedding", "dropout_hidden", "dropout_source", "dropout_target")
@@ -177,7 +177,7 @@ def _dropout(o: Together) -> None:
             o.take(name)
 
 
-def _optimizer(o: Together) -> None:
+def _optimizer(o: OptionValues) -> None:
     name = o.values.get("optimizer")
     theano = o.program in _THEANO
     if name == "sgdmomentum":
@@ -199,7 +199,7 @@ def _optimizer(o: Together) -> None:
         o.values["clip_norm"] = "0"
 
 
-def _smoothing(o: Together) -> None:
+def _smoothing(o: OptionValues) -> None:
     """--moving-average of Marian before 1.2, whose factor is that of the earlier weights."""
     decay = o.number("moving_decay") or 0.999
     o.take("moving_decay")
@@ -207,7 +207,7 @@ def _smoothing(o: Together) -> None:
         o.values["exponential_smoothing"] = f"{1 - decay:.12g}"
 
 
-def _rate(o: Together) -> None:
+def _rate(o: OptionValues) -> None:
     """Nematus' schedules in Marian's words, and Marian's decay where there is one."""
     schedule = o.take("learning_schedule") or ""
     plateau = int(o.number("plateau_steps"))
@@ -244,7 +244,7 @@ def _rate(o: Together) -> None:
             o.values["lr_decay_start"] = (*start, "1")
 
 
-def _layer_normalization(o: Together) -> None:
+def _layer_normalization(o: OptionValues) -> None:
     """Each program's form, where layer normalisation is asked for."""
     kind = o.take("layer_normalization_type")
     if not o.values.get("layer_normalization"):
@@ -255,8 +255,8 @@ def _layer_normalization(o: Together) -> None:
         o.values["normalization_form"] = "marian"
 
 
-def _marians_type(o: Together) -> None:
-    """What Marian's simpler types are not made for, told as Marian tells it."""
+def _marians_type(o: OptionValues) -> None:
+    """Raise UsageError for options that Marian's type amun does not have, as Marian does."""
     kind = o.values.get("type", "amun")
     if kind != "amun":
         return
@@ -272,7 +272,7 @@ def _marians_type(o: Together) -> None:
 
 
 def extra_defaults(program: str) -> dict[str, Any]:
-    """What a program does that it has no option for."""
+    """Settings of a program's trainer that it has no option for."""
     if program == "marian":
         return {"init": "glorot"}
     if program in ("nematus", "nematus-tf", "dl4mt"):

@@ -60,7 +60,7 @@ class Heatmaps:
         inputs: Iterable[Source],
         outputs: Iterable[str | None],
     ) -> Self:
-        """As `--heatmap` and `--heatmap-lines` say, titled by the models.
+        """Heat maps as `--heatmap` and `--heatmap-lines` ask for them, titled by the models.
 
         Raises UsageError also where it would overwrite these files.
         """

@@ -68,7 +68,7 @@ def draw(file: BinaryIO, kind: str, title: str, sentences: Sequence[Sentence]) -
 
 
 class _Size:
-    """What a panel takes, in inches; of long lines the cells are smaller."""
+    """The size of a panel in inches; long lines have smaller cells."""
 
     def __init__(self, view: View):
         T, S = view.weights.shape
@@ -131,7 +131,7 @@ def _panel(
 def _scale(
     figure: Figure, whole: tuple[float, float], corner: tuple[float, float], size: _Size
 ) -> None:
-    """What the shades mean, beside the last matrix of a line; corner: its left and top."""
+    """The legend of shades beside the last matrix of a line; corner: its left and top."""
     (width, height), (left, top) = whole, corner
     high = min(size.matrix[1], 1.3)
     bottom = top - size.height
@@ -160,5 +160,5 @@ def _label(word: str) -> str:
 
 
 def _width(text: str) -> int:
-    """In halves of a square."""
+    """The width of a text in halves of a wide character."""
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)

@@ -1,4 +1,4 @@
-"""What a heat map shows of a line: words of both sides, attention and probabilities."""
+"""The content of a heat map: words of both sides, attention and probabilities."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Sentence(NamedTuple):
 
 
 def model_names(paths: Sequence[str]) -> list[str]:
-    """What views are called: file names, with as many folders as tell the models apart."""
+    """Names of views: file names, with as many folders as tell the models apart."""
     parts = [Path(path).parts for path in paths]
     for kept in range(1, max(map(len, parts)) + 1):
         names = ["/".join(part[-kept:]) for part in parts]

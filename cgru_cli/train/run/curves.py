@@ -31,7 +31,7 @@ Curve = list[tuple[int, float]]  # update and value
 
 
 def draw(records: Path, model: Path) -> None:
-    """Write MODEL.png and MODEL.svg: what was measured of training and validation, over updates.
+    """Write MODEL.png and MODEL.svg: measures of training and validation over updates.
 
     A panel for each measure, one below the other. Records that are not whole are left out. Raises
     CgruError where records cannot be read, or pictures not written.
@@ -67,7 +67,7 @@ def draw(records: Path, model: Path) -> None:
 
 
 def curves(records: Path) -> dict[str, dict[str, Curve]]:
-    """By measure, the curves of "training" and "validation"; costs come first."""
+    """The curves of "training" and "validation" by measure, costs first."""
     panels: dict[str, dict[str, Curve]] = defaultdict(dict)
     for entry in _entries(records):
         if entry["type"] == "train":

@@ -1,4 +1,4 @@
-"""When a training ends at the latest: how much of it is done, and how long the rest takes."""
+"""The limits of a training: how much of it is done, and how long the rest takes."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ class End:
     pairs: int
 
     def share(self, progress: Progress) -> float | None:
-        """What is done of the limit that comes first, from 0 to 1; None without any limit."""
+        """The share, from 0 to 1, done of the limit that comes first; None without limits."""
         done = [self._done(limit, progress) / limit.every for limit in self.limits if limit.every]
         return min(1.0, max(done)) if done else None
 
     def seconds_left(self, progress: Progress) -> float | None:
-        """Seconds to the end, if all goes on as it has gone so far; None where that is unknown."""
+        """Seconds to the end at the present speed; None where that is unknown."""
         share = self.share(progress)
         if not share or not progress.seconds:
             return None
         return progress.seconds * (1 - share) / share
 
     def shown(self, progress: Progress) -> str:
-        """`12.3% : ETA 1h02m`, or what is known of it."""
+        """`12.3% : ETA 1h02m`, or the part of it that is known."""
         share, seconds = self.share(progress), self.seconds_left(progress)
         if share is None:
             return ""

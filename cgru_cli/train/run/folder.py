@@ -1,4 +1,4 @@
-"""The files of a training run, so kept that a kill at any moment costs only the time since a save.
+"""The files of a training run: a kill at any moment loses only the time since the last save.
 
 All that a run needs to go on is one file, MODEL.npz.state.npz, which is replaced as a whole; the
 model beside it is written from the same state, after it.
@@ -24,23 +24,23 @@ _JSON = "json"
 
 
 class RunFolder:
-    """Where a run keeps what; model: its `.npz`, in a folder that is made."""
+    """The paths of a run's files; model: its `.npz`, whose folder is made."""
 
     def __init__(self, model: Path):
         self.model = model
 
     def beside(self, suffix: str) -> Path:
-        """A file named like the model with something behind it."""
+        """The file named like the model with this ending."""
         return self.model.with_name(self.model.name + suffix)
 
     @property
     def state(self) -> Path:
-        """Everything that the run goes on from."""
+        """The file that the run resumes from."""
         return self.beside(".state.npz")
 
     @property
     def records(self) -> Path:
-        """What the log has for programs."""
+        """The log's records for programs."""
         return self.beside(".metrics.jsonl")
 
     def best(self, metric: str) -> Path:
@@ -53,11 +53,11 @@ class RunFolder:
         return self.beside(".dev.npz")
 
     def kept(self, updates: int) -> Path:
-        """The model as it was after so many updates."""
+        """The file of the model after so many updates."""
         return self.beside(f".u{updates}.npz")
 
     def check_new(self, vocabularies: Sequence[Vocabulary]) -> None:
-        """Raises CgruError where a training that begins would overwrite what is another's."""
+        """Raises CgruError if a new training would overwrite other files."""
         if self.state.exists():
             return
         if self.model.exists():

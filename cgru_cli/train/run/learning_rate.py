@@ -85,7 +85,7 @@ class Schedule:
         return rate
 
     def decays(self, progress: Progress, stalled: int) -> int:
-        """How often the rate has decayed; stalled: how often it would have, by "stalled"."""
+        """The number of decays so far; stalled: that of decays by "stalled"."""
         if not self.decay:
             return 0
         if self.decay_by not in ("epoch", "batches"):
@@ -96,7 +96,7 @@ class Schedule:
         return (done - start) // self.decay_every + 1 if done >= start else 0
 
     def decays_with_epoch(self, progress: Progress, most_stalled: int) -> bool:
-        """Whether the start of an epoch decays the rate of a strategy that is two.
+        """Whether the start of an epoch decays the rate, for a strategy of two parts.
 
         most_stalled: validations in a row that the first metric had not improved, at most so far.
         """
@@ -107,7 +107,7 @@ class Schedule:
         return progress.epoch >= epoch or done >= other
 
     def decay_line(self, progress: Progress, patience: Patience) -> str:
-        """What Marian's log says of a decay, for scripts that look for it there."""
+        """The line of Marian's log about a decay, for scripts that look for it."""
         rate = self.at(progress, patience.decays)
         when = {
             "batches": f"after {progress.updates} batches",
@@ -117,5 +117,5 @@ class Schedule:
 
 
 def _of(frequency: Frequency, progress: Progress) -> float:
-    """Progress in a unit; epochs are Marian's, of which the first is 1."""
+    """Progress in a unit; epochs are counted from 1, as in Marian."""
     return progress.epoch if frequency.unit == "e" else frequency.of(progress)

@@ -1,4 +1,4 @@
-"""What a training says: Marian's lines for people and scripts, a JSON object a line for programs.
+"""The log of a training: Marian's lines for people and scripts, and JSON lines for programs.
 
 The lines are those of Marian 1.12, its time in front of each.
 """
@@ -31,7 +31,7 @@ REDRAW = 0.1  # seconds between two states of the progress line
 
 @dataclass(frozen=True)
 class Interval:
-    """Sums since the last line of training, and the average gradient norm, which goes on."""
+    """Sums since the last line of training, and the running average of the gradient's norm."""
 
     cost: float = 0.0  # nats
     words: int = 0  # target words, EOS counted
@@ -64,11 +64,11 @@ class Interval:
         )
 
     def shown(self) -> Self:
-        """What is left when its line is written."""
+        """The sums reset after a line was written; the average continues."""
         return type(self)(norm=self.norm)
 
     def mean_cost(self, kind: CostType) -> float:
-        """Cost a sentence, a word, or perplexity; NaN of nothing."""
+        """The cost a sentence or a word, or the perplexity; NaN if nothing was summed."""
         count = self.sentences if kind in ("cross-entropy", "risk") else self.words
         mean = self.cost / count if count else math.nan
         if kind != "perplexity":
@@ -171,7 +171,7 @@ class TrainingLog:
         ending: str = "",
         recorded: bool = True,
     ) -> None:
-        """Line and record, if it is to be, of the updates since the last; ending: of the line."""
+        """Write line (with this ending) and record of the updates since the last."""
         shown = learning_rate if show_rate else None
         self.line(training_line(progress, interval, kind, shown, self._epoch) + ending)
         if not recorded:
@@ -188,7 +188,7 @@ class TrainingLog:
         )
 
     def validation(self, progress: Progress, value: float, record: Record) -> None:
-        """Line and record of a metric, after `Patience.update` made the metric's record."""
+        """Write line and record of a metric, after `Patience.update` has noted it."""
         self.line(validation_line(progress, value, record, self._epoch), of_validation=True)
         self.record(
             "valid",
@@ -201,7 +201,7 @@ class TrainingLog:
         )
 
     def end_of_epoch(self, progress: Progress) -> None:
-        """Marian's two lines; progress: at the end of the epoch, before the next."""
+        """Write Marian's two lines; progress: at the end of the epoch, before the next."""
         self.line(f"Seen {progress.sentences:,} samples")
         following = progress.next_epoch()
         self.line(
@@ -210,7 +210,7 @@ class TrainingLog:
         )
 
     def record(self, kind: str, progress: Progress, **values: Any) -> None:
-        """An object for programs; numbers that are not finite, which JSON lacks, are null."""
+        """Write a JSON object for programs; numbers that are not finite become null."""
         entry = {
             "type": kind,
             "epoch": progress.epoch,
@@ -244,7 +244,7 @@ class TrainingLog:
 
 
 def _finite(value: Any) -> Any:
-    """With None in the place of numbers that are not finite."""
+    """A value with None in place of numbers that are not finite."""
     if isinstance(value, dict):
         return {name: _finite(part) for name, part in value.items()}
     if isinstance(value, list):

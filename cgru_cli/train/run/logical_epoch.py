@@ -1,4 +1,4 @@
-"""Epochs as Marian's --logical-epoch has them: other stretches of training than the whole text."""
+"""Epochs of another length than one pass through the text, as Marian's --logical-epoch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _DIGITS = 3  # of its number in the log, where a length is given without them (M
 
 @dataclass(frozen=True)
 class LogicalEpoch:
-    """A stretch of training that is called an epoch; digits: behind the point of its number."""
+    """The length of an epoch; digits: decimals of its number in the log."""
 
     length: Frequency
     digits: int = 0
@@ -32,13 +32,13 @@ class LogicalEpoch:
         return cls(every, int(digits[0]) if digits else _DIGITS)
 
     def limit(self, limit: Frequency) -> Frequency:
-        """A limit in epochs, as one in what they consist of; others as they are."""
+        """A limit in epochs, converted to the unit that they are made of; others unchanged."""
         if limit.unit != "e":
             return limit
         return Frequency(limit.every * self.length.every, self.length.unit)
 
     def number(self, progress: Progress) -> str:
-        """The running one, as the log shows it; whole epochs are counted from 1, as in Marian."""
+        """The running epoch's number for the log; whole epochs count from 1, as in Marian."""
         length = self.length
         done = progress.epoch if length.unit == "e" else length.of(progress)
         return f"{done / length.every:.{self.digits}f}"

@@ -1,4 +1,4 @@
-"""Which validation was the best so far, how often it has stalled since, and when to stop."""
+"""The best validation so far, how often it has stalled since, and when to stop."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LOWER_IS_BETTER = {
 
 @dataclass(frozen=True)
 class Record:
-    """What one metric has reached; best is None until there was a finite value."""
+    """The record of one metric; best is None until there was a finite value."""
 
     metric: str
     best: float | None = None
@@ -50,7 +50,7 @@ class Record:
         return value < self.best if LOWER_IS_BETTER[self.metric] else value > self.best
 
     def updated(self, value: float, updates: int, epsilon: float) -> Record:
-        """With one more value; as in Marian, a new best by no more than epsilon stalls as well."""
+        """The record after one more value; as in Marian, a gain up to epsilon has stalled."""
         if not self.improved_by(value):
             return dataclasses.replace(self, stalled=self.stalled + 1)
         enough = self.best is None or abs(value - self.best) > epsilon
@@ -59,7 +59,7 @@ class Record:
 
 @dataclass(frozen=True)
 class SavedPatience:
-    """What a `Patience` has seen so far."""
+    """The state of a `Patience`, for saving."""
 
     decays: int
     metrics: tuple[Record, ...]
@@ -120,7 +120,7 @@ class Patience:
         self._resets = resets
 
     def update(self, metric: str, value: float, updates: int) -> bool:
-        """Note the value of a metric after so many updates; whether it is its new best."""
+        """Note the value of a metric after so many updates; returns whether it is a new best."""
         better = self.records[metric].improved_by(value)
         record = self.records[metric].updated(value, updates, self._epsilon[metric])
         self.records[metric] = record
@@ -143,16 +143,16 @@ class Patience:
         return 0 < self._early_stopping <= self.stalled
 
     def saved(self) -> SavedPatience:
-        """What `restore` goes on from."""
+        """The state that `restore` continues from."""
         return SavedPatience(self.decays, tuple(self.records.values()), self.most_stalled)
 
     def restore(self, saved: SavedPatience) -> None:
-        """Go on from what another had seen; a metric that it does not know begins anew."""
+        """Continue from a saved state; a metric that it lacks begins anew."""
         self.decays, self.most_stalled = saved.decays, saved.most_stalled
         self.records |= {r.metric: r for r in saved.metrics if r.metric in self.records}
 
     def resume(self, saved: SavedPatience) -> None:
-        """As `restore`, where a training goes on that was saved: but what it resets."""
+        """Restore a saved state, except what --valid-reset-stalled and -all reset."""
         self.restore(saved)
         if self._resets == "nothing":
             return

@@ -17,7 +17,7 @@ from ...options.kinds import ProgressUnit
 
 @dataclass(frozen=True)
 class Progress:
-    """What a training has done."""
+    """How much a training has done."""
 
     epochs: int = 0  # finished
     updates: int = 0
@@ -91,5 +91,5 @@ class Frequency:
         return self.of(now) // self.every > self.of(before) // self.every
 
     def reached(self, now: Progress) -> bool:
-        """Whether so much is done: for limits, of which 0 is none."""
+        """Whether a limit is reached; 0 is no limit."""
         return bool(self.every) and self.of(now) >= self.every

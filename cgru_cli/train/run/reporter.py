@@ -1,4 +1,4 @@
-"""What is shown of a run: the log and its records, TensorBoard's files, pictures."""
+"""Reports of a run: the log and its records, TensorBoard's files, pictures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Reporter:
-    """Tells of a training in all the ways that were asked for.
+    """Reports a training in all the ways that were asked for.
 
     cost_type: what the lines of training show. board: TensorBoard's files; probe: looks at
     gradients, for the records; pictures: the run whose learning curves are drawn. devices: how
@@ -55,7 +55,7 @@ class Reporter:
         rate: float,
         learnt: Sequence[Share] | None = None,
     ) -> None:
-        """The updates since the last line; rate: of the next; learnt: the last batch of them."""
+        """Report the updates since the last line; rate: of the next one; learnt: the last batch."""
         self._line(progress, interval, rate)
         if self._board:
             self._board.training(progress, interval, self.cost_type, rate)
@@ -63,7 +63,7 @@ class Reporter:
             self.gradients(progress, learnt)
 
     def first_sign(self, progress: Progress, interval: Interval, rate: float) -> None:
-        """A line of the updates so far, which the next line counts as well."""
+        """Log the updates so far; the next line counts them again."""
         self._line(progress, interval, rate, recorded=False)
 
     def _line(
@@ -80,7 +80,7 @@ class Reporter:
         )
 
     def progress(self, progress: Progress, interval: Interval) -> None:
-        """A line at a terminal that is overwritten by the next."""
+        """Show a line at a terminal, which the next one overwrites."""
         self.log.draw(
             f"Ep. {progress.epoch} : Up. {progress.updates} : "
             f"{interval.words_per_second:.0f} words/s{self._ending(progress)}"
@@ -92,7 +92,7 @@ class Reporter:
         return f" : {shown}" if shown else ""
 
     def gradients(self, progress: Progress, shares: Sequence[Share]) -> None:
-        """How large gradients are at the first replica's share of a batch, where that is asked."""
+        """Record norms of the first replica's gradients, with --log-gradients."""
         if self._probe is None:
             return
         examples, masks = shares[0]
@@ -102,7 +102,7 @@ class Reporter:
         self.log.record("gradients", progress, **norms)
 
     def skipped(self, progress: Progress, outcome: Outcome) -> None:
-        """An update whose cost or gradient was not finite."""
+        """Report an update whose cost or gradient was not finite."""
         self.log.line(
             f"Update {progress.updates} skipped: cost {outcome.cost:g}, gradient norm "
             f"{outcome.norm:g} (epoch {progress.epoch}, batch {progress.batches})"
@@ -112,7 +112,7 @@ class Reporter:
         )
 
     def compiling(self, group: Sequence[Example]) -> None:
-        """Shapes of batches that come for the first time, and will take their time."""
+        """Log shapes of batches that are compiled for the first time, which takes a while."""
         for example in group:
             rows, source = example.batch.source_mask.shape
             rows //= self._devices
@@ -130,12 +130,12 @@ class Reporter:
         self.log.end_of_epoch(progress)
 
     def validation(self, progress: Progress, value: float, record: Record) -> None:
-        """One metric, after its record took note of the value."""
+        """Report one metric, after its record has noted the value."""
         self.log.validation(progress, value, record)
         if self._board:
             self._board.validation(progress, record.metric, value)
 
     def draw(self) -> None:
-        """Learning curves so far, where pictures are asked for."""
+        """Draw the learning curves so far, with --plot."""
         if self._pictures:
             curves.draw(self._pictures.records, self._pictures.model)

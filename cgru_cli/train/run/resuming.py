@@ -19,7 +19,7 @@ ADVICE = "restore the file, or remove it and the model to begin anew"
 
 
 class Resumed(NamedTuple):
-    """What a training goes on with."""
+    """The parts that a resumed training continues with."""
 
     step: TrainingStep
     jit: bool  # whether the step is compiled
@@ -43,8 +43,8 @@ def resume(
     ask is_faster_compiled. Raises CgruError for a state that is damaged or of another training.
     """
     path, first = str(folder.state), replicas.is_first
-    arrays, values = replicas.together(lambda: folder.load() if first else None) or ({}, {})
-    values = replicas.of_first(values)
+    arrays, values = replicas.run_in_all(lambda: folder.load() if first else None) or ({}, {})
+    values = replicas.broadcast(values)
 
     def read() -> SavedRun | None:
         if not values:
@@ -53,9 +53,9 @@ def resume(
         check_same(saved.identity, identity, path)
         return saved
 
-    saved = replicas.together(read)
+    saved = replicas.run_in_all(read)
     if jit is None:
-        jit = saved.jit if saved else replicas.of_first(is_faster_compiled())
+        jit = saved.jit if saved else replicas.broadcast(is_faster_compiled())
 
     def restored() -> TrainingStep:
         step = make_step(jit)
@@ -66,9 +66,9 @@ def resume(
                 raise CgruError(f"{path}: not the state of this training ({error})") from None
         return step
 
-    step = replicas.together(restored)
+    step = replicas.run_in_all(restored)
     if replicas.processes > 1:
-        step.restore(replicas.arrays_of_first(step.state()))
+        step.restore(replicas.broadcast_arrays(step.state()))
     if saved:
         patience.resume(saved.patience)
     return Resumed(step, jit, saved.course if saved else Course())

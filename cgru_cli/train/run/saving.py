@@ -1,4 +1,4 @@
-"""What a run keeps: its state to go on from, its model, and the best and earlier models."""
+"""The files that a run saves: its state to resume from, its model, best and earlier models."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Saving:
         return True
 
     def finish(self, course: Course, patience: Patience, keep: int = 0) -> None:
-        """What follows the state in a save; who goes on from a state does it again.
+        """Write the files that follow the state in a save; a resumed run writes them again.
 
         A kill may have come before it.
         """
@@ -92,19 +92,19 @@ class Saving:
             self.folder.thin(keep)
 
     def write_model(self) -> None:
-        """The model as it is used now, with all that it needs beside it."""
+        """Write the present model and all files that it needs."""
         self._write(self.folder.model)
 
     def write_best(self, metric: str) -> None:
-        """The model as it is used now, as the best by a metric."""
+        """Write the present model as the best by a metric."""
         self._write(self.folder.best(metric))
 
     def write_validated(self) -> None:
-        """The model as it is used now, for a script that validates it."""
+        """Write the present model for a script that validates it."""
         self._write(self.folder.dev)
 
     def give_up(self, course: Course) -> NoReturn:
-        """Raises CgruError: nothing can be learnt any more."""
+        """Raise CgruError because nothing can be learnt any more."""
         kept = f"kept as it was after update {self.updates}" if self.updates else "not written"
         count = course.nan_in_a_row
         what = f"{count} updates in a row were" if count else "the cost after the last update is"
@@ -115,7 +115,7 @@ class Saving:
         )
 
     def _is_finite(self, learnt: Sequence[Share] | None) -> bool:
-        """Whether cost and gradient are, on the batch that was learnt from last.
+        """Whether cost and gradient are finite on the batch that was learnt from last.
 
         The update itself says so only of the weights before it.
         """

@@ -1,4 +1,4 @@
-"""What changes as a training goes on and is kept beside the weights, and what may not change."""
+"""The progress of a training that is saved beside the weights, and what may not change."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Course:
-    """Where a training is."""
+    """How far a training is."""
 
     progress: Progress = field(default_factory=Progress)
     checked: Progress = field(default_factory=Progress)  # validated and saved up to here
@@ -43,7 +43,7 @@ class Course:
 
 @dataclass(frozen=True)
 class SavedRun:
-    """All that a run goes on from, beside the arrays of its training step."""
+    """Everything that a run resumes from, except the arrays of its training step."""
 
     identity: dict[str, Any]  # see `identity`
     jit: bool  # whether the step is compiled
@@ -69,7 +69,7 @@ class SavedRun:
 
     @property
     def course(self) -> Course:
-        """Where the training was."""
+        """How far the training was."""
         return Course(self.progress, self.checked, self.interval, self.nan_in_a_row)
 
 
@@ -80,7 +80,7 @@ def identity(
     corpus: Corpus,
     devices: int = 1,
 ) -> dict[str, Any]:
-    """What has to stay as it was for a training to go on, by the name it is called in messages.
+    """Everything that must be the same for a training to resume, by its name in messages.
 
     fixed_options: see `plan.fixed_options`; devices: how many train together, which matters where
     the memory of each decides on the batches.
@@ -112,7 +112,7 @@ def check_same(before: Mapping[str, Any], now: Mapping[str, Any], path: str) -> 
 
 
 def _plain(value: Any) -> Any:
-    """As JSON gives it back."""
+    """A value as it is after a round trip through JSON."""
     return list(value) if isinstance(value, tuple) else value
 
 

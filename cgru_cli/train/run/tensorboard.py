@@ -1,4 +1,4 @@
-"""What TensorBoard shows of a training."""
+"""Summaries of a training for TensorBoard."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Summaries:
     def training(
         self, progress: Progress, interval: Interval, kind: CostType, learning_rate: float
     ) -> None:
-        """What the log's line says of the updates since the last one."""
+        """The numbers of a log line: updates since the line before."""
         self._write(
             progress,
             {

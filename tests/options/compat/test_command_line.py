@@ -9,7 +9,7 @@ from command_lines import parsed, parsed_and_told
 from shared_files import SHARED, need
 
 from cgru_cli.errors import CgruError
-from cgru_cli.options.compat.rows import Checked, Option, Refused, Special, Takes, Without
+from cgru_cli.options.compat.rows import Checked, NoEffect, Option, Refused, Special, Takes
 from cgru_cli.options.compat.tables import COMMANDS, PROGRAMS, table
 from cgru_cli.options.train import TrainOptions
 
@@ -154,7 +154,7 @@ def test_every_short_option_means_what_its_program_means(program, command, row, 
             parsed(command, *arguments)
         return
     options, told = parsed_and_told(command, *arguments)
-    if isinstance(row.meaning, Without):
+    if isinstance(row.meaning, NoEffect):
         assert flag in told
     else:
         assert isinstance(row.meaning, Checked)

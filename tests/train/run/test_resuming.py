@@ -11,7 +11,7 @@ from cgru_cli.train.run.resuming import resume
 from cgru_cli.train.run.state import Course, SavedRun
 
 ALONE = SimpleNamespace(
-    is_first=True, processes=1, together=lambda action: action(), of_first=lambda value: value
+    is_first=True, processes=1, run_in_all=lambda action: action(), broadcast=lambda value: value
 )
 
 

@@ -57,10 +57,10 @@ class OneProcess:
 
     processes, is_first = 1, True
 
-    def together(self, work):
+    def run_in_all(self, work):
         return work()
 
-    def of_first(self, value):
+    def broadcast(self, value):
         return value
 
 

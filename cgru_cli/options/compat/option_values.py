@@ -1,4 +1,4 @@
-"""The options of a command line by field, before and while they are brought together."""
+"""The values of a command line's options by field, while another program's become this one's."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ...errors import UsageError
 
 
 @dataclass
-class Together:
-    """Values by field, as typed; some fields are another program's and have to be replaced.
+class OptionValues:
+    """Values by field, as typed; fields of another program are replaced by this package's.
 
-    given: fields that a command line or a configuration file sets; the others are defaults of the
-    program; typed: those of the command line. notes: options without effect and why, in the order
-    in which they were found; flags: how options were spelled, by field; own: the fields that are
-    options of this package.
+    given: fields that the command line or a configuration file sets, where the others have the
+    program's defaults; typed: fields that the command line sets. notes: options without effect and
+    the reasons, in the order of the command line; flags: the spelling of each field's option; own:
+    the fields that are options of this package.
     """
 
     program: str | None
@@ -30,22 +30,22 @@ class Together:
     own: Container[str] = ()
 
     def is_given(self, name: str) -> bool:
-        """Whether somebody has set a field, rather than its being the program's default."""
+        """Whether a field was set by the user, rather than by the program's default."""
         return name in self.given
 
     def take(self, name: str) -> Any:
-        """A field's value, which nobody needs after this; None if it has none."""
+        """Remove a field and return its value; None if it has none."""
         return self.values.pop(name, None)
 
     def number(self, name: str) -> float:
-        """A field's value, the last of several; 0 without. Raises UsageError as `numbers` does."""
+        """A field's number, the last of several; 0 if it has none. Raises as `numbers` does."""
         return (self.numbers(name) or (0.0,))[-1]
 
     def numbers(self, name: str) -> tuple[float, ...]:
-        """All values of a field.
+        """The numbers of a field; () if one is no number and the option's own check will say so.
 
-        What is no number is told by the option's own check, and there is none here; where another
-        program alone has the option, UsageError names it.
+        Raises UsageError for what is no number in an option of another program, which has no check
+        of its own.
         """
         value = self.values.get(name, ())
         numbers = []
@@ -72,8 +72,8 @@ class Together:
             self.notes.append((flag, reason))
 
 
-def told(notes: list[tuple[str, str]]) -> str:
-    """One line for all options without effect: those of one reason together."""
+def note_of(notes: list[tuple[str, str]]) -> str:
+    """The line that lists options without effect, grouped by reason."""
     by_reason: dict[str, list[str]] = {}
     for flag, reason in notes:
         by_reason.setdefault(reason, []).append(flag)

@@ -1,0 +1,54 @@
+"""The tables of the documentation say what becomes of every option of the other programs."""
+
+import click
+import pytest
+from command_lines import parsed_and_told
+
+from cgru_cli.errors import UsageError
+from cgru_cli.options.compat.documentation import documented, other_defaults
+from cgru_cli.options.compat.rows import Option, Takes
+from cgru_cli.options.compat.tables import COMMANDS, PROGRAMS, table
+from cgru_cli.options.flags import statements
+from cgru_cli.options.score import ScoreOptions
+from cgru_cli.options.train import TrainOptions
+from cgru_cli.options.translate import TranslateOptions
+
+OPTIONS = {"train": TrainOptions, "translate": TranslateOptions, "score": ScoreOptions}
+TABLES = [(p, c) for p in PROGRAMS for c in COMMANDS if table(p, c)]
+VALUES = {"--input-types": "sequence"}
+LINE = {"train": ["-t", "a", "b", "-m", "m.npz"], "translate": ["-m", "m"], "score": ["-m", "m"]}
+
+
+@pytest.mark.parametrize(("program", "command"), TABLES)
+def test_every_option_has_a_counterpart_or_a_reason(program, command):
+    known = {flag for flag, _ in statements(OPTIONS[command]).values() for flag in flag.flags}
+    known |= {"--help", "--version"}
+    for row in documented(program, command, OPTIONS[command]):
+        assert set(filter(None, row.here.split(", "))) <= known, row
+        assert row.here or row.remark or row.kind == "compared", row
+        assert row.kind in ("", "no effect", "refused", "compared")
+
+
+@pytest.mark.parametrize(("program", "command"), TABLES)
+def test_what_becomes_of_an_option_without_counterpart(program, command):
+    rows = {row.flags: row for row in table(program, command).rows}
+    for entry in documented(program, command, OPTIONS[command]):
+        row = rows[entry.flags]
+        own = isinstance(row.meaning, Option)  # the others' rows say it themselves
+        if not own or not entry.kind:
+            continue
+        values = (
+            [] if row.takes in (Takes.NOTHING, Takes.BOOLEAN) else [VALUES.get(entry.flags[0], "2")]
+        )
+        line = ["--compat", program, *LINE[command], row.flags[0], *values]
+        if entry.kind == "refused":
+            with pytest.raises((UsageError, click.UsageError), match="cannot be honoured"):
+                parsed_and_told(command, *line)
+        else:
+            parsed_and_told(command, *line)
+
+
+def test_other_defaults():
+    defaults = {row.flags[-1]: row for row in other_defaults("marian", "train", TrainOptions)}
+    assert (defaults["--mini-batch"].default, defaults["--mini-batch"].default_here) == ("64", "80")
+    assert "--dim-emb" not in defaults  # 512 in both
