@@ -21,7 +21,7 @@ DEEP = {
 ALIKE = {
     "translate -p 5": ({}, "-p (one process uses all processors)"),
     "translate -d 0 1": ({}, "-d (one device computes)"),
-    "translate --device-list cpu:0": ({}, "--device-list (--device chooses --device says)"),
+    "translate --device-list cpu:0": ({}, "--device-list (--device chooses)"),
     "translate --log l": ({"log": "l"}, ""),
     "translate --quiet-translation": ({"quiet": True}, ""),
     "translate --n-best yes": ({"n_best": True}, ""),
