@@ -6,7 +6,8 @@ Numbers in words are a small language that everybody can check: "three hundred a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -106,15 +107,38 @@ def train(
     Each batch is drawn at random; Adam, gradients clipped to norm 1. counted: how much each target
     word's cost counts, (lines, words of the longest and EOS); if not given all alike.
     """
-    import keras
-    import tensorflow as tf
-
-    model = RecurrentModel(loaded.model.structure, loaded.model.arrays)
-    optimizer = keras.optimizers.Adam(rate, global_clipnorm=1.0)
+    model, begin, update = _training(loaded.model.structure, rate)
+    begin(loaded.model.arrays)
     target, target_mask = loaded.target_batch(targets)
     if counted is not None:
         target_mask = np.asarray(counted, np.float32)
     source, mask = loaded.source_batch(targets if sources is None else sources)
+    draw = np.random.default_rng(seed)
+    costs = []
+    for _ in range(updates):
+        rows = draw.integers(len(target), size=batch)
+        costs.append(float(update(source[rows], mask[rows], target[rows], target_mask[rows])))
+    return loaded.with_arrays(model.arrays()), costs
+
+
+@functools.cache
+def _training(structure: Structure, rate: float) -> tuple[RecurrentModel, Callable, Callable]:
+    """A model, what begins its training anew from arrays, and an update.
+
+    TensorFlow traces the update once for all models that are made alike.
+    """
+    import keras
+    import tensorflow as tf
+
+    model = RecurrentModel(structure)
+    optimizer = keras.optimizers.Adam(rate, global_clipnorm=1.0)
+    optimizer.build(model.trainable_variables)
+    of_optimizer = [variable.numpy() for variable in optimizer.variables]
+
+    def begin(arrays: Mapping[str, np.ndarray]) -> None:
+        model.assign(arrays)
+        for variable, value in zip(optimizer.variables, of_optimizer, strict=True):
+            variable.assign(value)
 
     @tf.function
     def update(source, mask, target, target_mask):
@@ -126,9 +150,4 @@ def train(
         optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
         return cost
 
-    draw = np.random.default_rng(seed)
-    costs = []
-    for _ in range(updates):
-        rows = draw.integers(len(target), size=batch)
-        costs.append(float(update(source[rows], mask[rows], target[rows], target_mask[rows])))
-    return loaded.with_arrays(model.arrays()), costs
+    return model, begin, update

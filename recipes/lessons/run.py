@@ -17,27 +17,32 @@ HERE = Path(__file__).resolve().parent
 LESSONS = sorted(HERE.glob("[1-9]-*.ipynb"))
 
 
-def run(lesson: Path) -> nbformat.NotebookNode:
-    """A lesson with its outputs, in their folder. Raises CellExecutionError where a cell fails."""
-    notebook = nbformat.read(lesson, as_version=4)
-    client = NotebookClient(
-        notebook,
-        timeout=600,
-        record_timing=False,
-        resources={"metadata": {"path": str(lesson.parent)}},
-    )
-    client.execute()
-    # What differs from machine to machine.
-    notebook.metadata["language_info"] = {"name": "python"}
-    return notebook
+def run(lessons: Sequence[Path]) -> list[nbformat.NotebookNode]:
+    """The lessons with their outputs. Raises CellExecutionError where a cell fails.
+
+    They run in one kernel, as TensorFlow takes longer to start than a lesson to run; each begins
+    with no names of the lesson before.
+    """
+    notebooks = [nbformat.read(lesson, as_version=4) for lesson in lessons]
+    together = nbformat.v4.new_notebook()
+    for notebook in notebooks:
+        together.cells += [nbformat.v4.new_code_cell("%reset -f"), *notebook.cells]
+    NotebookClient(
+        together, timeout=600, record_timing=False, resources={"metadata": {"path": str(HERE)}}
+    ).execute()
+    for notebook in notebooks:
+        cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+        for number, cell in enumerate(cells, 1):
+            cell.execution_count = number
+    return notebooks
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("lessons", nargs="*", type=Path, default=LESSONS, help="default: all")
-    for lesson in parser.parse_args(arguments).lessons:
-        notebook = run(lesson)
+    lessons = parser.parse_args(arguments).lessons
+    for lesson, notebook in zip(lessons, run(lessons), strict=True):
         nbformat.write(notebook, lesson)
         print(lesson.name)
 
