@@ -81,6 +81,54 @@ def test_two_devices_train_as_one(data, tmp_path, more):
     assert len(costs[0]) == 2 and costs[1] == pytest.approx(costs[0], rel=1e-5)
 
 
+OF_TYPES = {
+    "classifier": ("--type", "classifier", "--pooling", "attention"),
+    "tagger": ("--type", "tagger", "--enc-type", "bidirectional"),
+    "crf": ("--type", "tagger", "--crf"),
+    "label": ("--type", "lm", "--condition"),
+    "vector": ("--type", "lm", "--condition"),
+    "encdec": ("--type", "encdec", "--no-feedback"),
+    "seq2seq": ("--type", "seq2seq", "--no-feedback", "--enc-type", "reversed"),
+}
+
+
+@pytest.fixture(scope="module")
+def texts(data):
+    """Files and vocabularies of each type; the target has a word for each of the source."""
+    source = data / "train.src", data / "vocab.src.json"
+    target = data / "train.trg", data / "vocab.trg.json"
+    labels = runs.lines(data / "labels", ["AB"[i % 2] for i in range(61)]), data / "labels.json"
+    runs.vocabulary(labels[1], ["A", "B"])
+    np.save(data / "vectors.npy", np.random.default_rng(3).normal(size=(61, 3)))
+    of_types = {
+        "classifier": (source, labels), "label": (labels, target),
+        "vector": ((data / "vectors.npy", None), target),
+    }  # fmt: skip
+
+    def options(kind):
+        files, vocabularies = zip(*of_types.get(kind, (source, target)), strict=True)
+        return ("-t", *files, "-v", *filter(None, vocabularies))
+
+    return options
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [k if k == "tagger" else pytest.param(k, marks=pytest.mark.exhaustive) for k in OF_TYPES],
+)
+def test_two_devices_train_every_type_as_one(texts, tmp_path, kind):
+    one, two = tmp_path / "one" / "m.npz", tmp_path / "two" / "m.npz"
+    given = (
+        *texts(kind), *SIZES, *OF_TYPES[kind], "--cell", "tanh", "--dropout-hidden", "0.2",
+        "--after", "10u", "--valid-freq", "0", "-o", "sgd", "-l", "0.3", "--clip-norm", "2",
+    )  # fmt: skip
+    both = process("-m", two, *given, "--devices", "cpu:0", "cpu:1")
+    trained("-m", one, *given)
+    ((code, messages),) = ended([both])
+    assert code == 0, messages
+    same_training(two, one, rtol=1e-5)
+
+
 def test_minimum_risk_on_two_devices(data, tmp_path):
     options = (
         data, "--objective", "mrt", "--mrt-samples", "5", "--mrt-alpha", "0.1", *PLAIN,
