@@ -119,7 +119,7 @@ FEATURES = {
          "source_embeddings": (), "condition": Condition.VECTOR, "condition_size": 1}),
     "Type classifier": ("With attention; L are the labels, all words but the first two.",
                         {"type": Type.CLASSIFIER, "pooling": Pooling.ATTENTION}),
-    "Type tagger": ("", {"type": Type.TAGGER}),
+    "Type tagger": ("With `--crf`.", {"type": Type.TAGGER, "crf": True}),
 }  # fmt: skip
 
 

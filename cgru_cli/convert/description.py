@@ -59,6 +59,8 @@ def _structure(structure: Structure) -> dict:
         left_out = ("source_", "encoder")
     if kind is not Type.CLASSIFIER:
         left_out = (*left_out, "pooling")
+    if kind is not Type.TAGGER:
+        left_out = (*left_out, "crf")
     if structure.condition is Condition.NONE:
         left_out = (*left_out, "condition")
     if kind not in WITHOUT_FEEDBACK:

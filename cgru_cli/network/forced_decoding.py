@@ -51,13 +51,13 @@ def unroll(
     product over all positions.
     """
     memory = network.encode(source, source_mask, differentiable=differentiable)
-    if not network.structure.type.writes_text:  # one does not depend on that before
-        return Unrolled(memory.at_all(tf.shape(target)[1]), (), ())
-    start = network.start(memory)
     target = tf.transpose(target)  # (T,B)
     previous = tf.concat([tf.fill(tf.shape(target[:1]), -1), target[:-1]], axis=0)
     kept = network.masks.get("target")
     x, of_previous = network.embed(previous, kept if kept is None else tf.transpose(kept))
+    if not network.structure.type.writes_text:
+        return Unrolled(memory.at_all(tf.shape(target)[0], x), (), ())
+    start = network.start(memory)
     cell = network.rung.cell(memory, None)
     steps = () if tf.is_tensor(x) else target[:, :0]  # without feedback nothing else counts them
     recurrence, _ = scan(cell, start.cells, x, steps, differentiable=differentiable)

@@ -23,6 +23,7 @@ from .encoder import Encoded, SourceEncoder
 from .ladder.cgru import ConditionalGRU
 from .ladder.classifier import Classifier
 from .ladder.conditioned import ConditionedLanguageModel
+from .ladder.crf import Chain
 from .ladder.encdec import EncoderDecoder
 from .ladder.labels import LabelReadout
 from .ladder.levels import States
@@ -123,6 +124,8 @@ class Network:
         self.read_out: Any  # one or the other, called alike
         if not structure.type.writes_text:
             self.read_out = LabelReadout(layers)
+            if structure.crf:
+                self.chain = Chain(layers)
             return
         self.read_out = Readout(layers)
         if not structure.feedback:
@@ -184,9 +187,11 @@ class Network:
     ) -> tuple[tf.Tensor | tuple, tf.Tensor | tuple]:
         """E[y_{j-1}] times what it is multiplied with: for the first cell, and to read out.
 
-        kept: dropout of whole words, of the shape of previous. () and () where the word before is
-        not read: of labels, and without feedback.
+        kept: dropout of whole words, of the shape of previous. Of a CRF what the label before adds,
+        and (); () and () where the word before is not read: of other labels, and without feedback.
         """
+        if self.structure.crf:
+            return self.chain.before(previous), ()
         if not self.structure.embeds_target:
             return (), ()
         words, places = distinct(previous) if self.once else (previous, None)

@@ -143,6 +143,10 @@ class ModelOptions(ConfiguredOptions):
         "of each direction (last), their mean or maximum, or attention with a learned query",
         "--pooling", choices=("last", "mean", "max", "attention"),
     )  # fmt: skip
+    crf: bool = model_option(
+        False, "let a tagger's tags depend on those beside them: a linear-chain CRF (conditional "
+        "random field), trained on and searched exactly", "--crf", kind=bool,
+    )  # fmt: skip
     dim_emb: int = model_option(
         512, "size of word embeddings", "--dim-emb", kind=int, metavar="N", least=1, most=65536,
         aliases=("--embedding_size", "--dim_word"),

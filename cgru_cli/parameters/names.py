@@ -151,6 +151,13 @@ def _labels(s: Structure) -> Iterator[Parameter]:
     ):
         names = same(f"ff_logit_{root}")
         yield Parameter(symbol, f"decoder/output/{root}", shape, initializer, names)
+    if s.crf:
+        for symbol, root, shape in (
+            ("a", "start", ("L",)),
+            ("A", "transitions", ("L", "L")),
+            ("b", "end", ("L",)),
+        ):
+            yield Parameter(symbol, f"decoder/crf/{root}", shape, "zeros", same(f"crf_{root}"))
 
 
 def _attention(s: Structure) -> Iterator[Parameter]:

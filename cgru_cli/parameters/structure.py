@@ -203,6 +203,7 @@ class Structure:
     feedback: bool = True  # whether the decoder reads the word before
     condition: Condition = Condition.NONE
     condition_size: int = 0  # labels, or numbers of a vector
+    crf: bool = False  # whether a tagger's tags depend on those beside them
 
     @property
     def embeds_target(self) -> bool:
@@ -359,7 +360,7 @@ class Structure:
 
         Raises ValueError or TypeError where the values are no structure.
         """
-        newer = ("decoder_start", "pooling", "feedback", "condition", "condition_size")
+        newer = ("decoder_start", "pooling", "feedback", "condition", "condition_size", "crf")
         values = {name: getattr(cls, name) for name in newer} | values  # older files lack them
         for name in ("source_vocabularies", "source_embeddings"):
             values[name] = tuple(values[name])
@@ -403,6 +404,8 @@ class Structure:
             raise ValueError("a condition has a size, and there is none without")
         if self.condition_size >= 1 << 31 or (conditioned and self.type is not Type.LM):
             raise ValueError("a condition is of a language model")
+        if self.crf and self.type is not Type.TAGGER:
+            raise ValueError("a CRF is of a tagger")
 
 
 WITHOUT_FEEDBACK = (Type.ENCDEC, Type.SEQ2SEQ)  # what may be without the word before

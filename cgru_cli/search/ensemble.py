@@ -124,7 +124,8 @@ class Ensemble:
         self, states, memories, parents, previous, count, columns=None, vocabulary=None
     ):
         logits, states, alignments = self._step(states, memories, parents, previous, columns)
-        if len(logits) == 1:  # the maximum is known: the log-softmax needs no pass of its own
+        if len(logits) == 1 and not self.networks[0].structure.crf:
+            # the maximum is known: the log-softmax needs no pass of its own
             values, words = best(logits[0], count)
             largest = values[:, :1]
             if self.networks[0].quantized:  # oneDNN's softmax: half the time, not the same bits
@@ -135,7 +136,7 @@ class Ensemble:
             own = (values - largest - tf.math.log(total))[..., None]
             log_probs = own[..., 0] * self.weights[0]
         else:
-            each = [tf.nn.log_softmax(part) for part in logits]
+            each = self._log_probs(logits)
             log_probs, words = best(self._weighted(each), count)
             own = tf.stack([tf.gather(part, words, batch_dims=1) for part in each], axis=-1)
         if vocabulary is not None:
@@ -144,7 +145,7 @@ class Ensemble:
 
     def _advance_all(self, states, memories, parents, previous, columns=None, vocabulary=None):
         logits, states, alignments = self._step(states, memories, parents, previous, columns)
-        own = [tf.nn.log_softmax(part) for part in logits]
+        own = self._log_probs(logits)
         return self._weighted(own), tf.stack(own, axis=-1), states, alignments
 
     def _advance_asked(
@@ -152,7 +153,7 @@ class Ensemble:
     ):
         """The best words, and behind them those at the places asked (R,X); banned: (n,2) places."""
         logits, states, alignments = self._step(states, memories, parents, previous, columns)
-        each = [tf.nn.log_softmax(part) for part in logits]
+        each = self._log_probs(logits)
         total = self._weighted(each)
         never = tf.fill([tf.shape(banned)[0]], tf.constant(-math.inf, total.dtype))
         total = tf.tensor_scatter_nd_update(total, banned, never)
@@ -161,6 +162,13 @@ class Ensemble:
         log_probs = tf.concat([log_probs, tf.gather(total, asked, batch_dims=1)], axis=1)
         own = tf.stack([tf.gather(part, words, batch_dims=1) for part in each], axis=-1)
         return words, log_probs, own, states, alignments
+
+    def _log_probs(self, logits: list[tf.Tensor]) -> list[tf.Tensor]:
+        """Of each model, (R,V); what a tag of a CRF adds is given as it is, see `ladder.crf`."""
+        return [
+            part if network.structure.crf else tf.nn.log_softmax(part)
+            for network, part in zip(self.networks, logits, strict=True)
+        ]
 
     def _weighted(self, log_probs: list[tf.Tensor]) -> tf.Tensor:
         pairs = zip(self.weights, log_probs, strict=True)

@@ -194,7 +194,7 @@ def build_validator(
         script=options.valid_script,
         script_args=options.valid_script_args,
         output=options.valid_translation_output,
-        beam_size=options.beam_size if writes_text else 1,  # labels depend on none before
+        beam_size=options.beam_size if writes_text else 1,  # labels need no beam
         normalize=options.normalize,
         mini_batch=options.valid_mini_batch,
     )

@@ -123,6 +123,7 @@ def new_structure(
         decoder_unit=_unit(options, options.dec_cell) if kind.writes_text else Unit.GRU,
         decoder_start=DecoderStart(options.dec_start),
         pooling=Pooling(options.pooling),
+        crf=options.crf,
         feedback=not options.no_feedback,
         condition=condition,
         condition_size=numbers,
@@ -170,6 +171,8 @@ def _check(options: TrainOptions, s: Structure) -> None:
         raise UsageError("--gru-reset before: there is no GRU here")
     if s.type is not Type.CLASSIFIER and options.pooling != default.pooling:
         raise UsageError(f"--pooling {options.pooling}: is of --type classifier")
+    if s.crf and s.type is not Type.TAGGER:
+        raise UsageError("--crf: is of --type tagger")
     lstm = Unit.LSTM in (s.encoder_unit, s.decoder_unit)
     if options.lstm_forget_bias != default.lstm_forget_bias and not lstm:
         raise UsageError("--lstm-forget-bias: there is no LSTM here")
@@ -235,6 +238,7 @@ def described(structure: Structure) -> dict[str, Any]:
         "mixture": s.mixture,
         "lexical": s.lexical,
         "pooling": s.pooling.value,
+        "crf": s.crf,
         "no_feedback": not s.feedback,
         "condition": s.condition is not Condition.NONE,
     }

@@ -104,6 +104,9 @@ class SearchPlan:
         defaults = PROGRAMS[compat] if compat else PROGRAMS[models[0].model.written_by]
         beside = ModelSettings() if compat else models[0].model.settings
         sampled = options.output_sampling or options.translation_strategy == "sampling"
+        crf = any(loaded.model.structure.crf for loaded in models)
+        if sampled and crf:
+            raise UsageError("--output-sampling: the tags of a CRF are searched for, not drawn")
 
         def first(*values, default):
             return next((value for value in values if value is not None), default)
@@ -112,8 +115,9 @@ class SearchPlan:
         preprocessing = None if options.no_preprocess else preprocessing_of(models, _asked(options))
         if options.bpe is not None:
             preprocessing = Preprocessing.of_codes(options.bpe, undone=options.join_bpe)
-        if gives_labels and not (options.n_best or sampled):
-            beside = dataclasses.replace(beside, beam_size=1)  # labels depend on none before
+        alone = len(models) == 1 or not crf
+        if gives_labels and alone and not (options.n_best or sampled):
+            beside = dataclasses.replace(beside, beam_size=1)  # no beam finds better ones
         beam_size = first(
             options.beam_size, 1 if sampled else beside.beam_size, default=defaults.beam_size
         )

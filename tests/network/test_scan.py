@@ -57,6 +57,7 @@ NAMED = {
     "lexical": {"lexical": True},
     "prelu": {"readout_activation": Activation.PRELU},
     "maxout": {"readout_activation": Activation.MAXOUT},
+    "tagger with a CRF": rung(Type.TAGGER, crf=True),
     "deep seq2seq of LSTMs": rung(
         Type.SEQ2SEQ, encoder=Encoder.REVERSED, encoder_unit=Unit.LSTM, decoder_unit=Unit.LSTM,
         encoder_depth=2, decoder_depth=2, encoder_transition=2, decoder_base_transition=2,
@@ -242,6 +243,13 @@ def test_every_pooling(pooling):
     assert_gradients_are_right(structure, example(structure, lengths=((3, 2), (1, 1))))
 
 
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("unit", Unit)
+def test_a_crf(unit):
+    structure = tiny(**rung(Type.TAGGER, crf=True, encoder_unit=unit))
+    assert_gradients_are_right(structure, example(structure, lengths=((3, 2), (1, 1))))
+
+
 @pytest.mark.parametrize("kind", [Type.RNNSEARCH, Type.CGRU])
 def test_a_start_from_the_last_backward_state(kind):
     start = {"decoder_start": DecoderStart.LAST_BACKWARD, "decoder_unit": Unit.GRU_BEFORE}
@@ -256,7 +264,7 @@ def test_every_feature(name):
 
 
 COMPILED = ["marian's layer norm"]
-MORE_COMPILED = ["plain", "layer norm", "deep"]
+MORE_COMPILED = ["plain", "layer norm", "deep", "tagger with a CRF"]
 
 
 @pytest.mark.parametrize(

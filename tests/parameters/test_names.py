@@ -107,7 +107,7 @@ CHANGES = {
 }
 DEEP = {"encoder_depth": 2, "encoder_transition": 2, "decoder_depth": 2}
 COMPUTED_OTHERWISE = {"residual": False, "old_dropout": Dropout(0.1), "pooling": Pooling.MAX,
-                      "condition": Condition.LABEL}  # fmt: skip
+                      "condition": Condition.LABEL, "crf": True}  # fmt: skip
 
 
 def table(structure):

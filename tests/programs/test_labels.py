@@ -72,8 +72,16 @@ def keras_annotations(arrays, s, ids):
     return h
 
 
+def keras_dense(x, *weights, activation=None):
+    """A layer with this matrix, and this bias if it has one."""
+    layer = keras.layers.Dense(weights[0].shape[1], activation, use_bias=len(weights) > 1)
+    layer.build(x.shape)
+    layer.set_weights(list(weights))
+    return layer(x)
+
+
 @pytest.mark.parametrize("unit", [Unit.GRU, Unit.LSTM])
-@pytest.mark.parametrize("pooling", [Pooling.LAST, Pooling.MEAN, Pooling.MAX])
+@pytest.mark.parametrize("pooling", Pooling)
 def test_a_classifier_is_that_of_keras(unit, pooling):
     s = rung(Type.CLASSIFIER, pooling=pooling, encoder_unit=unit, state=5, target_vocabulary=6)
     arrays = random_arrays(s, 3)
@@ -82,14 +90,16 @@ def test_a_classifier_is_that_of_keras(unit, pooling):
     h = keras_annotations(arrays, s, ids)
     if pooling is Pooling.LAST:
         v = keras.ops.concatenate([h[:, -1, :5], h[:, 0, 5:]], axis=-1)
+    elif pooling is Pooling.ATTENTION:
+        W, b, query = (arrays[f"pooling_{name}"] for name in ("Wc_att", "b_att", "U_att"))
+        energies = keras_dense(keras_dense(h, W, b, activation="tanh"), query)
+        v = keras.layers.Dot(axes=1)([keras.layers.Softmax(axis=1)(energies), h])[:, 0]
     else:
         pool = {"mean": "GlobalAveragePooling1D", "max": "GlobalMaxPooling1D"}[pooling]
         v = getattr(keras.layers, pool)()(h)
-    output = keras.layers.Dense(4, activation="softmax")
-    output.build(v.shape)
-    output.set_weights([arrays["ff_logit_W"], arrays["ff_logit_b"]])
+    expected = keras_dense(v, arrays["ff_logit_W"], arrays["ff_logit_b"], activation="softmax")
     found = np.exp(keras.ops.log_softmax(ours.logits[:, 0]))
-    np.testing.assert_allclose(found[:, 2:], output(v), atol=1e-6)
+    np.testing.assert_allclose(found[:, 2:], expected, atol=1e-6)
     assert not found[:, :2].any()
 
 
@@ -136,8 +146,9 @@ def test_a_label_never_depends_on_the_batch(pooling):
     np.testing.assert_allclose(together, alone, atol=1e-6)
 
 
-def test_a_tag_never_depends_on_the_batch():
-    s = rung(Type.TAGGER)
+@pytest.mark.parametrize("crf", [False, True])
+def test_a_tag_never_depends_on_the_batch(crf):
+    s = rung(Type.TAGGER, crf=crf)
     network = Network(s, random_arrays(s, 2), packed=True)
     # pieces, and whether they begin a word
     sources = [[(3, 1), (1, 0), (4, 1)], [(2, 1)], [(6, 1)] * 9]
@@ -147,17 +158,22 @@ def test_a_tag_never_depends_on_the_batch():
     np.testing.assert_allclose(together, alone, atol=1e-5)
 
 
-def test_the_best_taggings_are_found():
-    """A beam of K gives the K most probable of all taggings, as tags do not depend on others."""
-    s = rung(Type.TAGGER, target_vocabulary=5)
-    network = Network(s, random_arrays(s, 4), packed=True)
-    source = [[(3, 1), (1, 1), (4, 1)]]
-    every = list(itertools.product((2, 3, 4), repeat=3))
+@pytest.mark.parametrize("count", [1, 6])
+@pytest.mark.parametrize("crf", [False, True])
+def test_the_best_taggings_are_found(crf, count):
+    """A beam of K gives the K most probable of all taggings."""
+    s = rung(Type.TAGGER, target_vocabulary=5, crf=crf)
+    arrays = random_arrays(s, 4)
+    if crf:  # against what the words alone say
+        arrays["crf_transitions"] *= 4
+    network = Network(s, arrays, packed=True)
+    source = [[(3, 1), (1, 1), (4, 1), (4, 0), (6, 1)]]
+    every = list(itertools.product((2, 3, 4), repeat=4))
     scores = forced_scores(network, source * len(every), [list(tags) for tags in every])
     ensemble = Ensemble([network], [1.0])
-    begun = SearchBatch(ensemble.begin([[x.numpy() for x in pad_source(source)]]), [4], [4])
-    ((_, found),) = shrinking_beam([begun], SearchSettings(beam_size=6))
-    best = sorted(range(len(every)), key=lambda i: -scores[i])[:6]
+    begun = SearchBatch(ensemble.begin([[x.numpy() for x in pad_source(source)]]), [6], [5])
+    ((_, found),) = shrinking_beam([begun], SearchSettings(beam_size=count))
+    best = sorted(range(len(every)), key=lambda i: -scores[i])[:count]
     assert [tuple(result.words[:-1]) for result in found] == [every[i] for i in best]
     np.testing.assert_allclose([result.score for result in found], scores[best], atol=1e-5)
 
@@ -235,10 +251,13 @@ def test_attention_is_shown(data, model, translate, tmp_path):
     np.testing.assert_allclose(hypothesis.alignment.sum(axis=1), 1, atol=1e-6)
 
 
-@pytest.mark.parametrize("more", [("--precision", "bfloat16", "--label-smoothing", 0.1)])
-def test_resumes_to_the_bit(data, tmp_path, more):
-    given = ("--type", "classifier", "--pooling", "max", *files(data), *SIZES, "--seed", 3)
-    given = (*given, "--dropout-hidden", 0.2, *more)
+@pytest.mark.parametrize(
+    "pooling",
+    [p if p == "max" else pytest.param(p, marks=pytest.mark.exhaustive) for p in Pooling],
+)
+def test_resumes_to_the_bit(data, tmp_path, pooling):
+    given = ("--type", "classifier", "--pooling", pooling, *files(data), *SIZES, "--seed", 3)
+    given = (*given, "--dropout-hidden", 0.2, "--precision", "bfloat16", "--label-smoothing", 0.1)
     runs.trained("-m", tmp_path / "whole.npz", *given, "--after", "9u")
     for after in ("4u", "9u"):
         runs.trained("-m", tmp_path / "parts.npz", *given, "--after", after)
@@ -266,7 +285,10 @@ def test_validates(data, tmp_path):
     assert values["accuracy"] == pytest.approx(100 * np.mean(right))
 
 
-def test_is_converted_and_described(data, model, tmp_path):
+@pytest.mark.parametrize("fixture", ["model", "tagger", "chained"])
+def test_is_converted_and_described(request, tmp_path, fixture):
+    model = request.getfixturevalue(fixture)
+
     def run(*arguments):
         return CliRunner().invoke(main, ["convert", *map(str, arguments)])
 
@@ -276,9 +298,10 @@ def test_is_converted_and_described(data, model, tmp_path):
     assert back.structure == first.structure
     assert all(np.array_equal(back.arrays[name], first.arrays[name]) for name in first.arrays)
     told = run(model, "--info").stdout
-    assert "pooling" in told and "decoder" not in told
+    assert "decoder" not in told and ("pooling" in told) == (fixture == "model")
+    assert ("crf  " in told) == (fixture != "model")
     refused = run(model, tmp_path / "x.npz", "--to", "nematus")
-    assert refused.exit_code == 1 and "type classifier" in refused.stderr
+    assert refused.exit_code == 1 and f"type {first.structure.type}" in refused.stderr
 
 
 # -- taggers ---------------------------------------------------------------------------------------
@@ -331,8 +354,16 @@ def test_tags_are_learnt_one_for_each_word(tagged, tagger, translate, score, tmp
     assert counts == [len(line.split()) for line in text(tagged, "dev.tags").splitlines()]
 
 
-def test_a_tagger_resumes_to_the_bit(tagged, tmp_path):
-    given = ("--type", "tagger", *files_of_tags(tagged), *SIZES, "--dropout-hidden", 0.2)
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("--precision", "bfloat16"),
+        ("--crf",),
+        pytest.param((), marks=pytest.mark.exhaustive),
+    ],
+)
+def test_a_tagger_resumes_to_the_bit(tagged, tmp_path, more):
+    given = ("--type", "tagger", *files_of_tags(tagged), *SIZES, "--dropout-hidden", 0.2, *more)
     runs.trained("-m", tmp_path / "whole.npz", *given, "--after", "9u")
     for after in ("4u", "9u"):
         runs.trained("-m", tmp_path / "parts.npz", *given, "--after", after)
@@ -362,6 +393,41 @@ def test_tags_that_do_not_match_are_named(tagged, tagger, tmp_path, score, tags,
     one_line(in_process("translate", tmp_path)(*long, text="w1 w2 w3\n"), 1, "line 1: 3 words")
 
 
+# -- taggers with a CRF ----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def chained(tagged):
+    """A tag depends on the word, and on whether it is the second of a pair."""
+    for name in ("train", "dev"):
+        lines = (tagged / f"{name}.src").read_text().splitlines()
+        tags = [["BO"[i % 2] + str(int(w[1:]) % 2) for i, w in enumerate(x.split())] for x in lines]
+        runs.lines(tagged / f"{name}.pairs", map(" ".join, tags))
+    path = tagged / "c.npz"
+    given = ("-t", tagged / "train.src", tagged / "train.pairs")
+    given += ("-v", tagged / "vocab.src.json", tagged / "pairs.json", *SIZES)
+    valid = ("--valid-sets", tagged / "dev.src", tagged / "dev.pairs", "--valid-freq", "25e")
+    more = ("--crf", "--precision", "bfloat16", "--valid-metrics", "accuracy", "--after")
+    for after in ("10e", "25e"):
+        runs.trained("-m", path, "--type", "tagger", *given, *valid, *more, after)
+    return path
+
+
+def test_tags_of_a_crf_are_learnt_and_scored(tagged, chained, translate, score, tmp_path):
+    code, tags, messages = translate("-m", chained, "-i", tagged / "train.src")
+    assert code == 0 and tags == text(tagged, "train.pairs"), messages
+    code, lists, _ = translate("-m", chained, "--n-best", "-k", 40, text="w1 w2\n")
+    fields = [line.split(" ||| ") for line in lists.splitlines()]
+    probabilities = [float(f[-1]) for f in fields]
+    assert code == 0 and len(fields) == 16 and sum(probabilities) == pytest.approx(1, abs=1e-4)
+    pair = ("-s", runs.lines(tmp_path / "s", ["w1 w2"] * 16))
+    pair += ("-t", runs.lines(tmp_path / "t", [f[1] for f in fields]))
+    code, scores, _ = score("-m", chained, *pair)
+    found = np.exp([float(line) for line in scores.splitlines()])
+    np.testing.assert_allclose(found, probabilities, atol=2e-6)
+    one_line(translate("-m", chained, "--output-sampling", text="w1\n"), 2, "searched for")
+
+
 # -- what is refused -------------------------------------------------------------------------------
 
 
@@ -374,6 +440,7 @@ def test_tags_that_do_not_match_are_named(tagged, tagger, tmp_path, score, tags,
         (("--normalize", 0.5), 2, "--normalize: a classifier"),
         (("--objective", "mrt"), 2, "--objective: a classifier"),
         (("--type", "cgru", "--pooling", "max"), 2, "--pooling max: is of --type classifier"),
+        (("--crf",), 2, "--crf: is of --type tagger"),
         (("--type", "tagger", "--max-length-crop"), 2, "--max-length-crop: a tagger gives"),
     ],
 )

@@ -93,9 +93,10 @@ def check(s, seed=1):
         np.testing.assert_allclose(
             log_probs[row, :steps], expected.distributions, atol=1e-10, rtol=1e-10
         )
-        np.testing.assert_allclose(
-            in_steps[:steps, row], expected.distributions, atol=1e-10, rtol=1e-10
-        )
+        if not s.crf:  # whose search has sums of the best instead: test_labels
+            np.testing.assert_allclose(
+                in_steps[:steps, row], expected.distributions, atol=1e-10, rtol=1e-10
+            )
         if s.attends:
             alignment = decoded.alignment[row, :steps, : len(source) + 1]
             np.testing.assert_allclose(alignment, expected.alignment, atol=1e-10)
@@ -179,6 +180,12 @@ def test_a_condition(condition, unit):
 @pytest.mark.parametrize("pooling", Pooling)
 def test_a_classifier_pools(pooling):
     check(rung(Type.CLASSIFIER, pooling=pooling, encoder=Encoder.ALTERNATING))
+
+
+def test_a_tagger_with_a_crf():
+    check(rung(Type.TAGGER, crf=True))
+    deep = {"encoder": Encoder.BI_UNIDIRECTIONAL, "encoder_unit": Unit.LSTM, "encoder_depth": 2}
+    check(rung(Type.TAGGER, crf=True, **deep, normalization=Normalization.NEMATUS))
 
 
 @pytest.mark.parametrize("kind", [kind for kind in Type if kind.writes_text])

@@ -16,7 +16,14 @@ from cgru_cli.optimization.objective import Examples
 from cgru_cli.optimization.optimizers import optimizer
 from cgru_cli.optimization.step import Regularization, TrainingStep
 from cgru_cli.parameters.initialization import initial_arrays
-from cgru_cli.parameters.structure import WITHOUT_FEEDBACK, Condition, Encoder, Type, Unit
+from cgru_cli.parameters.structure import (
+    WITHOUT_FEEDBACK,
+    Condition,
+    Encoder,
+    Pooling,
+    Type,
+    Unit,
+)
 from cgru_cli.search.beam import shrinking_beam
 from cgru_cli.search.ensemble import Ensemble
 from cgru_cli.search.hypotheses import SearchBatch, SearchSettings
@@ -82,6 +89,18 @@ def test_learns_by_heart_without_the_word_before(kind, unit):
 )  # fmt: skip
 def test_learns_by_heart_what_belongs_to_a_condition(condition, unit):
     learn(Type.LM, unit, condition=condition, condition_size=PAIRS)
+
+
+@pytest.mark.parametrize(
+    "pooling",
+    ["attention", *(pytest.param(p, marks=pytest.mark.exhaustive) for p in ("last", "max"))],
+)
+def test_learns_labels_by_heart(pooling):
+    learn(Type.CLASSIFIER, Unit.GRU, pooling=Pooling(pooling))
+
+
+def test_learns_tags_of_a_crf_by_heart():
+    learn(Type.TAGGER, Unit.GRU, crf=True)
 
 
 def learn(kind, unit, updates=UPDATES, **changes):

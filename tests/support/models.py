@@ -239,6 +239,7 @@ def ladder_oracle(s, arrays):
             arrays,
             type=s.type.value,
             pooling=s.pooling.value,
+            crf=s.crf,
             encoder=s.encoder.value,
             unit=s.encoder_unit.value,
             encoder_depth=s.encoder_depth,

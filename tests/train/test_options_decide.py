@@ -42,6 +42,7 @@ BOTH = {"source_dataset": "S", "target_dataset": "T"}
 DEV = {"valid_source_dataset": "DS", "valid_target_dataset": "DT"}
 LABELS = {"type": "classifier", "train_sets": ("S", "L"), "vocabularies": ("VS", "VL"),
           "valid_freq": "0", "after": "1u"}  # fmt: skip
+TAGS = {"type": "tagger", "vocabularies": ("VS", "VT"), "valid_freq": "0", "after": "1u"}
 NUMBERS = {"type": "lm", "train_sets": ("N", "T"), "vocabularies": ("VT",), "valid_freq": "0",
            "after": "1u"}  # fmt: skip
 ONE_VOCABULARY = {"vocabularies": ("VS",)}
@@ -69,6 +70,7 @@ CHANGES = (
     | given("structure", ONE_VOCABULARY, tied_embeddings_all=True, tied_embeddings_src=True)
     | given("structure", FACTORS | {"valid_freq": "0", "after": "1u"}, dim_factors=(3, 3))
     | given("structure", LABELS, pooling="max")
+    | given("structure", TAGS, crf=True)
     | given("structure", {"type": "encdec"}, no_feedback=True)
     | given("structure", NUMBERS, condition=True)
     | of("arrays", init="nematus", pretrained_model="MODEL", prior_model="MODEL",

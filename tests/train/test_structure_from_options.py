@@ -55,6 +55,7 @@ STRUCTURES = [
      "source_embeddings": (), "condition": Condition.LABEL, "condition_size": 2},
     {"type": Type.LM, "decoder_base_transition": 1, "source_vocabularies": (),
      "source_embeddings": (), "condition": Condition.VECTOR, "condition_size": 7},
+    {"type": Type.TAGGER, "decoder_base_transition": 1, "crf": True},
 ]  # fmt: skip
 
 
@@ -86,6 +87,7 @@ def test_options_describe_a_structure(changes):
         ({"type": "encdec", "condition": True}, "--condition: is for --type lm"),
         ({"type": "lm", "condition": True, "enc_depth": 2}, "reads no source text"),
         ({"no_feedback": True}, "--no-feedback: is for --type encdec and seq2seq"),
+        ({"crf": True}, "--crf: is of --type tagger"),
         ({"type": "classifier", "no_feedback": True}, "--no-feedback: is for"),
         (
             {"type": "encdec", "no_feedback": True, "tied_embeddings": True},

@@ -5,12 +5,12 @@ A sentence has vectors v_1..v_n, each of which gets a label by itself, and then 
     p(y_t | x) = softmax(v_t W_o + b_o);  y_{n+1} = EOS
 
 So training, search and scoring take it as they take a text of n words. What the vectors are, the
-rungs say: `classifier`, `tagger`.
+rungs say: `classifier`, `tagger`. The labels of a `crf` depend on the one before.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
@@ -23,10 +23,11 @@ from .levels import Recurrence, States
 class Labelled(NamedTuple):
     """What gets labels, of B sentences with at most W labels each."""
 
-    vectors: tf.Tensor  # (B,W,C) float32: v_t
+    vectors: tf.Tensor  # (B,W,C) float32: v_t; (B,W,L) of a CRF: e_t + f_t
     count: tf.Tensor  # (B,) int32: n
     alignment: tf.Tensor | tuple  # (B,S) float32: of the one vector, that the source is pooled by
     mask: tf.Tensor | tuple  # (B,S) float32: 1 at words and EOS; () without alignment
+    log_z: tf.Tensor | tuple = ()  # (B,) float32, of a CRF that is searched
 
     def labelling(self, place: Place | None) -> Labelling:
         """The next label; without a place, a row is a sentence."""
@@ -37,19 +38,29 @@ class Labelled(NamedTuple):
         """The number of labels given, none: (B,1)."""
         return ((tf.zeros_like(self.vectors[:, 0, :1]),),)
 
-    def at(self, position: tf.Tensor, sentence: tf.Tensor) -> Recurrence:
-        """What is read out at positions (R,) int32 of sentences (R,) int32."""
+    def at(self, position: tf.Tensor, sentence: tf.Tensor, before: Any = ()) -> Recurrence:
+        """What is read out at positions (R,) int32 of sentences (R,) int32.
+
+        before: (R,L), of a CRF what the label before adds.
+        """
         rows: Labelled = tf.nest.map_structure(lambda x: tf.gather(x, sentence), self)
         here = tf.minimum(position, tf.shape(self.vectors)[1] - 1)
         vectors = tf.gather(rows.vectors, here, batch_dims=1)
+        if tf.is_tensor(before):
+            vectors += before
+        if tf.is_tensor(rows.log_z):
+            best = tf.reduce_max(vectors, axis=-1)
+            vectors -= tf.where(position == 0, rows.log_z, best)[:, None]
         ended = tf.cast(position >= rows.count, tf.float32)
         return Recurrence(vectors, (), rows._aligned(ended), ended)
 
-    def at_all(self, steps: tf.Tensor) -> Recurrence:
+    def at_all(self, steps: tf.Tensor, before: Any = ()) -> Recurrence:
         """The same at every position of every sentence, time first: (T,B,..) each."""
         positions = tf.range(steps)
         here = tf.minimum(positions, tf.shape(self.vectors)[1] - 1)
         vectors = tf.gather(tf.transpose(self.vectors, [1, 0, 2]), here)
+        if tf.is_tensor(before):
+            vectors += before
         ended = tf.cast(positions[:, None] >= self.count, tf.float32)
         return Recurrence(vectors, (), self._aligned(ended), ended)
 
@@ -67,18 +78,19 @@ class Labelling(NamedTuple):
     labelled: Labelled
     sentence: tf.Tensor  # (R,) int32
 
-    def step(self, states: States, _x: tuple, _fixed: tuple = ()) -> tuple[Recurrence, States]:
-        """states: (R,1) labels given."""
+    def step(self, states: States, before: Any, _fixed: tuple = ()) -> tuple[Recurrence, States]:
+        """states: (R,1) labels given; before: as of `Labelled.at`."""
         ((given,),) = states
-        recurrence = self.labelled.at(tf.cast(given[:, 0], tf.int32), self.sentence)
+        recurrence = self.labelled.at(tf.cast(given[:, 0], tf.int32), self.sentence, before)
         return recurrence, ((given + 1,),)
 
 
 class LabelReadout:
-    """v_t W_o + b_o."""
+    """v_t W_o + b_o; of a CRF, what was made of that."""
 
     def __init__(self, layers: Layers):
         self.output, self.bias = layers.output(), layers["decoder/output/b"]
+        self.crf = layers.structure.crf
 
     def __call__(
         self,
@@ -107,5 +119,12 @@ class LabelReadout:
         sentence: tf.Tensor | None = None,
     ) -> tf.Tensor:
         """Logits of the labels alone, (R,L) float32, whether or not the sentence has ended."""
+        if self.crf:
+            return recurrence.top
         (logits,) = self.output.for_rows(sentence)(recurrence.top)
+        return logits + self.bias
+
+    def of_words(self, vectors: tf.Tensor) -> tf.Tensor:
+        """e_t: the same for all words of all sentences at once, (B,W,C) -> (B,W,L)."""
+        (logits,) = self.output.at_positions()(vectors)
         return logits + self.bias

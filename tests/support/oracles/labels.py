@@ -4,6 +4,7 @@ Plain NumPy in float64, one sentence at a time. The annotations are those of the
 what is made of them is here.
 """
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -30,10 +31,11 @@ class LabelModel:
         type: str,
         pooling: str = "mean",
         unit: str = "gru",
+        crf: bool = False,
         **encoder,
     ):
         self.arrays = {name: np.asarray(array, np.float64) for name, array in arrays.items()}
-        self.type, self.pooling = type, pooling
+        self.type, self.pooling, self.crf = type, pooling, crf
         self.normalization = encoder.get("normalization", "none")
         self.reader = LadderModel(arrays, type="encdec", encoder_unit=unit, **encoder)
 
@@ -43,6 +45,8 @@ class LabelModel:
         vectors, weights = self.vectors(annotations, last)
         assert len(vectors) == len(labels)
         rows = [self.distribution(v) for v in vectors]
+        if self.crf:
+            rows = self.chained(vectors, labels)
         at_end = np.full(2 + len(self.arrays["ff_logit_b"]), -np.inf)
         at_end[EOS] = 0.0
         rows = np.array([*rows, at_end])
@@ -76,3 +80,19 @@ class LabelModel:
         """v (C,) -> log p (V,), of EOS and the unknown word 0."""
         labels = log_softmax(v @ self.arrays["ff_logit_W"] + self.arrays["ff_logit_b"])
         return np.concatenate([[-np.inf, -np.inf], labels])
+
+    def chained(self, vectors: np.ndarray, labels: Sequence[int]) -> list[np.ndarray]:
+        """Of a CRF: log p(y_t | y_1..y_{t-1}), (V,) each, by the scores of all taggings."""
+        n, L = len(vectors), len(self.arrays["ff_logit_b"])
+        e = vectors @ self.arrays["ff_logit_W"] + self.arrays["ff_logit_b"]
+        a, A, b = (self.arrays[f"crf_{name}"] for name in ("start", "transitions", "end"))
+        rows = []
+        for t in range(n):
+            weights = np.zeros(L)  # of the taggings that begin as given and go on with each tag
+            for y in itertools.product(range(L), repeat=n):
+                if y[:t] == tuple(label - 2 for label in labels[:t]):
+                    beside = sum(A[y[i], y[i + 1]] for i in range(n - 1))
+                    score = a[y[0]] + sum(e[i, y[i]] for i in range(n)) + beside + b[y[-1]]
+                    weights[y[t]] += np.exp(score)
+            rows.append(np.concatenate([[-np.inf, -np.inf], np.log(weights / weights.sum())]))
+        return rows
