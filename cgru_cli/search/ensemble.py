@@ -62,9 +62,7 @@ class Ensemble:
                 self._advance_asked, input_signature=(*beside, narrow), autograph=False
             )
         self._keep = tf.function(
-            lambda memories, kept: tf.nest.map_structure(lambda x: tf.gather(x, kept), memories),
-            input_signature=(self._memories, rows),
-            autograph=False,
+            _kept, input_signature=(self._memories, rows, rows), autograph=False
         )
         self._append = tf.function(
             lambda *nests: tf.nest.map_structure(_appended, *nests),
@@ -88,7 +86,8 @@ class Ensemble:
         if len(words):
             sentences = np.arange(int(states[0].sentence.shape[0]))
             narrow = OutputWords.of(words, sentences % len(words), self.networks)
-        return Lattice(self, states, memories, narrow)
+        lengths = np.array([np.asarray(mask).sum(axis=1) for _, mask in sources], np.int32)
+        return Lattice(self, states, memories, lengths, narrow)
 
     def _advancing(
         self, each: tuple[Any, ...], narrow: tuple[Any, ...] = ()
@@ -203,9 +202,26 @@ def best(x: tf.Tensor, count: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     return values, tf.gather(which, places // width, batch_dims=1) * width + places % width
 
 
+def _has_source_axis(x: tf.Tensor) -> bool:
+    """Whether an array of a memory or state is (B,S,..): an axis of any size is the source's."""
+    return x.shape.rank > 1 and x.shape[1] is None
+
+
+def _kept(memories: list[Any], rows: tf.Tensor, lengths: tf.Tensor) -> list[Any]:
+    """Some rows (B',) of memories, and so many words of the source of each model's (M,)."""
+
+    def kept(x: tf.Tensor, length: tf.Tensor) -> tf.Tensor:
+        return tf.gather(x[:, :length] if _has_source_axis(x) else x, rows)
+
+    return [
+        tf.nest.map_structure(lambda x, length=lengths[model]: kept(x, length), memory)
+        for model, memory in enumerate(memories)
+    ]
+
+
 def _appended(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
-    """Rows below rows; an axis of any size behind the first is the source's, and is padded."""
-    if x.shape.rank > 1 and x.shape[1] is None:
+    """Rows below rows, the shorter sources padded."""
+    if _has_source_axis(x):
         longest = tf.maximum(tf.shape(x)[1], tf.shape(y)[1])
         x, y = (
             tf.pad(z, [[0, 0], [0, longest - tf.shape(z)[1]]] + [[0, 0]] * (z.shape.rank - 2))
@@ -249,11 +265,15 @@ class Lattice:
         decoder: Ensemble,
         states: list[SearchState],
         memories: list[Any],
+        lengths: np.ndarray,
         narrow: OutputWords | None = None,
     ):
-        """narrow: the words that may be written, None for the whole vocabulary."""
+        """lengths: (M,B) int32, words of the sources as each model reads them, EOS counted.
+        narrow: the words that may be written, None for the whole vocabulary.
+        """
         self.decoder, self._narrow = decoder, narrow
         self._states, self._memories = states, memories
+        self._lengths = lengths  # of the memories' rows
         self._sentences = int(states[0].sentence.shape[0])
         self._row_of = np.arange(self._sentences)  # sentence -> row of the memory
         self.rows = self._sentences  # of the last call
@@ -267,6 +287,7 @@ class Lattice:
         if self._narrow is not None and other._narrow is not None:
             networks = self.decoder.networks
             self._narrow = self._narrow.followed_by(other._narrow, self._live, networks)
+        self._lengths = np.append(self._lengths, other._lengths, axis=1)
         self._row_of = np.append(self._row_of, other._row_of + self._sentences)
         self._sentences += other._sentences
         self.rows += other.rows
@@ -360,12 +381,16 @@ class Lattice:
         return words, log_probs, *rest
 
     def _compact(self, sentences: np.ndarray) -> None:
-        """Let go of finished sentences' memory when enough of it is idle."""
+        """Let go of finished sentences' memory when enough of it is idle.
+
+        What is left is as wide as its longest source: a search may go on for very long.
+        """
         self._live = live = np.unique(sentences)
         if len(live) >= COMPACT_BELOW * self._sentences:
             return
         kept = self._row_of[live].astype(np.int32)
-        self._memories = self.decoder._keep(self._memories, kept)
+        self._lengths = self._lengths[:, kept]
+        self._memories = self.decoder._keep(self._memories, kept, self._lengths.max(axis=1))
         self._row_of = np.full(len(self._row_of), -1)
         self._row_of[live] = np.arange(len(live))
         self._sentences = len(live)

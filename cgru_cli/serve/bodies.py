@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
@@ -46,27 +45,25 @@ async def answer(request: Request, service: Service, asking: Coroutine[Any, Any,
 
     Raises Refusal, also for these two.
     """
-    asked = asyncio.ensure_future(asking)
-    gone = asyncio.ensure_future(_gone(request))
+    gone = False
+
+    async def watch() -> None:
+        nonlocal gone
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        gone = True
+        if not limit.expired():
+            limit.reschedule(0)
+
     try:
-        done, _ = await asyncio.wait(
-            (asked, gone),
-            timeout=service.options.timeout,
-            return_when=asyncio.FIRST_COMPLETED,
-        )
-        if asked in done:
-            return asked.result()
-        if gone in done:
-            raise Refusal(499, "the client has gone")
-        raise Refusal(504, f"the request took longer than {service.options.timeout:g} seconds")
-    finally:
-        for task in (asked, gone):
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError, Exception):
-                await task
-
-
-async def _gone(request: Request) -> None:
-    """Wait until the client has closed the connection."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
+        async with asyncio.timeout(service.options.timeout) as limit:
+            watching = asyncio.create_task(watch())
+            try:
+                return await asking
+            finally:
+                watching.cancel()
+    except TimeoutError:
+        if gone:
+            raise Refusal(499, "the client has gone") from None
+        seconds = f"{service.options.timeout:g} seconds"
+        raise Refusal(504, f"the request took longer than {seconds}") from None

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -31,6 +31,8 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
+RawHeaders = list[tuple[bytes, bytes]]
+_RAW_HEADERS: RawHeaders = Headers(HEADERS).raw
 _METHODS, _CORS_HEADERS = "GET, POST", "Authorization, Content-Type, Accept"
 DRAINING = "the server is about to stop"
 
@@ -94,7 +96,7 @@ class Gate:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                MutableHeaders(scope=message).update(more)
+                message["headers"] = [*message.get("headers", ()), *more]
             await send(message)
 
         answer: ASGIApp = self._refusal(scope, headers) or self.application
@@ -133,18 +135,20 @@ class Gate:
     def _is_named(self, origin: str) -> bool:
         return "*" in self._options.cors or origin in self._options.cors
 
-    def _more_headers(self, headers: Headers) -> Mapping[str, str]:
-        more = dict(HEADERS)
+    def _more_headers(self, headers: Headers) -> RawHeaders:
         origin = headers.get("origin")
-        if origin is not None and self._is_named(origin):
-            more |= {
+        if origin is None or not self._is_named(origin):
+            return _RAW_HEADERS
+        return Headers(
+            HEADERS
+            | {
                 "Access-Control-Allow-Origin": origin,
                 "Access-Control-Allow-Methods": _METHODS,
                 "Access-Control-Allow-Headers": _CORS_HEADERS,
                 "Cross-Origin-Resource-Policy": "cross-origin",
                 "Vary": "Origin",
             }
-        return more
+        ).raw
 
 
 def failed(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:

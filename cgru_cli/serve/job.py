@@ -16,6 +16,7 @@ def run(options: ServeOptions) -> None:
     where the packages of the extra `serve` are missing.
     """
     try:
+        import httptools  # noqa: F401
         import prometheus_client  # noqa: F401
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401

@@ -9,12 +9,14 @@ from types import FrameType
 from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ..errors import CgruError, reason
 from ..options.serve import ServeOptions
 from ..system.terminal import tell
 from .gate import Gate
+
+LARGEST_HEAD = 64 << 10  # bytes of a request's first line and headers
 
 
 class Server(uvicorn.Server):
@@ -42,21 +44,53 @@ class Server(uvicorn.Server):
         return await super().on_tick(counter)
 
 
-def impatient(seconds: float) -> type[H11Protocol]:
-    """HTTP whose connections are closed that bring no whole head of a request in this time."""
+def impatient(seconds: float) -> type[HttpToolsProtocol]:
+    """HTTP whose connections are closed that bring no whole head of a request in this time.
 
-    class Impatient(H11Protocol):
+    The time of the first begins with the connection, that of each next one with its first byte. A
+    head that is larger than any of use is answered by 400.
+    """
+
+    class Impatient(HttpToolsProtocol):
+        _patience: asyncio.TimerHandle | None = None  # until the head is whole
+        _head = 0  # bytes of it so far
+
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
-            self._head = asyncio.get_running_loop().call_later(seconds, self._give_up)
+            self._await_head()
 
-        def _give_up(self) -> None:
-            if self.cycle is None and not self.transport.is_closing():
-                self.transport.close()
+        def on_message_begin(self) -> None:
+            super().on_message_begin()
+            if self._patience is None:
+                self._await_head()
+
+        def on_headers_complete(self) -> None:
+            self._head_is_whole()
+            super().on_headers_complete()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if self._patience is not None:
+                self._head += len(data)
+                if self._head > LARGEST_HEAD and not self.transport.is_closing():
+                    self.send_400_response("The request's head is too large.")
 
         def connection_lost(self, exc: Exception | None) -> None:
-            self._head.cancel()
+            self._head_is_whole()
             super().connection_lost(exc)
+
+        def _await_head(self) -> None:
+            self._head = 0
+            self._patience = self.loop.call_later(seconds, self._give_up)
+
+        def _head_is_whole(self) -> None:
+            if self._patience is not None:
+                self._patience.cancel()
+                self._patience = None
+
+        def _give_up(self) -> None:
+            if self.cycle is None or self.cycle.response_complete:  # else an answer is on its way
+                self.transport.close()
 
     return Impatient
 

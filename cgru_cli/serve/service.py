@@ -13,6 +13,7 @@ from ..score.pair_scorer import ScoredPair
 from ..system.terminal import tell
 from ..translate.translator import Translation
 from .engine import Engine, Full
+from .hand_over import HandOver
 from .metrics import Metrics
 from .served_model import ServedModel, Wish
 from .work import Broken, Kind, Line, Outcome, Pair, TooLarge
@@ -40,6 +41,7 @@ class Service:
             self.metrics, queue=options.queue, batch_wait=options.batch_wait / 1000
         )
         self.ready = False
+        self._hand_over: HandOver | None = None  # to the loop that asked last
 
     def start(self) -> None:
         """Begin to compute; ready once every model has translated a line."""
@@ -111,12 +113,10 @@ class Service:
         if self.options.log_texts:
             tell(json.dumps([line.texts for line in lines], ensure_ascii=False))
         loop = asyncio.get_running_loop()
+        if self._hand_over is None or self._hand_over.loop is not loop:
+            self._hand_over = HandOver(loop)
         ready: asyncio.Queue[tuple[int, Outcome]] = asyncio.Queue()
-
-        def deliver(number: int, outcome: Outcome) -> None:
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(ready.put_nowait, (number, outcome))
-
+        deliver = self._hand_over.to(lambda *outcome: ready.put_nowait(outcome))
         try:
             ticket = self.engine.submit(client, kind, lines, deliver, in_order=in_order)
         except Full as error:

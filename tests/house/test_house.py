@@ -87,7 +87,7 @@ LATE = {
     "text.moses": {"sacremoses"},
     "text.subwords": {"subword_nmt"},
     "score.weight_search": {"sacrebleu", "scipy"},
-    "serve.job": {"websockets"},  # which uvicorn speaks by
+    "serve.job": {"httptools", "websockets"},  # which uvicorn speaks by
 }
 
 

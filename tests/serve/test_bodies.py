@@ -1,0 +1,73 @@
+"""What is read of a request, and when its answer is given up."""
+
+import asyncio
+import types
+
+import pytest
+from serving import options, run
+from starlette.requests import Request
+
+from cgru_cli.serve.bodies import answer, body
+from cgru_cli.serve.service import Refusal
+
+GONE = {"type": "http.disconnect"}
+
+
+def part(content, more=True):
+    return {"type": "http.request", "body": content, "more_body": more}
+
+
+def request(*messages, headers=()):
+    """A request whose client sends these messages, and then nothing."""
+    waiting = list(messages)
+
+    async def receive():
+        return waiting.pop(0) if waiting else await asyncio.Event().wait()
+
+    return Request({"type": "http", "headers": list(headers)}, receive)
+
+
+def status(coroutine):
+    """Of the refusal that it ends in."""
+    with pytest.raises(Refusal) as refusal:
+        run(coroutine)
+    return refusal.value.status
+
+
+def test_a_body_is_read_within_its_bounds():
+    limits = options(max_body=1, timeout=0.05)
+    assert run(body(request(part(b"ab"), part(b"c", False)), limits)) == b"abc"
+    assert run(body(request(part(b"a" * 1024, False)), limits)) == b"a" * 1024
+    assert status(body(request(part(b"a" * 1000), part(b"a" * 25)), limits)) == 413
+    declared = [(b"content-length", b"1025")]
+    assert status(body(request(headers=declared), limits)) == 413
+    assert status(body(request(part(b"ab")), limits)) == 408
+    assert status(body(request(part(b"ab"), GONE), limits)) == 400
+
+
+def asked(*messages, seconds, timeout):
+    """What is answered to a request that takes so long, and whether it was computed to its end."""
+    ended = []
+
+    async def ask():
+        try:
+            await asyncio.sleep(seconds)
+            ended.append(True)
+            return "done"
+        finally:
+            ended.append(False)
+
+    async def asking():
+        service = types.SimpleNamespace(options=options(timeout=timeout))
+        return await answer(request(*messages), service, ask())
+
+    return asking(), ended
+
+
+def test_an_answer_is_given_up_where_nobody_waits_for_it():
+    coroutine, ended = asked(seconds=0, timeout=5)
+    assert run(coroutine) == "done" and ended == [True, False]
+    coroutine, ended = asked(GONE, seconds=5, timeout=5)
+    assert status(coroutine) == 499 and ended == [False]
+    coroutine, ended = asked(part(b"more"), seconds=5, timeout=0.02)
+    assert status(coroutine) == 504 and ended == [False]
