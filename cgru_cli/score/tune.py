@@ -196,18 +196,18 @@ def _told(tuned: dict[str, Any], width: int) -> str:
     def gain(compared: dict[str, Any]) -> str:
         low, high = compared["interval"]
         return (
-            f"{compared['score']:.{width}f} ({compared['gain']:+.{width}f}, 95 % "
+            f"{compared['score']:.{width}f} (gain {compared['gain']:+.{width}f}, 95 % "
             f"{low:+.{width}f} to {high:+.{width}f})"
         )
 
     held_out = tuned["held_out_gain"]
     text = (
-        f"{tuned['metric']} {tuned['tuned']['score']:.{width}f}; with the weights to start with "
-        f"{gain(tuned['starting'])}, the first of each list {gain(tuned['first'])}"
+        f"{tuned['metric']} {tuned['tuned']['score']:.{width}f} with the tuned weights; with the "
+        f"starting weights {gain(tuned['starting'])}, of first hypotheses {gain(tuned['first'])}"
     )
     if held_out is not None:
-        text += f"; gain on sentences left out {held_out:+.{width}f}"
-        text += ": no reason to change the weights, which stay" if held_out <= 0 else ""
+        text += f"; gain on sentences left out of the tuning {held_out:+.{width}f}"
+        text += ": the starting weights are kept" if held_out <= 0 else ""
     return text
 
 

@@ -90,7 +90,9 @@ def test_tuned_weights_are_as_good_as_a_grids(two_scores, score, tmp_path, metri
     assert (told["sentences"], told["hypotheses"], told["normalize"]) == (50, 600, 1.0)
     assert text.split("\n")[:-1] == best_of(lists, told["weights"], 1.0)
     best = told["tuned"]["score"]
-    assert messages.startswith(f"cgru: {metric} {best:.1f}; with the weights to start")
+    assert messages.startswith(
+        f"cgru: {metric} {best:.1f} with the tuned weights; with the starting"
+    )
 
 
 def test_a_list_is_rescored_and_reranked_at_once(two_scores, lines, shared):
@@ -292,7 +294,7 @@ def test_weights_stay_where_there_is_no_reason_to_change_them(lines, score, tmp_
     monkeypatch.setattr(weight_search, "tune", lambda *a: replace(tune(*a), held_out=-0.5))
     code, text, messages = score(*given)
     assert code == 0, messages
-    assert "no reason to change the weights, which stay" in messages
+    assert "the starting weights are kept" in messages
     told = json.loads(tuned.read_text())
     assert told["weights"] == told["starting"]["weights"] != told["tuned"]["weights"]
     assert told["score"] == told["starting"]["score"] <= told["tuned"]["score"]
