@@ -47,7 +47,9 @@ class Padded:
         """The folder of Marian's form of the model: model.npz, src.json, trg.json."""
         if not self._marian.exists():
             self._marian.mkdir()
-            write_model.write(self.model, self._marian / "model.npz", "marian-amun")
+            # amun's form has no tied embeddings, and Marian's shortlists want them
+            kind = "marian-nematus" if self.model.structure.tied_output else "marian-amun"
+            write_model.write(self.model, self._marian / "model.npz", kind)
             for path in self.vocabularies:
                 shutil.copy(path, self._marian)
         return self._marian

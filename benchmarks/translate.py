@@ -12,7 +12,8 @@ a big model. All ratios are within one run; the parts take turns, and the median
 - shortlist (with --shortlist): the search with the words of each line's own shortlist, and of
   whole mini-batches', against the search with all words, encoding included.
 - latency: lines translated one at a time, each precision against the first one.
-- peer: whole processes, start-up included, by CPU seconds (user + system) of the child.
+- peer: whole processes, with the start and without, by CPU seconds (user + system) of the child;
+  with --shortlist once more, each program with it.
 """
 
 from __future__ import annotations
@@ -187,64 +188,78 @@ class Bench:
 
     # -- whole processes -----------------------------------------------------------------------
 
-    def cgru(self, count: int, precision: str, beam: int = 5) -> list[str]:
+    def cgru(self, count: int, precision: str, shortlist: bool = False) -> list[str]:
         return [
             sys.executable, "-m", "cgru_cli", "translate", "-m", str(self.padded.path),
             "-v", *self.padded.vocabularies,
-            "-i", str(self.text(count)), "-o", str(self.folder / f"out.{precision}"),
-            "-k", str(beam), "-n", "--allow-unk", "--cpu-threads", str(self.a.threads),
+            "-i", str(self.text(count)), "-o", str(self.folder / f"out.cgru {precision}"),
+            "-k", "5", "-n", "--allow-unk", "--cpu-threads", str(self.a.threads),
             "--precision", precision, "--max-length-factor", "3", "--device", "cpu",
+            *self.shortlist_options(shortlist),
         ]  # fmt: skip
 
-    def marian(self, count: int, int8: bool, beam: int = 5) -> list[str]:
+    def marian(self, count: int, precision: str, shortlist: bool = False) -> list[str]:
         folder = self.padded.marian()
-        output = self.folder / ("out.packed8" if int8 else "out.marian")
-        extra = ["--gemm-type", "packed8", "--optimize"] if int8 else []
+        packed = ["--gemm-type", "packed8", "--optimize"] if precision == "packed8" else []
         return [
             sys.executable, "-m", "pymarian", "decode", "-m", str(folder / "model.npz"),
             "-v", str(folder / "src.json"), str(folder / "trg.json"),
-            "-i", str(self.text(count)), "-o", str(output),
-            "-b", str(beam), "-n", "--allow-unk", "--cpu-threads", str(self.a.threads),
+            "-i", str(self.text(count)), "-o", str(self.folder / f"out.marian {precision}"),
+            "-b", "5", "-n", "--allow-unk", "--cpu-threads", str(self.a.threads),
             "--mini-batch", "64", "--maxi-batch", "100", "--maxi-batch-sort", "src",
-            "-w", "2500", "--quiet", "--quiet-translation", *extra,
+            "-w", "2500", "--quiet", "--quiet-translation", *packed,
+            *self.shortlist_options(shortlist),
         ]  # fmt: skip
 
+    def shortlist_options(self, wanted: bool) -> list[str]:
+        return ["--shortlist", *self.a.shortlist] if wanted else []
+
     def process(self) -> None:
-        """Whole translations: CPU seconds, words/s, peak memory, and Marian's over ours."""
+        """Whole translations: CPU seconds, words/s, peak memory, and Marian's over ours.
+
+        What is behind the start is the time of all lines less that of the first one alone.
+        """
+        programs = [(self.cgru, "cgru", precision) for precision in self.a.precision]
+        if self.a.peer == "marian":
+            programs += [(self.marian, "marian", "float32")]
+            programs += [(self.marian, "marian", "packed8")] * self.a.peer_int8
         for count in self.a.lines:
-            commands = {f"cgru {p}": self.cgru(count, p) for p in self.a.precision}
-            if self.a.peer == "marian":
-                commands["marian float32"] = self.marian(count, int8=False)
-                if self.a.peer_int8:
-                    commands["marian packed8"] = self.marian(count, int8=True)
-            runs: dict[str, list[Run]] = {name: [] for name in commands}
-            for _ in range(self.a.turns):
-                for name, command in commands.items():
-                    runs[name].append(process(command))
-            for name, turns in runs.items():
-                out = Path(commands[name][commands[name].index("-o") + 1])
-                words = len(out.read_text("utf-8").split())
-                cpu = statistics.median(run.cpu for run in turns)
-                wall = statistics.median(run.wall for run in turns)
-                peak = max(run.peak for run in turns)
-                line = (
-                    f"{count} lines, beam 5, {name}: {cpu:.1f} CPU s, {wall:.1f} s, "
-                    f"{words / wall:.0f} words/s, {peak:.0f} MiB"
-                )
-                if name.startswith("marian"):
-                    for ours in (n for n in runs if n.startswith("cgru")):
-                        ratio = statistics.median(
-                            theirs.cpu / mine.cpu
-                            for theirs, mine in zip(turns, runs[ours], strict=True)
-                        )
-                        line += f"; {ratio:.2f} x the CPU of {ours}"
-                print(line)
-            if self.a.peer:
-                theirs = (self.folder / "out.marian").read_text("utf-8").split("\n")
-                for precision in self.a.precision:
-                    mine = (self.folder / f"out.{precision}").read_text("utf-8").split("\n")
-                    same = sum(a == b for a, b in zip(mine, theirs, strict=True)) - 1
-                    print(f"{count} lines, {precision}: {same} translations are Marian's")
+            for shortlist in [False, True][: 1 + bool(self.a.shortlist)]:
+                print(f"{count} lines, beam 5" + shortlist * ", with the shortlist")
+                self.compare(programs, count, shortlist)
+
+    def compare(self, programs, count: int, shortlist: bool) -> None:
+        runs: dict[str, list[Run]] = {}
+        behind: dict[str, list[float]] = {}  # CPU seconds of each turn, without the start
+        for _ in range(self.a.turns):
+            for command, name, precision in programs:
+                name = f"{name} {precision}"
+                start = process(command(1, precision, shortlist))
+                run = process(command(count, precision, shortlist))
+                runs.setdefault(name, []).append(run)
+                behind.setdefault(name, []).append(run.cpu - start.cpu)
+        for name, turns in runs.items():
+            words = len((self.folder / f"out.{name}").read_text("utf-8").split())
+            cpu = statistics.median(run.cpu for run in turns)
+            wall = statistics.median(run.wall for run in turns)
+            print(
+                f"  {name}: {cpu:.1f} CPU s, {wall:.1f} s, {words / wall:.0f} words/s, "
+                f"{max(run.peak for run in turns):.0f} MiB; behind the start "
+                f"{statistics.median(behind[name]):.1f} CPU s"
+            )
+            for ours in (n for n in runs if n.startswith("cgru") and name.startswith("marian")):
+                pairs = zip(turns, runs[ours], strict=True)
+                whole = statistics.median(theirs.cpu / mine.cpu for theirs, mine in pairs)
+                rest = zip(behind[name], behind[ours], strict=True)
+                search = statistics.median(theirs / mine for theirs, mine in rest)
+                print(f"    {whole:.2f} x the CPU of {ours}, behind the start {search:.2f} x")
+        if not self.a.peer:
+            return
+        theirs = (self.folder / "out.marian float32").read_text("utf-8").split("\n")
+        for precision in self.a.precision:
+            mine = (self.folder / f"out.cgru {precision}").read_text("utf-8").split("\n")
+            same = sum(a == b for a, b in zip(mine, theirs, strict=True)) - 1
+            print(f"  {precision}: {same} translations are Marian's in float32")
 
     def first(self) -> None:
         """Seconds from the start of the process to the first translation on a pipe."""

@@ -63,7 +63,7 @@ class Layers:
     """The arrays of one model, by path.
 
     dtype: that of the products; int8 of those by a model's matrices alone, see `quantization`.
-    masks: dropout of training, see `dropout.py`.
+    masks: dropout of training, see `dropout.py`. packed: as of `Network`.
     """
 
     def __init__(
@@ -72,6 +72,7 @@ class Layers:
         arrays: Mapping,
         dtype: tf.DType,
         masks: Mapping[str, tf.Tensor],
+        packed: bool = False,
     ):
         self.structure, self.masks = structure, masks
         self.quantized = dtype == tf.int8
@@ -80,6 +81,8 @@ class Layers:
         self.dtype = tf.float32 if self.quantized else dtype
         # all states lie in [-1,1], where they begin and tanh or sigma leads
         self.bounded_states = Unit.RELU not in (structure.encoder_unit, structure.decoder_unit)
+        # compiled code fuses operations by itself, and GPUs want few large ones
+        self.in_tiles = packed and not tf.config.get_visible_devices("GPU")
         self.weights = FoldedWeights(structure, arrays)
 
     def __getitem__(self, path: str) -> tf.Tensor:

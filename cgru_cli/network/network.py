@@ -114,7 +114,7 @@ class Network:
         packed: bool = False,
     ):
         self.structure, self.masks, self.packed = structure, masks or {}, packed
-        layers = Layers(structure, arrays, tf.as_dtype(dtype), self.masks)
+        layers = Layers(structure, arrays, tf.as_dtype(dtype), self.masks, packed)
         self.quantized = layers.quantized
         self.once = packed and not self.masks  # a mask is another in each sentence
         self.encoder = SourceEncoder(layers, self.once)

@@ -58,8 +58,7 @@ class Classifier:
             lowest = tf.fill(tf.shape(h), h.dtype.min)
             return tf.reduce_max(tf.where(mask[..., None] > 0, h, lowest), axis=1), ()
         projected = self.hidden(h)
-        weights = attend(projected, tf.zeros_like(projected[:, :1]), self.query, mask)
-        alignment = weights[:, 0]
+        alignment = attend(projected, tf.zeros_like(projected[:, 0]), self.query, mask)
         return tf.linalg.matvec(h, alignment, transpose_a=True), alignment
 
     def start(self, memory: Labelled) -> States:
