@@ -1,0 +1,29 @@
+"""Attention to the annotations, against its equations by NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from cgru_cli.network import attention
+
+
+@pytest.mark.parametrize("tile", [1, 5 * 7 * 3, 2**21])  # a row, three rows, all of them at once
+def test_energies_of_a_search_are_those_of_each_row(tile, monkeypatch):
+    monkeypatch.setattr(attention, "TILE", tile)
+    generator = np.random.default_rng(1)
+    projected = generator.normal(size=(4, 5, 7)).astype(np.float32)  # sentences, words, width
+    sentence = np.array([0, 0, 1, 3, 3, 3, 3, 3])
+    query = generator.normal(size=(8, 7)).astype(np.float32)
+    v = generator.normal(size=(7, 1)).astype(np.float32)
+    energies = tf.function(attention.energies_in_tiles)(projected, query, v, sentence)
+    expected = [np.tanh(projected[n] + q) @ v[:, 0] for n, q in zip(sentence, query, strict=True)]
+    np.testing.assert_allclose(energies, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_weights_are_zero_at_padding():
+    energy, mask = np.array([[1.0, 2.0, 9.0], [0.0, 0.0, 0.0]]), np.array([[1, 1, 0], [1, 1, 1]])
+    weights = attention.normalized(tf.constant(energy), tf.constant(mask, tf.float64)).numpy()
+    first = np.exp([1.0, 2.0]) / np.exp([1.0, 2.0]).sum()
+    np.testing.assert_allclose(weights, [[*first, 0], [1 / 3] * 3], rtol=1e-12)
