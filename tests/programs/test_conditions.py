@@ -131,7 +131,11 @@ def test_a_text_never_depends_on_the_batch(condition):
     ("condition", "more"),
     [
         ("labels", ("--precision", "bfloat16", "--dropout-hidden", 0.2)),
-        pytest.param("numbers.npy", ("--log-gradients",), marks=pytest.mark.exhaustive),
+        pytest.param(
+            "numbers.npy",
+            ("--precision", "bfloat16", "--log-gradients"),
+            marks=pytest.mark.exhaustive,
+        ),
     ],
 )
 def test_resumes_to_the_bit(data, tmp_path, condition, more):
@@ -222,6 +226,12 @@ def test_a_bad_array_is_named(data, of_vectors, score, tmp_path, array, message)
     arguments = ("-t", path, data / "text", "-v", data / "vocab.json", *SIZES, "--after", "1u")
     result = runs.train("-m", tmp_path / "m.npz", *arguments)
     assert result.code == 1 and message in result.error
+    one_line(score("-m", of_vectors, "-s", path, "-t", data / "text"), 1, message)
+
+
+def test_vectors_of_another_width_are_named(data, of_vectors, translate, score, tmp_path):
+    path, message = arrays_with(tmp_path, np.zeros((24, 3))), "line 1: 3 numbers; 2 are expected"
+    one_line(translate("-m", of_vectors, "-i", path), 1, message)
     one_line(score("-m", of_vectors, "-s", path, "-t", data / "text"), 1, message)
 
 

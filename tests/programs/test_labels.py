@@ -2,6 +2,9 @@
 
 import itertools
 import json
+import os
+import subprocess
+import sys
 
 import keras
 import numpy as np
@@ -481,6 +484,21 @@ def test_no_vocabulary_of_labels_is_left_of_bad_labels(data, tmp_path):
     )
     assert result.code == 1 and "line 2: 2 labels" in result.error
     assert not (tmp_path / "new.json").exists()
+
+
+@pytest.mark.exhaustive
+def test_lines_stream_in_constant_memory(chained, tmp_path):
+    def largest(count):
+        """MiB that a process took which labelled so many lines."""
+        text = runs.lines(tmp_path / "text", ["w1 w2 w0"] * count)
+        with open(text) as given, open(tmp_path / "labels", "w") as labels:
+            command = [sys.executable, "-m", "cgru_cli", "translate", "-m", chained]
+            child = subprocess.Popen(command, stdin=given, stdout=labels)
+            _, status, used = os.wait4(child.pid, 0)
+        assert status == 0 and (tmp_path / "labels").read_text().count("\n") == count
+        return used.ru_maxrss / 1024
+
+    assert largest(60_000) < largest(5_000) + 25
 
 
 def test_options_of_text(model, translate):

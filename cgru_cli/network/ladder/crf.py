@@ -39,9 +39,9 @@ class Sums(NamedTuple):
 
     def step(self, f: tf.Tensor, e: tf.Tensor, inside: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """f_{t+1}, e_{t+1} (B,L) -> f_t; inside: (B,1), 1 where there is a word t+1."""
-        # of three terms TensorFlow would add up the gradient in an order that differs from run to
-        # run: that of the largest is 0, and the choice has no other
         x = e + f
+        # its gradient cancels; as a third term it would be added in an order that differs from
+        # trace to trace, and a resumed training round otherwise
         largest = tf.stop_gradient(tf.reduce_max(x, axis=-1, keepdims=True))
         (sums,) = self.product(tf.exp(x - largest))
         f = tf.where(inside > 0, largest + tf.math.log(tf.maximum(sums, SMALLEST)), f)
