@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...errors import CgruError, UsageError
-from .. import config_file
+from ...errors import UsageError
 from ..flags import Flag, statements
-from ..flags import flag as flag_of
 from . import configuration, filters, train
+from .config_files import read_config
+from .given_fields import GivenFields
 from .option_values import OptionValues, note_of
 from .reading import Given, parse
-from .rows import Checked, NoEffect, Option, Refused, Row, Special, Takes, is_true
-from .tables import PROGRAMS, Table, own, programs_of, table
+from .rows import Checked, NoEffect, Option, Refused, Row, Special
+from .tables import PROGRAMS, programs_of, table
 
 _RESOLVE = {
     "train": train.resolve,
@@ -78,15 +76,25 @@ def understand(
         result.rest = ["--help"]
         return result
     result.rest += _positional(parsed.positional, program, command, result)
-    typed = _Fields(command, program, special.interpolate)
+    typed = GivenFields(command, program, special.interpolate)
     typed.fill(parsed.given)
     typed.values |= result.values | special.values
-    filed = _Fields(command, program, special.interpolate)
+    filed = GivenFields(command, program, special.interpolate)
     for path in special.configs if files else ():
         path = configuration.interpolated(path, "--config") if special.interpolate else path
-        _read_config(path, filed, result, special, options)
-        program = result.program
+        read_config(path, filed, options, relative=special.relative)
+    result.program = filed.program
+    meant = _merged(typed, filed, options)
+    _RESOLVE.get(command, lambda _values: None)(meant)
+    _settle(result, meant, typed, filed, options)
+    return result
+
+
+def _merged(typed: GivenFields, filed: GivenFields, options: type) -> OptionValues:
+    """The values of the command line, of configuration files, and of the program's defaults."""
+    program, command = filed.program, filed.command
     defaults = _defaults(program, command, options) if program else {}
+    known = statements(options)
     meant = OptionValues(
         program,
         command,
@@ -95,7 +103,7 @@ def understand(
         typed=set(typed.values),
         notes=[*filed.notes, *typed.notes],
         flags=filed.flags | typed.flags,
-        own=statements(options),
+        own=known,
     )
     checked = filed.checked | typed.checked
     if checked:
@@ -103,26 +111,29 @@ def understand(
             f"{name}={' '.join(values)}" for name, values in checked.items()
         )
         meant.given.add("model_is")
-    known = statements(options)
     for name in meant.values.keys() & known.keys():
         meant.values[name] = _shaped(known[name][0], meant.values[name])
-    _RESOLVE.get(command, lambda _values: None)(meant)
+    return meant
+
+
+def _settle(
+    result: Understood, meant: OptionValues, typed: GivenFields, filed: GivenFields, options: type
+) -> None:
+    """Divide the values into those of the command line and those that are defaults to it."""
+    known = statements(options)
     for name, value in meant.values.items():
         if name not in known:
             _missing(name, meant)
             continue
-        value = _shaped(known[name][0], value)
-        if (name in filed.values and name not in typed.values) or name not in meant.given:
-            result.defaults[name] = value
-        else:
-            result.values[name] = value
+        of_file = name in filed.values and name not in typed.values
+        values = result.defaults if of_file or name not in meant.given else result.values
+        values[name] = _shaped(known[name][0], value)
     for name in typed.values:  # what takes the place of an option that was typed was typed
         if name in result.defaults:
             result.values[name] = result.defaults.pop(name)
     result.origins = {name: filed.flags[name] for name in result.defaults if name in filed.flags}
     result.note = note_of(meant.notes) if meant.notes else ""
     result.values = {name: value for name, value in result.values.items() if name in known}
-    return result
 
 
 def _shaped(flag: Flag, value: Any) -> Any:
@@ -182,65 +193,6 @@ class _Special:
         return special
 
 
-class _Fields:
-    """Values by field, of options that were given."""
-
-    def __init__(self, command: str, program: str | None, interpolate: bool):
-        self.command, self.program, self.interpolate = command, program, interpolate
-        self.values: dict[str, Any] = {}
-        self.checked: dict[str, tuple[str, ...]] = {}
-        self.notes: list[tuple[str, str]] = []
-        self.flags: dict[str, str] = {}
-        self.aliased: set[str] = set()  # fields whose value an alias gave
-
-    def fill(self, given: Iterable[Given], *, of_file: bool = False) -> None:
-        """Add options. Raises UsageError (CgruError, of a file) for what cannot be honoured."""
-        error = CgruError if of_file else UsageError
-        for one in given:
-            row, flag, values, _ = one
-            if self.interpolate and row.paths:
-                values = [configuration.interpolated(value, flag) for value in values]
-            try:
-                meant = row.understand(values)
-                asked = is_true(values) if values and row.takes is Takes.BOOLEAN else None
-            except ValueError as wrong:
-                raise error(f"{flag}: {wrong}") from None
-            if isinstance(meant, Refused | NoEffect) and asked is not None and asked == row.default:
-                continue  # it asks for nothing
-            if isinstance(meant, Refused):
-                shown = isinstance(row.meaning, Option) and values
-                what = f"{flag} {values[-1]}" if shown else flag
-                raise error(f"{what} cannot be honoured: {meant.reason}")
-            if isinstance(meant, NoEffect):
-                self.notes.append((flag, meant.reason))
-            elif isinstance(meant, Checked):
-                self.checked[meant.name] = tuple(values) or ("true",)
-            elif not isinstance(meant, Special):
-                for name, value in meant.items():
-                    self._set(name, value, one)
-
-    def _set(self, name: str, value: Any, given: Given) -> None:
-        alias = isinstance(given.row.meaning, Option) and given.row.meaning.alias
-        if alias and name in self.values and name not in self.aliased:
-            return
-        if not alias and name in self.aliased:
-            self.aliased.remove(name)
-            del self.values[name]
-        if alias:
-            self.aliased.add(name)
-        before = self.values.get(name)
-        if before is not None and isinstance(value, tuple) and (given.appends or name == "freeze"):
-            value = (*before, *value)
-        elif name == "after" and before is not None and self.program == "marian":
-            value = f"{before},{value}"
-        elif before not in (None, value) and self.flags[name] != given.flag:
-            raise UsageError(
-                f"{self.flags[name]} {before} and {given.flag} {value} are the same option"
-            )
-        self.values[name] = value
-        self.flags[name] = given.flag
-
-
 def _positional(
     words: list[str], program: str | None, command: str, result: Understood
 ) -> list[str]:
@@ -264,71 +216,6 @@ def _positional(
     for name, word in zip(names, words, strict=True):
         result.values[name] = (word,) if name in ("model", "input") else word
     return []
-
-
-def _read_config(
-    path: str, filed: _Fields, result: Understood, special: _Special, options: type
-) -> None:
-    """One configuration file; a later one has the last word."""
-    command = filed.command
-    own_form = command not in ("translate", "score", "serve") and result.program is None
-    if path.endswith(".json") or own_form:
-        if command != "train" or not configuration.is_marians(path):
-            _read_own(path, filed, command, options, special)
-            return
-        result.program = filed.program = "marian"
-    values = configuration.load(path)
-    if command != "train":
-        values = {key: value for key, value in values.items() if key not in configuration.OF_SPEED}
-    program = result.program or configuration.program_of(values)
-    if program not in ("marian", "amun"):
-        program = configuration.program_of(values)
-    if configuration.is_set(values, "interpolate-env-vars"):
-        filed.interpolate = True
-    theirs = table(program, command) or _of_any(command)
-    known = dataclasses.replace(theirs, rows=(*theirs.rows, *own(options).rows))
-    filed.fill(
-        configuration.given(values, path, known, frozenset(), relative=special.relative),
-        of_file=True,
-    )
-
-
-def _read_own(path: str, filed: _Fields, command: str, options: type, special: _Special) -> None:
-    """A file of this package's options, with those of others that all mean alike."""
-    theirs = _of_any(command)
-
-    def others(key: str) -> bool:
-        row = theirs.key(key)
-        known = row is not None and not isinstance(row.meaning, Special)
-        return known or key in ("relative-paths", "interpolate-env-vars")
-
-    values, foreign = config_file.read(path, options, others)
-    relative = special.relative or configuration.is_set(foreign, "relative-paths")
-    filed.interpolate |= configuration.is_set(foreign, "interpolate-env-vars")
-    for name, value in values.items():
-        flag, _ = statements(options)[name]
-        value = tuple(value) if isinstance(value, list) and flag.many else value
-        if flag.path:
-            value = _located(value, path if relative else None, filed.interpolate, flag.name)
-        filed.values[name] = value
-        filed.flags[name] = f"{path}: {flag_of(options, name).lstrip('-')}"
-    given = configuration.given(foreign, path, theirs, frozenset(), relative=special.relative)
-    filed.fill(given, of_file=True)
-
-
-def _located(value: Any, file: str | None, interpolate: bool, flag: str) -> Any:
-    """Paths of a configuration file: of its folder, where `file` names it, and with ${VAR} read."""
-    if isinstance(value, tuple):
-        return tuple(_located(one, file, interpolate, flag) for one in value)
-    if not isinstance(value, str):
-        return value
-    value = configuration.interpolated(value, flag) if interpolate else value
-    return configuration.relative_to(value, os.path.dirname(file)) if file else value
-
-
-def _of_any(command: str) -> Table:
-    """All options of all programs, for a file that is of none in particular."""
-    return Table("any", tuple(row for theirs in programs_of(command) for row in theirs.rows))
 
 
 def _defaults(program: str, command: str, options: type) -> dict[str, Any]:

@@ -71,14 +71,11 @@ def relative_to(path: str, folder: str) -> str:
     return path if path in _NO_FILES else os.path.join(folder, path)
 
 
-def given(
-    values: Mapping[str, Any], path: str, table: Table, known: frozenset[str], *, relative: bool
-) -> Iterator[Given]:
+def given(values: Mapping[str, Any], path: str, table: Table, *, relative: bool) -> Iterator[Given]:
     """The options in a configuration file: rows, file and key, and values as typed.
 
-    known: keys that are read elsewhere. Defaults of options that have no effect or are refused are
-    passed over, because Marian writes every option into its files. Raises CgruError, naming file
-    and key.
+    Defaults of options that have no effect or are refused are passed over, because Marian writes
+    every option into its files. Raises CgruError, naming file and key.
     """
     if "scorers" in values:
         values = _of_amun(dict(values), path)
@@ -87,7 +84,7 @@ def given(
     if values.get("config") and not of_marian:
         raise CgruError(f"{path}: config: this file cannot name another; name both with --config")
     for key, value in values.items():
-        if key in _OF_THE_FILE or key in known:
+        if key in _OF_THE_FILE:
             continue
         empty = value in (None, "", [], {})
         row = table.key(key)
