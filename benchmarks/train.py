@@ -255,7 +255,8 @@ class Bench:
             "-v", str(self.folder / "src.json"), str(self.folder / "trg.json"),
             "-m", str(model), "--dim-emb", str(embedding), "--dim-rnn", str(state),
             "--dim-vocabs", str(vocabulary), str(vocabulary),
-            *self.shared(updates), *IN_ORDER, "-w", "6000", "--dropout-rnn", "0",
+            # without it each of its threads has a batch of its own, and they end in any order
+            *self.shared(updates), *IN_ORDER, "--sync-sgd", "-w", "6000", "--dropout-rnn", "0",
         ]  # fmt: skip
 
     def nematus(self, model: Path, updates: int) -> list[str]:
