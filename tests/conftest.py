@@ -1,5 +1,6 @@
 """Where the reference cases are; how TensorFlow and hypothesis run under test."""
 
+import gc
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from prepared import COLLECTED_AT
 from shared_files import SHARED
 
 # Tests run side by side (pytest -n): one thread each, also in the processes that they start.
@@ -20,6 +22,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 settings.register_profile("cgru", deadline=None, derandomize=True)
 settings.load_profile("cgru")
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays, and is not looked through for garbage again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*COLLECTED_AT)
 
 
 @pytest.fixture

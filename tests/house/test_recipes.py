@@ -99,7 +99,7 @@ def _text(folder: Path, names: dict[str, int], packed: bool = False) -> Path:
 
 def test_quickstart(tmp_path):
     data = _text(tmp_path / "data", {"train": 900, "dev": 5, "test": 7})
-    options = ("--dim-emb", "8", "--dim-rnn", "8", "--valid-freq", "2u")
+    options = (*SMALL, "--valid-freq", "2u")
     done = _run("quickstart/run.sh", *options, OUT=tmp_path / "o", DATA=data, UPDATES=2)
     assert _lines(tmp_path / "o/test.de") == 7
     assert "source, translation, reference:" in done.stdout and "BLEU" in done.stdout

@@ -175,7 +175,7 @@ def test_equals_autodiff_with_dropout(name):
     check(own, expected, 1e-5)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.data())
 def test_equals_autodiff_for_any_structure(data):
     structure = data.draw(structures())
@@ -186,30 +186,32 @@ def test_equals_autodiff_for_any_structure(data):
         check(gradients(structure, arrays, batch, {}, differentiable=True), expected, 1e-9)
 
 
-def assert_gradients_are_right(structure, batch, directions=3):
-    """In float64: the scan's equal plain autodiff's, and central differences of the loss."""
+def assert_gradients_are_right(structure, batch):
+    """In float64: the scan's equal plain autodiff's, and a central difference of the loss.
+
+    That is along a random direction of all parameters, on which an error in any of them shows.
+    """
     values = {n: a.astype(np.float64) for n, a in random_arrays(structure, 0).items()}
     arrays = as_tensors(values, tf.float64)
     rng = np.random.default_rng(5)
     with double_precision():
         own = gradients(structure, arrays, batch, {}, differentiable=True)
         check(own, gradients(structure, arrays, batch, {}, differentiable=False), 1e-9)
-        for _ in range(directions):
-            direction = {n: rng.normal(size=a.shape) for n, a in values.items()}
-            length = np.sqrt(sum((d**2).sum() for d in direction.values()))
-            direction = {n: d / length for n, d in direction.items()}
-            up, down = (
-                float(
-                    loss(
-                        structure,
-                        as_tensors({n: a + e * direction[n] for n, a in values.items()}, "float64"),
-                        batch, {}, differentiable=False,
-                    )
+        direction = {n: rng.normal(size=a.shape) for n, a in values.items()}
+        length = np.sqrt(sum((d**2).sum() for d in direction.values()))
+        direction = {n: d / length for n, d in direction.items()}
+        up, down = (
+            float(
+                loss(
+                    structure,
+                    as_tensors({n: a + e * direction[n] for n, a in values.items()}, "float64"),
+                    batch, {}, differentiable=False,
                 )
-                for e in (1e-5, -1e-5)
-            )  # fmt: skip
-            slope = sum(float((own[1][n] * d).sum()) for n, d in direction.items())
-            assert (up - down) / 2e-5 == pytest.approx(slope, rel=1e-6, abs=1e-8)
+            )
+            for e in (1e-5, -1e-5)
+        )  # fmt: skip
+        slope = sum(float((own[1][n] * d).sum()) for n, d in direction.items())
+        assert (up - down) / 2e-5 == pytest.approx(slope, rel=1e-6, abs=1e-8)
 
 
 @pytest.mark.parametrize("unit", Unit)
@@ -260,7 +262,7 @@ def test_a_start_from_the_last_backward_state(kind):
 @pytest.mark.parametrize("name", NAMED)
 def test_every_feature(name):
     structure = tiny(**NAMED[name])
-    assert_gradients_are_right(structure, example(structure))
+    assert_gradients_are_right(structure, example(structure, lengths=((2, 3), (1, 1), (3, 2))))
 
 
 COMPILED = ["marian's layer norm"]

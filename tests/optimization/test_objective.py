@@ -258,15 +258,11 @@ def test_weights_and_attention_by_the_oracle(name, guide):
 
 
 def with_gradients(structure, arrays, examples, guide, packed=True, dropped=None):
-    @tf.function(autograph=False)
-    def compute():
-        with tf.GradientTape() as tape:
-            tape.watch(arrays)
-            found = cost(structure, arrays, examples, 0.1, packed, dropped, guide)
-        gradients = tape.gradient(found, arrays, unconnected_gradients="zero")
-        return found, {n: tf.convert_to_tensor(g) for n, g in gradients.items()}
-
-    return compute()
+    with tf.GradientTape() as tape:
+        tape.watch(arrays)
+        found = cost(structure, arrays, examples, 0.1, packed, dropped, guide)
+    gradients = tape.gradient(found, arrays, unconnected_gradients="zero")
+    return found, {n: tf.convert_to_tensor(g) for n, g in gradients.items()}
 
 
 @pytest.mark.parametrize("guide", [GUIDES[0], GUIDES[1]])

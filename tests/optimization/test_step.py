@@ -275,23 +275,18 @@ def in_float64(smoothing):
     with double_precision():
         arrays = {n: tf.constant(a, tf.float64) for n, a in random_arrays(STRUCTURE).items()}
 
-        @tf.function(autograph=False)
-        def compute():
-            with tf.GradientTape() as tape:
-                tape.watch(arrays)
-                network = Network(STRUCTURE, arrays, "float64")
-                source_mask = tf.cast(batch.source_mask, tf.float64)
-                log_p = tf.nn.log_softmax(
-                    force_decode(network, batch.source, source_mask, batch.target).logits
-                )
-                right = (1 - smoothing) * tf.gather(log_p, batch.target, batch_dims=2)
-                costs = -right - smoothing * tf.reduce_mean(log_p, axis=-1)
-                cost = tf.reduce_sum(costs * tf.cast(batch.target_mask, tf.float64))
-            found = tape.gradient(cost, arrays)
-            return cost, {n: tf.convert_to_tensor(g) for n, g in found.items()}
-
-        cost, gradients = compute()
-    return float(cost), {n: g.numpy() for n, g in gradients.items()}
+        with tf.GradientTape() as tape:
+            tape.watch(arrays)
+            network = Network(STRUCTURE, arrays, "float64")
+            source_mask = tf.cast(batch.source_mask, tf.float64)
+            log_p = tf.nn.log_softmax(
+                force_decode(network, batch.source, source_mask, batch.target).logits
+            )
+            right = (1 - smoothing) * tf.gather(log_p, batch.target, batch_dims=2)
+            costs = -right - smoothing * tf.reduce_mean(log_p, axis=-1)
+            cost = tf.reduce_sum(costs * tf.cast(batch.target_mask, tf.float64))
+        gradients = tape.gradient(cost, arrays)
+    return float(cost), {n: tf.convert_to_tensor(g).numpy() for n, g in gradients.items()}
 
 
 @pytest.mark.parametrize(("name", "given"), [("sgd", {}), ("adam", WHOLE)])

@@ -201,7 +201,7 @@ class Case:
         return [self.target.encode(line.split(" ")) for line in text_lines(path)]
 
 
-@functools.lru_cache(maxsize=4)
+@functools.lru_cache(maxsize=8)
 def case(path: Path, vocabularies: tuple[Path, ...] = ()) -> Case:
     """A `Case`, kept for the tests that follow."""
     return Case(path, vocabularies)

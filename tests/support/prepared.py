@@ -25,6 +25,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+# Objects of each generation, for gc.set_threshold: tracing makes many, of which few are garbage.
+COLLECTED_AT = 20_000, 10, 10
 ROOT = Path(__file__).resolve().parents[2]
 CLIENT = '''#!{python} -IS
 """Hands a command to the server and ends as it does."""
@@ -182,6 +184,7 @@ def _imports() -> None:
             importlib.import_module(name.removesuffix(".__init__"))
     gc.collect()
     gc.freeze()
+    gc.set_threshold(*COLLECTED_AT)
 
 
 _SERVERS: list[object] = []  # its own streams, whose end would close the descriptors

@@ -27,9 +27,11 @@ from cgru_cli.optimization import step
 from cgru_cli.optimization.step import TrainingStep
 from cgru_cli.search import ensemble
 from cgru_cli.search.ensemble import Ensemble
+from cgru_cli.train import validation
+from cgru_cli.train.validation import Validator
 
 KEPT: dict[Hashable, Any] = {}
-LIMIT = 24  # objects that are kept, the oldest of which goes first
+LIMIT = 24  # objects that are kept; the one that was not asked for longest goes first
 
 
 @contextlib.contextmanager
@@ -40,6 +42,7 @@ def traced_once() -> Iterator[None]:
         patch.setattr(scorer, "Scorer", _scorer)
         patch.setattr(ensemble, "Ensemble", _ensemble)
         patch.setattr(step, "TrainingStep", _step)
+        patch.setattr(validation, "Validator", _Validator)
         yield
 
 
@@ -48,7 +51,8 @@ def _kept(key: Hashable, make: Callable[[], Any]) -> Any:
         if len(KEPT) == LIMIT:
             del KEPT[next(iter(KEPT))]
         KEPT[key] = make()
-    return KEPT[key]
+    KEPT[key] = kept = KEPT.pop(key)
+    return kept
 
 
 def _network(model: Model, dtype: str = "float32") -> Network:
@@ -70,6 +74,16 @@ def _scorer(network: Network, *, with_alignment: bool) -> Scorer:
 def _ensemble(networks: Sequence[Network], weights: Sequence[float]) -> Ensemble:
     key = Ensemble, tuple(networks), tuple(map(float, weights))
     return _kept(key, lambda: Ensemble(networks, weights))
+
+
+class _Validator(Validator):
+    """One that measures with the model, search and costs of those before it of this structure."""
+
+    def __init__(self, settings: Any, dev_set: Any, model: RecurrentModel):
+        key = Validator, model.structure, model.dtype_policy.name
+        kept_model, traced = _kept(key, lambda: (model, {}))
+        super().__init__(settings, dev_set, kept_model)
+        self._costs = traced.setdefault("costs", self._costs)
 
 
 class _Step(TrainingStep):

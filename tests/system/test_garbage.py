@@ -8,6 +8,15 @@ import pytest
 from cgru_cli.system.garbage import collect_due, collected_by_hand
 
 
+@pytest.fixture(autouse=True)
+def pythons_own_thresholds():
+    """Those of all tests are higher."""
+    thresholds = gc.get_threshold()
+    gc.set_threshold(700, 10, 10)
+    yield
+    gc.set_threshold(*thresholds)
+
+
 class Node:
     """Garbage, once nobody but itself knows it."""
 
