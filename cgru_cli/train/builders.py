@@ -21,7 +21,7 @@ from ..text.pipeline import Preprocessing
 from ..text.vocabulary import Vocabulary
 from . import adaptation
 from .dev_set import DevSet, LabelText, TargetText
-from .dry_run import greeting
+from .dry_run import opening
 from .examples import Batching, EpochExamples
 from .loop import Training
 from .plan import TrainingPlan, fixed_options, options_of_all_workers
@@ -31,7 +31,7 @@ from .run.log import TrainingLog
 from .run.reporter import Reporter
 from .run.resuming import resume
 from .run.saving import Saving
-from .run.state import identity
+from .run.state import Course, identity
 from .starting_model import StartingModel
 from .texts import Texts
 from .validation_script import command_of
@@ -230,6 +230,42 @@ def build_gradient_probe(options: TrainOptions, step: TrainingStep) -> GradientP
     return GradientProbe(step)
 
 
+def build_reporter(
+    options: TrainOptions,
+    plan: TrainingPlan,
+    folder: RunFolder,
+    course: Course,
+    step: TrainingStep,
+    pairs: int,
+    replicas: Replicas,
+) -> Reporter:
+    """The reporter and its log; on workers other than worker 0 they report nothing."""
+    first = replicas.is_first
+    board = build_board(options, folder) if first else None
+    probe = build_gradient_probe(options, step) if first else None
+    nowhere = Path(os.devnull)
+    log = TrainingLog(
+        Path(options.log or folder.beside(".log")) if first else nowhere,
+        folder.records if first else nowhere,
+        resumed=course.progress.updates,
+        is_before=course.has_recorded,
+        quiet=options.quiet or not first,
+        valid=Path(options.valid_log) if options.valid_log and first else None,
+        epoch=plan.logical_epoch,
+    )
+    return Reporter(
+        log,
+        plan.cost_type,
+        board=board,
+        probe=probe,
+        pictures=folder if options.plot and first else None,
+        devices=replicas.count,
+        end=End(plan.after, pairs),
+        as_marian=options.compat == "marian",
+        shows_rate=options.compat != "marian" or options.lr_report,
+    )
+
+
 def _marian_files(options: TrainOptions) -> tuple[str, ...]:
     """Endings of the files that --compat marian writes beside a model, amun's if it can."""
     if options.compat != "marian":
@@ -252,7 +288,7 @@ def build_training(
     The arrays of the starting model are released. Raises CgruError where the run cannot go on so,
     and for files that cannot be read or written; UsageError for options that cannot be meant.
     """
-    model, vocabularies, notes = start
+    model, vocabularies, _ = start
     fixed = fixed_options(options) | {"source from its end": model.settings.source_reversed}
     same = identity(fixed, model.structure, vocabularies, corpus, replicas.count)
     if replicas.processes > 1:
@@ -278,24 +314,7 @@ def build_training(
     validator = build_validator(plan, options, texts, start, step) if first else None
     external = options.external_validation_script
     script = command_of(external, "--external-validation-script") if external else []
-    board = build_board(options, folder) if first else None
-    probe = build_gradient_probe(options, step) if first else None
-    updates = course.progress.updates
-    nowhere = Path(os.devnull)
-    log = TrainingLog(
-        Path(options.log or folder.beside(".log")) if first else nowhere,
-        folder.records if first else nowhere,
-        resumed=updates,
-        is_before=course.has_recorded,
-        quiet=options.quiet or not first,
-        valid=Path(options.valid_log) if options.valid_log and first else None,
-        epoch=plan.logical_epoch,
-    )
-    pictures = folder if options.plot and first else None
-    greeted = greeting(model, corpus, jit=jit, precision=options.precision, devices=str(replicas))
-    opening = [*notes, greeted]
-    if options.compat == "marian":  # whose log scripts read by the beginnings of its lines
-        opening = [*notes, greeted.replace("Training", "[training]", 1), "Training started"]
+    reporter = build_reporter(options, plan, folder, course, step, len(corpus), replicas)
     return Training(
         plan=plan,
         examples=EpochExamples.of(
@@ -307,17 +326,7 @@ def build_training(
         script=script,
         course=course,
         patience=patience,
-        reporter=Reporter(
-            log,
-            plan.cost_type,
-            board=board,
-            probe=probe,
-            pictures=pictures,
-            devices=replicas.count,
-            end=End(plan.after, len(corpus)),
-            as_marian=options.compat == "marian",
-            shows_rate=options.compat != "marian" or options.lr_report,
-        ),
+        reporter=reporter,
         saving=Saving(
             folder,
             model,
@@ -326,12 +335,19 @@ def build_training(
             step,
             same,
             jit,
-            log,
-            updates=updates,
+            reporter.log,
+            updates=course.progress.updates,
             writes=first,
             marian_files=_marian_files(options),
         ),
         stop=stop,
         replicas=replicas,
-        opening=opening,
+        opening=opening(
+            start,
+            corpus,
+            jit=jit,
+            precision=options.precision,
+            devices=str(replicas),
+            as_marian=options.compat == "marian",
+        ),
     )

@@ -20,6 +20,22 @@ def greeting(model: Model, corpus: Corpus, *, jit: bool, precision: str, devices
     )
 
 
+def opening(
+    start: StartingModel,
+    corpus: Corpus,
+    *,
+    jit: bool,
+    precision: str,
+    devices: str = "",
+    as_marian: bool = False,
+) -> list[str]:
+    """The lines that a training's log begins with; as_marian: for scripts that read Marian's."""
+    line = greeting(start.model, corpus, jit=jit, precision=precision, devices=devices)
+    if as_marian:  # scripts read the beginnings of the lines
+        return [*start.notes, line.replace("Training", "[training]", 1), "Training started"]
+    return [*start.notes, line]
+
+
 def _left_out(corpus: Corpus) -> str:
     """The numbers of pairs that were left out or cut."""
     return ", ".join(f"{count:,} {why}" for why, count in corpus.skipped.items())
