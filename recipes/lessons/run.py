@@ -27,8 +27,9 @@ def run(lessons: Sequence[Path]) -> list[nbformat.NotebookNode]:
     together = nbformat.v4.new_notebook()
     for notebook in notebooks:
         together.cells += [nbformat.v4.new_code_cell("%reset -f"), *notebook.cells]
+    folder = {"metadata": {"path": str(HERE)}}
     NotebookClient(
-        together, timeout=600, record_timing=False, resources={"metadata": {"path": str(HERE)}}
+        together, timeout=600, startup_timeout=600, record_timing=False, resources=folder
     ).execute()
     for notebook in notebooks:
         cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
