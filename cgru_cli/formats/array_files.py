@@ -264,7 +264,7 @@ def write_hdf5(path: Path, arrays: Mapping[str, np.ndarray], attributes: Mapping
 
 
 def check_readable(path: Path) -> None:
-    """Say in one line why a file is none that could be read.
+    """The reason, in one line, why a file cannot be read.
 
     Raises CgruError.
     """

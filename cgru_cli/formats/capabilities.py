@@ -1,4 +1,4 @@
-"""What the files of each program cannot hold of a model.
+"""The limits of each program's files: what of a model they cannot hold.
 
 The name table says which arrays a dialect has a name for; what a program would compute
 differently from arrays that it can name is said here.
@@ -129,7 +129,7 @@ _FEATURES: tuple[tuple[str, Callable[[Structure], bool], tuple[str, ...]], ...] 
 
 
 def cannot_hold(structure: Structure, to: str) -> list[str]:
-    """Everything of a model that the format `to` (see options.TO) cannot hold, by name."""
+    """The features of a model that the format `to` (see options.TO) cannot hold, by name."""
     if to in OWN_FORMATS:
         return []
     lost = [text for text, has, holders in _FEATURES if has(structure) and to not in holders]

@@ -1,4 +1,4 @@
-"""What the values of a configuration may be: for each key its kind and bounds, stated here alone.
+"""The values that a configuration may have: for each key its kind and bounds, stated here alone.
 
 Configurations come with models from anywhere. A value of another kind is an error that names file
 and key; what is none of these keys is not looked at.
@@ -19,7 +19,7 @@ _SWITCHES = {"true": True, "yes": True, "on": True, "false": False, "no": False,
 
 
 class Kind(NamedTuple):
-    """A kind of values: in words, and from a value to what it means; `read` raises ValueError."""
+    """A kind of values: its name in messages, and `read`, which raises ValueError for any other."""
 
     expected: str
     read: Callable[[Any], Any]

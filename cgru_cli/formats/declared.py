@@ -39,7 +39,7 @@ def check_declared(models: Sequence[Model], declared: Sequence[str]) -> None:
 
 
 def _facts(model: Model) -> dict[str, tuple[str, ...]]:
-    """What a model is, by Marian's names of options: all ways to say it, the plainest first."""
+    """A model in Marian's names of options: all ways to write each value, the plainest first."""
     s = model.structure
     numbers = {
         "dim-emb": s.target_embedding, "dim-rnn": s.state, "enc-depth": s.encoder_depth,

@@ -1,4 +1,4 @@
-"""Which program wrote a file's arrays, and what it means by them.
+"""The program that wrote a file's arrays, and its conventions.
 
 A dialect is recognised from the arrays alone. What is recognised and cannot be computed is
 refused here, by its name.
@@ -30,7 +30,7 @@ DESCRIPTIONS = {
 
 
 def recognise(path: Path, stored: Mapping[str, StoredArray], settings: ModelSettings) -> Dialect:
-    """The dialect that the arrays are written in.
+    """The dialect in which the arrays are written.
 
     Raises CgruError where they are those of no model this package knows.
     """

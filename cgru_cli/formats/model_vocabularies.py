@@ -56,7 +56,7 @@ def find(model: Model, given: Sequence[str] = ()) -> list[Vocabulary]:
 
 
 def _located(model: Model, name: str) -> Path:
-    """Where a vocabulary is. A name from the working directory comes last: what happens to lie
+    """The path of a vocabulary. A name from the working directory comes last: what happens to lie
     there may be another model's.
     """
     folder = model.path.parent
@@ -160,7 +160,7 @@ def place(placement: Placement) -> None:
 
 
 def _style(vocabulary: Vocabulary, to: str) -> str | None:
-    """How a vocabulary has to be rewritten for a program; None as it is, "" not at all.
+    """The form in which a program needs a vocabulary; None: as it is, "": none is written.
 
     One that a program made, with no file to copy, is written in any case.
     """
@@ -189,7 +189,7 @@ def _name(vocabulary: Vocabulary, to: str, style: str | None) -> str:
 
 
 def _is_there(vocabulary: Vocabulary, path: Path, style: str | None) -> bool:
-    """Whether what would be written is there already."""
+    """Whether a file of the same content is there already."""
     if not path.is_file():
         return False
     if style is None:

@@ -27,15 +27,15 @@ class _Stop(Exception):
 
 
 class _Refused(Exception):
-    """What the pickle asks for and does not get."""
+    """The pickle asks for something that is not allowed."""
 
 
 class _Mark:
-    """Where the items of the container being built begin on the stack."""
+    """The mark on the stack where the items of a container begin."""
 
 
 class _Constructor:
-    """Stands on the stack for one of the names a pickle may call."""
+    """A constructor on the stack: one of the names that a pickle may call."""
 
 
 _MARK = _Mark()
@@ -86,7 +86,7 @@ def load(
 
 
 def _check_extent(value: Any, known: dict[int, tuple[int, int]], depth: int) -> tuple[int, int]:
-    """How deep a value nests and how many items it has, counting shared ones each time.
+    """The depth of a value's nesting and its number of items, counting shared ones each time.
 
     Lists in which each holds the one before twice are small in memory and endless to whoever
     walks through them; a list that holds itself is so even more.
@@ -156,7 +156,7 @@ class _Machine:
             return self.pop()
 
     def refusal(self, code: int) -> Exception:
-        """What to raise for an instruction that is not carried out."""
+        """The error for an instruction that is refused."""
         if code == ord("i"):
             self.name_class(self.line().decode("utf-8"), self.line().decode("utf-8"), called=True)
         if code in _REFUSED:

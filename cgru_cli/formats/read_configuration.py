@@ -1,7 +1,7 @@
-"""What a legacy configuration says of its model, whatever program and year wrote it.
+"""Configurations of legacy models, whatever program and year wrote them.
 
 JSON of Nematus-Theano and Nematus-TF (all ages), DL4MT's pickled options, Marian's
-`special:model.yml`, `.yml`, `.decoder.yml` and `.amun.yml`. The arrays know better: `model_file`
+`special:model.yml`, `.yml`, `.decoder.yml` and `.amun.yml`. The arrays know better: `read_model`
 compares, and believes the arrays. `configuration_values` says what each value may be.
 """
 
@@ -108,7 +108,7 @@ def _dictionaries(values: Mapping, source: str) -> list[str]:
 
 
 def _unsupported(values: Mapping, source: str) -> list[str]:
-    """Kinds of model that only the configuration tells, or tells in plainer words."""
+    """Unsupported kinds of model that the configuration names, in plain words."""
     kinds = []
     model_type = value_of(values, "model_type", source) or "rnn"
     if model_type != "rnn":

@@ -1,4 +1,4 @@
-"""What a model's arrays tell of its structure, and where only its configuration can.
+"""The structure of a model from its arrays, and from its configuration where they cannot tell.
 
 The arrays are believed: a configuration that says otherwise is warned about.
 """
@@ -122,7 +122,7 @@ def structure_of(
     layout: dict,
     dialect: Dialect,
 ) -> Structure:
-    """What the arrays tell, and the configuration where they cannot.
+    """The structure that the arrays tell, and the configuration where they cannot.
 
     Names tell of everything but sizes, and most arrays of those. Raises CgruError where arrays
     that would tell a size are missing, or are two that differ.

@@ -1,4 +1,4 @@
-"""Models written in the form of every program: the inverse of `model_file.read`.
+"""Models written in the form of every program: the inverse of `read_model.read`.
 
 All goes through the name table. Vocabularies and configuration are written first and the arrays
 last, so that a conversion which is killed leaves no model that is not whole.

@@ -15,7 +15,7 @@ from .units import UnitState, width_of_state
 
 
 class Encoded(NamedTuple):
-    """What is known of a source: B sentences, S words with EOS; () where a model reads none."""
+    """An encoded source: B sentences, S words with EOS; () where a model reads none."""
 
     annotations: tf.Tensor | tuple  # (B,S,C): [forward ; backward], or one reader's
     mask: tf.Tensor  # (B,S): 1 at words and EOS
@@ -28,7 +28,7 @@ class Encoded(NamedTuple):
 
 
 def last_annotation(annotations: Any, mask: tf.Tensor, structure: Structure) -> tf.Tensor:
-    """[hf_S ; hb_1]: of each reader the annotation that it ends at; (B,S,C), (B,S) -> (B,C)."""
+    """[hf_S ; hb_1], the last annotation of each direction: (B,S,C), (B,S) -> (B,C)."""
     s = structure
     ends = tf.cast(tf.reduce_sum(mask, axis=1), tf.int32) - 1
     at_end = {"forward": tf.gather(annotations, ends, batch_dims=1),
@@ -41,7 +41,7 @@ def last_annotation(annotations: Any, mask: tf.Tensor, structure: Structure) -> 
 
 
 def _starts(source: tf.Tensor, mask: tf.Tensor, structure: Structure) -> tf.Tensor:
-    """1 where a word begins, which EOS is none of: (B,S) int32."""
+    """1 where a word begins, 0 elsewhere and at EOS: (B,S) int32."""
     if source.shape[-1] == structure.source_columns:
         return source[..., -1]
     return tf.cast(tf.cumsum(mask, axis=1, reverse=True) > 1, tf.int32)

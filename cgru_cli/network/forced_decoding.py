@@ -12,7 +12,7 @@ from .scan import scan
 
 
 class Forced(NamedTuple):
-    """What a network says of given target words; T counts EOS."""
+    """Logits and attention of given target words; T counts EOS."""
 
     logits: tf.Tensor  # (B,T,V) float32
     alignment: tf.Tensor | tuple  # (B,T,S) float32; () without attention
@@ -106,7 +106,7 @@ def force_decode(
     *,
     differentiable: bool = False,
 ) -> Forced:
-    """Logits and alignment at every target position; arguments as of `unroll`."""
+    """Logits and alignment at every target position; for the arguments see `unroll`."""
     unrolled = unroll(network, source, source_mask, target, differentiable=differentiable)
     logits = network.read_out(*unrolled)
     return Forced(tf.transpose(logits, [1, 0, 2]), unrolled.alignment())

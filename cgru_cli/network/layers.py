@@ -63,7 +63,7 @@ class Layers:
     """The arrays of one model, by path.
 
     dtype: that of the products; int8 of those by a model's matrices alone, see `quantization`.
-    masks: dropout of training, see `dropout.py`. packed: as of `Network`.
+    masks: dropout of training, see `dropout.py`. packed: see `Network`.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class Layers:
         )
 
     def input(self, cell: CellPlace) -> Products:
-        """What multiplies a cell's input."""
+        """The product with a cell's input."""
         return self.product(input_arrays(cell))
 
     def transition(self, cell: CellPlace) -> Transition:

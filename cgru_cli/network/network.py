@@ -37,10 +37,10 @@ from .scan import ScanCell
 
 
 class Rung(Protocol):
-    """What a rung of the ladder says of its decoder; made of a model's `Layers`."""
+    """The decoder of a rung of the ladder, made from a model's `Layers`."""
 
     def memory(self, encoded: Encoded, search: bool, /) -> Any:
-        """What of the source is kept for the whole sentence: a named tuple, (B,..) each.
+        """The memory, kept of the source for the whole sentence: a named tuple, (B,..) each.
 
         search: it is to be read by many hypotheses of each sentence.
         """
@@ -72,7 +72,7 @@ class SearchState(NamedTuple):
 
 
 class SearchedModel(Protocol):
-    """What a search asks of a model: a `Network`, or a `RecurrentModel` that is being trained."""
+    """What a search calls of a model: of a `Network`, or a `RecurrentModel` in training."""
 
     structure: Structure
     quantized: bool  # products in 8 bits

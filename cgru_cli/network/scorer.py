@@ -15,7 +15,7 @@ from .word_costs import word_costs
 
 
 class Scores(NamedTuple):
-    """What a model says of a batch of B pairs."""
+    """Scores and attention of a batch of B pairs."""
 
     log_probs: np.ndarray  # (B,T) float32: log p(y_j | y_<j, x) in nats, EOS's last; 0 at padding
     alignment: np.ndarray | None  # (B,T,S) float32: attention over the source with EOS
@@ -64,7 +64,7 @@ def score(
     target: tf.Tensor,
     mask: tf.Tensor,
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """As `Scores`, of tensors: only words are read out, no padding."""
+    """The tensors of `Scores`; only words are read out, no padding."""
     unrolled = unroll(network, source, source_mask, target)
     words = Words.of(mask)
     logits = network.read_out(*unrolled.rows(words.index, words.places), words.sentence)

@@ -1,4 +1,4 @@
-"""What the processes of `cgru prep` do with one chunk of lines; see `parallel.in_order`."""
+"""What the processes of `cgru prep` do with one chunk of lines; see `ProcessPool.in_order`."""
 
 from __future__ import annotations
 

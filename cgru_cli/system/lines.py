@@ -31,7 +31,7 @@ Source = str | os.PathLike[str] | None  # a path; "-" or None is stdin or stdout
 
 
 def tokens(line: str) -> list[str]:
-    """The tokens of a line: what stands between ASCII spaces (never tabs, \\r, U+00A0).
+    """The tokens of a line, between ASCII spaces (never tabs, \\r, U+00A0).
 
     Equal tokens of a long line are one object: else they would take twenty times its memory.
     """
@@ -42,7 +42,7 @@ def tokens(line: str) -> list[str]:
 
 
 def _one_by_one(line: str) -> Iterator[str]:
-    """What stands between the spaces of a line, never all of it at a time."""
+    """The tokens of a long line, in parts that bound the memory."""
     start = 0
     while start < len(line):
         end = line.find(" ", start + LONG)
@@ -140,7 +140,7 @@ class _Input:
 
 
 def count_lines(paths: Iterable[Source]) -> int | None:
-    """How many lines these have, or None if one is no file that can be read twice."""
+    """The number of lines of these files, or None if one cannot be read twice."""
     count = 0
     for path in paths:
         if _path(path) is None or not _is_regular(path):

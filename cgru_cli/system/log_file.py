@@ -1,4 +1,4 @@
-"""A log file: what goes to standard error, with the time of each line, in a file too."""
+"""A log file: a copy of standard error, with the time of each line."""
 
 from __future__ import annotations
 

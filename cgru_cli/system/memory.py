@@ -1,4 +1,4 @@
-"""How much memory this machine, or the part of it that is lent to this process, has."""
+"""The memory of this machine, or of the part of it that this process may use."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class ProcessPool:
 
 
 def alone(work: Callable[..., Any], *arguments: Any) -> Any:
-    """What `work(*arguments)` returns, from a process of its own.
+    """The result of `work(*arguments)`, run in a process of its own.
 
     For work that is deaf to signals until it is done: this process hears them, and ends the other.
     Raises what the work raises.

@@ -68,7 +68,7 @@ def imports_elsewhere() -> Iterator[None]:
 
 
 def interruptible(work: Callable[[], Result]) -> Result:
-    """What `work` returns or raises; a signal need not wait until long steps of C code are through.
+    """The result of `work`, run so that a signal need not wait for long steps of C code.
 
     Python hears of signals between its own steps, and in the main thread alone: the work is done in
     another, which ends with the process. The C code has to let other threads run, as NumPy's does.

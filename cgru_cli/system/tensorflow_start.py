@@ -145,7 +145,7 @@ def _check_addresses() -> None:
 
 @contextlib.contextmanager
 def _leaving_out(hidden: Sequence[str], deferred: Sequence[str]) -> Iterator[None]:
-    """What this thread does not import: packages that it does not find, whether installed or not,
+    """Restrict this thread's imports: packages that it does not find, whether installed or not,
     and modules that are loaded when something of theirs is asked for.
     """
     finder = _Sparing(frozenset(hidden), frozenset(deferred), threading.get_ident())

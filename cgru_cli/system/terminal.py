@@ -1,4 +1,4 @@
-"""What is written to standard error: messages, counts that grow, and a line that is redrawn."""
+"""Output to standard error: messages, running counts, and a line that is redrawn."""
 
 from __future__ import annotations
 
