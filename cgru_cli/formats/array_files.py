@@ -264,10 +264,7 @@ def write_hdf5(path: Path, arrays: Mapping[str, np.ndarray], attributes: Mapping
 
 
 def check_readable(path: Path) -> None:
-    """The reason, in one line, why a file cannot be read.
-
-    Raises CgruError.
-    """
+    """Raise CgruError, with the reason, for a file that cannot be read."""
     if path.is_dir():
         raise CgruError(f"{path}: is a directory; name the model file in it")
     if not os.path.lexists(path):

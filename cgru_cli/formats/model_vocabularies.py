@@ -74,7 +74,7 @@ def _located(model: Model, name: str) -> Path:
     chosen, last = present[0], present[-1]
     own = model.container == "h5" or "cgru" in model.settings.values  # which lays them beside
     if not own and chosen != last == Path(name) and not _same_content(chosen, last):
-        warn(f"{chosen}: taken, beside {model.path}; {last} is another one")
+        warn(f"{chosen}: used, because it stands beside {model.path}; {last} differs")
     return chosen
 
 

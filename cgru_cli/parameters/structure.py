@@ -401,9 +401,9 @@ class Structure:
             raise ValueError("a decoder of this kind reads the word before")
         conditioned = self.condition is not Condition.NONE
         if type(self.condition_size) is not int or conditioned != (self.condition_size > 0):
-            raise ValueError("a condition has a size, and there is none without")
+            raise ValueError("a condition has a size, and only a condition has one")
         if self.condition_size >= 1 << 31 or (conditioned and self.type is not Type.LM):
-            raise ValueError("a condition is of a language model")
+            raise ValueError("only a language model has a condition")
         if self.crf and self.type is not Type.TAGGER:
             raise ValueError("a CRF is of a tagger")
 

@@ -113,8 +113,8 @@ class Folder:
                 )
         elif not force and (changed := difference(record["request"], wanted)):
             raise CgruError(
-                f"{self.path}: made otherwise: {changed}; name another folder, or --force to "
-                "make it anew"
+                f"{self.path}: made with other options or text: {changed}; name another folder, or "
+                "--force to make it anew"
             )
         elif manifest and not force and not difference(manifest["request"], wanted):
             for name, entry in manifest["outputs"].items():

@@ -37,7 +37,7 @@ class ScoreLayout:
     def __post_init__(self) -> None:
         if self.models > 1 and (self.layout.word_scores or self.layout.alignment is not None):
             raise UsageError(
-                "--word-scores and --alignment are of one model; add --ensemble, or score with "
+                "--word-scores and --alignment need one model; add --ensemble, or score with "
                 "one after the other"
             )
 

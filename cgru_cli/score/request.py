@@ -295,7 +295,7 @@ def _check_texts(options: ScoreOptions) -> None:
         "heatmap_lines",
     ):  # fmt: skip
         if getattr(options, name):
-            raise UsageError(f"--metric is of texts alone, not with --{name.replace('_', '-')}")
+            raise UsageError(f"--metric compares texts and takes no --{name.replace('_', '-')}")
     if len(set(options.target)) < len(options.target):
         raise UsageError("--target names one system twice")
     _check_of_labels(options)
@@ -309,14 +309,14 @@ def _check_of_labels(options: ScoreOptions) -> None:
     asked = _metrics(options)
     of_labels = [name for name in asked if name in LABEL_METRICS]
     if options.confusion and not of_labels:
-        raise UsageError("--confusion is of labels: it goes with --metric accuracy or f1")
+        raise UsageError("--confusion needs labels: --metric accuracy or f1")
     if options.confusion and len(options.target) > 1:
-        raise UsageError("--confusion is of one system; --target names several")
+        raise UsageError("--confusion takes one system; --target names several")
     if of_labels and len(options.reference) > 1:
         raise UsageError(f"--metric {of_labels[0]} compares with one --reference")
     for name in ("tokenize", "lowercase"):
         if getattr(options, name) and len(of_labels) == len(asked):
-            raise UsageError(f"--{name} is of texts, not of --metric {' '.join(asked)}")
+            raise UsageError(f"--{name} is for texts, not for --metric {' '.join(asked)}")
 
 
 def _check(options: ScoreOptions) -> None:
@@ -348,7 +348,7 @@ def _filters(options: ScoreOptions) -> bool:
 def _check_ranking(options: ScoreOptions) -> None:
     for name in ("compat", "ensemble", "weights"):
         if not options.model and getattr(options, name):
-            raise UsageError(f"--{name} is of models: name them with --model")
+            raise UsageError(f"--{name} needs a model: name it with --model")
     if options.tune is not None and options.output and options.rerank is None:
         raise UsageError("--output is for --rerank: --tune writes the file that it names")
 

@@ -197,7 +197,7 @@ def _check_together(options: TrainOptions) -> None:
     """Raises UsageError for options that contradict each other."""
     if options.minimizes_risk and not options.has_source:
         raise UsageError(
-            "--objective mrt: a language model translates nothing that could be a risk"
+            "--objective mrt: a language model does not translate, so that there is no risk"
         )
     if options.minimizes_risk and options.cost_type != "ce-mean":
         raise UsageError("--objective mrt: risk is averaged by sentences, not by --cost-type words")

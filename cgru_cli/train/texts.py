@@ -251,8 +251,8 @@ def _prepared(folder: Path) -> Texts:
     check_whole(folder / manifest.FILE)
     if there(manifest.FILE) is None:
         raise CgruError(
-            f"{folder}: no {manifest.FILE}, with which `cgru prep` ends; if it made this folder, "
-            "the same command of it finishes it"
+            f"{folder}: no {manifest.FILE}, which `cgru prep` writes last; if it was "
+            "interrupted, run the same command again"
         )
 
     def needed(*names: str) -> Path:

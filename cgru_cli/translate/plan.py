@@ -141,9 +141,9 @@ class SearchPlan:
         if options.force_decode and models[0].right_left:
             raise UsageError("--force-decode: this model writes from the end of a sentence")
         if options.force_decode and search == "nematus-tf":
-            raise UsageError("--force-decode: Nematus-TF's search knows no such thing")
+            raise UsageError("--force-decode: the search of Nematus-TF does not have this")
         if (options.constraints or options.avoid) and search == "nematus-tf":
-            raise UsageError("--constraints, --avoid: Nematus-TF's search knows no such thing")
+            raise UsageError("--constraints, --avoid: the search of Nematus-TF does not have this")
         by_tabs = options.constraints == "tabs"
         split = str.split if search == "nematus-tf" else tokens
         if options.char_level:
@@ -156,7 +156,9 @@ class SearchPlan:
         if channel_weights:
             channel = NoisyChannel.of(options, models, reading, channel_weights)
             if options.channel_candidates and search == "nematus-tf":
-                raise UsageError("--channel-candidates: Nematus-TF's search knows no such thing")
+                raise UsageError(
+                    "--channel-candidates: the search of Nematus-TF does not have this"
+                )
         layout = _layout(options, models, beam_size, normalize)
         return cls(
             search=search,

@@ -64,8 +64,8 @@ class RequestReader:
         if self._generates and line:
             raise CgruError(
                 f"line {number + 1}: {self._source.model.path} is a language model and translates "
-                "nothing; with --force-decode its texts go on from the lines, from empty lines "
-                "they are its own"
+                "nothing; with --force-decode it continues lines, and empty lines give texts of "
+                "its own"
             )
         words = self._lines.words(line, number)
         if self._source.reads_source and not self._source.reads_words:

@@ -140,7 +140,7 @@ def test_vocabularies_as_the_configuration_gives_them(model, tmp_path, monkeypat
     configuration.write_text(json.dumps(values))
     found = model_vocabularies.find(read(model))
     assert found[0].path == str(model.parent / "src.json")
-    assert f"{model.parent / 'src.json'}: taken, beside" in capsys.readouterr().err
+    assert f"{model.parent / 'src.json'}: used, because it stands beside" in capsys.readouterr().err
     (model.parent / "src.json").rename(model.parent / "gone")
     assert model_vocabularies.find(read(model))[0].path == "src.json"
     (model.parent / "gone").rename(model.parent / "src.json")

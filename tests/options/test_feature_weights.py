@@ -59,7 +59,7 @@ def test_features_and_weights_must_be_the_same(tmp_path):
     asked = FeatureWeights.asked(written(tmp_path, {"F0": 1, "F1": 2}))
     with pytest.raises(CgruError, match=r"weights.json: no weight of R2L; .* F0, F1, R2L"):
         asked.for_features(["F0", "F1", "R2L"])
-    with pytest.raises(CgruError, match=r"weights.json: weighs F1, which is none; .* F0$"):
+    with pytest.raises(CgruError, match=r"weights.json: has a weight of F1, .* F0$"):
         asked.for_features(["F0"])
 
 

@@ -101,7 +101,9 @@ def test_an_interrupted_run_goes_on(make, tmp_path):
         make(stop="train.src")
     out = tmp_path / "out"
     assert names(out) == [".prep", "vocab.json"]
-    with pytest.raises(CgruError, match="made otherwise: --lowercase was set, is not set; name"):
+    with pytest.raises(
+        CgruError, match="other options or text: --lowercase was set, is not set; name"
+    ):
         make(request([("source", 1, "a.en", "f00")], lowercase=False))
     for left in (".train.src.0123456789ab.tmp", ".prep/.state.json.0123456789ab.tmp"):
         (out / left).touch()
@@ -260,7 +262,7 @@ def test_damaged_records_are_told_or_made_again(name, data, make, tmp_path):
     try:
         assert make()[-1] in ("train.src", "complete")
     except CgruError as error:
-        told = r": damaged; --force|: made otherwise: |was changed since|is there already"
+        told = r": damaged; --force|: made with other |was changed since|is there already"
         assert re.search(told, str(error))
         assert make(force=True) == [False, "vocab.json", "train.src"]
 

@@ -261,7 +261,9 @@ def test_the_same_again_does_nothing(job, capsys, tmp_path, text):
 def test_another_job_is_refused_by_name(job, text):
     folder = job()
     before = hashes(folder)
-    with pytest.raises(CgruError, match="made otherwise: --max-length was 100, is 5; name another"):
+    with pytest.raises(
+        CgruError, match="other options or text: --max-length was 100, is 5; name another"
+    ):
         job(max_length=5)
     with pytest.raises(CgruError, match="--lowercase was not set, is set"):
         job(lowercase=True)

@@ -97,6 +97,6 @@ def test_what_is_refused(tmp_path, score):
     right, short = write(tmp_path, "r", "a\nb c\n"), write(tmp_path, "s", "a\nb\n")
     asked = ("--reference", right, "-t", short)
     one_line(score("--metric", "accuracy", *asked), 1, "s: line 2: 1 label, 2 in", "r")
-    one_line(score("--metric", "bleu", "--confusion", *asked), 2, "--confusion is of labels")
-    one_line(score("--metric", "f1", "--lowercase", *asked), 2, "--lowercase is of texts")
+    one_line(score("--metric", "bleu", "--confusion", *asked), 2, "--confusion needs labels")
+    one_line(score("--metric", "f1", "--lowercase", *asked), 2, "--lowercase is for texts")
     one_line(score("--metric", "f1", *asked, "--reference", right, short), 2, "one --reference")

@@ -79,9 +79,9 @@ def test_attention_is_guided_and_goes_on_to_the_bit(data, tmp_path):
 
     refused = train(data, "-m", parts, *SIZES, *LONG, *beside(data)[:4])
     assert refused.code == 1
-    assert "was begun otherwise: weights was " in refused.error and ", is none" in refused.error
+    assert "other options or data: weights was " in refused.error and ", is none" in refused.error
     refused = train(data, "-m", plain, *SIZES, *LONG, *beside(data))
-    assert "was begun otherwise: alignments was none, is " in refused.error
+    assert "other options or data: alignments was none, is " in refused.error
 
 
 def test_weights_of_1_change_no_bit(data, tmp_path):

@@ -149,7 +149,7 @@ def test_a_look_before_refuses_what_the_training_would(data, model):
         ("DATA -m m.h5", 2, "ends in .npz"),
         ("-m M", 2, "name the text"),
         ("none -m M", 1, "none: no such folder"),
-        ("EMPTY -m M", 1, r"no manifest.json, with which `cgru prep` ends"),
+        ("EMPTY -m M", 1, r"no manifest.json, which `cgru prep` writes last"),
         ("DATA -m M --after x", 2, "--after x: not understood"),
         ("DATA -m M --mini-batch-fit --mini-batch-words 9", 2, "exclude each other"),
         ("DATA -m M --valid-metrics bleu blue", 2, "no such metric: blue; did you mean bleu"),
@@ -318,7 +318,7 @@ def test_a_whole_run(data, model, tmp_path):
     ):
         refused = train(data, "-m", model, *SIZES, "--after", "3e", *NO_VALIDATION, *arguments)
         assert refused.code == 1
-        assert f"{model}.state.npz: this training was begun otherwise: " in refused.error
+        assert f"{model}.state.npz: this training began with other " in refused.error
         assert named in refused.error
     assert model.read_bytes() == before
     with RunFolder(model).locked():

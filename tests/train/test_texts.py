@@ -61,7 +61,7 @@ def test_several_sets_to_validate_on(data):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("manifest.json", r"no manifest.json, with which `cgru prep` ends"),
+        ("manifest.json", r"no manifest.json, which `cgru prep` writes last"),
         ("train.src", "no train.src, which `cgru prep` made"),
         ("vocab.trg.json", "no vocab.trg.json"),
     ],

@@ -150,7 +150,7 @@ def _missing(name: str, meant: OptionValues) -> None:
     """A field of another program without a counterpart in cgru. Raises UsageError if it was set."""
     if meant.is_given(name) and meant.values[name] not in (None, False, (), ""):
         flag = "--" + name.replace("_", "-")
-        reason = train.MISSING.get(name, f"cgru {meant.command} has no such thing")
+        reason = train.MISSING.get(name, f"cgru {meant.command} has no such option")
         raise UsageError(f"{flag} cannot be honoured: {reason}")
 
 

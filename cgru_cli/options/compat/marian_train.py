@@ -203,7 +203,7 @@ TRAINING: tuple[Row, ...] = (
     refused("--ulr-dim-emb", Takes.ONE, 0, ULR),
     refused("--ulr-dropout", Takes.ONE, 0, ULR),
     refused("--ulr-softmax-temperature", Takes.ONE, 1, ULR),
-    refused("--task", Takes.MANY, (), "its predefined options are of transformers"),
+    refused("--task", Takes.MANY, (), "its predefined options are those of transformers"),
 )  # fmt: skip
 
 VALIDATION: tuple[Row, ...] = (

@@ -62,8 +62,8 @@ class RunFolder:
             return
         if self.model.exists():
             raise CgruError(
-                f"{self.model}: exists, and no training can go on with it (no {self.state.name}); "
-                "begin from it with --pretrained-model, and name another to be trained"
+                f"{self.model}: exists, and training cannot resume from it (no {self.state.name}); "
+                "start from it with --pretrained-model, and train into another file"
             )
         _, placements = model_vocabularies.plan(vocabularies, self.model.parent, "npz", True)
         for placement in placements:

@@ -106,8 +106,8 @@ def check_same(before: Mapping[str, Any], now: Mapping[str, Any], path: str) -> 
     ]
     if different:
         raise CgruError(
-            f"{path}: this training was begun otherwise: {'; '.join(different)}; train as before, "
-            "or another model"
+            f"{path}: this training began with other options or data: {'; '.join(different)}; "
+            "train as before, or another model"
         )
 
 

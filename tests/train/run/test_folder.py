@@ -137,7 +137,7 @@ def test_another_model_is_not_overwritten(runs, tmp_path):
         runs.check_new(vocabularies)
     (folder / "trg.json").unlink()
     runs.model.write_text("")
-    with pytest.raises(CgruError, match="exists, and no training can go on with it"):
+    with pytest.raises(CgruError, match="exists, and training cannot resume from it"):
         runs.check_new(vocabularies)
     runs.save({}, {})
     runs.check_new(vocabularies)

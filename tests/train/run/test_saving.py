@@ -231,7 +231,7 @@ def test_how_the_step_is_compiled_is_kept_unless_it_is_said(folder, saving, aske
 
 def test_another_training_is_refused(folder, saving):
     saving(Step(5)).save(course(5), patience(), LEARNT)
-    with pytest.raises(CgruError, match=r"was begun otherwise: --seed was 1, is 2;"):
+    with pytest.raises(CgruError, match=r"other options or data: --seed was 1, is 2;"):
         resumed(folder, identity=IDENTITY | {"--seed": 2})
 
 

@@ -83,7 +83,7 @@ def test_the_same_goes_on():
     ],
 )
 def test_another_model_or_other_data(changes, named):
-    with pytest.raises(CgruError, match=f"^f: this training was begun otherwise: .*{named}"):
+    with pytest.raises(CgruError, match=f"^f: this training began with other .*{named}"):
         check_same(json.loads(json.dumps(made())), made(**changes), "f")
 
 
