@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .engine import Engine
 
 LASTS = 4096  # sentences of a search, whose bookkeeping grows with each, before the next begins
-STEPS_BETWEEN = 4  # of the search, before few lines join again
+STEPS_BETWEEN = 6  # of the search, before few lines join again
 LASTS_IN_A_CROWD = 256  # while searches of other kinds wait for this one to end
 
 

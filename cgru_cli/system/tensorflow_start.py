@@ -100,12 +100,14 @@ class Start:
         devices: Sequence[str] = (),
         *,
         training: bool = False,
+        long_running: bool = False,
     ) -> None:
         """Wait for the import, then choose the device (cpu, gpu, gpu:N) and number of threads.
 
         devices: several in its place, gpu:N or N, or cpu:0, cpu:1, ... that share the processors.
         training: operations that do not wait for each other run side by side, as the gradients of
-        an update do; those of a search are a chain, and only pay for it.
+        an update do; those of a search are a chain, and only pay for it. long_running: one thread
+        begins operations, as each of those that do keeps oneDNN's programs, one for each shape.
         Raises CgruError where TensorFlow cannot be loaded, a device is not there, or a program has
         computed with TensorFlow before, so that neither can be chosen any more.
         """
@@ -122,7 +124,9 @@ class Start:
                     if threads < 1:
                         raise UsageError(f"--cpu-threads {threads}: at least one is needed")
                     tf.config.threading.set_intra_op_parallelism_threads(threads)
-                    tf.config.threading.set_inter_op_parallelism_threads(threads if training else 1)
+                if threads is not None or long_running:
+                    beginning = threads if threads and training else 1
+                    tf.config.threading.set_inter_op_parallelism_threads(beginning)
             except RuntimeError:  # of TensorFlow: too late
                 raise CgruError(
                     "device and threads are chosen before TensorFlow computes for the first time"

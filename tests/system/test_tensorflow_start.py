@@ -107,3 +107,19 @@ def test_too_few_addresses_are_told_before_tensorflow_ends_the_process():
         text=True,
     )
     assert "CgruError: TensorFlow cannot be loaded: `ulimit -v` allows 1464 MiB" in done.stderr
+
+
+def test_threads_that_begin_operations(monkeypatch):
+    tensorflow_start.import_tensorflow()
+    import tensorflow as tf
+
+    asked = []
+    monkeypatch.setattr(tf.config.threading, "set_intra_op_parallelism_threads", lambda _: None)
+    monkeypatch.setattr(tf.config.threading, "set_inter_op_parallelism_threads", asked.append)
+    start = tensorflow_start.Start(own_process=False)
+    start.finish(None, None)
+    assert asked == []  # as TensorFlow has it: one a processor
+    start.finish(None, None, long_running=True)
+    start.finish(None, 3)
+    start.finish(None, 3, training=True)
+    assert asked == [1, 1, 3]
