@@ -109,7 +109,7 @@ def convert(model: str, output: str | None, options: ConvertOptions) -> None:
 @main.command(cls=Command, options=PrepOptions)
 @click.argument("paths", metavar="[OUT]", nargs=-1, type=Path("dir"))
 def prep(paths: tuple[str, ...], options: PrepOptions) -> None:
-    """Prepare parallel text for training: a folder that train takes as it is.
+    """Prepare parallel text for training, as a folder for cgru train.
 
     \b
     cgru prep OUT -s train.en -t train.de --dev dev.en dev.de --test test.en test.de
@@ -117,7 +117,7 @@ def prep(paths: tuple[str, ...], options: PrepOptions) -> None:
     cgru prep --vocabulary-only --compat marian < train.bpe.en > vocab.en.yml
     cgru prep --vocabulary-only --compat nematus train.bpe.en train.bpe.de
 
-    The same command again does nothing, or goes on where it was interrupted.
+    The same command again does nothing, or resumes where it was interrupted.
     """
     from .prep import job, program_vocabularies
 
@@ -140,8 +140,8 @@ def translate(options: TranslateOptions) -> None:
     \b
     cat src.txt | cgru translate -m model.npz > trg.txt
 
-    The model's program, configuration and vocabularies are found by themselves, and decide the
-    defaults. Long options of Nematus and Marian are understood.
+    The program that wrote the model, its configuration and its vocabularies are recognised, and
+    decide the defaults. Long options of Nematus and Marian are understood.
     """
     from .translate.job import run
 
@@ -154,15 +154,15 @@ def translate(options: TranslateOptions) -> None:
     stray="; name the text with -s SRC -t TRG",
 )
 def score(options: ScoreOptions) -> None:
-    """Score given translations by the log-probabilities of a model.
+    """Score translations by a model, rerank n-best lists, filter corpora, or compute metrics.
 
     \b
     cgru score -m model.npz -s src.txt -t trg.txt > scores.txt
     paste src.txt trg.txt | cgru score -m model.npz
     cgru score -m model.npz -s src.txt --n-best list.txt > rescored.txt
 
-    The model's program, configuration and vocabularies are found by themselves. Long options of
-    Nematus and Marian are understood.
+    The program that wrote the model, its configuration and its vocabularies are recognised. Long
+    options of Nematus and Marian are understood.
     """
     from .score.job import run
 
@@ -176,7 +176,7 @@ def score(options: ScoreOptions) -> None:
 )
 @click.argument("data", metavar="[DATA]", required=False, type=Path("dir"))
 def train(data: str | None, options: TrainOptions) -> None:
-    """Train a model, or resume: the same command goes on from the last save.
+    """Train a model; the same command again resumes from the last save.
 
     \b
     cgru prep data -s train.en -t train.de --dev dev.en dev.de
@@ -195,7 +195,7 @@ def train(data: str | None, options: TrainOptions) -> None:
     stray="; name models with -m",
 )
 def serve(options: ServeOptions) -> None:
-    """Serve models over HTTP: a page for people, JSON, and the protocols of two old servers.
+    """Serve models over HTTP: a page for people, JSON, and the protocols of Marian and Nematus.
 
     \b
     cgru serve -m model.npz
@@ -213,7 +213,7 @@ def serve(options: ServeOptions) -> None:
 @main.command("old-programs", cls=Command, options=OldProgramsOptions)
 @click.argument("folder", metavar="DIR", type=Path("dir"))
 def old_programs(folder: str, options: OldProgramsOptions) -> None:
-    """Write programs with the names of Marian's, amun's, Nematus' and DL4MT's, for old scripts.
+    """Write programs named like those of Marian, amun, Nematus and DL4MT, for old scripts.
 
     \b
     cgru old-programs programs

@@ -14,9 +14,9 @@ class ConfiguredOptions(Options):
     """Options that name configuration files, say how to read them, or print the options."""
 
     config: tuple[str, ...] = general_option(
-        (), "file of options (.yml or .json), or configuration of Marian or amun; of several, the "
-        "later wins, and the command line wins over all", "-c", "--config", metavar="FILE...",
-        many=True, path="file",
+        (), "file of options (.yml or .json), or a configuration of Marian or amun; later files "
+        "override earlier ones, and the command line overrides all", "-c", "--config",
+        metavar="FILE...", many=True, path="file",
     )  # fmt: skip
     dump_config: str | None = general_option(
         None, "print the options as .yml and exit: all of them (full), those that were given "

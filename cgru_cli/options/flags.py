@@ -125,7 +125,7 @@ class Flag:
         if self.metavar and not all(choice in self.help for choice in self.choices):
             text += f": {', '.join(self.choices)}"
         if self.implied is not None:
-            text += f"; without a value {self.implied}"
+            text += f"; {self.implied} if given without a value"
         return text + (f"; needs {' and '.join(self.needs)}" if self.needs else "")
 
     @property
