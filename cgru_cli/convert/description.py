@@ -1,4 +1,4 @@
-"""What `cgru convert --info` tells of a model."""
+"""The description of a model, for `cgru convert --info`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OF_DECODER = (  # beginnings of fields
 
 
 def describe(model: Model, given: Sequence[str] = ()) -> dict:
-    """What `--info --json` prints: plain values."""
+    """The description as plain values, for `--info --json`."""
     structure = model.structure
     description = {
         "path": str(model.path),
@@ -49,7 +49,7 @@ def describe(model: Model, given: Sequence[str] = ()) -> dict:
 
 
 def _structure(structure: Structure) -> dict:
-    """Its fields as plain values; those of an encoder, and of a decoder, where there is one."""
+    """A structure's fields as plain values, without those of a missing encoder or decoder."""
     values = json.loads(json.dumps(structure.as_dict()))
     kind = structure.type
     left_out: tuple[str, ...] = ()

@@ -24,7 +24,7 @@ from .description import as_text, describe, shown
 
 
 def run(model: str, output: str | None, options: ConvertOptions) -> None:
-    """Do what the command line asks for.
+    """Describe or convert a model, as the command line asks.
 
     Raises CgruError for bad input and UsageError for a command that cannot be meant.
     """

@@ -1,4 +1,4 @@
-"""Which sentence pairs make which batch, and the padded arrays of a batch.
+"""The batches of an epoch, and the padded arrays of a batch.
 
 The batches of an epoch are a function of lengths, options, seed and epoch alone: the position in
 the data is the epoch and the number of batches taken from it.
@@ -22,7 +22,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class BatchSize:
-    """How many sentence pairs a batch takes; lengths count EOS, and a single pair always fits.
+    """The size of a batch; lengths count EOS, and a single pair always fits.
 
     "sentences": that many. "words": as many as `sentences in the batch * longest side <= words`
     allows, source or target (Nematus' --token_batch_size; Marian's --mini-batch-words counts
@@ -41,7 +41,7 @@ class BatchSize:
             raise ValueError(f"not the size of a batch: {self}")
 
     def fits(self, sentences: int, source: int, target: int) -> bool:
-        """Whether so many sentences of these longest lengths make a batch (never "sentences")."""
+        """Whether a batch holds so many sentences of these lengths (not for "sentences")."""
         if self.kind == "words":
             return sentences * max(source, target) <= self.words
         assert self.cost is not None  # noqa: S101 - for types: of the kind "fit"
@@ -103,7 +103,7 @@ class Batches:
         return np.argsort(raw, kind="stable")
 
     def _cut(self, lengths: np.ndarray) -> list[int]:
-        """Where each batch ends."""
+        """The end of each batch among the sorted pairs."""
         count, size = len(lengths), self._size
         if size.kind == "sentences":
             return [*range(size.sentences, count, size.sentences), count]

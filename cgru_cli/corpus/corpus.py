@@ -73,7 +73,7 @@ class Corpus:
         return self._target[start : start + self.lengths[i, 1] - 1].astype(np.int32)
 
     def target_counts(self, words: int) -> np.ndarray:
-        """How often each of the ids below `words` stands in the targets, EOS as id 0: (V,)."""
+        """Counts of the ids below `words` in the targets, EOS as id 0: (V,)."""
         counts = np.zeros(words, np.int64)
         for first in range(0, len(self._target), COUNTED):
             counts += np.bincount(self._target[first : first + COUNTED], minlength=words)
@@ -205,7 +205,7 @@ def _open(cache: Path, identity: dict[str, Any], trusted: bool = False) -> Corpu
 
 
 def _sealed(manifest: dict[str, Any]) -> dict[str, Any]:
-    """With a digest of all the rest, by which a change is known."""
+    """The values with their digest added, by which changes are noticed."""
     rest = {name: value for name, value in manifest.items() if name != "digest"}
     content = json.dumps(rest, sort_keys=True).encode()
     return {**rest, "digest": hashlib.sha256(content).hexdigest()}

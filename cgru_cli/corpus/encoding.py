@@ -1,4 +1,4 @@
-"""Parallel lines, and what goes with them, encoded into the files of a corpus."""
+"""Parallel lines, with alignments and weights, encoded into the files of a corpus."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class EncodedPair(NamedTuple):
         )
 
     def from_end(self) -> EncodedPair:
-        """Both sides last word first, and what goes with them; EOS's stay where they are."""
+        """The pair with both sides reversed, alignments and weights too; EOS stays at the end."""
         S, T = len(self.source), len(self.target)
         points = word_alignments.from_end(self.points, T, S)
         return EncodedPair(
@@ -68,7 +68,7 @@ class EncodedPair(NamedTuple):
 
 
 def weights_from_end(weights: list[float]) -> list[float]:
-    """Weights of a pair where target words are turned; EOS's, or the sentence's, stays."""
+    """Weights of reversed target words; that of EOS, or of the sentence, stays in its place."""
     return [*weights[-2::-1], *weights[-1:]]
 
 

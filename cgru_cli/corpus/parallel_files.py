@@ -150,7 +150,7 @@ def _side(path: PathLike | None, lines: dict[str, list[str]], done: int) -> list
 
 
 def _refuse(files: Files, readers: dict[str, LineReader], counts: dict[str, int]) -> NoReturn:
-    """Raises CgruError for files of other numbers of lines; counts: of what was read so far."""
+    """Raises CgruError for files of different numbers of lines; counts: lines read so far."""
     for path, reader in readers.items():
         while rest := reader.window(CHUNK):
             counts[path] += len(rest)
@@ -161,7 +161,7 @@ def _refuse(files: Files, readers: dict[str, LineReader], counts: dict[str, int]
 
 
 def check_line_counts(first: tuple[PathLike, int], second: tuple[PathLike, int]) -> None:
-    """Raises CgruError where two files, each with its number of lines, have not as many."""
+    """Raises CgruError if two files, given with their numbers of lines, differ in them."""
     if first[1] != second[1]:
         raise CgruError(
             f"{first[0]} has {first[1]:,} lines and {second[0]} {second[1]:,}; line i of one must "

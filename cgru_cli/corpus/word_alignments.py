@@ -32,7 +32,7 @@ class Alignments:
 
     @property
     def count(self) -> int:
-        """Points in all."""
+        """The number of points."""
         return len(self._points)
 
     def points(self, i: int) -> np.ndarray:
@@ -41,7 +41,7 @@ class Alignments:
         return self._points[first:end].astype(np.int32)
 
     def matrix(self, pairs: Sequence[int] | np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
-        """How the aligned source words of each target word share one: (B,T,S) float32.
+        """Target words' alignments as shares that sum to 1 over source words: (B,T,S) float32.
 
         shape: (B,T,S), B at least the number of pairs; rows of words without alignment are zeros.
         """

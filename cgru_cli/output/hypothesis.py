@@ -33,7 +33,7 @@ class Hypothesis(NamedTuple):
         return " ".join(self.tokens) if self.detokenized is None else self.detokenized
 
     def reversed(self) -> Hypothesis:
-        """What a right-to-left model wrote, as it is read: words and their rows; EOS stays last."""
+        """The hypothesis with words and their rows in the reverse order; EOS stays last."""
         T = len(self.tokens)
         scores, alignment = self.word_scores, self.alignment
         if alignment is not None:

@@ -252,7 +252,7 @@ def weights_of(hypothesis: Hypothesis) -> np.ndarray:
 
 
 def cost_of(score: float) -> float:
-    """-log p of log p."""
+    """The cost -log p of a score log p."""
     return 0.0 - float(score)  # not -score, which makes -0.0 of 0.0
 
 

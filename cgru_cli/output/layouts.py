@@ -1,4 +1,4 @@
-"""Which program prints in which layout."""
+"""The layout of each program."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class NematusLayout(Layout):
         return repr(cost) if self.normalize else numpy_float32(cost)
 
     def scorer_number(self, score: float) -> str:
-        """As NumPy writes a float32."""
+        """A score as NumPy writes a float32."""
         return numpy_float32(score)
 
     def json_block(
@@ -84,7 +84,7 @@ class NematusTFLayout(Layout):
         return numpy_float32(hypothesis.total)
 
     def scorer_number(self, score: float) -> str:
-        """As NumPy writes a float32."""
+        """A score as NumPy writes a float32."""
         return numpy_float32(score)
 
     def padding(self, number: int, hypotheses: int) -> Iterator[str]:
@@ -115,7 +115,7 @@ class DL4MTLayout(Layout):
         return f"{cost} ||| {cost_of(hypothesis.total)!r}" if self.normalize else cost
 
     def scorer_number(self, score: float) -> str:
-        """As Python writes a float."""
+        """A score as Python writes a float."""
         return repr(float32(score))
 
 

@@ -12,21 +12,21 @@ def float32(value: float) -> float:
 
 
 def c_float(value: float) -> str:
-    """As C++'s ostream writes a float: 6 significant digits."""
+    """A float as C++'s ostream writes it: 6 significant digits."""
     return C_FLOAT(float32(value))
 
 
 def amun_float(value: float) -> str:
-    """As amun writes its scores: 3 decimals."""
+    """A score as amun writes it: 3 decimals."""
     return f"{float32(value):.3f}"
 
 
 def numpy_float32(value: float) -> str:
-    """As NumPy 1 writes a float32: the fewest digits that give it back, exponents from 1e16 on."""
+    """A float32 as NumPy 1 writes it: the fewest digits that give it back, exponents from 1e16."""
     return repr(float(str(np.float32(value))))  # NumPy 2's own str begins exponents earlier
 
 
 def python2_float(value: float) -> str:
-    """As Python 2 formats a float: 12 significant digits, and `.0` where none is a decimal."""
+    """A float as Python 2 formats it: 12 significant digits, `.0` if none is a decimal."""
     text = f"{value:.12g}"
     return f"{text}.0" if text.lstrip("-").isdigit() else text

@@ -1,4 +1,4 @@
-"""One look of all pictures: heat maps, learning curves, and the plots of recipes."""
+"""The common style of all pictures: heat maps, learning curves, and the plots of recipes."""
 
 from __future__ import annotations
 

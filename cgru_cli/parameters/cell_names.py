@@ -131,7 +131,7 @@ def _of_cell(
 def _cell_names(
     s: Structure, cell: CellPlace, root: str, suffix: str, tf: str
 ) -> dict[Dialect, str]:
-    """What each dialect calls the array `root` of a cell; suffix is that of a norm's array.
+    """The names of the array `root` of a cell in each dialect; suffix is that of a norm's array.
 
     tf is what Nematus-TF calls it inside the cell, "" where it has no such array.
     """

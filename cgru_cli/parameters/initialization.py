@@ -1,4 +1,4 @@
-"""What the parameters of a new model are, before training."""
+"""The initial parameters of a new model."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def parameters(structure: Structure) -> tuple[Parameter, ...]:
 
 
 def name_at(path: str, structure: Structure) -> str:
-    """What DL4MT and Nematus call the array at a place in a model, e.g. `decoder/output/b`."""
+    """DL4MT's and Nematus' name of the array at a path in a model, e.g. `decoder/output/b`."""
     return next(row.name for row in parameters(structure) if row.path == path)
 
 

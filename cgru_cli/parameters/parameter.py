@@ -1,4 +1,4 @@
-"""One row of the name table: what a parameter is, and what each program calls it."""
+"""One row of the name table: a parameter, and its name in each program."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .structure import CellPlace, Normalization, Structure
 
 
 class Dialect(StrEnum):
-    """What a program, in one of its ages or types, calls the arrays in its files."""
+    """A naming of arrays: that of a program, in one of its versions or types."""
 
     NEMATUS = "nematus"  # Nematus-Theano and DL4MT share every name; cgru's .npz too
     NEMATUS_TF = "nematus-tf"
@@ -23,7 +23,7 @@ class Dialect(StrEnum):
 
     @property
     def program(self) -> Program:
-        """Whose files they are; of Nematus' names also DL4MT's, which files do not tell apart."""
+        """The program of a dialect's files; Nematus' names are DL4MT's too."""
         if self in (Dialect.NEMATUS_TF, Dialect.NEMATUS_TF_01):
             return Program.NEMATUS_TF
         return Program.MARIAN if self in MARIAN else Program(self.value)
@@ -77,7 +77,7 @@ def tf_only(nematus: str, tf: str) -> dict[Dialect, str]:
 
 
 def tf_norm(suffix: str) -> str:
-    """Nematus-TF's ending for that of a norm's array."""
+    """Nematus-TF's ending for the ending of a norm's array."""
     return {"": "", "_lns": "/new_std", "_lnb": "/new_mean", "_rms": "/scale"}.get(suffix, suffix)
 
 

@@ -1,4 +1,4 @@
-"""What a model is made of: sizes, depths and the conventions its program computed with.
+"""The structure of a model: sizes, depths and the conventions its program computed with.
 
 A `Structure` is all that has to be known, beside the arrays themselves, to compute a model.
 It names nothing: the arrays' names and shapes follow from it in `names.py`.
@@ -71,7 +71,7 @@ class Type(StrEnum):
 
 
 class Pooling(StrEnum):
-    """What a classifier makes one vector of all annotations by; `ladder/classifier.py`."""
+    """How a classifier pools all annotations into one vector; see `ladder/classifier.py`."""
 
     LAST = "last"
     MEAN = "mean"
@@ -80,7 +80,7 @@ class Pooling(StrEnum):
 
 
 class Condition(StrEnum):
-    """What a language model's texts are generated from; `ladder/conditioned.py`."""
+    """The input that a language model's texts are generated from; see `ladder/conditioned.py`."""
 
     NONE = "none"
     LABEL = "label"
@@ -99,7 +99,7 @@ class Unit(StrEnum):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is a plain recurrence, which its function alone tells from others."""
+        """Whether the unit is plain, h' = phi(x W + h U + b), whatever the function phi."""
         return self in (Unit.TANH, Unit.RELU, Unit.SIGMOID)
 
 
@@ -114,7 +114,7 @@ class Encoder(StrEnum):
 
 
 class DecoderStart(StrEnum):
-    """What an attentive decoder's first state s_0 = tanh(v W_init + b) is made of: v."""
+    """The vector v of an attentive decoder's first state s_0 = tanh(v W_init + b)."""
 
     MEAN = "mean"  # the mean annotation (DL4MT, Nematus, Marian)
     LAST_BACKWARD = "last-backward"  # the backward state at the first word (Bahdanau et al. 2015)
@@ -250,7 +250,7 @@ class Structure:
         return DIRECTIONS[:1] if above or self.encoder is Encoder.UNIDIRECTIONAL else DIRECTIONS
 
     def adds_input(self, level: int) -> bool:
-        """Whether what an encoder level read is added to its states."""
+        """Whether an encoder level has a residual connection: its input is added to its states."""
         first = 2 if self.encoder is Encoder.BI_UNIDIRECTIONAL else 1
         return self.residual and level > first
 

@@ -1,4 +1,4 @@
-"""What the processes of `cgru prep` do with one chunk of lines; see `ProcessPool.in_order`."""
+"""The work of `cgru prep` on one chunk of lines, in parallel processes (`ProcessPool`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Numbered = tuple[str, int, list]  # file, number of the first line, lines
 
 
 class Cleaned(NamedTuple):
-    """Pairs that stay, as lines of words, each with its digest; how many were read and removed."""
+    """The pairs of a chunk that are kept, as words with digests, and the counts of the others."""
 
     source: bytes
     target: bytes
@@ -26,7 +26,7 @@ class Cleaned(NamedTuple):
 
 
 def cleaner(values: dict[str, Any], cleaning: Cleaning) -> Callable[[Numbered], Cleaned]:
-    """Raw pairs to words, by the pipeline in `values`, true case and sub-words still to come."""
+    """A function from raw pairs to words by the pipeline in `values`, before case and sub-words."""
     pipeline = Preprocessing.from_json(values)
     has_factors = pipeline.settings.factors > 1
 

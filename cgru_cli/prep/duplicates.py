@@ -1,4 +1,4 @@
-"""Pairs that were there before, found by way of the disk."""
+"""Repeated sentence pairs, found by sorting digests on disk."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _BUFFER = 1 << 13  # bytes of a partition that wait to be written
 
 
 def digest(source: str, target: str) -> bytes:
-    """16 bytes that stand for a pair: BLAKE2b of both lines."""
+    """The digest of a pair, 16 bytes: BLAKE2b of both lines."""
     pair = f"{source}\n{target}".encode("utf-8", "surrogatepass")
     return hashlib.blake2b(pair, digest_size=_DIGEST).digest()
 
 
 class Duplicates:
-    """Finds pairs seen before, in memory that hardly depends on how many there are.
+    """Finds repeated pairs, in memory that hardly depends on their number.
 
     Digests go to 256 files in a folder by their first byte; then one file at a time is looked
     through. What grows with the text is one bit a pair, and a 256th of the digests (about 0.4 MB
@@ -40,7 +40,7 @@ class Duplicates:
         self._waiting = [bytearray() for _ in range(_PARTITIONS)]
 
     def add(self, digests: Iterable[bytes]) -> None:
-        """Take the digests of the next pairs."""
+        """Add the digests of the next pairs."""
         for value in digests:
             waiting = self._waiting[value[0]]
             waiting += value + self._count.to_bytes(_NUMBER, "big")

@@ -33,7 +33,7 @@ _OUTPUT = re.compile(
 
 
 class Folder:
-    """A folder in the making; use `locked`.
+    """A folder while it is made; see `locked`.
 
     path: the folder; work: what a run needs until it ends; out: where it writes what is to stay.
     """
@@ -47,7 +47,7 @@ class Folder:
     @classmethod
     @contextlib.contextmanager
     def locked(cls, path: str | os.PathLike[str]) -> Iterator[Folder]:
-        """The folder, made if need be, and no other process at work in it.
+        """The folder, made if need be and locked against other processes.
 
         Raises CgruError where it cannot be made or written, or another process is in it.
         """
@@ -88,7 +88,7 @@ class Folder:
         return True
 
     def begin(self, wanted: Mapping[str, Any], versions: Mapping[str, str], force: bool) -> bool:
-        """Get ready to make what is wanted; returns whether an interrupted run goes on.
+        """Prepare to make what is wanted; returns whether an interrupted run resumes.
 
         Raises CgruError, the difference named, where the folder holds something else.
         """
@@ -166,7 +166,7 @@ class Folder:
         return data
 
     def finish(self, lines: Mapping[str, int], more: Mapping[str, Any]) -> None:
-        """Put what was made into its place, and what was there before away; the manifest last.
+        """Replace the files of the folder by those that were made, the manifest last.
 
         lines: of each text among the outputs.
         """
@@ -196,7 +196,7 @@ class Folder:
         self._remove_work()
 
     def _leave_nothing(self) -> None:
-        """After a failure: no folder, where nothing in it is worth going on with."""
+        """After a failure, remove the folder if it holds nothing to resume from."""
         with contextlib.suppress(OSError):
             if self._state and not self._state["steps"]:
                 shutil.rmtree(self.work, ignore_errors=True)
@@ -205,7 +205,7 @@ class Folder:
                 self.path.rmdir()
 
     def _outputs(self) -> list[str]:
-        """Names of what a run writes, and keeps, that are there."""
+        """Names of a run's lasting files that are in the folder."""
         return sorted(p.name for p in self.path.iterdir() if _OUTPUT.fullmatch(p.name))
 
     def _save(self) -> None:
@@ -251,7 +251,7 @@ def _holds(path: Path, digest: str) -> bool:
 
 
 def _is_whole(record: Any, is_manifest: bool) -> bool:
-    """Whether a manifest or a state holds all that is read of it, of the kinds that are written."""
+    """Whether a manifest or a state has all fields that are read, of the right types."""
     try:
         request = record["request"]
         mappings = [request["options"], record["versions"]]
@@ -278,7 +278,7 @@ def _is_whole(record: Any, is_manifest: bool) -> bool:
 
 
 def writes(folder: str | os.PathLike[str], path: str | os.PathLike[str]) -> bool:
-    """Whether `path` is a place that a run may write to, or clear, in the folder."""
+    """Whether a run in this folder may write or remove `path`."""
     place = Path(os.path.realpath(path))
     return place.parent == Path(os.path.realpath(folder)) and bool(_OUTPUT.fullmatch(place.name))
 

@@ -85,7 +85,7 @@ def _versions() -> dict[str, str]:
 
 
 class _Job:
-    """The steps of one run, each kept when it is done."""
+    """The steps of one run; the result of each is kept on disk."""
 
     def __init__(
         self,
@@ -215,7 +215,7 @@ class _Job:
         return [*surface, *names]
 
     def _encode(self, whole: Preprocessing, models: tuple[str, ...]) -> dict[str, Any]:
-        """The training text and the vocabularies."""
+        """Write the training text and the vocabularies."""
         names = self._vocabulary_names()
         counts = {name: WordCounts(self.place.work, name) for name in names}
         in_json = self.wanted.vocabularies.format == "json"
@@ -249,7 +249,7 @@ class _Job:
         write_vocabulary(Vocabulary(ids, name), self.place.out / name)
 
     def _set(self, whole: Preprocessing, name: str, source: str, target: str) -> dict[str, Any]:
-        """A text to validate or test on: preprocessed, and as it was."""
+        """Write a validation or test text, preprocessed and raw."""
         values = whole.as_json()
         for side, path in zip(SIDES, (source, target), strict=True):
             chunks = chunk_work.numbered(path)

@@ -135,7 +135,7 @@ def _python3_lines(path: str) -> Iterator[list[bytes]]:
 
 
 def _json(words: Mapping[bytes, int], separator: bytes) -> Iterator[bytes]:
-    """As `json.dump(words, indent=2, ensure_ascii=False)` writes them."""
+    """JSON as `json.dump(words, indent=2, ensure_ascii=False)` writes it."""
 
     def escape(match: re.Match[bytes]) -> bytes:
         character = match.group()
@@ -149,7 +149,7 @@ def _json(words: Mapping[bytes, int], separator: bytes) -> Iterator[bytes]:
 
 
 def _pickle(words: Mapping[bytes, int]) -> Iterator[bytes]:
-    """As Python 2's cPickle writes an OrderedDict: protocol 0, each object numbered but for
+    """An OrderedDict as Python 2's cPickle writes it: protocol 0, each object numbered but for
     strings of less than two bytes.
     """
     yield b"ccollections\nOrderedDict\np1\n((lp2\n"

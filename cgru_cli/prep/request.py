@@ -1,4 +1,4 @@
-"""What `cgru prep` is asked for, decided: the pairs, the pipeline, sub-words and vocabularies."""
+"""The request of `cgru prep`, decided from its options: pairs, pipeline, vocabularies."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def request(options: PrepOptions) -> Request:
 
 
 def _with_defaults(options: PrepOptions) -> PrepOptions:
-    """The options with everything decided that depends on others."""
+    """The options, with defaults that depend on other options filled in."""
     subwords = options.subwords or ("subword-nmt" if options.codes else "bpe")
     by_sentencepiece = subwords in ("bpe", "unigram")
     if options.codes and subwords != "subword-nmt":

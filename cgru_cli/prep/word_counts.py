@@ -12,7 +12,7 @@ LARGEST = 1_000_000  # different words held in memory
 
 
 class WordCounts:
-    """Counts of words; above `largest` different ones they wait on disk, sorted, to be merged."""
+    """Counts of words; beyond `largest` different words they are sorted on disk and merged."""
 
     def __init__(self, folder: Path, name: str, largest: int = LARGEST):
         self._folder, self._name, self._largest = folder, name, largest
