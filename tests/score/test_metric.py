@@ -130,7 +130,7 @@ def test_a_pipe_is_a_system(texts):
         (["-t", "one", "-r", "short"], 1, "short has 1 lines"),
         (["-t", "empty", "-r", "empty"], 1, "is empty"),
         (["-t", "one", "-r", "no"], 1, "no: No such file"),
-        (["-t", "one", "-r", "ref", "-m", "x"], 2, "not with --model"),
+        (["-t", "one", "-r", "ref", "-m", "x"], 2, "takes no --model"),
         (["-t", "one", "-r", "ref", "--paired", "bootstrap"], 2, "two or more"),
         (["-t", "one", "-t", "one", "-r", "ref"], 2, "twice"),
         (["-t", "one", "-r", "ref", "--samples", "5"], 2, "--confidence"),
