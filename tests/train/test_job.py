@@ -327,7 +327,7 @@ def test_a_whole_run(data, model, tmp_path):
     shutil.rmtree(folder / "m.npz.corpus")
     Path(f"{model}.state.npz").unlink()
     refused = train(data, "-m", model, *SIZES, "--after", "3e")
-    assert (refused.code, "exists, and no training can go on" in refused.error) == (1, True)
+    assert (refused.code, "exists, and training cannot resume" in refused.error) == (1, True)
 
 
 @pytest.mark.parametrize(("init", "given"), [("scaled", True), ("glorot", False)])
