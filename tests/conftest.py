@@ -6,9 +6,9 @@ import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import prepared
 import pytest
 from hypothesis import settings
-from prepared import COLLECTED_AT
 from shared_files import SHARED
 
 # Tests run side by side (pytest -n): one thread each, also in the processes that they start.
@@ -24,11 +24,17 @@ settings.register_profile("cgru", deadline=None, derandomize=True)
 settings.load_profile("cgru")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Of the process that starts those that test, if tests run side by side."""
+    if getattr(config.option, "dist", "no") != "no" and not hasattr(config, "workerinput"):
+        prepared.share()
+
+
 def pytest_collection_finish() -> None:
     """What was imported stays, and is not looked through for garbage again and again."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*COLLECTED_AT)
+    gc.set_threshold(*prepared.COLLECTED_AT)
 
 
 @pytest.fixture

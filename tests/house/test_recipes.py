@@ -220,7 +220,7 @@ def test_wmt16(tmp_path):
     pytest.importorskip("subword_nmt")
     texts = {"train": 300, "train.more": 3, "dev": 5, "test": 7, "mono": 9}
     data = _text(tmp_path / "data", texts)
-    options = (*SMALL, "--after", "5u", "--save-freq", "1u")
+    options = (*SMALL, "--after", "3u", "--save-freq", "1u", "--keep", "2")
     variables = {"OUT": tmp_path / "o", "DATA": data, "SAMPLE": 1, "TAG": "back"}
     (data / "mono.en").unlink()
     done = _run("wmt16/run.sh", *options, "--valid-freq", "2u", **variables)
@@ -229,7 +229,7 @@ def test_wmt16(tmp_path):
     scores = re.findall(r"^(\w+) +BLEU", done.stdout, re.M)
     assert scores == ["single", "average", "ensemble"]
     kept = sorted(path.name for path in (tmp_path / "o/model").glob("*.u?.npz"))
-    assert kept == [f"model.npz.u{n}.npz" for n in (2, 3, 4, 5)]
+    assert kept == [f"model.npz.u{n}.npz" for n in (2, 3)]
     back = (tmp_path / "o/back/text.en").read_text("utf-8").splitlines()
     assert len(back) == 9 and all(line.startswith("back") for line in back)
     manifest = json.loads((tmp_path / "o/prep/manifest.json").read_text("utf-8"))

@@ -157,13 +157,14 @@ def without_the_scan(structure):
 
 # Where dropout comes to other places; what only changes a layer is the same with it and without.
 DROPPED = ["plain", "one embedding", "factors", "deep, Nematus-TF", "deep cgru of LSTMs"]
+TRACED = ["plain", "deep cgru of LSTMs"]
 
 
 @pytest.mark.parametrize(
     "name", [n if n in DROPPED else pytest.param(n, marks=pytest.mark.exhaustive) for n in NAMED]
 )
 def test_equals_autodiff_with_dropout(name):
-    """In float64; and in float32, traced, as training runs it."""
+    """In float64; and in float32, some traced, as training runs them."""
     structure = tiny(**NAMED[name])
     batch, arrays, dropped, expected = without_the_scan(structure)
     with double_precision():
@@ -171,7 +172,7 @@ def test_equals_autodiff_with_dropout(name):
     check(own, expected, 1e-9)
     arrays = {name: tf.cast(array, tf.float32) for name, array in arrays.items()}
     dropped = {name: tf.cast(mask, tf.float32) for name, mask in dropped.items()}
-    own = gradients(structure, arrays, batch, dropped, differentiable=True, traced=True)
+    own = gradients(structure, arrays, batch, dropped, differentiable=True, traced=name in TRACED)
     check(own, expected, 1e-5)
 
 

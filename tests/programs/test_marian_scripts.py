@@ -66,7 +66,10 @@ paste src.txt trg.txt | $MARIAN/marian-scorer -m model.npz -v vocab.en.json voca
 @pytest.mark.parametrize(
     ("name", "model"),
     [(name, "marian-s2s") for name in (*DECODING, *SCORING)]
-    + [("n-best", "marian-amun"), ("pairs", "marian-nematus")],
+    + [
+        pytest.param("n-best", "marian-amun", marks=pytest.mark.exhaustive),
+        pytest.param("pairs", "marian-nematus", marks=pytest.mark.exhaustive),
+    ],
 )
 def test_marians_scripts_write_the_same(old_programs, marian, tmp_path, name, model):
     script = {**DECODING, **SCORING}[name]

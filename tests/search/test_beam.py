@@ -373,7 +373,7 @@ alphas = st.sampled_from([0.0, 0.6, 1.0, -0.5])
 penalties = st.sampled_from([0.0, 0.4, -0.5])
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(random_sources, beams, alphas, penalties, st.integers(1, 12), st.integers(0, 2))
 def test_lists_do_not_depend_on_the_batch(sources, beam, normalize, penalty, limit, seed):
     """Alone or together, and the best alone is the best of the list."""
@@ -580,7 +580,7 @@ def test_a_suppressed_word_is_never_drawn():
     cut=st.integers(1, 5),
     best_only=st.booleans(),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_sentences_that_join_a_search_are_translated_as_alone(sources, cut, best_only):
     a_decoder = small_decoder(0)
     how = SearchSettings(beam_size=3, normalize=1.0, best_only=best_only, with_alignment=True)

@@ -1,6 +1,6 @@
 """`cgru` as a process of its own without the seconds that importing TensorFlow takes.
 
-One server per test session imports everything and then only forks; a program named `cgru` hands it
+One server for all tests imports everything and then only forks; a program named `cgru` hands it
 the command line, the environment, the folder and the three standard streams, passes signals on,
 and ends as the forked process did. TensorFlow starts its threads at its first operation, so that
 the fork is of one thread. What a test measures of a start itself (its memory, its messages, what
@@ -23,8 +23,10 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
+SHARED = "CGRU_PREPARED"  # names the folder of a server that other processes started
 # Objects of each generation, for gc.set_threshold: tracing makes many, of which few are garbage.
 COLLECTED_AT = 20_000, 10, 10
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,9 +61,23 @@ sys.exit(status)
 '''
 
 
+def share() -> None:
+    """Start the server for the processes of tests that are started behind this one (pytest -n)."""
+    os.environ[SHARED] = str(_start())
+
+
 @functools.cache
 def folder() -> Path:
     """A folder with the program `cgru`, to be put first in PATH; the server is started with it."""
+    place = Path(os.environ[SHARED]) if SHARED in os.environ else _start()
+    until = time.monotonic() + 300
+    while not (place / "server").exists():
+        assert time.monotonic() < until, "the prepared server did not start"
+        time.sleep(0.02)
+    return place
+
+
+def _start() -> Path:
     place = Path(tempfile.mkdtemp(prefix="cgru-prepared-"))
     atexit.register(shutil.rmtree, place, ignore_errors=True)
     address = str(place / "server")
@@ -76,11 +92,11 @@ def folder() -> Path:
     environment = os.environ | quiet | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
     server = subprocess.Popen(
         [sys.executable, __file__, address],
-        env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )  # fmt: skip
     atexit.register(server.wait)
     atexit.register(server.stdin.close)  # which ends it; run first
-    assert server.stdout.readline() == b"ready\n", "the prepared server did not start"
     return place
 
 
@@ -97,8 +113,9 @@ def path() -> str:
 def _serve(address: str) -> dict:
     """Fork for every connection; returns in the forked process, with what it is asked to do."""
     listening = socket.socket(socket.AF_UNIX)
-    listening.bind(address)
+    listening.bind(f"{address}.new")
     listening.listen(64)
+    os.rename(f"{address}.new", address)  # found when it listens
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     signal.set_wakeup_fd(writing)
@@ -109,7 +126,6 @@ def _serve(address: str) -> dict:
     selector.register(0, selectors.EVENT_READ, "parent")
     selector.register(listening, selectors.EVENT_READ, "new")
     selector.register(reading, selectors.EVENT_READ, "ended")
-    os.write(1, b"ready\n")
     while True:
         for key, _ in selector.select():
             if key.data == "parent":  # the tests are done
