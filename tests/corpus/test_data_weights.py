@@ -52,4 +52,4 @@ def test_weights_of_pairs():
     of_words = DataWeights("", True, values, np.array([0, 3]))
     assert [of_words.of_pair(0, 3).tolist(), of_words.of_pair(1, 2).tolist()] == [[3, 1, 4], [1, 5]]
     of_sentences = DataWeights("", False, values, np.arange(5))
-    assert [of_sentences.of(i, 9).tolist() for i in (0, 2)] == [[3], [4]]
+    assert [of_sentences.of_pair(i, 9).tolist() for i in (0, 2)] == [[3], [4]]

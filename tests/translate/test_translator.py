@@ -101,7 +101,7 @@ def test_what_is_decided_is_in_the_plan(path):
     assert decided(path, output_sampling="topk 3 0.5").sampling[:2] == (0.5, 3)
     assert decided(path, output_sampling="full").beam_size == 1
     assert decided(path, maxi_batch_sort="none").sort_lines is False
-    with pytest.raises(UsageError, match="--force-decode: Nematus-TF"):
+    with pytest.raises(UsageError, match="--force-decode: the search of Nematus-TF"):
         decided(path, compat="nematus-tf", force_decode=True)
 
 

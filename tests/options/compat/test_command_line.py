@@ -304,7 +304,7 @@ def test_what_nematus_splits_a_batch_into_is_no_delay():
     [
         ("", (10, 1), ""),
         ("--lr-decay-start 3", (3, 1), ""),
-        ("--lr-decay-strategy stalled --lr-decay-start 2 5", (2,), "two strategies"),
+        ("--lr-decay-strategy stalled --lr-decay-start 2 5", (2,), "a second strategy"),
         ("--lr-decay-strategy epoch", (10,), ""),
     ],
 )

@@ -246,7 +246,7 @@ def test_options_that_cannot_be_meant(models, score, translate, texts, tmp_path)
     one_line(outcome, 2, "is also the output")
     assert source.read_text() == "a\n"
     outcome = score("--metric", "bleu", "-t", source, "--reference", source, "--heatmap", page)
-    one_line(outcome, 2, "not with --heatmap")
+    one_line(outcome, 2, "takes no --heatmap")
     one_line(score(*model, "--heatmap", tmp_path / "no" / "out.html"), 1, "no folder")
 
 
