@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -50,8 +49,8 @@ class Padded:
             # amun's form has no tied embeddings, and Marian's shortlists want them
             kind = "marian-nematus" if self.model.structure.tied_output else "marian-amun"
             write_model.write(self.model, self._marian / "model.npz", kind)
-            for path in self.vocabularies:
-                shutil.copy(path, self._marian)
+            for vocabulary, path in zip((self.source, self.target), self.vocabularies, strict=True):
+                write_vocabulary(vocabulary, self._marian / Path(path).name, "marian")
         return self._marian
 
 
