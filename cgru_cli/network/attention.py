@@ -72,7 +72,7 @@ class Attention(NamedTuple):
             energy = energies_in_tiles(self.projected, query, self.v, where.sentence)
         else:
             energy = energies(tf.gather(self.projected, where.sentence), query, self.v)
-        weights = normalized(energy, tf.gather(mask, where.sentence))
+        weights = masked_softmax(energy, tf.gather(mask, where.sentence))
         # the sums over a sentence's words are one product for all its hypotheses
         place, shape = tf.stack(where, axis=1), tf.shape(mask)
         beam = tf.reduce_max(where.slot) + 1
@@ -165,7 +165,7 @@ def attend(projected: tf.Tensor, query: tf.Tensor, v: tf.Tensor, mask: tf.Tensor
     Returns (B,S), zero at padding. All float32: on CPUs tanh and its gradient take two to four
     times as long in types of 16 bits.
     """
-    return normalized(energies(projected, query, v), mask)
+    return masked_softmax(energies(projected, query, v), mask)
 
 
 def energies(projected: tf.Tensor, query: tf.Tensor, v: tf.Tensor) -> tf.Tensor:
@@ -199,7 +199,7 @@ def energies_in_tiles(
     return tiles.concat()
 
 
-def normalized(energy: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
+def masked_softmax(energy: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
     """softmax over the words of each row: (R,S), zero where the mask (R,S) is."""
     weights = tf.exp(energy - tf.reduce_max(energy, axis=-1, keepdims=True)) * mask
     return weights / tf.reduce_sum(weights, axis=-1, keepdims=True)

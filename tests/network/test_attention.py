@@ -24,6 +24,6 @@ def test_energies_of_a_search_are_those_of_each_row(tile, monkeypatch):
 
 def test_weights_are_zero_at_padding():
     energy, mask = np.array([[1.0, 2.0, 9.0], [0.0, 0.0, 0.0]]), np.array([[1, 1, 0], [1, 1, 1]])
-    weights = attention.normalized(tf.constant(energy), tf.constant(mask, tf.float64)).numpy()
+    weights = attention.masked_softmax(tf.constant(energy), tf.constant(mask, tf.float64)).numpy()
     first = np.exp([1.0, 2.0]) / np.exp([1.0, 2.0]).sum()
     np.testing.assert_allclose(weights, [[*first, 0], [1 / 3] * 3], rtol=1e-12)
