@@ -1,7 +1,7 @@
 """The thread that computes: its answers, what shares a batch, and what fails alone."""
 
+import gc
 import threading
-import time
 import weakref
 
 import pytest
@@ -203,16 +203,18 @@ class Garbage:
 
 def test_garbage_of_requests_is_collected_where_nothing_is_computed(monkeypatch):
     monkeypatch.setattr("cgru_cli.serve.engine.IDLE", 0.01)
+    collected = threading.Event()
     engine = Engine(Silent())
     with collected_by_hand():
+        weakref.finalize(Garbage(), collected.set)
         engine.start()
-        dropped = [weakref.ref(Garbage()) for _ in range(5000)]
-        for _ in range(500):
-            if not any(one() for one in dropped):
+        for _ in range(200):
+            made = [Garbage() for _ in range(gc.get_threshold()[0])]  # so that it is due
+            del made
+            if collected.wait(0.01):
                 break
-            time.sleep(0.01)
         engine.stop()
-    assert not any(one() for one in dropped)
+        assert collected.is_set()
 
 
 def test_an_ensemble_translates_and_scores(engine, model_path, tmp_path):
