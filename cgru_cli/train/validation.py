@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import tensorflow as tf
 
     from ..network.keras_model import RecurrentModel
+    from ..search.ensemble import Ensemble
     from ..search.hypotheses import SearchBatch
 
 COSTS = ("cross-entropy", "ce-mean-words", "perplexity")  # by forced decoding; others translate
@@ -69,15 +70,12 @@ class Validator:
         """model: packed, and of no other use."""
         import tensorflow as tf
 
-        from ..search.ensemble import Ensemble
-
         self.settings, self.dev_set, self.model = settings, dev_set, model
         self._script: list[str] = []
         if {"translation", "valid-script"} & set(settings.metrics):
             self._script = [*command_of(settings.script), *settings.script_args]
         if settings.output and not settings.translates:
             raise UsageError("--valid-translation-output needs a metric that translates, as bleu")
-        self._ensemble = Ensemble([model], [1.0])
         words, mask = tf.TensorSpec([None, None], tf.int32), tf.TensorSpec([None, None])
         source = tf.TensorSpec([None, None, model.structure.source_columns], tf.int32)
         self._costs = tf.function(
@@ -103,6 +101,13 @@ class Validator:
         if "valid-script" in metrics:
             values["valid-script"] = score_of(self._script, check)
         return {metric: values[metric] for metric in metrics}
+
+    @functools.cached_property
+    def _ensemble(self) -> Ensemble:
+        """Traced when something is translated: costs alone need no search."""
+        from ..search.ensemble import Ensemble
+
+        return Ensemble([self.model], [1.0])
 
     def _translations(self, check: Check) -> list[str]:
         """The best translation of each line, as plain text; "" for an empty line."""
