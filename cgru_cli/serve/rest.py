@@ -161,9 +161,9 @@ class Rest:
         next_word = Wish(beam_size=count, n_best=count, normalize=0.0)
         kind = service.searching(model, next_word, forced=bool(prefix))
         asking = service.all(client, kind, [Line(text, prefix, next_only=True)])
-        (found,) = await answer(request, service, asking)
+        (next_words,) = await answer(request, service, asking)
         words = []
-        for hypothesis in found.hypotheses[:count]:
+        for hypothesis in next_words.hypotheses[:count]:
             if len(hypothesis.word_scores) > len(prefix):
                 ends = len(hypothesis.tokens) == len(prefix)
                 word = None if ends else hypothesis.tokens[len(prefix)]

@@ -132,14 +132,14 @@ class Service:
 
     async def all(self, client: str, kind: Kind, lines: Sequence[Line | Pair]) -> list[Any]:
         """The outcomes of all lines, in their order. Raises Refusal as `outcomes`."""
-        found: dict[int, Any] = {}
+        done: dict[int, Any] = {}
         outcomes = self.outcomes(client, kind, lines)
         try:
             async for number, outcome in outcomes:
-                found[number] = outcome
+                done[number] = outcome
         finally:
             await outcomes.aclose()  # type: ignore[attr-defined]
-        return [found[number] for number in range(len(lines))]
+        return [done[number] for number in range(len(lines))]
 
 
 def _refusal(error: CgruError) -> Refusal:

@@ -48,7 +48,7 @@ class SharedSearch:
         self._begun = self._steps = 0  # lines so far, and steps since some joined
         self._held: _Begun | None = None  # read, and too long to join now
         self.live: dict[int, _Begun] = {}
-        self._found = shrinking_beam(
+        self._finished = shrinking_beam(
             self._batches(), settings, at_any_step=True, given_up=self._given_up
         )
 
@@ -60,13 +60,13 @@ class SharedSearch:
 
     def advance(self) -> bool:
         """Go on until a line is done; False when there is nothing left to do."""
-        found = next(self._found, None)
-        if found is None:
+        finished = next(self._finished, None)
+        if finished is None:
             return False
-        number, results = found
+        number, hypotheses = finished
         begun = self.live.pop(number, None)
         if begun is not None:
-            translation = self._translator.translation(begun.job.number, begun.request, results)
+            translation = self._translator.translation(begun.job.number, begun.request, hypotheses)
             self._engine.metrics.translated(begun.length - 1, translation)
             begun.job.done(translation)
         return True
