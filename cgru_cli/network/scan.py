@@ -12,6 +12,7 @@ computed twice; its gradient passes dy W^T to the input and leaves dy to be stac
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -74,30 +75,11 @@ class _Loop:
     """One scan: its cell taken apart into what is differentiated and what is not."""
 
     def __init__(
-        self,
-        cell: ScanCell,
-        carry: Any,
-        inputs: Any,
-        fixed: Any,
-        length: tf.Tensor | None,
-        like: _Loop | None = None,
+        self, cell: ScanCell, carry: Any, inputs: Any, fixed: Any, length: tf.Tensor | None
     ):
-        """like: a loop over tensors of the same shapes, which are then not traced for again."""
-        self.outputs: Any
-        self.sums: list[tf.Tensor]
-        self.read: list[tf.Tensor]
-        self.recorded: _SideBySide
-        self.record: _Stacks
-        self.cell, self.carry, self.inputs, self.fixed = cell, carry, inputs, fixed
-        self.leaves = tf.nest.flatten(cell)
-        self.products = [leaf for leaf in self.leaves if isinstance(leaf, Product)]
-        self.tensors = [leaf for leaf in self.leaves if tf.is_tensor(leaf)]
-        self.size = tf.shape(tf.nest.flatten((inputs, fixed))[0])[0]
+        self.fixed = fixed
+        self._take(cell, carry, inputs)
         self.length = self.size if length is None else length
-        if like is not None:
-            self.outputs, self.sums, self.read = like.outputs, like.sums, like.read
-            self.recorded, self.record = like.recorded, like.record
-            return
         # traced once outside the loop for the shapes alone: nothing reads it, so nothing runs
         recorders = [_Recorder(product) for product in self.products]
         self.outputs, _ = self._step(recorders, self.tensors, carry, tf.constant(0))
@@ -105,6 +87,14 @@ class _Loop:
         self.read = [recorder.x for recorder in recorders]
         self.recorded = _SideBySide([*tf.nest.flatten(carry), *self.sums])
         self.record = _Stacks(self.recorded.templates)
+
+    def _take(self, cell: ScanCell, carry: Any, inputs: Any) -> None:
+        """What it runs over."""
+        self.cell, self.carry, self.inputs = cell, carry, inputs
+        self.leaves = tf.nest.flatten(cell)
+        self.products = [leaf for leaf in self.leaves if isinstance(leaf, Product)]
+        self.tensors = [leaf for leaf in self.leaves if tf.is_tensor(leaf)]
+        self.size = tf.shape(tf.nest.flatten((inputs, self.fixed))[0])[0]
 
     def differentiated(self) -> list[tf.Tensor]:
         """All that gradients flow to, flat: matrices, the cell's tensors, carry, inputs."""
@@ -117,8 +107,9 @@ class _Loop:
         matrices = [tensors.pop(0) for _ in self.products]
         own = [tensors.pop(0) for _ in self.tensors]
         carry, inputs = tf.nest.pack_sequence_as((self.carry, self.inputs), tensors)
-        products = [Product(matrix) for matrix in matrices]
-        return _Loop(self._cell(products, own), carry, inputs, self.fixed, self.length, like=self)
+        loop = copy.copy(self)  # with the shapes that it knows
+        loop._take(self._cell([Product(matrix) for matrix in matrices], own), carry, inputs)
+        return loop
 
     def _cell(self, products: Sequence[Product], tensors: Sequence[tf.Tensor]) -> ScanCell:
         """The cell with others in the place of its products and tensors."""
