@@ -82,12 +82,7 @@ class Start:
 
     def _import(self) -> None:
         try:
-            with (
-                imports_elsewhere(),
-                silent_descriptor(),
-                _leaving_out(hidden=UNUSED, deferred=SELDOM_USED),
-                _uncollected(),
-            ):
+            with imports_elsewhere(), silent_descriptor(), imported_in_part():
                 _check_addresses()
                 import tensorflow  # noqa: F401
         except BaseException as error:  # raised where it is waited for
@@ -131,6 +126,13 @@ class Start:
                 raise CgruError(
                     "device and threads are chosen before TensorFlow computes for the first time"
                 ) from None
+
+
+@contextlib.contextmanager
+def imported_in_part() -> Iterator[None]:
+    """What this thread imports here of TensorFlow is without what cgru never uses."""
+    with _leaving_out(hidden=UNUSED, deferred=SELDOM_USED), _uncollected():
+        yield
 
 
 def _check_addresses() -> None:

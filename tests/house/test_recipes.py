@@ -61,8 +61,10 @@ def test_each_recipe_says_what_it_takes_and_what_it_gave(folder):
 # --- from nothing to a score --------------------------------------------------------------------
 
 
-# A model that is traced in less time than the conditional GRU.
-SMALL = ("--dim-emb", "8", "--dim-rnn", "8", "--type", "rnnsearch", "--cell", "tanh")
+# Models that are traced in less time than the conditional GRU; the first has no annotations.
+SIZES = ("--dim-emb", "8", "--dim-rnn", "8", "--cell", "tanh")
+PLAIN = (*SIZES, "--type", "seq2seq", "--enc-type", "unidirectional")
+SMALL = (*SIZES, "--type", "rnnsearch", "--enc-type", "unidirectional")
 
 
 def _run(script: str, *options: str, **variables: object) -> subprocess.CompletedProcess[str]:
@@ -99,7 +101,7 @@ def _text(folder: Path, names: dict[str, int], packed: bool = False) -> Path:
 
 def test_quickstart(tmp_path):
     data = _text(tmp_path / "data", {"train": 900, "dev": 5, "test": 7})
-    options = (*SMALL, "--valid-freq", "2u")
+    options = (*PLAIN, "--valid-freq", "2u")
     done = _run("quickstart/run.sh", *options, OUT=tmp_path / "o", DATA=data, UPDATES=2)
     assert _lines(tmp_path / "o/test.de") == 7
     assert "source, translation, reference:" in done.stdout and "BLEU" in done.stdout
@@ -124,7 +126,7 @@ def test_labels(tmp_path, script, of_words):
         labels = ["en de" if of_words else line.split()[0] for line in lines]
         for ending, column in (("text", lines), ("labels", labels)):
             (data / f"{name}.{ending}").write_text("".join(f"{x}\n" for x in column), "utf-8")
-    small = ("--dim-emb", "8", "--dim-rnn", "8", "--after", "2u")
+    small = (*SIZES, "--after", "2u")
     variables = {"OUT": tmp_path / "o", "DATA": data, "SEEDS": "1 2", "PIECES": 19}
     done = _run(f"labels/{script}.sh", *small, **variables)
     rows = dict(re.findall(r"^\| (\S+) \| (.+) \|$", done.stdout, re.M))
@@ -220,7 +222,7 @@ def test_wmt16(tmp_path):
     pytest.importorskip("subword_nmt")
     texts = {"train": 300, "train.more": 3, "dev": 5, "test": 7, "mono": 9}
     data = _text(tmp_path / "data", texts)
-    options = (*SMALL, "--after", "3u", "--save-freq", "1u", "--keep", "2")
+    options = (*PLAIN, "--after", "3u", "--save-freq", "1u", "--keep", "2")
     variables = {"OUT": tmp_path / "o", "DATA": data, "SAMPLE": 1, "TAG": "back"}
     (data / "mono.en").unlink()
     done = _run("wmt16/run.sh", *options, "--valid-freq", "2u", **variables)

@@ -14,8 +14,8 @@ from cgru_cli.optimization.replicas import Replicas
 LIMIT = 120  # seconds that a process may take
 DROPOUT = ("--dropout-embedding", "0.2", "--dropout-hidden", "0.2", "--dropout-source", "0.1")
 TWENTY = (
-    *SIZES, "--after", "20u", "--valid-freq", "7u", "--valid-metrics", "cross-entropy",
-    "-o", "sgd", "-l", "0.3", "--clip-norm", "2", "--exponential-smoothing", "0.1",
+    *PLAIN, "--after", "20u", "--valid-freq", "7u", "--valid-metrics", "cross-entropy",
+    "-o", "sgd", "-l", "0.03", "--clip-norm", "2", "--exponential-smoothing", "0.1",
 )  # fmt: skip
 
 
@@ -82,6 +82,7 @@ def test_two_devices_train_as_one(data, tmp_path, more):
 
 
 OF_TYPES = {
+    "cgru": (),
     "classifier": ("--type", "classifier", "--pooling", "attention"),
     "tagger": ("--type", "tagger", "--enc-type", "bidirectional"),
     "crf": ("--type", "tagger", "--crf"),
@@ -157,7 +158,8 @@ def test_two_workers_train_as_one(data, tmp_path):
 
 
 LONG = (
-    *PLAIN, *DROPOUT, "--after", "80u", "--save-freq", "10u", "--valid-freq", "40u",
+    *SIZES, "--type", "lm", "--cell", "tanh", "--dropout-hidden", "0.2", "--dropout-target", "0.1",
+    "--after", "80u", "--save-freq", "10u", "--valid-freq", "40u",
     "--valid-metrics", "cross-entropy", "--disp-freq", "10u",
 )  # fmt: skip
 

@@ -192,8 +192,10 @@ def _reap(children: dict[int, socket.socket], selector: selectors.BaseSelector) 
 
 def _imports() -> None:
     """Everything that a command may need."""
-    import tensorflow  # noqa: F401
+    from cgru_cli.system.tensorflow_start import imported_in_part
 
+    with imported_in_part():
+        import tensorflow  # noqa: F401
     for module in sorted((ROOT / "cgru_cli").rglob("*.py")):
         if module.stem != "__main__":
             name = ".".join(module.relative_to(ROOT).with_suffix("").parts)
