@@ -237,7 +237,8 @@ def test_norms_whose_squares_are_no_float32():
 def test_train_records_them(tmp_path):
     """Before the first update and with every line; the training is the same to the bit."""
     data = prepared(tmp_path / "d")
-    options = (data, *ATTENTIVE, "--after", "5u", "--disp-freq", "2u", "--valid-freq", "0")
+    options = (data, *ATTENTIVE, "--enc-type", "bidirectional", "--after", "5u")
+    options += ("--disp-freq", "2u", "--valid-freq", "0")
     trained(*options, "-m", tmp_path / "with.npz", "--log-gradients")
     trained(*options, "-m", tmp_path / "without.npz")
     assert not records(tmp_path / "without.npz", "gradients")

@@ -12,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 
+import prepared as server
 import pytest
 from filelock import FileLock
 
@@ -502,6 +503,10 @@ def cgru(*arguments, **more):
     return subprocess.run(command, capture_output=True, **more)
 
 
+def prepared_cgru(*arguments, **more):
+    return subprocess.run(server.command("prep", *arguments), capture_output=True, **more)
+
+
 def test_from_the_command_line(text, tmp_path):
     source, target = text(PAIRS)
     test = text(PAIRS[:3], "t")
@@ -512,17 +517,17 @@ def test_from_the_command_line(text, tmp_path):
     assert made.returncode == 0, made.stderr
     assert b"300 of 300 pairs kept" in made.stderr and made.stdout == b""
     raw = (folder / "test.raw").read_bytes()
-    applied = cgru("--apply", folder, input=raw)
+    applied = prepared_cgru("--apply", folder, input=raw)
     assert (applied.stdout, applied.stderr) == ((folder / "test.src").read_bytes(), b"")
-    words = cgru("--apply", folder / "preprocess.json", "--words", input=raw).stdout
+    words = prepared_cgru("--apply", folder / "preprocess.json", "--words", input=raw).stdout
     assert words.replace(b" .", b".") == raw
-    undone = cgru("--undo", folder, input=(folder / "test.trg").read_bytes())
+    undone = prepared_cgru("--undo", folder, input=(folder / "test.trg").read_bytes())
     assert undone.stdout == (folder / "test.ref").read_bytes()
-    assert cgru("--undo", folder, "--side", "source", input=applied.stdout).stdout == raw
-    refused = cgru(folder, "-s", source, "-t", target)
+    assert prepared_cgru("--undo", folder, "--side", "source", input=applied.stdout).stdout == raw
+    refused = prepared_cgru(folder, "-s", source, "-t", target)
     assert refused.returncode == 1 and refused.stderr.count(b"\n") == 1
-    assert cgru("--apply", tmp_path / "no", input=b"").returncode == 1
-    assert cgru("--apply", folder, "--undo", folder, input=b"").returncode == 2
+    assert prepared_cgru("--apply", tmp_path / "no", input=b"").returncode == 1
+    assert prepared_cgru("--apply", folder, "--undo", folder, input=b"").returncode == 2
 
 
 def test_a_filter_answers_a_lone_line_at_once(job):

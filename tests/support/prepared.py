@@ -200,6 +200,9 @@ def _imports() -> None:
         if module.stem != "__main__":
             name = ".".join(module.relative_to(ROOT).with_suffix("").parts)
             importlib.import_module(name.removesuffix(".__init__"))
+    for name in ("h5py", "sacrebleu.metrics", "sacremoses", "sentencepiece", "subword_nmt"):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
     gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECTED_AT)

@@ -19,7 +19,7 @@ WORDS = [f"w{i}" for i in range(12)]
 SIZES = ("--dim-emb", "6", "--dim-rnn", "8", "--mini-batch", "8", "--maxi-batch", "4")
 # Models that are traced in less time than the conditional GRU, for what is so with any model.
 PLAIN = (*SIZES, "--type", "seq2seq", "--cell", "tanh", "--enc-type", "unidirectional")
-ATTENTIVE = (*SIZES, "--type", "rnnsearch", "--cell", "tanh")
+ATTENTIVE = (*SIZES, "--type", "rnnsearch", "--cell", "tanh", "--enc-type", "unidirectional")
 # Much that a training keeps of itself.
 EVERYTHING = (
     "--after", "14u", "-l", 0.01, "--dropout-hidden", 0.2, "--dropout-source", 0.1,

@@ -159,6 +159,12 @@ def files(tmp_path_factory):
     return data, paths
 
 
+@pytest.fixture(scope="module")
+def kept():
+    """What was decided by options that several tests compare with."""
+    return {}
+
+
 class Enough(Exception):
     """Ends the command where what is looked at is there."""
 
@@ -256,12 +262,15 @@ def built(training):
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_an_option_decides(decided, name):
+def test_an_option_decides(decided, kept, name):
     needs = {"tensorboard": "tensorboard", "plot": "matplotlib"}
     if name in needs:
         pytest.importorskip(needs[name])
     value, part, needed = CHANGES[name]
-    assert decided(part, **needed) != decided(part, **needed | {name: value})
+    key = part, repr(needed)
+    if key not in kept:
+        kept[key] = decided(part, **needed)
+    assert kept[key] != decided(part, **needed | {name: value})
 
 
 @pytest.mark.parametrize("part", sorted({change.part for change in CHANGES.values()}))
