@@ -23,7 +23,7 @@ from cgru_cli.network import network, scorer
 from cgru_cli.network.keras_model import RecurrentModel
 from cgru_cli.network.network import Network, take_over
 from cgru_cli.network.scorer import Scorer
-from cgru_cli.optimization import step
+from cgru_cli.optimization import minimum_risk, step
 from cgru_cli.optimization.step import TrainingStep
 from cgru_cli.search import ensemble
 from cgru_cli.search.ensemble import Ensemble
@@ -41,6 +41,7 @@ def traced_once() -> Iterator[None]:
         patch.setattr(network, "take_over", _network)
         patch.setattr(scorer, "Scorer", _scorer)
         patch.setattr(ensemble, "Ensemble", _ensemble)
+        patch.setattr(minimum_risk, "Ensemble", _ensemble)
         patch.setattr(step, "TrainingStep", _step)
         patch.setattr(validation, "Validator", _Validator)
         yield
