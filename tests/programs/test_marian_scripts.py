@@ -134,15 +134,17 @@ def test_amuns_scripts_translate_as_marian_does(old_programs, tmp_path, name):
 # marian-examples/training-basics/run-me.sh, small: without vocabularies, validated by a script
 TRAINING = """
 mkdir -p model
+head -n 8 src.txt > few.src
+head -n 8 trg.txt > few.trg
 $MARIAN/build/marian --devices 0 --type s2s --model model/model.npz --train-sets src.txt trg.txt \\
   --vocabs model/vocab.en.yml model/vocab.de.yml --dim-emb 8 --dim-rnn 8 --mini-batch 10 \\
   --early-stopping 5 --valid-freq 10 --save-freq 10 --disp-freq 5 --after-batches 20 \\
-  --valid-metrics cross-entropy translation --valid-sets src.txt trg.txt \\
+  --valid-metrics cross-entropy translation --valid-sets few.src few.trg \\
   --valid-script-path "bash ./validate.sh" --log model/train.log --valid-log model/valid.log \\
   --overwrite --keep-best --seed 1111 --beam-size 2 --normalize=1 \\
   --quiet-translation --lr-decay 0.5 --lr-decay-strategy batches --lr-decay-start 15 \\
   --lr-decay-freq 100
-cat src.txt | $MARIAN/build/marian-decoder -m model/model.npz.best-translation.npz -d 0 -b 2 -n1 \\
+cat few.src | $MARIAN/build/marian-decoder -m model/model.npz.best-translation.npz -d 0 -b 2 -n1 \\
   -v model/vocab.en.yml model/vocab.de.yml --max-length-factor 1 > out
 """
 VALIDATE = "cat $1 | wc -l | sed -r 's/ *([0-9]+)/\\1/'\n"
