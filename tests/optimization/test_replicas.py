@@ -82,7 +82,7 @@ def test_two_devices_train_as_one(data, tmp_path, more):
 
 
 OF_TYPES = {
-    "cgru": (),
+    "cgru": ("--cell", "gru"),
     "classifier": ("--type", "classifier", "--pooling", "attention"),
     "tagger": ("--type", "tagger", "--enc-type", "bidirectional"),
     "crf": ("--type", "tagger", "--crf"),
@@ -115,12 +115,15 @@ def texts(data):
 
 @pytest.mark.parametrize(
     "kind",
-    [k if k == "tagger" else pytest.param(k, marks=pytest.mark.exhaustive) for k in OF_TYPES],
+    [
+        kind if kind in ("cgru", "tagger") else pytest.param(kind, marks=pytest.mark.exhaustive)
+        for kind in OF_TYPES
+    ],
 )
 def test_two_devices_train_every_type_as_one(texts, tmp_path, kind):
     one, two = tmp_path / "one" / "m.npz", tmp_path / "two" / "m.npz"
     given = (
-        *texts(kind), *SIZES, *OF_TYPES[kind], "--cell", "tanh", "--dropout-hidden", "0.2",
+        *texts(kind), *SIZES, "--cell", "tanh", *OF_TYPES[kind], "--dropout-hidden", "0.2",
         "--after", "10u", "--valid-freq", "0", "-o", "sgd", "-l", "0.3", "--clip-norm", "2",
     )  # fmt: skip
     both = process("-m", two, *given, "--devices", "cpu:0", "cpu:1")
