@@ -84,14 +84,19 @@ def _lines(path: Path) -> int:
     return path.read_bytes().count(b"\n")
 
 
-def _text(folder: Path, names: dict[str, int], packed: bool = False) -> Path:
-    """Pairs that can be told apart, and each word of one side is one of the other."""
+def _text(folder: Path, names: dict[str, int], packed: bool = False, colours: int = 2) -> Path:
+    """Pairs that can be told apart, and each word of one side is one of the other.
+
+    What is most frequent, a model learns first: of lines of two colours their end, where its search
+    is soon over; of lines of six the colours, and its translations are long.
+    """
     folder.mkdir()
-    for name, count in names.items():
+    for place, (name, count) in enumerate(names.items()):
+        numbers = range(3000 * place, 3000 * place + count)
         for language, words in (("en", "red green blue"), ("de", "rot grün blau")):
             lines = (
-                " ".join(words.split()[(i // 3**k) % 3] for k in range(6)) + f" {name} {i} .\n"
-                for i in range(count)
+                " ".join(words.split()[i // 3**k % 3] for k in range(colours)) + f" {i}\n"
+                for i in numbers
             )
             data = "".join(lines).encode()
             path = folder / f"{name}.{language}{'.gz' * packed}"
@@ -188,7 +193,7 @@ def test_ladder(tmp_path):
     for package in ("sacremoses", "subword_nmt", "nltk", "matplotlib"):
         pytest.importorskip(package)
     tests = {"test_2016_flickr": 5, "test_2017_flickr": 6}
-    data = _text(tmp_path / "data", {"train": 200, "val": 4, **tests}, packed=True)
+    data = _text(tmp_path / "data", {"train": 200, "val": 4, **tests}, packed=True, colours=6)
     out = tmp_path / "o"
     variables = {"OUT": out, "DATA": data, "SEEDS": 4, "UPDATES": 2}
     variables |= {"RUNGS": "kneser-ney lm-rnn seq2seq-rnn", "EMBEDDING": 8, "STATE": 8}
@@ -213,7 +218,7 @@ def test_ladder(tmp_path):
         assert float(row[3].replace(",", "")) == pytest.approx(math.exp(-total / events), abs=0.06)
     written = (out / "seq2seq-rnn/seed4/test.words").read_text().splitlines()
     found = sacrebleu.corpus_bleu(written, [texts["words"]], tokenize="none", force=True)
-    assert float(rows[4][4]) == pytest.approx(found.score, abs=0.06)
+    assert float(rows[4][4]) == pytest.approx(found.score, abs=0.06) and found.score > 0.1
     assert (out / "ladder.svg").stat().st_size > 1000
 
 
