@@ -39,12 +39,14 @@ def write(
     force: bool = False,
     preprocessing: Path | None = None,
     marian_files: Sequence[str] = (),
+    keep_same: bool = False,
 ) -> None:
     """Write a model, its configuration and its vocabularies as the format `to` (options.TO).
 
     The vocabularies are laid beside it, rewritten where the program needs another form, and the
     preprocessing that the model has beside itself, or the given one, as it is. marian_files: of
     Marian's files (.decoder.yml, .amun.yml), those that scripts find beside the model besides.
+    keep_same: a file that holds already what is written stays, with its time.
 
     Raises CgruError where the format cannot hold the model, naming all that it cannot hold, and
     where a file exists and force is not given; UsageError where the path does not fit the format.
@@ -68,7 +70,8 @@ def write(
     for suffix in marian_files:
         contents[Path(f"{path}{suffix}")] = _MARIAN_FILES[suffix](model, path.name, names)
     stale = _check_overwriting(path, to, contents, force)
-    with all_or_nothing(path):  # half-way there is the old model, or none, never a mixture
+    # half-way there is the old model, or none, never a mixture
+    with all_or_nothing(path, keep_same=keep_same):
         for placement in placements:
             model_vocabularies.place(placement)
         for file, content in contents.items():

@@ -81,28 +81,28 @@ def remove(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def all_or_nothing(whole: Path) -> Iterator[None]:
+def all_or_nothing(whole: Path, *, keep_same: bool = False) -> Iterator[None]:
     """Files written or removed here inside change together, when the block ends well.
 
     After an error none has: what was there before is untouched, or put back, and temporary files
     are gone. whole: what the files make up together, and the one to name last: where it is not
     there, nobody reads the others. While several change beside an old one, each of which takes an
-    instant, a mark lies there; a kill leaves it, and `check_whole` refuses the mixture.
+    instant, a mark lies there; a kill leaves it, and `check_whole` refuses the mixture. keep_same:
+    a file that holds already what is written stays, with its time.
     """
     pending: list[_Change] = []
     token = _pending.set(pending)
     try:
         yield
         _pending.reset(token)
-        _change(pending, mark_of(whole))
-    except BaseException:
-        for change in pending:
-            if change.temporary is not None:
-                _unlink(change.temporary)
-        raise
+        changes = [change for change in pending if not keep_same or _differs(change)]
+        _change(changes, mark_of(whole))
     finally:
         if _pending.get() is pending:
             _pending.reset(token)
+        for change in pending:  # what did not take its place
+            if change.temporary is not None:
+                _unlink(change.temporary)
 
 
 def check_whole(whole: Path) -> None:
@@ -161,14 +161,17 @@ def _can_mix(pending: list[_Change]) -> bool:
     """Whether files would not belong together if only the first of these changes were made."""
     if not pending or not pending[-1].target.exists():
         return False
-    different = (
-        change
-        for change in pending
-        if change.temporary is None
-        or not change.target.exists()
-        or not filecmp.cmp(change.temporary, change.target, shallow=False)
-    )
-    return len(list(islice(different, 2))) == 2
+    return len(list(islice(filter(_differs, pending), 2))) == 2
+
+
+def _differs(change: _Change) -> bool:
+    """Whether the file is not yet what it will be."""
+    with writing(change.target):
+        return (
+            change.temporary is None
+            or not change.target.exists()
+            or not filecmp.cmp(change.temporary, change.target, shallow=False)
+        )
 
 
 def _undone(done: list[Path], before: Mapping[Path, Path | None]) -> bool:

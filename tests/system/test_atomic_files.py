@@ -42,6 +42,20 @@ def test_or_none_does(tmp_path):
     assert list(tmp_path.iterdir()) == [first]
 
 
+@pytest.mark.parametrize("keep_same", [False, True])
+def test_a_file_that_would_not_change_may_stay(tmp_path, keep_same):
+    first, second = tmp_path / "a", tmp_path / "b"
+    first.write_bytes(b"same")
+    second.write_bytes(b"old")
+    before = first.stat().st_ino
+    with all_or_nothing(second, keep_same=keep_same):
+        write(first, b"same")
+        write(second, b"new")
+    assert (first.stat().st_ino == before) == keep_same
+    assert (first.read_bytes(), second.read_bytes()) == (b"same", b"new")
+    assert sorted(tmp_path.iterdir()) == [first, second]
+
+
 def test_a_mark_of_an_interrupted_change_stays_until_all_is_written(tmp_path):
     whole, mark = tmp_path / "b", tmp_path / "b.incomplete"
     check_whole(whole)

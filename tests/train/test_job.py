@@ -427,7 +427,8 @@ def test_resuming_is_exact_to_the_bit(data, tmp_path, model):
     whole, parts = tmp_path / "whole" / "m.npz", tmp_path / "parts" / "m.npz"
     options = (*model, *EVERYTHING)
     trained(data, "-m", whole, *options)
-    for event in (3, 10, 16, 15, 23):
+    # After an update, before a best model, between state and model, before a kept one, an update.
+    for event in (3, 8, 9, 12, 19):
         with killed_at(event), pytest.raises(Killed):
             train(data, "-m", parts, *options)
     trained(data, "-m", parts, *options)
@@ -450,6 +451,20 @@ def test_the_state_is_a_function_of_the_training_and_its_seconds(data, tmp_path,
         trained(data, "-m", model, *SIZES, *options, *NO_VALIDATION)
         states.append(Path(f"{model}.state.npz").read_bytes())
     assert states[0] == states[1]
+
+
+def test_a_finished_training_leaves_its_model(data, model):
+    """Its times too, by which scripts see what has changed; a damaged one is written again."""
+    options = ("--type", "lm", "--cell", "tanh", "--after", "2u", *NO_VALIDATION)
+    trained(data, "-m", model, *SIZES, *options)
+    files = [path for path in model.parent.iterdir() if path.name in (model.name, "vocab.trg.json")]
+    before = [path.stat().st_mtime_ns for path in files]
+    trained(data, "-m", model, *SIZES, *options)
+    assert [path.stat().st_mtime_ns for path in files] == before and len(files) == 2
+    content = model.read_bytes()
+    model.write_bytes(content[:-1] + b"?")
+    trained(data, "-m", model, *SIZES, *options)
+    assert model.read_bytes() == content
 
 
 def test_killed_processes_lose_nothing(data, tmp_path):

@@ -142,4 +142,5 @@ class Saving:
             force=True,
             preprocessing=self._preprocessing,
             marian_files=self._marian_files,
+            keep_same=True,  # of a training that had finished: scripts compare times
         )
