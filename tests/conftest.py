@@ -89,3 +89,19 @@ def traced_once() -> Iterator[None]:
 
     with traced_once.traced_once():
         yield
+
+
+@pytest.fixture
+def translate(tmp_path: Path) -> Callable:
+    """Run `cgru translate` in this process, on files: (exit code, output, messages)."""
+    from commands import in_process
+
+    return in_process("translate", tmp_path)
+
+
+@pytest.fixture
+def score(tmp_path: Path) -> Callable:
+    """Run `cgru score` in this process, on files: (exit code, output, messages)."""
+    from commands import in_process
+
+    return in_process("score", tmp_path)

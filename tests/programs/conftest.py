@@ -1,7 +1,6 @@
 """Commands in the test's own process; programs with old names, for scripts run as they are."""
 
 import pytest
-from commands import in_process
 from whole_scripts import write_marian, write_old_programs
 
 
@@ -13,13 +12,3 @@ def old_programs(tmp_path_factory):
 @pytest.fixture(scope="session")
 def marian(tmp_path_factory):
     return write_marian(tmp_path_factory.mktemp("marian"))
-
-
-@pytest.fixture
-def translate(tmp_path):
-    return in_process("translate", tmp_path)
-
-
-@pytest.fixture
-def score(tmp_path):
-    return in_process("score", tmp_path)

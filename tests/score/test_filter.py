@@ -7,7 +7,7 @@ import subprocess
 import numpy as np
 import prepared
 import pytest
-from commands import SOURCE, TARGET, in_process, one_line, write_model
+from commands import SOURCE, TARGET, one_line, write_model
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,12 +19,6 @@ PAIRS = [
     ("a b c", "A D@@ E"), ("", "F"), ("f f a d", ""), ("b unseen", "unseen B"), ("c", "A A A F B"),
     ("a b", "A B"), ("d d d d d d", "C"), ("e@@ f", "D@@ E E"),
 ]  # fmt: skip
-
-
-@pytest.fixture
-def score(tmp_path):
-    """Run the command in this process, on files: (exit code, output, messages)."""
-    return in_process("score", tmp_path)
 
 
 @pytest.fixture

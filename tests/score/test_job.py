@@ -23,12 +23,6 @@ def model(tmp_path_factory):
 
 
 @pytest.fixture
-def score(tmp_path):
-    """Run the command in this process, on files: (exit code, output, messages)."""
-    return in_process("score", tmp_path)
-
-
-@pytest.fixture
 def lines(score):
     """As `score`, but it must succeed: the lines of the output."""
     return output_lines(score)

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from commands import in_process, one_line
+from commands import one_line
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,11 +61,6 @@ def test_scores_are_those_of_the_definition(pairs):
     for r, row in zip(known, counts, strict=True):
         for g, count in zip(known, row, strict=True):
             assert count == flat.count((g, r))
-
-
-@pytest.fixture
-def score(tmp_path):
-    return in_process("score", tmp_path)
 
 
 def write(folder, name, text):

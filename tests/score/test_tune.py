@@ -13,12 +13,6 @@ from cgru_cli.score.n_best import parse
 
 
 @pytest.fixture
-def score(tmp_path):
-    """Run the command in this process, on files: (exit code, output, messages)."""
-    return in_process("score", tmp_path)
-
-
-@pytest.fixture
 def lines(score):
     """As `score`, but it must succeed: the lines of the output."""
     return output_lines(score)

@@ -20,7 +20,6 @@ from commands import (
     SOURCE,
     TARGET,
     as_marian,
-    in_process,
     one_line,
     output_lines,
     vocabulary,
@@ -41,12 +40,6 @@ LIMIT = 30  # seconds that a process may take to answer on a busy machine
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     return write_model(tmp_path_factory.mktemp("model"))
-
-
-@pytest.fixture
-def translate(tmp_path):
-    """Run the command in this process, on files: (exit code, output, messages)."""
-    return in_process("translate", tmp_path)
 
 
 @pytest.fixture

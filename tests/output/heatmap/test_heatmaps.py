@@ -26,16 +26,6 @@ def models(tmp_path_factory):
     return [write_model(folder / name, seed) for name, seed in (("one", 6), ("two", 8))]
 
 
-@pytest.fixture
-def score(tmp_path):
-    return in_process("score", tmp_path)
-
-
-@pytest.fixture
-def translate(tmp_path):
-    return in_process("translate", tmp_path)
-
-
 def write_texts(folder):
     (folder / "src").write_text(LINES)
     (folder / "trg").write_text("A D@@ E\nF\nB\nunseen B\nA A A A F B\n")
