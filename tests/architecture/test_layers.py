@@ -1,4 +1,4 @@
-"""The house: layers and options are as they are said to be."""
+"""Layers, imports and options are as `docs/architecture.md` describes them."""
 
 import ast
 import json
