@@ -6,7 +6,7 @@ Each gives the sum over a batch's sentences, so that batches can be added up.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, Literal, NamedTuple, Protocol, Self
 
 import tensorflow as tf
 
@@ -14,7 +14,6 @@ from ..corpus.batches import Batch
 from ..network.forced_decoding import Unrolled, Words, unroll
 from ..network.network import Network
 from ..network.word_costs import word_costs
-from ..options.optimization import AttentionCost
 from ..parameters.structure import FIRST_LABEL
 
 
@@ -169,6 +168,8 @@ class TargetWords(NamedTuple):
 
 
 EPSILON = 1e-6  # Marian's
+
+AttentionCost = Literal["ce", "mse", "mult"]
 
 
 class Guide(NamedTuple):

@@ -16,7 +16,6 @@ rate_option = options_of("Learning rate")
 dropout_option = options_of("Dropout")
 
 LengthSort = Literal["trg", "src", "none"]
-AttentionCost = Literal["ce", "mse", "mult"]
 DecayStrategy = Literal["epoch", "batches", "stalled", "epoch+batches", "epoch+stalled"]
 
 _LEVELS = ("--quantize-bits",)
@@ -84,10 +83,10 @@ class OptimizationOptions(Options):
         "(source-target) a line; a file for each pair of --train-sets, or none",
         "--guided-alignment", metavar="FILE...", many=True, path="file",
     )  # fmt: skip
-    guided_alignment_cost: AttentionCost = objective_option(
+    guided_alignment_cost: Literal["ce", "mse", "mult"] = objective_option(
         "ce", "cost of the attention, compared with --guided-alignment: cross-entropy (ce), mean "
         "squared error (mse), or -log of the attention on aligned words (mult)",
-        "--guided-alignment-cost", choices=get_args(AttentionCost), needs=("--guided-alignment",),
+        "--guided-alignment-cost", choices=("ce", "mse", "mult"), needs=("--guided-alignment",),
     )  # fmt: skip
     guided_alignment_weight: float = objective_option(
         0.1, "weight of the cost of attention, added to the cost of words",
