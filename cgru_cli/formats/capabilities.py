@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..options.programs import Program
 from ..parameters.names import parameters
 from ..parameters.parameter import Dialect
+from ..parameters.program import Program
 from ..parameters.structure import (
     Activation,
     Bias,

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ..options.programs import Program
 from ..parameters.names import parameters
 from ..parameters.parameter import Dialect, Parameter
+from ..parameters.program import Program
 from ..parameters.structure import Structure
 
 PREPROCESSING = ".preprocess.json"  # after a model's name: how raw text is prepared for it
@@ -25,7 +25,7 @@ class ModelSettings:
     """
 
     source: str = ""  # the file that says so
-    program: str = ""  # of options.programs.Program, as far as the configuration tells
+    program: str = ""  # of parameters.program.Program, as far as the configuration tells
     structure: dict = field(default_factory=dict)
     vocabularies: list[str] = field(default_factory=list)  # sources (one a factor), then target
     unsupported: list[str] = field(default_factory=list)  # what this package cannot compute

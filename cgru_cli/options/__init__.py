@@ -5,6 +5,5 @@ and excludes, and its group in helps and documentation. Each command has a file:
 `translate`, `score` and `serve` (these three share `line_filter`), `train` (with `model` and
 `optimization`), `old_programs`; `configured` has the options about configuration files.
 `click_command` makes commands of click from them, and `compat/` reads command lines, those of other
-programs too. `programs` has the defaults of the other programs' decoders; `feature_weights` and
-`config_file` read files that options name.
+programs too. `feature_weights` and `config_file` read files that options name.
 """

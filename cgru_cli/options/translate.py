@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..parameters.program import COMPAT
 from .flags import options_of
 from .kinds import sampling, unchanged
 from .line_filter import (
@@ -13,7 +14,6 @@ from .line_filter import (
     model_option,
     score_option,
 )
-from .programs import COMPAT
 
 search_option = options_of("Search")
 sampling_option = options_of("Sampling")

@@ -16,7 +16,6 @@ from typing import ClassVar
 import numpy as np
 
 from ..errors import UsageError
-from ..options import kinds
 from .hypothesis import Hypothesis
 from .numbers import C_FLOAT, float32, numpy_float32, python2_float
 
@@ -254,8 +253,3 @@ def weights_of(hypothesis: Hypothesis) -> np.ndarray:
 def cost_of(score: float) -> float:
     """The cost -log p of a score log p."""
     return 0.0 - float(score)  # not -score, which makes -0.0 of 0.0
-
-
-def alignment_of(asked: str | None) -> Alignment | None:
-    """The value of --alignment: hard, soft, a threshold, or None."""
-    return None if asked is None else kinds.alignment(asked)

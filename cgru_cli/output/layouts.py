@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import UsageError
-from ..options.programs import Program
+from ..parameters.program import Program
 from .layout import Layout
 from .marian_layout import AmunLayout, CgruLayout, MarianLayout
 from .nematus_layout import DL4MTLayout, NematusLayout, NematusTFLayout

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from ..options.programs import Program
+from .program import Program
 from .structure import CellPlace, Normalization, Structure
 
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from ..errors import UsageError
 from ..formats.loaded_model import LoadedModel, Reading, preprocessing_of
+from ..options import kinds
 from ..options.feature_weights import EQUAL, FeatureWeights, ensemble_weights
-from ..options.programs import PROGRAMS, Program
 from ..options.score import LABEL_METRICS, METRICS, ScoreOptions
-from ..output.layout import Alignment, alignment_of
+from ..output.layout import Alignment
 from ..output.layouts import layout_of
+from ..parameters.program import PROGRAMS, Program
 from ..system.lines import check_distinct
 from .filter import Bounds
 from .layout import ScoreLayout
@@ -122,7 +123,7 @@ class ScoreRequest:
             sums = options.compat is not None and PROGRAMS[options.compat].sums
             weights = ensemble_weights(options.weights, options.model, sums=sums)
         ranking = None if texts_alone else _ranking(options)
-        alignment = alignment_of(options.alignment)
+        alignment = options.alignment and kinds.alignment(options.alignment)
         if alignment is None and options.alignment_format:
             alignment = "soft"
         return cls(

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import UsageError, writing
-from ..options.programs import PROGRAMS, label_limit
 from ..options.score import LABEL_METRICS
+from ..parameters.program import PROGRAMS, label_limit
 from ..parameters.structure import Type
 from ..system.atomic_files import atomic_write
 from ..system.windows import batches

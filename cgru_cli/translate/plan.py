@@ -18,13 +18,14 @@ from ..formats.loaded_model import (
 )
 from ..formats.model import Model, ModelSettings
 from ..formats.shortlist import Shortlist
+from ..options import kinds
 from ..options.feature_weights import ensemble_weights, model_weights
 from ..options.flags import flag, statements
 from ..options.kinds import ShortlistNumbers, sampling, shortlist
-from ..options.programs import PROGRAMS, Program, ProgramDefaults, label_limit, marian_limit
 from ..options.translate import TranslateOptions
-from ..output.layout import Layout, alignment_of
+from ..output.layout import Layout
 from ..output.layouts import layout_of
+from ..parameters.program import PROGRAMS, Program, ProgramDefaults, label_limit, marian_limit
 from ..system.lines import tokens
 from ..text.pipeline import Preprocessing
 from ..text.source_words import characters
@@ -299,7 +300,7 @@ def _asked(options: TranslateOptions) -> dict[str, bool]:
 def _layout(
     options: TranslateOptions, models: Sequence[LoadedModel], beam: int, normalize: float
 ) -> Layout:
-    alignment = alignment_of(options.alignment)
+    alignment = options.alignment and kinds.alignment(options.alignment)
     kind = "json" if options.json_alignment else options.alignment_format
     if alignment is None and (kind or options.output_alignment):
         alignment = "soft"

@@ -40,8 +40,8 @@ OPTIONS = {
 
 # A folder is a layer. Inside a layer a folder imports only those named before it.
 LAYERS = (
-    ("errors", "system", "options"),
-    ("parameters", "text", "formats", "corpus", "output"),
+    ("errors", "system"),
+    ("parameters", "options", "text", "formats", "corpus", "output"),
     ("network", "search", "optimization"),
     ("convert", "prep", "translate", "score", "train", "old_programs"),
     ("serve",),

@@ -14,7 +14,7 @@ from models import case, forced_scores, pad_source, structures, text_lines
 
 from cgru_cli.network.forced_decoding import force_decode
 from cgru_cli.network.network import Network
-from cgru_cli.options.programs import PROGRAMS, marian_limit
+from cgru_cli.parameters.program import PROGRAMS, marian_limit
 from cgru_cli.search.beam import shrinking_beam
 from cgru_cli.search.ensemble import Ensemble
 from cgru_cli.search.hypotheses import SearchBatch, SearchSettings

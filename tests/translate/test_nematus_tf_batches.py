@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from models import case, pad_source, text_lines
 from shared_files import fixture_path
 
-from cgru_cli.options.programs import PROGRAMS
+from cgru_cli.parameters.program import PROGRAMS
 from cgru_cli.search.ensemble import Ensemble
 from cgru_cli.search.hypotheses import SearchBatch, SearchSettings
 from cgru_cli.search.nematus_tf_beam import nematus_tf_beam

@@ -13,7 +13,7 @@ _UNCUT = str(10**6)  # words: no line is as long
 
 
 def extra_defaults(program: str, command: str) -> dict[str, Any]:
-    """Defaults of a program's translator that `options.programs` does not have."""
+    """Defaults of a program's translator that `parameters.program` does not have."""
     if command != "translate":
         return {}
     return {"max_length": "500" if program == "amun" else _UNCUT}

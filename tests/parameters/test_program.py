@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from cgru_cli.formats.model import Model
-from cgru_cli.options.programs import COMPAT, PROGRAMS, Program, marian_limit
 from cgru_cli.output.layouts import LAYOUTS
 from cgru_cli.parameters.parameter import Dialect
+from cgru_cli.parameters.program import COMPAT, PROGRAMS, Program, marian_limit
 
 
 def test_every_compatible_program_is_described():
