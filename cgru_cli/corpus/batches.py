@@ -13,11 +13,11 @@ from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..options.optimization import LengthSort
 from ..parameters.structure import EOS_ID
 from .corpus import Corpus
 
 Item = TypeVar("Item")
+LengthSort = Literal["trg", "src", "none"]  # the side whose length counts first
 
 
 @dataclass(frozen=True)

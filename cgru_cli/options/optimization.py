@@ -15,7 +15,6 @@ optimiser_option = options_of("Optimiser")
 rate_option = options_of("Learning rate")
 dropout_option = options_of("Dropout")
 
-LengthSort = Literal["trg", "src", "none"]
 DecayStrategy = Literal["epoch", "batches", "stalled", "epoch+batches", "epoch+stalled"]
 
 _LEVELS = ("--quantize-bits",)
@@ -48,9 +47,9 @@ class OptimizationOptions(Options):
         100, "number of mini-batches to read and sort by length together", "--maxi-batch", kind=int,
         metavar="N", least=1, most=1_000_000, aliases=("--maxibatch_size",),
     )  # fmt: skip
-    maxi_batch_sort: LengthSort = batch_option(
+    maxi_batch_sort: Literal["trg", "src", "none"] = batch_option(
         "trg", "side by whose length the sentence pairs of a maxi-batch are sorted",
-        "--maxi-batch-sort", choices=get_args(LengthSort),
+        "--maxi-batch-sort", choices=("trg", "src", "none"),
     )  # fmt: skip
     max_length: int = batch_option(
         100, "leave out sentence pairs with a longer side", "--max-length", kind=int, metavar="N",

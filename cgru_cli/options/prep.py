@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from .configured import ConfiguredOptions, general_option
 from .flags import options_of
 
-SUBWORDS = ("bpe", "unigram", "subword-nmt", "none")
-UNICODE = ("nfc", "nfkc", "none")
 VOCABULARY_PROGRAMS = ("marian", "nematus", "nematus-tf", "dl4mt")
 
 text_option = options_of("Text")
@@ -71,7 +69,9 @@ class PrepOptions(ConfiguredOptions):
         "`word|factor|...`", "--factors", kind=int, metavar="N", least=1, most=100,
     )  # fmt: skip
 
-    unicode: str = token_option("nfc", "Unicode normal form", "--unicode", choices=UNICODE)
+    unicode: str = token_option(
+        "nfc", "Unicode normal form", "--unicode", choices=("nfc", "nfkc", "none")
+    )
     normalize_punctuation: bool = token_option(
         False, "normalise punctuation as Moses does", "--normalize-punctuation", kind=bool
     )
@@ -95,7 +95,8 @@ class PrepOptions(ConfiguredOptions):
 
     subwords: str | None = subword_option(
         None, "how words are split: by SentencePiece (bpe, unigram), by subword-nmt, or not at "
-        "all; if not given, bpe, or subword-nmt with --codes", "--subwords", choices=SUBWORDS,
+        "all; if not given, bpe, or subword-nmt with --codes", "--subwords",
+        choices=("bpe", "unigram", "subword-nmt", "none"),
     )  # fmt: skip
     subword_vocabulary: int = subword_option(
         8000, "pieces of a SentencePiece model, or merges of subword-nmt", "--subword-vocabulary",

@@ -13,7 +13,6 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from ..errors import CgruError, reading
-from ..options.prep import SUBWORDS, UNICODE
 from ..system.structured_files import LARGEST, read_json
 from ..system.typed_json import dataclass_from_json
 from .moses import CaseModel, PunctuationNormalizer, Tokenizer, Truecaser
@@ -24,7 +23,9 @@ _FORMS: dict[str, Literal["NFC", "NFKC"]] = {"nfc": "NFC", "nfkc": "NFKC"}
 VERSION = 1
 FILE = "preprocess.json"
 SIDES = ("source", "target")
+UNICODE = ("nfc", "nfkc", "none")  # normal forms
 CASES = ("none", "lower", "true")
+SUBWORDS = ("bpe", "unigram", "subword-nmt", "none")
 # Not the tab and its like, which are spaces. U+FEFF is a byte order mark wherever it stands.
 _REMOVED = dict.fromkeys(
     (*range(0x09), *range(0x0E, 0x1C), *range(0x7F, 0x85), *range(0x86, 0xA0), 0xFEFF)

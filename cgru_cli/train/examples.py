@@ -11,11 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..corpus.batches import Batch, Batches, BatchSize, grid_length, make_batch
+from ..corpus.batches import Batch, Batches, BatchSize, LengthSort, grid_length, make_batch
 from ..corpus.corpus import Corpus, encode_corpus
 from ..corpus.dropout import Rates, masks
 from ..errors import CgruError
-from ..options.optimization import LengthSort
 from ..parameters.structure import Normalization, Structure, Type
 from ..system.lines import tokens
 from ..text.conditions import condition_columns

@@ -9,8 +9,8 @@ from click.testing import CliRunner
 from cgru_cli.cli import main
 from cgru_cli.options.configured import ConfiguredOptions
 from cgru_cli.options.flags import statements
-from cgru_cli.options.prep import SUBWORDS, UNICODE, PrepOptions
-from cgru_cli.text.pipeline import PipelineSettings
+from cgru_cli.options.prep import PrepOptions
+from cgru_cli.text.pipeline import SUBWORDS, UNICODE, PipelineSettings
 
 
 def parsed(*arguments):
@@ -91,7 +91,8 @@ def test_one_folder_is_made():
 
 
 def test_choices_are_those_of_the_pipeline():
-    options = PrepOptions()
-    assert options.unicode in UNICODE and PipelineSettings().unicode in UNICODE
+    options = statements(PrepOptions)
+    assert options["unicode"][0].choices == UNICODE
+    assert options["subwords"][0].choices == SUBWORDS
+    assert PrepOptions().unicode in UNICODE and PipelineSettings().unicode in UNICODE
     assert PipelineSettings().subwords in SUBWORDS
-    assert statements(PrepOptions)["subwords"][0].choices == SUBWORDS
