@@ -1,130 +1,69 @@
-"""Dataclasses out of JSON, their fields' names and types checked."""
+"""Dataclasses from JSON: msgspec checks the types, and nothing may be missing or left over."""
 
 from __future__ import annotations
 
 import dataclasses
-import enum
 import math
 import os
-import types
-import typing
-from collections.abc import Mapping
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
+
+import msgspec
 
 from ..errors import CgruError
 
 Dataclass = TypeVar("Dataclass")
-LATER = {"later": True}  # metadata of a field that was added to a class and has a default
+LATER = {"later": True}  # metadata of a field with a default that older files lack
 
 
 def dataclass_from_json(
     cls: type[Dataclass], data: Any, source: str | os.PathLike[str], advice: str = ""
 ) -> Dataclass:
-    """A dataclass out of the JSON that `dataclasses.asdict` of it became.
+    """Make a dataclass from the JSON of its `dataclasses.asdict`.
 
-    The data must have every field and no other (of `LATER`, which older files lack, those that it
-    has), and each value the field's type: a whole number
-    is no boolean, a number is finite. Fields may be bool, int, float, str, Any, a Literal, an
-    enumeration, a dataclass, a named tuple, a tuple, list or dict of these, or None beside one.
-    A dataclass refuses other values by a ValueError in `__post_init__`. advice: what to do then.
-    Raises CgruError in one line that names the source and the place in it.
+    Every field except those marked `LATER` is required, others are refused, and numbers are
+    finite. Bounds belong into the types, as `Annotated[int, msgspec.Meta(ge=0)]`, or into
+    `__post_init__` as a ValueError. advice: ends the message. Raises CgruError in one line that
+    names the source and the field.
     """
     try:
-        return _dataclass(cls, data, "")
-    except _Mismatch as mismatch:
-        raise CgruError(
-            f"{source}: damaged: {mismatch}" + (f"; {advice}" if advice else "")
-        ) from None
+        made = msgspec.convert(data, cls)
+        _check(made, data, "")
+    except msgspec.ValidationError as error:
+        end = f"; {advice}" if advice else ""
+        raise CgruError(f"{source}: damaged: {problem(error)}{end}") from None
+    return made
 
 
-class _Mismatch(Exception):
-    """A value that is not of its field's type."""
+def problem(error: msgspec.ValidationError) -> str:
+    """A message of msgspec as `FIELD: PROBLEM`.
 
-    def __init__(self, place: str, problem: str):
-        super().__init__(f"{place}: {problem}" if place else problem)
-
-
-_KINDS = {bool: "true or false", int: "a whole number", str: "a text"}
-
-
-def _expected(what: str, value: Any, place: str) -> _Mismatch:
-    shown = repr(value)
-    shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
-    return _Mismatch(place, f"{what} is expected, not {shown}")
+    "Expected `int`, got `str` - at `$.sizes[0]`" becomes "sizes[0]: expected int, got str".
+    """
+    message, _, place = str(error).partition(" - at `$")
+    message = message.removeprefix("Object ").replace("`", "")
+    message = message[:1].lower() + message[1:]
+    place = place.strip(".`")
+    return f"{place}: {message}" if place else message
 
 
-def _dataclass(cls: type, data: Any, place: str) -> Any:
-    if not isinstance(data, Mapping):
-        raise _expected("an object of names and values", data, place)
-    kinds = typing.get_type_hints(cls)
-    fields = dataclasses.fields(cls)
-    names = [field.name for field in fields if field.name in data or field.metadata != LATER]
-    for name in names:
-        if name not in data:
-            raise _Mismatch(place, f"{name} is missing")
-    for name in data:
-        if name not in names:
-            raise _Mismatch(place, f"{name!r:.60} is not known")
-    values = {name: _value(kinds[name], data[name], _inside(place, name)) for name in names}
-    try:
-        return cls(**values)
-    except ValueError as error:
-        raise _Mismatch(place, str(error)) from None
+def _check(made: Any, data: Any, place: str) -> None:
+    """Check what msgspec does not: that no field is missing or unknown, and numbers are finite."""
+    if dataclasses.is_dataclass(made):
+        fields = {field.name: field for field in dataclasses.fields(made)}
+        for name, field in fields.items():
+            if name in data:
+                _check(getattr(made, name), data[name], f"{place}.{name}")
+            elif field.metadata != LATER:
+                _raise(f"missing required field {name}", place)
+        for name in data:
+            if name not in fields:
+                _raise(f"unknown field {name!r:.60}", place)
+    elif isinstance(made, tuple):
+        for i, (item, given) in enumerate(zip(made, data, strict=True)):
+            _check(item, given, f"{place}[{i}]")
+    elif isinstance(made, float) and not math.isfinite(made):
+        _raise(f"expected a finite number, got {made}", place)
 
 
-def _value(kind: Any, value: Any, place: str) -> Any:
-    """A value as its type has it. Raises _Mismatch for one of another type."""
-    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    if kind is Any:
-        return value
-    if origin in (typing.Union, types.UnionType):
-        if value is None and types.NoneType in arguments:
-            return None
-        (kind,) = (argument for argument in arguments if argument is not types.NoneType)
-        return _value(kind, value, place)
-    if origin is Literal:
-        if not any(type(value) is type(choice) and value == choice for choice in arguments):
-            raise _expected(" or ".join(map(repr, arguments)), value, place)
-        return value
-    if kind is float:
-        if type(value) is not int and not (type(value) is float and math.isfinite(value)):
-            raise _expected("a finite number", value, place)
-        return value
-    if kind in _KINDS:
-        if type(value) is not kind:
-            raise _expected(_KINDS[kind], value, place)
-        return value
-    if origin in (tuple, list):
-        return origin(_items(arguments, value, place))
-    if origin is dict:
-        if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
-            raise _expected("an object of names and values", value, place)
-        return {name: _value(arguments[1], v, _inside(place, name)) for name, v in value.items()}
-    if issubclass(kind, enum.Enum):
-        try:
-            return kind(value)
-        except ValueError:
-            choices = " or ".join(repr(choice.value) for choice in kind)
-            raise _expected(choices, value, place) from None
-    if issubclass(kind, tuple):  # a named one
-        return kind(*_items(tuple(typing.get_type_hints(kind).values()), value, place))
-    return _dataclass(kind, value, place)
-
-
-def _items(kinds: tuple, value: Any, place: str) -> list:
-    """The values of a list, of one type if there is but one or `...` follows it, or of one each."""
-    if not isinstance(value, (list, tuple)):
-        raise _expected("a list", value, place)
-    if len(kinds) == 1 or kinds[-1] is Ellipsis:
-        kinds = kinds[:1] * len(value)
-    if len(value) != len(kinds):
-        raise _expected(f"a list of {len(kinds)}", value, place)
-    return [
-        _value(kind, item, f"{place}[{i}]")
-        for i, (kind, item) in enumerate(zip(kinds, value, strict=True))
-    ]
-
-
-def _inside(place: str, name: str) -> str:
-    name = name if name.isidentifier() else f"{name!r:.60}"
-    return f"{place}.{name}" if place else name
+def _raise(message: str, place: str) -> None:
+    raise msgspec.ValidationError(f"{message} - at `${place}`")

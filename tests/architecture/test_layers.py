@@ -59,7 +59,7 @@ BETWEEN_COMMANDS = {
 # What each layer may import from outside, beyond the standard library and what those below may;
 # TensorFlow stays in the computation.
 OUTSIDE = {
-    PLAIN: set(),
+    PLAIN: {"msgspec"},
     FILES: {"numpy", "h5py", "sentencepiece", "yaml"},
     COMPUTATION: {"tensorflow", "keras"},
     COMMANDS: set(),

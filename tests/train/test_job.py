@@ -606,4 +606,7 @@ def test_a_state_that_is_none(data, model):
     RunFolder(model).save({}, {"age": 1})
     result = train(data, "-m", model, *PLAIN, "--after", "2u")
     assert result.code == 1
-    assert f"{model}.state.npz: damaged: identity is missing; restore the file, or" in result.error
+    assert (
+        f"{model}.state.npz: damaged: missing required field identity; restore the file, or"
+        in result.error
+    )
