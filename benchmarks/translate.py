@@ -144,7 +144,8 @@ class Bench:
         how many, if not as many as asked for; size: of a mini-batch.
         """
         from cgru_cli.search.beam import shrinking_beam
-        from cgru_cli.search.hypotheses import SearchBatch, SearchSettings
+        from cgru_cli.search.hypotheses import SearchBatch
+        from cgru_cli.search.settings import SearchSettings
         from cgru_cli.text.source_words import pad_ids
 
         lines = self.lines[: lines or self.a.lines[0]]

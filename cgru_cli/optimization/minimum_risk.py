@@ -16,8 +16,9 @@ from ..corpus.batches import Batch, grid_length
 from ..network.keras_model import RecurrentModel
 from ..parameters.structure import EOS_ID
 from ..search.ensemble import Ensemble
-from ..search.hypotheses import SearchBatch, SearchSettings
-from ..search.sampling import Sampling, sample
+from ..search.hypotheses import SearchBatch
+from ..search.sampling import sample
+from ..search.settings import Sampling, SearchSettings
 from ..text.vocabulary import Vocabulary
 from .objective import Candidates, Examples
 

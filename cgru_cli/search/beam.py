@@ -18,12 +18,12 @@ from .hypotheses import (
     Rows,
     SearchBatch,
     SearchResult,
-    SearchSettings,
     best_extensions,
     expand,
     forced_words,
 )
 from .noisy_channel import ChannelRanking
+from .settings import SearchSettings
 
 # A batch joins when this share of the one before is left to search.
 REFILL_BELOW = 0.5

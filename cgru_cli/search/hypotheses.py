@@ -1,4 +1,4 @@
-"""What all searches share: their settings, the live hypotheses, one step, and the way back.
+"""What all searches share: the live hypotheses, one step, and the way back.
 
 A row is a live hypothesis, one that is still extended. All scores are natural logarithms; EOS
 (id 0) counts as a word. Letters: R rows, N words that a row may be extended by, M models, S source
@@ -9,39 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..parameters.structure import EOS_ID
 from .constraints import Asked, Constraints, with_asked
 from .ensemble import Expansion, Lattice
+from .settings import SearchSettings
 
 START = -1  # before the first word: its embedding is zeros
-
-
-@dataclass(frozen=True)
-class SearchSettings:
-    """How hypotheses are extended and ranked.
-
-    normalize: alpha of the division by length ** alpha; word_penalty: subtracted per word;
-    unk: the word never to produce, None where it is allowed; best_only: stop as soon as the best
-    hypothesis is certain; with_alignment: keep the attention.
-    """
-
-    beam_size: int = 5
-    normalize: float = 0.0
-    word_penalty: float = 0.0
-    unk: int | None = None
-    best_only: bool = False
-    with_alignment: bool = False
-
-    def total(self, score: Any, length: Any) -> Any:
-        """What hypotheses are ranked by, as numbers or arrays of them.
-
-        (score - penalty * length) / length ** alpha
-        """
-        return (score - self.word_penalty * length) / length**self.normalize
 
 
 class SearchBatch(NamedTuple):

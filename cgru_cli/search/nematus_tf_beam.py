@@ -5,15 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..parameters.structure import EOS_ID
-from .hypotheses import (
-    History,
-    Rows,
-    SearchBatch,
-    SearchResult,
-    SearchSettings,
-    best_extensions,
-    expand,
-)
+from .hypotheses import History, Rows, SearchBatch, SearchResult, best_extensions, expand
+from .settings import SearchSettings
 
 
 def nematus_tf_beam(batch: SearchBatch, settings: SearchSettings) -> list[list[SearchResult]]:

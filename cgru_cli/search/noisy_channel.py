@@ -14,7 +14,8 @@ import numpy as np
 
 from ..parameters.structure import EOS_ID
 from .ensemble import Expansion
-from .hypotheses import SearchResult, SearchSettings
+from .hypotheses import SearchResult
+from .settings import SearchSettings
 
 # Sentences (their numbers) and a translation or its beginning for each -> log p(source | it).
 ChannelScore = Callable[[Sequence[int], Sequence[Sequence[int]]], np.ndarray]

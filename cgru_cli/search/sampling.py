@@ -3,29 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..parameters.structure import EOS_ID
-from .hypotheses import (
-    History,
-    Rows,
-    SearchBatch,
-    SearchResult,
-    SearchSettings,
-    expand,
-    forced_words,
-)
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """How words are drawn: from all, or the `top` most probable, at a softmax temperature."""
-
-    temperature: float = 1.0
-    top: int | None = None
-    seed: int = 0
+from .hypotheses import History, Rows, SearchBatch, SearchResult, expand, forced_words
+from .settings import Sampling, SearchSettings
 
 
 def sample(

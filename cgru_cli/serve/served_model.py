@@ -19,7 +19,7 @@ from ..translate.plan import SearchPlan
 from ..translate.translator import Translator
 
 if TYPE_CHECKING:
-    from ..search.hypotheses import SearchSettings
+    from ..search.settings import SearchSettings
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from .served_model import ServedModel
 from .work import Job, Kind, Line
 
 if TYPE_CHECKING:
-    from ..search.hypotheses import SearchBatch, SearchSettings
+    from ..search.hypotheses import SearchBatch
+    from ..search.settings import SearchSettings
     from .engine import Engine
 
 LASTS = 4096  # sentences of a search, whose bookkeeping grows with each, before the next begins

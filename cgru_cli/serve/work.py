@@ -12,7 +12,7 @@ from ..translate.translator import Translation
 from .served_model import ServedModel
 
 if TYPE_CHECKING:
-    from ..search.hypotheses import SearchSettings
+    from ..search.settings import SearchSettings
 
 
 class TooLarge(CgruError):

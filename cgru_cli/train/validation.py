@@ -112,7 +112,8 @@ class Validator:
     def _translations(self, check: Check) -> list[str]:
         """The best translation of each line, as plain text; "" for an empty line."""
         from ..search.beam import max_tokens_of, shrinking_beam
-        from ..search.hypotheses import SearchBatch, SearchSettings
+        from ..search.hypotheses import SearchBatch
+        from ..search.settings import SearchSettings
 
         sources, limit = self.dev_set.sources, PROGRAMS["nematus"].limit
         kind = self.model.structure.type

@@ -23,8 +23,8 @@ from ..text.subwords import join_bpe
 from ..text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from ..search.hypotheses import SearchSettings
     from ..search.noisy_channel import ChannelRanking
+    from ..search.settings import SearchSettings
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,9 @@ from .plan import SearchPlan
 from .requests import Request, RequestReader
 
 if TYPE_CHECKING:
-    from ..search.hypotheses import SearchBatch, SearchResult, SearchSettings
+    from ..search.hypotheses import SearchBatch, SearchResult
     from ..search.noisy_channel import ChannelRanking
+    from ..search.settings import SearchSettings
 
 # Options of the command's files, and of what it prints.
 PRINTED = (
@@ -57,8 +58,7 @@ class Translator:
         from ..network.scorer import Members
         from ..search.beam import max_tokens_of, mebibytes_of_word
         from ..search.ensemble import Ensemble
-        from ..search.hypotheses import SearchSettings
-        from ..search.sampling import Sampling
+        from ..search.settings import Sampling, SearchSettings
 
         stepped = plan.channel.stepped if plan.channel else []
         models, weights = [*models, *stepped], (*plan.weights, *(0.0 for _ in stepped))

@@ -25,7 +25,8 @@ from cgru_cli.network.network import Network
 from cgru_cli.parameters.structure import Encoder, Pooling, Type, Unit
 from cgru_cli.search.beam import shrinking_beam
 from cgru_cli.search.ensemble import Ensemble
-from cgru_cli.search.hypotheses import SearchBatch, SearchSettings
+from cgru_cli.search.hypotheses import SearchBatch
+from cgru_cli.search.settings import SearchSettings
 
 LABELS = ("A", "B", "C")
 SIZES = ("--dim-emb", 6, "--dim-rnn", 8, "--mini-batch", 8, "--valid-freq", 0, "--quiet")

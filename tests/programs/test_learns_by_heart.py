@@ -26,7 +26,8 @@ from cgru_cli.parameters.structure import (
 )
 from cgru_cli.search.beam import shrinking_beam
 from cgru_cli.search.ensemble import Ensemble
-from cgru_cli.search.hypotheses import SearchBatch, SearchSettings
+from cgru_cli.search.hypotheses import SearchBatch
+from cgru_cli.search.settings import SearchSettings
 
 PAIRS, WORDS, LENGTH, UPDATES = 20, 24, 3, 400
 CHOSEN = {

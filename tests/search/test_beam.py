@@ -17,9 +17,10 @@ from cgru_cli.network.network import Network
 from cgru_cli.parameters.program import PROGRAMS, marian_limit
 from cgru_cli.search.beam import shrinking_beam
 from cgru_cli.search.ensemble import Ensemble
-from cgru_cli.search.hypotheses import SearchBatch, SearchSettings
+from cgru_cli.search.hypotheses import SearchBatch
 from cgru_cli.search.nematus_tf_beam import nematus_tf_beam
-from cgru_cli.search.sampling import Sampling, sample
+from cgru_cli.search.sampling import sample
+from cgru_cli.search.settings import Sampling, SearchSettings
 from cgru_cli.system.numpy_order import argsort
 
 V, LONGEST = 5, 4

@@ -14,7 +14,8 @@ from cgru_cli.network.network import Network
 from cgru_cli.search.beam import shrinking_beam
 from cgru_cli.search.constraints import Avoided, Constraints, Required, allocation
 from cgru_cli.search.ensemble import Ensemble
-from cgru_cli.search.hypotheses import SearchBatch, SearchSettings
+from cgru_cli.search.hypotheses import SearchBatch
+from cgru_cli.search.settings import SearchSettings
 
 EOS, V, LONGEST = 0, 5, 5
 STRUCTURE = tiny(target_vocabulary=V, source_vocabularies=(6,))

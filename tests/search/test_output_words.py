@@ -8,7 +8,8 @@ from models import pad_source
 from cgru_cli.network.network import Network
 from cgru_cli.search.beam import shrinking_beam
 from cgru_cli.search.ensemble import Ensemble
-from cgru_cli.search.hypotheses import SearchBatch, SearchSettings
+from cgru_cli.search.hypotheses import SearchBatch
+from cgru_cli.search.settings import SearchSettings
 
 V = 11
 SOURCES = [[(1,), (2,), (3,)], [(4,)], [(5,), (6,)]]

@@ -12,8 +12,9 @@ from shared_files import fixture_path
 
 from cgru_cli.parameters.program import PROGRAMS
 from cgru_cli.search.ensemble import Ensemble
-from cgru_cli.search.hypotheses import SearchBatch, SearchSettings
+from cgru_cli.search.hypotheses import SearchBatch
 from cgru_cli.search.nematus_tf_beam import nematus_tf_beam
+from cgru_cli.search.settings import SearchSettings
 from cgru_cli.translate.nematus_tf_batches import nematus_tf_batches
 
 BATCH, MAXI, BEAM = 4, 4, 5  # lines, mini-batches, hypotheses
