@@ -47,6 +47,7 @@ setup(
     packages=find_packages(include=["cgru_cli", "cgru_cli.*"]),
     package_data={
         "cgru_cli": ["py.typed"],
+        "cgru_cli.compat": ["programs/*"],
         "cgru_cli.output": ["*.mplstyle"],
         "cgru_cli.output.heatmap": ["*.html"],
         "cgru_cli.serve": ["page_files/*"],

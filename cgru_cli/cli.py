@@ -224,7 +224,7 @@ def old_programs(folder: str, options: OldProgramsOptions) -> None:
     data/build_dictionary.py. Of Nematus on TensorFlow and of DL4MT there is a folder each:
     nematus-tf/ and dl4mt/.
     """
-    from .old_programs.job import run
+    from .compat.old_programs import run
 
     run(folder, options)
 

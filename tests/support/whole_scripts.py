@@ -11,7 +11,7 @@ import prepared
 import pytest
 from shared_files import FIXTURES, need
 
-from cgru_cli.old_programs import job, scripts
+from cgru_cli.compat import old_programs
 from cgru_cli.options.old_programs import OldProgramsOptions
 
 PYMARIAN = Path(sys.executable).with_name("pymarian")
@@ -23,8 +23,8 @@ THEANO = "THEANO_FLAGS=mode=FAST_RUN,floatX=float32,device=cpu,on_unused_input=w
 def write_old_programs(folder):
     """The programs, which start faster than they do elsewhere."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scripts, "INTERPRETER", (str(prepared.folder() / "cgru"),))
-        job.run(str(folder), OldProgramsOptions(quiet=True))
+        patch.setattr(old_programs, "INTERPRETER", (str(prepared.folder() / "cgru"),))
+        old_programs.run(str(folder), OldProgramsOptions(quiet=True))
     return folder
 
 

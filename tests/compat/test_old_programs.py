@@ -12,9 +12,10 @@ import pytest
 from click.testing import CliRunner
 
 from cgru_cli.cli import main
-from cgru_cli.old_programs.programs import PROGRAMS
+from cgru_cli.compat import old_programs
 
 ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = old_programs.programs()
 PYTHON = {path: command for path, command in PROGRAMS.items() if path.endswith(".py")}
 SHELL = {path: command for path, command in PROGRAMS.items() if path not in PYTHON}
 CGRU = [sys.executable, "-P", "-m", "cgru_cli"]
