@@ -1,14 +1,16 @@
 """Python 2 and 3 pickles of plain data, read without running anything they ask for.
 
-DL4MT keeps its options (`model.npz.pkl`) and its vocabularies in pickles. A pickle is a program
-for a small stack machine; `load` is such a machine that knows only the instructions which build
-data. There is no call, import or attribute access in it to be misused.
+DL4MT keeps its options (`model.npz.pkl`) and its vocabularies in pickles. A pickle is a program for
+a small stack machine. `load` is such a machine for the instructions that build data, and refuses
+the others: it has no call, import or attribute access that could be misused. (`pickle.Unpickler`
+has them, hashes nested tuples without end, and makes room for a memo as large as a file asks.)
 """
 
 import codecs
 import os
-import struct
-from collections.abc import Callable, Mapping
+import pickletools
+from collections.abc import Mapping, Sequence
+from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -17,30 +19,21 @@ from ..errors import CgruError
 from ..system.structured_files import LARGEST_CONFIGURATION, LONGEST_NUMBER, read_bytes
 
 MAX_NESTING = 100  # containers within containers
-MAX_ITEMS = 50_000_000  # items in all, shared containers counted as often as they are met
-
-READ_AS_DATA = "only dictionaries, lists, text and numbers are read"
-
-
-class _Stop(Exception):
-    """The pickle's last instruction."""
+MAX_ITEMS = 50_000_000  # items in total; a shared container counts each time it occurs
+_MAX_NUMBER = 10**LONGEST_NUMBER
 
 
 class _Refused(Exception):
     """The pickle asks for something that is not allowed."""
 
 
-class _Mark:
-    """The mark on the stack where the items of a container begin."""
-
-
 class _Constructor:
     """A constructor on the stack: one of the names that a pickle may call."""
 
 
-_MARK = _Mark()
+_MARK = object()  # on the stack below the items of a container
 _ORDERED_DICT = _Constructor()
-_LATIN1 = _Constructor()  # Python 3 writes bytes in the old protocols as text and this call
+_LATIN1 = _Constructor()  # Python 3 writes bytes in old protocols as text and this call
 _BYTES = _Constructor()  # and empty bytes as this one
 
 _CONSTRUCTORS = {
@@ -51,6 +44,31 @@ _CONSTRUCTORS = {
 }
 _CONTAINERS = frozenset({dict, list, tuple})
 _SCALARS = frozenset({str, bytes, int, float, bool, type(None)})
+
+# Instructions by the byte that stands for each.
+_OPCODES = {opcode.code.encode("latin-1"): opcode for opcode in pickletools.opcodes}
+_WHOLE_NUMBERS = {"INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4"}
+_CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": (), "MARK": _MARK}
+_PUSHED = {"FLOAT", "BINFLOAT", "UNICODE", "SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8"}
+_PUSHED |= {"SHORT_BINBYTES", "BINBYTES", "BINBYTES8"}
+_READ_HERE = {"STRING", "GLOBAL", "INST"}  # pickletools of Python 3.11 takes only ASCII there
+_REFUSED = {
+    "OBJ": "an object",
+    "NEWOBJ": "an object",
+    "NEWOBJ_EX": "an object",
+    "BUILD": "an object's state",
+    "PERSID": "an external object",
+    "BINPERSID": "an external object",
+    "EXT1": "a registered class",
+    "EXT2": "a registered class",
+    "EXT4": "a registered class",
+    "EMPTY_SET": "a set",
+    "ADDITEMS": "a set",
+    "FROZENSET": "a set",
+    "BYTEARRAY8": "a byte array",
+    "NEXT_BUFFER": "a buffer",
+    "READONLY_BUFFER": "a buffer",
+}
 
 
 def load(
@@ -63,9 +81,8 @@ def load(
     `\\xNN`, which keeps apart words that differ. Python 2 `unicode`, Python 3 `str` and Python 3
     `bytes` stay what they are.
 
-    `what` says what the pickle is meant to be, for messages ("options"); for bytes it should
-    name the file; `limit` is the most bytes of a file. Raises CgruError for anything else than
-    data, and for damaged or absurd input.
+    `what` names the content for messages ("options"); for bytes it should name the file. `limit`
+    bounds a file's bytes. Raises CgruError for anything but data, and for damaged or absurd input.
     """
     if isinstance(source, bytes):
         name, data = what, source
@@ -77,19 +94,19 @@ def load(
         value = _Machine(data).run()
         _check_extent(value, {}, MAX_NESTING)
     except _Refused as refused:
-        raise CgruError(f"{name}: {refused}; refused ({READ_AS_DATA})") from None
-    except (IndexError, struct.error, EOFError):
-        raise CgruError(f"{name}: damaged or truncated pickle") from None
+        raise CgruError(
+            f"{name}: {refused}; refused (only dictionaries, lists, text and numbers are read)"
+        ) from None
     except (LookupError, TypeError, ValueError, ArithmeticError, MemoryError, RecursionError):
-        raise CgruError(f"{name}: not a pickle, or a damaged one") from None
+        raise CgruError(f"{name}: not a pickle, or a damaged or truncated one") from None
     return value
 
 
 def _check_extent(value: Any, known: dict[int, tuple[int, int]], depth: int) -> tuple[int, int]:
     """The depth of a value's nesting and its number of items, counting shared ones each time.
 
-    Lists in which each holds the one before twice are small in memory and endless to whoever
-    walks through them; a list that holds itself is so even more.
+    Lists that each hold the previous one twice need little memory but take exponential time to walk
+    through; a list that holds itself never ends.
     """
     if id(value) in known:
         return known[id(value)]
@@ -98,8 +115,7 @@ def _check_extent(value: Any, known: dict[int, tuple[int, int]], depth: int) -> 
     if type(value) not in _CONTAINERS:
         raise _Refused("pickle asks for a class as a value")
     height, items = 0, len(value)
-    # Keys are scalars already.
-    for child in value.values() if type(value) is dict else value:
+    for child in value.values() if type(value) is dict else value:  # keys are scalars already
         if type(child) not in _SCALARS:
             if depth == 0:
                 raise _Refused(f"values nest deeper than {MAX_NESTING} levels, or in a circle")
@@ -114,87 +130,110 @@ def _check_extent(value: Any, known: dict[int, tuple[int, int]], depth: int) -> 
     return height, items
 
 
-def _python2_text(raw: bytes) -> str:
-    return raw.decode("utf-8", "backslashreplace")
-
-
-def _whole(digits: bytes) -> int:
-    if len(digits) > LONGEST_NUMBER:
-        raise ValueError("a number of no use")
-    return int(digits)
-
-
-def _key(key: Any) -> Any:
-    """A dictionary key: never a container, because hashing nested tuples can take for ever."""
-    if type(key) in _SCALARS:
-        return key
-    raise _Refused(f"a dictionary key is a {type(key).__name__}")
-
-
 class _Machine:
-    """The stack machine of the pickle format (described in Python's `pickletools`)."""
+    """The stack machine of the pickle format, as Python's `pickletools` describes it."""
 
     def __init__(self, data: bytes):
-        self.data = data
-        self.position = 0
+        self.stream = BytesIO(data)
         self.stack: list[Any] = []
         self.memo: dict[int, Any] = {}
         # Copies may not grow beyond the stream itself: an honest pickle writes out each item.
         self.copies_left = len(data)
 
     def run(self) -> Any:
-        data, instructions = self.data, _INSTRUCTIONS
-        try:
-            while True:
-                code = data[self.position]
-                self.position += 1
-                instruction = instructions.get(code)
-                if instruction is None:
-                    raise self.refusal(code)
-                instruction(self)
-        except _Stop:
-            return self.pop()
-
-    def refusal(self, code: int) -> Exception:
-        """The error for an instruction that is refused."""
-        if code == ord("i"):
-            self.name_class(self.line().decode("utf-8"), self.line().decode("utf-8"), called=True)
-        if code in _REFUSED:
-            return _Refused(f"pickle asks for {_REFUSED[code]}")
-        return ValueError("unknown instruction")
-
-    # Arguments in the stream.
-
-    def take(self, count: int) -> bytes:
-        start, self.position = self.position, self.position + count
-        if self.position > len(self.data):
-            raise EOFError
-        return self.data[start : self.position]
+        """Carry out all instructions; the value on the stack at the end."""
+        stream, stack, memo = self.stream, self.stack, self.memo
+        while True:
+            opcode = _OPCODES[stream.read(1)]
+            name = opcode.name
+            if name in _REFUSED:
+                raise _Refused(f"pickle asks for {_REFUSED[name]}")
+            argument: Any = None
+            if opcode.arg is not None and name not in _READ_HERE:
+                argument = opcode.arg.reader(stream)
+            match name:
+                case "STRING":
+                    stack.append(_python2_text(_unquoted(self.line())))
+                case "BINSTRING" | "SHORT_BINSTRING":
+                    stack.append(_python2_text(argument.encode("latin-1")))
+                case "PUT" | "BINPUT" | "LONG_BINPUT":
+                    memo[argument] = self.top()
+                case "MEMOIZE":
+                    memo[len(memo)] = self.top()
+                case "GET" | "BINGET" | "LONG_BINGET":
+                    stack.append(memo[argument])
+                case "SETITEM":
+                    value = self.pop()
+                    self.set_items([self.pop(), value])
+                case "SETITEMS":
+                    self.set_items(self.pop_to_mark())
+                case _ if name in _WHOLE_NUMBERS:
+                    if abs(argument) >= _MAX_NUMBER:
+                        raise ValueError("a number of no use")
+                    stack.append(argument)
+                case _ if name in _PUSHED:
+                    stack.append(argument)
+                case _ if name in _CONSTANTS:
+                    stack.append(_CONSTANTS[name])
+                case "EMPTY_DICT":
+                    stack.append({})
+                case "DICT":
+                    items = self.pop_to_mark()
+                    stack.append({})
+                    self.set_items(items)
+                case "EMPTY_LIST":
+                    stack.append([])
+                case "LIST":
+                    stack.append(self.pop_to_mark())
+                case "APPEND":
+                    self.extend_list([self.pop()])
+                case "APPENDS":
+                    self.extend_list(self.pop_to_mark())
+                case "TUPLE":
+                    stack.append(tuple(self.pop_to_mark()))
+                case "TUPLE1" | "TUPLE2" | "TUPLE3":
+                    items = [self.pop() for _ in range(int(name[-1]))]
+                    stack.append(tuple(reversed(items)))
+                case "POP":
+                    stack.pop()
+                case "POP_MARK":
+                    self.pop_to_mark()
+                case "DUP":
+                    stack.append(self.top())
+                case "GLOBAL":
+                    self.push_constructor(self.line().decode(), self.line().decode())
+                case "STACK_GLOBAL":
+                    last = self.pop()
+                    self.push_constructor(self.pop(), last)
+                case "REDUCE":
+                    self.call()
+                case "INST":
+                    raise _asks_for(self.line().decode(), self.line().decode())
+                case "PROTO":
+                    if argument > 5:
+                        raise ValueError("unknown protocol")
+                case "FRAME":
+                    pass  # its size helps those who read from a pipe
+                case "STOP":
+                    return self.pop()
+                case _:
+                    raise ValueError(f"unknown instruction {name}")
 
     def line(self) -> bytes:
-        end = self.data.find(b"\n", self.position)
-        if end < 0:
-            raise EOFError
-        start, self.position = self.position, end + 1
-        return self.data[start:end]
+        line = self.stream.readline()
+        if not line.endswith(b"\n"):
+            raise ValueError("cut short")
+        return line[:-1]
 
-    def number(self, form: str) -> int:
-        size = struct.calcsize(form)
-        return struct.unpack(form, self.take(size))[0]
-
-    def counted(self, form: str) -> bytes:
-        """Bytes behind their count."""
-        count = self.number(form)
-        if count < 0:
-            raise ValueError("negative size")
-        return self.take(count)
-
-    # The stack.
-
-    def pop(self) -> Any:
-        value = self.stack.pop()
+    def top(self) -> Any:
+        value = self.stack[-1]
         if value is _MARK:
             raise ValueError("not a value")
+        return value
+
+    def pop(self) -> Any:
+        value = self.top()
+        self.stack.pop()
         return value
 
     def pop_to_mark(self) -> list[Any]:
@@ -208,93 +247,31 @@ class _Machine:
         del stack[index:]
         return items
 
-    def pop_pairs(self) -> list[tuple[Any, Any]]:
-        items = self.pop_to_mark()
+    def extend_list(self, items: list[Any]) -> None:
+        if type(self.stack[-1]) is not list:
+            raise TypeError("not a list")
+        self.stack[-1].extend(items)
+
+    def set_items(self, items: Sequence[Any]) -> None:
+        """Set keys and values, which alternate, in the dictionary on top of the stack."""
+        mapping = self.stack[-1]
+        if type(mapping) is not dict:
+            raise TypeError("not a dictionary")
         if len(items) % 2:
             raise ValueError("a key without a value")
-        return list(zip(items[::2], items[1::2], strict=True))
+        for key, value in zip(items[::2], items[1::2], strict=True):
+            if type(key) not in _SCALARS:  # hashing nested tuples can take exponential time
+                raise _Refused(f"a dictionary key is a {type(key).__name__}")
+            mapping[key] = value
 
-    # Instructions that do more than push one value.
-
-    def integer_line(self) -> int | bool:
-        text = self.line()
-        # The old spelling of the two truth values.
-        return text == b"01" if text in (b"00", b"01") else _whole(text)
-
-    def long_line(self) -> int:
-        return _whole(self.line().removesuffix(b"L"))
-
-    def string_line(self) -> str:
-        quoted = self.line().strip()
-        if len(quoted) < 2 or quoted[:1] not in b"'\"" or quoted[0] != quoted[-1]:
-            raise ValueError("text without quotes")
-        return _python2_text(codecs.escape_decode(quoted[1:-1])[0])
-
-    def append(self) -> None:
-        value = self.pop()
-        self.list_on_top().append(value)
-
-    def appends(self) -> None:
-        values = self.pop_to_mark()
-        self.list_on_top().extend(values)
-
-    def list_on_top(self) -> list[Any]:
-        if not isinstance(self.stack[-1], list):
-            raise TypeError("not a list")
-        return self.stack[-1]
-
-    def set_item(self) -> None:
-        value = self.pop()
-        self.set_pairs([(self.pop(), value)])
-
-    def set_items(self) -> None:
-        self.set_pairs(self.pop_pairs())
-
-    def set_pairs(self, pairs: list[Any]) -> None:
-        mapping = self.stack[-1]
-        if not isinstance(mapping, dict):
-            raise TypeError("not a dictionary")
-        for pair in pairs:
-            if type(pair) not in (tuple, list):
-                raise TypeError("not a pair")
-            key, value = pair
-            mapping[_key(key)] = value
-
-    def new_dict(self) -> None:
-        pairs = self.pop_pairs()
-        self.stack.append({})
-        self.set_pairs(pairs)
-
-    def tuple_of(self, count: int) -> None:
-        items = [self.pop() for _ in range(count)]
-        self.stack.append(tuple(reversed(items)))
-
-    def get(self, index: int) -> None:
-        self.stack.append(self.memo[index])
-
-    def put(self, index: int) -> None:
-        if self.stack[-1] is _MARK:
-            raise ValueError("not a value")
-        self.memo[index] = self.stack[-1]
-
-    def global_line(self) -> None:
-        self.name_class(self.line().decode("utf-8"), self.line().decode("utf-8"))
-
-    def global_on_stack(self) -> None:
-        name, module = self.pop(), self.pop()
+    def push_constructor(self, module: Any, name: Any) -> None:
         if not (isinstance(module, str) and isinstance(name, str)):
             raise TypeError("a class name is not text")
-        self.name_class(module, name)
+        if (module, name) not in _CONSTRUCTORS:
+            raise _asks_for(module, name)
+        self.stack.append(_CONSTRUCTORS[module, name])
 
-    def name_class(self, module: str, name: str, called: bool = False) -> None:
-        constructor = _CONSTRUCTORS.get((module, name))
-        if constructor is None or called:
-            # The name is the file's: a line break or a control code must not reach the terminal.
-            wanted = ascii(f"{module}.{name}"[:100])[1:-1]
-            raise _Refused(f"pickle asks for {wanted}")
-        self.stack.append(constructor)
-
-    def reduce(self) -> None:
+    def call(self) -> None:
         """Call one of the constructors.
 
         That is OrderedDict([[key, value], ...]) from Python 2, OrderedDict(), encode(text,
@@ -308,7 +285,10 @@ class _Machine:
             raise TypeError("not arguments")
         if constructor is _ORDERED_DICT and len(arguments) <= 1:
             self.stack.append({})
-            self.set_pairs(self.copied(arguments[0], list) if arguments else [])
+            for pair in self.copied(arguments[0], list) if arguments else ():
+                if type(pair) not in (tuple, list) or len(pair) != 2:
+                    raise TypeError("not a pair")
+                self.set_items(pair)
         elif constructor is _LATIN1 and arguments[1:] in (("latin1",), ("latin-1",)):
             self.stack.append(self.copied(arguments[0], str).encode("latin-1"))
         elif constructor is _BYTES and not arguments:
@@ -324,129 +304,22 @@ class _Machine:
             raise _Refused("pickle asks for the same items again and again")
         return value
 
-    def stop(self) -> None:
-        raise _Stop
 
-    def protocol(self) -> None:
-        if self.number("<B") > 5:
-            raise ValueError("unknown protocol")
-
-    def duplicate(self) -> None:
-        self.stack.append(self.pop())
-        self.stack.append(self.stack[-1])
+def _python2_text(raw: bytes) -> str:
+    return raw.decode("utf-8", "backslashreplace")
 
 
-def _push(read: Callable[[_Machine], Any]) -> Callable[[_Machine], None]:
-    """The instruction that pushes one value."""
-
-    def instruction(machine: _Machine) -> None:
-        machine.stack.append(read(machine))
-
-    return instruction
-
-
-def _utf8(form: str) -> Callable[[_Machine], None]:
-    # As pickle writes it: lone surrogates pass.
-    return _push(lambda m: m.counted(form).decode("utf-8", "surrogatepass"))
+def _unquoted(text: bytes) -> bytes:
+    """The bytes that Python 2's `repr` wrote."""
+    text = text.strip()
+    if len(text) < 2 or text[:1] not in b"'\"" or text[0] != text[-1]:
+        raise ValueError("text without quotes")
+    return codecs.escape_decode(text[1:-1])[0]
 
 
-def _python2(form: str) -> Callable[[_Machine], None]:
-    return _push(lambda m: _python2_text(m.counted(form)))
-
-
-def _long(form: str) -> Callable[[_Machine], None]:
-    def read(machine: _Machine) -> int:
-        digits = machine.counted(form)
-        if len(digits) > 16:
-            raise ValueError("a number of no use")
-        return int.from_bytes(digits, "little", signed=True)
-
-    return _push(read)
-
-
-_INSTRUCTIONS: dict[int, Callable[[_Machine], None]] = {
-    ord(code): instruction
-    for code, instruction in {
-        "\x80": _Machine.protocol,
-        "\x95": lambda m: m.take(8),  # a frame's size, of use to who reads from a pipe
-        ".": _Machine.stop,
-        "(": _push(lambda m: _MARK),
-        "0": lambda m: m.stack.pop(),
-        "1": lambda m: m.pop_to_mark(),
-        "2": _Machine.duplicate,
-        # Scalars.
-        "N": _push(lambda m: None),
-        "\x88": _push(lambda m: True),
-        "\x89": _push(lambda m: False),
-        "I": _push(_Machine.integer_line),
-        "J": _push(lambda m: m.number("<i")),
-        "K": _push(lambda m: m.number("<B")),
-        "M": _push(lambda m: m.number("<H")),
-        "L": _push(_Machine.long_line),
-        "\x8a": _long("<B"),
-        "\x8b": _long("<i"),
-        "F": _push(lambda m: float(m.line())),
-        "G": _push(lambda m: m.number(">d")),
-        # Text: Python 2 str, then Python 2 unicode and Python 3 str, then Python 3 bytes.
-        "S": _push(_Machine.string_line),
-        "T": _python2("<i"),
-        "U": _python2("<B"),
-        "V": _push(lambda m: m.line().decode("raw-unicode-escape")),
-        "X": _utf8("<I"),
-        "\x8c": _utf8("<B"),
-        "\x8d": _utf8("<Q"),
-        "B": _push(lambda m: m.counted("<I")),
-        "C": _push(lambda m: m.counted("<B")),
-        "\x8e": _push(lambda m: m.counted("<Q")),
-        # Containers.
-        ")": _push(lambda m: ()),
-        "t": _push(lambda m: tuple(m.pop_to_mark())),
-        "\x85": lambda m: m.tuple_of(1),
-        "\x86": lambda m: m.tuple_of(2),
-        "\x87": lambda m: m.tuple_of(3),
-        "]": _push(lambda m: []),
-        "l": _push(lambda m: m.pop_to_mark()),
-        "a": _Machine.append,
-        "e": _Machine.appends,
-        "}": _push(lambda m: {}),
-        "d": _Machine.new_dict,
-        "s": _Machine.set_item,
-        "u": _Machine.set_items,
-        # Values met before.
-        "g": lambda m: m.get(int(m.line())),
-        "h": lambda m: m.get(m.number("<B")),
-        "j": lambda m: m.get(m.number("<I")),
-        "p": lambda m: m.put(int(m.line())),
-        "q": lambda m: m.put(m.number("<B")),
-        "r": lambda m: m.put(m.number("<I")),
-        "\x94": lambda m: m.put(len(m.memo)),
-        # The one class.
-        "c": _Machine.global_line,
-        "\x93": _Machine.global_on_stack,
-        "R": _Machine.reduce,
-    }.items()
-}
-
-_REFUSED = {
-    ord(code): meaning
-    for code, meaning in {
-        "o": "an object",
-        "b": "an object's state",
-        "\x81": "an object",
-        "\x92": "an object",
-        "P": "an external object",
-        "Q": "an external object",
-        "\x82": "a registered class",
-        "\x83": "a registered class",
-        "\x84": "a registered class",
-        "\x8f": "a set",
-        "\x90": "a set",
-        "\x91": "a set",
-        "\x96": "a byte array",
-        "\x97": "a buffer",
-        "\x98": "a buffer",
-    }.items()
-}
+def _asks_for(module: str, name: str) -> _Refused:
+    # A line break or a control code in the file's name must not reach the terminal.
+    return _Refused(f"pickle asks for {ascii(f'{module}.{name}'[:100])[1:-1]}")
 
 
 def as_pickle(value: Any) -> bytes:
