@@ -72,6 +72,7 @@ setup(
             "coverage",
             "slipcover",
             "hypothesis",
+            "jsonschema>=4",
             "selenium",
             *SERVE,
             "httpx2",

@@ -1,26 +1,25 @@
-"""Bodies of requests read within bounds, and answers that nobody waits for any more given up."""
+"""Reading a request within limits, and giving up its answer when nobody waits for it."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
 
 from ..options.serve import ServeOptions
 from .service import Refusal, Service
-
-Answer = TypeVar("Answer")
+from .work import Kind, Line, Pair
 
 
 def client_of(connection: HTTPConnection) -> str:
-    """Whose turn a request takes in the queue: the address that it comes from."""
+    """The address of the client; clients take turns in the queue."""
     return connection.client.host if connection.client else ""
 
 
 async def body(request: Request, options: ServeOptions) -> bytes:
-    """The body of a request. Raises Refusal for one that is too large, too slow, or not whole."""
+    """The body of a request. Raises Refusal if it is too large, too slow or incomplete."""
     largest = options.max_body * 1024
     content = bytearray()
     too_large = Refusal(413, f"more than {options.max_body} KiB", {"Connection": "close"})
@@ -34,14 +33,16 @@ async def body(request: Request, options: ServeOptions) -> bytes:
                 if len(content) > largest:
                     raise too_large
     except TimeoutError:
-        raise Refusal(408, "the request came too slowly", {"Connection": "close"}) from None
+        raise Refusal(408, "the request arrived too slowly", {"Connection": "close"}) from None
     except ClientDisconnect:
-        raise Refusal(400, "the request is not whole") from None
+        raise Refusal(400, "the request is incomplete") from None
     return bytes(content)
 
 
-async def answer(request: Request, service: Service, asking: Coroutine[Any, Any, Answer]) -> Answer:
-    """What is asked of the engine, given up when the client has gone or its time is over.
+async def answered(
+    request: Request, service: Service, kind: Kind, lines: Sequence[Line | Pair]
+) -> list[Any]:
+    """The outcomes of all lines. Computation stops when the client leaves or time is over.
 
     Raises Refusal, also for these two.
     """
@@ -59,7 +60,7 @@ async def answer(request: Request, service: Service, asking: Coroutine[Any, Any,
         async with asyncio.timeout(service.options.timeout) as limit:
             watching = asyncio.create_task(watch())
             try:
-                return await asking
+                return await service.all(client_of(request), kind, lines)
             finally:
                 watching.cancel()
     except TimeoutError:

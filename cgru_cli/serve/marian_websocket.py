@@ -15,7 +15,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from ..translate.job import rendered
 from .bodies import client_of
 from .gate import Gate
-from .served_model import Wish
+from .served_model import SearchOptions
 from .service import Refusal, Service
 from .work import Line
 
@@ -77,8 +77,8 @@ class MarianWebSocket:
         layout = model.plan.layout
         lines = [Line(line) for line in _lines(text)]
         n_best = layout.shown or model.plan.beam_size if layout.n_best else 1
-        wish = Wish(n_best=min(n_best, model.plan.beam_size))
-        kind = self._service.searching(model, wish)
+        search = SearchOptions(n_best=min(n_best, model.plan.beam_size))
+        kind = self._service.searching(model, search)
         done = await self._service.all(client, kind, lines)
         return "".join(rendered(layout, one, False)[0] for one in done) or "\n"
 

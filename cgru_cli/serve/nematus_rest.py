@@ -8,72 +8,64 @@ from __future__ import annotations
 
 import numpy as np
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from .. import __version__
-from .bodies import answer, body, client_of
-from .fields import Field, read
-from .served_model import Wish
+from .bodies import answered, body
+from .messages import (
+    NematusAnswer,
+    NematusRequest,
+    NematusStatus,
+    NematusTranslation,
+    decoded,
+    encoded,
+)
+from .served_model import SearchOptions
 from .service import Refusal, Service
 from .work import Line
 
-FIELDS = {
-    "segments": Field("segments", "sentences to translate, each a list of words", required=True),
-    "beam_width": Field("whole", "beam size", least=1),
-    "normalize": Field("alpha", "length normalisation: true, false, or the power of the length"),
-    "n_best": Field("whole", "translations of a segment; this protocol has one", 1, least=1),
-    "suppress_unk": Field("truth", "whether the unknown word is never produced"),
-    "character_level": Field("truth", "characters in the place of words; not done here", False),
-    "return_word_alignment": Field("truth", "whether each word's attention is told", False),
-    "return_word_probabilities": Field("truth", "whether each word's probability is told", False),
-}
-
 
 class NematusRest:
-    """The answers to requests; the first model gives them."""
+    """The handlers of the paths; the first model answers."""
 
     def __init__(self, service: Service):
         self._service = service
 
     async def status(self, request: Request) -> Response:
         """GET /status."""
-        return JSONResponse(
-            {
-                "status": "ok" if self._service.ready else "loading",
-                "models": list(self._service.models),
-                "version": __version__,
-                "service": "cgru",
-            }
+        models = list(self._service.models)
+        return encoded(
+            NematusStatus("ok" if self._service.ready else "loading", models, __version__)
         )
 
     async def translate(self, request: Request) -> Response:
-        """POST /translate; other fields are left out, as Nematus does."""
+        """POST /translate."""
         service = self._service
-        asked = read(FIELDS, await body(request, service.options), others=True)
-        if asked["character_level"]:
+        asked = decoded(NematusRequest, await body(request, service.options))
+        if asked.character_level:
             raise Refusal(400, "character_level: this server's models read words")
-        if asked["n_best"] > 1:
-            raise Refusal(400, "n_best: this protocol has one translation a segment; "
-                          "POST /v1/translate gives lists")  # fmt: skip
-        model, normalize = service.model(), asked["normalize"]
-        wish = Wish(
-            beam_size=asked["beam_width"],
-            normalize=None if normalize is None else float(normalize),
-            alignment=asked["return_word_alignment"],
-            suppress_unk=asked["suppress_unk"],
+        if asked.n_best > 1:
+            raise Refusal(
+                400, "n_best: this protocol returns one translation; use POST /v1/translate"
+            )
+        model = service.model()
+        search = SearchOptions(
+            beam_size=asked.beam_width,
+            normalize=None if asked.normalize is None else float(asked.normalize),
+            alignment=asked.return_word_alignment,
+            suppress_unk=asked.suppress_unk,
         )
-        lines = [Line(" ".join(words)) for words in asked["segments"]]
-        kind = service.searching(model, wish)
-        done = await answer(request, service, service.all(client_of(request), kind, lines))
+        lines = [Line(" ".join(words)) for words in asked.segments]
+        kind = service.searching(model, search)
         data = []
-        for one in done:
+        for one in await answered(request, service, kind, lines):
             best = one.hypotheses[0] if one.hypotheses else None
-            segment: dict[str, object] = {"translation": best.text.split() if best else []}
+            segment = NematusTranslation(best.text.split() if best else [])
             if best and model.right_left:
                 best = best.reversed()
-            if best and asked["return_word_alignment"] and best.alignment is not None:
-                segment["word_alignment"] = best.alignment.tolist()
-            if best and asked["return_word_probabilities"]:
-                segment["word_probabilities"] = np.exp(best.word_scores).tolist()
+            if best and asked.return_word_alignment and best.alignment is not None:
+                segment.word_alignment = best.alignment.tolist()
+            if best and asked.return_word_probabilities:
+                segment.word_probabilities = np.exp(best.word_scores).tolist()
             data.append(segment)
-        return JSONResponse({"status": "ok", "data": data})
+        return encoded(NematusAnswer(data))

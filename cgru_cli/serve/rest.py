@@ -3,84 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, cast
 
+import msgspec
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 
 from ..output.hypothesis import Hypothesis
 from ..output.layout import EOS
 from ..score.pair_scorer import ScoredPair
 from ..translate.translator import Translation
-from .bodies import answer, body, client_of
-from .fields import Field, read
-from .served_model import ServedModel, Wish
+from . import messages
+from .bodies import answered, body, client_of
+from .messages import (
+    AlternativesRequest,
+    ModelRequest,
+    ScoreRequest,
+    TranslateRequest,
+    decoded,
+    encoded,
+)
+from .served_model import SearchOptions, ServedModel
 from .service import Refusal, Service
 from .work import Kind, Line, Pair
 
-_MODEL = Field("text", "name of the model, as /v1/models lists them; the first if not given")
-_BEAM = Field("whole", "beam size; as the server was started if not given", least=1)
-_NORMALIZE = Field(
-    "number", "length normalisation: scores are divided by length ** normalize", least=0, most=10
-)
-_ALIGNMENT = Field(
-    "truth", "whether hypotheses come with the attention of each word over the source's words",
-    False,
-)  # fmt: skip
-_WORD_SCORES = Field(
-    "truth", "whether hypotheses come with the log-probability of each word, in nats", False
-)
-TRANSLATE = {
-    "texts": Field("texts", "lines to translate, a sentence each", required=True),
-    "model": _MODEL,
-    "beam_size": _BEAM,
-    "n_best": Field("whole", "how many translations of each line, the best first", 1, least=1),
-    "normalize": _NORMALIZE,
-    "alignment": _ALIGNMENT,
-    "word_scores": _WORD_SCORES,
-    "prefixes": Field(
-        "prefixes",
-        "what the translation of each line begins with: a text, or the model's words; "
-        "as many as texts",
-    ),
-    "constraints": Field(
-        "phrases",
-        "phrases that the translation of each line must have: a list of them for each text",
-    ),
-    "avoid": Field("texts", "phrases that no translation may have"),
-    "stream": Field(
-        "truth",
-        "answer by server-sent events, a translation each as it gets ready; the same as "
-        "the header `Accept: text/event-stream`",
-        False,
-    ),
-}
-ALTERNATIVES = {
-    "text": Field("text", "the line that is translated", required=True),
-    "prefix": Field("words", "the words of its translation, as the model has them, up to the "
-                    "place in question", required=True),
-    "count": Field("whole", "how many words that may stand there, the most probable first", 5,
-                   least=1),
-    "model": _MODEL,
-    "beam_size": _BEAM,
-    "normalize": _NORMALIZE,
-    "alignment": _ALIGNMENT,
-    "word_scores": _WORD_SCORES,
-}  # fmt: skip
-SCORE = {
-    "pairs": Field("pairs", "translations to score, with their sources", required=True),
-    "model": _MODEL,
-    "normalize": _NORMALIZE,
-    "alignment": _ALIGNMENT,
-    "word_scores": _WORD_SCORES,
-}
-
 
 class Rest:
-    """The answers to requests."""
+    """The handlers of the paths."""
 
     def __init__(self, service: Service):
         self._service = service
@@ -88,179 +39,170 @@ class Rest:
     async def models(self, request: Request) -> Response:
         """GET /v1/models."""
         options = self._service.options
-        limits = {
-            "lines": options.max_lines, "characters": options.max_characters,
-            "beam_size": options.max_beam_size, "phrases": options.max_phrases,
-            "seconds": options.timeout,
-        }  # fmt: skip
-        models = [_described(model) for model in self._service.models.values()]
-        return JSONResponse({"models": models, "limits": limits})
+        limits = messages.Limits(
+            lines=options.max_lines,
+            characters=options.max_characters,
+            beam_size=options.max_beam_size,
+            phrases=options.max_phrases,
+            seconds=options.timeout,
+        )
+        models = [_description(model) for model in self._service.models.values()]
+        return encoded(messages.ModelsAnswer(models, limits))
 
     async def translate(self, request: Request) -> Response:
         """POST /v1/translate."""
         service = self._service
-        asked = read(TRANSLATE, await body(request, service.options))
-        model = service.model(asked["model"])
+        asked = decoded(TranslateRequest, await body(request, service.options))
+        model = service.model(asked.model)
         lines = self._lines(asked)
         forced = any(line.prefix or line.required or line.avoided for line in lines)
-        kind = service.searching(model, _wish(asked), forced=forced)
-        if asked["stream"] or "text/event-stream" in request.headers.get("accept", ""):
+        search = SearchOptions(asked.beam_size, asked.n_best, asked.normalize, asked.alignment)
+        kind = service.searching(model, search, forced=forced)
+        if asked.stream or "text/event-stream" in request.headers.get("accept", ""):
             service.check_lines([line.texts for line in lines])
             events = self._events(client_of(request), kind, lines, asked)
             headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
             return StreamingResponse(events, media_type="text/event-stream", headers=headers)
-        done = await answer(request, service, service.all(client_of(request), kind, lines))
-        listed = [_translation(model, one, asked) for one in done]
-        return JSONResponse({"model": model.name, "translations": listed})
+        done = await answered(request, service, kind, lines)
+        translations = [messages.TranslatedLine(**_line(model, one, asked)) for one in done]
+        return encoded(messages.TranslateAnswer(model.name, translations))
 
-    def _lines(self, asked: dict[str, Any]) -> list[Line]:
-        """The lines of a request, each with what is said of it. Raises Refusal."""
-        texts = asked["texts"]
-        count, most = len(texts), self._service.options.max_phrases
-        beside = []
-        for name, nothing in (("prefixes", ""), ("constraints", [])):
-            given = asked[name]
+    def _lines(self, asked: TranslateRequest) -> list[Line]:
+        """The lines of a request, each with its prefix and constraints. Raises Refusal."""
+        count, most = len(asked.texts), self._service.options.max_phrases
+        for name in ("prefixes", "constraints"):
+            given = getattr(asked, name)
             if given is not None and len(given) != count:
                 raise Refusal(400, f"{len(given)} {name} for {count} texts")
-            beside.append(given or [nothing] * count)
-        avoided = asked["avoid"] or []
+        prefixes = asked.prefixes or [""] * count
+        constraints = asked.constraints or [[]] * count
         lines = [
-            Line(text, prefix, required=required, avoided=avoided)
-            for text, prefix, required in zip(texts, *beside, strict=True)
+            Line(text, prefix, required=required, avoided=asked.avoid)
+            for text, prefix, required in zip(asked.texts, prefixes, constraints, strict=True)
         ]
         for number, line in enumerate(lines, 1):
-            if (phrases := len(line.required) + len(avoided)) > most:
+            if (phrases := len(line.required) + len(line.avoided)) > most:
                 raise Refusal(413, f"line {number}: {phrases} phrases; this server takes {most}")
         return lines
 
     async def _events(
-        self, client: str, kind: Kind, lines: Sequence[Line], asked: dict[str, Any]
-    ) -> AsyncIterator[str]:
+        self, client: str, kind: Kind, lines: Sequence[Line], asked: TranslateRequest
+    ) -> AsyncIterator[bytes]:
         """Server-sent events: `translation` with its index, then `done`, or `error`."""
         outcomes = self._service.outcomes(client, kind, lines, in_order=True)
         try:
             async with asyncio.timeout(self._service.options.timeout):
                 async for number, one in outcomes:
-                    line = cast(Translation, one)
-                    shown = {"index": number} | _translation(kind.model, line, asked)
-                    yield _event("translation", shown)
+                    line = _line(kind.model, cast(Translation, one), asked)
+                    yield _event("translation", messages.TranslationEvent(index=number, **line))
             yield _event("done", {"model": kind.model.name, "count": len(lines)})
         except Refusal as refusal:
             yield _event("error", {"status": refusal.status, "error": str(refusal)})
         except TimeoutError:
             yield _event("error", {"status": 504, "error": "the request took too long"})
         finally:
-            await outcomes.aclose()  # type: ignore[attr-defined]
+            await outcomes.aclose()
 
     async def alternatives(self, request: Request) -> Response:
         """POST /v1/alternatives: words that may follow a prefix, and the translation with each."""
         service = self._service
-        asked = read(ALTERNATIVES, await body(request, service.options))
-        model, client = service.model(asked["model"]), client_of(request)
-        text, prefix, count = asked["text"], asked["prefix"], asked["count"]
-        next_word = Wish(beam_size=count, n_best=count, normalize=0.0)
+        asked = decoded(AlternativesRequest, await body(request, service.options))
+        model, prefix, count = service.model(asked.model), asked.prefix, asked.count
+        next_word = SearchOptions(beam_size=count, n_best=count, normalize=0.0)
         kind = service.searching(model, next_word, forced=bool(prefix))
-        asking = service.all(client, kind, [Line(text, prefix, next_only=True)])
-        (next_words,) = await answer(request, service, asking)
-        words = []
-        for hypothesis in next_words.hypotheses[:count]:
-            if len(hypothesis.word_scores) > len(prefix):
-                ends = len(hypothesis.tokens) == len(prefix)
-                word = None if ends else hypothesis.tokens[len(prefix)]
-                words.append((word, hypothesis, _probability(model, hypothesis, len(prefix))))
-        going_on = [[*prefix, word] for word, _, _ in words if word is not None]
-        kind = service.searching(model, _wish(asked | {"n_best": 1}), forced=True)
-        asking = service.all(client, kind, [Line(text, begun) for begun in going_on])
-        rest = iter(await answer(request, service, asking))
+        line = Line(asked.text, prefix, next_only=True)
+        (next_words,) = await answered(request, service, kind, [line])
+        place = len(prefix)
+        found = [one for one in next_words.hypotheses[:count] if len(one.word_scores) > place]
+        continued = [one for one in found if len(one.tokens) > place]
+        search = SearchOptions(asked.beam_size, 1, asked.normalize, asked.alignment)
+        kind = service.searching(model, search, forced=True)
+        lines = [Line(asked.text, [*prefix, one.tokens[place]]) for one in continued]
+        rest = iter(await answered(request, service, kind, lines))
         listed = []
-        for word, hypothesis, probability in words:
-            ended = [] if word is None else next(rest).hypotheses[:1]
-            if word is not None and not ended:
+        for one in found:
+            probability = _probability(model, one, place)
+            if len(one.tokens) == place:  # the sentence ends here
+                whole, word = one._replace(alignment=None), None
+            elif best := next(rest).hypotheses[:1]:
+                whole, word = best[0], one.tokens[place]
+            else:
                 continue
-            whole = ended[0] if ended else hypothesis
-            shown = _hypothesis(model, whole, asked | {"alignment": asked["alignment"] and ended})
-            listed.append({"word": word, "probability": probability} | shown)
-        return JSONResponse({"model": model.name, "alternatives": listed})
+            shown = _hypothesis(model, whole, asked)
+            listed.append(messages.Alternative(word=word, probability=probability, **shown))
+        return encoded(messages.AlternativesAnswer(model.name, listed))
 
     async def score(self, request: Request) -> Response:
         """POST /v1/score."""
         service = self._service
-        asked = read(SCORE, await body(request, service.options))
-        model = service.model(asked["model"])
-        if asked["alignment"] and not model.attends:
+        asked = decoded(ScoreRequest, await body(request, service.options))
+        model = service.model(asked.model)
+        if asked.alignment and not model.attends:
             raise Refusal(400, f"{model.name}: this model has no attention: no alignments")
-        pairs = [Pair(pair["source"], pair["target"]) for pair in asked["pairs"]]
-        scoring = service.all(client_of(request), Kind(model, None), pairs)
-        done: list[ScoredPair] = await answer(request, service, scoring)
-        normalize = asked["normalize"]
-        alpha = model.plan.normalize if normalize is None else normalize
+        pairs = [Pair(pair.source, pair.target) for pair in asked.pairs]
+        done: list[ScoredPair] = await answered(request, service, Kind(model, None), pairs)
+        alpha = model.plan.normalize if asked.normalize is None else asked.normalize
         scores = []
         for pair in done:
             length = len(pair.hypothesis.tokens) + 1
             hypothesis = pair.hypothesis._replace(total=pair.hypothesis.score / length**alpha)
-            shown = _hypothesis(model, hypothesis, asked)
-            del shown["text"]
-            scores.append({"source": [*pair.source, EOS]} | shown)
-        return JSONResponse({"model": model.name, "scores": scores})
+            shown = _scored_words(model, hypothesis, asked)
+            scores.append(messages.ScoredPair(source=[*pair.source, EOS], **shown))
+        return encoded(messages.ScoreAnswer(model.name, scores))
 
 
-def _described(model: ServedModel) -> dict[str, Any]:
-    """A model as /v1/models lists it; no folder of the server's is told."""
-    plan = model.plan
-    return {
-        "name": model.name,
-        "ensemble": len(model.paths),
-        "reads_source": model.reads_source,
-        "attention": model.attends,
-        "right_to_left": model.right_left,
-        "raw_text": plan.reading.preprocessing is not None,
-        "beam_size": plan.beam_size,
-        "normalize": plan.normalize,
-    }
+def _description(model: ServedModel) -> messages.ModelDescription:
+    """A model as /v1/models lists it, without any path on the server."""
+    return messages.ModelDescription(
+        name=model.name,
+        ensemble=len(model.paths),
+        reads_source=model.reads_source,
+        attention=model.attends,
+        right_to_left=model.right_left,
+        raw_text=model.plan.reading.preprocessing is not None,
+        beam_size=model.plan.beam_size,
+        normalize=model.plan.normalize,
+    )
 
 
-def _wish(asked: dict[str, Any]) -> Wish:
-    return Wish(asked["beam_size"], asked["n_best"], asked["normalize"], bool(asked["alignment"]))
-
-
-def _translation(model: ServedModel, one: Translation, asked: dict[str, Any]) -> dict[str, Any]:
-    """A line: the words of its source as the model read them, and its translations."""
-    hypotheses = one.hypotheses[: asked["n_best"]]
-    asked = asked | {"alignment": asked["alignment"] and not one.empty}
+def _line(model: ServedModel, one: Translation, asked: TranslateRequest) -> dict[str, Any]:
+    """The fields of a `TranslatedLine`."""
+    hypotheses = one.hypotheses[: asked.n_best]
+    if one.empty:
+        hypotheses = [hypothesis._replace(alignment=None) for hypothesis in hypotheses]
     return {
         "text": hypotheses[0].text if hypotheses else "",
         "source": [*one.source, EOS],
-        "hypotheses": [_hypothesis(model, hypothesis, asked) for hypothesis in hypotheses],
+        "hypotheses": [messages.Hypothesis(**_hypothesis(model, h, asked)) for h in hypotheses],
     }
 
 
-def _hypothesis(model: ServedModel, one: Hypothesis, asked: dict[str, Any]) -> dict[str, Any]:
-    """A translation in reading order; rows for `</s>` stand last, where it is finished."""
+def _hypothesis(model: ServedModel, one: Hypothesis, asked: ModelRequest) -> dict[str, Any]:
+    """The fields of a `Hypothesis` message."""
+    return {"text": one.text} | _scored_words(model, one, asked)
+
+
+def _scored_words(model: ServedModel, one: Hypothesis, asked: ModelRequest) -> dict[str, Any]:
+    """The fields of `ScoredWords`, in reading order; the end's, if it is finished, come last."""
     one = one.reversed() if model.right_left else one
     shown = {
-        "text": one.text,
         "words": list(one.tokens),
         "finished": bool(one.finished),
-        "score": _finite(one.score),
-        "total": _finite(one.total),
+        "score": float(one.score),
+        "total": float(one.total),
     }
-    if asked["word_scores"]:
-        shown["word_scores"] = [_finite(score) for score in one.word_scores.tolist()]
-    if asked["alignment"] and one.alignment is not None:
+    if asked.word_scores:
+        shown["word_scores"] = one.word_scores.tolist()
+    if asked.alignment and one.alignment is not None:
         shown["alignment"] = [[round(w, 6) for w in row] for row in one.alignment.tolist()]
     return shown
 
 
 def _probability(model: ServedModel, hypothesis: Hypothesis, place: int) -> float:
-    """Of a word, by the geometric mean of an ensemble's models."""
+    """A word's probability, the geometric mean of the models in an ensemble."""
     total = sum(model.plan.weights) or 1.0
     return min(1.0, math.exp(min(0.0, float(hypothesis.word_scores[place]) / total)))
 
 
-def _finite(score: float) -> float | None:
-    """A number as JSON can have it."""
-    return float(score) if math.isfinite(score) else None
-
-
-def _event(name: str, data: dict[str, Any]) -> str:
-    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
+def _event(name: str, data: Any) -> bytes:
+    return b"event: %b\ndata: %b\n\n" % (name.encode(), msgspec.json.encode(data))

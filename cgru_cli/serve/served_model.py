@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What a request may want of a search; what is None is as the command line says."""
+class SearchOptions:
+    """The search that a request asks for; None: as on the server's command line."""
 
     beam_size: int | None = None
     n_best: int = 1
@@ -69,25 +69,25 @@ class ServedModel:
         weights = plan.weights if len(scorers) > 1 else ()
         return PairScorer(scorers, weights, normalize=plan.normalize, with_alignment=self.attends)
 
-    def settings(self, wish: Wish) -> SearchSettings:
+    def settings(self, search: SearchOptions) -> SearchSettings:
         """The search that a request asks for. Raises CgruError for what the model cannot do."""
-        if wish.alignment and not self.attends:
+        if search.alignment and not self.attends:
             raise CgruError(f"{self.name}: this model has no attention: there are no alignments")
         given = self.translator.settings
-        beam_size = wish.beam_size or max(given.beam_size, wish.n_best)
-        if wish.n_best > beam_size:
-            raise CgruError(f"n_best {wish.n_best}: more than the beam_size, {beam_size}")
+        beam_size = search.beam_size or max(given.beam_size, search.n_best)
+        if search.n_best > beam_size:
+            raise CgruError(f"n_best {search.n_best}: more than the beam_size, {beam_size}")
         unk = given.unk
-        if wish.suppress_unk is not None:
-            unk = self.translator.target.unk_id if wish.suppress_unk else None
+        if search.suppress_unk is not None:
+            unk = self.translator.target.unk_id if search.suppress_unk else None
         settings = dataclasses.replace(
             given,
             unk=unk,
             beam_size=beam_size,
-            normalize=given.normalize if wish.normalize is None else wish.normalize,
-            with_alignment=given.with_alignment or wish.alignment,
+            normalize=given.normalize if search.normalize is None else search.normalize,
+            with_alignment=given.with_alignment or search.alignment,
         )
-        return settings if wish.n_best > 1 else self.translator.ending_early(settings)
+        return settings if search.n_best > 1 else self.translator.ending_early(settings)
 
     def max_tokens(self, beam_size: int) -> int:
         """Padded source words that may be searched together with such a beam."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 
 from ..errors import CgruError
@@ -15,7 +15,7 @@ from ..translate.translator import Translation
 from .engine import Engine, Full
 from .hand_over import HandOver
 from .metrics import Metrics
-from .served_model import ServedModel, Wish
+from .served_model import SearchOptions, ServedModel
 from .work import Broken, Kind, Line, Outcome, Pair, TooLarge
 
 
@@ -55,7 +55,7 @@ class Service:
                 self.ready = not left
 
             text = "a" if model.reads_source else ""
-            self.engine.submit("", self.searching(model, Wish()), [Line(text)], done)
+            self.engine.submit("", self.searching(model, SearchOptions()), [Line(text)], done)
 
     def model(self, name: str | None = None) -> ServedModel:
         """A model by its name, or the default. Raises Refusal where there is none."""
@@ -65,14 +65,14 @@ class Service:
             raise Refusal(404, f"no model {name!r}; there are {', '.join(self.models)}")
         return self.models[name]
 
-    def searching(self, model: ServedModel, wish: Wish, *, forced: bool = False) -> Kind:
+    def searching(self, model: ServedModel, search: SearchOptions, *, forced: bool = False) -> Kind:
         """The search that a request asks for, within the limits. Raises Refusal outside them."""
         most = max(self.options.max_beam_size, model.translator.settings.beam_size)
-        for name, value in (("beam_size", wish.beam_size), ("n_best", wish.n_best)):
+        for name, value in (("beam_size", search.beam_size), ("n_best", search.n_best)):
             if value is not None and not 1 <= value <= most:
                 raise Refusal(400, f"{name} {value}: this server allows 1 to {most}")
         try:
-            return Kind(model, model.settings(wish), forced)
+            return Kind(model, model.settings(search), forced)
         except CgruError as error:
             raise Refusal(400, str(error)) from None
 
@@ -103,7 +103,7 @@ class Service:
         lines: Sequence[Line | Pair],
         *,
         in_order: bool = False,
-    ) -> AsyncIterator[tuple[int, Translation | ScoredPair]]:
+    ) -> AsyncGenerator[tuple[int, Translation | ScoredPair], None]:
         """Numbers and outcomes of all lines, as they get ready.
 
         Whoever stops to listen has the rest dropped. Raises Refusal where the queue is full, and
@@ -138,7 +138,7 @@ class Service:
             async for number, outcome in outcomes:
                 done[number] = outcome
         finally:
-            await outcomes.aclose()  # type: ignore[attr-defined]
+            await outcomes.aclose()
         return [done[number] for number in range(len(lines))]
 
 

@@ -7,7 +7,7 @@ import pytest
 from serving import options, run
 from starlette.requests import Request
 
-from cgru_cli.serve.bodies import answer, body
+from cgru_cli.serve.bodies import answered, body
 from cgru_cli.serve.service import Refusal
 
 GONE = {"type": "http.disconnect"}
@@ -49,7 +49,7 @@ def asked(*messages, seconds, timeout):
     """What is answered to a request that takes so long, and whether it was computed to its end."""
     ended = []
 
-    async def ask():
+    async def compute(*_):
         try:
             await asyncio.sleep(seconds)
             ended.append(True)
@@ -58,8 +58,8 @@ def asked(*messages, seconds, timeout):
             ended.append(False)
 
     async def asking():
-        service = types.SimpleNamespace(options=options(timeout=timeout))
-        return await answer(request(*messages), service, ask())
+        service = types.SimpleNamespace(options=options(timeout=timeout), all=compute)
+        return await answered(request(*messages), service, None, [])
 
     return asking(), ended
 

@@ -12,7 +12,7 @@ from cgru_cli import PairScorer, Translator
 from cgru_cli.errors import CgruError
 from cgru_cli.search.ensemble import Ensemble
 from cgru_cli.serve.engine import Engine, Full
-from cgru_cli.serve.served_model import Wish
+from cgru_cli.serve.served_model import SearchOptions
 from cgru_cli.serve.shared_search import SharedSearch
 from cgru_cli.serve.work import Broken, Kind, Line, Pair, TooLarge
 from cgru_cli.system.garbage import collected_by_hand
@@ -40,16 +40,16 @@ def expected(model_path):
     return translator.n_best(TEXTS)
 
 
-def searching(model, forced=False, **wish):
-    return Kind(model, model.settings(Wish(**wish)), forced)
+def searching(model, forced=False, **search):
+    return Kind(model, model.settings(SearchOptions(**search)), forced)
 
 
 def test_answers_are_those_of_the_translator_whoever_asks(engine, model, expected):
-    wishes = [{}, {"n_best": 3}, {"alignment": True}, {"n_best": 2, "normalize": 0.0}]
+    searches = [{}, {"n_best": 3}, {"alignment": True}, {"n_best": 2, "normalize": 0.0}]
     answers = {}
 
     def ask(number):
-        kind = searching(model, **wishes[number % len(wishes)])
+        kind = searching(model, **searches[number % len(searches)])
         answers[number] = computed(engine, kind, [Line(t) for t in TEXTS], f"client {number}")
 
     threads = [threading.Thread(target=ask, args=(n,)) for n in range(8)]
@@ -59,7 +59,7 @@ def test_answers_are_those_of_the_translator_whoever_asks(engine, model, expecte
         thread.join()
     assert len(answers) == 8
     for number, of_client in answers.items():
-        shown = wishes[number % len(wishes)].get("n_best", 1)
+        shown = searches[number % len(searches)].get("n_best", 1)
         for one, listed in zip(of_client, expected, strict=True):
             assert [h.text for h in one.hypotheses[:shown]] == [h.text for h in listed[:shown]]
             assert one.hypotheses[0].score == pytest.approx(listed[0].score, abs=1e-4)

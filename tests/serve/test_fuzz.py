@@ -1,20 +1,21 @@
-"""Messages of all kinds to each protocol: never a mistake of the server's, never a traceback."""
+"""Messages of all kinds to each protocol: never an internal error, never a traceback."""
 
 import json
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.websockets import WebSocketDisconnect
 
-from cgru_cli.serve import nematus_rest, rest
+from cgru_cli.serve import messages
 
 REST = {
-    "/v1/translate": rest.TRANSLATE,
-    "/v1/alternatives": rest.ALTERNATIVES,
-    "/v1/score": rest.SCORE,
+    "/v1/translate": messages.TranslateRequest,
+    "/v1/alternatives": messages.AlternativesRequest,
+    "/v1/score": messages.ScoreRequest,
 }
-NEMATUS = {"/translate": nematus_rest.FIELDS}
+NEMATUS = {"/translate": messages.NematusRequest}
 TEXT = st.text(max_size=8) | st.text("abc \t\r\n|", max_size=70)
 SCALARS = st.none() | st.booleans() | st.integers(-3, 30) | st.floats() | TEXT
 PAIRS = st.fixed_dictionaries({"source": TEXT, "target": TEXT})
@@ -30,14 +31,14 @@ LIKELY = VALUES | LISTS | st.lists(PAIRS, max_size=3)
 @st.composite
 def requests(draw, paths):
     path = draw(st.sampled_from(sorted(paths)))
-    fields = paths[path]
-    likely = st.dictionaries(st.sampled_from(sorted(fields)), LIKELY)
+    fields = msgspec.structs.fields(paths[path])
+    likely = st.dictionaries(st.sampled_from(sorted(field.name for field in fields)), LIKELY)
     data = draw(likely | VALUES)
     if isinstance(data, dict) and draw(st.booleans()):
-        for name, field in fields.items():
+        for field in fields:
             if field.required:
-                fitting = {"texts": LISTS, "text": TEXT, "words": LISTS, "segments": LISTS}
-                data[name] = draw(fitting.get(field.kind, st.lists(PAIRS, max_size=3)))
+                fitting = {"text": TEXT, "pairs": st.lists(PAIRS, max_size=3)}
+                data[field.name] = draw(fitting.get(field.name, LISTS))
     body = json.dumps(data).encode()
     if draw(st.integers(0, 4)) == 0:
         place = draw(st.integers(0, len(body)))

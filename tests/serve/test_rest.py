@@ -4,10 +4,11 @@ import json
 
 import numpy as np
 import pytest
+from jsonschema import Draft202012Validator
 from serving import client, loaded, serving
 
 from cgru_cli import PairScorer, Translator
-from cgru_cli.serve import nematus_rest, rest
+from cgru_cli.serve import messages
 
 TEXTS = ["a b c", "", "f f a d", "b unseen"]
 
@@ -132,11 +133,16 @@ def test_models_and_limits_are_listed(web):
         (b"\xff\xfe", 400, ["not JSON"]),
         (b"[" * 3000, 400, ["not JSON"]),
         (b"[]", 400, ["a JSON object"]),
-        (b"{}", 400, ["texts is missing"]),
-        (b'{"texts": "a"}', 400, ["texts: a list of texts"]),
-        (b'{"texts": [1]}', 400, ["texts: a list of texts"]),
-        (b'{"texts": ["a"], "beem": 1}', 400, ["'beem': no such field", "beam_size"]),
-        (b'{"texts": ["a"], "beam_size": 0}', 400, ["beam_size 0"]),
+        (b"{}", 400, ["missing required field texts"]),
+        (b'{"texts": "a"}', 400, ["texts: expected array, got str"]),
+        (b'{"texts": [1]}', 400, ["texts[0]: expected str, got int"]),
+        (b'{"texts": ["a"], "beem": 1}', 400, ["unknown field beem", "beam_size"]),
+        (b'{"texts": null}', 400, ["missing required field texts"]),
+        (b'{"texts": ["a"], "beam_size": 0}', 400, ["beam_size: expected int >= 1"]),
+        (b'{"texts": ["a"], "beam_size": 1.0}', 400, ["beam_size: expected int", "got float"]),
+        (b'{"texts": ["a"], "beam_size": true}', 400, ["beam_size: expected int", "got bool"]),
+        (b'{"texts": ["a"], "normalize": 10.5}', 400, ["normalize: expected float <= 10"]),
+        (b'{"texts": ["a"], "beam_size": ' + b"9" * 50 + b"}", 400, ["not JSON", "50 digits"]),
         (b'{"texts": ["a"], "beam_size": 99}', 400, ["beam_size 99", "1 to 24"]),
         (b'{"texts": ["a"], "n_best": 25}', 400, ["n_best 25"]),
         (b'{"texts": ["a"], "n_best": 3, "beam_size": 2}', 400, ["more than the beam_size"]),
@@ -144,7 +150,11 @@ def test_models_and_limits_are_listed(web):
         (b'{"texts": ["a"], "normalize": 1e999}', 400, ["normalize"]),
         (b'{"texts": ["a"], "prefixes": []}', 400, ["0 prefixes for 1 texts"]),
         (b'{"texts": ["a"], "constraints": []}', 400, ["0 constraints for 1 texts"]),
-        (b'{"texts": ["a"], "constraints": ["A"]}', 400, ["constraints: a list of lists of texts"]),
+        (
+            b'{"texts": ["a"], "constraints": ["A"]}',
+            400,
+            ["constraints[0]: expected array"],
+        ),
         (b'{"texts": ["a"], "constraints": [["Z"]]}', 422, ["line 1", "'Z'", "lacks a word"]),
         (b'{"texts": ["a"], "constraints": [["A"]], "avoid": ["A"]}', 422, ["line 1", "avoided"]),
         (b'{"texts": ["a"], "constraints": [["A"]], "avoid": ["B", "C", "E", "F"]}', 413, ["5 ph"]),
@@ -177,7 +187,7 @@ def test_a_full_queue_and_a_timeout(models):
         web = client(gate)
         refused(web, "/v1/translate", b'{"texts": ["a"]}', 504, "longer than 0.05 seconds")
         stream = web.post("/v1/translate", json={"texts": ["a"], "stream": True})
-        assert '"status": 504' in stream.text
+        assert '"status":504' in stream.text
 
 
 def test_several_models_by_name(model_path):
@@ -191,20 +201,47 @@ def test_several_models_by_name(model_path):
         assert answers[0]["translations"][0]["text"] == answers[1]["translations"][0]["text"]
 
 
-def test_the_description_has_every_field_and_every_path(web, gate):
-    told = web.get("/openapi.json").json()
-    for path, fields in (
-        ("/v1/translate", rest.TRANSLATE),
-        ("/v1/alternatives", rest.ALTERNATIVES),
-        ("/v1/score", rest.SCORE),
-        ("/translate", nematus_rest.FIELDS),
-    ):
-        asked = told["paths"][path]["post"]["requestBody"]["content"]["application/json"]
-        assert set(asked["schema"]["properties"]) == set(fields)
-    assert set(told["paths"]) <= gate.paths
-    for path, methods in told["paths"].items():
-        for method in methods:
-            assert web.request(method, path).status_code != 405
-    found = posted(web, "/v1/translate", texts=["a b"], word_scores=True, alignment=True)
+def test_the_description_has_every_path_and_fits_requests_and_answers(web, gate):
+    document = web.get("/openapi.json").json()
+    requests = {
+        "/v1/translate": {"texts": ["a b", ""], "n_best": 2, "prefixes": ["A", []]},
+        "/v1/alternatives": {"text": "a b", "prefix": []},
+        "/v1/score": {"pairs": [{"source": "a", "target": "A"}]},
+        "/v1/models": None,
+        "/translate": {"segments": [["a"], []], "return_word_probabilities": True},
+        "/status": None,
+    }
+    assert set(document["paths"]) == set(requests) and set(requests) <= gate.paths
+    more = {"word_scores": True, "alignment": True}
+
+    def check(value, content):
+        schema = content["content"]["application/json"]["schema"]
+        Draft202012Validator(schema | {"components": document["components"]}).validate(value)
+
+    for path, operations in document["paths"].items():
+        ((method, operation),) = operations.items()
+        assert method == ("get" if requests[path] is None else "post")
+        if requests[path] is None:
+            answer = web.get(path)
+        else:
+            asked = requests[path] | (more if path.startswith("/v1") else {})
+            check(asked, operation["requestBody"])
+            answer = web.post(path, json=asked)
+            wrong = web.post(path, json={})
+            assert wrong.status_code == 400
+            check(wrong.json(), operation["responses"]["400"])
+        assert answer.status_code == 200
+        check(answer.json(), operation["responses"]["200"])
+    found = posted(web, "/v1/translate", texts=["a b"], **more)
     one = found["translations"][0]["hypotheses"][0]
-    assert set(one) == set(told["components"]["schemas"]["Hypothesis"]["properties"])
+    described = document["components"]["schemas"]["Hypothesis"]["properties"]
+    assert set(one) == set(described)
+    assert all("description" in field for field in described.values())
+
+
+def test_a_score_that_is_not_finite_is_null():
+    line = messages.ScoredWords(
+        words=[], finished=True, score=float("-inf"), total=float("nan"), word_scores=[-np.inf]
+    )
+    shown = json.loads(messages.encoded(line).body)
+    assert (shown["score"], shown["total"], shown["word_scores"]) == (None, None, [None])

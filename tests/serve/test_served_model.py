@@ -4,7 +4,7 @@ import pytest
 from serving import options
 
 from cgru_cli.errors import CgruError, UsageError
-from cgru_cli.serve.served_model import Wish, served_models
+from cgru_cli.serve.served_model import SearchOptions, served_models
 
 
 def names(*words):
@@ -38,10 +38,10 @@ def test_names_that_are_missing_or_stand_twice(model_path, words, message):
 
 def test_a_search_is_the_command_lines_but_for_what_is_asked(models):
     (model,) = models.values()
-    plain = model.settings(Wish())
+    plain = model.settings(SearchOptions())
     assert (plain.beam_size, plain.best_only, plain.with_alignment) == (3, True, False)
-    more = model.settings(Wish(n_best=5, normalize=0.5, alignment=True, suppress_unk=True))
+    more = model.settings(SearchOptions(n_best=5, normalize=0.5, alignment=True, suppress_unk=True))
     assert (more.beam_size, more.normalize, more.with_alignment) == (5, 0.5, True)
     assert more.unk == model.translator.target.unk_id and not more.best_only
     with pytest.raises(CgruError, match="more than the beam_size, 2"):
-        model.settings(Wish(beam_size=2, n_best=3))
+        model.settings(SearchOptions(beam_size=2, n_best=3))

@@ -12,7 +12,7 @@ from cgru_cli.formats.model import Model
 from cgru_cli.parameters.structure import Type
 from cgru_cli.serve import shared_search
 from cgru_cli.serve.engine import Engine
-from cgru_cli.serve.served_model import Wish
+from cgru_cli.serve.served_model import SearchOptions
 from cgru_cli.serve.shared_search import SharedSearch
 from cgru_cli.serve.work import Kind, Line
 
@@ -28,7 +28,7 @@ class Searching:
 
     def __init__(self, model, *, batch_wait=0.0, **kind):
         self.engine = Engine(Silent(), batch_wait=batch_wait)
-        self.kind = Kind(model, model.settings(Wish()), **kind)
+        self.kind = Kind(model, model.settings(SearchOptions()), **kind)
         self.outcomes, self.search = {}, SharedSearch(self.engine, self.kind)
 
     def submit(self, *texts):

@@ -1,0 +1,237 @@
+"""Requests and answers in JSON, as types: msgspec checks them, and `openapi` describes them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeVar
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+from starlette.responses import Response
+
+from ..errors import CgruError
+from ..system.structured_files import parse_json
+from ..system.typed_json import problem
+from .service import Refusal
+
+Positive = Annotated[int, Meta(ge=1)]
+LengthPower = Annotated[float, Meta(ge=0, le=10)]
+
+
+def about(text: str) -> Meta:
+    """The description of a field."""
+    return Meta(description=text)
+
+
+BeamSize = Annotated[Positive | None, about("beam size; default: the server's --beam-size")]
+Normalize = Annotated[
+    LengthPower | None, about("length normalisation: scores are divided by length ** normalize")
+]
+
+
+# --- Requests -----------------------------------------------------------------------------------
+
+
+class ModelRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The fields of all requests of the server's own protocol."""
+
+    model: Annotated[
+        str | None, about("name of the model, as listed by /v1/models; default: the first")
+    ] = None
+    normalize: Normalize = None
+    alignment: Annotated[
+        bool, about("return each hypothesis with its attention over the source words")
+    ] = False
+    word_scores: Annotated[bool, about("return the log-probability of each word, in nats")] = False
+
+
+class TranslateRequest(ModelRequest, frozen=True, kw_only=True):
+    texts: Annotated[list[str], about("lines to translate, one sentence each")]
+    beam_size: BeamSize = None
+    n_best: Annotated[Positive, about("number of translations of each line, best first")] = 1
+    prefixes: Annotated[
+        list[str | list[str]] | None,
+        about("the beginning of each translation, as text or as the model's words; one per text"),
+    ] = None
+    constraints: Annotated[
+        list[list[str]] | None,
+        about("phrases that each translation must contain; one list per text"),
+    ] = None
+    avoid: Annotated[list[str], about("phrases that no translation may contain")] = []
+    stream: Annotated[
+        bool,
+        about(
+            "send each translation as a server-sent event when it is ready; "
+            "equivalent to the header `Accept: text/event-stream`"
+        ),
+    ] = False
+
+
+class AlternativesRequest(ModelRequest, frozen=True, kw_only=True):
+    text: Annotated[str, about("the line to translate")]
+    prefix: Annotated[
+        list[str], about("words of the translation before the word in question, as the model's")
+    ]
+    count: Annotated[Positive, about("number of alternatives, most probable first")] = 5
+    beam_size: BeamSize = None
+
+
+class PairOfTexts(Struct, frozen=True, forbid_unknown_fields=True):
+    source: str
+    target: str
+
+
+class ScoreRequest(ModelRequest, frozen=True, kw_only=True):
+    pairs: Annotated[list[PairOfTexts], about("sources with the translations to score")]
+
+
+class NematusRequest(Struct, frozen=True, kw_only=True):
+    """A request of Nematus' protocol; as there, unknown fields are ignored."""
+
+    segments: Annotated[list[list[str]], about("sentences to translate, each a list of words")]
+    beam_width: Annotated[Positive | None, about("beam size")] = None
+    normalize: Annotated[
+        bool | LengthPower | None, about("length normalisation: true, false, or the exponent")
+    ] = None
+    n_best: Annotated[Positive, about("number of translations; only 1 is supported")] = 1
+    suppress_unk: Annotated[bool | None, about("never produce the unknown word")] = None
+    character_level: Annotated[bool, about("character-level input; not supported")] = False
+    return_word_alignment: Annotated[bool, about("return each word's attention")] = False
+    return_word_probabilities: Annotated[bool, about("return each word's probability")] = False
+
+
+# --- Answers ------------------------------------------------------------------------------------
+
+Number = float | None  # msgspec writes NaN and infinities as null
+Words = Annotated[list[str], about("words as the model has them")]
+SourceWords = Annotated[list[str], about("source words as the model reads them, and the end")]
+
+
+class ScoredWords(Struct, kw_only=True):
+    words: Words
+    finished: Annotated[bool, about("false: cut at the length limit")]
+    score: Annotated[Number, about("log-probability, in nats")]
+    total: Annotated[Number, about("score after length normalisation")]
+    word_scores: Annotated[
+        list[Number] | UnsetType, about("log-probability of each word, and of the end, in nats")
+    ] = UNSET
+    alignment: Annotated[
+        list[list[float]] | UnsetType,
+        about("a row for each word and for the end; a column for each source word"),
+    ] = UNSET
+
+
+class Hypothesis(ScoredWords, kw_only=True):
+    text: Annotated[str, about("the translation as plain text")]
+
+
+class Alternative(Hypothesis, kw_only=True):
+    word: Annotated[str | None, about("null: the end of the sentence")]
+    probability: float
+
+
+class ScoredPair(ScoredWords, kw_only=True):
+    source: SourceWords
+
+
+class TranslatedLine(Struct, kw_only=True):
+    text: Annotated[str, about("the best translation")]
+    source: SourceWords
+    hypotheses: list[Hypothesis]
+
+
+class TranslationEvent(TranslatedLine, kw_only=True):
+    index: Annotated[int, about("position of the line in the request, from 0")]
+
+
+class TranslateAnswer(Struct):
+    model: str
+    translations: list[TranslatedLine]
+
+
+class AlternativesAnswer(Struct):
+    model: str
+    alternatives: list[Alternative]
+
+
+class ScoreAnswer(Struct):
+    model: str
+    scores: list[ScoredPair]
+
+
+class ModelDescription(Struct):
+    name: str
+    ensemble: Annotated[int, about("number of models")]
+    reads_source: Annotated[bool, about("false: a language model")]
+    attention: bool
+    right_to_left: bool
+    raw_text: Annotated[bool, about("the model splits text into words itself")]
+    beam_size: int
+    normalize: float
+
+
+class Limits(Struct):
+    """The largest request that the server accepts."""
+
+    lines: int
+    characters: Annotated[int, about("of one line")]
+    beam_size: int
+    phrases: Annotated[int, about("constraints of one line")]
+    seconds: float
+
+
+class ModelsAnswer(Struct):
+    models: list[ModelDescription]
+    limits: Limits
+
+
+class NematusTranslation(Struct):
+    translation: list[str]
+    word_alignment: list[list[float]] | UnsetType = UNSET
+    word_probabilities: list[float] | UnsetType = UNSET
+
+
+class NematusAnswer(Struct):
+    data: list[NematusTranslation]
+    status: Literal["ok"] = "ok"
+
+
+class NematusStatus(Struct):
+    status: Literal["ok", "loading"]
+    models: list[str]
+    version: str
+    service: Literal["cgru"] = "cgru"
+
+
+class ErrorAnswer(Struct):
+    error: str
+    status: Literal["error"] = "error"
+
+
+# --- To and from bytes --------------------------------------------------------------------------
+
+Request = TypeVar("Request", bound=Struct)
+
+
+def decoded(kind: type[Request], content: bytes) -> Request:
+    """The request in a body; null stands for a missing field.
+
+    Raises Refusal, naming the field, for content that is not JSON or not of this kind.
+    """
+    try:
+        values = parse_json(content, "the request")
+        if not isinstance(values, dict):
+            raise CgruError("the request: a JSON object is expected")
+        values = {name: value for name, value in values.items() if value is not None}
+        return msgspec.convert(values, kind)
+    except CgruError as error:
+        raise Refusal(400, str(error)) from None
+    except msgspec.ValidationError as error:
+        message = problem(error)
+        if message.startswith("contains unknown field"):
+            message += f"; the fields are {', '.join(kind.__struct_fields__)}"
+        raise Refusal(400, message) from None
+
+
+def encoded(answer: Struct) -> Response:
+    """The answer as JSON."""
+    return Response(msgspec.json.encode(answer), media_type="application/json")

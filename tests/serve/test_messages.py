@@ -1,0 +1,79 @@
+"""Requests in JSON: their types, bounds and defaults, and the schema that describes them."""
+
+import json
+from typing import Annotated
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from msgspec import Meta, Struct
+from msgspec.json import schema
+from msgspec.structs import asdict, fields
+
+from cgru_cli.serve import messages
+from cgru_cli.serve.messages import decoded
+from cgru_cli.serve.service import Refusal
+
+ALL = [
+    messages.TranslateRequest,
+    messages.AlternativesRequest,
+    messages.ScoreRequest,
+    messages.NematusRequest,
+]
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
+    max_leaves=6,
+)
+LIKELY = JSON | st.integers(0, 12) | st.booleans() | st.lists(st.text(max_size=3), max_size=3)
+
+
+@given(st.sampled_from(ALL), st.data())
+def test_requests_are_accepted_as_they_are_described(kind, data):
+    names = sorted(field.name for field in fields(kind))
+    asked = data.draw(st.dictionaries(st.sampled_from(names), LIKELY))
+    for field in fields(kind):
+        if field.required and data.draw(st.booleans()):
+            asked[field.name] = "a" if field.name == "text" else []
+    # null stands for a missing field, and 1.0 is no integer, which JSON Schema takes it for
+    asked = {name: value for name, value in asked.items() if value is not None}
+    fits = Draft202012Validator(schema(kind)).is_valid(asked)
+    try:
+        read = asdict(decoded(kind, json.dumps(asked).encode()))
+    except Refusal as refusal:
+        assert refusal.status == 400 and "\n" not in str(refusal)
+        assert not fits or any(isinstance(value, float) for value in asked.values())
+        return
+    assert fits
+    for name, value in asked.items():
+        assert msgspec.to_builtins(read[name]) == value
+
+
+class Example(Struct, kw_only=True, forbid_unknown_fields=True):
+    a: Annotated[int, Meta(ge=1, le=5)] = 3
+    b: str
+
+
+class Tolerant(Struct, kw_only=True):
+    b: str
+
+
+def test_bounds_defaults_and_missing_fields():
+    assert decoded(Example, b'{"b": "x"}') == Example(a=3, b="x")
+    assert decoded(Example, b'\xef\xbb\xbf{"a": null, "b": "x"}') == Example(a=3, b="x")
+    assert decoded(Tolerant, b'{"a": null, "b": "x", "c": 1}') == Tolerant(b="x")
+    for wrong, message in (
+        (b'{"a": 6, "b": ""}', "a: expected int <= 5"),
+        (b'{"a": true, "b": ""}', "a: expected int, got bool"),
+        (b'{"a": 1}', "missing required field b"),
+        (b'{"a": 1.0, "b": ""}', "a: expected int, got float"),
+        (b'{"a": 1, "b": null}', "missing required field b"),
+        (b'{"b": "", "d": 1}', "contains unknown field d; the fields are a, b"),
+        (b'{"b": ""', "the request: not JSON .*"),
+        (b'["b"]', "the request: a JSON object is expected"),
+    ):
+        with pytest.raises(Refusal, match=f"^{message}$") as refusal:
+            decoded(Example, wrong)
+        assert refusal.value.status == 400
