@@ -1,18 +1,22 @@
-"""The work of `cgru prep` on one chunk of lines, in parallel processes (`ProcessPool`)."""
+"""The work of `cgru prep` on one chunk of lines, in parallel processes (`ProcessPool`).
+
+Each function takes the pipeline as the text of its `preprocess.json`, made once in each process.
+"""
 
 from __future__ import annotations
 
+import functools
+import json
 from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from ..errors import CgruError
+from ..options.prep import PrepOptions
 from ..text.pipeline import Preprocessing
-from . import raw_text
 from .duplicates import digest
-from .pair_filters import Cleaning
-
-Numbered = tuple[str, int, list]  # file, number of the first line, lines
+from .pair_filters import reject_lengths, reject_raw, reject_text
+from .raw_text import Numbered, Pair
 
 
 class Cleaned(NamedTuple):
@@ -25,96 +29,86 @@ class Cleaned(NamedTuple):
     removed: Counter[str]
 
 
-def cleaner(values: dict[str, Any], cleaning: Cleaning) -> Callable[[Numbered], Cleaned]:
-    """A function from raw pairs to words by the pipeline in `values`, before case and sub-words."""
-    pipeline = Preprocessing.from_json(values)
-    has_factors = pipeline.settings.factors > 1
-
-    def clean_pair(source: str, target: str) -> tuple[str, str, bytes] | str:
-        texts = pipeline.normalize(source), pipeline.normalize(target)
-        if reason := cleaning.reject_text(*texts):
-            return reason
-        if has_factors:
-            pipeline.columns(texts[0])
-        words = pipeline.tokenize(texts[0], "source"), pipeline.tokenize(texts[1], "target")
-        if reason := cleaning.reject_lengths(*(len(w.split()) for w in words)):
-            return reason
-        return *words, digest(*texts)
-
-    def work(chunk: Numbered) -> Cleaned:
-        name, number, pairs = chunk
-        removed: Counter[str] = Counter()
-        kept: list[tuple[str, str, bytes]] = []
-        for i, pair in enumerate(pairs, number):
-            reason = cleaning.reject_raw(*(_decoded(line) for line in pair))
-            try:
-                cleaned = reason or clean_pair(*(line.decode("utf-8", "replace") for line in pair))
-            except CgruError as error:
-                raise CgruError(f"{name}:{i}: {error}") from error
-            if isinstance(cleaned, str):
-                removed[cleaned] += 1
-            else:
-                kept.append(cleaned)
-        sources, targets, digests = zip(*kept, strict=True) if kept else ((), (), ())
-        return Cleaned(_lines(sources), _lines(targets), list(digests), len(pairs), removed)
-
-    return work
+@functools.lru_cache(maxsize=1)
+def _made(pipeline: str) -> Preprocessing:
+    return Preprocessing.from_json(json.loads(pipeline))
 
 
-def recaser(values: dict[str, Any], side: str) -> Callable[[list[bytes]], list[str]]:
-    """Tokenised lines to lines in true case."""
-    pipeline = Preprocessing.from_json(values)
-    return lambda lines: [pipeline.recase(line.decode("utf-8"), side) for line in lines]
+def clean(pipeline: str, options: PrepOptions, chunk: Numbered[Pair]) -> Cleaned:
+    """Raw pairs to words, before case and sub-words.
+
+    Raises CgruError, naming file and line, where a source word has another number of factors.
+    """
+    name, first, pairs = chunk
+    made = _made(pipeline)
+    removed: Counter[str] = Counter()
+    kept: list[tuple[str, str, bytes]] = []
+    for number, pair in enumerate(pairs, first):
+        try:
+            cleaned = _clean_pair(made, options, pair)
+        except CgruError as error:
+            raise CgruError(f"{name}:{number}: {error}") from error
+        if isinstance(cleaned, str):
+            removed[cleaned] += 1
+        else:
+            kept.append(cleaned)
+    sources, targets, digests = zip(*kept, strict=True) if kept else ((), (), ())
+    return Cleaned(_joined(sources), _joined(targets), list(digests), len(pairs), removed)
 
 
-def splitter(
-    values: dict[str, Any], side: str, count: bool
-) -> Callable[[list[bytes]], tuple[bytes, list[Counter[str]]]]:
-    """Tokenised lines to the training text; and, if wanted, its words counted, factor by factor."""
-    pipeline = Preprocessing.from_json(values)
-    factors = pipeline.settings.factors if side == "source" else 1
-
-    def work(lines: list[bytes]) -> tuple[bytes, list[Counter[str]]]:
-        done = []
-        counts: list[Counter[str]] = [Counter() for _ in range(factors if count else 0)]
-        for line in lines:
-            text = pipeline.split(pipeline.recase(line.decode("utf-8"), side), side)
-            done.append(text)
-            words = [word for word in text.split(" ") if word] if count else []
-            if factors > 1:
-                for word in words:
-                    for column, factor in zip(counts, word.split("|"), strict=True):
-                        column[factor] += 1
-            elif count:
-                counts[0].update(words)
-        return _lines(done), counts
-
-    return work
+def _clean_pair(
+    pipeline: Preprocessing, options: PrepOptions, pair: Pair
+) -> tuple[str, str, bytes] | str:
+    """The words of both sides and the pair's digest, or the filter that removes the pair."""
+    if reason := reject_raw(options, _decoded(pair[0]), _decoded(pair[1])):
+        return reason
+    source, target = (pipeline.normalize(line.decode("utf-8", "replace")) for line in pair)
+    if reason := reject_text(options, source, target):
+        return reason
+    if pipeline.settings.factors > 1:
+        pipeline.columns(source)
+    words = pipeline.tokenize(source, "source"), pipeline.tokenize(target, "target")
+    if reason := reject_lengths(options, len(words[0].split()), len(words[1].split())):
+        return reason
+    return *words, digest(source, target)
 
 
-def applier(values: dict[str, Any], side: str) -> Callable[[Numbered], bytes]:
-    """Raw lines to the text that a model reads or writes, line for line."""
-    pipeline = Preprocessing.from_json(values)
-
-    def work(chunk: Numbered) -> bytes:
-        name, number, lines = chunk
-        done = []
-        for i, line in enumerate(lines, number):
-            try:
-                done.append(pipeline.apply(line.decode("utf-8", "replace"), side))
-            except CgruError as error:
-                raise CgruError(f"{name}:{i}: {error}") from error
-        return _lines(done)
-
-    return work
+def recase(pipeline: str, side: str, lines: list[bytes]) -> list[str]:
+    """Tokenised lines in true case."""
+    made = _made(pipeline)
+    return [made.recase(line.decode("utf-8"), side) for line in lines]
 
 
-def numbered(path: str) -> Iterator[Numbered]:
-    """The lines of a file in chunks."""
-    number = 1
-    for chunk in raw_text.chunks(raw_text.read_lines(path)):
-        yield path, number, chunk
-        number += len(chunk)
+def split(
+    pipeline: str, side: str, count: bool, lines: list[bytes]
+) -> tuple[bytes, list[Counter[str]]]:
+    """Tokenised lines to the training text; if `count`, also its words counted for each factor."""
+    made = _made(pipeline)
+    texts = [made.split(made.recase(line.decode("utf-8"), side), side) for line in lines]
+    factors = made.settings.factors if side == "source" else 1
+    counts: list[Counter[str]] = [Counter() for _ in range(factors if count else 0)]
+    for text in texts if count else ():
+        words = [word for word in text.split(" ") if word]
+        if factors == 1:
+            counts[0].update(words)
+            continue
+        for word in words:
+            for column, factor in zip(counts, word.split("|"), strict=True):
+                column[factor] += 1
+    return _joined(texts), counts
+
+
+def apply(pipeline: str, side: str, chunk: Numbered[bytes]) -> bytes:
+    """Raw lines to the text that a model reads or writes."""
+    name, first, lines = chunk
+    made = _made(pipeline)
+    texts = []
+    for number, line in enumerate(lines, first):
+        try:
+            texts.append(made.apply(line.decode("utf-8", "replace"), side))
+        except CgruError as error:
+            raise CgruError(f"{name}:{number}: {error}") from error
+    return _joined(texts)
 
 
 def _decoded(line: bytes) -> str | None:
@@ -124,5 +118,5 @@ def _decoded(line: bytes) -> str | None:
         return None
 
 
-def _lines(texts: Any) -> bytes:
+def _joined(texts: Iterable[str]) -> bytes:
     return "".join(f"{text}\n" for text in texts).encode("utf-8")

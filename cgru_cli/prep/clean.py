@@ -2,79 +2,76 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from ..errors import CgruError, warn
+from ..options.prep import PrepOptions
 from ..system.atomic_files import atomic_write
 from ..system.process_pool import ProcessPool
-from ..text.pipeline import Preprocessing
-from . import chunk_work, raw_text
-from .duplicates import Duplicates
-from .pair_filters import is_set, summary
-from .request import Request
+from . import chunk_work
+from .duplicates import Duplicates, is_set
+from .pair_filters import summary
+from .raw_text import numbered, pairs, read_lines
 
 _ENDINGS = ("src", "trg")
 
 
 def clean(
-    request: Request,
-    pipeline: Preprocessing,
+    options: PrepOptions,
+    pipeline: str,
     work: Path,
     workers: ProcessPool,
     say: Callable[[str], None],
 ) -> dict[str, Any]:
     """Write `words.src`, `words.trg`, the pairs that stay, and `sample.src`, `sample.trg` of them.
 
-    pipeline: as far as words. Returns pairs read and kept, and how many each filter removed.
-    Raises CgruError where none is left.
+    pipeline: the preprocess.json of the steps up to words. Returns pairs read and kept, and how
+    many each filter removed. Raises CgruError where none is left.
     """
     shutil.rmtree(work / "digests", ignore_errors=True)
     files = [work / f"all.{ending}" for ending in _ENDINGS]
     duplicates = Duplicates(work / "digests")
     removed: Counter[str] = Counter()
     read = left = 0
-    arguments = (pipeline.as_json(), request.cleaning)
+    clean_chunk = functools.partial(chunk_work.clean, pipeline, options)
+    chunks = (
+        chunk
+        for source, target in zip(options.source, options.target, strict=True)
+        for chunk in numbered(source, pairs(read_lines(source), read_lines(target)))
+    )
     with ExitStack() as stack:
         sources, targets = (stack.enter_context(open(path, "wb")) for path in files)
-        for chunk in workers.in_order(chunk_work.cleaner, arguments, _pairs(request.pairs)):
+        for chunk in workers.in_order(clean_chunk, chunks):
             sources.write(chunk.source)
             targets.write(chunk.target)
             read += chunk.read
             left += len(chunk.digests)
             removed += chunk.removed
             duplicates.add(chunk.digests)
-    repeated = bytearray() if request.keep_duplicates else duplicates.repeated()
+    repeated = bytearray() if options.keep_duplicates else duplicates.repeated()
     removed["duplicates"] = sum(byte.bit_count() for byte in repeated)
     counts = {name: count for name, count in removed.items() if count}
     kept = left - removed["duplicates"]
     if not kept:
         raise CgruError(f"no pair of {read:,} is left: {summary(removed)}")
-    say(f"{read:,} pairs; {summary(removed)}")
+    say(f"{read:,} pairs, " + (f"removed {summary(removed)}" if counts else "none removed"))
     for name, count in counts.items():
         if 2 * count > read:
             warn(f"{summary(Counter({name: count}))}: more than half of the pairs")
     for path, ending in zip(files, _ENDINGS, strict=True):
-        wanted = min(request.sampling.size or kept, kept)
-        chance = random.Random(request.sampling.seed)  # noqa: S311 - a sample, the same each time
+        wanted = min(options.sample or kept, kept)
+        chance = random.Random(options.seed)  # noqa: S311 - a sample, the same each time
         _draw(path, ending, repeated, kept, wanted, chance)
         path.unlink()
     shutil.rmtree(work / "digests")
     return {"read": read, "kept": kept, "removed": counts}
-
-
-def _pairs(pairs: Iterable[tuple[str, str]]) -> Iterator[chunk_work.Numbered]:
-    for source, target in pairs:
-        number = 1
-        lines = raw_text.read_lines(source), raw_text.read_lines(target)
-        for chunk in raw_text.pairs(*lines):
-            yield source, number, chunk
-            number += len(chunk)
 
 
 def _draw(

@@ -7,14 +7,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 _DIGEST = 16  # bytes; two different pairs of 10**9 share one with probability 10**-21
-
-
-_NUMBER = 8
-
-
+_NUMBER = 8  # bytes
 _PARTITIONS = 256
-
-
 _BUFFER = 1 << 13  # bytes of a partition that wait to be written
 
 
@@ -27,20 +21,18 @@ def digest(source: str, target: str) -> bytes:
 class Duplicates:
     """Finds repeated pairs, in memory that hardly depends on their number.
 
-    Digests go to 256 files in a folder by their first byte; then one file at a time is looked
-    through. What grows with the text is one bit a pair, and a 256th of the digests (about 0.4 MB
-    for a million pairs).
+    Digests go to 256 files by their first byte, which are then read one at a time. Memory holds
+    one bit per pair and a 256th of the digests (about 0.4 MB for a million pairs).
     """
 
     def __init__(self, folder: Path):
-        """folder: an empty one, made here."""
+        """folder: made here."""
+        folder.mkdir()
         self._folder = folder
         self._count = 0
-        folder.mkdir()
         self._waiting = [bytearray() for _ in range(_PARTITIONS)]
 
     def add(self, digests: Iterable[bytes]) -> None:
-        """Add the digests of the next pairs."""
         for value in digests:
             waiting = self._waiting[value[0]]
             waiting += value + self._count.to_bytes(_NUMBER, "big")
@@ -58,7 +50,7 @@ class Duplicates:
         return self._folder / f"{partition:02x}"
 
     def repeated(self) -> bytearray:
-        """One bit a pair, lowest first: whether an equal pair came before."""
+        """One bit per pair, lowest first: whether an equal pair came before."""
         bits = bytearray((self._count + 7) // 8)
         for i in range(_PARTITIONS):
             self._write(i)
@@ -70,6 +62,11 @@ class Duplicates:
                     bits[number >> 3] |= 1 << (number & 7)
                 seen.add(value)
         return bits
+
+
+def is_set(bits: bytearray, number: int) -> bool:
+    """Bit `number` of `Duplicates.repeated`."""
+    return bool(bits[number >> 3] >> (number & 7) & 1)
 
 
 def _records(path: Path) -> Iterator[tuple[bytes, int]]:

@@ -1,8 +1,8 @@
-"""The folder that `cgru prep` writes: its lock, which steps are done, and its manifest.
+"""The folder that `cgru prep` writes: its lock, the steps that are done, and its manifest.
 
-While a run is under way `.prep/state.json` says which steps are done, and what is made waits in
-`.prep/out`; then all of it takes the place of what was there before, last `manifest.json`, which
-says that the folder is whole.
+During a run `.prep/state.json` lists the steps that are done, and new files wait in `.prep/out`.
+In the end they replace those of an earlier run, last `manifest.json`, which marks the folder as
+complete.
 """
 
 from __future__ import annotations
@@ -30,12 +30,28 @@ _OUTPUT = re.compile(
     r"|vocab(\.src|\.trg|\.factor\d+)?\.(json|spm)|codes(\.src|\.trg)?\.bpe"
     r"|preprocess\.json|manifest\.json"
 )
+# The shapes of the records; `str` as a key stands for every name.
+_REQUEST = {
+    "options": dict,
+    "inputs": [{"role": str, "number": int, "path": str, "sha256": str}],
+}
+_MANIFEST = {
+    "version": int,
+    "request": _REQUEST,
+    "versions": dict,
+    "outputs": {str: {"sha256": str}},
+}
+_STATE = {
+    "request": _REQUEST,
+    "versions": dict,
+    "steps": {str: {"files": {str: str}, "data": dict, "seconds": (int, float)}},
+}
 
 
 class Folder:
     """A folder while it is made; see `locked`.
 
-    path: the folder; work: what a run needs until it ends; out: where it writes what is to stay.
+    path: the folder; work: temporary files of a run; out: where it writes the files that stay.
     """
 
     def __init__(self, path: Path):
@@ -74,13 +90,12 @@ class Folder:
 
     def is_complete(self, wanted: Mapping[str, Any]) -> bool:
         """Whether the folder holds all that is wanted, unchanged since the manifest was written."""
-        manifest = self._recorded(self.path / FILE)
+        manifest = self._manifest()
         if manifest is None or difference(manifest["request"], wanted):
             return False
-        if not all(
-            _holds(self.path / name, entry["sha256"]) for name, entry in manifest["outputs"].items()
-        ):
-            return False
+        for name, entry in manifest["outputs"].items():
+            if not _holds(self.path / name, entry["sha256"]):
+                return False
         with writing(self.path):
             mark_of(self.path / FILE).unlink(missing_ok=True)  # all is as the manifest says
             self._remove_work()
@@ -90,41 +105,18 @@ class Folder:
     def begin(self, wanted: Mapping[str, Any], versions: Mapping[str, str], force: bool) -> bool:
         """Prepare to make what is wanted; returns whether an interrupted run resumes.
 
-        Raises CgruError, the difference named, where the folder holds something else.
+        force: begin anew, whatever the folder holds. Raises CgruError, naming the difference, where
+        it holds something else.
         """
-        manifest = self._recorded(self.path / FILE, force)
-        state = self._recorded(self.work / "state.json", force)
-        if state and not state["steps"] and difference(state["request"], wanted):
-            state = None  # nothing to go on with, so it may be anything else too
-        goes_on = (
-            state is not None
-            and not force
-            and bool(state["steps"])
-            and state["versions"] == versions
-            and not difference(state["request"], wanted)
-        )
-        record = state if goes_on else manifest or state
-        if record is None:
-            foreign = self._outputs()
-            if foreign and not force:
-                raise CgruError(
-                    f"{self.path / foreign[0]}: is there already, and not by a whole run of cgru "
-                    "prep; name another folder, or --force to overwrite"
-                )
-        elif not force and (changed := difference(record["request"], wanted)):
-            raise CgruError(
-                f"{self.path}: made with other options or text: {changed}; name another folder, or "
-                "--force to make it anew"
-            )
-        elif manifest and not force and not difference(manifest["request"], wanted):
-            for name, entry in manifest["outputs"].items():
-                if (self.path / name).exists() and not _holds(self.path / name, entry["sha256"]):
-                    raise CgruError(
-                        f"{self.path / name}: was changed since cgru prep wrote it; --force to "
-                        "make it again"
-                    )
+        state = None
+        if not force:
+            manifest, state = self._manifest(), self._interrupted()
+            begun = state
+            if state and (state["versions"] != versions or difference(state["request"], wanted)):
+                state = None
+            self._check_replaceable(wanted, manifest, state or manifest or begun)
         with writing(self.path):
-            if goes_on and state is not None:
+            if state is not None:
                 self._state = state
             else:
                 self._remove_work()
@@ -133,30 +125,55 @@ class Folder:
                 self._save()
             self.out.mkdir(exist_ok=True)
             self._remove_temporary()
-        return goes_on
+        return state is not None
 
-    def step(self, name: str, make: Callable[[], dict[str, Any]], files: list[str]) -> dict:
+    def _check_replaceable(
+        self, wanted: Mapping[str, Any], manifest: dict[str, Any] | None, record: Any
+    ) -> None:
+        """Raise CgruError if the folder's files are not those of the same request.
+
+        record: of the run that made them, or None.
+        """
+        if record is None:
+            for name in self._outputs():
+                raise CgruError(
+                    f"{self.path / name}: is there already, and not from a complete run of cgru "
+                    "prep; name another folder, or --force to overwrite"
+                )
+        elif changed := difference(record["request"], wanted):
+            raise CgruError(
+                f"{self.path}: made with other options or text: {changed}; name another folder, or "
+                "--force to make it anew"
+            )
+        elif manifest and not difference(manifest["request"], wanted):
+            for name, entry in manifest["outputs"].items():
+                if (self.path / name).exists() and not _holds(self.path / name, entry["sha256"]):
+                    raise CgruError(
+                        f"{self.path / name}: was changed since cgru prep wrote it; --force to "
+                        "make it again"
+                    )
+
+    def step(
+        self, name: str, make: Callable[[], dict[str, Any]], files: list[str]
+    ) -> dict[str, Any]:
         """The result of `make`, called now or, for this step, by the interrupted run.
 
         files: those it writes, relative to `out`, or to the folder where they begin with `.prep`.
-        A step whose files are no longer as they were written is done again, and so is every step
-        after it.
+        A step whose files have changed is done again, and so is every step after it.
         """
         steps = self._state["steps"]
         done = steps.get(name)
-        if (
-            done
-            and set(done["files"]) == set(files)
-            and all(_holds(self._made(file), digest) for file, digest in done["files"].items())
-        ):
+        hashes = done["files"] if done else {}
+        unchanged = all(_holds(self._made(file), digest) for file, digest in hashes.items())
+        if done and set(hashes) == set(files) and unchanged:
             return done["data"]
         names = list(steps)
-        for later in names[names.index(name) :] if name in names else []:
+        for later in names[names.index(name) :] if done else ():
             del steps[later]
         started = time.monotonic()
         try:
             data = make()
-        except OSError as error:  # of working files; those that stay have their own message
+        except OSError as error:  # of temporary files; the others have their own message
             place = error.filename or self.path
             raise CgruError(f"{place}: cannot be written: {reason(error)}") from error
         seconds = round(time.monotonic() - started, 3)
@@ -166,12 +183,13 @@ class Folder:
         return data
 
     def finish(self, lines: Mapping[str, int], more: Mapping[str, Any]) -> None:
-        """Replace the files of the folder by those that were made, the manifest last.
+        """Replace the files of the folder by the new ones, the manifest last.
 
-        lines: of each text among the outputs.
+        lines: of each text among the outputs; more: fields of the manifest.
         """
         outputs = {}
-        for step in self._state["steps"].values():
+        steps = self._state["steps"]
+        for step in steps.values():
             for name, digest in step["files"].items():
                 if _OUTPUT.fullmatch(name):
                     outputs[name] = {"sha256": digest, "bytes": self._made(name).stat().st_size}
@@ -183,7 +201,7 @@ class Folder:
             "versions": self._state["versions"],
             **more,
             "outputs": outputs,
-            "seconds": {name: step["seconds"] for name, step in self._state["steps"].items()},
+            "seconds": {name: step["seconds"] for name, step in steps.items()},
         }
         write_json(self.out / FILE, manifest)
         with writing(self.path), all_or_nothing(self.path / FILE):
@@ -205,33 +223,24 @@ class Folder:
                 self.path.rmdir()
 
     def _outputs(self) -> list[str]:
-        """Names of a run's lasting files that are in the folder."""
+        """Names of the files in the folder that a run would write."""
         return sorted(p.name for p in self.path.iterdir() if _OUTPUT.fullmatch(p.name))
 
     def _save(self) -> None:
         write_json(self.work / "state.json", self._state)
 
     def _made(self, name: str) -> Path:
-        """Where a file of a step is: still in `out`, or in the folder since a run that was killed
-        as it ended.
-        """
+        """A file of a step: in `out`, or in the folder after a run that was killed as it ended."""
         waiting = self.out / name
         return waiting if waiting.exists() else self.path / name
 
-    def _recorded(self, path: Path, force: bool = False) -> dict[str, Any] | None:
-        if not path.exists():
-            return None
-        with reading(path):
-            content = path.read_bytes()
-        try:
-            values = parse_json(content, str(path), LARGEST)
-        except CgruError:
-            values = None
-        if _is_whole(values, path.name == FILE):
-            return values
-        if force:
-            return None
-        raise CgruError(f"{path}: damaged; --force to make the folder anew")
+    def _manifest(self) -> dict[str, Any] | None:
+        return _record(self.path / FILE, _MANIFEST)
+
+    def _interrupted(self) -> dict[str, Any] | None:
+        """The state of an interrupted run; None if there is no step to resume from."""
+        state = _record(self.work / "state.json", _STATE)
+        return state if state and state["steps"] else None
 
     def _remove_work(self) -> None:
         if self.work.exists():
@@ -250,35 +259,37 @@ def _holds(path: Path, digest: str) -> bool:
     return path.is_file() and sha256(path) == digest
 
 
-def _is_whole(record: Any, is_manifest: bool) -> bool:
-    """Whether a manifest or a state has all fields that are read, of the right types."""
+def _record(path: Path, shape: Any) -> dict[str, Any] | None:
+    """A manifest or state; None if there is none. Raises CgruError where it is damaged."""
+    if not path.exists():
+        return None
+    with reading(path):
+        content = path.read_bytes()
     try:
-        request = record["request"]
-        mappings = [request["options"], record["versions"]]
-        texts = [entry[key] for entry in request["inputs"] for key in ("role", "path", "sha256")]
-        numbers = [entry["number"] for entry in request["inputs"]]
-        if is_manifest:
-            numbers.append(record["version"])
-            names = list(record["outputs"])
-            texts += [entry["sha256"] for entry in record["outputs"].values()]
-        else:
-            names = []
-            for step in record["steps"].values():
-                texts += step["files"].values()
-                mappings.append(step["data"])
-                numbers.append(step["seconds"])
-    except (KeyError, TypeError, AttributeError):
+        record = parse_json(content, str(path), LARGEST)
+    except CgruError:
+        record = None
+    names = record.get("outputs", ()) if isinstance(record, dict) else ()
+    if _fits(record, shape) and all(_OUTPUT.fullmatch(name) for name in names):
+        return record
+    raise CgruError(f"{path}: damaged; --force to make the folder anew")
+
+
+def _fits(value: Any, shape: Any) -> bool:
+    """Whether a value of JSON has all names of a shape, and values of its types."""
+    if isinstance(shape, list):
+        return isinstance(value, list) and all(_fits(item, shape[0]) for item in value)
+    if not isinstance(shape, dict):
+        return isinstance(value, shape)
+    if not isinstance(value, dict):
         return False
-    return (
-        all(isinstance(mapping, dict) for mapping in mappings)
-        and all(isinstance(text, str) for text in texts)
-        and all(isinstance(number, (int, float)) for number in numbers)
-        and all(_OUTPUT.fullmatch(name) for name in names)
-    )
+    if str in shape:
+        return all(_fits(item, shape[str]) for item in value.values())
+    return all(name in value and _fits(value[name], shape[name]) for name in shape)
 
 
 def writes(folder: str | os.PathLike[str], path: str | os.PathLike[str]) -> bool:
-    """Whether a run in this folder may write or remove `path`."""
+    """Whether a run in this folder might write or remove `path`."""
     place = Path(os.path.realpath(path))
     return place.parent == Path(os.path.realpath(folder)) and bool(_OUTPUT.fullmatch(place.name))
 
@@ -290,18 +301,17 @@ def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
         before, now = old["options"].get(name), new["options"].get(name)
         if before != now:
             parts.append(f"--{name.replace('_', '-')} was {_shown(before)}, is {_shown(now)}")
-    before, now = (
-        {(e["role"], e["number"]): (e["sha256"], e["path"]) for e in r["inputs"]}
-        for r in (old, new)
-    )
-    for key in sorted({*before, *now}):
-        role = f"--{key[0]} file {key[1]}"
-        if key not in now:
-            parts.append(f"{role} ({before[key][1]}) is not given any more")
-        elif key not in before:
-            parts.append(f"{role} ({now[key][1]}) is new")
-        elif before[key][0] != now[key][0]:
-            parts.append(f"{role} ({now[key][1]}) has other content")
+    files = [{(entry["role"], entry["number"]): entry for entry in r["inputs"]} for r in (old, new)]
+    for role, number in sorted({*files[0], *files[1]}):
+        before, now = (of.get((role, number)) for of in files)
+        entry = now or before or {}
+        text = f"--{role} file {number} ({entry['path']})"
+        if not now:
+            parts.append(f"{text} is not given any more")
+        elif not before:
+            parts.append(f"{text} is new")
+        elif before["sha256"] != now["sha256"]:
+            parts.append(f"{text} has other content")
     return "; ".join(parts)
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import base64
 import dataclasses
-import functools
 import json
 import platform
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from importlib import metadata
-from itertools import chain
 from typing import Any
 
 from .. import __version__
@@ -27,8 +26,10 @@ from ..text.moses import CaseModel
 from ..text.pipeline import SIDES, Preprocessing
 from ..text.subwords import check_codes, learn_codes, learn_pieces
 from ..text.vocabulary import Vocabulary
-from . import apply, chunk_work, clean, raw_text
+from . import apply, chunk_work
+from .clean import clean
 from .folder import Folder, writes
+from .raw_text import chunks, count_lines, numbered, read_lines
 from .request import Request, request
 from .word_counts import WordCounts
 
@@ -52,25 +53,27 @@ def run(folder: str | None, options: PrepOptions) -> None:
 
     for entry in wanted.inputs:
         if writes(folder, entry["path"]):
-            raise UsageError(f"{entry['path']}: the output would take its place; name another OUT")
+            raise UsageError(f"{entry['path']}: the output would replace it; name another OUT")
     with Folder.locked(folder) as place:
         if not options.force and place.is_complete(wanted.recorded()):
             say(f"{folder}: up to date, nothing to do")
             return
         counts = _line_counts(wanted)
         if place.begin(wanted.recorded(), _versions(), options.force):
-            say("an interrupted run goes on")
+            say("resuming an interrupted run")
         with ProcessPool(options.jobs or processors()) as workers:
             _Job(place, wanted, counts, workers, say).run()
 
 
 def _line_counts(wanted: Request) -> dict[str, int]:
     """Lines of every input; raises CgruError for pairs of different length."""
-    counts = {entry["path"]: raw_text.count_lines(entry["path"]) for entry in wanted.inputs}
-    for source, target in (*wanted.pairs, *((s, t) for _, s, t in wanted.sets)):
+    counts = {entry["path"]: count_lines(entry["path"]) for entry in wanted.inputs}
+    sources, targets = wanted.options.source, wanted.options.target
+    pairs = [*zip(sources, targets, strict=True), *((s, t) for _, s, t in wanted.sets)]
+    for source, target in pairs:
         check_line_counts((source, counts[source]), (target, counts[target]))
-    if not any(counts[source] for source, _ in wanted.pairs):
-        raise CgruError(f"{', '.join(s for s, _ in wanted.pairs)}: no lines to train on")
+    if not any(counts[source] for source in sources):
+        raise CgruError(f"{', '.join(sources)}: no lines to train on")
     return counts
 
 
@@ -96,47 +99,52 @@ class _Job:
         say: Callable[[str], None],
     ):
         """counts: lines of each file that is read."""
-        self.place, self.wanted, self.counts, self.say = place, wanted, counts, say
-        self.workers = workers
-        self.settings = wanted.pipeline
-        # The pipeline before anything is learned.
-        case = "none" if self.settings.case == "true" else self.settings.case
-        self.words = Preprocessing(dataclasses.replace(self.settings, case=case, pieces=False))
-        self.lines: dict[str, int] = {}
+        self.place, self.wanted, self.counts = place, wanted, counts
+        self.workers, self.say = workers, say
+        self.options, self.settings = wanted.options, wanted.pipeline
 
     def run(self) -> None:
-        work = [f".prep/{name}.{side}" for name in ("words", "sample") for side in ENDINGS.values()]
-        cleaned = self._step("clean", self._clean, work)
+        """All steps in order."""
+        place, settings = self.place, self.settings
+        files = [f".prep/{name}.{side}" for name in ("words", "sample") for side in ("src", "trg")]
+        cleaned = self._step("clean", "cleaning", self._clean, files)
         cases: tuple[CaseModel, ...] = ()
-        if self.settings.case == "true":
-            self._step("truecase", self._learn_case, [".prep/truecase.json"])
-            cases = tuple(CaseModel(*map(tuple, m)) for m in self._load("truecase"))
-        cased = Preprocessing(dataclasses.replace(self.settings, pieces=False), cases)
+        if settings.case == "true":
+            files = [".prep/truecase.json"]
+            self._step("truecase", "learning the case of words", self._learn_case, files)
+            cases = tuple(CaseModel(*map(tuple, model)) for model in self._load("truecase"))
         models: tuple[str, ...] = ()
-        if self.wanted.subwords.kind != "none":
-            codes = self._code_names()
-            work = [".prep/subwords.json", *codes.values()]
-            self._step("subwords", lambda: self._learn_subwords(cased), work)
+        if settings.subwords != "none":
+            say = f"learning {self.options.subword_vocabulary:,} sub-words"
+            say = "reading codes of sub-words" if self.options.codes else say
+            files = [".prep/subwords.json", *self._code_names()]
+            self._step("subwords", say, partial(self._learn_subwords, cases), files)
             models = tuple(self._load("subwords"))
-        whole = Preprocessing(self.settings, cases, models if self.settings.pieces else ())
-        outputs = ["train.src", "train.trg", *self._vocabulary_names()]
-        self._step("train", lambda: self._encode(whole, models), outputs)
+        whole = Preprocessing(settings, cases, models if settings.pieces else ())
+        train = ["train.src", "train.trg"]
+        files = [*train, *self._vocabulary_names()]
+        make = partial(self._encode, _text(whole), models)
+        self._step("train", "writing train.src and train.trg", make, files)
+        lines: dict[str, int] = {}
         for name, source, target in self.wanted.sets:
-            ends = ("src", "trg", "ref", "raw")[: 4 if name != "dev" else 3]
-            outputs = [f"{name}.{end}" for end in ends]
-            make = functools.partial(self._set, whole, name, source, target)
-            self._step(name, make, outputs)
-            self.lines |= dict.fromkeys(outputs, self.counts[source])
-        self._step("preprocess", lambda: self._save(whole), [pipeline.FILE])
-        self.lines |= dict.fromkeys(("train.src", "train.trg"), cleaned["kept"])
-        inputs = [{**e, "lines": self.counts[e["path"]]} for e in self.wanted.inputs]
-        self.place.finish(self.lines, {"inputs": inputs, "cleaning": cleaned})
-        self.say(f"{self.place.path}: {cleaned['kept']:,} of {cleaned['read']:,} pairs kept")
+            copies = {f"{name}.ref": target} | ({} if name == "dev" else {f"{name}.raw": source})
+            files = [f"{name}.src", f"{name}.trg", *copies]
+            make = partial(self._write_set, _text(whole), name, (source, target), copies)
+            self._step(name, f"writing {name}.src and {name}.trg", make, files)
+            lines |= dict.fromkeys(files, self.counts[source])
+        make = partial(write_json, place.out / pipeline.FILE, whole.as_json())
+        self._step("preprocess", f"writing {pipeline.FILE}", make, [pipeline.FILE])
+        lines |= dict.fromkeys(train, cleaned["kept"])
+        inputs = [{**entry, "lines": self.counts[entry["path"]]} for entry in self.wanted.inputs]
+        place.finish(lines, {"inputs": inputs, "cleaning": cleaned})
+        self.say(f"{place.path}: {cleaned['kept']:,} of {cleaned['read']:,} pairs kept")
 
-    def _step(self, name: str, make: Callable[[], dict[str, Any]], files: list[str]) -> dict:
+    def _step(
+        self, name: str, message: str, make: Callable[[], dict[str, Any] | None], files: list[str]
+    ) -> dict[str, Any]:
         def announced() -> dict[str, Any]:
-            self.say(name)
-            return make()
+            self.say(message)
+            return make() or {}
 
         return self.place.step(name, announced, files)
 
@@ -144,93 +152,83 @@ class _Job:
         return json.loads((self.place.work / f"{name}.json").read_bytes())
 
     def _clean(self) -> dict[str, Any]:
-        return clean.clean(self.wanted, self.words, self.place.work, self.workers, self.say)
+        # True case and sub-words are yet to be learned.
+        case = "none" if self.settings.case == "true" else self.settings.case
+        words = Preprocessing(dataclasses.replace(self.settings, case=case, pieces=False))
+        return clean(self.options, _text(words), self.place.work, self.workers, self.say)
 
     def _sample(self, side: str) -> Iterator[str]:
-        for line in raw_text.read_lines(self.place.work / f"sample.{ENDINGS[side]}"):
+        """The lines to learn from; of a source with factors, the words themselves."""
+        for line in read_lines(self.place.work / f"sample.{ENDINGS[side]}"):
             text = line.decode("utf-8")
             if side == "source" and self.settings.factors > 1:
                 text = " ".join(word.split("|")[0] for word in text.split(" "))
             yield text
 
-    def _learn_case(self) -> dict[str, Any]:
+    def _learn_case(self) -> None:
         models = [CaseModel.learn(self._sample(side)) for side in SIDES]
         write_json(self.place.work / "truecase.json", [[m.best, m.known] for m in models])
-        return {}
 
-    def _code_names(self) -> dict[int, str]:
-        if self.wanted.subwords.kind != "subword-nmt":
-            return {}
-        return (
-            {0: "codes.bpe"}
-            if self.wanted.subwords.joint
-            else {0: "codes.src.bpe", 1: "codes.trg.bpe"}
-        )
+    def _code_names(self) -> list[str]:
+        if self.settings.subwords != "subword-nmt":
+            return []
+        return ["codes.bpe"] if self.options.joint else ["codes.src.bpe", "codes.trg.bpe"]
 
-    def _learn_subwords(self, cased: Preprocessing) -> dict[str, Any]:
+    def _learn_subwords(self, cases: tuple[CaseModel, ...]) -> None:
         """One model for both sides, or one each; codes also as a file that subword-nmt reads."""
-        subwords = self.wanted.subwords
-        if subwords.codes:
-            models = [_codes_of(path) for path in subwords.codes]
+        if self.options.codes:
+            models = [_codes_of(path) for path in self.options.codes]
         else:
-            groups = [SIDES] if subwords.joint else [(side,) for side in SIDES]
-            models = [self._learn(cased, group) for group in groups]
-        for i, name in self._code_names().items():
+            groups = [SIDES] if self.options.joint else [(side,) for side in SIDES]
+            models = [self._learn(cases, group) for group in groups]
+        for name, model in zip(self._code_names(), models, strict=False):  # or no names
             with atomic_write(self.place.out / name) as file:
-                file.write(models[i].encode("utf-8"))
+                file.write(model.encode("utf-8"))
         write_json(self.place.work / "subwords.json", models)
-        return {}
 
-    def _learn(self, cased: Preprocessing, sides: Iterable[str]) -> str:
-        subwords = self.wanted.subwords
-        lines = chain.from_iterable(self._cased(cased, side) for side in sides)
-        if subwords.kind == "subword-nmt":
+    def _learn(self, cases: tuple[CaseModel, ...], sides: tuple[str, ...]) -> str:
+        options, kind = self.options, self.settings.subwords
+        lines = (line for side in sides for line in self._cased(cases, side))
+        if kind == "subword-nmt":
             counts: Counter[str] = Counter()
             for line in lines:
                 counts.update(word for word in line.split(" ") if word)
-            return learn_codes(counts, subwords.size)
-        return learn_pieces(
-            lines, subwords.kind, subwords.size, subwords.character_coverage, self.place.work
-        )
+            return learn_codes(counts, options.subword_vocabulary)
+        size, coverage = options.subword_vocabulary, options.character_coverage
+        return learn_pieces(lines, kind, size, coverage, self.place.work)
 
-    def _cased(self, cased: Preprocessing, side: str) -> Iterator[str]:
-        if self.settings.case != "true":
+    def _cased(self, cases: tuple[CaseModel, ...], side: str) -> Iterator[str]:
+        if not cases:
             yield from self._sample(side)
             return
-        plain = dataclasses.replace(cased.settings, factors=1)
-        values = Preprocessing(plain, cased.case_models).as_json()
-        chunks = raw_text.chunks(line.encode("utf-8") for line in self._sample(side))
-        for text in self.workers.in_order(chunk_work.recaser, (values, side), chunks):
+        settings = dataclasses.replace(self.settings, factors=1, pieces=False)
+        recase = partial(chunk_work.recase, _text(Preprocessing(settings, cases)), side)
+        lines = (line.encode("utf-8") for line in self._sample(side))
+        for text in self.workers.in_order(recase, chunks(lines)):
             yield from text
 
     def _vocabulary_names(self) -> list[str]:
-        if self.wanted.vocabularies.format == "spm":
-            return (
-                ["vocab.spm"] if self.wanted.subwords.joint else ["vocab.src.spm", "vocab.trg.spm"]
-            )
-        names = [f"vocab.factor{i}.json" for i in range(1, self.settings.factors)]
-        surface = ["vocab.json"] if self.wanted.vocabularies.joint else [
-            "vocab.src.json", "vocab.trg.json",
-        ]  # fmt: skip
-        return [*surface, *names]
+        if self.options.vocabulary_format == "spm":
+            return ["vocab.spm"] if self.options.joint else ["vocab.src.spm", "vocab.trg.spm"]
+        joint = self.options.joint_vocabulary
+        words = ["vocab.json"] if joint else ["vocab.src.json", "vocab.trg.json"]
+        return words + [f"vocab.factor{i}.json" for i in range(1, self.settings.factors)]
 
-    def _encode(self, whole: Preprocessing, models: tuple[str, ...]) -> dict[str, Any]:
+    def _encode(self, whole: str, models: tuple[str, ...]) -> None:
         """Write the training text and the vocabularies."""
         names = self._vocabulary_names()
+        in_json = self.options.vocabulary_format == "json"
         counts = {name: WordCounts(self.place.work, name) for name in names}
-        in_json = self.wanted.vocabularies.format == "json"
         for side, ending in ENDINGS.items():
-            columns = []
-            if in_json:
-                surface = f"vocab.{ending}.json"
-                factors = self.settings.factors if side == "source" else 1
-                columns = [surface if surface in counts else "vocab.json"]
-                columns += [f"vocab.factor{i}.json" for i in range(1, factors)]
-            lines = raw_text.read_lines(self.place.work / f"words.{ending}")
-            arguments = (whole.as_json(), side, bool(columns))
+            columns: list[str] = []
+            if in_json and side == "source":
+                columns = [names[0], *(name for name in names if "factor" in name)]
+            elif in_json:
+                columns = [names[0] if self.options.joint_vocabulary else names[1]]
+            split = partial(chunk_work.split, whole, side, in_json)
+            lines = read_lines(self.place.work / f"words.{ending}")
             with atomic_write(self.place.out / f"train.{ending}") as file:
-                chunks = raw_text.chunks(lines)
-                for text, counted in self.workers.in_order(chunk_work.splitter, arguments, chunks):
+                for text, counted in self.workers.in_order(split, chunks(lines)):
                     file.write(text)
                     for name, words in zip(columns, counted, strict=True):
                         counts[name].add(words)
@@ -240,35 +238,35 @@ class _Job:
             else:
                 with atomic_write(self.place.out / name) as file:
                     file.write(base64.b64decode(models[i]))
-        return {}
 
     def _write_vocabulary(self, name: str, counts: WordCounts) -> None:
-        limit = self.wanted.vocabularies.size
+        limit = self.options.vocabulary_size
         words = counts.most_common(max(0, limit - len(_SPECIAL)), without=_SPECIAL)
         ids = {word: i for i, word in enumerate((*_SPECIAL, *words))}
         write_vocabulary(Vocabulary(ids, name), self.place.out / name)
 
-    def _set(self, whole: Preprocessing, name: str, source: str, target: str) -> dict[str, Any]:
+    def _write_set(
+        self, whole: str, name: str, paths: tuple[str, str], copies: dict[str, str]
+    ) -> None:
         """Write a validation or test text, preprocessed and raw."""
-        values = whole.as_json()
-        for side, path in zip(SIDES, (source, target), strict=True):
-            chunks = chunk_work.numbered(path)
+        for side, path in zip(SIDES, paths, strict=True):
+            work = partial(chunk_work.apply, whole, side)
+            lines = numbered(path, chunks(read_lines(path)))
             with atomic_write(self.place.out / f"{name}.{ENDINGS[side]}") as file:
-                file.writelines(self.workers.in_order(chunk_work.applier, (values, side), chunks))
-        copies = {"ref": target} if name == "dev" else {"ref": target, "raw": source}
-        for ending, path in copies.items():
-            with atomic_write(self.place.out / f"{name}.{ending}") as file:
-                file.writelines(line + b"\n" for line in raw_text.read_lines(path))
-        return {}
+                file.writelines(self.workers.in_order(work, lines))
+        for copy, path in copies.items():
+            with atomic_write(self.place.out / copy) as file:
+                file.writelines(line + b"\n" for line in read_lines(path))
 
-    def _save(self, whole: Preprocessing) -> dict[str, Any]:
-        write_json(self.place.out / pipeline.FILE, whole.as_json())
-        return {}
+
+def _text(preprocessing: Preprocessing) -> str:
+    """The pipeline as `chunk_work` takes it."""
+    return json.dumps(preprocessing.as_json())
 
 
 def _codes_of(path: str) -> str:
     try:
-        text = "".join(line.decode("utf-8") + "\n" for line in raw_text.read_lines(path))
+        text = "".join(line.decode("utf-8") + "\n" for line in read_lines(path))
     except UnicodeDecodeError as error:
         raise CgruError(f"{path}: not UTF-8, so no file of subword-nmt codes") from error
     check_codes(text, path)

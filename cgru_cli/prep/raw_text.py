@@ -6,23 +6,25 @@ import gzip
 import hashlib
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import zip_longest
+from typing import Any, TypeVar
 
 from ..errors import CgruError, reading
 
 LINES, BYTES = 2000, 1 << 20  # of a chunk
 BOM = b"\xef\xbb\xbf"
+Item = TypeVar("Item")
+Pair = tuple[bytes, bytes]
+Numbered = tuple[str, int, list[Item]]  # file, number of the first line, lines or pairs
 
 
 def check(path: str | os.PathLike[str]) -> None:
-    """Raise CgruError if the path is not a file that can be read, and read again, or its name is
-    none that the folder's records can hold.
-    """
+    """Raise CgruError if the path is not a regular file that can be read, or not UTF-8."""
     try:
         os.fspath(path).encode("utf-8")
     except UnicodeEncodeError as error:
-        raise CgruError(f"{path}: its name is not UTF-8; give it another") from error
+        raise CgruError(f"{path}: its name is not UTF-8; rename it") from error
     with reading(path):
         mode = os.stat(path).st_mode
         if stat.S_ISREG(mode):
@@ -40,52 +42,52 @@ def sha256(path: str | os.PathLike[str]) -> str:
 def read_lines(path: str | os.PathLike[str]) -> Iterator[bytes]:
     """Lines as bytes, without their newline and without a byte order mark.
 
-    The last line counts without a newline too. Raises CgruError where the file cannot be read.
+    The last line may lack its newline. Raises CgruError where the file cannot be read.
     """
     with reading(path):
         packed = os.fspath(path).endswith(".gz")
-        if packed and not os.path.getsize(path):  # which Python's gzip takes for an empty text
+        if packed and not os.path.getsize(path):  # Python's gzip takes it for an empty text
             raise EOFError("it is empty")
         with gzip.open(path) if packed else open(path, "rb") as file:
-            first = True
-            for line in file:
-                if first:
-                    line, first = line.removeprefix(BOM), False
-                yield line.removesuffix(b"\n")
+            for number, line in enumerate(file):
+                line = line.removesuffix(b"\n")
+                yield line if number else line.removeprefix(BOM)
 
 
 def count_lines(path: str | os.PathLike[str]) -> int:
-    """Number of lines; the last counts without a newline too."""
+    """Number of lines; the last one may lack its newline."""
     return sum(1 for _ in read_lines(path))
 
 
-def chunks(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """Lines in lists of up to 2,000 lines and, unless it is one line, about 1 MiB."""
-    chunk: list[bytes] = []
-    size = 0
-    for line in lines:
-        chunk.append(line)
-        size += len(line)
-        if len(chunk) == LINES or size >= BYTES:
+def chunks(items: Iterable[Item], size: Callable[[Any], int] = len) -> Iterator[list[Item]]:
+    """Lines (or pairs) in lists of up to 2,000 lines and, unless it is one line, about 1 MiB."""
+    chunk: list[Item] = []
+    total = 0
+    for item in items:
+        chunk.append(item)
+        total += size(item)
+        if len(chunk) == LINES or total >= BYTES:
             yield chunk
-            chunk, size = [], 0
+            chunk, total = [], 0
     if chunk:
         yield chunk
 
 
-def pairs(
-    sources: Iterable[bytes], targets: Iterable[bytes]
-) -> Iterator[list[tuple[bytes, bytes]]]:
+def numbered(path: str, chunks: Iterable[list[Item]]) -> Iterator[Numbered[Item]]:
+    """Each chunk of a file, with the file and the number of the chunk's first line."""
+    number = 1
+    for chunk in chunks:
+        yield path, number, chunk
+        number += len(chunk)
+
+
+def pairs(sources: Iterable[bytes], targets: Iterable[bytes]) -> Iterator[list[Pair]]:
     """The lines of two texts of equal length in chunks of pairs."""
-    chunk: list[tuple[bytes, bytes]] = []
-    size = 0
+    return chunks(_side_by_side(sources, targets), lambda pair: len(pair[0]) + len(pair[1]))
+
+
+def _side_by_side(sources: Iterable[bytes], targets: Iterable[bytes]) -> Iterator[Pair]:
     for source, target in zip_longest(sources, targets):
         if source is None or target is None:
             raise CgruError("a text changed while it was read; run the command again")
-        chunk.append((source, target))
-        size += len(source) + len(target)
-        if len(chunk) == LINES or size >= BYTES:
-            yield chunk
-            chunk, size = [], 0
-    if chunk:
-        yield chunk
+        yield source, target

@@ -10,67 +10,33 @@ from ..errors import UsageError
 from ..options.prep import PrepOptions
 from ..text.pipeline import PipelineSettings
 from . import raw_text
-from .pair_filters import Cleaning
 
 # Options that do not decide what is written; those that name files count by content.
-_NOT_OF_THE_RESULT = {
-    "source", "target", "dev", "test", "codes", "jobs", "force", "quiet", "apply", "undo", "side",
-    "words", "vocabulary_only", "compat", "config", "dump_config", "interpolate_env_vars",
-    "relative_paths",
-}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """The number of cleaned pairs to learn sub-words and case from; None: all."""
-
-    size: int | None
-    seed: int
-
-
-@dataclass(frozen=True)
-class Subwords:
-    """The sub-words that are learned, or read from files of codes."""
-
-    kind: str  # bpe, unigram (SentencePiece), subword-nmt or none
-    size: int
-    character_coverage: float
-    joint: bool  # one model for both sides
-    codes: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class VocabularyFiles:
-    """The vocabularies that are written."""
-
-    format: str  # json or spm
-    joint: bool
-    size: int  # most words, with eos and UNK; 0 for all
+_NOT_OF_THE_RESULT = frozenset(
+    "source target dev test codes jobs force quiet apply undo side words vocabulary_only compat "
+    "config dump_config interpolate_env_vars relative_paths".split()
+)
 
 
 @dataclass(frozen=True)
 class Request:
     """A folder to make.
 
-    pairs: source and target files to train on. sets: name, source and target file of each text to
-    validate or test on. inputs: every file that is read. result_options: the options that decide
-    what is written, by which a later run knows whether it is asked for the same.
+    options: with the defaults that depend on other options filled in. sets: name, source and
+    target file of each text to validate or test on. inputs: every file that is read: role, number,
+    path and hash.
     """
 
-    pairs: tuple[tuple[str, str], ...]
-    sets: tuple[tuple[str, str, str], ...]
+    options: PrepOptions
     pipeline: PipelineSettings
-    cleaning: Cleaning
-    keep_duplicates: bool
-    sampling: Sampling
-    subwords: Subwords
-    vocabularies: VocabularyFiles
+    sets: tuple[tuple[str, str, str], ...]
     inputs: list[dict[str, Any]]
-    result_options: dict[str, Any]
 
     def recorded(self) -> dict[str, Any]:
-        """The part of the request that the folder records."""
-        return {"options": self.result_options, "inputs": self.inputs}
+        """What decides the folder's content, by which a later run knows if it asks for the same."""
+        values = dataclasses.asdict(self.options).items()
+        options = {name: value for name, value in values if name not in _NOT_OF_THE_RESULT}
+        return {"options": options, "inputs": self.inputs}
 
 
 def request(options: PrepOptions) -> Request:
@@ -81,39 +47,13 @@ def request(options: PrepOptions) -> Request:
     """
     _check(options)
     options = _with_defaults(options)
-    subwords, vocabulary_format = options.subwords or "none", options.vocabulary_format or "json"
-    return Request(
-        pairs=tuple(zip(options.source, options.target, strict=True)),
-        sets=_sets(options),
-        pipeline=_pipeline(options),
-        cleaning=Cleaning(
-            invalid=not options.keep_invalid,
-            control=not options.keep_control,
-            empty=not options.keep_empty,
-            identical=not options.keep_identical,
-            max_characters=options.max_characters,
-            max_length=options.max_length,
-            max_ratio=options.max_ratio,
-        ),
-        keep_duplicates=options.keep_duplicates,
-        sampling=Sampling(options.sample or None, options.seed),
-        subwords=Subwords(
-            kind=subwords,
-            size=options.subword_vocabulary,
-            character_coverage=options.character_coverage,
-            joint=options.joint,
-            codes=options.codes,
-        ),
-        vocabularies=VocabularyFiles(
-            vocabulary_format, options.joint_vocabulary, options.vocabulary_size
-        ),
-        inputs=_inputs(options),
-        result_options={
-            name: value
-            for name, value in dataclasses.asdict(options).items()
-            if name not in _NOT_OF_THE_RESULT
-        },
-    )
+    inputs = []
+    for role in ("source", "target", "dev", "test", "codes"):
+        for number, path in enumerate(getattr(options, role), 1):
+            raw_text.check(path)
+            digest = raw_text.sha256(path)
+            inputs.append({"role": role, "number": number, "path": path, "sha256": digest})
+    return Request(options, _pipeline(options), _sets(options), inputs)
 
 
 def _with_defaults(options: PrepOptions) -> PrepOptions:
@@ -192,14 +132,3 @@ def _pipeline(options: PrepOptions) -> PipelineSettings:
         subwords=options.subwords or "none",
         pieces=options.subwords != "none" and options.vocabulary_format == "json",
     )
-
-
-def _inputs(options: PrepOptions) -> list[dict[str, Any]]:
-    """Every file that is read: role, number, path, hash."""
-    entries = []
-    for role in ("source", "target", "dev", "test", "codes"):
-        for number, path in enumerate(getattr(options, role), 1):
-            raw_text.check(path)
-            digest = raw_text.sha256(path)
-            entries.append({"role": role, "number": number, "path": path, "sha256": digest})
-    return entries

@@ -1,11 +1,10 @@
-"""The same work on chunk after chunk, by several processes, results in order."""
+"""The same work on many chunks, by several processes, with the results in order."""
 
 from __future__ import annotations
 
 import contextlib
 import multiprocessing
 import os
-import pickle
 import signal
 import threading
 from collections import deque
@@ -14,13 +13,12 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from itertools import chain, islice
 from multiprocessing.connection import Connection
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from ..errors import CgruError
 
-Make = Callable[..., Callable[[Any], Any]]
-
-_last: tuple[bytes, Callable[[Any], Any]] | None = None  # of a worker: its recipe and work
+Chunk = TypeVar("Chunk")
+Result = TypeVar("Result")
 
 
 def processors() -> int:
@@ -32,7 +30,7 @@ def processors() -> int:
 
 
 class ProcessPool:
-    """Processes that are started when there is work for more than one, and end with the block."""
+    """Processes that start when there is work for more than one, and end with the block."""
 
     def __init__(self, jobs: int):
         self._jobs = jobs
@@ -46,24 +44,25 @@ class ProcessPool:
             self._pool.shutdown(wait=True, cancel_futures=True)
 
     def in_order(
-        self, make: Make, arguments: tuple[Any, ...], chunks: Iterable[Any]
-    ) -> Iterator[Any]:
-        """The results of `make(*arguments)(chunk)` for every chunk, in the order of the chunks.
+        self, work: Callable[[Chunk], Result], chunks: Iterable[Chunk]
+    ) -> Iterator[Result]:
+        """The results of `work` on every chunk, in the order of the chunks.
 
-        `make` is called once in each process. No more than a few chunks a process are in memory.
-        A single chunk, or one job, is done in this process. Raises what the work raises.
+        work: a function that can be pickled, sent to a process with each chunk. Only a few chunks
+        per process are in memory. This process itself works on a single chunk, and if there is one
+        job. Raises what the work raises.
         """
         chunks = iter(chunks)
         first = list(islice(chunks, 2))
+        chunks = chain(first, chunks)
         if self._jobs == 1 or len(first) < 2:
-            work = make(*arguments)
-            yield from map(work, chain(first, chunks))
+            yield from map(work, chunks)
             return
-        recipe = pickle.dumps((make, arguments))
+        pool = self._started()
         waiting: deque = deque()
         try:
-            for chunk in chain(first, chunks):
-                waiting.append(self._started().submit(_call, recipe, chunk))
+            for chunk in chunks:
+                waiting.append(pool.submit(work, chunk))
                 if len(waiting) > 2 * self._jobs:
                     yield waiting.popleft().result()
             while waiting:
@@ -83,10 +82,10 @@ class ProcessPool:
         return self._pool
 
 
-def alone(work: Callable[..., Any], *arguments: Any) -> Any:
+def alone(work: Callable[..., Result], *arguments: Any) -> Result:
     """The result of `work(*arguments)`, run in a process of its own.
 
-    For work that is deaf to signals until it is done: this process hears them, and ends the other.
+    For work during which Python handles no signals: this process handles them, and kills the other.
     Raises what the work raises.
     """
     context = multiprocessing.get_context("spawn")
@@ -95,14 +94,14 @@ def alone(work: Callable[..., Any], *arguments: Any) -> Any:
     try:
         process.start()
         sender.close()
-        done, value = receiver.recv()
+        succeeded, value = receiver.recv()
     except EOFError as error:
         raise CgruError("a process ended before its work (out of memory?)") from error
     finally:
         if process.pid is not None:
             process.kill()
             process.join()
-    if not done:
+    if not succeeded:
         raise value
     return value
 
@@ -117,22 +116,14 @@ def _work_alone(sender: Connection, work: Callable[..., Any], arguments: tuple[A
 
 
 def _start() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the parent decides
+    """Prepare a new process to end when its parent decides, or is killed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends Ctrl-C to all processes
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _end_with_parent() -> None:
-    """End a worker whose parent was killed, which is not signalled."""
     parent = multiprocessing.parent_process()
     with contextlib.suppress(OSError):
         if parent is not None:
             parent.join()
     os._exit(1)
-
-
-def _call(recipe: bytes, chunk: Any) -> Any:
-    global _last
-    if _last is None or _last[0] != recipe:
-        make, arguments = pickle.loads(recipe)  # noqa: S301 - of the parent process
-        _last = recipe, make(*arguments)
-    return _last[1](chunk)

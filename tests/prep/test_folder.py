@@ -183,7 +183,9 @@ def test_what_is_anothers_is_refused(make, tmp_path):
     out.mkdir()
     for name in ("zzz", "train.src", "train.src.bak"):
         (out / name).write_text("mine")
-    with pytest.raises(CgruError, match=r"train\.src: is there already, and not by a whole run"):
+    with pytest.raises(
+        CgruError, match=r"train\.src: is there already, and not from a complete run"
+    ):
         make()
     assert (out / "train.src").read_text() == "mine"
     assert make(force=True) == [False, "vocab.json", "train.src"]

@@ -314,7 +314,7 @@ def test_inputs_are_not_overwritten(job, tmp_path, text):
     for old, new in ((source, "train.src"), (target, "train.trg")):
         Path(old).rename(tmp_path / new)
     paths = {"source": (str(tmp_path / "train.src"),), "target": (str(tmp_path / "train.trg"),)}
-    with pytest.raises(UsageError, match="would take its place"):
+    with pytest.raises(UsageError, match="the output would replace it"):
         job(tmp_path, force=True, **paths)
     assert len(lines(tmp_path / "train.src")) == len(PAIRS)
 
@@ -350,6 +350,10 @@ def test_an_interrupted_run_goes_on(job, tmp_path, monkeypatch, capsys):
     undisturbed = hashes(job(tmp_path / "whole", **options))
     steps = list(manifest(tmp_path / "whole")["seconds"])
     assert steps == ["clean", "truecase", "subwords", "train", "preprocess"]
+    messages = [
+        "cleaning", "learning the case of words", "learning 60 sub-words",
+        "writing train.src and train.trg", "writing preprocess.json",
+    ]  # fmt: skip
     for last in range(len(steps)):
         done = []
 
@@ -370,9 +374,9 @@ def test_an_interrupted_run_goes_on(job, tmp_path, monkeypatch, capsys):
         capsys.readouterr()
         job(folder, **options)
         said = capsys.readouterr().err
-        assert ("goes on" in said) == (last > 0)
-        for name in steps:
-            assert (f"cgru: prep: {name}\n" in said) == (name not in done)
+        assert ("resuming an interrupted run" in said) == (last > 0)
+        for name, message in zip(steps, messages, strict=True):
+            assert (f"cgru: prep: {message}\n" in said) == (name not in done)
         assert hashes(folder) == undisturbed, last
         assert not list(folder.glob(".*.tmp"))
 
@@ -380,7 +384,13 @@ def test_an_interrupted_run_goes_on(job, tmp_path, monkeypatch, capsys):
 def test_working_files_that_changed_are_made_again(job, tmp_path, monkeypatch):
     undisturbed = hashes(job(tmp_path / "whole"))
     with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(prep._Job, "_save", lambda self, whole: (_ for _ in ()).throw(Killed()))
+
+        def killed(path, values, original=prep.write_json):
+            if path.name == "preprocess.json":
+                raise Killed
+            original(path, values)
+
+        patch.setattr(prep, "write_json", killed)
         job()
     (tmp_path / "out/.prep/words.src").write_text("x\n")
     with pytest.raises(CgruError, match="--sample was"):
@@ -391,7 +401,7 @@ def test_working_files_that_changed_are_made_again(job, tmp_path, monkeypatch):
 def bad_inputs(text):
     yield "no lines to train on", {"pairs": []}
     yield (
-        r"no pair of 2 is left: 1 an empty side, 1 source and target the same",
+        r"no pair of 2 is left: 1 with an empty side, 1 with identical sides",
         {"pairs": [("", "b"), ("a", "a")]},
     )
     yield "--subword-vocabulary 5: ", {"subword_vocabulary": 5}

@@ -2,35 +2,46 @@
 
 import tempfile
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cgru_cli.options.prep import PrepOptions
 from cgru_cli.prep import duplicates as module
-from cgru_cli.prep.duplicates import Duplicates, digest
-from cgru_cli.prep.pair_filters import FILTERS, Cleaning, is_set, summary
+from cgru_cli.prep.duplicates import Duplicates, digest, is_set
+from cgru_cli.prep.pair_filters import (
+    FILTERS,
+    reject_lengths,
+    reject_raw,
+    reject_text,
+    summary,
+)
 
-OFF = {"invalid": False, "control": False, "empty": False, "identical": False}
+OFF = PrepOptions(
+    keep_invalid=True, keep_control=True, keep_empty=True, keep_identical=True,
+    max_characters=0, max_length=0, max_ratio=0.0,
+)  # fmt: skip
 
 
-def reason(rules, source, target):
+def reason(options, source, target):
     return (
-        rules.reject_raw(source, target)
-        or rules.reject_text(source, target)
-        or rules.reject_lengths(len(source.split()), len(target.split()))
+        reject_raw(options, source, target)
+        or reject_text(options, source, target)
+        or reject_lengths(options, len(source.split()), len(target.split()))
     )
 
 
 @pytest.mark.parametrize(
     ("switch", "source", "target", "found"),
     [
-        ({"empty": True}, "", "b", "empty"),
-        ({"empty": True}, "a", "", "empty"),
-        ({"identical": True}, "a b", "a b", "identical"),
-        ({"control": True}, "a\x01", "b", "control"),
-        ({"control": True}, "a", "b\x85", "control"),
+        ({"keep_empty": False}, "", "b", "empty"),
+        ({"keep_empty": False}, "a", "", "empty"),
+        ({"keep_identical": False}, "a b", "a b", "identical"),
+        ({"keep_control": False}, "a\x01", "b", "control"),
+        ({"keep_control": False}, "a", "b\x85", "control"),
         ({"max_characters": 3}, "a", "abcd", "characters"),
         ({"max_length": 2}, "a b c", "a b", "length"),
         ({"max_ratio": 2.0}, "a b c", "d", "ratio"),
@@ -38,15 +49,15 @@ def reason(rules, source, target):
     ],
 )
 def test_each_filter_has_its_switch(switch, source, target, found):
-    assert reason(Cleaning(**{**OFF, **switch}), source, target) == found
-    assert reason(Cleaning(**OFF), source, target) is None
+    assert reason(replace(OFF, **switch), source, target) == found
+    assert reason(OFF, source, target) is None
     assert found in FILTERS
 
 
 @pytest.mark.parametrize(
     ("switch", "source", "target"),
     [
-        ({"control": True}, "a\tb", "b\r"),  # a tab is a space, a \r an old line end
+        ({"keep_control": False}, "a\tb", "b\r"),  # a tab is a space, a \r an old line end
         ({"max_characters": 4}, "a", "abcd"),
         ({"max_length": 3}, "a b c", "d"),
         ({"max_ratio": 3.0}, "a b c", "d"),
@@ -54,13 +65,13 @@ def test_each_filter_has_its_switch(switch, source, target, found):
     ],
 )
 def test_what_is_just_right_stays(switch, source, target):
-    assert reason(Cleaning(**{**OFF, **switch}), source, target) is None
+    assert reason(replace(OFF, **switch), source, target) is None
 
 
 def test_invalid_text_is_removed_or_left_to_be_replaced():
-    assert Cleaning().reject_raw(None, "a") == "invalid"
-    assert Cleaning().reject_raw("a", None) == "invalid"
-    assert Cleaning(invalid=False).reject_raw(None, "a") is None
+    assert reject_raw(PrepOptions(), None, "a") == "invalid"
+    assert reject_raw(PrepOptions(), "a", None) == "invalid"
+    assert reject_raw(OFF, None, "a") is None
 
 
 @settings(max_examples=20)  # each makes 256 files
@@ -93,7 +104,6 @@ def test_many_duplicates_go_by_the_disk(tmp_path, monkeypatch):
 
 
 def test_the_summary_names_what_was_removed():
-    assert summary(Counter()) == "nothing removed"
-    assert (
-        summary(Counter(length=1200, empty=2)) == "2 an empty side, 1,200 a side of too many words"
-    )
+    assert summary(Counter()) == ""
+    removed = Counter(length=1200, empty=2)
+    assert summary(removed) == "2 with an empty side, 1,200 with too many words"

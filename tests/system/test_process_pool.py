@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,25 +13,22 @@ from cgru_cli.errors import CgruError
 from cgru_cli.system.process_pool import ProcessPool
 
 
-def adder(number):
-    def work(chunk):
-        if chunk == 13:
-            raise CgruError("a line of thirteen")
-        return number + chunk
-
-    return work
+def add(number, chunk):
+    if chunk == 13:
+        raise CgruError("a line of thirteen")
+    return number + chunk
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_results_are_in_order_and_errors_come_through(jobs):
     with ProcessPool(jobs) as workers:
-        assert list(workers.in_order(adder, (5,), range(12))) == [5 + i for i in range(12)]
-        assert list(workers.in_order(adder, (6,), range(12))) == [6 + i for i in range(12)]
-        assert list(workers.in_order(adder, (5,), [])) == []
-        assert list(workers.in_order(adder, (5,), [7])) == [12]
+        assert list(workers.in_order(partial(add, 5), range(12))) == [5 + i for i in range(12)]
+        assert list(workers.in_order(partial(add, 6), range(12))) == [6 + i for i in range(12)]
+        assert list(workers.in_order(partial(add, 5), [])) == []
+        assert list(workers.in_order(partial(add, 5), [7])) == [12]
         with pytest.raises(CgruError, match="a line of thirteen"):
-            list(workers.in_order(adder, (5,), range(20)))
-        assert list(workers.in_order(adder, (5,), [1, 2])) == [6, 7]
+            list(workers.in_order(partial(add, 5), range(20)))
+        assert list(workers.in_order(partial(add, 5), [1, 2])) == [6, 7]
 
 
 def test_chunks_are_read_no_further_than_needed():
@@ -42,7 +40,7 @@ def test_chunks_are_read_no_further_than_needed():
             yield i * 100
 
     with ProcessPool(2) as workers:
-        results = workers.in_order(adder, (5,), chunks())
+        results = workers.in_order(partial(add, 5), chunks())
         next(results)
         results.close()
     assert len(taken) < 10
