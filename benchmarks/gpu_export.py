@@ -278,7 +278,7 @@ class DecodingStep(Program):
             now = state._replace(
                 cells=cells, sentence=tf.constant(sentence), slot=tf.constant(slot)
             )
-            words, _, own, (after,), _ = ensemble._advance_best(
+            words, _, own, (after,), _ = ensemble.best(
                 [now], [memory], parents, previous, tf.constant(self.beam)
             )
             return words, own, after.cells

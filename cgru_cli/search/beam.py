@@ -1,7 +1,7 @@
 """The beam search of Nematus-Theano, DL4MT, amun and Marian.
 
-The beam holds k hypotheses, a finished one leaves it and the beam shrinks; lengths are normalised
-at the end.
+The beam holds k hypotheses; a finished one leaves, and the beam shrinks by one. Totals are divided
+by a power of the length at the end.
 """
 
 from __future__ import annotations
@@ -13,20 +13,37 @@ import numpy as np
 
 from ..parameters.structure import EOS_ID, Structure
 from .constraints import Tracker
-from .hypotheses import (
-    History,
-    Rows,
-    SearchBatch,
-    SearchResult,
-    best_extensions,
-    expand,
-    forced_words,
-)
+from .hypotheses import History, Rows, SearchBatch, SearchResult, best_extensions, expand
+from .lattice import Expansion, Lattice
 from .noisy_channel import ChannelRanking
 from .settings import SearchSettings
 
-# A batch joins when this share of the one before is left to search.
+# The next batch joins when this share of a batch is left to search.
 REFILL_BELOW = 0.5
+
+
+class LogProbability:
+    """Ranks hypotheses by their log-probability; `ChannelRanking` has the same methods."""
+
+    def __init__(self, settings: SearchSettings):
+        self.count = settings.beam_size + (settings.unk is not None)  # extensions of a row
+
+    def begin(self, lengths: Sequence[int]) -> None:
+        """Nothing is kept of sentences."""
+
+    def totals(self, sentences: np.ndarray, direct: np.ndarray, expansion: Expansion) -> np.ndarray:
+        """The sums of log-probabilities, (R,N), as they are."""
+        return direct
+
+    def advance(self, parents: np.ndarray, places: np.ndarray, words: np.ndarray) -> None:
+        """Nothing is kept of rows."""
+
+    def take(self, kept: np.ndarray) -> None:
+        """Nothing is kept of rows."""
+
+    def result(self, row: int, result: SearchResult) -> SearchResult:
+        """The result as it is."""
+        return result
 
 
 class _Sentences(NamedTuple):
@@ -37,20 +54,113 @@ class _Sentences(NamedTuple):
     capacity: np.ndarray  # (B,) int: the beam size less the finished hypotheses
     first: np.ndarray  # (B,) int: step of the history that the sentence began at
 
-    @classmethod
-    def begin(cls, batch: SearchBatch, beam_size: int, step: int) -> _Sentences:
-        """The sentences of a batch that joins the search at a step."""
-        count = len(batch.lengths)
-        return cls(
-            np.array(batch.lengths, int),
-            np.array(batch.limits, int),
-            np.full(count, beam_size),
-            np.full(count, step),
+
+class _Search:
+    """The state of a beam search."""
+
+    def __init__(self, settings: SearchSettings, ranking: LogProbability | ChannelRanking):
+        self.settings, self.ranking = settings, ranking
+        self.history, self.tracker = History(settings), Tracker()
+        self.lattice: Lattice | None = None
+        self.rows = Rows.begin(0)
+        self.sentences = _Sentences(*[np.zeros(0, int)] * 4)
+        self.results: list[list[SearchResult]] = []  # of each sentence
+        self._refill = 0  # live hypotheses at which the next batch joins
+
+    def has_room(self) -> bool:
+        """Whether so few hypotheses are left to search that a batch may join."""
+        # a sentence begins with one row, and may have as many as its capacity
+        return self.sentences.capacity[np.unique(self.rows.sentence)].sum() <= self._refill
+
+    def admit(self, batch: SearchBatch) -> None:
+        """Add the sentences of a batch."""
+        count, known = len(batch.lengths), len(self.results)
+        if self.lattice is None:
+            self.lattice, first_row = batch.lattice, 0
+        else:
+            first_row = self.lattice.rows
+            self.lattice = self.lattice.join(batch.lattice)
+        self.rows = self.rows.followed_by(Rows.begin(count, known, first_row))
+        length, limit, capacity, first = self.sentences
+        self.sentences = _Sentences(
+            np.append(length, batch.lengths),
+            np.append(limit, batch.limits),
+            np.append(capacity, [self.settings.beam_size] * count),
+            np.append(first, [self.history.count] * count),
+        )
+        self.tracker.begin(count, batch.prefixes, batch.constraints)
+        self.ranking.begin(batch.lengths)
+        self.results += [[] for _ in range(count)]
+        self._refill = int(REFILL_BELOW * self.settings.beam_size * count)
+
+    def step(self) -> None:
+        """Extend the hypotheses by one word; finished ones go to the results."""
+        rows, sentences = self.rows, self.sentences
+        assert self.lattice  # noqa: S101 - for types: there are rows
+
+        # 1. Expand each row by its most probable words, and by those that constraints ask for.
+        steps = self.history.count - sentences.first[rows.sentence]
+        asked = self.tracker.asked(rows.sentence, steps)
+        expansion = expand(self.lattice, rows, self.ranking.count, self.settings, asked)
+
+        # 2. Rank all extensions, and choose the best ones for the places left in each beam.
+        totals = self.ranking.totals(rows.sentence, rows.totals(expansion), expansion)
+        chosen = best_extensions(rows, totals, sentences.capacity)
+        left = sentences.limit - (self.history.count + 1 - sentences.first)
+        parents, places = self.tracker.choose(
+            rows.sentence, totals, expansion.words, sentences.capacity, left, chosen
         )
 
-    def followed_by(self, others: _Sentences) -> _Sentences:
-        """These sentences and behind them the others."""
-        return _Sentences(*map(np.append, self, others))
+        # 3. The extensions chosen are the new rows.
+        rows = self.rows = self.history.extend(rows, expansion, parents, places)
+        self.tracker.advance(rows.sentence, parents, rows.previous)
+        self.ranking.advance(parents, places, rows.previous)
+
+        # 4. A hypothesis with EOS, or at the limit, is a result, and gives up its place.
+        steps = self.history.count - sentences.first[rows.sentence]
+        done = (rows.previous == EOS_ID) | (steps >= sentences.limit[rows.sentence])
+        for row in np.flatnonzero(done).tolist():
+            number = rows.sentence[row]
+            length, first = int(sentences.length[number]), int(sentences.first[number])
+            result = self.history.result(row, length, first=first)
+            self.results[number].append(self.ranking.result(row, result))
+        np.subtract.at(sentences.capacity, rows.sentence[done], 1)
+
+        # 5. The others stay, unless the best translation of their sentence is certain.
+        if self.settings.best_only:
+            done |= self._decided()
+        self.take(~done)
+
+    def take(self, alive: np.ndarray) -> None:
+        """Keep some rows: (R,) bool."""
+        self.rows = self.rows.take(alive)
+        self.tracker.take(alive)
+        self.ranking.take(alive)
+
+    def _decided(self) -> np.ndarray:
+        """Rows of sentences whose best translation no live hypothesis can beat any more: (R,) bool.
+
+        Log-probabilities only lower a score, and the division by length helps a negative one most
+        at the limit. Dropping whole sentences, never single rows, leaves the search as it is.
+        """
+        rows, settings = self.rows, self.settings
+        decided = np.zeros(len(rows.sentence), bool)
+        if settings.word_penalty < 0 or settings.normalize < 0:
+            return decided
+        limits = self.sentences.limit[rows.sentence].astype(np.float64)
+        bound = rows.score / limits**settings.normalize
+        for sentence in np.unique(rows.sentence):
+            if self.results[sentence]:
+                best = max(result.total for result in self.results[sentence])
+                mine = rows.sentence == sentence
+                if best >= bound[mine].max():
+                    decided |= mine
+        return decided
+
+    def forget(self) -> None:
+        """Drop the steps that no live hypothesis reads back."""
+        if len(self.rows.sentence):
+            self.history.forget(int(self.sentences.first[self.rows.sentence].min()))
 
 
 def shrinking_beam(
@@ -65,141 +175,42 @@ def shrinking_beam(
 
     Yields a sentence's number, counted through all batches, and its list. The next batch joins
     while the last sentences of the one before are still extended: a step of few rows takes nearly
-    the time of one of many. What is alive at the limit is returned unfinished.
+    the time of one of many. Hypotheses that reach the limit are returned unfinished.
 
-    batches: None among them says that no sentence waits for now; it is asked again later, until
-    the search has nothing left to do. at_any_step: a batch joins as soon as there is one, and the
-    iterator decides how many sentences are searched together. given_up: the numbers of sentences
-    whose translations nobody waits for any more; those that were finished are all they get.
-    ranking: a noisy channel, which ranks hypotheses in place of their log-probability.
+    batches: None among them means that no sentence waits for now; the search asks again later,
+    until it has nothing left to do. at_any_step: a batch joins as soon as there is one, and the
+    iterator decides how many sentences are searched together. given_up: numbers of sentences whose
+    search is to end; they get the translations finished so far. ranking: a noisy channel, which
+    ranks hypotheses in place of their log-probability.
     """
-    count = ranking.count if ranking else settings.beam_size + (settings.unk is not None)
-    history = History(settings)
+    search = _Search(settings, ranking or LogProbability(settings))
     waiting = iter(batches)
-    batch = next(waiting, None)
-    if batch is None:
-        return
-    lattice, rows = batch.lattice, Rows.begin(len(batch.lengths))
-    sentences = _Sentences.begin(batch, settings.beam_size, history.count)
-    prefixes: list[Sequence[int]] = _prefixes(batch)  # of each sentence
-    tracker = Tracker()
-    tracker.begin(batch.constraints or [None] * len(batch.lengths))
-    if ranking:
-        ranking.begin(batch.lengths)
-    results: list[list[SearchResult]] = [[] for _ in batch.lengths]
-    refill = _refill_below(batch, settings)
     while True:
-        # not the rows: a sentence begins with one
-        while (at_any_step or sentences.capacity[np.unique(rows.sentence)].sum() <= refill) and (
-            batch := next(waiting, None)
-        ):
-            rows = rows.followed_by(Rows.begin(len(batch.lengths), len(results), lattice.rows))
-            lattice = lattice.join(batch.lattice)
-            begun = _Sentences.begin(batch, settings.beam_size, history.count)
-            sentences = sentences.followed_by(begun)
-            prefixes += _prefixes(batch)
-            tracker.begin(batch.constraints or [None] * len(batch.lengths))
-            if ranking:
-                ranking.begin(batch.lengths)
-            results += [[] for _ in batch.lengths]
-            refill = _refill_below(batch, settings)
-        if not len(rows.sentence):
+        while (at_any_step or search.has_room()) and (batch := next(waiting, None)):
+            search.admit(batch)
+        live = np.unique(search.rows.sentence)
+        if not len(live):
             return
-        forced = forced_words(
-            prefixes, rows.sentence, history.count - sentences.first[rows.sentence]
-        )
-        asked = tracker.asked(rows.sentence, forced)
-        expansion, banned = expand(lattice, rows, count, settings, forced, asked)
-        live = np.unique(rows.sentence)
-        totals = rows.totals(expansion, banned)
-        if ranking:
-            totals = ranking.totals(rows.sentence, totals, expansion)
-        parents, places = best_extensions(rows, totals, sentences.capacity)
-        if not tracker.idle:
-            left = sentences.limit - (history.count + 1 - sentences.first)
-            parents, places = tracker.choose(
-                rows.sentence, totals, expansion.words, sentences.capacity, left, (parents, places)
-            )
-        words, log_probs = history.add(rows.continued, expansion, parents, places)
-        rows = Rows(
-            sentence=rows.sentence[parents],
-            parent=parents.astype(np.int32),
-            continued=np.arange(len(parents)),
-            previous=words,
-            score=rows.score[parents] + log_probs,
-        )
-        tracker.advance(rows.sentence, parents, words)
-        if ranking:
-            ranking.advance(parents, places, words)
-        steps = history.count - sentences.first[rows.sentence]
-        done = (words == EOS_ID) | (steps >= sentences.limit[rows.sentence])
-        for row in np.flatnonzero(done):
-            number = rows.sentence[row]
-            length, first = int(sentences.length[number]), int(sentences.first[number])
-            result = history.result(int(row), length, first=first)
-            results[number].append(ranking.result(int(row), result) if ranking else result)
-        np.subtract.at(sentences.capacity, rows.sentence[done], 1)
-        alive = ~done
-        if settings.best_only:
-            alive &= ~_decided(rows, results, sentences.limit, settings)
+        search.step()
         if gone := given_up():
-            alive &= ~np.isin(rows.sentence, list(gone))
-        rows = rows.take(alive)
-        tracker.take(alive)
-        if ranking:
-            ranking.take(alive)
-        for number in np.setdiff1d(live, rows.sentence):
-            yield int(number), sorted(results[number], key=lambda result: -result.total)
-            results[number] = []
-        if len(rows.sentence):
-            history.forget(int(sentences.first[rows.sentence].min()))
-
-
-def _prefixes(batch: SearchBatch) -> list[Sequence[int]]:
-    """The words that each translation of a batch has to begin with."""
-    return list(batch.prefixes) or [()] * len(batch.lengths)
-
-
-def _refill_below(batch: SearchBatch, settings: SearchSettings) -> int:
-    """The hypotheses left to search, of a batch, at which the next one joins."""
-    return int(REFILL_BELOW * settings.beam_size * len(batch.lengths))
-
-
-def _decided(
-    rows: Rows,
-    results: Sequence[Sequence[SearchResult]],
-    limits: np.ndarray,
-    settings: SearchSettings,
-) -> np.ndarray:
-    """Rows of sentences whose best translation no live hypothesis can beat any more: (R,) bool.
-
-    Log-probabilities only lower a score, and the division by length helps a negative one most at
-    the limit. Dropping whole sentences, never single rows, leaves the search as it is.
-    """
-    decided = np.zeros(len(rows.sentence), bool)
-    if settings.word_penalty < 0 or settings.normalize < 0:
-        return decided
-    bound = rows.score / limits[rows.sentence].astype(np.float64) ** settings.normalize
-    for sentence in np.unique(rows.sentence):
-        if results[sentence]:
-            best = max(result.total for result in results[sentence])
-            mine = rows.sentence == sentence
-            if best >= bound[mine].max():
-                decided |= mine
-    return decided
+            search.take(~np.isin(search.rows.sentence, list(gone)))
+        for number in np.setdiff1d(live, search.rows.sentence).tolist():
+            yield number, sorted(search.results[number], key=lambda result: -result.total)
+            search.results[number] = []
+        search.forget()
 
 
 def max_tokens_of(workspace: int, beam_size: int, structures: Iterable[Structure]) -> int:
-    """Padded source words that a batch may have to stay within the workspace (MiB), or one."""
+    """Padded source words that a batch may have to stay within the workspace (MiB), at least 1."""
     return max(1, int(workspace / mebibytes_of_word(beam_size, structures)))
 
 
 def mebibytes_of_word(beam_size: int, structures: Iterable[Structure]) -> float:
-    """What a source word takes in a search, in MiB.
+    """The memory that a source word takes in a search, in MiB.
 
-    Its annotation's products, and the attention's hidden layer once a hypothesis; a hypothesis
-    takes the vocabulary's logits (twice, for the softmax) and its states. Sentences are counted as
-    if they were at least ten words long. A part of a batch may be left when the next one joins it.
+    A word takes its annotation's products and, once per hypothesis, the attention's hidden layer; a
+    hypothesis takes the vocabulary's logits (twice, for the softmax) and its states. Sentences
+    count as ten words or more. A part of a batch may be left when the next one joins it.
     """
     per_token = 0.0
     for s in structures:

@@ -1,9 +1,9 @@
-"""Phrases that a translation must have, and phrases that it must not have.
+"""The first words of a translation, phrases that it must have, and phrases that it must not have.
 
-The beam is shared out among hypotheses by how much of the required phrases they have: dynamic beam
+The beam is divided among hypotheses by how much of the required phrases they have: dynamic beam
 allocation, Post and Vilar 2018 ("Fast Lexically Constrained Decoding with Dynamic Beam
-Allocation"), so that a step costs the same however many phrases there are. A phrase is there
-wherever its words follow each other; phrases may overlap.
+Allocation"), so that a step costs the same for any number of phrases. A translation has a phrase
+if its words follow each other anywhere in it; phrases may overlap.
 """
 
 from __future__ import annotations
@@ -15,21 +15,20 @@ from typing import NamedTuple
 import numpy as np
 
 from ..parameters.structure import EOS_ID
-from .ensemble import Expansion
 
 Phrase = tuple[int, ...]  # ids of words
 
 
 class Required:
-    """The phrases that one translation must have, seen as automata that read its words.
+    """The phrases that one translation must have, as automata that read its words.
 
-    A state is a tuple: of each phrase so many first words as the translation ends with, and all of
-    them once it is there (Knuth, Morris and Pratt 1977).
+    A state has a number for each phrase: how many of its first words the translation ends with, or
+    all of them once the translation has the phrase (Knuth, Morris and Pratt 1977).
     """
 
     def __init__(self, phrases: Sequence[Phrase]):
         distinct = dict.fromkeys(phrases)
-        self.phrases = tuple(  # what is within another is there with it
+        self.phrases = tuple(  # a phrase within another needs no automaton
             phrase
             for phrase in distinct
             if not any(phrase != other and _within(phrase, other) for other in distinct)
@@ -41,7 +40,7 @@ class Required:
 
     @property
     def fewest_words(self) -> int:
-        """So many words, EOS counted, are enough for a translation with all phrases."""
+        """The number of words, EOS counted, that suffice for a translation with all phrases."""
         return self.missing(self.start) + 1
 
     def after(self, state: tuple[int, ...], word: int) -> tuple[int, ...]:
@@ -49,7 +48,7 @@ class Required:
         if word not in self.words:
             pairs = zip(state, self.lengths, strict=True)
             return tuple(place if place == length else 0 for place, length in pairs)
-        return tuple(map(self._place_after, range(len(state)), state, [word] * len(state)))
+        return tuple(self._place_after(i, place, word) for i, place in enumerate(state))
 
     def _place_after(self, number: int, place: int, word: int) -> int:
         phrase, borders = self.phrases[number], self._borders[number]
@@ -60,13 +59,13 @@ class Required:
         return place + (phrase[place] == word)
 
     def next_words(self, state: tuple[int, ...]) -> list[int]:
-        """The words that bring one of the missing phrases forward."""
+        """The next word of each missing phrase."""
         return [p[place] for p, place in zip(self.phrases, state, strict=True) if place < len(p)]
 
     def missing(self, state: tuple[int, ...]) -> int:
-        """Words that suffice to complete a translation, without EOS; one of `next_words` is first.
+        """The number of words, without EOS, that suffice to complete a translation.
 
-        Those of the phrases one after the other: by overlapping they may need fewer.
+        It is that of the missing phrases one after the other; phrases that overlap may need fewer.
         """
         pairs = zip(state, self.lengths, strict=True)
         unmet = [(length, place) for place, length in pairs if place < length]
@@ -79,7 +78,10 @@ def _within(phrase: Phrase, other: Phrase) -> bool:
 
 
 def _borders(phrase: Phrase) -> list[int]:
-    """Of each beginning of a phrase the longest end that is a beginning too, itself left out."""
+    """For each beginning of a phrase, the length of its longest proper border.
+
+    A border is a beginning that is an end too.
+    """
     borders, border = [0], 0
     for word in phrase[1:]:
         while border and phrase[border] != word:
@@ -99,7 +101,7 @@ class Avoided:
             self._last.setdefault(phrase[:-1], []).append(phrase[-1])
 
     def words(self, before: Phrase) -> list[int]:
-        """Words that must not follow these, of which the last longest - 1 count."""
+        """Words that must not follow `before`, of which the last `longest` - 1 words count."""
         words: list[int] = []
         for length in range(min(len(before), max(0, self.longest - 1)) + 1):
             words += self._last.get(before[len(before) - length :], ())
@@ -108,14 +110,14 @@ class Avoided:
 
 @dataclass(frozen=True)
 class Constraints:
-    """What one translation must have, and must not have."""
+    """The phrases that one translation must have, and must not have."""
 
     required: Required
     avoided: Avoided
 
     @classmethod
     def of(cls, required: Sequence[Phrase], avoided: Sequence[Phrase]) -> Constraints | None:
-        """None where nothing is asked for."""
+        """None without any phrase."""
         return cls(Required(required), Avoided(avoided)) if required or avoided else None
 
 
@@ -127,50 +129,71 @@ class Progress(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """Words that are looked at in a step beside the most probable, and words that are banned."""
+    """The words that rows must or may have next beside the most probable, and must not have."""
 
-    words: np.ndarray  # (R,X) int32, -1 where a row asks for fewer
-    banned: list[list[int]]  # of each row
+    words: np.ndarray  # (R,X) int32: words to score; -1 where a row asks for fewer
+    banned: list[list[int]]  # words of each row that must not be next
+    forced: np.ndarray  # (R,) int32: the only word that may be next, -1 where others may
 
 
 class Tracker:
-    """The constraints of all sentences of a search, and how far each live hypothesis has come."""
+    """The constraints of all sentences of a search, and how far each live hypothesis has come.
+
+    Without constraints and prefixes it changes nothing.
+    """
 
     def __init__(self) -> None:
+        self.prefixes: list[Sequence[int]] = []  # of each sentence
         self.constraints: list[Constraints | None] = []  # of each sentence
         self.progress: list[Progress | None] = []  # of each row
 
-    def begin(self, constraints: Sequence[Constraints | None]) -> None:
-        """Sentences that join the search, each with one row."""
+    def begin(
+        self,
+        count: int,
+        prefixes: Sequence[Sequence[int]],
+        constraints: Sequence[Constraints | None] = (),
+    ) -> None:
+        """Add the sentences of a `SearchBatch`, `count` of them, each with one row."""
+        constraints = constraints or [None] * count
+        self.prefixes += prefixes or [()] * count
         self.constraints += constraints
         self.progress += [Progress(c.required.start, ()) if c else None for c in constraints]
 
     @property
     def idle(self) -> bool:
-        """Whether no live hypothesis is constrained."""
+        """Whether no live hypothesis has to satisfy constraints."""
         return not any(self.progress)
 
-    def asked(self, sentences: np.ndarray, forced: np.ndarray | None) -> Asked | None:
-        """What the rows (R,) ask for; forced: (R,) as of `forced_words`, which has its way."""
-        if self.idle and forced is None:
+    def asked(self, sentences: np.ndarray, steps: np.ndarray) -> Asked | None:
+        """The words that rows (R,) ask for next; None if none asks for any.
+
+        steps: (R,) words of each row so far. A prefix overrides the other constraints.
+        """
+        forced = self._forced(sentences, steps)
+        if self.idle and (forced < 0).all():
             return None
-        wanted: list[list[int]] = []
-        banned: list[list[int]] = []
-        for row, (sentence, progress) in enumerate(zip(sentences, self.progress, strict=True)):
-            constraints = self.constraints[sentence]
-            wanted.append([])
-            banned.append([])
-            if forced is not None and forced[row] >= 0:
-                wanted[-1] = [int(forced[row])]
-            elif constraints and progress:
-                wanted[-1] = constraints.required.next_words(progress.state)
-                banned[-1] = constraints.avoided.words(progress.last)
-                if wanted[-1]:
-                    banned[-1].append(EOS_ID)
+        wanted: list[list[int]] = [[int(word)] if word >= 0 else [] for word in forced]
+        banned: list[list[int]] = [[] for _ in wanted]
+        for row, progress in enumerate(self.progress):
+            constraints = self.constraints[sentences[row]]
+            if constraints and progress and forced[row] < 0:
+                wanted[row] = constraints.required.next_words(progress.state)
+                banned[row] = constraints.avoided.words(progress.last)
+                if wanted[row]:
+                    banned[row].append(EOS_ID)
         words = np.full((len(wanted), max(map(len, wanted))), -1, np.int32)
-        for place, some in enumerate(wanted):
-            words[place, : len(some)] = some
-        return Asked(words, banned)
+        for row, some in enumerate(wanted):
+            words[row, : len(some)] = some
+        return Asked(words, banned, forced)
+
+    def _forced(self, sentences: np.ndarray, steps: np.ndarray) -> np.ndarray:
+        """The next word of each row's prefix, -1 behind its end: (R,) int32."""
+        forced = np.full(len(sentences), -1, np.int32)
+        if any(self.prefixes):
+            for row, (sentence, step) in enumerate(zip(sentences, steps, strict=True)):
+                if step < len(self.prefixes[sentence]):
+                    forced[row] = self.prefixes[sentence][step]
+        return forced
 
     def choose(
         self,
@@ -187,26 +210,22 @@ class Tracker:
         capacity, left: (B,) hypotheses and words, EOS counted, that a sentence may still have
         after this step; chosen: rows and places.
         """
-        rows, places = chosen
+        if self.idle:
+            return chosen
         again = {
             sentence: constraints.required
             for sentence in np.unique(sentences)
             if (constraints := self.constraints[sentence]) and constraints.required.phrases
         }
-        if not again:
-            return chosen
-        kept = ~np.isin(sentences[rows], list(again))
-        new_rows, new_places = [rows[kept]], [places[kept]]
+        kept = ~np.isin(sentences[chosen[0]], list(again))
+        pairs = list(zip(*(x[kept].tolist() for x in chosen), strict=True))
         for sentence, required in again.items():
             mine = np.flatnonzero(sentences == sentence)
-            best = self._allocate(
-                required, mine, totals, words, int(capacity[sentence]), int(left[sentence])
-            )
-            new_rows.append(np.array([row for row, _ in best], int))
-            new_places.append(np.array([place for _, place in best], int))
-        all_rows, all_places = np.concatenate(new_rows), np.concatenate(new_places)
-        order = np.argsort(sentences[all_rows], kind="stable")
-        return all_rows[order], all_places[order]
+            room, space = int(capacity[sentence]), int(left[sentence])
+            pairs += self._allocate(required, mine, totals, words, room, space)
+        rows, places = np.array(pairs, int).reshape(-1, 2).T
+        order = np.argsort(sentences[rows], kind="stable")
+        return rows[order], places[order]
 
     def _allocate(
         self,
@@ -217,10 +236,10 @@ class Tracker:
         capacity: int,
         left: int,
     ) -> list[tuple[int, int]]:
-        """The extensions of one sentence that stay: rows and places, the best of each bank.
+        """Rows and places of the extensions of one sentence that stay: the best of each bank.
 
-        A bank has the hypotheses with as many words of the required phrases; those that could not
-        be completed in the words that are left are in none.
+        A bank has the hypotheses with the same number of words of the required phrases. Those that
+        can no longer be completed within the limit are in no bank.
         """
         banks: dict[int, list[tuple[float, int, int]]] = {}
         for row in mine:
@@ -229,7 +248,7 @@ class Tracker:
             for place in np.flatnonzero(np.isfinite(totals[row])):
                 state = required.after(before, int(words[row, place]))
                 missing = required.missing(state)
-                if not missing or missing + 1 <= left:  # EOS is to fit in too
+                if not missing or missing + 1 <= left:  # with EOS
                     bank = banks.setdefault(sum(state), [])
                     bank.append((-float(totals[row, place]), int(row), int(place)))
         sizes = {number: len(bank) for number, bank in banks.items()}
@@ -238,7 +257,7 @@ class Tracker:
         return [(row, place) for _, row, place in sorted(best)]
 
     def advance(self, sentences: np.ndarray, parents: np.ndarray, words: np.ndarray) -> None:
-        """The rows after a step: of these sentences, continuing these rows by these words (R,)."""
+        """Take a step to rows (R,) of these sentences, which add words to rows of before."""
         if self.idle:
             self.progress = [None] * len(words)
             return
@@ -254,15 +273,15 @@ class Tracker:
         self.progress = after
 
     def take(self, kept: np.ndarray) -> None:
-        """Only some rows go on: (R,) bool."""
+        """Keep some rows: (R,) bool."""
         self.progress = [p for p, keep in zip(self.progress, kept, strict=True) if keep]
 
 
 def allocation(capacity: int, most: int, sizes: dict[int, int]) -> dict[int, int]:
-    """How many hypotheses of each bank stay, of so many in each; banks are numbered 0 to `most`.
+    """How many hypotheses of each bank stay; sizes: of the banks, by their numbers, 0 to `most`.
 
-    Each bank has the same share, the last also what is left over of the division; what a bank
-    cannot fill goes to the highest that can.
+    Each bank has the same share, and the last one also the remainder of the division. The places
+    that a bank cannot fill go to the highest bank that can.
     """
     shares = dict.fromkeys(sizes, 0)
     for number, size in sizes.items():
@@ -274,25 +293,3 @@ def allocation(capacity: int, most: int, sizes: dict[int, int]) -> dict[int, int
         shares[number] += more
         spare -= more
     return shares
-
-
-def with_asked(
-    expansion: Expansion, asked: Asked, forced: np.ndarray | None, unk: int | None
-) -> np.ndarray:
-    """Which words of an expansion must not follow, (R,N) bool, where some were asked for.
-
-    The words that were asked for stand behind the most probable; those that are among these too
-    count there. A forced word is the only one of its row.
-    """
-    count = asked.words.shape[1]
-    top = expansion.words.shape[1] - count
-    banned = np.zeros(expansion.words.shape, bool)
-    for column in range(top, top + count):
-        again = expansion.words[:, :column] == expansion.words[:, column, None]
-        banned[:, column] = again.any(axis=1) | (expansion.words[:, column] < 0)
-    if unk is not None:
-        banned |= expansion.words == unk
-    if forced is not None:
-        only = np.arange(expansion.words.shape[1]) != top
-        banned = np.where((forced >= 0)[:, None], only, banned)
-    return banned

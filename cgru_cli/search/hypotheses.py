@@ -1,8 +1,8 @@
-"""What all searches share: the live hypotheses, one step, and the way back.
+"""What all searches share: the live hypotheses, one step, and the results.
 
 A row is a live hypothesis, one that is still extended. All scores are natural logarithms; EOS
-(id 0) counts as a word. Letters: R rows, N words that a row may be extended by, M models, S source
-words, T words of a hypothesis.
+(id 0) counts as a word. Letters: B sentences, R rows, N words that a row may be extended by, M
+models, S source words, T words of a hypothesis.
 """
 
 from __future__ import annotations
@@ -14,45 +14,40 @@ from typing import NamedTuple
 import numpy as np
 
 from ..parameters.structure import EOS_ID
-from .constraints import Asked, Constraints, with_asked
-from .ensemble import Expansion, Lattice
+from .constraints import Asked, Constraints
+from .lattice import Expansion, Lattice
 from .settings import SearchSettings
 
 START = -1  # before the first word: its embedding is zeros
 
 
 class SearchBatch(NamedTuple):
-    """Sentences whose search begins together.
-
-    lengths: of the sources, EOS counted; limits: the most words a translation may have, EOS
-    counted; prefixes: words that translations have to begin with, a list a sentence, or none;
-    constraints: what each translation must have and must not have, or none.
-    """
+    """Sentences whose search begins together."""
 
     lattice: Lattice
-    lengths: Sequence[int]
-    limits: Sequence[int]
-    prefixes: Sequence[Sequence[int]] = ()
-    constraints: Sequence[Constraints | None] = ()
+    lengths: Sequence[int]  # of the sources, EOS counted
+    limits: Sequence[int]  # the most words that each translation may have, EOS counted
+    prefixes: Sequence[Sequence[int]] = ()  # the first words of each translation; () for none
+    constraints: Sequence[Constraints | None] = ()  # of each translation; () for none
 
 
 class Rows(NamedTuple):
     """The live hypotheses; those of a sentence stand together, sentences in ascending order."""
 
     sentence: np.ndarray  # (R,) int32: number of the sentence that is translated
-    parent: np.ndarray  # (R,) int32: row of the lattice's last expansion that each continues
+    parent: np.ndarray  # (R,) int32: row of the lattice's last step that each continues
     continued: np.ndarray  # (R,) int: row of the history's last step that each continues
     previous: np.ndarray  # (R,) int32: last word, START before the first
     score: np.ndarray  # (R,) float32: sum of the words' log-probabilities
 
     @classmethod
     def begin(cls, sentences: int, first_sentence: int = 0, first_parent: int = 0) -> Rows:
-        """A row for each new sentence, before its first word; both are counted from the first."""
+        """A row for each new sentence, before its first word, numbered from the first on."""
         numbers = np.arange(sentences, dtype=np.int32)
         return cls(
             numbers + first_sentence,
             numbers + first_parent,
-            numbers,  # nothing is read back from before the first word
+            numbers,  # no result reads back beyond the first word
             np.full_like(numbers, START),
             np.zeros(sentences, np.float32),
         )
@@ -61,26 +56,13 @@ class Rows(NamedTuple):
         """The rows at an index (R',)."""
         return Rows(*(field[index] for field in self))
 
-    def totals(self, expansion: Expansion, banned: np.ndarray) -> np.ndarray:
-        """Sums of log-probabilities of all extensions, -inf where they are banned: (R,N)."""
-        return np.where(banned, -np.inf, self.score[:, None] + expansion.log_probs)
+    def totals(self, expansion: Expansion) -> np.ndarray:
+        """Sums of log-probabilities of all extensions: (R,N)."""
+        return self.score[:, None] + expansion.log_probs
 
     def followed_by(self, others: Rows) -> Rows:
         """These rows and behind them the others, of later sentences."""
         return Rows(*map(np.append, self, others))
-
-
-def forced_words(
-    prefixes: Sequence[Sequence[int]], sentences: np.ndarray, steps: np.ndarray
-) -> np.ndarray | None:
-    """The word that each row has to have at its step, -1 where it is free; None if all are."""
-    if not any(prefixes):
-        return None
-    words = [
-        prefixes[sentence][step] if step < len(prefixes[sentence]) else -1
-        for sentence, step in zip(sentences, steps, strict=True)
-    ]
-    return np.array(words, np.int32) if any(word >= 0 for word in words) else None
 
 
 def expand(
@@ -88,37 +70,24 @@ def expand(
     rows: Rows,
     count: int | None,
     settings: SearchSettings,
-    forced: np.ndarray | None = None,
     asked: Asked | None = None,
-) -> tuple[Expansion, np.ndarray]:
-    """The words that may follow each row, and which of them must not, (R,N) bool.
+) -> Expansion:
+    """The words that may follow each row, with log-probability -inf where they must not.
 
-    count: as of `Lattice.expand`; forced: as of `forced_words`; asked: what constraints ask for,
-    forced words among it.
+    count: see `Lattice.expand`; asked: words that constraints and prefixes ask for.
     """
     live = (rows.sentence, rows.parent, rows.previous)
+    expansion = lattice.expand(*live, count, settings.with_alignment, asked)
+    words = expansion.words
+    banned = words == (-1 if settings.unk is None else settings.unk)
     if asked is not None:
-        expansion = lattice.expand(*live, count, settings.with_alignment, asked.words, asked.banned)
-        return expansion, with_asked(expansion, asked, forced, settings.unk)
-    if forced is None:
-        expansion = lattice.expand(*live, count, settings.with_alignment)
-    else:  # a forced word need not be among the best
-        every = lattice.expand(*live, None, settings.with_alignment)
-        order = np.argsort(-every.log_probs, axis=1, kind="stable")[:, :count]
-        place = np.searchsorted(every.words[0], forced)  # where all words that may follow are
-        order[:, 0] = np.where(forced >= 0, place, order[:, 0])
-        expansion = every._replace(
-            words=np.take_along_axis(every.words, order, axis=1),
-            log_probs=np.take_along_axis(every.log_probs, order, axis=1),
-            model_log_probs=np.take_along_axis(every.model_log_probs, order[..., None], axis=1),
-        )
-    banned: np.ndarray = np.zeros(expansion.words.shape, bool)
-    if settings.unk is not None:
-        banned = expansion.words == settings.unk
-    if forced is not None:
-        only = np.arange(banned.shape[1]) > 0
-        banned = np.where((forced >= 0)[:, None], only, banned)
-    return expansion, banned
+        forced = asked.forced[:, None]
+        banned = np.where(forced >= 0, words != forced, banned)
+        if count is not None:  # a word asked for that is among the best counts there
+            for column in range(words.shape[1] - asked.words.shape[1], words.shape[1]):
+                again = words[:, :column] == words[:, column, None]
+                banned[:, column] |= again.any(axis=1)
+    return expansion._replace(log_probs=np.where(banned, np.float32(-np.inf), expansion.log_probs))
 
 
 class SearchResult(NamedTuple):
@@ -153,23 +122,25 @@ class History:
     steps: dict[int, _Step] = field(default_factory=dict)
     count: int = 0
 
-    def add(
-        self, continued: np.ndarray, expansion: Expansion, rows: np.ndarray, places: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Note which extensions were chosen; their words and log-probabilities.
-
-        continued: (R',) row of the step before of each expanded row; rows, places: (R,) expanded
-        row and place in its list of words.
-        """
-        words, log_probs = expansion.words[rows, places], expansion.log_probs[rows, places]
-        own = expansion.model_log_probs[rows, places]
-        alignment = None if expansion.alignment is None else expansion.alignment[rows]
-        self.steps[self.count] = _Step(continued[rows], words, log_probs, own, alignment)
+    def extend(
+        self, rows: Rows, expansion: Expansion, parents: np.ndarray, places: np.ndarray
+    ) -> Rows:
+        """The rows after a step, each a parent (R,) with the word at a place (R,) of its list."""
+        words, log_probs = expansion.words[parents, places], expansion.log_probs[parents, places]
+        own = expansion.model_log_probs[parents, places]
+        alignment = None if expansion.alignment is None else expansion.alignment[parents]
+        self.steps[self.count] = _Step(rows.continued[parents], words, log_probs, own, alignment)
         self.count += 1
-        return words, log_probs
+        return Rows(
+            sentence=rows.sentence[parents],
+            parent=parents.astype(np.int32),
+            continued=np.arange(len(parents)),
+            previous=words,
+            score=rows.score[parents] + log_probs,
+        )
 
     def forget(self, first: int) -> None:
-        """Let go of what lies before a step."""
+        """Drop the steps before this one."""
         for step in [step for step in self.steps if step < first]:
             del self.steps[step]
 
@@ -180,27 +151,25 @@ class History:
 
         length: of its source, to cut alignments; first: the step that it began at.
         """
-        words, log_probs, own, alignment = [], [], [], []
-        step = self.count - 1 if step is None else step
-        last = self.steps[step].words[row]
-        for t in range(step, first - 1, -1):
-            s = self.steps[t]
-            words.append(s.words[row])
-            log_probs.append(s.log_probs[row])
-            own.append(s.model_log_probs[row])
-            if s.alignment is not None:
-                alignment.append(s.alignment[row, :length])
-            row = s.parents[row]
+        path = []
+        for t in range(self.count - 1 if step is None else step, first - 1, -1):
+            path.append((self.steps[t], row))
+            row = self.steps[t].parents[row]
+        path.reverse()
+        words = np.array([step.words[row] for step, row in path], np.int32)
+        log_probs = np.array([step.log_probs[row] for step, row in path], np.float32)
+        own = np.array([step.model_log_probs[row] for step, row in path])
+        attention = [s.alignment[row, :length] for s, row in path if s.alignment is not None]
         # summed in the order in which the search added them up
-        score = float(np.add.accumulate(np.array(log_probs[::-1], np.float32))[-1])
+        score = float(np.add.accumulate(log_probs)[-1])
         return SearchResult(
-            np.array(words[::-1], np.int32),
-            last == EOS_ID,
+            words,
+            words[-1] == EOS_ID,
             score,
             self.settings.total(score, len(words)),
-            np.array(log_probs[::-1], np.float32),
-            np.sum(np.array(own[::-1]), axis=0),
-            np.stack(alignment[::-1]) if alignment else None,
+            log_probs,
+            np.sum(own, axis=0),
+            np.stack(attention) if attention else None,
         )
 
 

@@ -14,8 +14,8 @@ def nematus_tf_beam(batch: SearchBatch, settings: SearchSettings) -> list[list[S
 
     At each step the k best extensions of the k alive hypotheses compete: the finished among them
     for the k places of the finished, the others stay alive. A batch goes on until, in each of its
-    sentences, the worst finished hypothesis beats the best alive one. That is the program's own
-    rule, and makes the tail of its n-best lists depend on the batch.
+    sentences, the worst finished hypothesis beats the best alive one. With this rule of the program
+    the tail of an n-best list depends on the batch.
     """
     beam, size = settings.beam_size, len(batch.lengths)
     history = History(settings)
@@ -26,28 +26,21 @@ def nematus_tf_beam(batch: SearchBatch, settings: SearchSettings) -> list[list[S
     rows = Rows.begin(size)
     count = beam + (settings.unk is not None)
     for step in range(limit):
-        expansion, banned = expand(batch.lattice, rows, count, settings)
-        parents, places = best_extensions(rows, rows.totals(expansion, banned), capacity)
-        words, log_probs = history.add(rows.continued, expansion, parents, places)
-        rows = Rows(
-            sentence=rows.sentence[parents],
-            parent=parents.astype(np.int32),
-            continued=np.arange(len(parents)),
-            previous=words,
-            score=rows.score[parents] + log_probs,
-        )
+        expansion = expand(batch.lattice, rows, count, settings)
+        parents, places = best_extensions(rows, rows.totals(expansion), capacity)
+        rows = history.extend(rows, expansion, parents, places)
         going = False
         keep: list[int] = []
         for sentence in range(size):
-            mine = np.flatnonzero(rows.sentence == sentence)
-            if not len(mine):
+            mine = np.flatnonzero(rows.sentence == sentence).tolist()
+            if not mine:
                 continue
-            ended = [int(row) for row in mine if words[row] == EOS_ID]
-            alive[sentence] = [int(row) for row in mine if words[row] != EOS_ID]
+            ended = [row for row in mine if rows.previous[row] == EOS_ID]
+            alive[sentence] = [row for row in mine if rows.previous[row] != EOS_ID]
             finished[sentence] += [(float(rows.score[row]), step, row) for row in ended]
             finished[sentence] = sorted(finished[sentence], key=lambda end: -end[0])[:beam]
             keep += alive[sentence]
-            # where all have finished at once, the program takes them for alive one step longer
+            # where all finish in one step, the program counts them as alive in this step
             best_alive = max(rows.score[row] for row in alive[sentence] or ended)
             worst = finished[sentence][-1][0] if finished[sentence] else -np.inf
             going |= not worst > best_alive
@@ -59,7 +52,7 @@ def nematus_tf_beam(batch: SearchBatch, settings: SearchSettings) -> list[list[S
     for sentence in range(size):
         ends = finished[sentence] or [(0.0, last, row) for row in alive[sentence]]
         best = [history.result(row, batch.lengths[sentence], step) for _, step, row in ends]
-        if not finished[sentence]:  # the program counts an EOS that is not there
+        if not finished[sentence]:  # the program counts a missing EOS
             best = [r._replace(total=settings.total(r.score, len(r.words) + 1)) for r in best]
         results.append(sorted(best, key=lambda result: -result.total))
     return results

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..parameters.structure import EOS_ID
-from .ensemble import Expansion
 from .hypotheses import SearchResult
+from .lattice import Expansion
 from .settings import SearchSettings
 
 # Sentences (their numbers) and a translation or its beginning for each -> log p(source | it).

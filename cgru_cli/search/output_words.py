@@ -1,8 +1,8 @@
-"""The words that a search may write, where these are not the whole vocabulary.
+"""The words that translations may have, where that is not the whole vocabulary.
 
-Sentences, or whole batches of them, have words of their own, whatever they share steps with: the
-output layer is computed for the words of all that are searched together, and in each row the words
-of others have no probability.
+Each sentence may have its own set of words. The output layer is computed for the union of the sets
+of all sentences that are searched together; in each row, words outside the sentence's set have
+probability 0.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ class OutputWords(NamedTuple):
 
     words: np.ndarray  # (N,) int32, ascending
     members: np.ndarray  # (G,N) bool: the words of each set
-    of_sentence: np.ndarray  # (B,) int32: the set of each sentence of the search
+    sets: np.ndarray  # (B,) int32: the set of each sentence of the search
     columns: list[OutputColumns]  # of each model
 
     @classmethod
     def of(
         cls, sets: Sequence[np.ndarray], of_sentence: np.ndarray, networks: Sequence[SearchedModel]
     ) -> OutputWords:
-        """Sets of words, each of ids in ascending order with EOS, and which one a sentence has."""
+        """Sets of ids, each ascending and with EOS, and the number of each sentence's set."""
         members = np.zeros((len(sets), 1 + max(int(words[-1]) for words in sets)), bool)
         for row, words in zip(members, sets, strict=True):
             row[words] = True
@@ -42,19 +42,19 @@ class OutputWords(NamedTuple):
     def followed_by(
         self, others: OutputWords, live: np.ndarray, networks: Sequence[SearchedModel]
     ) -> OutputWords:
-        """These words and those of sentences that join the search; live: (L,) who is still in it.
+        """These sets, less those of finished sentences, and the others' behind them.
 
-        What is of sentences that are done is let go.
+        live: (L,) sentences of these that are still searched.
         """
-        kept = np.unique(self.of_sentence[live])
+        kept = np.unique(self.sets[live])
         sets = [self.words[row] for row in self.members[kept]]
         sets += [others.words[row] for row in others.members]
-        new_place = np.zeros(len(self.members), np.int32)  # of sentences that are done: any
-        new_place[kept] = np.arange(len(kept))
-        of_sentence = np.append(new_place[self.of_sentence], others.of_sentence + len(kept))
+        new_number = np.zeros(len(self.members), np.int32)  # finished sentences may have any set
+        new_number[kept] = np.arange(len(kept))
+        of_sentence = np.append(new_number[self.sets], others.sets + len(kept))
         return OutputWords.of(sets, of_sentence, networks)
 
-    def rows(self, sentences: np.ndarray) -> tuple[list[OutputColumns], np.ndarray]:
-        """The output layers for rows of these sentences (R,), and the words."""
-        of_row = tf.constant(self.of_sentence[sentences])
-        return [columns._replace(of_row=of_row) for columns in self.columns], self.words
+    def rows(self, sentences: np.ndarray) -> list[OutputColumns]:
+        """The output layers for rows of these sentences (R,)."""
+        of_row = tf.constant(self.sets[sentences])
+        return [columns._replace(of_row=of_row) for columns in self.columns]

@@ -340,9 +340,11 @@ def test_a_forced_word_may_be_unknown():
     assert first.words[:2].tolist() == [4, 4] and 4 not in first.words[2:]
 
 
-def test_samples_begin_as_they_are_told():
+@pytest.mark.parametrize("top", [None, 2])
+def test_samples_begin_with_their_prefixes(top):
+    """The prefix of a line changes no sample of another line."""
     sources = [list(s) for s in SOURCES]
-    sampling, settings = Sampling(top=2, seed=3), SearchSettings(beam_size=5)
+    sampling, settings = Sampling(top=top, seed=3), SearchSettings(beam_size=5)
     a_decoder, numbers = small_decoder(0), range(3)
     lists = run(sample, a_decoder, sources, 7, settings, sampling, numbers, prefixes=BEGINNINGS)
     free = run(sample, a_decoder, sources, 7, settings, sampling, numbers)

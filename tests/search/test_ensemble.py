@@ -7,8 +7,8 @@ from cases import random_arrays, tiny
 from models import pad_source
 
 from cgru_cli.network.network import Network
-from cgru_cli.search import ensemble
 from cgru_cli.search.ensemble import Ensemble
+from cgru_cli.search.top_k import top_k
 
 
 @pytest.mark.parametrize("vocabulary", [5, 1000, 8192, 8256, 9001, 30000])
@@ -22,8 +22,8 @@ def test_best_is_top_k(vocabulary, count):
     x[5] = -80 - np.abs(x[5])
     expected = tf.math.top_k(x, min(count, vocabulary))
     unknown = [tf.TensorSpec([None, None]), tf.TensorSpec([], tf.int32)]  # sizes
-    of_any_size = tf.function(ensemble.best, input_signature=unknown)
-    for function in (ensemble.best, tf.function(ensemble.best), of_any_size):
+    of_any_size = tf.function(top_k, input_signature=unknown)
+    for function in (top_k, tf.function(top_k), of_any_size):
         values, words = function(tf.constant(x), tf.constant(min(count, vocabulary)))
         np.testing.assert_array_equal(values, expected.values)
         np.testing.assert_array_equal(words, expected.indices)
