@@ -6,64 +6,50 @@ import contextlib
 import threading
 import time
 from collections.abc import Sequence
-from typing import Protocol, cast
 
 from ..errors import CgruError, reason
-from ..score.pair_scorer import PairScorer
 from ..system.garbage import collect_due
 from ..system.terminal import tell
-from ..system.windows import batches
-from ..translate.translator import Translation
 from .fair_queue import FairQueue
+from .shared_scoring import SharedScoring
 from .shared_search import SharedSearch
-from .work import Broken, Deliver, Job, Kind, Line, Pair, Ticket, TooLarge
+from .work import Broken, Deliver, Job, Kind, Line, Observer, Pair, Ticket, TooLarge
 
-SEARCHES = 4  # of different kinds that go on at a time, each within the workspace
-IDLE = 1.0  # seconds between two looks for garbage, while there is nothing to compute
+RUNNING = 4  # kinds computed at a time, each within the workspace
+IDLE = 1.0  # seconds between garbage collections while there is nothing to compute
 
 
 class Full(CgruError):
     """The queue has no room for the request."""
 
 
-class Observer(Protocol):
-    """What is told of the computation."""
-
-    def translated(self, words: int, translation: Translation) -> None:
-        """A line was translated; words: of its source."""
-
-    def scored(self, words: int) -> None:
-        """A pair was scored; words: of its translation."""
-
-    def batch(self, lines: int) -> None:
-        """So many lines are computed together now."""
-
-
 class Engine:
-    """Requests in from any thread, answers out from the one that computes.
+    """Takes requests from any thread and computes them in its own.
 
-    Lines of one kind (model and search) join one search while it runs; kinds take turns. A line
-    that nobody waits for any more leaves the queue, or its search, at the next step. A batch that
-    fails, for memory say, is tried again line by line, and only those lines fail that fail alone.
-    Between steps it collects Python's garbage, where that is left to it (`system.garbage`).
+    Lines of one kind (model and search) share a search, which others join while it runs; kinds
+    take turns, step by step. Lines of a cancelled request leave the queue, or their search at the
+    next step. The lines of a batch that fails, for lack of memory say, are repeated one by one, so
+    that only the line that is too much fails. The thread also collects Python's garbage between
+    steps, inside `system.garbage.collected_by_hand`.
     """
 
-    def __init__(self, metrics: Observer, *, queue: int = 10_000, batch_wait: float = 0.005):
-        """queue: lines that may wait; batch_wait: seconds that a line waits for others."""
-        self.metrics, self.batch_wait = metrics, batch_wait
+    def __init__(self, observer: Observer, *, queue: int = 10_000, batch_wait: float = 0.005):
+        """queue: most lines that may wait; batch_wait: seconds that a line waits for others."""
+        self.observer, self.batch_wait = observer, batch_wait
         self._queue: FairQueue[Kind, Job] = FairQueue(queue)
-        self._since: dict[Kind, float] = {}  # when the first came of those that wait
-        self._changed = threading.Condition()
-        self._searches: dict[Kind, SharedSearch] = {}
+        self._changed = threading.Condition()  # guards the queue
+        self._running: dict[Kind, SharedSearch | SharedScoring] = {}
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="computation", daemon=True)
 
+    # --- called from any thread -----------------------------------------------------------------
+
     def start(self) -> None:
-        """Begin to compute."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End without regard to what is still to do."""
+        """End the thread after its current step, whatever is left to compute."""
         with self._changed:
             self._stopping = True
             self._changed.notify()
@@ -71,8 +57,9 @@ class Engine:
 
     @property
     def queued(self) -> int:
-        """Lines that wait for their turn."""
-        return len(self._queue)
+        """The number of lines in the queue."""
+        with self._changed:
+            return len(self._queue)
 
     def submit(
         self,
@@ -83,14 +70,14 @@ class Engine:
         *,
         in_order: bool = False,
     ) -> Ticket:
-        """Have the lines of a request computed; `deliver` is told each line's outcome.
+        """Queue the lines of a request; `deliver` receives each line's outcome.
 
-        in_order: begin with the first line, not with the shortest. Raises Full
-        where the queue has no room for all of them.
+        in_order: start with the first line; otherwise with the shortest. Raises Full if the queue
+        has no room for all lines.
         """
         ticket = Ticket(client, kind, deliver)
         jobs = [Job(ticket, number, line) for number, line in enumerate(lines)]
-        if not in_order:  # so that lines of like length share a batch
+        if not in_order:  # so that lines of similar length share a batch
             jobs.sort(key=lambda job: len(job.asked[0]))
         with self._changed:
             if not self._queue.put(kind, client, ticket, jobs):
@@ -98,7 +85,6 @@ class Engine:
                     f"{len(self._queue)} lines are waiting, and there is room for "
                     f"{self._queue.limit}; try again later"
                 )
-            self._since.setdefault(kind, time.monotonic())
             self._changed.notify()
         return ticket
 
@@ -109,41 +95,36 @@ class Engine:
             for kind in (ticket.kind, ticket.kind._replace(alone=True)):
                 self._queue.drop(kind, ticket.client, ticket)
 
-    def waiting(self, kind: Kind) -> tuple[int, float]:
-        """How many lines of a kind wait, and since when the first does."""
+    # --- `Lines`, for searches and scorings -----------------------------------------------------
+
+    def waiting(self, kind: Kind) -> tuple[int, bool]:
+        """The number of lines of a kind in the queue, and whether their patience is over."""
         with self._changed:
-            return self._queue.count(kind), self._since.get(kind, 0.0)
+            return self._queue.waiting(kind)[0], self._patience(kind) <= 0
 
     def take(self, kind: Kind) -> Job | None:
-        """The line whose turn it is."""
+        """Remove and return the next line of a kind, None if there is none."""
         with self._changed:
-            job = self._queue.take(kind)
-            if self._queue.count(kind):
-                self._since[kind] = time.monotonic()
-            else:
-                self._since.pop(kind, None)
-            return job
+            return self._queue.take(kind)
 
-    @property
     def crowded(self) -> bool:
-        """Whether lines of another kind wait for a running search to end."""
+        """Whether lines of another kind wait until a running kind ends."""
         with self._changed:
-            others = any(kind not in self._searches for kind in self._queue.kinds)
-        return others and len(self._searches) >= SEARCHES
+            others = any(kind not in self._running for kind in self._queue.kinds)
+        return others and len(self._running) >= RUNNING
+
+    # --- the thread -----------------------------------------------------------------------------
 
     def _run(self) -> None:
         while self._wait():
             collect_due()
-            for kind in self._ready():
-                if kind.settings is None:
-                    self._score(kind)
-                else:
-                    self._search(kind)
+            for kind in self._due():
+                self._advance(kind)
 
     def _wait(self) -> bool:
-        """Wait until there is something to do; False at the end."""
+        """Wait until there is something to compute; False if the thread must end."""
         with self._changed:
-            while not self._stopping and not self._searches:
+            while not self._stopping and not self._running:
                 waits = [self._patience(kind) for kind in self._queue.kinds]
                 if waits and min(waits) <= 0:
                     break
@@ -152,78 +133,45 @@ class Engine:
             return not self._stopping
 
     def _patience(self, kind: Kind) -> float:
-        """Seconds that the lines of a kind can still wait for others before they begin."""
-        if self._queue.count(kind) >= kind.model.plan.mini_batch:
+        """The seconds for which the lines of a kind in the queue may still wait for others."""
+        count, since = self._queue.waiting(kind)
+        if kind.alone or count >= kind.model.plan.mini_batch:
             return 0
-        return self._since.get(kind, 0.0) + self.batch_wait - time.monotonic()
+        return since + self.batch_wait - time.monotonic()
 
-    def _ready(self) -> list[Kind]:
-        """The kinds that are searched, and those that have waited long enough to begin."""
+    def _due(self) -> list[Kind]:
+        """The running kinds, and as many of those that have waited long enough as may start."""
         with self._changed:
-            new = [k for k in self._queue.kinds if k not in self._searches]
+            new = [k for k in self._queue.kinds if k not in self._running]
             new = [k for k in new if self._patience(k) <= 0]
-            return [*self._searches, *new[: SEARCHES - len(self._searches)]]
+            return [*self._running, *new[: RUNNING - len(self._running)]]
 
-    def _search(self, kind: Kind) -> None:
-        search = self._searches.get(kind)
+    def _advance(self, kind: Kind) -> None:
+        """Start or continue the computation of a kind."""
+        work = self._running.get(kind)
         try:
-            if search is None:
-                search = self._searches[kind] = SharedSearch(self, kind)
-            if not search.advance():
-                del self._searches[kind]
+            if work is None:
+                start = SharedScoring if kind.settings is None else SharedSearch
+                work = self._running[kind] = start(kind, self, self.observer)
+            if not work.advance():
+                del self._running[kind]
         except Exception as error:
-            self._searches.pop(kind, None)
-            self._failed(search.jobs if search else [], error)
+            self._running.pop(kind, None)
+            self._fail(work.jobs if work else [], error)
 
-    def _score(self, kind: Kind) -> None:
-        scorer = kind.model.scorer
-        jobs: list[Job] = []
-        most = 1 if kind.alone else kind.model.plan.mini_batch
-        while len(jobs) < most and (job := self.take(kind)) is not None:
-            jobs.append(job)
-        try:
-            self._score_batches(scorer, jobs)
-        except Exception as error:
-            self._failed(jobs, error)
-
-    def _score_batches(self, scorer: PairScorer, jobs: list[Job]) -> None:
-        """Score as many lines as fit together; those that are done leave the list."""
-        read = []
-        for job in list(jobs):
-            try:
-                asked = cast(Pair, job.asked)
-                read.append((job, scorer.read(asked.source, asked.target, job.number)))
-            except CgruError as error:
-                jobs.remove(job)
-                job.done(error)
-        sizes = [max(max(map(len, one)) for one in lines) + 1 for _, lines in read]
-        for batch in batches(sizes, len(read) or 1, scorer.max_tokens):
-            self.metrics.batch(len(batch))
-            numbers = [read[i][0].number for i in batch]
-            pairs = scorer.batch(numbers, [read[i][1] for i in batch])
-            for i, pair in zip(batch, pairs, strict=True):
-                job = read[i][0]
-                jobs.remove(job)
-                self.metrics.scored(len(pair.hypothesis.tokens))
-                job.done(pair)
-
-    def _failed(self, jobs: Sequence[Job], error: Exception) -> None:
-        """Try lines again that failed together, each alone; a line that was alone has failed."""
+    def _fail(self, jobs: Sequence[Job], error: Exception) -> None:
+        """Repeat lines that failed together, each alone; a single line has failed."""
         for job in jobs:
-            kind = job.ticket.kind
-            if len(jobs) == 1:
-                job.done(_failure(error))
-                continue
-            alone = kind._replace(alone=True)
-            with self._changed:
-                if self._queue.put(alone, job.ticket.client, job.ticket, [job]):
-                    self._since.setdefault(alone, 0.0)
-                    continue
+            if len(jobs) > 1:
+                alone = job.ticket.kind._replace(alone=True)
+                with self._changed:
+                    if self._queue.put(alone, job.ticket.client, job.ticket, [job]):
+                        continue
             job.done(_failure(error))
 
 
 def _failure(error: Exception) -> CgruError:
-    """What a client is told of a line that cannot be computed."""
+    """The outcome of a line that cannot be computed."""
     if isinstance(error, CgruError):
         return error
     kind = type(error).__name__

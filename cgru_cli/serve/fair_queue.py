@@ -1,82 +1,91 @@
-"""Lines that wait for their turn: clients take turns, and so do the requests of one client."""
+"""The queue of lines: clients take turns, and so do the requests of one client."""
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Hashable
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 Kind = TypeVar("Kind", bound=Hashable)
 Item = TypeVar("Item")
 
 
-class FairQueue(Generic[Kind, Item]):
-    """Items of several kinds, each of a request of a client; at most `limit` of them.
+@dataclass
+class _Waiting(Generic[Item]):
+    """The items of one kind."""
 
-    Within a kind one item of each client is taken in turn, and of its requests in turn too, so
-    that nobody waits longer for having sent less. No lock: whoever uses it holds one.
+    count: int = 0
+    since: float = field(default_factory=time.monotonic)  # the first item, or the last `take`
+    # the items of each request, by client and request; the first of each dict is next
+    clients: dict[Hashable, dict[Hashable, deque[Item]]] = field(default_factory=dict)
+
+
+class FairQueue(Generic[Kind, Item]):
+    """At most `limit` items of several kinds, each of a client's request.
+
+    Within a kind, clients take turns item by item, and so do the requests of a client: a client
+    with few items does not wait for one with many. Not thread-safe.
     """
 
     def __init__(self, limit: int):
-        self.limit, self._count = limit, 0
-        self._kinds: dict[Kind, dict[Hashable, dict[Hashable, deque[Item]]]] = {}
-        self._counts: dict[Kind, int] = {}
+        self.limit = limit
+        self._kinds: dict[Kind, _Waiting[Item]] = {}
 
     def __len__(self) -> int:
-        return self._count
-
-    def count(self, kind: Kind) -> int:
-        """How many items of a kind wait."""
-        return self._counts.get(kind, 0)
+        return sum(waiting.count for waiting in self._kinds.values())
 
     @property
     def kinds(self) -> list[Kind]:
-        """The kinds of which items wait."""
+        """The kinds with items in the queue."""
         return list(self._kinds)
 
+    def waiting(self, kind: Kind) -> tuple[int, float]:
+        """The number of items of a kind, and since when they wait (`time.monotonic`)."""
+        waiting = self._kinds.get(kind)
+        return (waiting.count, waiting.since) if waiting else (0, 0.0)
+
     def put(self, kind: Kind, client: Hashable, request: Hashable, items: list[Item]) -> bool:
-        """Add the items of a request, all or, where there is no room, none: whether they are in."""
-        if self._count + len(items) > self.limit:
+        """Add all items of a request, or none if they exceed the limit; returns whether added."""
+        if len(self) + len(items) > self.limit:
             return False
         if items:
-            requests = self._kinds.setdefault(kind, {}).setdefault(client, {})
+            waiting = self._kinds.setdefault(kind, _Waiting())
+            requests = waiting.clients.setdefault(client, {})
             requests.setdefault(request, deque()).extend(items)
-            self._add(kind, len(items))
+            waiting.count += len(items)
         return True
 
     def take(self, kind: Kind) -> Item | None:
-        """The item of a kind whose turn it is; None if there is none."""
+        """Remove and return the next item of a kind, None if there is none."""
         if kind not in self._kinds:
             return None
-        clients = self._kinds[kind]
-        client = next(iter(clients))
-        requests = clients.pop(client)
+        waiting = self._kinds[kind]
+        client = next(iter(waiting.clients))
+        requests = waiting.clients.pop(client)
         request = next(iter(requests))
         items = requests.pop(request)
         item = items.popleft()
         if items:
             requests[request] = items
         if requests:
-            clients[client] = requests
-        if not clients:
-            del self._kinds[kind]
-        self._add(kind, -1)
+            waiting.clients[client] = requests
+        waiting.since = time.monotonic()
+        self._remove(kind, 1)
         return item
 
     def drop(self, kind: Kind, client: Hashable, request: Hashable) -> None:
-        """Forget the items of a request."""
-        clients = self._kinds.get(kind, {})
-        items = clients.get(client, {}).pop(request, None)
-        if items is None:
+        """Remove the items of a request."""
+        if kind not in self._kinds:
             return
-        if not clients[client]:
+        clients = self._kinds[kind].clients
+        items = clients.get(client, {}).pop(request, ())
+        if client in clients and not clients[client]:
             del clients[client]
-        if not clients:
-            del self._kinds[kind]
-        self._add(kind, -len(items))
+        self._remove(kind, len(items))
 
-    def _add(self, kind: Kind, count: int) -> None:
-        self._count += count
-        self._counts[kind] = self._counts.get(kind, 0) + count
-        if not self._counts[kind]:
-            del self._counts[kind]
+    def _remove(self, kind: Kind, count: int) -> None:
+        self._kinds[kind].count -= count
+        if not self._kinds[kind].count:
+            del self._kinds[kind]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
@@ -13,7 +14,6 @@ from ..score.pair_scorer import ScoredPair
 from ..system.terminal import tell
 from ..translate.translator import Translation
 from .engine import Engine, Full
-from .hand_over import HandOver
 from .metrics import Metrics
 from .served_model import SearchOptions, ServedModel
 from .work import Broken, Kind, Line, Outcome, Pair, TooLarge
@@ -41,7 +41,6 @@ class Service:
             self.metrics, queue=options.queue, batch_wait=options.batch_wait / 1000
         )
         self.ready = False
-        self._hand_over: HandOver | None = None  # to the loop that asked last
 
     def start(self) -> None:
         """Begin to compute; ready once every model has translated a line."""
@@ -113,10 +112,12 @@ class Service:
         if self.options.log_texts:
             tell(json.dumps([line.texts for line in lines], ensure_ascii=False))
         loop = asyncio.get_running_loop()
-        if self._hand_over is None or self._hand_over.loop is not loop:
-            self._hand_over = HandOver(loop)
         ready: asyncio.Queue[tuple[int, Outcome]] = asyncio.Queue()
-        deliver = self._hand_over.to(lambda *outcome: ready.put_nowait(outcome))
+
+        def deliver(number: int, outcome: Outcome) -> None:  # in the engine's thread
+            with contextlib.suppress(RuntimeError):  # the loop has been closed
+                loop.call_soon_threadsafe(ready.put_nowait, (number, outcome))
+
         try:
             ticket = self.engine.submit(client, kind, lines, deliver, in_order=in_order)
         except Full as error:

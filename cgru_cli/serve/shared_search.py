@@ -2,65 +2,64 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ..errors import CgruError
 from ..translate.requests import Request
 from .served_model import ServedModel
-from .work import Job, Kind, Line
+from .work import Job, Kind, Line, Lines, Observer
 
 if TYPE_CHECKING:
     from ..search.hypotheses import SearchBatch
     from ..search.settings import SearchSettings
-    from .engine import Engine
 
-LASTS = 4096  # sentences of a search, whose bookkeeping grows with each, before the next begins
-STEPS_BETWEEN = 6  # of the search, before few lines join again
-LASTS_IN_A_CROWD = 256  # while searches of other kinds wait for this one to end
+LASTS = 4096  # lines of a search, whose bookkeeping grows with each, before a new one starts
+LASTS_IN_A_CROWD = 256  # the same while other kinds wait for this one to end
+STEPS_BETWEEN = 6  # steps before a few lines join again
 
 
 class _Begun(NamedTuple):
-    """A line that the search has begun with."""
+    """A line in the search."""
 
     job: Job
     request: Request
 
     @property
     def length(self) -> int:
-        """Words of the source, its end counted."""
+        """The number of source words, the end included."""
         return len(self.request.source) + 1
 
 
 class SharedSearch:
-    """The search of one kind of lines: takes them from the queue, hands over what it finds."""
+    """The search of one kind of lines, which it takes from the queue while it runs."""
 
-    def __init__(self, engine: Engine, kind: Kind):
-        """kind: one that has settings."""
+    def __init__(self, kind: Kind, lines: Lines, observer: Observer):
+        """kind: one with settings."""
         from ..search.beam import shrinking_beam
 
-        self._engine, self._kind = engine, kind
+        self._kind, self._lines, self._observer = kind, lines, observer
         self._model: ServedModel = kind.model
         self._translator = kind.model.translator
         settings = cast("SearchSettings", kind.settings)
         self._max_tokens = kind.model.max_tokens(settings.beam_size)
         self._most = 1 if kind.alone else kind.model.plan.mini_batch
-        self._begun = self._steps = 0  # lines so far, and steps since some joined
-        self._held: _Begun | None = None  # read, and too long to join now
-        self.live: dict[int, _Begun] = {}
+        self._begun = 0  # lines that have joined so far
+        self._steps = 0  # since lines joined
+        self._held: _Begun | None = None  # taken from the queue, and too long to join now
+        self.live: dict[int, _Begun] = {}  # by their number in the search
         self._finished = shrinking_beam(
             self._batches(), settings, at_any_step=True, given_up=self._given_up
         )
 
     @property
     def jobs(self) -> list[Job]:
-        """What is being searched."""
+        """The lines that were taken and have no outcome yet."""
         held = [self._held.job] if self._held else []
         return [begun.job for begun in self.live.values()] + held
 
     def advance(self) -> bool:
-        """Go on until a line is done; False when there is nothing left to do."""
+        """Search until a line is finished; returns False if there was none left."""
         finished = next(self._finished, None)
         if finished is None:
             return False
@@ -68,11 +67,12 @@ class SharedSearch:
         begun = self.live.pop(number, None)
         if begun is not None:
             translation = self._translator.translation(begun.job.number, begun.request, hypotheses)
-            self._engine.metrics.translated(begun.length - 1, translation)
+            self._observer.translated(begun.length - 1, translation)
             begun.job.done(translation)
         return True
 
     def _given_up(self) -> list[int]:
+        """Forget the lines of cancelled requests, and return their numbers."""
         gone = [number for number, begun in self.live.items() if begun.job.ticket.cancelled]
         for number in gone:
             del self.live[number]
@@ -80,12 +80,13 @@ class SharedSearch:
 
     @property
     def _open(self) -> bool:
-        """Whether further lines may join."""
+        """Whether more lines may join."""
         if self._begun < LASTS_IN_A_CROWD or self._held:
             return True
-        return self._begun < LASTS and not self._engine.crowded
+        return self._begun < LASTS and not self._lines.crowded()
 
     def _batches(self) -> Iterator[SearchBatch | None]:
+        """The lines that join before each step, None where there are none."""
         while self._open:
             lines = list(self._joining(self._room()))
             if not lines:
@@ -94,7 +95,7 @@ class SharedSearch:
             for begun in lines:
                 self.live[self._begun] = begun
                 self._begun += 1
-            self._engine.metrics.batch(len(self.live))
+            self._observer.batch(len(self.live))
             batch = self._translator.begin([(one.job.number, one.request) for one in lines])
             yield batch._replace(
                 limits=[
@@ -104,23 +105,24 @@ class SharedSearch:
             )
 
     def _room(self) -> int:
-        """How many lines join now: as many as pay for being encoded, which takes about a step.
+        """The number of lines that may join now.
 
-        Where more wait than there is room for, a whole batch joins once half of the one before is
-        done, as in `cgru translate`. Else those join that wait, when they are many for the search,
-        or have waited as long as they may.
+        Encoding new lines takes about as long as a step. If more lines wait than there is room
+        for, a whole batch joins once half of the previous one is finished, as in `cgru translate`.
+        Otherwise the waiting lines join if they are many compared to the search, or have waited as
+        long as they may.
         """
-        waiting, since = self._engine.waiting(self._kind)
+        waiting, overdue = self._lines.waiting(self._kind)
         live, most = len(self.live), self._most
         self._steps += 1
         if not live or waiting + bool(self._held) > most - live:
             return most if 2 * live <= most else 0
-        long = bool(self._held) or time.monotonic() - since >= self._engine.batch_wait
-        joins = 4 * waiting >= live or (long and self._steps >= STEPS_BETWEEN)
+        overdue = overdue or bool(self._held)
+        joins = 4 * waiting >= live or (overdue and self._steps >= STEPS_BETWEEN)
         return most - live if joins else 0
 
     def _joining(self, room: int) -> Iterator[_Begun]:
-        """The lines whose turn it is, as many as there is room for."""
+        """The next lines of the queue, at most `room`, that fit into the memory together."""
         if not room:
             return
         self._steps = 0
@@ -138,8 +140,8 @@ class SharedSearch:
             yield begun
 
     def _next(self) -> _Begun | None:
-        """The next line that there is something to search for."""
-        while (job := self._engine.take(self._kind)) is not None:
+        """The next line of the queue that needs a search; others get their outcome here."""
+        while (job := self._lines.take(self._kind)) is not None:
             try:
                 request = self._read(job)
             except CgruError as error:
@@ -151,6 +153,7 @@ class SharedSearch:
         return None
 
     def _read(self, job: Job) -> Request:
+        """The line as the search takes it. Raises CgruError if the model cannot read it."""
         line, requests = cast(Line, job.asked), self._translator.requests
         request = requests.read(line.text, job.number)
         if line.required or line.avoided:

@@ -1,10 +1,10 @@
-"""What the engine is given to do: requests, and their lines."""
+"""What the engine computes: requests and their lines, and what it offers to a computation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..errors import CgruError
 from ..score.pair_scorer import ScoredPair
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 
 class TooLarge(CgruError):
-    """The memory is not enough for a line, even alone."""
+    """There is not enough memory for a line, even alone."""
 
 
 class Broken(CgruError):
-    """A mistake of this program's."""
+    """An internal error."""
 
 
 class Line(NamedTuple):
     """A line to translate.
 
-    prefix: what its translation begins with: text, or words as the model has them. next_only: the
-    search ends one word behind the prefix. required, avoided: phrases that its translation must
-    have, and must not have.
+    prefix: the beginning of its translation, as text or as the model's words. next_only: the search
+    ends one word after the prefix. required, avoided: phrases that its translation must contain,
+    and must not contain.
     """
 
     text: str
@@ -39,7 +39,7 @@ class Line(NamedTuple):
 
     @property
     def texts(self) -> list[str]:
-        """All that was sent of it."""
+        """Everything that the client sent for this line."""
         prefix = self.prefix if isinstance(self.prefix, str) else " ".join(self.prefix)
         return [self.text, prefix, *self.required, *self.avoided]
 
@@ -52,15 +52,15 @@ class Pair(NamedTuple):
 
     @property
     def texts(self) -> list[str]:
-        """All that was sent of it."""
+        """Everything that the client sent for this line."""
         return [self.source, self.target]
 
 
 class Kind(NamedTuple):
-    """What lines have in common that may be computed together.
+    """What lines must have in common to be computed together.
 
-    settings: of the search; None where pairs are scored. forced: whether translations have
-    beginnings or constraints, which make steps slower. alone: one line at a time, after a failure.
+    settings: of the search; None for scoring. forced: whether translations have prefixes or
+    constraints, which make steps slower. alone: one line at a time, after a failure.
     """
 
     model: ServedModel
@@ -75,16 +75,16 @@ Deliver = Callable[[int, Outcome], None]
 
 @dataclass(eq=False)
 class Ticket:
-    """A request in the engine: whose it is, and where its answers go.
+    """A request in the engine.
 
-    deliver: called by the engine's thread with each line's number and outcome, in any order, once
-    a line, and no more once it is cancelled.
+    deliver: called by the engine's thread once for each line, in any order, with the line's number
+    and outcome; not called after cancellation.
     """
 
     client: str
     kind: Kind
     deliver: Deliver
-    cancelled: bool = False  # nobody waits for the answers any more
+    cancelled: bool = False
 
 
 @dataclass(eq=False)
@@ -96,6 +96,32 @@ class Job:
     asked: Line | Pair
 
     def done(self, outcome: Outcome) -> None:
-        """Hand over the outcome, if somebody waits for it."""
+        """Deliver the outcome, unless the request was cancelled."""
         if not self.ticket.cancelled:
             self.ticket.deliver(self.number, outcome)
+
+
+class Lines(Protocol):
+    """Where a search or a scoring gets its lines: the engine's queue."""
+
+    def waiting(self, kind: Kind) -> tuple[int, bool]:
+        """The number of lines of a kind, and whether they have waited as long as they may."""
+
+    def take(self, kind: Kind) -> Job | None:
+        """Remove and return the next line of a kind, None if there is none."""
+
+    def crowded(self) -> bool:
+        """Whether lines of another kind wait until a running kind ends."""
+
+
+class Observer(Protocol):
+    """Receives the numbers of the computation."""
+
+    def translated(self, words: int, translation: Translation) -> None:
+        """A line was translated; words: of its source."""
+
+    def scored(self, words: int) -> None:
+        """A pair was scored; words: of its translation."""
+
+    def batch(self, lines: int) -> None:
+        """Some lines joined a computation, which has this many lines now."""

@@ -63,7 +63,7 @@ def test_answers_are_those_of_the_translator_whoever_asks(engine, model, expecte
         for one, listed in zip(of_client, expected, strict=True):
             assert [h.text for h in one.hypotheses[:shown]] == [h.text for h in listed[:shown]]
             assert one.hypotheses[0].score == pytest.approx(listed[0].score, abs=1e-4)
-    assert max(engine.metrics.batches) > len(set(TEXTS))  # of several clients
+    assert max(engine.observer.batches) > len(set(TEXTS))  # of several clients
 
 
 def test_scores_are_those_of_the_scorer(engine, model, model_path):
@@ -121,7 +121,7 @@ def test_a_sentence_that_nobody_waits_for_leaves_its_search(model):
     tickets = [
         engine.submit(who, kind, [Line("a b c d")], lambda *o: told.append(o)) for who in "ab"
     ]
-    search = SharedSearch(engine, kind)
+    search = SharedSearch(kind, engine, engine.observer)
     begin = search._translator.begin
 
     def begun(lines):

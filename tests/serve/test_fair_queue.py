@@ -22,8 +22,8 @@ def test_every_item_is_taken_once_and_in_its_requests_order(requests):
     queue = filled(requests)
     assert len(queue) == sum(count for _, _, count in requests)
     for kind in "ab":
-        taken = [queue.take(kind) for _ in range(queue.count(kind))]
-        assert queue.take(kind) is None and queue.count(kind) == 0
+        taken = [queue.take(kind) for _ in range(queue.waiting(kind)[0])]
+        assert queue.take(kind) is None and queue.waiting(kind)[0] == 0
         for number, (of_kind, client, count) in enumerate(requests):
             if of_kind == kind:
                 mine = [item for item in taken if item[1] == number]
