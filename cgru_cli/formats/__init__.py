@@ -1,7 +1,7 @@
 """Model files of every program, read into one `Model` and written from it.
 
 Reading: `read_model` finds the files of a model; `array_files`, `tensorflow_checkpoint` (with
-`checkpoint_index`) and `pickles` read them; `dialects` tells which program wrote them;
+`checkpoint_table` and `crc32c`) and `pickles` read them; `dialects` tells which program wrote them;
 `structure_from_arrays` and `sizes_from_arrays` derive the structure from the arrays, and
 `model_from_arrays` checks these and makes the `model`. `read_configuration` and `own_configuration`
 read the configuration beside a model, with the bounds of `configuration_values`; `declared`

@@ -32,6 +32,7 @@ from .model import Model, ModelSettings
 from .model_from_arrays import checked, interpret, listed, read_inert
 from .own_configuration import MOST_INERT, Own
 from .read_configuration import from_marian, from_nematus
+from .tensorflow_checkpoint import open_checkpoint
 
 HDF5_ATTRIBUTE = "cgru"
 
@@ -55,10 +56,7 @@ def _read(path: Path) -> Model:
         checkpoint = checkpoint_prefix(path)
     check_whole(checkpoint or path)
     if checkpoint:
-        from .tensorflow_checkpoint import read_checkpoint
-
-        arrays = read_checkpoint(checkpoint, skip=is_training_array)
-        stored = {name: StoredArray.of(name, array) for name, array in arrays.items()}
+        stored = open_checkpoint(checkpoint)
         return interpret(checkpoint, stored, _nematus_settings(checkpoint), "checkpoint")
     array_files.check_readable(path)
     with reading(path), open(path, "rb") as stream:

@@ -1,96 +1,163 @@
 """Nematus-TF checkpoints (`model-1500.index`, `.data-00000-of-00001`), without their graph.
 
-The only file format here that needs TensorFlow; it is imported when one is read or written.
+The index maps names to messages `BundleEntryProto`, and the empty name to a `BundleHeaderProto`
+(TensorFlow's tensor_bundle.proto). TensorFlow is not needed, and nothing in the files is trusted.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
-import secrets
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
-from ..errors import CgruError, reason
-from ..system.atomic_files import put
-from ..system.tensorflow_start import silent_descriptor
-from .checkpoint_index import DAMAGED, read_index
+from ..errors import CgruError, parsing
+from ..system.atomic_files import atomic_write
+from ..system.structured_files import read_bytes
+from .array_files import StoredArray
+from .checkpoint_table import read_table, read_varint, table, varint
+from .crc32c import masked_crc32c
 
 INDEX = ".index"
 DATA = ".data-00000-of-00001"
 UPDATES = "time"  # Nematus-TF's number of training updates, a variable that its Saver asks for
+LARGEST_INDEX = 16 << 20  # bytes; the index of a deep model has some 20,000
+_DAMAGED = "not a complete TensorFlow checkpoint"
+_MOST_FILES = 100
+_MOST_AXES = 8
+_FLOAT = 1
+# NumPy's names of the types in TensorFlow's types.proto; text and bfloat16 have none.
+_TYPES = {_FLOAT: "<f4", 2: "<f8", 3: "<i4", 4: "u1", 5: "<i2", 6: "i1", 9: "<i8", 10: "?"}
+_TYPES |= {17: "<u2", 19: "<f2", 22: "<u4", 23: "<u8"}
 
 
-def read_checkpoint(
-    prefix: Path, skip: Callable[[str], bool] = lambda name: False
-) -> dict[str, np.ndarray]:
-    """Arrays by variable name, but for those whose name is to be skipped.
+def open_checkpoint(prefix: Path) -> dict[str, StoredArray]:
+    """Arrays by variable name, each read and compared with its checksum when it is asked for.
 
-    Raises CgruError naming the checkpoint where it is damaged or a part is missing.
+    Raises CgruError, naming the checkpoint and the array, where it is damaged or a part is missing.
     """
-    stored = sum(file.stat().st_size for file in prefix.parent.glob(f"{prefix.name}.data-*"))
-    if not stored:
-        raise CgruError(f"{prefix}{DATA}: no such file, but {prefix.name}{INDEX} needs it")
-    index = read_index(prefix)  # TensorFlow ends the process for some that are damaged
-    arrays = {}
-    name = ""
-    try:
-        reader = _tensorflow().train.load_checkpoint(str(prefix))
-        for name in sorted(name for name in index if not skip(name)):
-            if index[name].is_text:
-                raise CgruError(f"{prefix}: array {name}: holds text, which no model has")
-            arrays[name] = np.asarray(reader.get_tensor(name))
-    except CgruError:
-        raise
-    except Exception as error:
-        where = f": array {name}" if name else ""
-        raise CgruError(f"{prefix}{where}: {DAMAGED} ({reason(error)})") from None
-    return arrays
+    index = prefix.with_name(f"{prefix.name}{INDEX}")
+    content = read_bytes(index, "index of a TensorFlow checkpoint", LARGEST_INDEX)
+    stored = {}
+    with parsing(prefix, _DAMAGED):
+        entries = read_table(content)
+        header = _fields(entries.pop("", b""))
+        count = header.number(1)
+        if not 1 <= count <= _MOST_FILES or header.number(2):
+            raise ValueError(f"{count} files, of byte order {header.number(2)}")
+        names = [f"{prefix.name}.data-{i:05}-of-{count:05}" for i in range(count)]
+        files = [prefix.with_name(name) for name in names]
+        for file in files:
+            if not file.is_file() or not file.stat().st_size:
+                raise CgruError(f"{file}: no such file, or an empty one, but {index.name} needs it")
+        for name, entry in entries.items():
+            with parsing(f"{prefix}: array {name}", _DAMAGED):
+                stored[name] = _stored(prefix, name, _fields(entry), files)
+    return stored
+
+
+class _Fields(dict[int, list[int | bytes]]):
+    """The fields of a protocol buffer's message by number."""
+
+    def number(self, field: int) -> int:
+        value = self.get(field, [0])[-1]
+        if not isinstance(value, int):
+            raise ValueError("a number in it is damaged")
+        return value
+
+    def messages(self, field: int) -> list[_Fields]:
+        values = self.get(field, [])
+        if not all(isinstance(value, bytes) for value in values):
+            raise ValueError("a message in it is damaged")
+        return [_fields(value) for value in values if isinstance(value, bytes)]
+
+
+def _fields(message: bytes) -> _Fields:
+    """Raises ValueError or IndexError for a damaged message."""
+    fields = _Fields()
+    place = 0
+    while place < len(message):
+        tag, place = read_varint(message, place)
+        value: int | bytes
+        if tag & 7 == 0:
+            value, place = read_varint(message, place)
+        else:
+            if tag & 7 == 2:
+                length, place = read_varint(message, place)
+            elif tag & 7 == 5:
+                length = 4
+            else:
+                raise ValueError(f"field {tag >> 3} is not one of it")
+            if place + length > len(message):
+                raise ValueError("a message in it is cut short")
+            value = message[place : place + length]
+            place += length
+        fields.setdefault(tag >> 3, []).append(value)
+    return fields
+
+
+def _stored(prefix: Path, name: str, entry: _Fields, files: list[Path]) -> StoredArray:
+    """The array that a `BundleEntryProto` declares. Raises ValueError where it cannot be there."""
+    kind, shard, start, size = (entry.number(field) for field in (1, 3, 4, 5))
+    dimensions = [dimension for shape in entry.messages(2) for dimension in shape.messages(2)]
+    shape = tuple(dimension.number(1) for dimension in dimensions)
+    if 7 in entry:
+        raise ValueError("it is kept in slices")
+    if shard >= len(files) or start + size > files[shard].stat().st_size:
+        raise ValueError("it ends behind the files that hold it")
+    dtype = np.dtype(_TYPES.get(kind, object))
+    fits = len(shape) <= _MOST_AXES and max(shape, default=0) <= size
+    if not fits or (kind in _TYPES and math.prod(shape) * dtype.itemsize != size):
+        raise ValueError(f"{size} bytes of it are stored, which shape {shape[:9]} does not fit")
+
+    def read() -> np.ndarray:
+        if kind not in _TYPES:
+            raise CgruError(
+                f"{prefix}: array {name}: has TensorFlow's type {kind}; models hold numbers"
+            )
+        with parsing(f"{prefix}: array {name}", _DAMAGED):
+            with open(files[shard], "rb") as file:
+                file.seek(start)
+                content = file.read(size)
+            if [masked_crc32c(content)] != entry.get(6):
+                raise ValueError("its checksum differs")
+            return np.frombuffer(content, dtype).reshape(shape)
+
+    return StoredArray(name, shape, dtype, read)
 
 
 def write_checkpoint(prefix: Path, arrays: Mapping[str, np.ndarray], updates: int = 0) -> None:
-    """Write what `tf.train.Saver` of Nematus-TF restores, the index (which makes it one) last.
+    """Write what `tf.train.Saver` of Nematus-TF restores, float32; the index, which makes it a
+    checkpoint, last.
 
     Raises CgruError where the files cannot be written.
     """
-    tensorflow = _tensorflow()
-    named = {**arrays, UPDATES: np.float32(updates)}
-    temporary = prefix.with_name(f".{prefix.name[:100]}.{secrets.token_hex(6)}.tmp")
-    try:
-        # TensorFlow would make missing folders; a misspelt path is an error here as elsewhere.
-        if not prefix.parent.is_dir():
-            raise CgruError(f"{prefix}: cannot be written: No such file or directory")
-        tensorflow.raw_ops.SaveV2(
-            prefix=str(temporary),
-            tensor_names=list(named),
-            shape_and_slices=[""] * len(named),
-            tensors=[tensorflow.constant(array) for array in named.values()],
-        )
-        for suffix in (DATA, INDEX):
-            part = temporary.with_name(temporary.name + suffix)
-            with open(part, "rb") as stream:
-                os.fsync(stream.fileno())
-            # a name of its own, which outlasts this function where others are waited for
-            whole = temporary.with_name(f".{secrets.token_hex(6)}.{prefix.name[:100]}.tmp")
-            os.replace(part, whole)
-            try:
-                put(whole, prefix.with_name(prefix.name + suffix))
-            except BaseException:
-                whole.unlink(missing_ok=True)
-                raise
-    except (tensorflow.errors.OpError, OSError) as error:
-        raise CgruError(f"{prefix}: cannot be written: {reason(error)}") from None
-    finally:
-        for left in temporary.parent.glob(f"{temporary.name}*"):
-            with contextlib.suppress(OSError):
-                left.unlink()
+    version = _message(3, _number(1, 1))
+    messages = {b"": _number(1, 1) + version}  # one file, by the first version of writers
+    place = 0
+    with atomic_write(f"{prefix}{DATA}") as data:
+        for name, array in {**arrays, UPDATES: np.array(updates)}.items():
+            numbers = np.asarray(array, "<f4")
+            content = numbers.tobytes()
+            shape = b"".join(_message(2, _number(1, size)) for size in numbers.shape)
+            messages[name.encode()] = (
+                _number(1, _FLOAT)
+                + _message(2, shape)
+                + _number(4, place)
+                + _number(5, len(content))
+                + varint(6 << 3 | 5)
+                + masked_crc32c(content)
+            )
+            data.write(content)
+            place += len(content)
+    with atomic_write(f"{prefix}{INDEX}") as index:
+        index.write(table(messages))
 
 
-def _tensorflow():
-    """Import TensorFlow, whose greetings are of no use here."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    with silent_descriptor():
-        import tensorflow
-    return tensorflow
+def _number(field: int, value: int) -> bytes:
+    return varint(field << 3) + varint(value)
+
+
+def _message(field: int, content: bytes) -> bytes:
+    return varint(field << 3 | 2) + varint(len(content)) + content

@@ -22,6 +22,7 @@ from .capabilities import DIALECT, cannot_hold
 from .dialects import MARIAN_YAML, convention
 from .model import PREPROCESSING, Model
 from .read_model import HDF5_ATTRIBUTE
+from .tensorflow_checkpoint import write_checkpoint
 
 # Files beside a model that are read as its configuration.
 _CONFIGURATION = (".json", ".pkl", ".decoder.yml", ".amun.yml", ".yml", ".progress.json")
@@ -167,8 +168,6 @@ def _write_arrays(model: Model, path: Path, to: str, names: list[str]) -> None:
     if to == "h5":
         _write_hdf5(model, path, names)
     elif to == "nematus-tf":
-        from .tensorflow_checkpoint import write_checkpoint
-
         write_checkpoint(path, arrays_as(model, to))
     else:
         array_files.write_npz(path, arrays_as(model, to))

@@ -75,7 +75,6 @@ LATE = {
     "system.tensorflow_start": {"tensorflow", "keras"},  # starts it
     "system.cluster": {"tensorflow"},  # knows Slurm
     "formats.arpa": {"kenlm"},
-    "formats.tensorflow_checkpoint": {"tensorflow"},  # the one format that only TensorFlow reads
     "system.structured_files": {"yaml"},
     "system.number_rows": {"numpy"},
     "options.config_file": {"yaml"},
@@ -258,6 +257,8 @@ def test_convert_imports_no_tensorflow(tmp_path):
         [str(model), "--info"],
         [str(model), str(tmp_path / "model.h5"), "--verify"],
         [str(tmp_path / "model.h5"), str(tmp_path / "m.npz"), "--to", "marian-s2s", "--verify"],
+        [str(model), str(tmp_path / "model-1"), "--to", "nematus-tf", "--verify"],
+        [str(tmp_path / "model-1"), str(tmp_path / "from-tf.npz")],
         [str(model), str(tmp_path / "missing" / "m.npz")],
     ]
     script = (
@@ -265,7 +266,7 @@ def test_convert_imports_no_tensorflow(tmp_path):
         "import cgru_cli.translate.job\n"
         "from cgru_cli.cli import main\n"
         f"codes = [main(['convert', *run], standalone_mode=False) for run in {runs!r}]\n"
-        "sys.exit('tensorflow' in sys.modules or codes != [None, None, None, 1])\n"
+        "sys.exit('tensorflow' in sys.modules or codes != [None] * 5 + [1])\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -13,7 +13,7 @@ def _varint(content, place):
             return value, place
 
 
-def _crc32c(data):
+def crc32c(data):
     """Castagnoli's checksum, bit by bit as its polynomial says (RFC 3720)."""
     register = 0xFFFFFFFF
     for byte in data:
@@ -54,7 +54,7 @@ def changed(content: bytes, chance: random.Random) -> bytes:
         data[place] = chance.choice((data[place] ^ 1 << chance.randrange(8), 0, 127, 128, 255))
     for start, size in places:
         end = start + size + 1
-        checksum = _crc32c(data[start:end])
+        checksum = crc32c(data[start:end])
         masked = (checksum >> 15 | checksum << 17) + 0xA282EAD8
         data[end : end + 4] = struct.pack("<I", masked & 0xFFFFFFFF)
     return bytes(data)
