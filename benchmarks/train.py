@@ -420,13 +420,13 @@ class Updates:
             precision=precision,
         )  # fmt: skip
         texts = Texts.of(options, None)
-        start = make_starting_model(options, texts)
-        self.structure = start.model.structure
+        model, vocabularies, _ = make_starting_model(options, texts)
+        self.structure = model.structure
         corpus = encode(
-            texts, start.vocabularies, folder / "corpus", max_length=MAX_LENGTH - 1, crop=False
+            texts, vocabularies, folder / "corpus", max_length=MAX_LENGTH - 1, crop=False
         )
-        self.step = build_step(start.model, options, jit=False)
-        start.model.arrays.clear()  # as the program does
+        self.step = build_step(model, options, jit=False)
+        model.arrays.clear()  # as the program does
         tensorflow_start.return_freed_memory()
         self.data = EpochExamples.of(corpus, self.structure, batching(options), grid=False)
         epochs = (self.data.epoch(n, 0) for n in itertools.count())

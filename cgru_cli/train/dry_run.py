@@ -1,39 +1,25 @@
-"""The description of a training before it begins: the first line of the log, and `--dry-run`."""
+"""The description of a training before it begins: the first lines of the log, and `--dry-run`."""
 
 from __future__ import annotations
 
 from ..corpus.corpus import Corpus
-from ..formats.model import Model
-from .examples import Batching, EpochExamples, memory_of_batch
+from .examples import EpochExamples, memory_of_batch
 from .memory import copies_of_model
-from .starting_model import StartingModel
+from .setup import Setup
 
 
-def greeting(model: Model, corpus: Corpus, *, jit: bool, precision: str, devices: str = "") -> str:
-    """The first line of a training's log; devices: their number, if there are several."""
-    s = model.structure
-    return (
-        f"Training {model.parameter_count:,} parameters on {len(corpus):,} pairs "
-        f"({_left_out(corpus)}){_beside(corpus)}, vocabularies {s.source_vocabularies} and "
-        f"{s.target_vocabulary}, {'XLA' if jit else 'no XLA'}, {precision}"
-        f"{devices and f', {devices}'}"
+def opening(setup: Setup, *, jit: bool, devices: str = "") -> list[str]:
+    """The first lines of the log; devices: their number, if there are several."""
+    options, structure = setup.plan.options, setup.model.structure
+    line = (
+        f"Training {setup.model.parameter_count:,} parameters on {len(setup.corpus):,} pairs "
+        f"({_left_out(setup.corpus)}){_beside(setup.corpus)}, vocabularies "
+        f"{structure.source_vocabularies} and {structure.target_vocabulary}, "
+        f"{'XLA' if jit else 'no XLA'}, {options.precision}{devices and f', {devices}'}"
     )
-
-
-def opening(
-    start: StartingModel,
-    corpus: Corpus,
-    *,
-    jit: bool,
-    precision: str,
-    devices: str = "",
-    as_marian: bool = False,
-) -> list[str]:
-    """The lines that a training's log begins with; as_marian: for scripts that read Marian's."""
-    line = greeting(start.model, corpus, jit=jit, precision=precision, devices=devices)
-    if as_marian:  # scripts read the beginnings of the lines
-        return [*start.notes, line.replace("Training", "[training]", 1), "Training started"]
-    return [*start.notes, line]
+    if options.compat == "marian":  # scripts read the beginnings of the lines
+        return [*setup.notes, line.replace("Training", "[training]", 1), "Training started"]
+    return [*setup.notes, line]
 
 
 def _left_out(corpus: Corpus) -> str:
@@ -42,7 +28,7 @@ def _left_out(corpus: Corpus) -> str:
 
 
 def _beside(corpus: Corpus) -> str:
-    """Alignments and weights of the pairs, as the log tells of them."""
+    """The alignments and weights of the pairs, if there are any."""
     aligned, weights = corpus.alignments, corpus.weights
     shown = f", {aligned.count:,} points of alignment" if aligned else ""
     if weights:
@@ -50,23 +36,19 @@ def _beside(corpus: Corpus) -> str:
     return shown
 
 
-def describe(
-    start: StartingModel, corpus: Corpus, batching: Batching, optimizer: str, *, smoothed: bool
-) -> None:
-    """Sizes, memory and the first batch, on standard output.
-
-    smoothed: whether a second set of weights is kept, averaged over updates.
-    """
-    model, _, notes = start
+def describe(setup: Setup) -> None:
+    """Print sizes, memory and the first batch on standard output."""
+    options, model, corpus = setup.plan.options, setup.model, setup.corpus
     s = model.structure
-    first = next(EpochExamples.of(corpus, s, batching, grid=False).epoch(0, 0)).batch
+    first = next(EpochExamples.of(corpus, s, setup.plan.batching, grid=False).epoch(0, 0)).batch
     words = corpus.lengths.sum(axis=0)
-    copies = copies_of_model(optimizer, smoothed=smoothed)
+    copies = copies_of_model(options.optimizer, smoothed=options.exponential_smoothing > 0)
     rows, source = first.source_mask.shape
     target = first.target.shape[1]
     arrays = model.parameter_count * 4 * copies / 2**20
     batch = memory_of_batch(s, rows, source, target) / 2**20
-    print(*notes, sep="\n", end="\n" * bool(notes))
+    for note in setup.notes:
+        print(note)
     print(f"pairs: {len(corpus):,} ({_left_out(corpus)}){_beside(corpus)}")
     print(f"words with EOS: source {words[0]:,}, target {words[1]:,}")
     print(
@@ -82,5 +64,5 @@ def describe(
         f"first batch: {first.sentences} pairs of up to {source} and {target} words with EOS, "
         f"{first.words} target words"
     )
-    source = first.source[0, :, 0] if s.type.reads_source else ()
-    print("its first pair:", *source, "->", *first.target[0])
+    read = first.source[0, :, 0] if s.type.reads_source else ()
+    print("its first pair:", *read, "->", *first.target[0])

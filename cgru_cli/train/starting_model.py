@@ -1,4 +1,4 @@
-"""The model that a training begins with: new, as the options describe it, or given."""
+"""The model before training: a new one that the options describe, or a given one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import dataclasses
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from ..corpus.parallel_files import TsvColumn, column_lines
 from ..errors import CgruError, UsageError, warn
@@ -17,7 +16,7 @@ from ..options.flags import flag
 from ..options.model import LABELLING
 from ..options.train import TrainOptions
 from ..parameters.initialization import initial_arrays
-from ..parameters.structure import Condition, Structure, Type
+from ..parameters.structure import Condition, Type
 from ..system.lines import LineReader, tokens
 from ..system.signals import interruptible
 from ..text.conditions import condition_columns
@@ -29,19 +28,14 @@ from .structure_from_options import described, new_structure, understood
 from .texts import Text, Texts, check_eos, read_vocabularies
 
 
-class StartingModel(NamedTuple):
-    """A model before its first update, its vocabularies, and lines for the log."""
+def make_starting_model(
+    options: TrainOptions, texts: Texts
+) -> tuple[Model, list[Vocabulary], list[str]]:
+    """A new model or a trained one, its vocabularies, and lines for the log.
 
-    model: Model
-    vocabularies: list[Vocabulary]  # sources (one a factor), then target
-    notes: list[str]
-
-
-def make_starting_model(options: TrainOptions, texts: Texts) -> StartingModel:
-    """A new model, or a trained one to go on from. The options name the file it is trained into.
-
-    Raises CgruError for files that cannot be read or are none of this model; UsageError for
-    options that exclude each other.
+    The vocabularies are those of the sources (one a factor), then the target's. Raises CgruError
+    for files that cannot be read or do not fit the model; UsageError for options that exclude each
+    other.
     """
     path = Path(options.model or "")
     if options.begins_from is None:
@@ -55,7 +49,7 @@ def make_starting_model(options: TrainOptions, texts: Texts) -> StartingModel:
             numbers = _numbers_of_vectors(texts.sources[0])
         structure = new_structure(options, vocabularies, numbers)
         check_model(structure, options.optimizer, smoothed=options.exponential_smoothing > 0)
-        arrays = interruptible(  # gigabytes of random numbers take their time
+        arrays = interruptible(  # gigabytes of random numbers take a while
             lambda: initial_arrays(structure, options.init, options.seed, options.lstm_forget_bias)
         )
         model = Model(path, structure, arrays, "nematus", "npz")
@@ -64,19 +58,21 @@ def make_starting_model(options: TrainOptions, texts: Texts) -> StartingModel:
         given = read_model.read(options.begins_from)
         model, vocabularies = _pretrained(given, path, options, texts)
     model.settings.right_left = options.right_left
-    _check_guided(options, model.structure)
+    if options.alignments and not model.structure.type.attends:
+        kind = model.structure.type
+        raise UsageError(f"--guided-alignment: {kind} has no attention to be guided")
     if model.structure.type.writes_text:
         model.settings.beam_size, model.settings.normalize = options.beam_size, options.normalize
     notes = []
     if options.embedding_vectors:
         notes = word_vectors.place(model, vocabularies, options.embedding_vectors)
-    return StartingModel(model, vocabularies, notes)
+    return model, vocabularies, notes
 
 
 def _pretrained(
     given: Model, path: Path, options: TrainOptions, texts: Texts
 ) -> tuple[Model, list[Vocabulary]]:
-    """A model that was trained before, to begin with."""
+    """A trained model to continue from, to be trained into the file `path`."""
     if given.settings.right_left != options.right_left:
         ways = {True: "from the end of a sentence", False: "from the beginning"}
         raise UsageError(
@@ -89,8 +85,10 @@ def _pretrained(
         kind = given.structure.type.value
         raise UsageError(f"{given.path} is a {kind}; --type {kind} trains it on text and labels")
     if given.structure.condition is not Condition.NONE and not options.condition:
-        raise UsageError(f"{given.path} generates text from a {given.structure.condition}; "
-                         "--condition trains it on these and text")  # fmt: skip
+        raise UsageError(
+            f"{given.path} generates text from a {given.structure.condition}; --condition trains "
+            "it on these and text"
+        )
     _check_structure(options, given)
     vocabularies = model_vocabularies.find(given, options.vocabularies)
     for vocabulary in vocabularies:
@@ -111,7 +109,7 @@ def _pretrained(
 
 
 def _numbers_of_vectors(text: Text) -> int:
-    """The number of numbers in the first line. Raises CgruError if there are none."""
+    """The count of numbers in the first line. Raises CgruError if it is not a vector."""
     if isinstance(text, TsvColumn):
         first = list(itertools.islice(column_lines(text), 1))
     else:
@@ -127,14 +125,8 @@ def _numbers_of_vectors(text: Text) -> int:
     return count
 
 
-def _check_guided(options: TrainOptions, structure: Structure) -> None:
-    """Raises UsageError for alignments that no attention of this model could follow."""
-    if options.alignments and not structure.type.attends:
-        raise UsageError(f"--guided-alignment: {structure.type} has no attention to be guided")
-
-
 def _check_prepared(vocabularies: Sequence[Vocabulary], texts: Texts, given: Model) -> None:
-    """Warn where text was prepared for other vocabularies than the model's, which are taken."""
+    """Warn if the text was prepared for other vocabularies than the model's."""
     prepared = {read_vocabulary(path).fingerprint for path in texts.vocabularies}
     for vocabulary in vocabularies:
         if vocabulary.fingerprint not in prepared:
@@ -145,7 +137,7 @@ def _check_prepared(vocabularies: Sequence[Vocabulary], texts: Texts, given: Mod
 
 
 def _check_structure(options: TrainOptions, given: Model) -> None:
-    """Raise UsageError for options that contradict the model to begin with."""
+    """Raises UsageError for options that contradict the given model."""
     default = TrainOptions()
     for name in ("init", "lstm_forget_bias"):
         if getattr(options, name) != getattr(default, name):
@@ -159,10 +151,9 @@ def _check_structure(options: TrainOptions, given: Model) -> None:
                 f"{flag(TrainOptions, name)} {asked}: {given.path} has {value}, which "
                 "--pretrained-model keeps"
             )
-    structure = given.structure
-    sizes = structure.vocabularies
+    sizes = given.structure.vocabularies
     for asked, size in zip(options.dim_vocabs, sizes, strict=False):
-        if 0 < asked < size:  # more words than the model has are not there to be taken
+        if 0 < asked < size:  # a larger limit takes all words
             raise UsageError(
                 f"--dim-vocabs {' '.join(map(str, options.dim_vocabs))}: {given.path} has "
                 f"{' '.join(map(str, sizes))}, which --pretrained-model keeps"

@@ -89,9 +89,9 @@ def start(out: Path, names: Sequence[str], seeds: Sequence[int]) -> None:
                 vocabularies=(str(vocabulary),),
                 model=str(path),
             )
-            start = make_starting_model(options, Texts.of(options, None))
-            start.model.arrays["encoder_U"] *= np.float32(STARTS[name].factor)
-            write_model.write(start.model, path, "npz", start.vocabularies, force=True)
+            model, vocabularies, _ = make_starting_model(options, Texts.of(options, None))
+            model.arrays["encoder_U"] *= np.float32(STARTS[name].factor)
+            write_model.write(model, path, "npz", vocabularies, force=True)
 
 
 # -- what was recorded -----------------------------------------------------------------------------

@@ -87,8 +87,8 @@ def batch(kind):
     return Examples(*map(tf.convert_to_tensor, (*source, *pad_target(targets))))
 
 
-def step_of(start, chosen):
-    step = build_step(start.model, chosen, jit=False)
+def step_of(model, chosen):
+    step = build_step(model, chosen, jit=False)
     step._traced = step._gradients  # there are no concrete functions where nothing is traced
     return step
 
@@ -149,12 +149,12 @@ def check(data, tmp_path, chosen):
     source, source_mask, target, mask = examples[:4]
     given = options(data, *chosen)
     texts = Texts.of(given, None)
-    start = make_starting_model(given, texts)
-    step = step_of(start, given)
+    model, vocabularies, _ = make_starting_model(given, texts)
+    step = step_of(model, given)
     first = step.update([[(examples, {})]], 2.0, 0.01)
     state = step.state()
-    start.model.arrays = step.weights()
-    resumed = step_of(start, given)
+    model.arrays = step.weights()
+    resumed = step_of(model, given)
     resumed.restore(state)
     found = resumed.state()
     assert all(np.array_equal(found[name], array) for name, array in state.items())
@@ -163,10 +163,10 @@ def check(data, tmp_path, chosen):
 
     for format in ("npz", "h5"):
         path = tmp_path / f"saved.{format}"
-        write_model.write(start.model, path, format, start.vocabularies, force=True)
+        write_model.write(model, path, format, vocabularies, force=True)
         read = read_model.read(str(path))
-        assert read.structure == start.model.structure
-        assert all(np.array_equal(read.arrays[name], a) for name, a in start.model.arrays.items())
+        assert read.structure == model.structure
+        assert all(np.array_equal(read.arrays[name], a) for name, a in model.arrays.items())
     network = Network(read.structure, read.arrays, "float32")
     log_probs = log_probabilities(force_decode(network, source, source_mask, target), target, mask)
     assert float(tf.reduce_sum(log_probs)) == pytest.approx(-second.cost, rel=1e-5), chosen

@@ -1,7 +1,8 @@
 """The parts of the loop, made as the options say."""
 
+import contextlib
+import dataclasses
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,30 +13,26 @@ from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.optimization.objective import CrossEntropy, ExpectedRisk
 from cgru_cli.optimization.quantized_weights import Quantization
 from cgru_cli.options.train import TrainOptions
-from cgru_cli.train import builders
-from cgru_cli.train.builders import (
-    build_board,
-    build_step,
-    build_validator,
-    check_extras,
-    faster_compiled,
-)
-from cgru_cli.train.dry_run import describe, greeting
-from cgru_cli.train.examples import encode
-from cgru_cli.train.plan import TrainingPlan, batching
-from cgru_cli.train.starting_model import make_starting_model
-from cgru_cli.train.texts import Texts
+from cgru_cli.train import setup as module
+from cgru_cli.train.builders import build_step, build_validator, faster_compiled
+from cgru_cli.train.dry_run import describe, opening
+from cgru_cli.train.plan import TrainingPlan
+from cgru_cli.train.setup import check_extras, decide, prepare
 
 
 @pytest.fixture(scope="module")
 def given(tmp_path_factory):
-    """Options, texts, the model to begin with, and the corpus."""
+    """The setup of a training."""
     folder = runs.prepared(tmp_path_factory.mktemp("data"))
-    options = TrainOptions(model="m.npz", dim_emb=6, dim_rnn=8, mini_batch=8)
-    texts = Texts.of(options, str(folder))
-    start = make_starting_model(options, texts)
-    corpus = encode(texts, start.vocabularies, folder / "cache", max_length=100, crop=False)
-    return options, texts, start, corpus
+    options = TrainOptions(model=str(folder / "m.npz"), dim_emb=6, dim_rnn=8, mini_batch=8)
+    with contextlib.ExitStack() as stack:
+        return prepare(*decide(options, str(folder)), stack)
+
+
+def planned(setup, **options):
+    """The setup with another plan."""
+    plan = TrainingPlan.of(TrainOptions(**options), can_validate=True)
+    return dataclasses.replace(setup, plan=plan)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +46,7 @@ def given(tmp_path_factory):
     ],
 )  # fmt: skip
 def test_what_is_done_to_the_gradient(given, options, expected):
-    step = build_step(given[2].model, TrainOptions(**options), jit=False)
+    step = build_step(given.model, TrainOptions(**options), jit=False)
     assert vars(step.regularization) == expected
     assert bool(step.smoothed) == bool(expected["smoothing"])
 
@@ -59,10 +56,10 @@ def test_the_levels_of_weights(given):
         quantize_bits=4, quantize_log_based=True, quantize_optimization_steps=3,
         quantize_biases=True,
     )  # fmt: skip
-    step = build_step(given[2].model, options, jit=False)
+    step = build_step(given.model, options, jit=False)
     assert step.quantization == Quantization(4, log_based=True, scale_steps=3, biases=True)
     assert set(step.errors) == set(step.trained)
-    assert build_step(given[2].model, TrainOptions(), jit=False).quantization is None
+    assert build_step(given.model, TrainOptions(), jit=False).quantization is None
 
 
 @pytest.mark.parametrize(
@@ -78,7 +75,7 @@ def test_the_levels_of_weights(given):
     ],
 )
 def test_what_is_minimised(given, options, expected):
-    assert build_step(given[2].model, TrainOptions(**options), jit=False).objective == expected
+    assert build_step(given.model, TrainOptions(**options), jit=False).objective == expected
 
 
 @pytest.mark.parametrize(
@@ -94,7 +91,7 @@ def test_what_is_minimised(given, options, expected):
     ],
 )
 def test_optimizers(given, options, name, attributes):
-    step = build_step(given[2].model, TrainOptions(learn_rate=0.25, **options), jit=False)
+    step = build_step(given.model, TrainOptions(learn_rate=0.25, **options), jit=False)
     assert type(step.optimizer).__name__.lower() == name
     assert float(step.optimizer.learning_rate) == 0.25
     for attribute, value in attributes.items():
@@ -104,19 +101,19 @@ def test_optimizers(given, options, name, attributes):
 def test_parameters_that_the_optimizer_refuses(given):
     options = TrainOptions(optimizer="sgd", optimizer_params=(2.0,))
     with pytest.raises(UsageError, match=r"^--optimizer-params: .*momentum"):
-        build_step(given[2].model, options, jit=False)
+        build_step(given.model, options, jit=False)
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16", "float16"])
 def test_precision(given, precision):
-    step = build_step(given[2].model, TrainOptions(precision=precision), jit=False)
+    step = build_step(given.model, TrainOptions(precision=precision), jit=False)
     assert step.model.compute_dtype == precision
     assert step.loss_scale.dynamic == (precision == "float16")
     assert all(array.dtype == np.float32 for array in step.weights().values())
 
 
 def test_the_step_begins_with_the_given_weights(given):
-    model = given[2].model
+    model = given.model
     step = build_step(model, TrainOptions(exponential_smoothing=0.1), jit=True)
     assert step.jit
     for name, array in step.weights().items():
@@ -124,63 +121,64 @@ def test_the_step_begins_with_the_given_weights(given):
 
 
 def test_on_cpus_nothing_is_measured(given):
-    options, _, start, corpus = given
     if tf.config.get_visible_devices("GPU"):
         pytest.skip("there is a GPU")
-    assert faster_compiled(start.model, options, corpus, batching(options)) is False
+    assert faster_compiled(given) is False
 
 
 def test_validation_as_the_options_say(given):
-    _, texts, start, _ = given
-    options = TrainOptions(
-        valid_metrics=("chrf", "perplexity"), beam_size=3, normalize=0.5, valid_mini_batch=7,
+    setup = planned(
+        given, valid_metrics=("chrf", "perplexity"), beam_size=3, normalize=0.5, valid_mini_batch=7,
         valid_translation_output="out", precision="bfloat16",
     )  # fmt: skip
-    plan = TrainingPlan.of(options, can_validate=True)
-    step = build_step(start.model, options, jit=False)
-    made = build_validator(plan, options, texts, start, step)
+    step = build_step(setup.model, setup.plan.options, jit=False)
+    made = build_validator(setup, step)
     settings = made.settings
     assert settings.metrics == ("chrf", "perplexity")
     assert (settings.beam_size, settings.normalize) == (3, 0.5)
     assert (settings.mini_batch, settings.output) == (7, "out")
     assert (made.model.compute_dtype, made.model.packed) == ("bfloat16", True)
     for sentences, path in zip(
-        (made.dev_set.sources, made.dev_set.targets), texts.dev, strict=True
+        (made.dev_set.sources, made.dev_set.targets), setup.texts.dev, strict=True
     ):
         words = [len(line.split()) for line in path.read_text().splitlines()]
         assert list(map(len, sentences)) == words
-    without = TrainOptions(valid_freq="0", after="1e")
-    plan = TrainingPlan.of(without, can_validate=True)
-    assert build_validator(plan, without, texts, start, step) is None
+    assert build_validator(planned(given, valid_freq="0", after="1e"), step) is None
 
 
 def test_extras_that_are_missing(monkeypatch):
     check_extras(TrainOptions())
-    monkeypatch.setattr(builders.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(module.importlib.util, "find_spec", lambda name: None)
     check_extras(TrainOptions())
     with pytest.raises(CgruError, match=r"--plot needs matplotlib"):
         check_extras(TrainOptions(plot=True))
     with pytest.raises(CgruError, match=r"--tensorboard needs tensorboard: pip install"):
         check_extras(TrainOptions(tensorboard=True))
-    assert build_board(TrainOptions(), None) is None
 
 
-def test_the_first_line(given):
-    _, _, start, corpus = given
-    count = sum(array.size for array in start.model.arrays.values())
-    assert greeting(start.model, corpus, jit=False, precision="float32") == (
+def test_the_first_lines(given):
+    count = sum(array.size for array in given.model.arrays.values())
+    line = (
         f"Training {count:,} parameters on 60 pairs (0 empty, 0 too long, 0 cut), vocabularies "
         "(14,) and 14, no XLA, float32"
     )
+    setup = dataclasses.replace(given, notes=["a note"])
+    assert opening(setup, jit=False) == ["a note", line]
+    assert opening(setup, jit=False, devices="2 devices")[1] == f"{line}, 2 devices"
+    marian = planned(setup, compat="marian")
+    assert opening(marian, jit=True) == [
+        "a note",
+        line.replace("Training", "[training]").replace("no XLA", "XLA"),
+        "Training started",
+    ]
 
 
-def test_a_look_before(given, capsys):
-    options, _, start, corpus = given
-    describe(start._replace(notes=["a note"]), corpus, batching(options), "adam", smoothed=False)
+def test_a_dry_run(given, capsys):
+    describe(dataclasses.replace(given, notes=["a note"]))
     text = capsys.readouterr().out
     assert text.startswith("a note\npairs: 60 (0 empty")
-    count = sum(array.size for array in start.model.arrays.values())
+    count = sum(array.size for array in given.model.arrays.values())
     # weights, gradient and Adam's two moments, 4 bytes each
     assert f"model, gradient and optimizer {count * 16 / 2**20:,.1f} MiB" in text
     assert re.search(r"first batch: 8 pairs of up to \d and \d words with EOS, \d+ target", text)
-    assert Path("m.npz").exists() is False
+    assert given.folder.model.exists() is False

@@ -7,7 +7,7 @@ import pytest
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.train.loop import FIRST_SIGN, Training
 from cgru_cli.train.plan import TrainingPlan
-from cgru_cli.train.run.end import End
+from cgru_cli.train.run.folder import RunFolder
 from cgru_cli.train.run.log import TrainingLog
 from cgru_cli.train.run.reporter import Reporter
 from cgru_cli.train.run.state import Course
@@ -16,7 +16,7 @@ EXAMPLE = SimpleNamespace(batch=SimpleNamespace(sentences=2, words=8))
 
 
 class Loop(Training):
-    def _batches(self, group):
+    def _shares(self, group):
         return [["share"]] * len(group)
 
 
@@ -45,7 +45,7 @@ def run(tmp_path):
 
     def train(*, update=1.0, validation=0.0, **options):
         now = [0.0]
-        saved = []
+        saved, kept = [], []
 
         class Step:
             jit = False
@@ -66,25 +66,26 @@ def run(tmp_path):
 
         def save(course, patience, learnt, keep):
             saved.append(course.progress.updates)
+            kept.append(keep)
             return True
 
         metrics = ("perplexity",) if validation else ()
         asked = TrainOptions(model="m.npz", valid_metrics=metrics, **options)
         plan = TrainingPlan.of(asked, can_validate=bool(validation))
-        log = TrainingLog(
-            tmp_path / "log", tmp_path / "records", quiet=True, epoch=plan.logical_epoch
-        )
+        log = TrainingLog(tmp_path / "log", tmp_path / "records", quiet=True)
         course = Course()
         Loop(
             plan=plan, examples=Examples(), step=Step(), sampler=None,
             validator=Validator() if validation else None, course=course,
             patience=plan.patience(),
-            reporter=Reporter(log, plan.cost_type, end=End(plan.after, 200)),
-            saving=SimpleNamespace(save=save, write_best=lambda metric: None),
+            reporter=Reporter(log, SimpleNamespace(plan=plan, corpus=range(200))),
+            saving=SimpleNamespace(
+                save=save, write=lambda path: None, folder=RunFolder(tmp_path / "m.npz")
+            ),
             stop=SimpleNamespace(asked=False), replicas=Alone(), clock=lambda: now[0],
         ).run()  # fmt: skip
         lines = [line.partition("] ")[2] for line in (tmp_path / "log").read_text().splitlines()]
-        return SimpleNamespace(now=now[0], saved=saved, lines=lines, course=course)
+        return SimpleNamespace(now=now[0], saved=saved, kept=kept, lines=lines, course=course)
 
     return train
 
@@ -95,7 +96,7 @@ def test_minutes_end_a_training_whatever_they_are_spent_on(run):
     assert 300 <= ended.now < 302
     assert ended.course.progress.seconds == pytest.approx(ended.now)
     assert ended.course.progress.updates == 80  # 80 + 3 * 60 seconds, and 40 of the fourth
-    assert "Validation broken off: the time of --after is over" in ended.lines
+    assert "Validation stopped: --after reached" in ended.lines
     assert ended.saved == [80] and ended.lines[-1] == "Training finished"
 
 
@@ -122,6 +123,22 @@ def test_the_first_sign_of_life_comes_within_a_minute_and_changes_nothing(run):
 def test_where_lines_come_early_there_is_no_other(run):
     ended = run(update=7.0, after="30u", disp_freq="5u", save_freq="0")
     assert sum(line.startswith("Ep. 1") for line in ended.lines) == 6
+
+
+def test_an_update_of_several_batches(run):
+    progress = run(after="4u", optimizer_delay=3, save_freq="0").course.progress
+    assert (progress.updates, progress.batches, progress.sentences) == (4, 12, 24)
+
+
+def test_the_first_updates_are_logged(run):
+    ended = run(update=0.1, after="9u", disp_first=3, disp_freq="5u", save_freq="0")
+    signs = [line.split(" : ")[1] for line in ended.lines if line.startswith("Ep. 1")]
+    assert signs == ["Up. 1", "Up. 2", "Up. 3", "Up. 5", "Up. 9"]
+
+
+def test_earlier_models_are_kept_by_saves_of_their_own_frequency(run):
+    ended = run(after="5u", save_freq="2u", keep=3)
+    assert (ended.saved, ended.kept) == ([2, 4, 5], [3, 3, 0])
 
 
 @pytest.mark.parametrize(

@@ -190,11 +190,11 @@ def decided(files, tmp_path, monkeypatch):
 
     build_training = job.build_training
 
-    def build(options, *parts):
+    def build(setup, *parts):
         if seen["part"] in BEFORE_TENSORFLOW:
-            seen.update(prepared(*parts[:5]))
+            seen.update(prepared(setup))
             raise Enough
-        return build_training(options, *parts)
+        return build_training(setup, *parts)
 
     monkeypatch.setattr(job.tensorflow_start, "Start", Start)
     monkeypatch.setattr(validation, "Validator", Validator)
@@ -224,21 +224,26 @@ def decided(files, tmp_path, monkeypatch):
 BEFORE_TENSORFLOW = ("plan", "folder", "text", "vocabularies", "structure", "arrays")
 
 
-def prepared(plan, texts, folder, start, corpus):
+def prepared(setup):
     """What is decided before TensorFlow is used."""
+    corpus, options = setup.corpus, setup.plan.options
+    read_in_the_loop = options.optimizer_delay, options.max_nan, options.keep, options.disp_first
     beside = [b and b.fingerprint for b in (corpus.alignments, corpus.weights)]
     by_word = corpus.weights and corpus.weights.by_word
     return {
-        "plan": plan,
-        "folder": folder.model,
+        "plan": (
+            dataclasses.replace(setup.plan, options=None), vars(setup.plan.patience()),
+            read_in_the_loop,
+        ),
+        "folder": setup.folder.model,
         "text": (corpus.fingerprint, corpus.skipped, beside, by_word),
-        "vocabularies": [vocabulary.fingerprint for vocabulary in start.vocabularies],
-        "structure": start.model.structure,
+        "vocabularies": [vocabulary.fingerprint for vocabulary in setup.vocabularies],
+        "structure": setup.model.structure,
         "arrays": {
             name: hashlib.sha256(np.ascontiguousarray(array)).hexdigest()
-            for name, array in start.model.arrays.items()
+            for name, array in setup.model.arrays.items()
         },
-    }
+    }  # fmt: skip
 
 
 def built(training):
@@ -246,7 +251,7 @@ def built(training):
     step, reporter, sampler = training.step, training.reporter, training.sampler
     optimizer = step.optimizer.get_config()
     optimizer.pop("name")  # counts the optimizers of a process
-    parts = reporter._board, reporter._probe, reporter._pictures
+    parts = reporter._board, reporter._probe, training.plan.options.plot
     reporter.log.close()
     return {
         "step": (

@@ -19,7 +19,7 @@ def test_defaults():
     assert made.metrics == ("cross-entropy", "bleu")
     assert made.valid == made.save == Frequency(1, "e")
     assert made.display == Frequency(1000, "u")
-    assert not any(limit.every for limit in made.after)
+    assert made.after == ()
     assert made.schedule.at(Progress()) == 1e-4
 
 
@@ -121,8 +121,14 @@ def test_shares(field, value):
         ({"lr_warmup_start_rate": 0.1}, "--lr-warmup-start-rate needs --lr-warmup"),
         ({"lr_decay": 0.5, "lr_decay_freq": 2}, "is for the strategies epoch and batches"),
         ({"lr_decay": 0.5, "valid_freq": "0", "after": "1e"}, "without validation nothing stalls"),
-        ({"lr_warmup": "10m"}, "changes with minutes"),
+        ({"lr_warmup": "10m"}, "changes with minutes .* is not reproducible"),
         ({"learn_rate": -1.0}, "--learn-rate -1.0: a number from 0"),
+        ({"learn_rate": float("nan")}, "--learn-rate nan: a number from 0"),
+        ({"lr_decay": -0.5}, "--lr-decay -0.5: a number from 0"),
+        (
+            {"lr_warmup": "5u", "lr_warmup_start_rate": -1.0},
+            "--lr-warmup-start-rate -1.0: a number from 0",
+        ),
         ({"after": "ten"}, "^--after ten: not understood"),
         ({"valid_freq": "1x"}, "^--valid-freq 1x: not understood"),
         ({"save_freq": "-1"}, "^--save-freq -1: not understood"),

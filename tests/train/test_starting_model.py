@@ -56,7 +56,7 @@ def test_a_new_model(data):
 
 def test_seed_and_init_decide_on_it(data):
     def arrays(**options):
-        return started(data, dim_emb=6, dim_rnn=8, **options).model.arrays
+        return started(data, dim_emb=6, dim_rnn=8, **options)[0].arrays
 
     one = arrays()
     assert all((one[name] == again).all() for name, again in arrays().items())
@@ -142,7 +142,7 @@ def written(folder, seed=3, **values):
     folder.mkdir()
     data = runs.prepared(folder / "data")
     options = TrainOptions(model="m.npz", dim_emb=4, dim_rnn=5, seed=seed)
-    arrays = make_starting_model(options, Texts.of(options, str(data))).model.arrays
+    arrays = make_starting_model(options, Texts.of(options, str(data)))[0].arrays
     names = [str(data / f"vocab.{side}.json") for side in ("src", "trg")]
     configuration = {"dictionaries": names, "embedding_size": 4, "state_size": 5, **values}
     (folder / "model.npz.json").write_text(json.dumps(configuration))
@@ -187,16 +187,16 @@ def test_one_that_writes_from_right_to_left(tmp_path, monkeypatch):
     for compat in (None, "marian"):  # a model goes on as it began
         for source_reversed in (False, True):
             read.settings.source_reversed = source_reversed
-            begun = started(data, pretrained_model=str(path), right_left=True, compat=compat)
-            assert begun.model.settings.right_left
-            assert begun.model.settings.source_reversed == source_reversed
+            model, *_ = started(data, pretrained_model=str(path), right_left=True, compat=compat)
+            assert model.settings.right_left
+            assert model.settings.source_reversed == source_reversed
 
 
 def test_a_new_one_reads_from_the_end_as_marians_do(data):
     ways = {
         (right_left, compat): started(
             data, right_left=right_left, compat=compat, dim_emb=6, dim_rnn=8
-        ).model.settings
+        )[0].settings
         for right_left in (False, True)
         for compat in (None, "marian", "nematus")
     }

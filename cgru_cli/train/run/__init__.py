@@ -1,7 +1,6 @@
 """A run: its files, how far it is, and its log.
 
-`folder` has the files; `state` is what a run resumes from, `saving` writes it, `resuming` reads it.
-`progress`, `logical_epoch`, `patience` and `learning_rate` say how far a training is, `end` how
-much is left. `reporter` reports through `log`, `curves` and `tensorboard`; `marian_progress` writes
-Marian's `.progress.yml`.
+`folder` names the files; `state` is what a run resumes from, and `saving` writes it. `progress`,
+`patience` and `learning_rate` say how far a training is and what follows. `reporter` reports it
+through `log`, `curves` and `tensorboard`.
 """

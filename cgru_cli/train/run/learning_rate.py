@@ -1,7 +1,7 @@
-"""The learning rate, a function of progress alone (and of how often validation stalled).
+"""The learning rate, a function of progress and of how often validation stalled.
 
-The rules are Marian's (src/training/scheduler.h): a rate that grows in a straight line, then falls
-with the inverse square root of progress, times a factor that decays in steps.
+The rules are Marian's (src/training/scheduler.h): the rate grows linearly, then falls with the
+inverse square root of progress, and is multiplied by a factor that decays in steps.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ NEVER = Frequency(0)
 
 @dataclass(frozen=True)
 class Schedule:
-    """Options of the learning rate, each as Marian's option of that name.
+    """The learning rate's options, each like Marian's option of that name.
 
     decay_by says when the rate is multiplied by `decay` (0: never):
-    - "epoch": at the start of epoch `decay_start` (the first is 1 and never decays), and every
+    - "epoch": at the start of epoch `decay_start` (epoch 1 never decays it), and every
       `decay_every` epochs from there;
     - "batches": after `decay_start` updates, and every `decay_every` updates from there;
     - "stalled": whenever validation has stalled `decay_start` times more; `Patience` counts;
-    - "epoch+batches", "epoch+stalled": at the start of every epoch from the first of the two
-      numbers of `decay_start` on, or once so many updates are done, or validation has stalled so
-      many times in a row, as the second says; `Patience` counts.
+    - "epoch+batches", "epoch+stalled": at the start of every epoch, beginning with the epoch that
+      is the first number of `decay_start`, or as soon as the number of updates or of stalled
+      validations in a row reaches the second number; `Patience` counts.
 
-    Raises UsageError for what cannot be meant.
+    Raises UsageError for options that contradict each other.
     """
 
     learn_rate: float
@@ -44,14 +44,6 @@ class Schedule:
     decay_every: int = 1
 
     def __post_init__(self) -> None:
-        if not 0 <= self.learn_rate < math.inf:
-            raise UsageError(f"a learning rate of {self.learn_rate}; it must be 0 or above")
-        if not 0 <= self.warmup_start_rate < math.inf:
-            raise UsageError(f"a warm-up from {self.warmup_start_rate}; it must be 0 or above")
-        if not 0 <= self.decay < math.inf:
-            raise UsageError(f"a decay by {self.decay}; it must be a factor, 0 for none")
-        if min(*self.decay_start, self.decay_every) < 1:
-            raise UsageError("the learning rate's decay must start at 1 or later, every 1 or more")
         starts = 2 if "+" in self.decay_by else 1
         if self.decay and len(self.decay_start) != starts:
             number = "a number for each of the two" if starts == 2 else "one number"
@@ -59,17 +51,17 @@ class Schedule:
         for frequency in (self.warmup, self.inverse_sqrt, self.inverse_sqrt_start):
             if frequency is not None and frequency.unit == "m":
                 raise UsageError(
-                    f"a learning rate that changes with minutes ({frequency}) could not be had"
-                    " again; give updates (u), epochs (e) or target words (t)"
+                    f"a learning rate that changes with minutes ({frequency}) is not reproducible; "
+                    "give updates (u), epochs (e) or target words (t)"
                 )
         start = self.inverse_sqrt_start
         if start is not None and start.unit != self.inverse_sqrt.unit:
             raise UsageError(f"{self.inverse_sqrt} and {start} must be of the same unit")
 
     def at(self, progress: Progress, decays: int = 0) -> float:
-        """The rate of the update that follows; decays: how often "stalled" has decayed it.
+        """The rate of the next update; decays: how often stalled validation has decayed it.
 
-        Like Marian's, the first update of a warm-up has the rate that it starts from.
+        As in Marian, the first update of a warm-up has the rate that the warm-up starts from.
         """
         rate = self.learn_rate
         if self.warmup.every:
@@ -85,7 +77,7 @@ class Schedule:
         return rate
 
     def decays(self, progress: Progress, stalled: int) -> int:
-        """The number of decays so far; stalled: that of decays by "stalled"."""
+        """The number of decays so far; stalled: how many of them `Patience` counts."""
         if not self.decay:
             return 0
         if self.decay_by not in ("epoch", "batches"):
@@ -98,7 +90,7 @@ class Schedule:
     def decays_with_epoch(self, progress: Progress, most_stalled: int) -> bool:
         """Whether the start of an epoch decays the rate, for a strategy of two parts.
 
-        most_stalled: validations in a row that the first metric had not improved, at most so far.
+        most_stalled: the longest series of validations without a new best of the first metric.
         """
         if not self.decay or "+" not in self.decay_by:
             return False
@@ -107,7 +99,7 @@ class Schedule:
         return progress.epoch >= epoch or done >= other
 
     def decay_line(self, progress: Progress, patience: Patience) -> str:
-        """The line of Marian's log about a decay, for scripts that look for it."""
+        """The line about a decay in Marian's log, which scripts look for."""
         rate = self.at(progress, patience.decays)
         when = {
             "batches": f"after {progress.updates} batches",
@@ -117,5 +109,5 @@ class Schedule:
 
 
 def _of(frequency: Frequency, progress: Progress) -> float:
-    """Progress in a unit; epochs are counted from 1, as in Marian."""
+    """Progress in a unit; the current epoch counts, as in Marian."""
     return progress.epoch if frequency.unit == "e" else frequency.of(progress)

@@ -1,18 +1,25 @@
 """How far a training is, and what is due then.
 
-Everything is decided from two moments of progress, never from a counter of its own, so that a
-resumed training does what an undisturbed one would have done.
+Every decision follows from two moments of progress and never from a separate counter, so that a
+resumed training does what an uninterrupted one would have done.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Literal, Self
 
 from ...errors import UsageError
 from ...options import kinds
 from ...options.kinds import ProgressUnit
+
+CostType = Literal["risk", "cross-entropy", "ce-mean-words", "perplexity"]
+
+NORM_WINDOW = 100  # updates over which gradient norms are averaged
+_EPOCH_DIGITS = 3  # decimals in the log of a logical epoch that is given without them (Marian's)
 
 
 @dataclass(frozen=True)
@@ -21,8 +28,8 @@ class Progress:
 
     epochs: int = 0  # finished
     updates: int = 0
-    batches: int = 0  # taken from the running epoch
-    sentences: int = 0  # pairs of the running epoch
+    batches: int = 0  # taken from the current epoch
+    sentences: int = 0  # pairs of the current epoch
     words: int = 0  # target words, EOS counted
     seconds: float = 0.0  # of training, over all runs
 
@@ -33,11 +40,11 @@ class Progress:
 
     @property
     def epoch(self) -> int:
-        """The running epoch, counted from 1 as Marian does."""
+        """The current epoch, counted from 1 as Marian does."""
         return self.epochs + 1
 
     def update(self, *, batches: int, sentences: int, words: int, seconds: float) -> Self:
-        """After one more update, made from so much of the running epoch."""
+        """Progress after one more update on this much of the current epoch."""
         return dataclasses.replace(
             self,
             updates=self.updates + 1,
@@ -48,13 +55,13 @@ class Progress:
         )
 
     def next_epoch(self) -> Self:
-        """At the start of the next epoch."""
+        """Progress at the start of the next epoch."""
         return dataclasses.replace(self, epochs=self.epochs + 1, batches=0, sentences=0)
 
 
 @dataclass(frozen=True)
 class Frequency:
-    """Every so many updates (u), epochs (e), minutes (m) or target words (t); every 0 is never."""
+    """Every N updates (u), epochs (e), minutes (m) or target words (t); 0 is never."""
 
     every: int | float
     unit: ProgressUnit = "u"
@@ -85,7 +92,7 @@ class Frequency:
         }[self.unit]
 
     def due(self, before: Progress, now: Progress) -> bool:
-        """Whether a multiple lies behind `before` and not behind `now`."""
+        """Whether progress passed a multiple after `before`, up to `now`."""
         if not self.every:
             return False
         return self.of(now) // self.every > self.of(before) // self.every
@@ -93,3 +100,129 @@ class Frequency:
     def reached(self, now: Progress) -> bool:
         """Whether a limit is reached; 0 is no limit."""
         return bool(self.every) and self.of(now) >= self.every
+
+
+@dataclass(frozen=True)
+class LogicalEpoch:
+    """The length of an epoch, as Marian's --logical-epoch; digits: decimals in the log."""
+
+    length: Frequency
+    digits: int = 0
+
+    @classmethod
+    def parse(cls, values: Sequence[str]) -> LogicalEpoch:
+        """Read `2e`, `100ku 2`, or nothing for one pass through the text. Raises UsageError."""
+        if not values:
+            return cls(Frequency(1, "e"))
+        length, *digits = values
+        every = Frequency.parse(length)
+        if every.unit == "m" or not every.every:
+            raise UsageError(f"{length}: epochs (e), updates (u) or target words (t) are expected")
+        if len(digits) > 1 or not all(digit.isdecimal() and int(digit) <= 9 for digit in digits):
+            raise UsageError(f"{' '.join(digits)}: one number of digits is expected, from 0 to 9")
+        return cls(every, int(digits[0]) if digits else _EPOCH_DIGITS)
+
+    def limit(self, limit: Frequency) -> Frequency:
+        """A limit in epochs, converted to the unit of their length; other limits unchanged."""
+        if limit.unit != "e":
+            return limit
+        return Frequency(limit.every * self.length.every, self.length.unit)
+
+    def number(self, progress: Progress) -> str:
+        """The number of the current epoch in the log; whole epochs count from 1, as in Marian."""
+        length = self.length
+        done = progress.epoch if length.unit == "e" else length.of(progress)
+        return f"{done / length.every:.{self.digits}f}"
+
+
+WHOLE_TEXT = LogicalEpoch(Frequency(1, "e"))
+
+
+@dataclass(frozen=True)
+class End:
+    """The limits of a training, any of which ends it; pairs: sentence pairs of an epoch."""
+
+    limits: Sequence[Frequency]
+    pairs: int
+
+    def share(self, progress: Progress) -> float | None:
+        """The share done, from 0 to 1, of the nearest limit; None without limits."""
+        done = [self._done(limit, progress) / limit.every for limit in self.limits if limit.every]
+        return min(1.0, max(done)) if done else None
+
+    def seconds_left(self, progress: Progress) -> float | None:
+        """Seconds to the end at the present speed; None while that is unknown."""
+        share = self.share(progress)
+        if not share or not progress.seconds:
+            return None
+        return progress.seconds * (1 - share) / share
+
+    def shown(self, progress: Progress) -> str:
+        """`12.3% : ETA 1h02m`, or the part of it that is known."""
+        share, seconds = self.share(progress), self.seconds_left(progress)
+        if share is None:
+            return ""
+        return f"{share:.1%}" + ("" if seconds is None else f" : ETA {_duration(seconds)}")
+
+    def minutes_over(self, seconds: float) -> bool:
+        """Whether a limit in minutes is reached after so many seconds of training."""
+        now = Progress(seconds=seconds)
+        return any(limit.unit == "m" and limit.reached(now) for limit in self.limits)
+
+    def _done(self, limit: Frequency, progress: Progress) -> float:
+        if limit.unit == "e" and self.pairs:
+            return progress.epochs + min(1.0, progress.sentences / self.pairs)
+        return limit.of(progress)
+
+
+def _duration(seconds: float) -> str:
+    """`2d03h`, `1h02m`, `5m30s` or `12s`."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    if days:
+        return f"{days}d{hours:02}h"
+    if hours:
+        return f"{hours}h{minutes:02}m"
+    return f"{minutes}m{rest:02}s" if minutes else f"{rest}s"
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Sums since the last logged update, and the running average of the gradient norm."""
+
+    cost: float = 0.0  # nats
+    words: int = 0  # target words, EOS counted
+    sentences: int = 0
+    seconds: float = 0.0
+    norm: float = 0.0
+
+    def add(
+        self, *, cost: float, words: int, sentences: int, seconds: float, norm: float, updates: int
+    ) -> Self:
+        """Add update number `updates`; the norm is averaged as in Marian, if it is finite."""
+        weight = 2 / (min(NORM_WINDOW, updates) + 1)
+        change = weight * (norm - self.norm) if math.isfinite(norm) else 0.0
+        return type(self)(
+            self.cost + cost,
+            self.words + words,
+            self.sentences + sentences,
+            self.seconds + seconds,
+            self.norm + change,
+        )
+
+    def shown(self) -> Self:
+        """The interval after a line was logged: sums start again, the average continues."""
+        return type(self)(norm=self.norm)
+
+    def mean_cost(self, kind: CostType) -> float:
+        """The cost per sentence or word, or the perplexity; NaN if nothing was summed."""
+        count = self.sentences if kind in ("cross-entropy", "risk") else self.words
+        mean = self.cost / count if count else math.nan
+        if kind != "perplexity":
+            return mean
+        return math.exp(mean) if mean < 700 else mean * math.inf
+
+    @property
+    def words_per_second(self) -> float:
+        return self.words / self.seconds if self.seconds else 0.0

@@ -1,51 +1,75 @@
-"""Reports of a run: the log and its records, TensorBoard's files, pictures."""
+"""Reports of a training: Marian's lines in the log, records, TensorBoard's files, pictures."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from . import curves
-from .end import End
-from .folder import RunFolder
-from .log import CostType, Interval, TrainingLog
+from .log import TrainingLog
 from .patience import Record
-from .progress import Progress
+from .progress import WHOLE_TEXT, CostType, End, Interval, LogicalEpoch, Progress
 
 if TYPE_CHECKING:
     from ...optimization.gradient_norms import GradientProbe
     from ...optimization.step import Outcome, Share
     from ..examples import Example
+    from ..setup import Setup
     from .tensorboard import Summaries
 
 
-class Reporter:
-    """Reports a training in all the ways that were asked for.
+def training_line(
+    progress: Progress,
+    interval: Interval,
+    kind: CostType,
+    learning_rate: float | None = None,
+    epoch: LogicalEpoch = WHOLE_TEXT,
+) -> str:
+    """`Ep. 1 : Up. 1000 : Sen. 12,345 : Cost ...`, as in Marian 1.12; the next update's rate."""
+    line = (
+        f"Ep. {epoch.number(progress)} : Up. {progress.updates} : Sen. {progress.sentences:,}"
+        f" : Cost {interval.mean_cost(kind):.8f} : Time {interval.seconds:.2f}s"
+        f" : {interval.words_per_second:.2f} words/s : gNorm {interval.norm:.4f}"
+    )
+    return line if learning_rate is None else f"{line} : L.r. {learning_rate:.4e}"
 
-    cost_type: what the lines of training show. board: TensorBoard's files; probe: looks at
-    gradients, for the records; pictures: the run whose learning curves are drawn. devices: how
-    many share a batch. end: of the training, whose share and time the lines end with. as_marian:
-    whether the lines of training are Marian's alone, without these; shows_rate: with the learning
-    rate.
+
+def validation_line(
+    progress: Progress, value: float, record: Record, epoch: LogicalEpoch = WHOLE_TEXT
+) -> str:
+    """`[valid] Ep. 1 : Up. 1000 : bleu : 31.4 : new best`; the record includes the value."""
+    if record.stalled:
+        best = math.nan if record.best is None else record.best
+        outcome = f"stalled {record.stalled} times (last best: {best:.6g})"
+    else:
+        outcome = "new best"
+    return (
+        f"[valid] Ep. {epoch.number(progress)} : Up. {progress.updates} : {record.metric}"
+        f" : {value:.6g} : {outcome}"
+    )
+
+
+class Reporter:
+    """Reports a training in all the ways that its options ask for.
+
+    board: TensorBoard's files; probe: measures gradients for the records; devices: how many share
+    a batch.
     """
 
     def __init__(
         self,
         log: TrainingLog,
-        cost_type: CostType,
+        setup: Setup,
         *,
         board: Summaries | None = None,
         probe: GradientProbe | None = None,
-        pictures: RunFolder | None = None,
         devices: int = 1,
-        end: End | None = None,
-        as_marian: bool = False,
-        shows_rate: bool = True,
     ):
-        self.log, self.cost_type, self.end = log, cost_type, end
-        self._shows_rate, self._as_marian = shows_rate, as_marian
-        self._board, self._probe, self._pictures = board, probe, pictures
-        self._devices = devices
+        self.log, self._setup = log, setup
+        self._options, self._plan = setup.plan.options, setup.plan
+        self.end = End(self._plan.after, len(setup.corpus))
+        self._board, self._probe, self._devices = board, probe, devices
         self._compiled: set[tuple[int, int, int]] = set()  # shapes of batches
 
     def training(
@@ -55,49 +79,52 @@ class Reporter:
         rate: float,
         learnt: Sequence[Share] | None = None,
     ) -> None:
-        """Report the updates since the last line; rate: of the next one; learnt: the last batch."""
-        self._line(progress, interval, rate)
+        """Report the updates since the last line; rate: the next one's; learnt: the last batch."""
+        kind = self._plan.cost_type
+        self.first_sign(progress, interval, rate)
+        self.log.record(
+            "train",
+            progress,
+            cost_type=kind,
+            cost=interval.mean_cost(kind),
+            seconds=interval.seconds,
+            words_per_second=interval.words_per_second,
+            gradient_norm=interval.norm,
+            learning_rate=rate,
+        )
         if self._board:
-            self._board.training(progress, interval, self.cost_type, rate)
+            self._board.training(progress, interval, kind, rate)
         if learnt:
             self.gradients(progress, learnt)
 
     def first_sign(self, progress: Progress, interval: Interval, rate: float) -> None:
-        """Log the updates so far; the next line counts them again."""
-        self._line(progress, interval, rate, recorded=False)
-
-    def _line(
-        self, progress: Progress, interval: Interval, rate: float, *, recorded: bool = True
-    ) -> None:
-        self.log.training(
-            progress,
-            interval,
-            self.cost_type,
-            rate,
-            show_rate=self._shows_rate,
-            ending="" if self._as_marian else self._ending(progress),
-            recorded=recorded,
+        """Log the updates so far without a record; the next line counts them again."""
+        as_marian = self._options.compat == "marian"  # for scripts that read its lines
+        shown = None if as_marian and not self._options.lr_report else rate
+        line = training_line(
+            progress, interval, self._plan.cost_type, shown, self._plan.logical_epoch
         )
+        self.log.line(line if as_marian else line + self._share_done(progress))
 
     def progress(self, progress: Progress, interval: Interval) -> None:
-        """Show a line at a terminal, which the next one overwrites."""
+        """Draw a line on a terminal, which the next one overwrites."""
         self.log.draw(
             f"Ep. {progress.epoch} : Up. {progress.updates} : "
-            f"{interval.words_per_second:.0f} words/s{self._ending(progress)}"
+            f"{interval.words_per_second:.0f} words/s{self._share_done(progress)}"
         )
 
-    def _ending(self, progress: Progress) -> str:
-        """The share done and the time left, where the end is known."""
-        shown = self.end.shown(progress) if self.end else ""
+    def _share_done(self, progress: Progress) -> str:
+        """The share done and the time left, if the training has a limit."""
+        shown = self.end.shown(progress)
         return f" : {shown}" if shown else ""
 
     def gradients(self, progress: Progress, shares: Sequence[Share]) -> None:
-        """Record norms of the first replica's gradients, with --log-gradients."""
+        """Record the norms of the first replica's gradients, with --log-gradients."""
         if self._probe is None:
             return
         examples, masks = shares[0]
         words = examples.target_mask
-        counted = words if self.cost_type == "ce-mean-words" else words[:, 0]
+        counted = words if self._plan.cost_type == "ce-mean-words" else words[:, 0]
         norms = self._probe.norms(examples, masks).to_json(int(counted.sum()))
         self.log.record("gradients", progress, **norms)
 
@@ -112,7 +139,7 @@ class Reporter:
         )
 
     def compiling(self, group: Sequence[Example]) -> None:
-        """Log shapes of batches that are compiled for the first time, which takes a while."""
+        """Log new shapes of batches, which take a while to compile."""
         for example in group:
             rows, source = example.batch.source_mask.shape
             rows //= self._devices
@@ -125,17 +152,34 @@ class Reporter:
                 )
 
     def end_of_epoch(self, progress: Progress, *, waited: float, seconds: float) -> None:
-        """progress: before the next epoch; waited: seconds of the epoch's for data."""
+        """Log the end of an epoch, before progress counts it.
+
+        waited: seconds of the epoch's that were spent waiting for data.
+        """
         self.log.record("data", progress, waited=waited, of=seconds)
-        self.log.end_of_epoch(progress)
+        self.log.line(f"Seen {progress.sentences:,} samples")
+        following = progress.next_epoch()
+        number = self._plan.logical_epoch.number(following)
+        self.log.line(f"Starting data epoch {following.epoch} in logical epoch {number}")
 
     def validation(self, progress: Progress, value: float, record: Record) -> None:
-        """Report one metric, after its record has noted the value."""
-        self.log.validation(progress, value, record)
+        """Report one metric; the record includes the value."""
+        line = validation_line(progress, value, record, self._plan.logical_epoch)
+        self.log.line(line, of_validation=True)
+        self.log.record(
+            "valid",
+            progress,
+            metric=record.metric,
+            value=value,
+            new_best=not record.stalled,
+            best=record.best,
+            stalled=record.stalled,
+        )
         if self._board:
             self._board.validation(progress, record.metric, value)
 
     def draw(self) -> None:
         """Draw the learning curves so far, with --plot."""
-        if self._pictures:
-            curves.draw(self._pictures.records, self._pictures.model)
+        if self._options.plot:
+            folder = self._setup.folder
+            curves.draw(folder.records, folder.model)

@@ -10,101 +10,108 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...errors import CgruError
 from ...formats import write_model
-from ...formats.model import Model
 from ...system.atomic_files import atomic_write
-from ...text.vocabulary import Vocabulary
-from .folder import RunFolder
 from .log import TrainingLog
-from .marian_progress import marian_progress
 from .patience import Patience
+from .progress import Progress
 from .state import Course, SavedRun
 
 if TYPE_CHECKING:
     from ...optimization.step import Share, TrainingStep
+    from ..setup import Setup
 
 
 class Saving:
-    """Writes the state and the models of a run; of several workers, worker 0 alone does.
+    """Writes the state and the models of a run.
 
-    model: all of it but its arrays, which are those of the step. preprocessing: how raw text is
-    prepared for the model, a file that goes with it. updates: those of the last save, 0 if there
-    is none. marian_files: of Marian's files beside each model (see `write_model.write`), those
-    that are written; with any, its `.progress.yml` as well.
+    The arrays of the models are those of the step. identity: see `state.identity`. updates: number
+    of updates at the last save, 0 if there is none. writes: whether this is worker 0; the others
+    write nothing.
     """
 
     def __init__(
         self,
-        folder: RunFolder,
-        model: Model,
-        vocabularies: Sequence[Vocabulary],
-        preprocessing: Path | None,
+        setup: Setup,
         step: TrainingStep,
         identity: Mapping[str, Any],
-        jit: bool,
         log: TrainingLog,
         *,
         updates: int = 0,
         writes: bool = True,
-        marian_files: Sequence[str] = (),
     ):
-        self.folder, self.updates = folder, updates
-        self._model, self._vocabularies, self._preprocessing = model, vocabularies, preprocessing
-        self._step, self._identity, self._jit = step, identity, jit
-        self._log, self._writes, self._marian_files = log, writes, marian_files
+        self.folder, self.updates = setup.folder, updates
+        self._setup, self._step, self._identity = setup, step, identity
+        self._log, self._writes = log, writes
+        self._marian_files: Sequence[str] = ()
+        options = setup.plan.options
+        if options.compat == "marian":  # amun's file too, if amun can read the model
+            amun = options.type in ("amun", "nematus")
+            self._marian_files = (".decoder.yml", ".amun.yml") if amun else (".decoder.yml",)
 
     def save(
         self, course: Course, patience: Patience, learnt: Sequence[Share] | None, keep: int = 0
     ) -> bool:
-        """State first, then the model that is used, both of the same update; whether it is good.
+        """Save the state, then the model of the same update; returns whether the model is usable.
 
-        A model that has not learnt yet, or gives no finite cost, is not saved. learnt: the batch
-        that was learnt from last, None if this process has not learnt yet. keep: how many models
-        of earlier updates are kept, this one among them; 0 leaves them alone.
+        A model that has not learnt yet, or whose cost is not finite, is not saved. learnt: the last
+        training batch, None if this process has not trained yet. keep: how many models of earlier
+        updates to keep, this one included; 0 leaves them alone.
         """
         updates = course.progress.updates
         if not updates:
             return False
         if not self._writes:
-            return True  # worker 0 ends them all where it is not
+            return True  # worker 0 ends all workers if it is not
         if not self._is_finite(learnt):
             self._log.line(f"Not saved: the cost after update {updates} is not finite")
             return False
         if keep:  # before the state: after a kill in between it is written again
-            self._write(self.folder.kept(updates))
-        saved = SavedRun.of(course, patience, self._identity, self._jit)
+            self.write(self.folder.kept(updates))
+        saved = SavedRun(
+            identity=dict(self._identity),
+            jit=self._step.jit,
+            patience=patience.saved(),
+            **vars(course),
+        )
         self.folder.save(self._step.state(), dataclasses.asdict(saved))
         self.finish(course, patience, keep)
         self.updates = updates
         return True
 
     def finish(self, course: Course, patience: Patience, keep: int = 0) -> None:
-        """Write the files that follow the state in a save; a resumed run writes them again.
+        """Write the files that follow the state in a save.
 
-        A kill may have come before it.
+        A resumed run writes them again, because a kill may have come before them.
         """
         if not self._writes:
             return
-        self.write_model()
+        self.write(self.folder.model)
         if self._marian_files:
             with atomic_write(self.folder.beside(".progress.yml")) as file:
                 file.write(marian_progress(course.progress, patience))
         if keep:
             self.folder.thin(keep)
 
-    def write_model(self) -> None:
-        """Write the present model and all files that it needs."""
-        self._write(self.folder.model)
-
-    def write_best(self, metric: str) -> None:
-        """Write the present model as the best by a metric."""
-        self._write(self.folder.best(metric))
-
-    def write_validated(self) -> None:
-        """Write the present model for a script that validates it."""
-        self._write(self.folder.dev)
+    def write(self, path: Path) -> None:
+        """Write the present model, and all files that it needs."""
+        if not self._writes:
+            return
+        model = dataclasses.replace(
+            self._setup.model, path=self.folder.state, arrays=self._step.weights()
+        )
+        write_model.write(
+            model,
+            path,
+            "npz",
+            self._setup.vocabularies,
+            force=True,
+            preprocessing=self._setup.texts.preprocessing,
+            marian_files=self._marian_files,
+            keep_same=True,  # scripts compare the times of a training that had finished
+        )
 
     def give_up(self, course: Course) -> NoReturn:
-        """Raise CgruError because nothing can be learnt any more."""
+        """Raise CgruError because costs are not finite any more."""
         kept = f"kept as it was after update {self.updates}" if self.updates else "not written"
         count = course.nan_in_a_row
         what = f"{count} updates in a row were" if count else "the cost after the last update is"
@@ -115,12 +122,12 @@ class Saving:
         )
 
     def _is_finite(self, learnt: Sequence[Share] | None) -> bool:
-        """Whether cost and gradient are finite on the batch that was learnt from last.
+        """Whether cost and gradient of the last training batch are finite.
 
-        The update itself says so only of the weights before it.
+        They are computed again, as the update itself measured them with the weights before it.
         """
         if learnt is None:
-            return self.updates > 0  # as it was saved, if it was
+            return self.updates > 0  # the weights are those of the last save, if there is one
         import tensorflow as tf
 
         scaled = self._step.loss_scale.dynamic  # a scaled gradient may well be infinite
@@ -130,17 +137,29 @@ class Saving:
                 return False
         return True
 
-    def _write(self, path: Path) -> None:
-        if not self._writes:
-            return
-        arrays = self._step.weights()
-        write_model.write(
-            dataclasses.replace(self._model, path=self.folder.state, arrays=arrays),
-            path,
-            "npz",
-            self._vocabularies,
-            force=True,
-            preprocessing=self._preprocessing,
-            marian_files=self._marian_files,
-            keep_same=True,  # of a training that had finished: scripts compare times
-        )
+
+def marian_progress(progress: Progress, patience: Patience) -> bytes:
+    """Marian's `.progress.yml`, with the keys that this package has values for.
+
+    As in Marian (src/training/training_state.h), epochs count the current one, and words are those
+    of the target with EOS.
+    """
+    import yaml
+
+    records = patience.records
+    first = next(iter(records.values()), None)
+    values = {
+        "epochs": progress.epoch,
+        "batches": progress.updates,
+        "batches-epoch": progress.batches,
+        "samples": progress.sentences,
+        "labels-total": progress.words,
+        "stalled": first.stalled if first else 0,
+        "stalled-max": patience.most_stalled,
+        "validator": first.metric if first else "",
+        "validators": {
+            name: {"last-best": record.best, "stalled": record.stalled}
+            for name, record in records.items()
+        },
+    }
+    return yaml.safe_dump(values, sort_keys=False).encode()

@@ -1,20 +1,25 @@
-"""The progress of a training that is saved beside the weights, and what may not change."""
+"""The state of a run beside its weights: how far it is, what may not change, and resuming."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...errors import CgruError
 from ...parameters.structure import Structure
+from ...system.typed_json import dataclass_from_json
 from ...text.vocabulary import Vocabulary
-from .log import Interval
+from .folder import RunFolder
 from .patience import Patience, SavedPatience
-from .progress import Progress
+from .progress import Interval, Progress
 
 if TYPE_CHECKING:
     from ...corpus.corpus import Corpus
+    from ...optimization.replicas import Replicas
+    from ...optimization.step import TrainingStep
+
+ADVICE = "restore the file, or remove it and the model to begin anew"
 
 
 @dataclass
@@ -22,14 +27,14 @@ class Course:
     """How far a training is."""
 
     progress: Progress = field(default_factory=Progress)
-    checked: Progress = field(default_factory=Progress)  # validated and saved up to here
+    checked: Progress = field(default_factory=Progress)  # up to here validated and saved
     interval: Interval = field(default_factory=Interval)
     nan_in_a_row: int = 0  # updates that were skipped
 
     def has_recorded(self, record: Mapping[str, Any]) -> bool:
-        """Whether a record of the last update (see `TrainingLog`) was made before this was saved.
+        """Whether a record of the last update (see `TrainingLog`) was written before the save.
 
-        Who goes on from here makes the others again.
+        A run that resumes from the save writes the others again.
         """
         kind, epoch = record.get("type"), record.get("epoch", 0)
         if kind == "valid":
@@ -53,23 +58,8 @@ class SavedRun:
     interval: Interval
     nan_in_a_row: int
 
-    @classmethod
-    def of(
-        cls, course: Course, patience: Patience, identity: Mapping[str, Any], jit: bool
-    ) -> SavedRun:
-        return cls(
-            identity=dict(identity),
-            jit=jit,
-            patience=patience.saved(),
-            progress=course.progress,
-            checked=course.checked,
-            interval=course.interval,
-            nan_in_a_row=course.nan_in_a_row,
-        )
-
     @property
     def course(self) -> Course:
-        """How far the training was."""
         return Course(self.progress, self.checked, self.interval, self.nan_in_a_row)
 
 
@@ -82,8 +72,8 @@ def identity(
 ) -> dict[str, Any]:
     """Everything that must be the same for a training to resume, by its name in messages.
 
-    fixed_options: see `plan.fixed_options`; devices: how many train together, which matters where
-    the memory of each decides on the batches.
+    fixed_options: see `plan.fixed_options`; devices: how many train together, which matters only
+    if the memory of each decides on the batches.
     """
     same = dict(fixed_options)
     if "--workspace" in same:
@@ -94,11 +84,12 @@ def identity(
     for place, vocabulary in enumerate(vocabularies, 1):
         same[f"vocabulary {place}"] = vocabulary.fingerprint
     same |= {f"model's {name}": value for name, value in structure.as_dict().items()}
-    return {name: _plain(value) for name, value in same.items()}
+    # lists, as they come back from JSON
+    return {name: list(v) if isinstance(v, tuple) else v for name, v in same.items()}
 
 
 def check_same(before: Mapping[str, Any], now: Mapping[str, Any], path: str) -> None:
-    """Refuse to go on with another model or other data. Raises CgruError, naming what differs."""
+    """Refuse to resume with another model or other data. Raises CgruError, naming what differs."""
     different = [
         f"{name} was {_shown(before[name])}, is {_shown(value)}"
         for name, value in now.items()
@@ -111,12 +102,55 @@ def check_same(before: Mapping[str, Any], now: Mapping[str, Any], path: str) -> 
         )
 
 
-def _plain(value: Any) -> Any:
-    """A value as it is after a round trip through JSON."""
-    return list(value) if isinstance(value, tuple) else value
-
-
 def _shown(value: Any) -> str:
-    """A value in a message; of a fingerprint, enough to tell it from another."""
+    """A value in a message; fingerprints are shortened."""
     text = str(value)
     return f"{text[:8]}..." if len(text) == 64 else text
+
+
+def resume(
+    folder: RunFolder,
+    identity: Mapping[str, Any],
+    patience: Patience,
+    replicas: Replicas,
+    *,
+    jit: bool | None,
+    is_faster_compiled: Callable[[], bool],
+    make_step: Callable[[bool], TrainingStep],
+) -> tuple[TrainingStep, Course]:
+    """The step and the course exactly as they were saved; new ones if there is no save.
+
+    Worker 0 reads the save and sends it to the others. patience: resumes too, except for what it
+    resets. jit: whether to compile the step; None for what was saved, or else is_faster_compiled().
+    Raises CgruError for a state that is damaged or of another training.
+    """
+    path, first = str(folder.state), replicas.is_first
+    arrays, values = replicas.run_in_all(lambda: folder.load() if first else None) or ({}, {})
+    values = replicas.broadcast(values)
+
+    def read() -> SavedRun | None:
+        if not values:
+            return None
+        saved = dataclass_from_json(SavedRun, values, path, ADVICE)
+        check_same(saved.identity, identity, path)
+        return saved
+
+    saved = replicas.run_in_all(read)
+    if jit is None:
+        jit = saved.jit if saved else replicas.broadcast(is_faster_compiled())
+
+    def restored() -> TrainingStep:
+        step = make_step(jit)
+        if arrays:
+            try:
+                step.restore(arrays)
+            except (KeyError, TypeError, ValueError) as error:
+                raise CgruError(f"{path}: not the state of this training ({error})") from None
+        return step
+
+    step = replicas.run_in_all(restored)
+    if replicas.processes > 1:
+        step.restore(replicas.broadcast_arrays(step.state()))
+    if saved:
+        patience.resume(saved.patience)
+    return step, saved.course if saved else Course()

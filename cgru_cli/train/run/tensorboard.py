@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...errors import CgruError
-from .log import CostType, Interval
-from .progress import Progress
+from .progress import CostType, Interval, Progress
 
 
 class Summaries:
-    """Scalars over updates, in a folder of TensorBoard's event files; each is out at once.
+    """Writes scalars over updates to a folder of TensorBoard's event files, unbuffered.
 
     Raises CgruError where the folder cannot be written.
     """
@@ -29,7 +28,7 @@ class Summaries:
     def training(
         self, progress: Progress, interval: Interval, kind: CostType, learning_rate: float
     ) -> None:
-        """The numbers of a log line: updates since the line before."""
+        """Write the numbers of a log line."""
         self._write(
             progress,
             {
@@ -41,7 +40,7 @@ class Summaries:
         )
 
     def validation(self, progress: Progress, metric: str, value: float) -> None:
-        """One metric."""
+        """Write one metric."""
         self._write(progress, {f"valid/{metric}": value})
 
     def _write(self, progress: Progress, values: dict[str, float]) -> None:

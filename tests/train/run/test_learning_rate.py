@@ -149,16 +149,11 @@ def test_marian_prints_the_same():
 @pytest.mark.parametrize(
     "wrong, message",
     [
-        ({"learn_rate": -0.1}, "0 or above"),
-        ({"learn_rate": float("nan")}, "0 or above"),
-        ({"warmup": Frequency(30, "m")}, "minutes"),
-        ({"inverse_sqrt": Frequency(30, "m")}, "minutes"),
+        ({"warmup": Frequency(30, "m")}, "minutes .* is not reproducible"),
+        ({"inverse_sqrt": Frequency(30, "m")}, "minutes .* is not reproducible"),
         ({"inverse_sqrt": Frequency(3), "inverse_sqrt_start": Frequency(3, "t")}, "same unit"),
-        ({"decay": -0.5}, "factor"),
-        ({"decay": 0.5, "decay_start": (0,)}, "1 or later"),
         ({"decay": 0.5, "decay_start": (1, 2)}, "stalled needs one number"),
         ({"decay": 0.5, "decay_by": "epoch+stalled"}, "a number for each of the two"),
-        ({"warmup_start_rate": -1.0}, "0 or above"),
     ],
 )
 def test_what_cannot_be_meant(wrong, message):

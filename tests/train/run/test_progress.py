@@ -1,7 +1,8 @@
-"""What is due when, by hand; and that resuming changes none of it."""
+"""Progress, what is due when, and what is left; resuming changes none of it."""
 
 import dataclasses
 import json
+import math
 
 import pytest
 from hypothesis import given
@@ -9,7 +10,14 @@ from hypothesis import strategies as st
 
 from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.system.typed_json import dataclass_from_json
-from cgru_cli.train.run.progress import Frequency, Progress
+from cgru_cli.train.run.progress import (
+    End,
+    Frequency,
+    Interval,
+    LogicalEpoch,
+    Progress,
+    _duration,
+)
 
 
 def from_json(data):
@@ -135,3 +143,102 @@ def test_what_is_no_progress(change):
 def test_what_is_not_even_a_mapping(data):
     with pytest.raises(CgruError, match=r"run/state\.json: damaged: "):
         from_json(data)
+
+
+# -- logical epochs --------------------------------------------------------------------------------
+
+LATER = Progress(epochs=2, updates=25, words=1500)
+
+
+@pytest.mark.parametrize(
+    ("values", "number", "limit"),
+    [
+        ((), "3", "4e"),
+        (("1e", "0"), "3", "4e"),
+        (("2e",), "1.500", "8e"),
+        (("10u", "2"), "2.50", "40u"),
+        (("1kt", "1"), "1.5", "4000t"),
+    ],
+)
+def test_lengths(values, number, limit):
+    epoch = LogicalEpoch.parse(values)
+    assert epoch.number(LATER) == number
+    assert epoch.limit(Frequency(4, "e")) == Frequency.parse(limit)
+    assert epoch.limit(Frequency(4, "m")) == Frequency(4, "m")
+
+
+@pytest.mark.parametrize("values", [("0e",), ("5m",), ("x",), ("1e", "1.5"), ("1e", "1", "2")])
+def test_what_is_no_length(values):
+    with pytest.raises(UsageError):
+        LogicalEpoch.parse(values)
+
+
+# -- limits ----------------------------------------------------------------------------------------
+
+NOW = Progress(epochs=1, updates=30, sentences=50, words=600, seconds=120.0)
+
+
+@pytest.mark.parametrize(
+    ("limits", "share", "left"),
+    [
+        ("120u", 0.25, 360.0),
+        ("3e", 0.5, 120.0),  # an epoch and a half, of 100 pairs
+        ("4m", 0.5, 120.0),
+        ("2400t", 0.25, 360.0),
+        ("120u,4m,0", 0.5, 120.0),  # what comes first
+        ("10u", 1.0, 0.0),
+        ("0", None, None),
+    ],
+)
+def test_the_limit_that_comes_first_decides(limits, share, left):
+    end = End(Frequency.parse_all(limits), 100)
+    assert (end.share(NOW), end.seconds_left(NOW)) == (share, left)
+
+
+def test_what_is_shown():
+    end = End(Frequency.parse_all("120u"), 100)
+    assert end.shown(NOW) == "25.0% : ETA 6m00s"
+    assert end.shown(Progress()) == "0.0%"
+    assert End((), 100).shown(NOW) == ""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(0.4, "0s"), (59.6, "1m00s"), (3599, "59m59s"), (3720, "1h02m"), (183600, "2d03h")],
+)
+def test_durations(seconds, shown):
+    assert _duration(seconds) == shown
+
+
+def test_limits_in_minutes():
+    end = End(Frequency.parse_all("5m,1u"), 100)
+    assert not end.minutes_over(299.9) and end.minutes_over(300)
+    assert not End(Frequency.parse_all("1u"), 100).minutes_over(1e9)
+
+
+# -- intervals -------------------------------------------------------------------------------------
+
+
+def test_an_interval_by_hand():
+    interval = Interval()
+    assert math.isnan(interval.mean_cost("cross-entropy"))
+    assert interval.words_per_second == 0
+    more = {"words": 10, "sentences": 2, "seconds": 0.5}
+    interval = interval.add(cost=40.0, norm=3.0, updates=1, **more)
+    assert interval.norm == 3.0  # weight 2 / 2
+    interval = interval.add(cost=20.0, norm=6.0, updates=2, **more)
+    assert interval.norm == pytest.approx(3 + 2 / 3 * 3)
+    interval = interval.add(cost=30.0, norm=math.nan, updates=3, **more)
+    assert interval.norm == pytest.approx(5)
+    assert interval.mean_cost("cross-entropy") == 15
+    assert interval.mean_cost("ce-mean-words") == 3
+    assert interval.mean_cost("perplexity") == pytest.approx(math.e**3)
+    assert interval.words_per_second == 20
+    later = interval.add(cost=0.0, norm=5 + 101, updates=10**6, **more)
+    assert later.norm == pytest.approx(5 + 2)  # weight 2 / 101
+    assert interval.shown() == Interval(norm=interval.norm)
+
+
+@pytest.mark.parametrize("cost", [10**6, math.inf])
+def test_a_perplexity_beyond_all_numbers(cost):
+    assert Interval(cost=cost, words=1, sentences=1).mean_cost("perplexity") == math.inf

@@ -1,19 +1,22 @@
-"""What a run shows: lines and records, to the log and to whatever else is asked for."""
+"""Reports of a training: Marian's lines, records, and what other options ask for."""
 
 import json
+import math
+import re
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from cgru_cli.options.train import TrainOptions
 from cgru_cli.train.run import reporter as module
-from cgru_cli.train.run.end import End
 from cgru_cli.train.run.folder import RunFolder
-from cgru_cli.train.run.log import Interval, TrainingLog
-from cgru_cli.train.run.patience import Record
-from cgru_cli.train.run.progress import Frequency, Progress
-from cgru_cli.train.run.reporter import Reporter
+from cgru_cli.train.run.log import TrainingLog
+from cgru_cli.train.run.patience import Patience, Record
+from cgru_cli.train.run.progress import WHOLE_TEXT, Frequency, Interval, Progress
+from cgru_cli.train.run.reporter import Reporter, training_line, validation_line
 
+DEFAULTS = TrainOptions()
 PROGRESS = Progress(epochs=1, updates=7, batches=3, sentences=24, words=99, seconds=2.0)
 INTERVAL = Interval(cost=30.0, words=10, sentences=4, seconds=0.5, norm=1.5)
 MASK = np.array([[1, 1, 1], [1, 1, 0], [0, 0, 0]], np.float32)  # two sentences of five words
@@ -21,19 +24,19 @@ BATCH = [(SimpleNamespace(target_mask=MASK), {"source": 1}), "of the second repl
 
 
 class Board:
-    """Takes note of what it is told."""
+    """Records its calls."""
 
     def __init__(self):
-        self.told = []
+        self.calls = []
 
     def training(self, *values):
-        self.told.append(values)
+        self.calls.append(values)
 
     validation = training
 
 
 class Probe:
-    """Gives back what it has looked at, and what that is divided by."""
+    """Checks its arguments, and returns the number that norms are divided by."""
 
     def norms(self, examples, masks):
         assert (examples, masks) == BATCH[0]
@@ -42,12 +45,16 @@ class Probe:
 
 @pytest.fixture
 def report(tmp_path):
-    """A function that makes a reporter, calls it, and gives the lines and records."""
+    """A function that makes a reporter, calls it, and returns the lines and records."""
 
-    def call(what, *arguments, cost_type="cross-entropy", **parts):
+    def call(what, *arguments, cost_type="cross-entropy", after=(), options=DEFAULTS, **parts):
         paths = tmp_path / "log", tmp_path / "records"
+        plan = SimpleNamespace(
+            options=options, cost_type=cost_type, after=after, logical_epoch=WHOLE_TEXT
+        )
+        setup = SimpleNamespace(plan=plan, corpus=range(100), folder=RunFolder(tmp_path / "m.npz"))
         with TrainingLog(*paths, quiet=True) as log:
-            reporter = Reporter(log, cost_type, **parts)
+            reporter = Reporter(log, setup, **parts)
             for given in arguments if what == "compiling" else [arguments]:
                 getattr(reporter, what)(*given)
         lines = [line.partition("] ")[2] for line in paths[0].read_text().splitlines()]
@@ -66,19 +73,27 @@ def test_training(report, cost_type, cost):
         f"Ep. 2 : Up. 7 : Sen. 24 : Cost {cost:.8f} : Time 0.50s : 20.00 words/s : gNorm 1.5000"
         " : L.r. 1.0000e-03"
     ]
-    (record,) = records
-    assert (record["type"], record["cost_type"], record["cost"]) == ("train", cost_type, cost)
-    assert record["learning_rate"] == 1e-3
-    assert board.told == [(PROGRESS, INTERVAL, cost_type, 1e-3)]
+    assert records == [
+        {
+            "type": "train", "epoch": 2, "update": 7, "sentences": 24, "words": 99,
+            "total_seconds": 2.0, "cost_type": cost_type, "cost": cost, "seconds": 0.5,
+            "words_per_second": 20.0, "gradient_norm": 1.5, "learning_rate": 1e-3,
+        }
+    ]  # fmt: skip
+    assert board.calls == [(PROGRESS, INTERVAL, cost_type, 1e-3)]
 
 
-def test_the_end_is_told_where_it_is_known_and_never_in_marians_lines(report):
-    end = End((Frequency(10),), 100)
+def test_the_share_done_is_shown_if_there_is_a_limit_but_not_in_marians_lines(report):
+    marian = TrainOptions(compat="marian")
+    after = (Frequency(10),)
     for what, recorded in (("first_sign", 0), ("training", 1)):
-        (*_, line), records = report(what, PROGRESS, INTERVAL, 1e-3, end=end)
+        (*_, line), records = report(what, PROGRESS, INTERVAL, 1e-3, after=after)
         assert line.endswith(" : L.r. 1.0000e-03 : 70.0% : ETA 1s")
         assert len(records) == recorded
-        (*_, line), _ = report(what, PROGRESS, INTERVAL, 1e-3, end=end, as_marian=True)
+        (*_, line), _ = report(what, PROGRESS, INTERVAL, 1e-3, after=after, options=marian)
+        assert line.endswith(" : gNorm 1.5000")
+        reported = TrainOptions(compat="marian", lr_report=True)
+        (*_, line), _ = report(what, PROGRESS, INTERVAL, 1e-3, after=after, options=reported)
         assert line.endswith(" : L.r. 1.0000e-03")
 
 
@@ -120,10 +135,13 @@ def test_each_shape_is_compiled_once(report):
     ]
 
 
-def test_the_end_of_an_epoch(tmp_path):
+def test_the_end_of_an_epoch(tmp_path, report):
+    plan = SimpleNamespace(options=TrainOptions(), after=(), logical_epoch=WHOLE_TEXT)
     with TrainingLog(tmp_path / "log", tmp_path / "records", quiet=True) as log:
-        Reporter(log, "risk").end_of_epoch(PROGRESS, waited=0.25, seconds=1.5)
-    assert "Starting data epoch 3 in logical epoch 3" in (tmp_path / "log").read_text()
+        reporter = Reporter(log, SimpleNamespace(plan=plan, corpus=range(100)))
+        reporter.end_of_epoch(PROGRESS, waited=0.25, seconds=1.5)
+    lines = [line.partition("] ")[2] for line in (tmp_path / "log").read_text().splitlines()]
+    assert lines == ["Seen 24 samples", "Starting data epoch 3 in logical epoch 3"]
     record = json.loads((tmp_path / "records").read_text())
     assert (record["type"], record["waited"], record["of"]) == ("data", 0.25, 1.5)
 
@@ -132,15 +150,105 @@ def test_a_validation(report):
     board, record = Board(), Record("bleu", 31.5, 7, 0)
     lines, records = report("validation", PROGRESS, 31.5, record, board=board)
     assert lines == ["[valid] Ep. 2 : Up. 7 : bleu : 31.5 : new best"]
-    assert [r["metric"] for r in records] == ["bleu"]
-    assert board.told == [(PROGRESS, "bleu", 31.5)]
+    assert records == [
+        {
+            "type": "valid", "epoch": 2, "update": 7, "sentences": 24, "words": 99,
+            "total_seconds": 2.0, "metric": "bleu", "value": 31.5, "new_best": True, "best": 31.5,
+            "stalled": 0,
+        }
+    ]  # fmt: skip
+    assert board.calls == [(PROGRESS, "bleu", 31.5)]
 
 
-def test_pictures_where_they_are_asked_for(report, tmp_path, monkeypatch):
+def test_a_validation_that_is_not_finite(report):
+    lines, records = report("validation", PROGRESS, math.nan, Record("chrf", 50.0, 3, 2))
+    assert lines == ["[valid] Ep. 2 : Up. 7 : chrf : nan : stalled 2 times (last best: 50)"]
+    (record,) = records
+    assert (record["value"], record["new_best"], record["best"], record["stalled"]) == (
+        None,
+        False,
+        50.0,
+        2,
+    )
+
+
+def test_pictures_if_they_are_asked_for(report, tmp_path, monkeypatch):
     drawn = []
     monkeypatch.setattr(module.curves, "draw", lambda *paths: drawn.append(paths))
     report("draw")
     assert drawn == []
     folder = RunFolder(tmp_path / "m.npz")
-    report("draw", pictures=folder)
+    report("draw", options=TrainOptions(plot=True))
     assert drawn == [(folder.records, folder.model)]
+
+
+# -- Marian's lines --------------------------------------------------------------------------------
+
+# What Marian 1.12 printed: 640 sentences of 7,880 words, once with each --cost-type.
+MARIANS = Progress(epochs=0, updates=20, batches=20, sentences=640, words=7880, seconds=9.0)
+COST = 77.20562744 * 640
+
+
+@pytest.mark.parametrize(
+    "kind, seconds, expected",
+    [
+        (
+            "cross-entropy", 7880 / 8879.60,
+            "Ep. 1 : Up. 20 : Sen. 640 : Cost 77.20562744 : Time 0.89s : 8879.60 words/s"
+            " : gNorm 0.6972 : L.r. 1.0000e-04",
+        ),
+        (
+            "ce-mean-words", 7880 / 6766.25,
+            "Ep. 1 : Up. 20 : Sen. 640 : Cost 6.27050781 : Time 1.16s : 6766.25 words/s"
+            " : gNorm 0.6972 : L.r. 1.0000e-04",
+        ),
+        (
+            "perplexity", 7880 / 9541.98,
+            "Ep. 1 : Up. 20 : Sen. 640 : Cost 528.74578857 : Time 0.83s : 9541.98 words/s"
+            " : gNorm 0.6972 : L.r. 1.0000e-04",
+        ),
+    ],
+)  # fmt: skip
+def test_training_lines(kind, seconds, expected):
+    interval = Interval(cost=COST, words=7880, sentences=640, seconds=seconds, norm=0.69717)
+    line = training_line(MARIANS, interval, kind, 1e-4)
+    cost = re.compile(r"Cost ([\d.]+)")
+    # Marian's own sums are of 32 bits.
+    assert float(cost.search(line)[1]) == pytest.approx(float(cost.search(expected)[1]), rel=1e-6)
+    assert len(cost.search(line)[0]) == len(cost.search(expected)[0])
+    assert cost.sub("", line) == cost.sub("", expected)
+
+
+def test_a_training_line_without_rate():
+    progress = Progress(epochs=1, updates=1000, sentences=12345)
+    interval = Interval(cost=4.123 * 50, words=50, sentences=5, seconds=12.34, norm=1.2345)
+    assert training_line(progress, interval, "ce-mean-words") == (
+        "Ep. 2 : Up. 1000 : Sen. 12,345 : Cost 4.12300000 : Time 12.34s : 4.05 words/s"
+        " : gNorm 1.2345"
+    )
+
+
+def test_validation_lines():
+    """Series and lines of one run of Marian."""
+    patience = Patience(["cross-entropy", "bleu", "chrf"])
+    lines = []
+    for update, values in {
+        20: (74.1068, 0.0, 8.61848),
+        40: (73.752, 0.0, 8.49062),
+        60: (533.915, 0.0, 9.36702),
+    }.items():
+        for metric, value in zip(patience.records, values, strict=True):
+            patience.update(metric, value, update)
+            record = patience.records[metric]
+            lines.append(validation_line(Progress(epochs=2, updates=update), value, record))
+    assert lines == [
+        "[valid] Ep. 3 : Up. 20 : cross-entropy : 74.1068 : new best",
+        "[valid] Ep. 3 : Up. 20 : bleu : 0 : new best",
+        "[valid] Ep. 3 : Up. 20 : chrf : 8.61848 : new best",
+        "[valid] Ep. 3 : Up. 40 : cross-entropy : 73.752 : new best",
+        "[valid] Ep. 3 : Up. 40 : bleu : 0 : stalled 1 times (last best: 0)",
+        "[valid] Ep. 3 : Up. 40 : chrf : 8.49062 : stalled 1 times (last best: 8.61848)",
+        "[valid] Ep. 3 : Up. 60 : cross-entropy : 533.915 : stalled 1 times (last best: 73.752)",
+        "[valid] Ep. 3 : Up. 60 : bleu : 0 : stalled 2 times (last best: 0)",
+        "[valid] Ep. 3 : Up. 60 : chrf : 9.36702 : new best",
+    ]

@@ -14,13 +14,13 @@ from cgru_cli.formats import read_model
 from cgru_cli.formats.model import Model, ModelSettings
 from cgru_cli.formats.read_configuration import from_marian
 from cgru_cli.formats.vocabulary_files import read_vocabulary
+from cgru_cli.options.train import TrainOptions
 from cgru_cli.train.run.folder import RunFolder
-from cgru_cli.train.run.log import Interval, TrainingLog
+from cgru_cli.train.run.log import TrainingLog
 from cgru_cli.train.run.patience import Patience
-from cgru_cli.train.run.progress import Progress
-from cgru_cli.train.run.resuming import resume
-from cgru_cli.train.run.saving import Saving
-from cgru_cli.train.run.state import Course
+from cgru_cli.train.run.progress import Interval, Progress
+from cgru_cli.train.run.saving import Saving, marian_progress
+from cgru_cli.train.run.state import Course, resume
 
 STRUCTURE = small_structure(source_vocabularies=(5,), target_vocabulary=5)
 WORDS = ["eos", "UNK", "a", "b", "c"]
@@ -31,8 +31,8 @@ LEARNT = ["the last batch"]
 class Step:
     """Weights that grow by 1 with each update; of float16, where only the cost tells."""
 
-    def __init__(self, updates=0):
-        self.updates, self.cost = updates, 2.5
+    def __init__(self, updates=0, jit=True):
+        self.updates, self.cost, self.jit = updates, 2.5, jit
         self.loss_scale = SimpleNamespace(dynamic=True)
 
     def weights(self):
@@ -74,12 +74,17 @@ def folder(tmp_path):
 def saving(folder, tmp_path):
     """A function that makes it, with a step; what it logs stands in the folder."""
 
-    def make(step, **more):
-        model = Model(Path("x"), STRUCTURE, {}, "nematus", "npz", settings=ModelSettings())
-        log = TrainingLog(folder.beside(".log"), folder.records, quiet=True)
+    def make(step, options=TrainOptions(), **more):  # noqa: B008
         path = runs.vocabulary(tmp_path / "words.json", WORDS[2:])
-        vocabularies = [read_vocabulary(path)] * 2
-        return Saving(folder, model, vocabularies, None, step, IDENTITY, True, log, **more)
+        setup = SimpleNamespace(
+            folder=folder,
+            model=Model(Path("x"), STRUCTURE, {}, "nematus", "npz", settings=ModelSettings()),
+            vocabularies=[read_vocabulary(path)] * 2,
+            texts=SimpleNamespace(preprocessing=None),
+            plan=SimpleNamespace(options=options),
+        )
+        log = TrainingLog(folder.beside(".log"), folder.records, quiet=True)
+        return Saving(setup, step, IDENTITY, log, **more)
 
     return make
 
@@ -98,7 +103,7 @@ def patience():
 def resumed(folder, **changes):
     followed = Patience(["bleu", "perplexity"])
     given = {
-        "jit": None, "is_faster_compiled": lambda: False, "make_step": lambda jit: Step(),
+        "jit": None, "is_faster_compiled": lambda: False, "make_step": lambda jit: Step(jit=jit),
         "identity": IDENTITY, "replicas": OneProcess(),
     }  # fmt: skip
     return resume(folder, patience=followed, **(given | changes)), followed
@@ -113,8 +118,8 @@ def test_a_save_and_the_way_back(folder, saving):
     for name, array in Step(5).weights().items():
         np.testing.assert_array_equal(read.arrays[name], array)
     assert list(read_vocabulary(folder.model.parent / "words.json").words.values()) == WORDS
-    (step, jit, where), followed = resumed(folder)
-    assert (step.updates, jit) == (5, True)
+    (step, where), followed = resumed(folder)
+    assert (step.updates, step.jit) == (5, True)
     assert where == course(5, nan_in_a_row=2)
     assert followed.saved() == patience().saved()
     assert not list(folder.model.parent.glob("*.u*.npz"))
@@ -139,10 +144,10 @@ def test_a_kill_after_the_state_is_made_good(folder, saving, monkeypatch):
 def test_the_state_is_written_before_the_model(folder, saving, monkeypatch):
     kept = saving(Step(5))
 
-    def broken():
+    def broken(path):
         raise CgruError("full")
 
-    monkeypatch.setattr(kept, "write_model", broken)
+    monkeypatch.setattr(kept, "write", broken)
     with pytest.raises(CgruError, match="full"):
         kept.save(course(5), patience(), LEARNT)
     assert folder.state.exists() and not folder.model.exists()
@@ -157,7 +162,7 @@ def test_earlier_and_best_models(folder, saving):
         kept.save(course(updates), patience(), LEARNT, keep=2)
     names = {path.name for path in folder.model.parent.glob("m.npz.*.npz")}
     assert names == {"m.npz.u9.npz", "m.npz.u10.npz", "m.npz.state.npz"}
-    kept.write_best("bleu")
+    kept.write(folder.best("bleu"))
     best, last = (read_model.read(path) for path in (folder.best("bleu"), folder.model))
     for name, array in last.arrays.items():
         np.testing.assert_array_equal(best.arrays[name], array)
@@ -187,8 +192,7 @@ def test_a_gradient_that_is_not_finite(saving, gradient, good):
 def test_other_workers_write_nothing(folder, saving):
     kept = saving(Step(), writes=False)
     assert kept.save(course(3), patience(), LEARNT, keep=2)
-    kept.write_model()
-    kept.write_best("bleu")
+    kept.write(folder.best("bleu"))
     assert not list(folder.model.parent.glob("*.npz"))
 
 
@@ -212,10 +216,10 @@ def test_giving_up(folder, saving, saved, nan, message):
 @pytest.mark.parametrize("faster", [False, True])
 def test_a_new_run(folder, faster):
     seen = []
-    (step, jit, where), followed = resumed(
+    (step, where), followed = resumed(
         folder, is_faster_compiled=lambda: faster, make_step=lambda jit: seen.append(jit) or Step()
     )
-    assert (step.updates, jit, where, seen) == (0, faster, Course(), [faster])
+    assert (step.updates, where, seen) == (0, Course(), [faster])
     assert followed.saved() == Patience(["bleu", "perplexity"]).saved()
 
 
@@ -226,7 +230,8 @@ def test_how_the_step_is_compiled_is_kept_unless_it_is_said(folder, saving, aske
     def never():
         raise AssertionError("measured once more")
 
-    assert resumed(folder, jit=asked, is_faster_compiled=never)[0].jit is jit
+    (step, _), _ = resumed(folder, jit=asked, is_faster_compiled=never)
+    assert step.jit is jit
 
 
 def test_another_training_is_refused(folder, saving):
@@ -253,8 +258,8 @@ def test_a_damaged_state(folder, saving, change):
 
 
 def test_marians_files_are_beside_every_model(folder, saving):
-    kept = saving(Step(5), marian_files=(".decoder.yml", ".amun.yml"))
-    kept.write_best("bleu")
+    kept = saving(Step(5), TrainOptions(compat="marian", type="amun"))
+    kept.write(folder.best("bleu"))
     kept.save(course(5), patience(), LEARNT)
     kept.save(course(5), patience(), LEARNT)  # replaces them
     assert b"batches: 5\n" in folder.beside(".progress.yml").read_bytes()
@@ -269,3 +274,19 @@ def test_marians_files_are_beside_every_model(folder, saving):
                 (path.parent / name).exists() for name in told.vocabularies
             )
         assert read_model.read(model).structure == STRUCTURE
+
+
+def test_the_keys_are_marians():
+    """What Marian 1.12 writes after 60 updates of 4 epochs, without costs and seeds."""
+    patience = Patience(["perplexity", "bleu"])
+    for metric, value, update in (("perplexity", 4.0, 30), ("perplexity", 5.0, 60)):
+        patience.update(metric, value, update)
+    written = yaml.safe_load(marian_progress(Progress(4, 60, 0, 0, 14956), patience))
+    assert written == {
+        "epochs": 5, "batches": 60, "batches-epoch": 0, "samples": 0, "labels-total": 14956,
+        "stalled": 1, "stalled-max": 1, "validator": "perplexity",
+        "validators": {
+            "perplexity": {"last-best": 4.0, "stalled": 1},
+            "bleu": {"last-best": None, "stalled": 0},
+        },
+    }  # fmt: skip

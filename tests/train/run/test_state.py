@@ -1,4 +1,4 @@
-"""Where a training is, and what may not change while it goes on."""
+"""How far a training is, what may not change when it resumes, and resuming."""
 
 import dataclasses
 import json
@@ -12,10 +12,9 @@ from cgru_cli.options.train import TrainOptions
 from cgru_cli.system.typed_json import dataclass_from_json
 from cgru_cli.text.vocabulary import Vocabulary
 from cgru_cli.train.plan import fixed_options
-from cgru_cli.train.run.log import Interval
 from cgru_cli.train.run.patience import Patience
-from cgru_cli.train.run.progress import Progress
-from cgru_cli.train.run.state import Course, SavedRun, check_same, identity
+from cgru_cli.train.run.progress import Interval, Progress
+from cgru_cli.train.run.state import Course, SavedRun, check_same, identity, resume
 
 COURSE = Course(
     Progress(epochs=1, updates=17, batches=3, sentences=24, words=99, seconds=0.1 + 0.2),
@@ -25,10 +24,10 @@ COURSE = Course(
 )
 PATIENCE = Patience(["bleu"])
 PATIENCE.update("bleu", 1 / 3, 16)
-SAVED = dataclasses.asdict(SavedRun.of(COURSE, PATIENCE, {"seed": 1}, True))
+SAVED = dataclasses.asdict(SavedRun({"seed": 1}, True, PATIENCE.saved(), **vars(COURSE)))
 
 
-def test_a_course_comes_back_to_the_bit():
+def test_a_course_is_restored_exactly():
     saved = dataclass_from_json(SavedRun, json.loads(json.dumps(SAVED)), "f")
     assert saved.course == COURSE
     assert (saved.patience, saved.jit, saved.identity) == (PATIENCE.saved(), True, {"seed": 1})
@@ -126,3 +125,29 @@ def test_records_of_a_validation_at_the_end_of_an_epoch():
     record = {"type": "valid", "epoch": 3}
     assert not ended.has_recorded(record) and ended.has_recorded(record | {"epoch": 2})
     assert dataclasses.replace(ended, checked=ended.progress).has_recorded(record)
+
+
+# -- resuming --------------------------------------------------------------------------------------
+
+ALONE = SimpleNamespace(
+    is_first=True, processes=1, run_in_all=lambda action: action(), broadcast=lambda value: value
+)
+
+
+@pytest.mark.parametrize(("resets", "stalled"), [("nothing", 1), ("stalled", 0), ("all", 0)])
+def test_a_training_goes_on_with_its_patience_but_what_that_resets(resets, stalled):
+    ended = Patience(["bleu"])
+    for value in (30.0, 20.0):
+        ended.update("bleu", value, 7)
+    saved = SavedRun({"seed": 1}, True, ended.saved(), **vars(Course()))
+    values = json.loads(json.dumps(dataclasses.asdict(saved)))
+    restored = []
+    patience = Patience(["bleu"], resets=resets)
+    step, course = resume(
+        SimpleNamespace(state="run", load=lambda: ({"w": 1}, values)), {"seed": 1}, patience, ALONE,
+        jit=None, is_faster_compiled=lambda: False,
+        make_step=lambda jit: SimpleNamespace(restore=restored.append, jit=jit),
+    )  # fmt: skip
+    assert step.jit and restored == [{"w": 1}] and course == Course()
+    assert patience.records["bleu"].stalled == stalled
+    assert patience.records["bleu"].best == (None if resets == "all" else 30.0)

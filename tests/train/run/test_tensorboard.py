@@ -5,8 +5,7 @@ import pytest
 import tensorflow as tf
 
 from cgru_cli.errors import CgruError
-from cgru_cli.train.run.log import Interval
-from cgru_cli.train.run.progress import Progress
+from cgru_cli.train.run.progress import Interval, Progress
 
 pytest.importorskip("tensorboard")
 

@@ -1,0 +1,107 @@
+"""The steps before the first update, in their order; none of them needs TensorFlow."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..corpus.corpus import Corpus
+from ..errors import CgruError, UsageError
+from ..formats import write_model
+from ..formats.model import Model
+from ..options.train import TrainOptions
+from ..output.picture_style import check_installed
+from ..parameters.initialization import output_bias
+from ..parameters.names import name_at
+from ..text.vocabulary import Vocabulary
+from .examples import encode
+from .memory import check_batch
+from .missing_vocabularies import make_missing
+from .plan import TrainingPlan
+from .run.folder import RunFolder
+from .starting_model import make_starting_model
+from .texts import Texts
+
+
+@dataclass
+class Setup:
+    """Everything that is ready when a training begins."""
+
+    plan: TrainingPlan
+    texts: Texts
+    folder: RunFolder
+    model: Model  # before its first update
+    vocabularies: list[Vocabulary]  # sources (one a factor), then target
+    corpus: Corpus
+    notes: list[str]  # lines for the log
+
+
+def decide(options: TrainOptions, data: str | None) -> tuple[TrainingPlan, Texts]:
+    """Decide what to do, and make vocabularies that do not exist.
+
+    Raises UsageError for options that contradict each other, CgruError for files that cannot be
+    read or written and for packages that are not installed.
+    """
+    if options.model is None:
+        raise UsageError("name the model: cgru train DATA -m MODEL.npz")
+    if options.devices and options.num_devices not in (0, len(options.devices)):
+        raise UsageError(
+            f"--num-devices {options.num_devices}: --devices names {len(options.devices)}"
+        )
+    write_model.output_path(options.model, "npz")
+    texts = Texts.of(options, data)
+    make_missing(texts, options)
+    plan = TrainingPlan.of(options, can_validate=texts.dev is not None)
+    check_extras(options)
+    return plan, texts
+
+
+def check_extras(options: TrainOptions) -> None:
+    """Raises CgruError if an option needs a package that is not installed."""
+    if options.plot:
+        check_installed("--plot")
+    if options.tensorboard and importlib.util.find_spec("tensorboard") is None:
+        raise CgruError("--tensorboard needs tensorboard: pip install 'cgru[tensorboard]'")
+
+
+def prepare(
+    plan: TrainingPlan, texts: Texts, stack: contextlib.ExitStack, *, first: bool = True
+) -> Setup:
+    """Read or make the model, lock the folder, encode the text, and check that batches fit.
+
+    first: whether this process writes the files of the run; the folder stays locked for it until
+    the stack is closed. A dry run writes nothing that stays. Raises CgruError and UsageError as the
+    steps do.
+    """
+    options = plan.options
+    folder = RunFolder(Path(options.model or ""))
+    model, vocabularies, notes = make_starting_model(options, texts)
+    structure = model.structure
+    spare = None
+    if first and not options.dry_run:
+        stack.enter_context(folder.locked())
+        folder.remove_interrupted(vocabularies)
+        folder.check_new(vocabularies)
+    else:
+        spare = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cgru-")))
+    corpus = encode(
+        texts,
+        vocabularies,
+        folder.beside(".corpus"),
+        spare,
+        kind=structure.type,
+        condition=structure.condition_size,
+        source_reversed=model.settings.source_reversed,
+        max_length=options.max_length,
+        crop=options.max_length_crop,
+    )
+    if not options.dry_run:
+        check_batch(structure, plan.batching, corpus)
+    if options.begins_from is None and options.init == "scaled":
+        name = name_at("decoder/output/b", structure)
+        counts = corpus.target_counts(structure.target_vocabulary)
+        model.arrays[name] = output_bias(counts[-len(model.arrays[name]) :])
+    return Setup(plan, texts, folder, model, vocabularies, corpus, notes)
