@@ -8,7 +8,6 @@ read the configuration beside a model, with the bounds of `configuration_values`
 compares a model with what a command line says of it. Vocabularies: `vocabulary_files` reads and
 writes them, `model_vocabularies` finds those of a model. Writing: `capabilities` says what a
 program's files can hold; `write_model` and `write_configuration` write them, YAML by `yaml_cpp` as
-Marian does. `loaded_model` is a model with its vocabularies, ready to read lines; `reordered` is a
-language model with its words in another order. Other files: `shortlist`, and `arpa` of n-gram
-models.
+Marian does. `loaded_model` is a model with its vocabularies, ready to read lines. Other files:
+`shortlist`, and `arpa` of n-gram models.
 """

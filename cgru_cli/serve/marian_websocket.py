@@ -76,8 +76,8 @@ class MarianWebSocket:
         model = self._service.model()
         layout = model.plan.layout
         lines = [Line(line) for line in _lines(text)]
-        n_best = layout.shown or model.plan.beam_size if layout.n_best else 1
-        search = SearchOptions(n_best=min(n_best, model.plan.beam_size))
+        n_best = layout.shown or model.plan.settings.beam_size if layout.n_best else 1
+        search = SearchOptions(n_best=min(n_best, model.plan.settings.beam_size))
         kind = self._service.searching(model, search)
         done = await self._service.all(client, kind, lines)
         return "".join(rendered(layout, one, False)[0] for one in done) or "\n"

@@ -13,7 +13,7 @@ from prometheus_client import (
     generate_latest,
 )
 
-from ..translate.translator import Translation
+from ..translate.results import Translation
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 _LINES = (1, 2, 4, 8, 16, 32, 64, 128, 256)

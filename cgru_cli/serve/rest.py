@@ -14,7 +14,7 @@ from starlette.responses import Response, StreamingResponse
 from ..output.hypothesis import Hypothesis
 from ..output.layout import EOS
 from ..score.pair_scorer import ScoredPair
-from ..translate.translator import Translation
+from ..translate.results import Translation
 from . import messages
 from .bodies import answered, body, client_of
 from .messages import (
@@ -141,7 +141,7 @@ class Rest:
             raise Refusal(400, f"{model.name}: this model has no attention: no alignments")
         pairs = [Pair(pair.source, pair.target) for pair in asked.pairs]
         done: list[ScoredPair] = await answered(request, service, Kind(model, None), pairs)
-        alpha = model.plan.normalize if asked.normalize is None else asked.normalize
+        alpha = model.plan.settings.normalize if asked.normalize is None else asked.normalize
         scores = []
         for pair in done:
             length = len(pair.hypothesis.tokens) + 1
@@ -160,8 +160,8 @@ def _description(model: ServedModel) -> messages.ModelDescription:
         attention=model.attends,
         right_to_left=model.right_left,
         raw_text=model.plan.reading.preprocessing is not None,
-        beam_size=model.plan.beam_size,
-        normalize=model.plan.normalize,
+        beam_size=model.plan.settings.beam_size,
+        normalize=model.plan.settings.normalize,
     )
 
 

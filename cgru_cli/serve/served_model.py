@@ -61,25 +61,26 @@ class ServedModel:
         translator, plan = self.translator, self.plan
         scorers = [
             ModelScorer(
-                one, plan.reading, workspace=plan.workspace, with_alignment=self.attends,
+                one, plan.reading, workspace=plan.options.workspace, with_alignment=self.attends,
                 network=network,
             )
             for one, network in zip(self._models, translator.networks, strict=True)
         ]  # fmt: skip
         weights = plan.weights if len(scorers) > 1 else ()
-        return PairScorer(scorers, weights, normalize=plan.normalize, with_alignment=self.attends)
+        alpha = plan.settings.normalize
+        return PairScorer(scorers, weights, normalize=alpha, with_alignment=self.attends)
 
     def settings(self, search: SearchOptions) -> SearchSettings:
         """The search that a request asks for. Raises CgruError for what the model cannot do."""
         if search.alignment and not self.attends:
             raise CgruError(f"{self.name}: this model has no attention: there are no alignments")
-        given = self.translator.settings
+        given = self.plan.settings
         beam_size = search.beam_size or max(given.beam_size, search.n_best)
         if search.n_best > beam_size:
             raise CgruError(f"n_best {search.n_best}: more than the beam_size, {beam_size}")
         unk = given.unk
         if search.suppress_unk is not None:
-            unk = self.translator.target.unk_id if search.suppress_unk else None
+            unk = self._models[0].target.unk_id if search.suppress_unk else None
         settings = dataclasses.replace(
             given,
             unk=unk,
@@ -87,14 +88,14 @@ class ServedModel:
             normalize=given.normalize if search.normalize is None else search.normalize,
             with_alignment=given.with_alignment or search.alignment,
         )
-        return settings if search.n_best > 1 else self.translator.ending_early(settings)
+        return settings if search.n_best > 1 else self.plan.ending_early(settings)
 
     def max_tokens(self, beam_size: int) -> int:
         """Padded source words that may be searched together with such a beam."""
         from ..search.beam import max_tokens_of
 
         structures = [one.model.structure for one in self._models]
-        return max_tokens_of(self.plan.workspace, beam_size, structures)
+        return max_tokens_of(self.plan.options.workspace, beam_size, structures)
 
 
 def served_models(options: ServeOptions) -> dict[str, ServedModel]:

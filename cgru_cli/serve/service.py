@@ -12,7 +12,7 @@ from ..errors import CgruError
 from ..options.serve import ServeOptions
 from ..score.pair_scorer import ScoredPair
 from ..system.terminal import tell
-from ..translate.translator import Translation
+from ..translate.results import Translation
 from .engine import Engine, Full
 from .metrics import Metrics
 from .served_model import SearchOptions, ServedModel
@@ -66,7 +66,7 @@ class Service:
 
     def searching(self, model: ServedModel, search: SearchOptions, *, forced: bool = False) -> Kind:
         """The search that a request asks for, within the limits. Raises Refusal outside them."""
-        most = max(self.options.max_beam_size, model.translator.settings.beam_size)
+        most = max(self.options.max_beam_size, model.plan.settings.beam_size)
         for name, value in (("beam_size", search.beam_size), ("n_best", search.n_best)):
             if value is not None and not 1 <= value <= most:
                 raise Refusal(400, f"{name} {value}: this server allows 1 to {most}")

@@ -66,7 +66,8 @@ class SharedSearch:
         number, hypotheses = finished
         begun = self.live.pop(number, None)
         if begun is not None:
-            translation = self._translator.translation(begun.job.number, begun.request, hypotheses)
+            results = self._translator.results
+            translation = results.translation(begun.job.number, begun.request, hypotheses)
             self._observer.translated(begun.length - 1, translation)
             begun.job.done(translation)
         return True

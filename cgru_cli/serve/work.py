@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..errors import CgruError
 from ..score.pair_scorer import ScoredPair
-from ..translate.translator import Translation
+from ..translate.results import Translation
 from .served_model import ServedModel
 
 if TYPE_CHECKING:

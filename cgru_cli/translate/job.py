@@ -21,7 +21,8 @@ from ..system.log_file import log_to
 from ..system.terminal import ProgressCounter
 from ..system.windows import InOrder, windows
 from .plan import SearchPlan, shortlist_of
-from .translator import Translation, Translator
+from .results import Translation
+from .translator import Translator
 
 
 def run(options: TranslateOptions) -> None:
@@ -84,7 +85,9 @@ def _filter(
             number = translation.number
             if heatmaps.wants(number):
                 best = translation.hypotheses[0].text if translation.hypotheses else ""
-                heatmaps.add(number, translator.views(translation), window[number - start], best)
+                heatmaps.add(
+                    number, translator.results.views(translation), window[number - start], best
+                )
             text, alignments = rendered(layout, translation, apart is not None)
             writer.write(in_order.put(number, text))
             if apart:

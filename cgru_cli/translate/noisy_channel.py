@@ -1,40 +1,42 @@
 """Translations ranked by a channel model and a language model too: see `search.noisy_channel`.
 
-How the other two models read what the direct model reads and writes: where they know its words,
-they take these, whatever their numbers; else text, which they have to cut themselves.
+The two models take the direct model's words where they know all of them, whatever their numbers,
+else text, which they split themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import dataclasses
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import CgruError, UsageError
 from ..formats.arpa import NGrams, is_arpa
 from ..formats.loaded_model import LoadedModel, Reading, check_ensemble, preprocessing_of
-from ..formats.reordered import in_order_of
 from ..options.translate import TranslateOptions
 from ..output.hypothesis import Hypothesis
+from ..parameters.structure import EOS_ID
 from ..system.windows import batches
 from ..text.subwords import join_bpe
 from ..text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from ..search.noisy_channel import ChannelRanking
-    from ..search.settings import SearchSettings
+    from .plan import SearchPlan
+    from .requests import Request
 
 
 @dataclass(frozen=True)
 class NoisyChannel:
-    """The settings of a noisy channel, with its two models.
+    """A channel model, a language model, and how they read the direct model's translations.
 
-    weights: of the two in the sum; candidates: of each hypothesis in a step of the beam, None where
-    what the beam ends with is ranked. channel_reading, lm_reading: how they cut text into words;
-    None where they take the direct model's words. In a beam the language model's target vocabulary
-    is the direct model's; one of n-grams ranks at the end only.
+    weights: of the two in the sum. candidates: extensions of each hypothesis that are ranked in a
+    step of the beam, None to rank the finished hypotheses. channel_reading, lm_reading: how they
+    split text into words, None where they take the direct model's words. In a beam the language
+    model is recurrent and has the direct model's target vocabulary.
     """
 
     channel: LoadedModel
@@ -60,68 +62,67 @@ class NoisyChannel:
     ) -> NoisyChannel:
         """Read the two models that the options name, beside the direct ones.
 
-        Raises CgruError for models that are not of such a kind, or of other words.
+        Raises CgruError for models of another kind, or whose words cannot be mapped.
         """
         direct = next((loaded for loaded in models if loaded.reads_words), models[0])
         if not (direct.reads_words and direct.writes_text):
             raise CgruError(f"--channel-model: {_named(direct)}, which does not translate")
-        if len(options.vocabularies) > 2:
-            raise UsageError(
-                "--channel-model: --vocabs cannot name the vocabularies of a model with factors "
-                "for both directions; put them beside the models"
-            )
-        channel = LoadedModel.of(str(options.channel_model), options.vocabularies[::-1])
-        if not (channel.reads_words and channel.writes_text):
-            raise CgruError(
-                f"--channel-model: {_named(channel)}; a translation model of the reverse direction "
-                "is needed"
-            )
-        given, reverse = (
-            [one.sources[0].fingerprint, one.target.fingerprint] for one in (direct, channel)
-        )
-        if reverse == given != given[::-1]:
-            raise CgruError(
-                f"--channel-model: {channel.model.path} has the source and target words of "
-                f"{direct.model.path}: it translates in the same direction, not in the reverse one"
-            )
-        if len(channel.sources) > 1:
-            raise CgruError(
-                f"--channel-model: {channel.model.path} reads factors, which translations have not"
-            )
-        both_sides = (channel.sources[0], direct.target), (channel.target, direct.sources[0])
+        channel = _channel_model(options, direct)
+        known = [(channel.sources[0], direct.target), (channel.target, direct.sources[0])]
         lm = _language_model(options, models, direct)
         lm_reading = None
         if isinstance(lm, LoadedModel):
-            lm_reading = _reading(
-                "--lm", lm, [(lm.target, direct.target)], direct, reading, options
-            )
+            same = [(lm.target, direct.target)]
+            lm_reading = _reading("--lm", lm, same, direct, reading, options)
         if options.channel_candidates is not None:
-            for own, words in both_sides:
-                if missing := own.lacking(words):
-                    raise _no_candidates(channel, words, missing)
-        return cls(
-            channel,
-            lm,
-            (weights[0], weights[1]),
-            options.channel_candidates,
-            _reading("--channel-model", channel, both_sides, direct, reading, options),
-            lm_reading,
+            for own, words in known:
+                _check_words(channel, own, words)
+        channel_reading = _reading("--channel-model", channel, known, direct, reading, options)
+        both = (weights[0], weights[1])
+        return cls(channel, lm, both, options.channel_candidates, channel_reading, lm_reading)
+
+
+def _channel_model(options: TranslateOptions, direct: LoadedModel) -> LoadedModel:
+    """The model that `--channel-model` names. Raises CgruError for one of another direction."""
+    if len(options.vocabularies) > 2:
+        raise UsageError(
+            "--channel-model: --vocabs cannot name the vocabularies of a model with factors "
+            "for both directions; put them beside the models"
         )
+    channel = LoadedModel.of(str(options.channel_model), options.vocabularies[::-1])
+    if not (channel.reads_words and channel.writes_text):
+        raise CgruError(
+            f"--channel-model: {_named(channel)}; a translation model of the reverse direction "
+            "is needed"
+        )
+    given, reverse = (
+        [one.sources[0].fingerprint, one.target.fingerprint] for one in (direct, channel)
+    )
+    if reverse == given != given[::-1]:
+        raise CgruError(
+            f"--channel-model: {channel.model.path} has the source and target words of "
+            f"{direct.model.path}: it translates in the same direction, not in the reverse one"
+        )
+    if len(channel.sources) > 1:
+        raise CgruError(
+            f"--channel-model: {channel.model.path} reads factors, which translations do not have"
+        )
+    return channel
 
 
 def _language_model(
     options: TranslateOptions, models: Sequence[LoadedModel], direct: LoadedModel
 ) -> LoadedModel | NGrams:
-    """What `--lm` names; where it is stepped in the beam, in the order of the target vocabulary.
+    """The model that `--lm` names; for a beam, in the order of the direct target vocabulary.
 
-    Raises CgruError for what is no language model, or of other words than it has to be.
+    Raises CgruError for a model of another kind, or of other words than it needs.
     """
     path, in_beam = str(options.lm), options.channel_candidates is not None
     if is_arpa(path):
         if in_beam:
             raise CgruError(
-                f"--channel-candidates: {path} is a model of n-grams, which ranks what the beam "
-                "ends with; leave the option out"
+                f"--channel-candidates: {path} is an n-gram model, which ranks finished "
+                "hypotheses only; leave the option out"
             )
         n_grams = NGrams(path)
         count = n_grams.known(direct.target)
@@ -139,25 +140,38 @@ def _language_model(
         )
     if not in_beam:
         return lm
-    for other, known, words in ((lm, lm.target, direct.target), (direct, direct.target, lm.target)):
-        if missing := known.lacking(words):
-            raise _no_candidates(other, words, missing)
+    _check_words(lm, lm.target, direct.target)
+    _check_words(direct, direct.target, lm.target)
     rows = [one.model.structure.target_vocabulary for one in (lm, direct)]
     if rows[0] != rows[1]:
         raise CgruError(
             f"--channel-candidates: {path} has {rows[0]:,} target words, {direct.model.path} "
-            f"{rows[1]:,}; the same ones are needed"
+            f"{rows[1]:,}; the same number is needed"
         )
     lm = in_order_of(direct.target, lm)
     check_ensemble([*models, lm])
     return lm
 
 
-def _no_candidates(loaded: LoadedModel, words: Vocabulary, missing: Sequence[str]) -> CgruError:
-    return CgruError(
-        f"--channel-candidates: {_without(loaded, words, missing)}; without the option the beam's "
-        "hypotheses are ranked, by their text"
-    )
+def in_order_of(vocabulary: Vocabulary, loaded: LoadedModel) -> LoadedModel:
+    """A language model, its target words numbered as in another vocabulary of the same words.
+
+    Each word keeps its probability. Ids without a word, where files have gaps, stand for each
+    other in their order.
+    """
+    model, own = loaded.model, loaded.target
+    size = model.structure.target_vocabulary
+    before = {EOS_ID: EOS_ID, vocabulary.unk_id: own.unk_id}  # by new id
+    words = {i: word for i, word in vocabulary.words.items() if i not in before}
+    before |= zip(words, own.encode(words.values()), strict=True)
+    left = iter(sorted(set(range(size)) - set(before.values())))
+    order = np.array([before[i] if i in before else next(left) for i in range(size)])
+    arrays = dict(model.arrays)
+    for row in model.parameters():
+        for axis, letter in enumerate(row.shape):
+            if letter == "V":
+                arrays[row.name] = np.take(arrays[row.name], order, axis=axis)
+    return dataclasses.replace(loaded.with_arrays(arrays), target=vocabulary)
 
 
 def _reading(
@@ -168,31 +182,41 @@ def _reading(
     reading: Reading,
     options: TranslateOptions,
 ) -> Reading | None:
-    """A model's way to split the direct model's text; None if it knows all of its words.
+    """How a model splits the direct model's text; None if it knows all of its words.
 
     known: its vocabularies, each with the direct model's of that language. reading: the direct
-    model's. Raises CgruError where text that the one has is not text that the other takes.
+    model's. Raises CgruError where the one writes raw text and the other reads words, or the
+    reverse.
     """
-    pairs = ((words, missing) for own, words in known if (missing := own.lacking(words)))
-    words, missing = next(pairs, (None, []))
-    if words is None:
+    lacking = [(words, missing) for own, words in known if (missing := own.lacking(words))]
+    if not lacking:
         return None
     preprocessing = None if options.no_preprocess else preprocessing_of([other], {})
     its = reading._replace(preprocessing=preprocessing)
-    raw, its_raw = (
-        of.preprocessing is not None or (of.to_pieces and one.target.processor is not None)
-        for of, one in ((reading, direct), (its, other))
-    )
-    raw = raw and not options.no_spm_decode
-    problem = ""
-    if raw != its_raw:
+    writes_raw = not options.no_spm_decode and _takes_raw_text(reading, direct)
+    reads_raw = _takes_raw_text(its, other)
+    if writes_raw != reads_raw:
         takes = ("words between spaces", "raw text")
-        problem = f"it takes {takes[its_raw]}, {direct.model.path} {takes[raw]}"
-    elif not raw and any(word.endswith("@@") for word in known[0][0].words.values()):
-        problem = "what sub-words it has instead is not known"
-    if problem:
-        raise CgruError(f"{flag}: {_without(other, words, missing)}, and {problem}")
-    return its
+        problem = f"it takes {takes[reads_raw]}, {direct.model.path} {takes[writes_raw]}"
+    elif not writes_raw and any(word.endswith("@@") for word in known[0][0].words.values()):
+        problem = "it has other sub-words, split by unknown codes"
+    else:
+        return its
+    raise CgruError(f"{flag}: {_without(other, *lacking[0])}, and {problem}")
+
+
+def _takes_raw_text(reading: Reading, loaded: LoadedModel) -> bool:
+    pieces = reading.to_pieces and loaded.target.processor is not None
+    return reading.preprocessing is not None or pieces
+
+
+def _check_words(loaded: LoadedModel, own: Vocabulary, words: Vocabulary) -> None:
+    """Raises CgruError where a vocabulary of a model in the beam lacks words of the other's."""
+    if missing := own.lacking(words):
+        raise CgruError(
+            f"--channel-candidates: {_without(loaded, words, missing)}; without the option the "
+            "finished hypotheses are ranked, by their text"
+        )
 
 
 def _named(loaded: LoadedModel) -> str:
@@ -203,97 +227,80 @@ def _without(loaded: LoadedModel, words: Vocabulary, missing: Sequence[str]) -> 
     return f"{loaded.model.path} lacks {len(missing):,} words of {words.path}, as {missing[0]!r}"
 
 
-class Line(NamedTuple):
-    """A source line, counted from 0: its words as the direct model reads them, and its text."""
-
-    number: int
-    words: Sequence[str]
-    text: str
-
-
 class ChannelScorer:
     """The channel model and the language model, which score translations of lines."""
 
-    def __init__(
-        self,
-        noisy: NoisyChannel,
-        direct: LoadedModel,
-        settings: SearchSettings,
-        weights: Sequence[float],
-        *,
-        workspace: int,
-        precision: str,
-    ):
-        """direct: the model, or the first of those, that translations are by; settings: of the
-        search; weights: of the direct models. Arrays of the channel model go into its network, and
-        those of the language model unless it is to be stepped in the beam.
+    def __init__(self, noisy: NoisyChannel, plan: SearchPlan, direct: LoadedModel):
+        """direct: the first of the models that translate. The arrays of the channel model go into
+        its network, and those of a language model that is not stepped in the beam.
         """
         from ..search.noisy_channel import ChannelSum
 
-        self._noisy, self._direct, self._weights = noisy, direct, tuple(weights)
-        self._sum = ChannelSum(*noisy.weights, settings)
-        self._channel = _ForcedDecoding(noisy.channel, workspace, precision)
+        self._noisy, self._direct, self._models = noisy, direct, len(plan.weights)
+        self._sum = ChannelSum(*noisy.weights, plan.settings)
+        resources = plan.options.workspace, plan.options.precision
+        self._channel = _ForcedDecoding(noisy.channel, *resources)
         self._cut = noisy.channel.source_lines(noisy.channel_reading or Reading())
         self._lm: Callable[[Sequence[Sequence[str]]], np.ndarray] | None = None
         if isinstance(noisy.lm, NGrams):
             self._lm = noisy.lm.log_probs
         elif noisy.candidates is None:
-            forced = _ForcedDecoding(noisy.lm, workspace, precision)
+            forced = _ForcedDecoding(noisy.lm, *resources)
             self._lm = lambda texts: forced([[]] * len(texts), texts)
 
     @property
     def within_beam(self) -> bool:
-        """Whether hypotheses are ranked in each step, rather than at the end."""
+        """Whether hypotheses are ranked in each step, rather than when they are finished."""
         return self._lm is None
 
-    def ranking(self, line: Callable[[int], Line]) -> ChannelRanking:
-        """What ranks hypotheses in a beam; line: that of each sentence of the search, by number."""
+    def ranking(self, begun: Sequence[tuple[int, Request]]) -> ChannelRanking:
+        """The ranking of hypotheses in a beam; begun: its lines so far, which grow with it."""
         from ..search.noisy_channel import ChannelRanking
 
         sources: dict[int, list[str]] = {}
 
         def score(sentences: Sequence[int], translations: Sequence[Sequence[int]]) -> np.ndarray:
             for sentence in set(sentences) - set(sources):
-                sources[sentence] = self._source(line(sentence))
-            words = [self._direct.target.decode(ids) for ids in translations]
-            if self._direct.right_left:
-                words = [one[::-1] for one in words]
+                sources[sentence] = self._source(*begun[sentence])
+            words = [self._reading_order(self._direct.target.decode(ids)) for ids in translations]
             return self._channel(words, [sources[sentence] for sentence in sentences])
 
         return ChannelRanking(self._sum, self._noisy.candidates or 0, score)
 
-    def scored(self, lines: Sequence[tuple[Line, Sequence[Hypothesis]]]) -> list[list[Hypothesis]]:
+    def scored(
+        self, lines: Sequence[tuple[int, Request]], lists: Sequence[Sequence[Hypothesis]]
+    ) -> list[list[Hypothesis]]:
         """The hypotheses of each line with the scores of both models added, in the same order."""
-        entries = [(line, one) for line, hypotheses in lines for one in hypotheses]
-        scores = self._scores(entries)
+        assert self._lm  # noqa: S101 - for types
+        noisy, sources, of_channel, of_lm = self._noisy, [], [], []
+        for (number, request), hypotheses in zip(lines, lists, strict=True):
+            source = self._source(number, request)
+            for one in hypotheses:
+                words, text = self._reading_order(one.tokens), join_bpe(one.text)
+                sources.append(source)
+                of_channel.append(self._cut.words(text, number) if noisy.channel_reading else words)
+                if noisy.lm_reading and isinstance(noisy.lm, LoadedModel):
+                    words = noisy.lm.target_words(text, number, noisy.lm_reading)
+                of_lm.append(words)
+        channel = iter(self._channel(of_channel, sources).tolist())
+        lm = iter(self._lm(of_lm).tolist())
         return [
-            [self.featured(one, len(line.words) + 1, *next(scores)) for one in hypotheses]
-            for line, hypotheses in lines
+            [
+                self.featured(one, len(request.source) + 1, next(channel), next(lm))
+                for one in hypotheses
+            ]
+            for (_, request), hypotheses in zip(lines, lists, strict=True)
         ]
 
-    def _scores(self, entries: Sequence[tuple[Line, Hypothesis]]) -> Iterator[tuple[float, float]]:
-        """log p(x|y) and log p(y) of each."""
-        noisy = self._noisy
-        of_channel, of_lm = [], []
-        for line, hypothesis in entries:
-            words = list(hypothesis.tokens[:: -1 if self._direct.right_left else 1])
-            text = join_bpe(hypothesis.text)
-            channel_words = self._cut.words(text, line.number) if noisy.channel_reading else words
-            of_channel.append(channel_words)
-            if noisy.lm_reading and isinstance(noisy.lm, LoadedModel):
-                words = noisy.lm.target_words(text, line.number, noisy.lm_reading)
-            of_lm.append(words)
-        assert self._lm  # noqa: S101 - for types
-        channel = self._channel(of_channel, [self._source(line) for line, _ in entries])
-        lm = self._lm(of_lm)
-        yield from zip(channel.tolist(), lm.tolist(), strict=True)
+    def _reading_order(self, words: Sequence[str]) -> list[str]:
+        return list(words[::-1] if self._direct.right_left else words)
 
-    def _source(self, line: Line) -> list[str]:
+    def _source(self, number: int, request: Request) -> list[str]:
         """The words of a line as the channel model writes them, in reading order."""
         reading = self._noisy.channel_reading
         if reading is None:
-            return list(self._direct.without_factors(line.words))
-        return self._noisy.channel.target_words(join_bpe(line.text), line.number, reading)
+            return list(self._direct.without_factors(request.source))
+        return self._noisy.channel.target_words(join_bpe(request.text), number, reading)
 
     def featured(
         self, hypothesis: Hypothesis, source_length: int, channel: float, lm: float
@@ -304,7 +311,7 @@ class ChannelScorer:
         """
         length = len(hypothesis.tokens) + hypothesis.finished
         alpha = self._sum.settings.normalize
-        direct = hypothesis.model_scores[: len(self._weights)]
+        direct = hypothesis.model_scores[: self._models]
         features = [(f"F{i}", score / length**alpha) for i, score in enumerate(direct)]
         features += [("Channel", channel / source_length**alpha), ("LM", lm / source_length**alpha)]
         total = self._sum.total(hypothesis.score, channel, lm, length, source_length)

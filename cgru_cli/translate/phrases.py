@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from ..errors import CgruError, note
 from ..formats.loaded_model import LoadedModel, Reading
 from ..system.structured_files import read_bytes
-
-Form = Literal["tabs", "inline"]
 
 _MARK = re.compile(
     r'<(?P<name>\w+)(?P<attributes>(?:\s+\w+="[^"]*")+)\s*(?:/>|>(?P<text>.*?)</(?P=name)>)'
@@ -28,7 +26,7 @@ class Fields(NamedTuple):
     avoided: Sequence[str] = ()
 
 
-def split_line(line: str, number: int, form: Form | None, force_decode: bool) -> Fields:
+def split_line(line: str, number: int, form: str | None, force_decode: bool) -> Fields:
     """A line (counted from 0) with phrases: `source [TAB beginning]`, and phrases by their form.
 
     tabs: further fields, required phrases, then behind an empty field avoided ones. inline: marks

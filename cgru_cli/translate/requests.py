@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import CgruError
 from ..formats.loaded_model import LoadedModel
+from ..parameters.structure import Type
 from .phrases import Fields, Phrases, check_consistent, split_line
 from .plan import SearchPlan
 
@@ -21,6 +22,7 @@ class Request(NamedTuple):
     prefix: list[int]  # ids
     constraints: Constraints | None = None
     text: str = ""  # of the source
+    empty: bool = False  # there is nothing to translate
 
 
 class RequestReader:
@@ -32,9 +34,13 @@ class RequestReader:
         """
         self._plan, self._target, self._source = plan, target, source
         self._generates = not source.reads_source
+        # an empty line gets a text of a language model, or a label
+        classifies = target.model.structure.type is Type.CLASSIFIER
+        self._takes_empty = self._generates or classifies
         self._lines = source.source_lines(plan.reading)
         self._phrases = Phrases(target, plan.reading)
-        self._avoided = self._phrases.read_avoided(plan.avoid) if plan.avoid else []
+        avoid = plan.options.avoid
+        self._avoided = self._phrases.read_avoided(avoid) if avoid else []
 
     def report(self) -> None:
         """Warn of lines that were cut."""
@@ -46,20 +52,20 @@ class RequestReader:
         Raises CgruError where it cannot be prepared, is the source of a language model, or no
         condition of one.
         """
-        prefix = ""
+        options, prefix = self._plan.options, ""
         fields = line.count("\t") + 1
-        if self._plan.fields is not None and fields > self._plan.fields:
+        if options.tsv and options.constraints != "tabs" and fields > 1 + options.force_decode:
             raise CgruError(
                 f"line {number + 1}: {fields} fields between tabs; with --tsv the source is "
                 "expected or, with --force-decode, the beginning of its translation too"
             )
         said = Fields(line)
-        if self._plan.constraints or self._plan.force_decode:
+        if options.constraints or options.force_decode:
             # of a language model the whole line is the beginning
-            behind_tab = self._plan.force_decode and not self._generates
-            said = split_line(line, number, self._plan.constraints, behind_tab)
+            behind_tab = options.force_decode and not self._generates
+            said = split_line(line, number, options.constraints, behind_tab)
             line, prefix = said.source, said.beginning
-            if self._generates and self._plan.force_decode:
+            if self._generates and options.force_decode:
                 line, prefix = "", line
         if self._generates and line:
             raise CgruError(
@@ -72,7 +78,8 @@ class RequestReader:
             self._source.ids(words, number)  # a bad one is told before others are searched with it
         begun = self.prefix(prefix, number) if prefix else []
         constraints = self.constraints(said.required, said.avoided, number)
-        return Request(words, begun, constraints, line)
+        empty = not (words or self._takes_empty)
+        return Request(words, begun, constraints, line, empty)
 
     def constraints(
         self, required: Sequence[str], avoided: Sequence[str], number: int

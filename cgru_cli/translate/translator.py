@@ -3,50 +3,35 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import CgruError, warn
+from ..errors import CgruError
 from ..formats.loaded_model import LoadedModel, ModelSource, loaded_models
 from ..formats.shortlist import union
 from ..options.translate import TranslateOptions
-from ..output.heatmap.view import MEAN, View, model_names
 from ..output.hypothesis import Hypothesis
-from ..parameters.structure import Type
 from ..system import tensorflow_start
 from ..system.windows import batches
-from ..text import subwords, unknown_words
-from . import noisy_channel
 from .nematus_tf_batches import nematus_tf_batches
+from .noisy_channel import ChannelScorer
 from .plan import SearchPlan
 from .requests import Request, RequestReader
+from .results import Results, Translation
 
 if TYPE_CHECKING:
     from ..search.hypotheses import SearchBatch, SearchResult
-    from ..search.noisy_channel import ChannelRanking
     from ..search.settings import SearchSettings
 
-# Options of the command's files, and of what it prints.
-PRINTED = (
-    "config", "input", "output", "quiet", "n_best", "word_scores", "alignment", "alignment_format",
-    "json_alignment", "output_alignment", "heatmap", "heatmap_lines", "model", "n_best_size", "log",
-    "dump_config", "interpolate_env_vars", "relative_paths", "model_is",
-)  # fmt: skip
-
-
-class Translation(NamedTuple):
-    """A line of input, counted from 0, and its translations."""
-
-    number: int
-    source: Sequence[str]  # the words as the model reads them, without factors
-    factored: Sequence[str]  # the same with their factors
-    hypotheses: list[Hypothesis]  # the best first, words in the order of writing
-    words: Sequence[int]  # ids of the best one's words, EOS among them if it is finished
-    empty: bool = False  # the line has no words: there was nothing to translate
+# Options of the command's files, and of its output.
+PRINTED = """
+    config input output quiet n_best word_scores alignment alignment_format json_alignment
+    output_alignment heatmap heatmap_lines model n_best_size log dump_config interpolate_env_vars
+    relative_paths model_is
+""".split()
 
 
 class Translator:
@@ -58,42 +43,27 @@ class Translator:
         from ..network.scorer import Members
         from ..search.beam import max_tokens_of, mebibytes_of_word
         from ..search.ensemble import Ensemble
-        from ..search.settings import Sampling, SearchSettings
 
         stepped = plan.channel.stepped if plan.channel else []
         models, weights = [*models, *stepped], (*plan.weights, *(0.0 for _ in stepped))
         self.plan, self.models = plan, models
-        self.target = models[0].target
-        reading = [loaded for loaded in models if loaded.reads_source]
-        self._first = (reading or models)[0]
-        # an empty line gets a text of a language model, or a label, too
-        self._takes_empty = not reading or models[0].model.structure.type is Type.CLASSIFIER
-        self.networks = [take_over(loaded.model, plan.precision) for loaded in models]
+        source = next((loaded for loaded in models if loaded.reads_source), models[0])
+        self.networks = [take_over(loaded.model, plan.options.precision) for loaded in models]
         self._ensemble = Ensemble(self.networks, weights)
-        self._members = Members(self.networks) if plan.of_members else None
-        self.settings = SearchSettings(
-            beam_size=plan.beam_size,
-            normalize=plan.normalize,
-            word_penalty=plan.word_penalty,
-            unk=self.target.unk_id if plan.suppress_unk else None,
-            with_alignment=plan.with_alignment,
-        )
-        self._channel = None
-        if plan.channel:
-            self._channel = noisy_channel.ChannelScorer(
-                plan.channel, self._first, self.settings, plan.weights, workspace=plan.workspace,
-                precision=plan.precision,
-            )  # fmt: skip
-        self._sampling = Sampling(*plan.sampling) if plan.sampling else None
-        self.requests = RequestReader(plan, models[0], self._first)
+        self._channel = ChannelScorer(plan.channel, plan, source) if plan.channel else None
+        self.requests = RequestReader(plan, models[0], source)
+        shows_each = plan.options.heatmap and len(plan.weights) > 1
+        members = Members(self.networks) if shows_each else None
+        self.results = Results(plan, models, source, self._channel, members)
+        beam_size, workspace = plan.settings.beam_size, plan.options.workspace
         structures = [loaded.model.structure for loaded in models]
-        needed = mebibytes_of_word(plan.beam_size, structures)
-        if needed > plan.workspace:
+        needed = mebibytes_of_word(beam_size, structures)
+        if needed > workspace:
             raise CgruError(
-                f"--beam-size {plan.beam_size}: a word takes {math.ceil(needed)} MiB in this "
-                f"search, --workspace is {plan.workspace}; give it more, or make the beam smaller"
+                f"--beam-size {beam_size}: a word takes {math.ceil(needed)} MiB in this "
+                f"search, --workspace is {workspace}; give it more, or make the beam smaller"
             )
-        self.max_tokens = max_tokens_of(plan.workspace, plan.beam_size, structures)
+        self.max_tokens = max_tokens_of(workspace, beam_size, structures)
 
     @classmethod
     def of(
@@ -109,8 +79,8 @@ class Translator:
         models: files of any dialect, or models as `load_model` gives them, which stay as they are.
         vocabularies: files, source (one a factor) then target, where models name none. attention:
         whether hypotheses have it, where the models do. options: those of `cgru translate` by
-        their names with "_" for "-", as beam_size=5, normalize=1.0 or device="cpu"; what is not
-        given is as the model's program does it.
+        their names with "_" for "-", as beam_size=5, normalize=1.0 or device="cpu"; the defaults
+        are those of the model's program.
 
         Raises CgruError for models that cannot be read or make no ensemble, UsageError for options
         that exclude each other, TypeError for unknown ones.
@@ -122,8 +92,9 @@ class Translator:
         names = tuple(str(one.model.path) for one in loaded)
         asked = TranslateOptions(model=names, vocabularies=tuple(vocabularies), **options)
         plan = SearchPlan.of(asked, loaded)
-        attends = any(one.model.structure.attends for one in loaded)
-        plan = dataclasses.replace(plan, with_alignment=plan.unk_replace or (attention and attends))
+        attends = attention and any(one.model.structure.attends for one in loaded)
+        settings = dataclasses.replace(plan.settings, with_alignment=asked.unk_replace or attends)
+        plan = dataclasses.replace(plan, settings=settings)
         starting.finish(asked.device, asked.cpu_threads)
         return cls(plan, loaded)
 
@@ -165,12 +136,13 @@ class Translator:
         searched = []
         for i, request in enumerate(requests):
             # Nematus-TF translates empty lines with the others, which their mini-batch may show
-            if self.searches_for(request) or self.plan.search == "nematus-tf":
-                searched.append(i)
+            if request.empty and self.plan.search != "nematus-tf":
+                yield self.results.empty(first + i)
             else:
-                yield self.empty(first + i)
+                searched.append(i)
         early = not n_best and self._channel is None
-        settings = self.ending_early(self.settings) if early else self.settings
+        settings = self.plan.settings
+        settings = self.plan.ending_early(settings) if early else settings
         begun: list[tuple[int, Request]] = []
 
         def beginning() -> Iterator[SearchBatch]:
@@ -180,109 +152,14 @@ class Translator:
                 yield self.begin(numbered)
 
         ended = self._search(beginning(), begun, settings)
-        if self._channel is None or self._channel.within_beam:
-            yield from (self.translation(*begun[place], results) for place, results in ended)
-        else:
-            yield from self._ranked((*begun[place], results) for place, results in ended)
-
-    def _ranked(
-        self, lines: Iterator[tuple[int, Request, Sequence[SearchResult]]]
-    ) -> Iterator[Translation]:
-        """The translations of searched lines, ranked by the noisy channel at the end."""
-        assert self._channel  # noqa: S101 - for types
-        while batch := list(itertools.islice(lines, self.plan.mini_batch)):
-            translations = [self.translation(*one) for one in batch]
-            sources = [self._line(number, request) for number, request, _ in batch]
-            lists = self._channel.scored(
-                [(line, one.hypotheses) for line, one in zip(sources, translations, strict=True)]
-            )
-            for (_, _, results), one, scored in zip(batch, translations, lists, strict=True):
-                totals = [hypothesis.total for hypothesis in scored]
-                order = sorted(range(len(totals)), key=totals.__getitem__, reverse=True)
-                best = results[order[0]].words.tolist() if order else ()
-                yield one._replace(hypotheses=[scored[i] for i in order], words=best)
-
-    def _ranking(self, begun: Sequence[tuple[int, Request]]) -> ChannelRanking | None:
-        """The noisy channel's ranking in the beam, for the lines that have begun; None without."""
-        if not (self._channel and self._channel.within_beam):
-            return None
-
-        def line(place: int) -> noisy_channel.Line:
-            return self._line(*begun[place])
-
-        return self._channel.ranking(line)
-
-    @staticmethod
-    def _line(number: int, request: Request) -> noisy_channel.Line:
-        return noisy_channel.Line(number, request.source, request.text)
-
-    def ending_early(self, settings: SearchSettings) -> SearchSettings:
-        """The settings of a search for the best translation only, which may end sooner."""
-        return dataclasses.replace(settings, best_only=min(self.plan.weights) >= 0)
-
-    def translation(
-        self, number: int, request: Request, results: Sequence[SearchResult]
-    ) -> Translation:
-        """The translations of one line."""
-        if not self.searches_for(request):
-            return self.empty(number)
-        if request.constraints and not results:
-            warn(f"line {number + 1}: no translation has what is required without what is avoided")
-        source = self._first.without_factors(request.source)
-        hypotheses = [self._hypothesis(result, source) for result in results]
-        if self._channel and self._channel.within_beam:
-            hypotheses = [
-                self._channel.featured(one, len(request.source) + 1, result.channel, result.lm)
-                for one, result in zip(hypotheses, results, strict=True)
-            ]
-        words = results[0].words.tolist() if results else ()
-        return Translation(number, source, request.source, hypotheses, words)
-
-    def searches_for(self, request: Request) -> bool:
-        """Whether a line is searched for; the translation of an empty one is `empty`."""
-        return bool(request.source) or self._takes_empty
-
-    def empty(self, number: int) -> Translation:
-        """The translation of an empty line."""
-        nothing = Hypothesis((), True, 0.0, 0.0, model_scores=(0.0,) * len(self.plan.weights))
-        if self._channel:
-            nothing = self._channel.featured(nothing, 1, 0.0, 0.0)
-        return Translation(number, (), (), [nothing], (), True)
-
-    def views(self, translation: Translation) -> list[View]:
-        """The heat maps of a line's best translation: the mean, then every model."""
-        if not translation.hypotheses or translation.empty:
-            return []
-        hypothesis, source = translation.hypotheses[0], translation.source
-        right_left = self.plan.layout.right_left
-        names = model_names([str(loaded.model.path) for loaded in self.models])
-        mean = View.of(
-            MEAN if self._members else names[0], source, hypothesis,
-            right_left=right_left, model_weights=self.plan.weights,
-        )  # fmt: skip
-        if not self._members:
-            return [mean]
-        sources = self._sources([translation.factored], [translation.number])
-        of_models = self._members(sources, translation.words)
-        return [mean] + [
-            View.of(
-                name, source,
-                hypothesis._replace(
-                    word_scores=scores.log_probs,
-                    alignment=scores.alignment if scores.alignment is None
-                    else loaded.in_source_order(scores.alignment, len(source)),
-                ),
-                right_left=right_left,
-            )
-            for name, loaded, scores in zip(names, self.models, of_models, strict=True)
-        ]  # fmt: skip
+        yield from self.results.translations((*begun[place], found) for place, found in ended)
 
     def _batches(self, lengths: Sequence[int]) -> list[list[int]]:
         """Lines, of so many words each, that are searched together."""
         plan = self.plan
         if plan.search == "nematus-tf":  # whose lists depend on what shares a batch
             return nematus_tf_batches(lengths, plan.mini_batch)
-        if plan.sort_lines:
+        if plan.options.maxi_batch_sort != "none":
             return batches([length + 1 for length in lengths], plan.mini_batch, self.max_tokens)
         every = list(range(len(lengths)))
         return [every[i : i + plan.mini_batch] for i in range(0, len(every), plan.mini_batch)]
@@ -349,46 +226,18 @@ class Translator:
         from ..search.nematus_tf_beam import nematus_tf_beam
         from ..search.sampling import sample
 
-        if not self._sampling and self.plan.search != "nematus-tf":
-            yield from shrinking_beam(batches, settings, ranking=self._ranking(begun))
+        sampling = self.plan.sampling
+        if not sampling and self.plan.search != "nematus-tf":
+            in_beam = self._channel and self._channel.within_beam
+            ranking = self._channel.ranking(begun) if self._channel and in_beam else None
+            yield from shrinking_beam(batches, settings, ranking=ranking)
             return
         done = 0
         for batch in batches:
-            if self._sampling:
+            if sampling:
                 numbers = [number for number, _ in begun[done:]]
-                lists = sample(batch, settings, self._sampling, numbers)
+                lists = sample(batch, settings, sampling, numbers)
             else:
                 lists = nematus_tf_beam(batch, settings)
             yield from enumerate(lists, done)
             done += len(lists)
-
-    def _hypothesis(self, result: SearchResult, source: Sequence[str]) -> Hypothesis:
-        """source: its words without factors."""
-        ids = result.words[:-1] if result.finished else result.words
-        words = self.target.decode(int(i) for i in ids)
-        alignment = result.alignment
-        if alignment is not None:
-            alignment = self._first.in_source_order(alignment, len(source))
-            if self.plan.unk_replace:
-                words = unknown_words.replace_unknown(
-                    words, alignment, source, {self.target.unk}, self.plan.lexicon
-                )
-        return Hypothesis(
-            words,
-            bool(result.finished),
-            result.score,
-            result.total,
-            result.word_scores,
-            result.model_scores.tolist(),
-            alignment,
-            self._text(words[::-1] if self.plan.layout.right_left else words),
-        )
-
-    def _text(self, words: Sequence[str]) -> str:
-        """Words in reading order as text."""
-        if not self.models[0].writes_text:
-            return " ".join(words)
-        text = self.target.detokenize(words) if self.plan.decode_pieces else " ".join(words)
-        if self.plan.reading.preprocessing:
-            return self.plan.reading.preprocessing.undo(text, "target")
-        return subwords.join_bpe(text) if self.plan.join_bpe else text

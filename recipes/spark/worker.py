@@ -23,7 +23,8 @@ from cgru_cli.system.tensorflow_start import Start
 from cgru_cli.system.windows import InOrder
 from cgru_cli.translate.job import rendered
 from cgru_cli.translate.plan import SearchPlan
-from cgru_cli.translate.translator import Translation, Translator
+from cgru_cli.translate.results import Translation
+from cgru_cli.translate.translator import Translator
 
 
 class Done(NamedTuple):

@@ -2,14 +2,21 @@
 
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import random_arrays, tiny
 from commands import SOURCE, TARGET, in_process, vocabulary, write_model
+from oracles.ladder import LadderModel
 
 from cgru_cli.errors import UsageError
+from cgru_cli.formats.loaded_model import LoadedModel
+from cgru_cli.formats.model import Model
 from cgru_cli.options.translate import TranslateOptions
 from cgru_cli.parameters.structure import Type
+from cgru_cli.text.vocabulary import Vocabulary
+from cgru_cli.translate.noisy_channel import in_order_of
 
 LINES = ["a b c", "", "f f a d", "b unseen", "c"]
 TEXT = "".join(f"{line}\n" for line in LINES)
@@ -198,7 +205,7 @@ def test_n_grams_are_a_language_model_too(models, translate, tmp_path):
         expected = math.log(10) * sum(-0.25 * (place + 2) for place in places)
         assert features(entry)["LM"] == pytest.approx(expected, rel=1e-4)
     error = refused(tmp_path, *asked, "--channel-candidates", 2)
-    assert f"--channel-candidates: {lm} is a model of n-grams" in error
+    assert f"--channel-candidates: {lm} is an n-gram model" in error
     other = arpa(tmp_path / "other.arpa", ["</s>", "<unk>", "x", "y"])
     error = refused(tmp_path, *asked[:4], "--lm", other)
     assert "of the 8 words of" in error and str(other) in error
@@ -271,3 +278,28 @@ def test_vocabularies_of_the_command_are_those_of_all_three(models, translate, t
     target = vocabulary(tmp_path / "t.json", TARGET)
     asked = ["-m", direct, "--channel-model", channel, "--lm", lm, "-v", source, target]
     assert len(translate(*asked, "--channel-candidates", 3)) == len(LINES)
+
+
+# -- a language model in another vocabulary's order ------------------------------------------------
+
+OWN = {"eos": 0, "UNK": 1, "a": 2, "b": 3, "c": 5}  # 4 has no word
+OTHER = {"</s>": 0, "c": 1, "<unk>": 2, "b": 4, "a": 5}  # 3 has none
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_words_keep_their_probabilities(tied):
+    structure = tiny(
+        type=Type.LM, source_vocabularies=(), source_embeddings=(), target_vocabulary=6,
+        decoder_base_transition=1, tied_output=tied,
+    )  # fmt: skip
+    arrays = random_arrays(structure, 4)
+    model = Model(Path("lm.npz"), structure, arrays, "nematus")
+    vocabulary = Vocabulary(OTHER, "other.json")
+    turned = in_order_of(vocabulary, LoadedModel(model, [], Vocabulary(OWN, "own.json")))
+    assert turned.target is vocabulary
+    before, after = LadderModel(arrays, type="lm"), LadderModel(turned.model.arrays, type="lm")
+    for text in (["a", "b"], ["c"], [], ["c", "unseen", "a"]):
+        own = before.force_decode(None, Vocabulary(OWN).encode(text)).log_probs
+        new = after.force_decode(None, vocabulary.encode(text)).log_probs
+        np.testing.assert_allclose(new, own, rtol=1e-12)
+    assert arrays["ff_logit_b"] is not turned.model.arrays["ff_logit_b"]

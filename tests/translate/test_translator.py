@@ -11,6 +11,7 @@ from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.formats.loaded_model import LoadedModel, load_model
 from cgru_cli.options.translate import TranslateOptions
 from cgru_cli.parameters.structure import Type
+from cgru_cli.search.settings import Sampling, SearchSettings
 from cgru_cli.translate.plan import SearchPlan
 
 LINES = ["a b c", "", "f f a d", "b unseen", "c"]
@@ -89,18 +90,19 @@ def test_a_language_model_writes_texts_and_translates_nothing(tmp_path):
 
 def test_what_is_decided_is_in_the_plan(path):
     plan = decided(path)
-    assert (plan.search, plan.beam_size, plan.normalize, plan.weights) == ("shrinking", 5, 0, (1,))
-    assert plan.limit(3) == plan.limit(300) == 200 and not plan.with_alignment
-    assert not plan.suppress_unk  # as Nematus
+    assert (plan.search, plan.weights) == ("shrinking", (1,))
+    assert plan.settings == SearchSettings(
+        beam_size=5
+    )  # the unknown word is allowed, as in Nematus
+    assert plan.limit(3) == plan.limit(300) == 200
     assert decided(path, compat="nematus-tf").search == "nematus-tf"
-    assert decided(path, compat="marian").suppress_unk
+    assert decided(path, compat="marian").settings.unk == 1
     assert decided(path, max_length_factor=2.0).limit(10) == 20
     assert decided(path, translation_maxlen=7).limit(10) == 7
-    assert decided(path, unk_replace=True).with_alignment
+    assert decided(path, unk_replace=True).settings.with_alignment
     assert decided(path, alignment="0.5").layout.alignment == 0.5
-    assert decided(path, output_sampling="topk 3 0.5").sampling[:2] == (0.5, 3)
-    assert decided(path, output_sampling="full").beam_size == 1
-    assert decided(path, maxi_batch_sort="none").sort_lines is False
+    assert decided(path, output_sampling="topk 3 0.5").sampling == Sampling(0.5, 3)
+    assert decided(path, output_sampling="full").settings.beam_size == 1
     with pytest.raises(UsageError, match="--force-decode: the search of Nematus-TF"):
         decided(path, compat="nematus-tf", force_decode=True)
 
@@ -112,10 +114,10 @@ def test_views_are_the_mean_and_every_model(path, tmp_path):
     options = TranslateOptions(model=names, heatmap="page.html", translation_maxlen=4)
     translator = Translator(SearchPlan.of(options, models), models)
     (one,) = translator.translations(["a b"])
-    mean, *each = translator.views(one)
+    mean, *each = translator.results.views(one)
     assert len(each) == 2 and mean.name == "mean"
     np.testing.assert_allclose(mean.weights, (each[0].weights + each[1].weights) / 2, atol=1e-5)
-    assert translator.views(next(translator.translations([""]))) == []
+    assert translator.results.views(next(translator.translations([""]))) == []
 
 
 def test_a_beam_beyond_the_workspace_is_refused_by_name(tmp_path):

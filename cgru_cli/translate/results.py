@@ -1,0 +1,147 @@
+"""From the results of a search to translations: words, text, scores, attention, heat maps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..errors import warn
+from ..formats.loaded_model import LoadedModel
+from ..output.heatmap.view import MEAN, View, model_names
+from ..output.hypothesis import Hypothesis
+from ..text import subwords, unknown_words
+from .noisy_channel import ChannelScorer
+from .plan import SearchPlan
+from .requests import Request
+
+if TYPE_CHECKING:
+    from ..network.scorer import Members
+    from ..search.hypotheses import SearchResult
+
+
+class Translation(NamedTuple):
+    """A line of input, counted from 0, and its translations."""
+
+    number: int
+    source: Sequence[str]  # the words as the model reads them, without factors
+    factored: Sequence[str]  # the same with their factors
+    hypotheses: list[Hypothesis]  # the best first, words in the order of writing
+    words: Sequence[int]  # ids of the best one's words, EOS among them if it is finished
+    empty: bool = False  # the line has no words: there was nothing to translate
+
+
+class Results:
+    """Makes translations from the results of a search."""
+
+    def __init__(
+        self,
+        plan: SearchPlan,
+        models: Sequence[LoadedModel],
+        source: LoadedModel,
+        channel: ChannelScorer | None,
+        members: Members | None,
+    ):
+        """source: the model whose source words are shown; members: for heat maps of each model."""
+        self._plan, self._models, self._source = plan, models, source
+        self._channel, self._members = channel, members
+        self._target = models[0].target
+
+    def translations(
+        self, lines: Iterable[tuple[int, Request, Sequence[SearchResult]]]
+    ) -> Iterator[Translation]:
+        """The translations of lines as their searches end, ranked by a noisy channel if any."""
+        if self._channel is None or self._channel.within_beam:
+            yield from (self.translation(*one) for one in lines)
+            return
+        waiting = iter(lines)
+        while batch := list(islice(waiting, self._plan.mini_batch)):
+            translations = [self.translation(*one) for one in batch]
+            lists = self._channel.scored(
+                [(number, request) for number, request, _ in batch],
+                [translation.hypotheses for translation in translations],
+            )
+            for (_, _, results), one, scored in zip(batch, translations, lists, strict=True):
+                totals = [hypothesis.total for hypothesis in scored]
+                order = sorted(range(len(totals)), key=totals.__getitem__, reverse=True)
+                best = results[order[0]].words.tolist() if order else ()
+                yield one._replace(hypotheses=[scored[i] for i in order], words=best)
+
+    def translation(
+        self, number: int, request: Request, results: Sequence[SearchResult]
+    ) -> Translation:
+        """The translations of one line; of an empty one, which Nematus-TF searches for, none."""
+        if request.empty:
+            return self.empty(number)
+        if request.constraints and not results:
+            warn(f"line {number + 1}: no translation has what is required without what is avoided")
+        source = self._source.without_factors(request.source)
+        hypotheses = [self._hypothesis(result, source) for result in results]
+        if self._channel and self._channel.within_beam:
+            hypotheses = [
+                self._channel.featured(one, len(request.source) + 1, result.channel, result.lm)
+                for one, result in zip(hypotheses, results, strict=True)
+            ]
+        words = results[0].words.tolist() if results else ()
+        return Translation(number, source, request.source, hypotheses, words)
+
+    def empty(self, number: int) -> Translation:
+        """The translation of an empty line."""
+        nothing = Hypothesis((), True, 0.0, 0.0, model_scores=(0.0,) * len(self._plan.weights))
+        if self._channel:
+            nothing = self._channel.featured(nothing, 1, 0.0, 0.0)
+        return Translation(number, (), (), [nothing], (), True)
+
+    def views(self, translation: Translation) -> list[View]:
+        """The heat maps of a line's best translation: the mean, then every model."""
+        if not translation.hypotheses or translation.empty:
+            return []
+        hypothesis, source = translation.hypotheses[0], translation.source
+        right_left, weights = self._plan.layout.right_left, self._plan.weights
+        names = model_names([str(loaded.model.path) for loaded in self._models])
+        name = MEAN if self._members else names[0]
+        views = [View.of(name, source, hypothesis, right_left=right_left, model_weights=weights)]
+        if self._members is None:
+            return views
+        numbers = [translation.number]
+        sources = [one.source_batch([translation.factored], numbers) for one in self._models]
+        of_models = self._members(sources, translation.words)
+        for name, loaded, scores in zip(names, self._models, of_models, strict=True):
+            attention = scores.alignment
+            if attention is not None:
+                attention = loaded.in_source_order(attention, len(source))
+            own = hypothesis._replace(word_scores=scores.log_probs, alignment=attention)
+            views.append(View.of(name, source, own, right_left=right_left))
+        return views
+
+    def _hypothesis(self, result: SearchResult, source: Sequence[str]) -> Hypothesis:
+        """source: its words without factors."""
+        ids = result.words[:-1] if result.finished else result.words
+        words = self._target.decode(int(i) for i in ids)
+        alignment = result.alignment
+        if alignment is not None:
+            alignment = self._source.in_source_order(alignment, len(source))
+            if self._plan.options.unk_replace:
+                words = unknown_words.replace_unknown(
+                    words, alignment, source, {self._target.unk}, self._plan.lexicon
+                )
+        return Hypothesis(
+            words,
+            bool(result.finished),
+            result.score,
+            result.total,
+            result.word_scores,
+            result.model_scores.tolist(),
+            alignment,
+            self._text(words[::-1] if self._plan.layout.right_left else words),
+        )
+
+    def _text(self, words: Sequence[str]) -> str:
+        """Words in reading order as text."""
+        if not self._models[0].writes_text:
+            return " ".join(words)
+        options, preprocessing = self._plan.options, self._plan.reading.preprocessing
+        text = " ".join(words) if options.no_spm_decode else self._target.detokenize(words)
+        if preprocessing:
+            return preprocessing.undo(text, "target")
+        return subwords.join_bpe(text) if options.join_bpe else text
