@@ -148,9 +148,9 @@ class SharedSearch:
             except CgruError as error:
                 job.done(error)
                 continue
-            if self._translator.searches_for(request):
+            if not request.empty:
                 return _Begun(job, request)
-            job.done(self._translator.empty(job.number))
+            job.done(self._translator.results.empty(job.number))
         return None
 
     def _read(self, job: Job) -> Request:
