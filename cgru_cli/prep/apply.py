@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ..errors import CgruError
 from ..options.prep import PrepOptions
-from ..system.lines import LineReader, LineWriter
+from ..system.line_writer import LineWriter
+from ..system.lines import LineReader
 from ..text.pipeline import Preprocessing
 
 _LINES, _TOKENS = 500, 50_000  # of a window

@@ -15,13 +15,13 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
+from ..corpus.numpy_order import argsort
 from ..errors import CgruError, UsageError, reading
 from ..formats.yaml_cpp import scalar
 from ..options.flags import statements
 from ..options.prep import PrepOptions
 from ..system.atomic_files import atomic_write
-from ..system.lines import LineWriter
-from ..system.numpy_order import argsort
+from ..system.line_writer import LineWriter
 from ..system.terminal import tell
 
 _OPTIONS = (  # that have an effect

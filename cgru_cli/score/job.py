@@ -16,7 +16,7 @@ from ..output.heatmap.heatmaps import Heatmaps
 from ..output.heatmap.view import model_names
 from ..output.hypothesis import Hypothesis
 from ..system import tensorflow_start
-from ..system.lines import LineWriter
+from ..system.line_writer import LineWriter
 from ..system.log_file import log_to
 from ..system.terminal import ProgressCounter
 from ..system.windows import InOrder

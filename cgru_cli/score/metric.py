@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from ..corpus.parallel_files import check_line_counts
 from ..errors import CgruError, UsageError
 from ..options.score import LABEL_METRICS
-from ..system.lines import LineReader, LineWriter
+from ..system.line_writer import LineWriter
+from ..system.lines import LineReader
 from .request import Evaluation, ScoreRequest
 
 if TYPE_CHECKING:

@@ -1,13 +1,12 @@
-"""Text lines in and out of pipes and files, for a filter that may run for days.
+"""Text lines from pipes and files, for a filter that may run for days.
 
 A line ends at b"\\n" and nowhere else, and a token at an ASCII space and nowhere else, so that
-line i of the output always belongs to line i of the input, whatever characters it holds.
-Everything goes through file descriptors; Python's own buffers of stdin and stdout are not used.
+line i of the output belongs to line i of the input, whatever characters it holds. Reading goes
+through file descriptors; Python's buffer of standard input is not used.
 """
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import io
 import os
@@ -16,16 +15,15 @@ import shlex
 import stat
 import sys
 import time
-import zlib
 from collections.abc import Iterable, Iterator
 from typing import Self
 
-from ..errors import CgruError, OutputClosed, UsageError, reading, warn, writing
+from ..errors import CgruError, UsageError, reading, warn
 from .number_rows import SUFFIX, count_rows, lines_of_rows
 
-CHUNK = 1 << 16  # bytes per read: what a pipe holds
+CHUNK = 1 << 16  # bytes per read: the capacity of a pipe
 LONG = 1 << 18  # characters of a line beyond which its memory matters
-GRACE = 0.01  # seconds that a window waits in all for lines after its first
+GRACE = 0.01  # seconds that a window waits for more lines after its first
 
 Source = str | os.PathLike[str] | None  # a path; "-" or None is stdin or stdout
 
@@ -33,37 +31,34 @@ Source = str | os.PathLike[str] | None  # a path; "-" or None is stdin or stdout
 def tokens(line: str) -> list[str]:
     """The tokens of a line, between ASCII spaces (never tabs, \\r, U+00A0).
 
-    Equal tokens of a long line are one object: else they would take twenty times its memory.
+    Equal tokens of a long line are one object, which saves up to 95 % of the memory.
     """
     if len(line) <= LONG:
         return [token for token in line.split(" ") if token]
     known: dict[str, str] = {}
-    return [known.setdefault(token, token) for token in _one_by_one(line) if token]
-
-
-def _one_by_one(line: str) -> Iterator[str]:
-    """The tokens of a long line, in parts that bound the memory."""
+    found: list[str] = []
     start = 0
-    while start < len(line):
+    while start < len(line):  # in parts, which bound the memory
         end = line.find(" ", start + LONG)
         end = len(line) if end < 0 else end
-        yield from line[start:end].split(" ")
+        found += [known.setdefault(token, token) for token in line[start:end].split(" ") if token]
         start = end
+    return found
 
 
-def _path(source: Source) -> str | os.PathLike[str] | None:
-    """The path of a file; None of standard input and output."""
+def path_of(source: Source) -> str | os.PathLike[str] | None:
+    """The path of a file; None for standard input and output."""
     return None if source == "-" else source
 
 
-def _label(source: Source) -> str:
-    path = _path(source)
+def _name(source: Source) -> str:
+    path = path_of(source)
     return "standard input" if path is None else os.fspath(path)
 
 
-def _status(source: Source, standard: int) -> os.stat_result | None:
+def status_of(source: Source, standard: int) -> os.stat_result | None:
     """Status of a path or of stdin (0) or stdout (1); None if missing, or closed from the start."""
-    path = _path(source)
+    path = path_of(source)
     if path is None and (sys.__stdin__, sys.__stdout__)[standard] is None:
         return None
     try:
@@ -73,13 +68,13 @@ def _status(source: Source, standard: int) -> os.stat_result | None:
 
 
 def _is_regular(source: Source) -> bool:
-    status = _status(source, 0)
+    status = status_of(source, 0)
     return status is not None and stat.S_ISREG(status.st_mode)
 
 
 def _check_readable(source: Source) -> None:
-    """Raise CgruError for what could not be opened later, without waiting at a FIFO."""
-    path = _path(source)
+    """Raise CgruError for an input that cannot be opened later; does not wait at a FIFO."""
+    path = path_of(source)
     if path is None:
         return
     with reading(path):
@@ -89,7 +84,7 @@ def _check_readable(source: Source) -> None:
     if not os.access(path, os.R_OK):
         raise CgruError(f"{source}: cannot be read: permission denied")
     if stat.S_ISREG(status.st_mode) and not status.st_size and str(source).endswith(".gz"):
-        # Python's gzip would take it for an empty text.
+        # Python's gzip takes it for an empty text.
         raise CgruError(f"{source}: empty, so not a gzip file; make it again")
 
 
@@ -97,17 +92,17 @@ class _Input:
     """One open input, read in chunks of bytes. Raises CgruError if it cannot be read."""
 
     def __init__(self, source: Source):
-        self.name = _label(source)
+        self.name = _name(source)
         self._gzip = None
         self._rows: Iterator[bytes] | None = None
         self._owned = True
-        path = _path(source)
+        path = path_of(source)
         with reading(self.name):
             if path is not None:
                 self._fd = os.open(path, os.O_RDONLY)
-            elif _status(source, 0) is not None:
+            elif status_of(source, 0) is not None:
                 self._fd, self._owned = 0, False
-            else:  # closed stdin is an empty one, and descriptor 0 may be somebody else's by now
+            else:  # closed stdin counts as empty; descriptor 0 may now belong to another file
                 self._fd = os.open(os.devnull, os.O_RDONLY)
         self._regular = stat.S_ISREG(os.fstat(self._fd).st_mode)
         if self.name.endswith(".gz"):
@@ -125,7 +120,7 @@ class _Input:
                 if self._rows is not None:
                     return next(self._rows, b"")
                 if self._gzip is not None:
-                    # Ready bytes in a pipe may not make one decompressed byte: never try there.
+                    # Bytes in a pipe may not suffice for one decompressed byte: never try there.
                     blocks = timeout is not None and not self._regular
                     return None if blocks else self._gzip.read1(CHUNK)
                 if not self._regular and not select.select([self._fd], [], [], timeout)[0]:
@@ -143,18 +138,18 @@ def count_lines(paths: Iterable[Source]) -> int | None:
     """The number of lines of these files, or None if one cannot be read twice."""
     count = 0
     for path in paths:
-        if _path(path) is None or not _is_regular(path):
+        if path_of(path) is None or not _is_regular(path):
             return None
-        if _label(path).endswith(SUFFIX):
-            count += count_rows(_label(path))
+        if _name(path).endswith(SUFFIX):
+            count += count_rows(_name(path))
             continue
-        given, last = _Input(path), b"\n"
+        file, last = _Input(path), b"\n"
         try:
-            while data := given.read(None):
+            while data := file.read(None):
                 count += data.count(b"\n")
                 last = data[-1:]
         finally:
-            given.close()
+            file.close()
         count += last != b"\n"
     return count
 
@@ -162,12 +157,10 @@ def count_lines(paths: Iterable[Source]) -> int | None:
 class LineReader:
     """Lines of one or several inputs in order: paths, "-" or None = stdin.
 
-    A `.gz` is decompressed; the rows of a `.npy` are lines of numbers.
-
-    The last line of each input counts also without a newline. Invalid UTF-8 becomes U+FFFD;
-    `invalid` counts the lines it was found in. A "\\r" before the newline is a character
-    of the line like others. Both are warned about once (the second, if `tell_crlf`).
-    Raises CgruError at once if an input is missing, a directory or unreadable.
+    A `.gz` is decompressed; the rows of a `.npy` are lines of numbers. The last line of each input
+    may lack its newline. Invalid UTF-8 becomes U+FFFD; `invalid` counts the lines that held some. A
+    "\\r" before the newline is a character of the line. Both are warned about once (the second, if
+    `tell_crlf`). Raises CgruError at once if an input is missing, a directory or unreadable.
     """
 
     def __init__(self, *inputs: Source, tell_crlf: bool = True):
@@ -189,8 +182,8 @@ class LineReader:
         """Wait for one line, then take also those that are there already; [] at the end only.
 
         At most `limit` lines, and at most `token_limit` tokens unless the first line alone has
-        more. A lone line in a pipe is held back for `GRACE` seconds at most. Raises CgruError,
-        after the lines in front of the trouble were handed over.
+        more. A lone line in a pipe waits for `GRACE` seconds at most. Raises CgruError for an input
+        that cannot be read any further, after its earlier lines were returned.
         """
         lines: list[str] = []
         size = 0
@@ -205,7 +198,7 @@ class LineReader:
         return lines
 
     def take(self, count: int) -> list[str]:
-        """Wait for so many lines; fewer only at the end."""
+        """Wait for this many lines; fewer only at the end."""
         lines: list[str] = []
         while len(lines) < count and (more := self.window(count - len(lines))):
             lines += more
@@ -213,10 +206,7 @@ class LineReader:
 
     def rest(self) -> list[str]:
         """All lines that are left."""
-        lines: list[str] = []
-        while more := self.window(4096):
-            lines += more
-        return lines
+        return self.take(sys.maxsize)
 
     def _peek(self, wait: bool) -> str | None:
         """The next line; None at the end, or without wait if it is not there yet."""
@@ -232,12 +222,12 @@ class LineReader:
         return self._line
 
     def _fill(self, wait: bool) -> bool:
-        """Add bytes to the buffer, or the newline that an input ends without; False: no more."""
+        """Add bytes to the buffer, or a missing newline at an input's end; False: no more."""
         if self._error is not None:
             raise self._error
         try:
             if self._input is None:
-                # Opening a FIFO waits for its writer, so not with lines in hand.
+                # Opening a FIFO waits for its writer: not while there are lines to return.
                 if not self._sources or not (wait or _is_regular(self._sources[0])):
                     return False
                 self._input = _Input(self._sources.pop(0))
@@ -269,10 +259,12 @@ class LineReader:
         self._number += 1
         if self._tell_crlf and line.endswith(b"\r"):
             self._tell_crlf = False
-            mended = f"{shlex.quote(self._name)} > NEW" if self._name != _label(None) else ""
+            pipe = f"< {shlex.quote(self._name)} > NEW"
+            if self._name == _name(None):
+                pipe = "| cgru ..."
             warn(
                 f"{self._name}: lines end with \\r\\n, as on Windows, where \\n alone is expected; "
-                f"mend it first: tr -d '\\r' {f'< {mended}' if mended else '| cgru ...'}"
+                f"convert the text first: tr -d '\\r' {pipe}"
             )
         try:
             return line.decode("utf-8")
@@ -299,97 +291,12 @@ class LineReader:
         self.close()
 
 
-class LineWriter:
-    """UTF-8 lines to stdout ("-" or None) or to a file, gzip-compressed if it is named `.gz`.
-
-    Each `write` is out when it returns. A file is written under its final name, in whole lines,
-    because it is read while it grows and a killed run must leave what was finished. (A killed
-    run's `.gz` lacks its end: zcat shows all lines, then complains.) Raises CgruError if it
-    cannot be written, OutputClosed if its reader has gone.
-    """
-
-    def __init__(self, output: Source = None):
-        path = _path(output)
-        self._owned = path is not None
-        self._gzip = None
-        if path is None:
-            self.name, self._fd = "standard output", 1
-            if _status(output, 1) is None:
-                raise CgruError("standard output is closed; name an output file")
-            return
-        self.name = os.fspath(path)
-        with writing(self.name):
-            self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
-        if self.name.endswith(".gz"):
-            self._gzip = zlib.compressobj(wbits=31)  # 31: with a gzip header
-
-    def write(self, text: str) -> None:
-        """Write whole lines, each with its newline; lone surrogates, which UTF-8 lacks, as "?"."""
-        self.write_bytes(text.encode("utf-8", errors="replace"))
-
-    def write_bytes(self, data: bytes) -> None:
-        """Write bytes as they are, UTF-8 or not."""
-        if data and self._gzip is not None:
-            data = self._gzip.compress(data) + self._gzip.flush(zlib.Z_SYNC_FLUSH)
-        self._write(data)
-
-    def _write(self, data: bytes) -> None:
-        done = 0
-        with writing(self.name):
-            try:
-                while done < len(data):
-                    try:
-                        done += os.write(self._fd, memoryview(data)[done:])
-                    except BlockingIOError:
-                        select.select([], [self._fd], [])
-            except BrokenPipeError as error:
-                if self._fd == 1:  # else Python complains when it flushes stdout at its end
-                    null = os.open(os.devnull, os.O_WRONLY)
-                    os.dup2(null, 1)
-                    os.close(null)
-                raise OutputClosed(self.name) from error
-            except OSError:
-                if self._owned and self._gzip is None:
-                    self._drop(done - (data.rfind(b"\n", 0, done) + 1))
-                raise
-
-    def _drop(self, size: int) -> None:
-        """Take back the last bytes: the beginning of a line that the disk had no room for."""
-        with contextlib.suppress(OSError):  # not a regular file
-            os.ftruncate(self._fd, os.lseek(self._fd, 0, os.SEEK_CUR) - size)
-
-    def close(self, failed: bool = False) -> None:
-        """Finish the file; `failed` (there is an error to report already) raises no other."""
-        if not self._owned:
-            return
-        self._owned = False
-        try:
-            if self._gzip is not None:
-                self._write(self._gzip.flush())
-        except (CgruError, OutputClosed):
-            if not failed:
-                raise
-        finally:
-            try:
-                with writing(self.name):  # a full quota on NFS shows only here
-                    os.close(self._fd)
-            except CgruError:
-                if not failed:
-                    raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_exception: object) -> None:
-        self.close(failed=kind is not None)
-
-
 def check_distinct(inputs: Iterable[Source], output: Source) -> None:
     """Raise UsageError if the output would overwrite an input; call it before the LineWriter."""
-    written = _status(output, 1)
+    written = status_of(output, 1)
     if written is None or not stat.S_ISREG(written.st_mode):
         return
     for source in inputs:
-        read = _status(source, 0)
+        read = status_of(source, 0)
         if read is not None and os.path.samestat(read, written):
-            raise UsageError(f"{_label(source)}: is also the output; name another output file")
+            raise UsageError(f"{_name(source)}: is also the output; name another output file")

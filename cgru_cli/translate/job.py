@@ -16,7 +16,8 @@ from ..options.translate import TranslateOptions
 from ..output.heatmap.heatmaps import Heatmaps
 from ..output.layout import Layout
 from ..system import tensorflow_start
-from ..system.lines import LineReader, LineWriter, check_distinct
+from ..system.line_writer import LineWriter
+from ..system.lines import LineReader, check_distinct
 from ..system.log_file import log_to
 from ..system.terminal import ProgressCounter
 from ..system.windows import InOrder, windows

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..system.numpy_order import argsort
+from ..corpus.numpy_order import argsort
 
 
 def nematus_tf_batches(lengths: Sequence[int], mini_batch: int) -> list[list[int]]:

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import case, forced_scores, pad_source, structures, text_lines
 
+from cgru_cli.corpus.numpy_order import argsort
 from cgru_cli.network.forced_decoding import force_decode
 from cgru_cli.network.network import Network
 from cgru_cli.parameters.program import PROGRAMS, marian_limit
@@ -21,7 +22,6 @@ from cgru_cli.search.hypotheses import SearchBatch
 from cgru_cli.search.nematus_tf_beam import nematus_tf_beam
 from cgru_cli.search.sampling import sample
 from cgru_cli.search.settings import Sampling, SearchSettings
-from cgru_cli.system.numpy_order import argsort
 
 V, LONGEST = 5, 4
 SMALL = {"target_vocabulary": V, "source_vocabularies": (6,)}

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cgru_cli.errors import CgruError, UsageError
+from cgru_cli.errors import CgruError, OutputClosed, UsageError
 from cgru_cli.system import lines as module
-from cgru_cli.system.lines import LineReader, LineWriter, OutputClosed, check_distinct, tokens
+from cgru_cli.system.line_writer import LineWriter
+from cgru_cli.system.lines import LineReader, check_distinct, tokens
 from cgru_cli.system.windows import windows
 
 fast = settings(
@@ -365,7 +366,9 @@ def test_check_distinct(tmp_path):
 
 FILTER = """
 import sys
-from cgru_cli.system.lines import LineReader, LineWriter, OutputClosed
+from cgru_cli.errors import OutputClosed
+from cgru_cli.system.line_writer import LineWriter
+from cgru_cli.system.lines import LineReader
 from cgru_cli.system.windows import windows
 from cgru_cli.system.signals import stop_cleanly
 assert "numpy" not in sys.modules and "tensorflow" not in sys.modules

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Self
 
-from ...errors import CgruError, UsageError, warn
+from ...errors import CgruError, OutputClosed, UsageError, warn
 from ...system.atomic_files import atomic_write
-from ...system.lines import OutputClosed, Source, check_distinct
+from ...system.lines import Source, check_distinct
 from ..picture_style import check_installed
 from . import page, picture
 from .view import Sentence, View, model_names

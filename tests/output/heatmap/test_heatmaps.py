@@ -9,12 +9,11 @@ from commands import SOURCE, TARGET, as_marian, in_process, one_line, vocabulary
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cgru_cli.errors import CgruError, UsageError
+from cgru_cli.errors import CgruError, OutputClosed, UsageError
 from cgru_cli.output import picture_style
 from cgru_cli.output.heatmap import heatmaps
 from cgru_cli.output.heatmap.heatmaps import Heatmaps, chosen_lines
 from cgru_cli.output.heatmap.view import View
-from cgru_cli.system.lines import OutputClosed
 
 AS_JSON = ("--word-scores", "--alignment-format", "json")
 LINES = "a b c\nf f a d\n\nb unseen <script>&</script>\nc\n"

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cgru_cli.system.numpy_order import argsort
+from cgru_cli.corpus.numpy_order import argsort
 
 
 @given(st.integers(0, 400), st.integers(1, 60), st.integers(0, 2**32))

@@ -1,9 +1,9 @@
 """The order in which `numpy.argsort` of 2015 to 2022 left equal values.
 
-It is that of an introsort, which is not stable, and the programs of that day depend on it: the
-order among sentences of equal length decides which of them Nematus-TF puts in one mini-batch, and
-the order among words of equal frequency which ids Nematus and DL4MT give them. Newer NumPy sorts
-by vector instructions, and orders equal values differently from machine to machine.
+Its introsort is not stable, and the programs of those years depend on it: the order among sentences
+of equal length decides which of them Nematus-TF puts in one mini-batch, and the order among words
+of equal frequency decides their ids in Nematus and DL4MT. Newer NumPy sorts by vector instructions,
+which order equal values differently from machine to machine.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SMALL = 15  # partitions of up to one more are sorted by insertion
 def argsort(values: Sequence[int]) -> list[int]:
     """Indices that sort the values, ties in the order of NumPy 1.x's quicksort.
 
-    Median of three, larger partition later. The fallback to heapsort at great depth is left out:
+    Median of three, larger partition later. NumPy's fallback to heapsort at great depth is missing:
     lengths of lines and frequencies of words do not reach it.
     """
     order = list(range(len(values)))

@@ -1,0 +1,94 @@
+"""Text lines to pipes and files, for a filter that may run for days."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import zlib
+from typing import Self
+
+from ..errors import CgruError, OutputClosed, writing
+from .lines import Source, path_of, status_of
+
+
+class LineWriter:
+    """UTF-8 lines to stdout ("-" or None) or to a file, gzip-compressed if it is named `.gz`.
+
+    Nothing is buffered: each `write` reaches the file. It has its final name from the start and
+    holds whole lines, so that others can read it while it grows, and a killed run leaves its
+    finished lines. (A killed run's `.gz` lacks its end: zcat shows all lines, then complains.)
+    Raises CgruError if it cannot be written, OutputClosed if its reader has gone.
+    """
+
+    def __init__(self, output: Source = None):
+        path = path_of(output)
+        self._owned = path is not None
+        self._gzip = None
+        if path is None:
+            self.name, self._fd = "standard output", 1
+            if status_of(output, 1) is None:
+                raise CgruError("standard output is closed; name an output file")
+            return
+        self.name = os.fspath(path)
+        with writing(self.name):
+            self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+        if self.name.endswith(".gz"):
+            self._gzip = zlib.compressobj(wbits=31)  # 31: with a gzip header
+
+    def write(self, text: str) -> None:
+        """Write whole lines, each with its newline; lone surrogates, which UTF-8 lacks, as "?"."""
+        self.write_bytes(text.encode("utf-8", errors="replace"))
+
+    def write_bytes(self, data: bytes) -> None:
+        """Write bytes as they are, UTF-8 or not."""
+        if data and self._gzip is not None:
+            data = self._gzip.compress(data) + self._gzip.flush(zlib.Z_SYNC_FLUSH)
+        self._write(data)
+
+    def _write(self, data: bytes) -> None:
+        done = 0
+        with writing(self.name):
+            try:
+                while done < len(data):
+                    try:
+                        done += os.write(self._fd, memoryview(data)[done:])
+                    except BlockingIOError:
+                        select.select([], [self._fd], [])
+            except BrokenPipeError as error:
+                if self._fd == 1:  # else Python complains when it flushes stdout at its end
+                    null = os.open(os.devnull, os.O_WRONLY)
+                    os.dup2(null, 1)
+                    os.close(null)
+                raise OutputClosed(self.name) from error
+            except OSError:
+                if self._owned and self._gzip is None:
+                    self._drop(done - (data.rfind(b"\n", 0, done) + 1))
+                raise
+
+    def _drop(self, size: int) -> None:
+        """Remove the last bytes: the beginning of a line that did not fit onto the disk."""
+        with contextlib.suppress(OSError):  # not a regular file
+            os.ftruncate(self._fd, os.lseek(self._fd, 0, os.SEEK_CUR) - size)
+
+    def close(self, failed: bool = False) -> None:
+        """Finish the file; `failed`: raise nothing, as there is another error to report."""
+        if not self._owned:
+            return
+        self._owned = False
+        try:
+            try:
+                if self._gzip is not None:
+                    self._write(self._gzip.flush())
+            finally:
+                with writing(self.name):  # a full quota on NFS shows only here
+                    os.close(self._fd)
+        except (CgruError, OutputClosed):
+            if not failed:
+                raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_exception: object) -> None:
+        self.close(failed=kind is not None)
