@@ -11,26 +11,26 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from . import openapi, page
-from .gate import Gate, failed
+from .admission import Admission, failed
 from .marian_websocket import MarianWebSocket
 from .metrics import CONTENT_TYPE
 from .nematus_rest import NematusRest
 from .rest import Rest
-from .service import Refusal, Service
+from .service import DRAINING, Refusal, Service
 
 
-def application(service: Service, password: str | None = None) -> Gate:
-    """All paths behind the gate; password: what requests have to bring, None for nothing."""
-    gate = Gate(service.options, service.metrics, password)
-    service.metrics.watch(lambda: service.engine.queued, lambda: gate.active)
+def application(service: Service, password: str | None = None) -> Admission:
+    """All paths of the server; password: required of requests unless None."""
     rest, nematus = Rest(service), NematusRest(service)
 
     async def live(_request: Request) -> Response:
         return JSONResponse({"status": "ok"})
 
     async def ready(_request: Request) -> Response:
-        if gate.draining or not service.ready:
-            return failed(503, "about to stop" if gate.draining else "the models are loading")
+        if service.draining:
+            return failed(503, DRAINING)
+        if not service.ready:
+            return failed(503, "the models are loading")
         return JSONResponse({"status": "ok"})
 
     async def metrics(_request: Request) -> Response:
@@ -53,15 +53,15 @@ def application(service: Service, password: str | None = None) -> Gate:
     ]
     if not service.options.no_page:
         routes += page.routes()
-    gate.paths = frozenset(route.path for route in routes if isinstance(route, Route))
-    websocket = MarianWebSocket(service, gate)
+    paths = {route.path for route in routes if isinstance(route, Route)}
+    marian = MarianWebSocket(service)
     for path in ("/translate", "/translate/"):
-        routes.append(WebSocketRoute(path, websocket.connected))
-    gate.application = Starlette(
+        routes.append(WebSocketRoute(path, marian.connected))
+    app = Starlette(
         routes=routes,
-        exception_handlers={Refusal: _refused, HTTPException: _http_error, Exception: _mistaken},
+        exception_handlers={Refusal: _refused, HTTPException: _http_error, Exception: _internal},
     )
-    return gate
+    return Admission(app, service, password, paths)
 
 
 async def _refused(_request: Request, error: Exception) -> Response:
@@ -69,10 +69,10 @@ async def _refused(_request: Request, error: Exception) -> Response:
     return failed(refusal.status, str(refusal), refusal.headers)
 
 
-async def _mistaken(_request: Request, _error: Exception) -> Response:
-    return failed(500, "internal error")
-
-
 async def _http_error(_request: Request, error: Exception) -> Response:
-    told = cast(HTTPException, error)
-    return failed(told.status_code, str(told.detail), told.headers)
+    found = cast(HTTPException, error)
+    return failed(found.status_code, str(found.detail), found.headers)
+
+
+async def _internal(_request: Request, _error: Exception) -> Response:
+    return failed(500, "internal error")

@@ -43,7 +43,7 @@ def _run(options: ServeOptions) -> None:
     with collected_by_hand():
         service.start()
         try:
-            serve(application(service, password), options)
+            serve(application(service, password), service)
         finally:
             service.engine.stop()
 

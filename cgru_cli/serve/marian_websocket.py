@@ -1,60 +1,60 @@
-"""Marian's server: a WebSocket at `/translate`, lines in a message, their translations in another.
+"""Marian's protocol: a WebSocket at `/translate`; a message of lines is answered by one message.
 
 Source: marian-dev, `src/command/marian_server.cpp` and `TranslateService` in
-`src/translator/translator.h`. A message's answer is what `cgru translate` prints for its lines, as
-Marian's is what marian-decoder prints: n-best lists with `--n-best`, alignments with `--alignment`.
+`src/translator/translator.h`. As Marian's server answers with the output of marian-decoder, this
+one answers with that of `cgru translate`: n-best lists with `--n-best`, alignments with
+`--alignment`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
+from collections.abc import Mapping
+from typing import Any
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from ..translate.job import rendered
 from .bodies import client_of
-from .gate import Gate
 from .served_model import SearchOptions
-from .service import Refusal, Service
+from .service import DRAINING, Refusal, Service
 from .work import Line
 
-# Why a connection is closed (RFC 6455, section 7.4, and the registry of IANA that it begins).
+# Close codes of RFC 6455, section 7.4, and of IANA's registry.
 INVALID_TEXT, NOT_ALLOWED, TOO_LARGE, BROKEN, AGAIN_LATER = 1007, 1008, 1009, 1011, 1013
 _CLOSING = {413: TOO_LARGE, 500: BROKEN, 503: AGAIN_LATER, 504: AGAIN_LATER, 507: TOO_LARGE}
 _LONGEST_REASON = 120  # bytes
 
 
 class MarianWebSocket:
-    """Answers messages in their order, each connection one after the other."""
+    """Answers the messages of each connection one after the other."""
 
-    def __init__(self, service: Service, gate: Gate):
-        self._service, self._gate = service, gate
+    def __init__(self, service: Service):
+        self._service = service
 
     async def connected(self, socket: WebSocket) -> None:
-        """A connection, from its beginning to its end."""
+        """Handle a connection until it is closed."""
         await socket.accept()
-        try:
+        with contextlib.suppress(WebSocketDisconnect):
             while (message := await socket.receive())["type"] == "websocket.receive":
-                if not await self._answer(socket, message.get("text"), message.get("bytes")):
+                if self._service.draining:
+                    await _close(socket, AGAIN_LATER, DRAINING)
                     return
-        except WebSocketDisconnect:
-            pass
+                if not await self._answer(socket, message):
+                    return
 
-    async def _answer(self, socket: WebSocket, text: str | None, binary: bytes | None) -> bool:
-        """Answer a message; False where the connection was closed instead."""
-        start = time.monotonic()
-        if self._gate.draining:
-            await _close(socket, AGAIN_LATER, "the server is about to stop")
-            return False
-        status = 200
-        with self._gate.active_request():
+    async def _answer(self, socket: WebSocket, message: Mapping[str, Any]) -> bool:
+        """Answer a message, or close the connection and return False."""
+        start, status, client = time.monotonic(), 200, client_of(socket)
+        with self._service.active_request():
             try:
-                text = (binary or b"").decode("utf-8") if text is None else text
-                if len(text.encode("utf-8", "surrogatepass")) > 1024 * self._limit:
-                    raise Refusal(413, f"more than {self._limit} KiB")
+                text = message.get("text")
+                if text is None:
+                    text = message["bytes"].decode("utf-8")
                 async with asyncio.timeout(self._service.options.timeout):
-                    answer = await self._translated(client_of(socket), text)
+                    answer = await self._translated(client, text)
                 await socket.send_text(answer)
             except UnicodeDecodeError:
                 status = 400
@@ -65,12 +65,8 @@ class MarianWebSocket:
             except Refusal as refusal:
                 status = refusal.status
                 await _close(socket, _CLOSING.get(status, NOT_ALLOWED), str(refusal))
-        self._gate.note(client_of(socket), "/translate", "WS", status, time.monotonic() - start)
+        self._service.log(client, "/translate", "WS", status, time.monotonic() - start)
         return status == 200
-
-    @property
-    def _limit(self) -> int:
-        return self._service.options.max_body
 
     async def _translated(self, client: str, text: str) -> str:
         model = self._service.model()
@@ -84,7 +80,7 @@ class MarianWebSocket:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of a message; the last one counts also without a line break, as in a file."""
+    """The lines of a message, whether or not the last one ends with a line break."""
     lines = text.split("\n")
     return lines if lines[-1] else lines[:-1]
 

@@ -1,4 +1,4 @@
-"""Listening: uvicorn, whose signals let open requests be answered first."""
+"""Listening: uvicorn, which answers open requests before it stops."""
 
 from __future__ import annotations
 
@@ -9,96 +9,97 @@ from types import FrameType
 from typing import Any
 
 import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ..errors import CgruError, reason
-from ..options.serve import ServeOptions
 from ..system.terminal import tell
-from .gate import Gate
+from .service import Service
 
-LARGEST_HEAD = 64 << 10  # bytes of a request's first line and headers
+LARGEST_HEADERS = 64 << 10  # bytes of a request's first line and headers
 
 
 class Server(uvicorn.Server):
-    """Stops at SIGTERM or SIGINT: new requests get 503, and what was let in is answered first.
+    """Stops at SIGTERM or SIGINT, after the open requests; new ones are answered by 503.
 
-    A second signal ends it at once.
+    A second signal stops it at once.
     """
 
-    def __init__(self, config: uvicorn.Config, gate: Gate):
+    def __init__(self, config: uvicorn.Config, service: Service):
         super().__init__(config)
-        self._gate = gate
+        self._service = service
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """As uvicorn has it for signals."""
-        if self._gate.draining:
+        """Handle a signal."""
+        if self._service.draining:
             self.force_exit = self.should_exit = True
             return
-        self._gate.draining = True
-        tell(f"stopping: {self._gate.active} open requests are answered first")
+        self._service.draining = True
+        tell(f"stopping: {self._service.active} open requests are answered first")
 
     async def on_tick(self, counter: int) -> bool:
-        """Ten times a second: whether to stop."""
-        if self._gate.draining and not self._gate.active:
+        """Ten times a second, return whether to stop."""
+        if self._service.draining and not self._service.active:
             self.should_exit = True
         return await super().on_tick(counter)
 
 
 def impatient(seconds: float) -> type[HttpToolsProtocol]:
-    """HTTP whose connections are closed that bring no whole head of a request in this time.
+    """HTTP that closes connections whose request headers take longer than this.
 
-    The time of the first begins with the connection, that of each next one with its first byte. A
-    head that is larger than any of use is answered by 400.
+    uvicorn has no such limit. The time counts from the start of the connection for its first
+    request, and from the first byte for the next ones. Too large headers are answered by 400.
     """
 
     class Impatient(HttpToolsProtocol):
-        _patience: asyncio.TimerHandle | None = None  # until the head is whole
-        _head = 0  # bytes of it so far
+        _timer: asyncio.TimerHandle | None = None  # runs until the headers are complete
+        _size = 0  # bytes of the headers so far
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
-            self._await_head()
+            self._await_headers()
 
         def on_message_begin(self) -> None:
             super().on_message_begin()
-            if self._patience is None:
-                self._await_head()
+            if self._timer is None:
+                self._await_headers()
 
         def on_headers_complete(self) -> None:
-            self._head_is_whole()
+            self._headers_complete()
             super().on_headers_complete()
 
         def data_received(self, data: bytes) -> None:
             super().data_received(data)
-            if self._patience is not None:
-                self._head += len(data)
-                if self._head > LARGEST_HEAD and not self.transport.is_closing():
-                    self.send_400_response("The request's head is too large.")
+            if self._timer is not None:
+                self._size += len(data)
+                if self._size > LARGEST_HEADERS and not self.transport.is_closing():
+                    self.send_400_response("The request headers are too large.")
 
         def connection_lost(self, exc: Exception | None) -> None:
-            self._head_is_whole()
+            self._headers_complete()
             super().connection_lost(exc)
 
-        def _await_head(self) -> None:
-            self._head = 0
-            self._patience = self.loop.call_later(seconds, self._give_up)
+        def _await_headers(self) -> None:
+            self._size = 0
+            self._timer = self.loop.call_later(seconds, self._give_up)
 
-        def _head_is_whole(self) -> None:
-            if self._patience is not None:
-                self._patience.cancel()
-                self._patience = None
+        def _headers_complete(self) -> None:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
 
         def _give_up(self) -> None:
-            if self.cycle is None or self.cycle.response_complete:  # else an answer is on its way
+            if self.cycle is None or self.cycle.response_complete:  # else it is being answered
                 self.transport.close()
 
     return Impatient
 
 
-def serve(gate: Gate, options: ServeOptions) -> None:
-    """Listen and answer until a signal. Raises CgruError where that is not possible."""
+def serve(app: ASGIApp, service: Service) -> None:
+    """Listen and answer until a signal. Raises CgruError if the address or TLS files fail."""
+    options = service.options
     config = uvicorn.Config(
-        gate,
+        app,
         http=impatient(min(options.timeout, 30)),
         ws="websockets-sansio",
         ws_max_size=options.max_body * 1024,
@@ -120,7 +121,7 @@ def serve(gate: Gate, options: ServeOptions) -> None:
         shown = f"[{host}]" if ":" in host else host
         scheme = "https" if options.tls_key else "http"
         tell(f"listening at {scheme}://{shown}:{port}/")
-        Server(config, gate).run(sockets=[listener])
+        Server(config, service).run(sockets=[listener])
 
 
 def _listening(host: str, port: int) -> socket.socket:

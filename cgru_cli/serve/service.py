@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..errors import CgruError
@@ -28,6 +28,7 @@ class Refusal(CgruError):
 
 
 AGAIN = {"Retry-After": "2"}
+DRAINING = "the server is about to stop"
 
 
 class Service:
@@ -40,7 +41,10 @@ class Service:
         self.engine = Engine(
             self.metrics, queue=options.queue, batch_wait=options.batch_wait / 1000
         )
-        self.ready = False
+        self.ready = False  # all models have translated a line
+        self.draining = False  # new requests are refused, as the server is about to stop
+        self.active = 0  # admitted requests without an answer
+        self.metrics.watch(lambda: self.engine.queued, lambda: self.active)
 
     def start(self) -> None:
         """Begin to compute; ready once every model has translated a line."""
@@ -55,6 +59,22 @@ class Service:
 
             text = "a" if model.reads_source else ""
             self.engine.submit("", self.searching(model, SearchOptions()), [Line(text)], done)
+
+    @contextlib.contextmanager
+    def active_request(self) -> Iterator[None]:
+        """Around a request that must be answered before the server may stop."""
+        self.active += 1
+        try:
+            yield
+        finally:
+            self.active -= 1
+
+    def log(self, client: str, path: str | None, method: str, status: int, seconds: float) -> None:
+        """Count and log a request without its texts; path: None if the server has no such."""
+        self.metrics.answered(path or "other", method if path else "", status, seconds)
+        if not self.options.quiet:
+            shown = path or "(no such path)"
+            tell(f"{client or '-'} {method} {shown} {status} {seconds:.3f} s")
 
     def model(self, name: str | None = None) -> ServedModel:
         """A model by its name, or the default. Raises Refusal where there is none."""

@@ -21,14 +21,14 @@ def models(model_path):
 
 
 @pytest.fixture(scope="session")
-def gate(models):
+def app(models):
     with serving(models, max_lines=20, max_characters=60, max_body=4, max_phrases=4) as running:
         yield running
 
 
 @pytest.fixture(scope="session")
-def web(gate):
-    return client(gate)
+def web(app):
+    return client(app)
 
 
 class Legacy(NamedTuple):

@@ -16,6 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from click.testing import CliRunner
 from prepared import command
+from websockets.exceptions import ConnectionClosedError
+from websockets.sync.client import connect
 
 from cgru_cli.cli import main
 from cgru_cli.errors import CgruError
@@ -115,6 +117,13 @@ def test_what_is_no_request_harms_nothing(running):
     with ThreadPoolExecutor() as pool:  # too slow, both: closed after as many seconds
         answer, nothing = pool.map(running.send, (head + b"99\r\n\r\n{", b"GET /heal"))
     assert answer.startswith(b"HTTP/1.1 408") and nothing == b""
+    with connect(f"ws://127.0.0.1:{running.port}/translate") as marian:
+        marian.send("a b")
+        assert marian.recv().endswith("\n")
+        marian.send("a" * 70_000)
+        with pytest.raises(ConnectionClosedError) as closed:
+            marian.recv()
+        assert closed.value.rcvd.code == 1009
     status, answer = running.ask("/v1/translate", {"texts": ["a b"]})
     assert status == 200 and json.loads(answer)["translations"][0]["text"]
     assert not any("internal error" in line or "Traceback" in line for line in running.told)

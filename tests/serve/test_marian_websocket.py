@@ -46,8 +46,8 @@ def test_lists_and_alignments_are_those_of_the_command(model_path, tmp_path):
     assert code == 0
     asked = {"beam_size": 3, "n_best": True, "n_best_size": 2, "alignment": "hard"}
     asked["word_scores"] = True
-    with serving(loaded(model_path, **asked), **asked) as gate:
-        (answer,) = exchanged(client(gate), TEXT)
+    with serving(loaded(model_path, **asked), **asked) as app:
+        (answer,) = exchanged(client(app), TEXT)
     assert answer == printed and printed.count("|||") > 8
 
 

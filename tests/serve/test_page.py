@@ -34,14 +34,14 @@ def test_all_files_are_served_and_nothing_is_from_elsewhere(web):
 
 
 def test_a_server_without_a_page(models):
-    with serving(models, no_page=True) as gate:
-        assert client(gate).get("/").status_code == 404
+    with serving(models, no_page=True) as app:
+        assert client(app).get("/").status_code == 404
 
 
 @contextlib.contextmanager
-def listening(gate):
+def listening(app):
     """The address of a server at a port of this machine."""
-    config = uvicorn.Config(gate, port=0, log_config=None, lifespan="off", ws="none")
+    config = uvicorn.Config(app, port=0, log_config=None, lifespan="off", ws="none")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -64,7 +64,7 @@ def until(condition, seconds=20):
 @pytest.fixture(scope="module")
 def address(model_path):
     both = loaded(f"one={model_path}", f"two={model_path}", beam_size=3)
-    with serving(both) as gate, listening(gate) as url:
+    with serving(both) as app, listening(app) as url:
         yield url
 
 
@@ -215,7 +215,7 @@ def test_what_goes_wrong_is_told(opened):
 
 
 def test_a_password_is_asked_for(browser, models):  # noqa: F811
-    with serving(models, password="correct horse") as gate, listening(gate) as url:
+    with serving(models, password="correct horse") as app, listening(app) as url:
         page = Page(browser, url)
         until(lambda: page.find("#ask-password").is_displayed())
         page.find("#password").send_keys("correct horse")

@@ -180,11 +180,11 @@ def test_paths_and_methods_that_are_not_there(web):
 
 
 def test_a_full_queue_and_a_timeout(models):
-    with serving(models, queue=2) as gate:
-        answer = client(gate).post("/v1/translate", json={"texts": ["a"] * 3})
+    with serving(models, queue=2) as app:
+        answer = client(app).post("/v1/translate", json={"texts": ["a"] * 3})
         assert answer.status_code == 503 and int(answer.headers["retry-after"]) > 0
-    with serving(models, timeout=0.05, batch_wait=2000) as gate:
-        web = client(gate)
+    with serving(models, timeout=0.05, batch_wait=2000) as app:
+        web = client(app)
         refused(web, "/v1/translate", b'{"texts": ["a"]}', 504, "longer than 0.05 seconds")
         stream = web.post("/v1/translate", json={"texts": ["a"], "stream": True})
         assert '"status":504' in stream.text
@@ -192,8 +192,8 @@ def test_a_full_queue_and_a_timeout(models):
 
 def test_several_models_by_name(model_path):
     both = loaded(f"one={model_path}", f"two={model_path},{model_path}")
-    with serving(both) as gate:
-        web = client(gate)
+    with serving(both) as app:
+        web = client(app)
         listed = web.get("/v1/models").json()["models"]
         assert [(m["name"], m["ensemble"]) for m in listed] == [("one", 1), ("two", 2)]
         answers = [posted(web, "/v1/translate", texts=["a b"], model=m) for m in ("one", "two")]
@@ -201,7 +201,7 @@ def test_several_models_by_name(model_path):
         assert answers[0]["translations"][0]["text"] == answers[1]["translations"][0]["text"]
 
 
-def test_the_description_has_every_path_and_fits_requests_and_answers(web, gate):
+def test_the_description_has_every_path_and_fits_requests_and_answers(web, app):
     document = web.get("/openapi.json").json()
     requests = {
         "/v1/translate": {"texts": ["a b", ""], "n_best": 2, "prefixes": ["A", []]},
@@ -211,7 +211,7 @@ def test_the_description_has_every_path_and_fits_requests_and_answers(web, gate)
         "/translate": {"segments": [["a"], []], "return_word_probabilities": True},
         "/status": None,
     }
-    assert set(document["paths"]) == set(requests) and set(requests) <= gate.paths
+    assert set(document["paths"]) == set(requests) and set(requests) <= app.paths
     more = {"word_scores": True, "alignment": True}
 
     def check(value, content):

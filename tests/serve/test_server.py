@@ -7,7 +7,7 @@ import uvicorn
 import websockets
 from uvicorn.server import ServerState
 
-from cgru_cli.serve.server import LARGEST_HEAD, impatient
+from cgru_cli.serve.server import LARGEST_HEADERS, impatient
 
 PATIENCE = 0.2  # seconds
 HEAD = b"GET / HTTP/1.1\r\nHost: x\r\n"
@@ -80,8 +80,8 @@ def test_an_answer_may_take_longer():
 
 
 def test_a_head_without_end_is_refused():
-    assert exchanged(HEAD + b"X: ", b"a" * LARGEST_HEAD).startswith(b"HTTP/1.1 400")
-    large = HEAD + b"X: " + b"a" * (LARGEST_HEAD // 2) + b"\r\nConnection: close\r\n\r\n"
+    assert exchanged(HEAD + b"X: ", b"a" * LARGEST_HEADERS).startswith(b"HTTP/1.1 400")
+    large = HEAD + b"X: " + b"a" * (LARGEST_HEADERS // 2) + b"\r\nConnection: close\r\n\r\n"
     assert exchanged(large).endswith(b"ok")
 
 

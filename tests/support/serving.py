@@ -42,21 +42,20 @@ def loaded(*models, **more):
 
 @contextlib.contextmanager
 def serving(models, password=None, **more):
-    """The gate of a running server, over models that were loaded before."""
+    """The application of a running server, with models loaded before."""
     service = Service(models, options(*next(iter(models.values())).paths, **more))
     service.start()
     while not service.ready:  # its first trace is over: hypothesis collects garbage in this thread
         time.sleep(0.01)
-    gate = application(service, password)
-    gate.service = service
+    app = application(service, password)
     try:
-        yield gate
+        yield app
     finally:
         service.engine.stop()
 
 
-def client(gate, **more):
-    return TestClient(gate, raise_server_exceptions=False, **more)
+def client(app, **more):
+    return TestClient(app, raise_server_exceptions=False, **more)
 
 
 def computed(engine, kind, lines, client="me", **more):

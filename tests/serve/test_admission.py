@@ -1,7 +1,8 @@
-"""Who is let in, and what every answer's headers say."""
+"""Which requests are admitted, and the headers of all answers."""
 
 import pytest
 from serving import client, serving
+from starlette.testclient import WebSocketDenialResponse
 from starlette.websockets import WebSocketDisconnect
 
 BODY = {"texts": ["a"]}
@@ -19,30 +20,50 @@ def test_pages_of_other_sites_may_send_nothing(web):
     other = {"Origin": "https://evil.example"}
     assert web.post("/v1/translate", json=BODY, headers=other).status_code == 403
     assert web.options("/v1/translate", headers=other).status_code == 403
+    preflight = web.options(
+        "/v1/translate", headers=other | {"Access-Control-Request-Method": "POST"}
+    )
+    assert preflight.status_code == 400
+    assert "access-control-allow-origin" not in preflight.headers
     own = {"Origin": "http://testserver"}
     assert web.post("/v1/translate", json=BODY, headers=own).status_code == 200
-    with pytest.raises(Exception) as error, web.websocket_connect("/translate", headers=other):
+    with (
+        pytest.raises(WebSocketDenialResponse) as denied,
+        web.websocket_connect("/translate", headers=other),
+    ):
         pass
-    assert isinstance(error.value, WebSocketDisconnect) or error.value.status_code == 403
+    assert denied.value.status_code == 403
 
 
 def test_a_site_that_is_named_may(models):
-    with serving(models, cors=("https://good.example",)) as gate:
-        web = client(gate)
+    with serving(models, cors=("https://good.example",)) as app:
+        web = client(app)
         good = {"Origin": "https://good.example"}
         answer = web.post("/v1/translate", json=BODY, headers=good)
         assert answer.status_code == 200
         assert answer.headers["access-control-allow-origin"] == "https://good.example"
-        asked = web.options("/v1/translate", headers=good)
-        assert asked.status_code == 204
-        assert "Authorization" in asked.headers["access-control-allow-headers"]
+        asked = {
+            "Access-Control-Request-Method": "POST",
+            "Access-Control-Request-Headers": "authorization, content-type",
+        }
+        preflight = web.options("/v1/translate", headers=good | asked)
+        assert preflight.status_code == 200
+        assert "Authorization" in preflight.headers["access-control-allow-headers"]
+        assert preflight.headers["access-control-allow-origin"] == "https://good.example"
+        assert web.options("/v1/translate", headers=good).status_code == 405
         other = {"Origin": "https://good.example.evil"}
         assert web.post("/v1/translate", json=BODY, headers=other).status_code == 403
 
 
 def test_a_password_is_needed_where_there_is_one(models):
-    with serving(models, password="correct horse") as gate:
-        web = client(gate)
+    good = "https://good.example"
+    with serving(models, password="correct horse", cors=(good,)) as app:
+        web = client(app)
+        asked = {"Origin": good, "Access-Control-Request-Method": "POST"}
+        assert web.options("/v1/translate", headers=asked).status_code == 200
+        refused = web.post("/v1/translate", json=BODY, headers={"Origin": good})
+        assert refused.status_code == 401  # which the page can read:
+        assert refused.headers["access-control-allow-origin"] == good
         assert web.get("/health/live").status_code == 200
         for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic x"}):
             answer = web.post("/v1/translate", json=BODY, headers=headers)
@@ -53,17 +74,18 @@ def test_a_password_is_needed_where_there_is_one(models):
         with web.websocket_connect("/translate", headers=right) as socket:
             socket.send_text("a")
             assert socket.receive_text().endswith("\n")
-        with pytest.raises(Exception), web.websocket_connect("/translate"):  # noqa: B017
+        with pytest.raises(WebSocketDenialResponse) as denied, web.websocket_connect("/translate"):
             pass
+        assert denied.value.status_code == 401
 
 
 def test_while_it_stops_new_requests_are_sent_elsewhere(models):
-    with serving(models) as gate:
-        web = client(gate)
+    with serving(models) as app:
+        web = client(app)
         with web.websocket_connect("/translate") as socket:
             socket.send_text("a")
             assert socket.receive_text()
-            gate.draining = True
+            app.service.draining = True
             answer = web.post("/v1/translate", json=BODY)
             assert answer.status_code == 503 and "retry-after" in answer.headers
             socket.send_text("a")
@@ -72,19 +94,19 @@ def test_while_it_stops_new_requests_are_sent_elsewhere(models):
             assert closed.value.code == 1013
         assert web.get("/health/ready").status_code == 503
         assert web.get("/health/live").status_code == 200
-        assert gate.active == 0
+        assert app.service.active == 0
 
 
 def test_requests_are_counted_and_logged_without_their_texts(models, capsys):
-    with serving(models) as gate:
-        object.__setattr__(gate.service.options, "quiet", False)
-        web = client(gate)
+    with serving(models) as app:
+        object.__setattr__(app.service.options, "quiet", False)
+        web = client(app)
         web.post("/v1/translate", json={"texts": ["a b f"]})
         web.get("/secret/path")
         told = capsys.readouterr().err
         assert "POST /v1/translate 200" in told and "a b f" not in told
         assert "404" in told and "secret" not in told
-        object.__setattr__(gate.service.options, "log_texts", True)
+        object.__setattr__(app.service.options, "log_texts", True)
         web.post("/v1/translate", json={"texts": ["a b f"]})
         assert "a b f" in capsys.readouterr().err
         numbers = web.get("/metrics").text
@@ -95,9 +117,10 @@ def test_requests_are_counted_and_logged_without_their_texts(models, capsys):
 
 
 def test_a_mistake_is_a_line_and_no_traceback(models, monkeypatch, capsys):
-    with serving(models) as gate:
-        monkeypatch.setattr(gate.service, "searching", lambda *_, **__: 1 / 0)
-        answer = client(gate).post("/v1/translate", json=BODY)
+    with serving(models) as app:
+        monkeypatch.setattr(app.service, "searching", lambda *_, **__: 1 / 0)
+        answer = client(app).post("/v1/translate", json=BODY)
         assert answer.status_code == 500
+        assert "content-security-policy" in answer.headers
         assert answer.json() == {"status": "error", "error": "internal error"}
     assert "ZeroDivisionError" in capsys.readouterr().err

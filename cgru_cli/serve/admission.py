@@ -1,0 +1,118 @@
+"""Which requests are admitted, the security headers of all answers, and the log."""
+
+from __future__ import annotations
+
+import hmac
+import time
+from collections.abc import Collection, Mapping
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import HTTPConnection
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ..errors import reason
+from ..system.terminal import tell
+from . import page
+from .bodies import client_of
+from .service import DRAINING, Service
+
+WITHOUT_PASSWORD = {"/health/live", "/health/ready", *page.FILES}
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_HEADERS = Headers(
+    {
+        "Content-Security-Policy": POLICY,
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Cross-Origin-Resource-Policy": "same-origin",  # CORS requests are exempt
+        "Referrer-Policy": "no-referrer",
+        "X-Content-Type-Options": "nosniff",
+        "X-Frame-Options": "DENY",
+    }
+).raw
+
+
+class Admission:
+    """ASGI middleware around the whole application.
+
+    It refuses new requests while the server stops, requests without the password, and requests
+    from pages of sites that `--cors` does not name: browsers send the origin of such a page.
+    """
+
+    def __init__(
+        self, app: ASGIApp, service: Service, password: str | None, paths: Collection[str]
+    ):
+        """password: required of requests unless None; paths: shown in the log and metrics."""
+        self.service, self.paths = service, paths
+        self._password = None if password is None else password.encode()
+        self._sites = service.options.cors
+        self._app = app
+        self._with_cors = CORSMiddleware(
+            self._admit,
+            allow_origins=self._sites,
+            allow_methods=["GET", "POST"],
+            allow_headers=["Authorization"],
+            allow_private_network=True,
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request."""
+        if scope["type"] not in ("http", "websocket"):
+            return
+        connection = HTTPConnection(scope)
+        if scope["type"] == "websocket" and self._refusal(connection) is None:
+            await self._app(scope, receive, send)  # which logs every message
+            return
+        start, status = time.monotonic(), 499
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"].endswith("http.response.start"):
+                status = message["status"]
+                message["headers"] = [*message.get("headers", ()), *_HEADERS]
+            await send(message)
+
+        with self.service.active_request():
+            try:
+                await self._with_cors(scope, receive, sending)
+            except Exception as error:  # was answered by 500, and is raised again for the log
+                tell(f"internal error, {type(error).__name__}: {reason(error)}")
+            finally:
+                path = scope["path"] if scope["path"] in self.paths else None
+                method = scope.get("method", "WS")
+                seconds = time.monotonic() - start
+                self.service.log(client_of(connection), path, method, status, seconds)
+
+    async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
+        app = self._refusal(HTTPConnection(scope)) or self._app
+        await app(scope, receive, send)
+
+    def _refusal(self, connection: HTTPConnection) -> Response | None:
+        """The answer to a request that is not admitted; None if it is."""
+        headers, path = connection.headers, connection.scope["path"]
+        if self.service.draining and not path.startswith("/health/"):
+            return failed(503, DRAINING, {"Retry-After": "5", "Connection": "close"})
+        origin = headers.get("origin")
+        if origin is not None and not self._is_allowed(origin, headers.get("host", "")):
+            return failed(403, "requests from pages of other sites need --cors")
+        if self._password is None or path in WITHOUT_PASSWORD:
+            return None
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        # compare_digest's time does not tell how many characters are right
+        is_right = hmac.compare_digest(given.strip().encode(), self._password)
+        if scheme.lower() == "bearer" and is_right:
+            return None
+        return failed(401, "a password is needed", {"WWW-Authenticate": "Bearer"})
+
+    def _is_allowed(self, origin: str, host: str) -> bool:
+        is_own = urlsplit(origin).netloc.lower() == host.lower() != ""
+        return is_own or "*" in self._sites or origin in self._sites
+
+
+def failed(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
+    """An error as JSON."""
+    return JSONResponse({"status": "error", "error": message}, status, headers)
