@@ -77,6 +77,7 @@ def read_npz(path: Path, skip: Callable[[str], bool] = lambda name: False) -> di
 
     Raises CgruError as `open_npz` does.
     """
+    start_of(path)
     with open_npz(path, skip) as stored:
         return {name: array.read() for name, array in stored.items()}
 
@@ -93,7 +94,6 @@ def open_npz(
 
     Raises CgruError naming the file, and the array where one is at fault.
     """
-    check_readable(path)
     with contextlib.ExitStack() as stack:
         with parsing(path, "not a complete .npz file"):
             archive = stack.enter_context(zipfile.ZipFile(path))
@@ -216,7 +216,6 @@ def open_hdf5(path: Path, attribute: str) -> Iterator[tuple[dict[str, StoredArra
 
     Raises CgruError naming the file.
     """
-    check_readable(path)
     import h5py
 
     stored: dict[str, StoredArray] = {}
@@ -263,8 +262,8 @@ def write_hdf5(path: Path, arrays: Mapping[str, np.ndarray], attributes: Mapping
             file.attrs[key] = value
 
 
-def check_readable(path: Path) -> None:
-    """Raise CgruError, with the reason, for a file that cannot be read."""
+def start_of(path: Path) -> bytes:
+    """The first bytes of a file. Raises CgruError, with the reason, where it cannot be read."""
     if path.is_dir():
         raise CgruError(f"{path}: is a directory; name the model file in it")
     if not os.path.lexists(path):
@@ -281,3 +280,4 @@ def check_readable(path: Path) -> None:
         raise CgruError(
             f"{path}: is a Git LFS pointer, not the model; fetch it with `git lfs pull`"
         )
+    return start

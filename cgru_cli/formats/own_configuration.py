@@ -33,7 +33,7 @@ class Own:
     program: str
     inert: dict[str, np.ndarray]
     origin: dict
-    decoding: dict
+    decoding: ModelSettings
 
     @classmethod
     def of(cls, values: object, source: str) -> Own | None:
@@ -55,22 +55,14 @@ class Own:
                 program,
                 {str(name): _from_json(array) for name, array in inert.items()},
                 _origin(dict(values.get("origin", {}))),
-                {
-                    "beam_size": value_of(decoding, "beam_size", source),
-                    "normalize": value_of(decoding, "normalize", source),
-                    "word_penalty": value_of(decoding, "word_penalty", source),
-                    "right_left": bool(decoding.get("right_left")),
-                    "source_reversed": bool(decoding.get("source_reversed")),
-                },
+                ModelSettings(
+                    beam_size=value_of(decoding, "beam_size", source),
+                    normalize=value_of(decoding, "normalize", source),
+                    word_penalty=value_of(decoding, "word_penalty", source),
+                    right_left=bool(decoding.get("right_left")),
+                    source_reversed=bool(decoding.get("source_reversed")),
+                ),
             )
-
-    def complete(self, settings: ModelSettings) -> None:
-        """Add how the model was meant to be decoded."""
-        for name in ("beam_size", "normalize", "word_penalty"):
-            if getattr(settings, name) is None:
-                setattr(settings, name, self.decoding[name])
-        settings.right_left |= self.decoding["right_left"]
-        settings.source_reversed |= self.decoding["source_reversed"]
 
 
 def _from_json(value: dict) -> np.ndarray:

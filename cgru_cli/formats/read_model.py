@@ -1,170 +1,190 @@
-"""Model files of every dialect, read into one form.
-
-`read` recognises the dialect, brings the arrays to the DL4MT/Nematus names, learns the `Structure`
-from them, and accounts for every array; `write_model` is the inverse. Which array is called what is
-said in `parameters.names` alone.
-"""
+"""Model files of every program, read into one form: the inverse of `write_model`."""
 
 from __future__ import annotations
 
 import math
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from ..errors import CgruError, NotAModel, parsing, reading
-from ..parameters.names import is_training_array, parameters
-from ..parameters.parameter import Dialect
-from ..system.atomic_files import check_whole
-from ..system.structured_files import (
-    LARGEST_YAML,
-    check_text,
-    parse_json,
-    parse_yaml,
-    read_json,
-    read_yaml,
-)
-from . import array_files, pickles
+from ..errors import CgruError, parsing, warn
+from ..parameters.names import INERT, is_training_array, parameters
+from ..parameters.parameter import MARIAN, Dialect, Parameter
+from ..parameters.structure import Structure
 from .array_files import StoredArray
-from .dialects import MARIAN_YAML
-from .model import Model, ModelSettings
-from .model_from_arrays import checked, interpret, listed, read_inert
-from .own_configuration import MOST_INERT, Own
-from .read_configuration import from_marian, from_nematus
-from .tensorflow_checkpoint import open_checkpoint
-
-HDF5_ATTRIBUTE = "cgru"
+from .dialects import DESCRIPTIONS, convention, program, recognise, refuse_uncomputable, smoothed
+from .model import Model
+from .model_files import ModelFile, opened
+from .own_configuration import LARGEST_INERT
+from .structure_from_arrays import candidates, compare, layout_of, structure_of
 
 
 def read(path: str | os.PathLike[str]) -> Model:
-    """Read a model of any dialect.
+    """Read a model of any program.
 
     path may name an `.npz`, an `.h5`, or a TensorFlow checkpoint (`model-1500`, with or without
-    `.index`). Raises CgruError, in one line, for what is no model, is damaged, or is a model
-    that cannot be computed.
+    `.index`). Raises CgruError, in one line, for anything else, for a damaged model, and for a
+    model that cannot be computed.
     """
     path = Path(path)
     if not path.name:
         raise CgruError(f"{path}: names no model file")
-    with parsing(path, "damaged, or no model that cgru knows"):
-        return _read(path)
+    with parsing(path, "damaged, or no model that cgru knows"), opened(path) as file:
+        return interpret(file)
 
 
-def _read(path: Path) -> Model:
-    with reading(path):
-        checkpoint = checkpoint_prefix(path)
-    check_whole(checkpoint or path)
-    if checkpoint:
-        stored = open_checkpoint(checkpoint)
-        return interpret(checkpoint, stored, _nematus_settings(checkpoint), "checkpoint")
-    array_files.check_readable(path)
-    with reading(path), open(path, "rb") as stream:
-        start = stream.read(8)
-    if start == b"\x89HDF\r\n\x1a\n":
-        return _read_hdf5(path)
-    if not start.startswith(b"PK"):
-        raise NotAModel(f"{path}: not a model file (.npz, .h5 and TensorFlow checkpoints are read)")
-    with array_files.open_npz(path, skip=is_training_array) as stored:
-        settings = _nematus_settings(path)
-        origin: dict = {}
-        if MARIAN_YAML in stored:
-            embedded, origin = _marian_settings(path, stored.pop(MARIAN_YAML))
-            embedded.update(settings)
-            settings = embedded
-        return interpret(path, stored, settings, "npz", origin)
-
-
-def _marian_settings(path: Path, stored: StoredArray) -> tuple[ModelSettings, dict]:
-    """Marian's configuration inside a model, and the form in which it was stored."""
-    source = f"{path}: {MARIAN_YAML}"
-    if math.prod(stored.shape) * stored.dtype.itemsize > LARGEST_YAML:
-        raise CgruError(f"{source}: more than {LARGEST_YAML} bytes, too large for a configuration")
-    whole = stored.read()
-    content = whole.tobytes().split(b"\0")[0]
-    settings = from_marian(parse_yaml(content, source), MARIAN_YAML)
-    settings.values = {MARIAN_YAML: content.decode("utf-8", "replace")}
-    return settings, _marian_origin(whole, content)
-
-
-def _marian_origin(whole: np.ndarray, content: bytes) -> dict:
-    """Marian's own configuration and its length, where it has the form that Marian reads."""
-    raw = whole.tobytes()
-    if whole.dtype != np.int8 or whole.ndim != 1 or raw != content.ljust(len(raw), b"\0"):
-        return {}
-    try:
-        return {"yaml": content.decode("utf-8"), "bytes": len(raw)} if raw != content else {}
-    except UnicodeDecodeError:
-        return {}
-
-
-def checkpoint_prefix(path: Path) -> Path | None:
-    """`model-N` of a TensorFlow checkpoint triple, if that is what the path names."""
-    for suffix in (".index", ".meta", ".data-00000-of-00001"):
-        if path.name.endswith(suffix):
-            path = path.with_name(path.name.removesuffix(suffix))
-            break
+def interpret(file: ModelFile) -> Model:
+    """The model in an opened file. Its arrays are read once all names and shapes fit."""
+    path, settings, own, origin = file.path, file.settings, file.own, file.origin
+    # the arrays, by the names that their program gave them
+    stored = {name: array for name, array in file.stored.items() if not is_training_array(name)}
+    refuse_uncomputable(path, stored, settings)
+    # the dialect, and every array's row in the table of names
+    in_own_names = own is not None and file.container != "checkpoint"
+    dialect = Dialect.NEMATUS if in_own_names else recognise(path, stored, settings)
+    stored = smoothed(stored, settings, dialect)
+    inert = _take_inert(path, stored, dialect)
+    layout = {} if own else layout_of(stored, settings, dialect)
+    rows = parameters(own.structure) if own else candidates(stored, layout)
+    arrays, known = _named(path, stored, rows, dialect)
+    # the structure
+    if own:
+        structure, inert, origin = own.structure, inert | own.inert, own.origin
+        settings.update(own.decoding)
     else:
-        if path.is_file():
-            return None
-    return path if path.with_name(path.name + ".index").is_file() else None
+        structure = structure_of(path, arrays, known, settings, layout, dialect)
+        if dialect in MARIAN:
+            turned = [name for name, array in arrays.items() if array.turned]
+            origin = {"dialect": dialect.value, "transposed": turned} | origin
+    if dialect is Dialect.NMTPY and structure.tied_output:
+        _add_missing_bias(arrays, known, structure)
+    # the checks, and the numbers themselves
+    _check(path, arrays, structure, dialect)
+    numbers = {
+        name: convention(known[name], dialect, structure, array)
+        for name, array in _contents(path, arrays, structure).items()
+    }
+    if not own:
+        compare(path, structure, settings, dialect)
+    # the model
+    return Model(
+        path=path,
+        structure=structure,
+        arrays=numbers,
+        program=own.program if own else program(dialect, settings),
+        container=file.container,
+        inert=inert,
+        settings=settings,
+        origin=origin,
+    )
 
 
-def _beside(path: Path, suffix: str) -> Path:
-    return path.with_name(path.name + suffix)
+def _take_inert(
+    path: Path, stored: dict[str, StoredArray], dialect: Dialect
+) -> dict[str, np.ndarray]:
+    """Remove the array that nothing is computed with. Raises CgruError for one that is large."""
+    if INERT.get(dialect) not in stored:
+        return {}
+    array = stored.pop(INERT[dialect])
+    if math.prod(array.shape) > LARGEST_INERT or array.dtype.kind not in "fiu":
+        raise CgruError(
+            f"{path}: {array.name}: expected (1,), found {array.shape} of {array.dtype}"
+        )
+    return {INERT[Dialect.NEMATUS]: array.read()}
 
 
-def _nematus_settings(path: Path) -> ModelSettings:
-    """The configuration in the files beside a model."""
-    settings = ModelSettings()
-    for suffix in (".json", ".pkl"):
-        file = _beside(path, suffix)
-        if not file.is_file():
+def _named(
+    path: Path, stored: Mapping[str, StoredArray], rows: Sequence[Parameter], dialect: Dialect
+) -> tuple[dict[str, StoredArray], dict[str, Parameter]]:
+    """Arrays and rows of the table by the Nematus name. Raises CgruError for unknown names."""
+    by_name = {p.names[dialect]: p for p in rows if dialect in p.names}
+    transposed = {p.transposed[dialect]: p for p in rows if dialect in p.transposed}
+    arrays: dict[str, StoredArray] = {}
+    known: dict[str, Parameter] = {}
+    unknown = []
+    for name, array in stored.items():
+        parameter = by_name.get(name) or transposed.get(name)
+        if parameter is None:
+            unknown.append(name)
             continue
-        if suffix == ".json":
-            settings = from_nematus(read_json(file), str(file))
-        else:
-            values = pickles.load(file, "model options")
-            with parsing(file, "not the options of a model"):
-                check_text(values)
-            settings = from_nematus(values, str(file))
-            settings.program = "dl4mt"
-        break
-    for suffix in (".decoder.yml", ".amun.yml", ".yml"):
-        file = _beside(path, suffix)
-        if file.is_file():
-            content = from_marian(read_yaml(file), str(file))
-            if suffix == ".yml":  # the training's: its beam is that of validation
-                content.beam_size = content.normalize = content.word_penalty = None
-            settings.update(content)
-    return settings
+        if parameter.name in arrays:
+            raise CgruError(f"{path}: arrays {parameter.name} and {name} are the same one")
+        if name not in by_name:
+            array = array.transposed()
+        if len(parameter.shape) == 1 and array.ndim == 2 and array.shape[0] == 1:
+            array = array.only_row()  # Marian's rows
+        arrays[parameter.name] = array
+        known[parameter.name] = parameter
+    if unknown:
+        raise CgruError(
+            f"{path}: {_listed(unknown)} unknown to {DESCRIPTIONS[dialect]}; "
+            "refusing to compute a model without knowing all of it"
+        )
+    return arrays, known
 
 
-def _read_hdf5(path: Path) -> Model:
-    with array_files.open_hdf5(path, HDF5_ATTRIBUTE) as (stored, attribute):
-        if attribute is None:
+def _add_missing_bias(
+    arrays: dict[str, StoredArray], known: dict[str, Parameter], structure: Structure
+) -> None:
+    """nmtpy's tied output layer has no bias: one of zeros computes the same."""
+    for parameter in parameters(structure):
+        if parameter.name not in arrays and Dialect.NMTPY not in parameter.names:
+            zeros = np.zeros(parameter.size(structure), dtype=np.float32)
+            arrays[parameter.name] = StoredArray.of(parameter.name, zeros)
+            known[parameter.name] = parameter
+
+
+def _check(
+    path: Path, arrays: Mapping[str, StoredArray], structure: Structure, dialect: Dialect
+) -> None:
+    """Raise CgruError where an array is missing, left over, or of another shape or type."""
+    rows = parameters(structure)
+    if missing := [p for p in rows if p.name not in arrays]:
+        wanted = ", ".join(
+            f"{p.names.get(dialect, p.name)} {p.size(structure)}" for p in missing[:4]
+        )
+        more = f" and {len(missing) - 4} more" if len(missing) > 4 else ""
+        count = f"{len(missing)} array{'' if len(missing) == 1 else 's'}"
+        raise CgruError(f"{path}: missing {count}: expected {wanted}{more}")
+    if extra := [arrays[name].name for name in set(arrays) - {p.name for p in rows}]:
+        raise CgruError(f"{path}: {_listed(extra)} not part of the model found here")
+    for parameter in rows:
+        array, expected = arrays[parameter.name], parameter.size(structure)
+        if array.shape != expected:
             raise CgruError(
-                f"{path}: an HDF5 file, but not one of cgru's (no attribute {HDF5_ATTRIBUTE!r})"
+                f"{path}: {array.name}: expected {array.as_stored(expected)}, "
+                f"found {array.as_stored(array.shape)}"
             )
-        source = f"{path}: attribute {HDF5_ATTRIBUTE}"
-        values = parse_json(attribute, source)
-        own = Own.of(values, source)
-        if own is None or not isinstance(values, dict):
-            raise CgruError(f"{source}: no structure of a model")
-        settings = from_nematus(values.get("configuration"), source)
-        own.complete(settings)
-        names = {p.path: p.name for p in parameters(own.structure)}
-        arrays: dict[str, StoredArray] = {}
-        inert: dict[str, np.ndarray] = {}
-        unknown = []
-        for name, array in stored.items():
-            if name in names:
-                arrays[names[name]] = array
-            elif name.startswith("inert/") and len(inert) < MOST_INERT:
-                inert[name.removeprefix("inert/")] = read_inert(path, array)
-            else:
-                unknown.append(name)
-        if unknown:
-            raise CgruError(f"{path}: {listed('array', unknown)} unknown")
-        sound = checked(path, arrays, own.structure, Dialect.NEMATUS)
-    return Model(path, own.structure, sound, own.program, "h5", inert, settings, origin=own.origin)
+        if not np.issubdtype(array.dtype, np.floating):
+            raise CgruError(f"{path}: {array.name}: expected float32, found {array.dtype}")
+
+
+def _contents(
+    path: Path, arrays: Mapping[str, StoredArray], structure: Structure
+) -> dict[str, np.ndarray]:
+    """All parameters in the table's order, float32. Raises CgruError where one is not finite."""
+    if rounded := {str(array.dtype) for array in arrays.values() if array.dtype.itemsize != 4}:
+        warn(f"{path}: {', '.join(sorted(rounded))} arrays are rounded to float32")
+    return {row.name: _finite(path, arrays[row.name]) for row in parameters(structure)}
+
+
+def _finite(path: Path, stored: StoredArray) -> np.ndarray:
+    """The content in float32 and C order. Raises CgruError where a number is not finite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        array = np.ascontiguousarray(stored.read(), dtype="<f4")
+        # a sum is finite unless a part is not (or it overflows): a quick test before the full one
+        suspicious = not np.isfinite(array.sum())
+    if suspicious and not np.isfinite(array).all():
+        place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise CgruError(f"{path}: {stored.name}: not finite at {place} ({array[place]})")
+    return array
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(sorted(names)[:4])
+    if len(names) == 1:
+        return f"array {shown} is"
+    more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+    return f"arrays {shown}{more} are"

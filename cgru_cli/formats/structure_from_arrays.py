@@ -228,10 +228,11 @@ def _bias(
     return declared
 
 
-def compare(structure: Structure, settings: ModelSettings) -> None:
-    """Warn where the configuration says otherwise than the arrays; the arrays are believed.
+def compare(path: Path, structure: Structure, settings: ModelSettings, dialect: Dialect) -> None:
+    """Warn where the configuration contradicts the arrays, which are believed, or is needed and not
+    there.
 
-    Raises CgruError where Nematus' own converter is known to have dropped arrays without a word.
+    Raises CgruError where Nematus' own converter is known to have dropped arrays silently.
     """
     dropped = {
         "softmax_mixture_size": settings.structure.get("mixture", 1) > structure.mixture,
@@ -257,6 +258,13 @@ def compare(structure: Structure, settings: ModelSettings) -> None:
                 f"{settings.source} says {name.replace('_', ' ')} {_plain(value)}, "
                 f"the arrays say {_plain(told)}: the arrays are right"
             )
+    stacked = structure.encoder_depth > 1 or structure.decoder_depth > 1
+    told_by = "encoder" if structure.type.reads_source else "residual"
+    if dialect in MARIAN and stacked and told_by not in settings.structure:
+        warn(
+            f"{path}: no Marian configuration says how its levels are stacked; taken for "
+            "Marian's defaults (enc-type bidirectional, no skip), which the arrays cannot tell"
+        )
 
 
 def _plain(value: object) -> str:

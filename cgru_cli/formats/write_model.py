@@ -21,7 +21,7 @@ from . import array_files, model_vocabularies, own_configuration, pickles, write
 from .capabilities import DIALECT, cannot_hold
 from .dialects import MARIAN_YAML, convention
 from .model import PREPROCESSING, Model
-from .read_model import HDF5_ATTRIBUTE
+from .model_files import HDF5_ATTRIBUTE
 from .tensorflow_checkpoint import write_checkpoint
 
 # Files beside a model that are read as its configuration.

@@ -16,8 +16,9 @@ from cgru_cli.formats import array_files, write_model
 from cgru_cli.formats.array_files import StoredArray
 from cgru_cli.formats.dialects import MARIAN_YAML
 from cgru_cli.formats.model import Model, ModelSettings
-from cgru_cli.formats.model_from_arrays import interpret
+from cgru_cli.formats.model_files import ModelFile
 from cgru_cli.formats.read_configuration import from_marian
+from cgru_cli.formats.read_model import interpret
 from cgru_cli.parameters.names import is_training_array
 from cgru_cli.parameters.parameter import Dialect
 from cgru_cli.parameters.structure import Activation, Normalization
@@ -58,7 +59,7 @@ def stored(name):
 
 def read(arrays, settings):
     held = {name: StoredArray.of(name, array) for name, array in arrays.items()}
-    return interpret(Path("model.npz"), held, settings, "npz")
+    return interpret(ModelFile(Path("model.npz"), "npz", held, settings))
 
 
 def shown(shape):

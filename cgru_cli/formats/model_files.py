@@ -1,0 +1,155 @@
+"""The files of a model: its arrays, not read yet, and what the configurations beside them say."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import CgruError, NotAModel, parsing, reading
+from ..parameters.names import INERT, is_training_array, parameters
+from ..parameters.parameter import Dialect
+from ..system.atomic_files import check_whole
+from ..system.structured_files import (
+    LARGEST_YAML,
+    check_text,
+    parse_json,
+    parse_yaml,
+    read_json,
+    read_yaml,
+)
+from . import array_files, pickles
+from .array_files import StoredArray
+from .dialects import MARIAN_YAML
+from .model import ModelSettings
+from .own_configuration import Own
+from .read_configuration import from_marian, from_nematus
+from .tensorflow_checkpoint import open_checkpoint
+
+HDF5_ATTRIBUTE = "cgru"
+
+
+@dataclass
+class ModelFile:
+    """An opened model.
+
+    path: of a checkpoint the prefix of its files; container: npz, h5 or checkpoint; stored: the
+    arrays by their names in the file; own: what cgru wrote of a model of its own; origin: the form
+    in which Marian stored its configuration.
+    """
+
+    path: Path
+    container: str
+    stored: dict[str, StoredArray]
+    settings: ModelSettings = field(default_factory=ModelSettings)
+    own: Own | None = None
+    origin: dict = field(default_factory=dict)
+
+
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[ModelFile]:
+    """The model at this path, whose arrays can be read inside.
+
+    Raises CgruError for anything else, and for a damaged configuration.
+    """
+    with reading(path):
+        checkpoint = _checkpoint_prefix(path)
+    check_whole(checkpoint or path)
+    if checkpoint:
+        settings = _settings_beside(checkpoint)
+        own = Own.of(settings.values.get("cgru"), settings.source)
+        yield ModelFile(checkpoint, "checkpoint", open_checkpoint(checkpoint), settings, own)
+        return
+    start = array_files.start_of(path)
+    if start.startswith(b"\x89HDF\r\n\x1a\n"):
+        with array_files.open_hdf5(path, HDF5_ATTRIBUTE) as (stored, attribute):
+            yield _of_hdf5(path, stored, attribute)
+        return
+    if not start.startswith(b"PK"):
+        raise NotAModel(f"{path}: not a model file (.npz, .h5 and TensorFlow checkpoints are read)")
+    with array_files.open_npz(path, skip=is_training_array) as stored:
+        origin: dict = {}
+        settings = _settings_beside(path)
+        if MARIAN_YAML in stored:
+            embedded, origin = _marian_settings(path, stored.pop(MARIAN_YAML))
+            embedded.update(settings)
+            settings = embedded
+        own = Own.of(settings.values.get("cgru"), settings.source)
+        yield ModelFile(path, "npz", stored, settings, own, origin)
+
+
+def _checkpoint_prefix(path: Path) -> Path | None:
+    """`model-N` of the files of a TensorFlow checkpoint, if the path names one of them."""
+    for suffix in (".index", ".meta", ".data-00000-of-00001"):
+        if path.name.endswith(suffix):
+            path = path.with_name(path.name.removesuffix(suffix))
+            break
+    else:
+        if path.is_file():
+            return None
+    return path if path.with_name(path.name + ".index").is_file() else None
+
+
+def _of_hdf5(path: Path, stored: dict[str, StoredArray], attribute: str | None) -> ModelFile:
+    """cgru's own HDF5 file, where datasets are named by their place in the model."""
+    if attribute is None:
+        raise CgruError(
+            f"{path}: an HDF5 file, but not one of cgru's (no attribute {HDF5_ATTRIBUTE!r})"
+        )
+    source = f"{path}: attribute {HDF5_ATTRIBUTE}"
+    values = parse_json(attribute, source)
+    own = Own.of(values, source)
+    if own is None:
+        raise CgruError(f"{source}: no structure of a model")
+    settings = from_nematus(values.get("configuration"), source)
+    names = {row.path: row.name for row in parameters(own.structure)}
+    inert = INERT[Dialect.NEMATUS]
+    names[f"inert/{inert}"] = inert
+    if unknown := [name for name in stored if name not in names]:
+        raise CgruError(f"{path}: array {', '.join(sorted(unknown)[:4])} is unknown")
+    arrays = {names[name]: array for name, array in stored.items()}
+    return ModelFile(path, "h5", arrays, settings, own)
+
+
+def _settings_beside(path: Path) -> ModelSettings:
+    """The configuration in the files beside a model."""
+    settings = ModelSettings()
+    json, pickle = Path(f"{path}.json"), Path(f"{path}.pkl")
+    if json.is_file():
+        settings = from_nematus(read_json(json), str(json))
+    elif pickle.is_file():
+        values = pickles.load(pickle, "model options")
+        with parsing(pickle, "not the options of a model"):
+            check_text(values)
+        settings = from_nematus(values, str(pickle))
+        settings.program = "dl4mt"
+    for suffix in (".decoder.yml", ".amun.yml", ".yml"):
+        file = Path(f"{path}{suffix}")
+        if file.is_file():
+            content = from_marian(read_yaml(file), str(file))
+            if suffix == ".yml":  # the training's: its beam is that of validation
+                content.beam_size = content.normalize = content.word_penalty = None
+            settings.update(content)
+    return settings
+
+
+def _marian_settings(path: Path, stored: StoredArray) -> tuple[ModelSettings, dict]:
+    """Marian's configuration inside a model, and the form in which it was stored."""
+    source = f"{path}: {MARIAN_YAML}"
+    if math.prod(stored.shape) * stored.dtype.itemsize > LARGEST_YAML:
+        raise CgruError(f"{source}: more than {LARGEST_YAML} bytes, too large for a configuration")
+    whole = stored.read()
+    raw = whole.tobytes()
+    content = raw.split(b"\0")[0]
+    text = content.decode("utf-8", "replace")
+    settings = from_marian(parse_yaml(content, source), MARIAN_YAML)
+    settings.values = {MARIAN_YAML: text}
+    # Marian reads int8 that ends in NUL; what has another form is written anew.
+    as_marian = whole.dtype == np.int8 and whole.ndim == 1 and text.encode() == content != raw
+    if as_marian and raw == content.ljust(len(raw), b"\0"):
+        return settings, {"yaml": text, "bytes": len(raw)}
+    return settings, {}
