@@ -1,15 +1,13 @@
 """The devices that train one model together, here and in other processes, by tf.distribute.
 
-Each replica has all parameters and a share of every batch: the sum of the replicas' gradients is
-the batch's, and each follows it alike. What a training decides by, its clock and its validation,
-is that of worker 0.
+Each replica has all parameters and a share of every batch. The gradient of the batch is the sum of
+the replicas' gradients, and all replicas apply it. Worker 0's clock and validation decide for all.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,9 +17,9 @@ import numpy as np
 import tensorflow as tf
 
 from ..errors import CgruError
-from ..system.cluster import Cluster
+from .cluster import Cluster
 
-_LEAVING = 1.0  # seconds
+_LEAVING = 1.0  # seconds that a worker stays after a barrier
 _SENT_AT_ONCE = 32 << 20  # bytes of gradients
 
 Result = TypeVar("Result")
@@ -34,24 +32,26 @@ class Replicas:
         self, strategy: tf.distribute.Strategy | None = None, workers: Cluster | None = None
     ):
         self._strategy = strategy or tf.distribute.get_strategy()
-        self._workers = workers
+        self._workers = workers or Cluster(("",), 0)
         self.count: int = self._strategy.num_replicas_in_sync  # of all processes
-        self.processes = len(workers.addresses) if workers else 1
+        self.processes = len(self._workers.addresses)
         self.here = self.count // self.processes
-        self.first = self.here * (workers.index if workers else 0)  # number of the first one here
+        self.first = self.here * self._workers.index  # number of the first one here
         self._sum: Callable | None = None
 
     @classmethod
     def join(cls, workers: Cluster | None) -> Self:
         """The devices of all workers, or this machine's GPUs, or its CPU where there is none.
 
-        Raises CgruError where workers do not find each other.
+        Raises CgruError if workers do not find each other.
         """
         if workers is not None:
             workers.meet()
-            os.environ["TF_CONFIG"] = workers.tf_config()
+            resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(
+                tf.train.ClusterSpec({"worker": workers.addresses}), "", "worker", workers.index
+            )
             try:
-                return cls(tf.distribute.MultiWorkerMirroredStrategy(), workers)
+                return cls(tf.distribute.MultiWorkerMirroredStrategy(resolver), workers)
             except (tf.errors.OpError, RuntimeError) as error:
                 reason = str(error).splitlines()[0]
                 raise CgruError(f"{workers.name(workers.index)} cannot train: {reason}") from None
@@ -84,20 +84,20 @@ class Replicas:
     def run(self, function: Callable[..., Any], shares: Sequence[tuple]) -> tuple:
         """The results of function(*share) on each replica here, each with its own share."""
 
-        def of_replica() -> Any:
+        def run_replica() -> Any:
             number = tf.distribute.get_replica_context().replica_id_in_sync_group
             if tf.is_tensor(number):
                 number = tf.get_static_value(number)
             return function(*shares[int(number) - self.first])
 
-        return self._strategy.experimental_local_results(self._strategy.run(of_replica))
+        return self._strategy.experimental_local_results(self._strategy.run(run_replica))
 
     def sum(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
         """Sums over all replicas; inside of `run`."""
         if self.count == 1:
             return tensors
         context = tf.distribute.get_replica_context()
-        here = [tf.identity(tensor) for tensor in tensors]  # what a function is given is nowhere
+        here = [tf.identity(tensor) for tensor in tensors]  # arguments have no device
         known = all(tensor.shape.is_fully_defined() for tensor in tensors)
         options = tf.distribute.experimental.CommunicationOptions(
             bytes_per_pack=_SENT_AT_ONCE * known
@@ -112,12 +112,6 @@ class Replicas:
 
     # -- between processes ---------------------------------------------------------------------
 
-    @property
-    def _named(self) -> Cluster:
-        """The processes, where there are several."""
-        assert self._workers is not None  # noqa: S101 - for types: asked for where there are
-        return self._workers
-
     def all_sum(self, values: Sequence[float]) -> list[float]:
         """Elementwise sums of the values of all processes."""
         if self.processes == 1:
@@ -128,21 +122,20 @@ class Replicas:
         """Wait until all processes get here; none leaves before the others know."""
         if self.processes > 1:
             self.all_sum([0.0])
-            time.sleep(_LEAVING)  # others may still be told that this one was here
+            time.sleep(_LEAVING)  # the last messages may still be on their way
 
     def all_gather(self, text: str) -> list[str]:
         """The texts of all processes, in the order of the workers."""
         if self.processes == 1:
             return [text]
-        content = np.frombuffer(text.encode(), np.uint8)
-        sizes = np.zeros(self.processes, int)
-        sizes[self._named.index] = len(content)
-        *ends, length = np.cumsum(self._summed(sizes)).astype(int)
-        start = ([0, *ends])[self._named.index]
-        everything = np.zeros(length + 1)  # no empty sums
-        everything[start : start + len(content)] = content
-        everything = self._summed(everything)[:length].astype(np.uint8)
-        return [part.tobytes().decode() for part in np.split(everything, ends)]
+        content, index = np.frombuffer(text.encode(), np.uint8), self._workers.index
+        sizes = np.zeros(self.processes)
+        sizes[index] = len(content)
+        ends = np.cumsum(self._summed(sizes)).astype(int)
+        everything = np.zeros(ends[-1] + 1)  # never empty
+        everything[ends[index] - len(content) : ends[index]] = content
+        everything = self._summed(everything).astype(np.uint8)
+        return [part.tobytes().decode() for part in np.split(everything, ends)[:-1]]
 
     def broadcast(self, value: Any) -> Any:
         """The value of worker 0, anything that JSON can hold."""
@@ -150,18 +143,17 @@ class Replicas:
         return json.loads(self.all_gather(text)[0]) if self.processes > 1 else value
 
     def broadcast_arrays(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The arrays of worker 0, to the bit; the others' have the same names and shapes."""
+        """The arrays of worker 0, bit-exact; the others' have the same names and shapes."""
         if self.processes == 1:
             return dict(arrays)
-        of_first = {}
+        received = {}
         for name, array in arrays.items():
-            content = np.frombuffer(np.ascontiguousarray(array).tobytes(), np.uint8)
-            whole = np.zeros(-(-len(content) // 4) * 4, np.uint8)
-            if self.is_first:
-                whole[: len(content)] = content
-            summed = self._summed(whole.view(np.int32)).astype(np.int32).tobytes()
-            of_first[name] = np.frombuffer(summed[: len(content)], array.dtype).reshape(array.shape)
-        return of_first
+            padding = bytes(-array.nbytes % 4)
+            words = np.frombuffer(array.tobytes() + padding, np.int32)
+            words = self._summed(words * self.is_first).astype(np.int32)
+            content = words.tobytes()[: array.nbytes]
+            received[name] = np.frombuffer(content, array.dtype).reshape(array.shape)
+        return received
 
     def run_in_all(self, work: Callable[[], Result]) -> Result:
         """The result of work(), run in every process; a CgruError of one is raised in all."""
@@ -180,39 +172,39 @@ class Replicas:
             raise failed
         for index, problem in enumerate(problems):
             if problem:
-                raise CgruError(f"{self._named.name(index)}: {problem}")
+                raise CgruError(f"{self._workers.name(index)}: {problem}")
         return results[0]
 
     def check_same(self, values: Mapping[str, Any]) -> None:
-        """Raises CgruError in every process where one has other values than worker 0."""
-        given = [json.loads(text) for text in self.all_gather(json.dumps(dict(values)))]
-        for index, others in enumerate(given):
-            for name in given[0] | others:
-                value, expected = others.get(name), given[0].get(name)
-                if value != expected:
+        """Raises CgruError in every process if one has other values than worker 0."""
+        first, *others = (json.loads(x) for x in self.all_gather(json.dumps(dict(values))))
+        for index, other in enumerate(others, 1):
+            for name in first | other:
+                if other.get(name) != first.get(name):
                     self.barrier()
+                    value, expected = _short(other.get(name)), _short(first.get(name))
                     raise CgruError(
-                        f"{self._named.name(index)} trains otherwise than worker 0: {name} is "
-                        f"{_short(value)}, not {_short(expected)}"
+                        f"{self._workers.name(index)} trains otherwise than worker 0: {name} is "
+                        f"{value}, not {expected}"
                     )
 
     @contextlib.contextmanager
     def failures_named(self) -> Iterator[None]:
-        """Raises CgruError, naming the worker that has ended, in place of TensorFlow's error."""
+        """Raises CgruError with the name of the worker that ended, not TensorFlow's error."""
         try:
             yield
         except tf.errors.OpError as error:
             if self.processes == 1:
                 raise
             numbers = map(int, re.findall(r"/job:worker/replica:0/task:(\d+)", str(error)))
-            other = next((n for n in numbers if n != self._named.index), None)
-            who = "another worker" if other is None else self._named.name(other)
+            other = next((n for n in numbers if n != self._workers.index), None)
+            who = "another worker" if other is None else self._workers.name(other)
             raise CgruError(
                 f"{who} has ended; the same command, for all workers, goes on from the last save"
             ) from None
 
     def _summed(self, array: np.ndarray) -> np.ndarray:
-        """Sums over the processes, (N,) float64: whole numbers below 2^53 stay what they are."""
+        """Sums over the processes, (N,) float64: integers below 2^53 stay exact."""
         if self._sum is None:
             function = tf.function(self._sum_over_processes, autograph=False)
             self._sum = function.get_concrete_function(tf.TensorSpec([None], tf.float64))

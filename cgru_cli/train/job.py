@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..options.train import TrainOptions
-from ..system import cluster, tensorflow_start, terminal
+from ..system import tensorflow_start, terminal
 from ..system.signals import Stopped, StopRequest
 from .builders import build_optimizer, build_training
 from .dry_run import describe
@@ -33,9 +33,11 @@ def run(options: TrainOptions, data: str | None) -> None:
 
 
 def _train(options: TrainOptions, data: str | None) -> None:
+    from ..optimization import cluster
+
     with contextlib.ExitStack() as stack:
         with _reporting_a_stop():
-            if cluster.named(os.environ):  # workers meet first, to tell each other what fails
+            if cluster.is_named(os.environ):  # workers meet first, to tell each other what fails
                 replicas = _join(_start(options), options)
                 setup = _prepare_together(options, data, stack, replicas)
             else:
@@ -64,9 +66,10 @@ def _start(options: TrainOptions) -> tensorflow_start.Start:
 def _join(starting: tensorflow_start.Start, options: TrainOptions) -> Replicas:
     """Finish TensorFlow's start on its devices, and join the other workers, if there are any."""
     starting.finish(options.device, options.cpu_threads, options.together, training=True)
+    from ..optimization.cluster import Cluster
     from ..optimization.replicas import Replicas
 
-    return Replicas.join(cluster.Cluster.of(os.environ))
+    return Replicas.join(Cluster.of(os.environ))
 
 
 def _prepare_together(

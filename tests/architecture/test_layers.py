@@ -73,7 +73,6 @@ CLICK = "options.click_command"
 # Imported inside functions, where only some calls need it, by these below its layer.
 LATE = {
     "system.tensorflow_start": {"tensorflow", "keras"},  # starts it
-    "system.cluster": {"tensorflow"},  # knows Slurm
     "formats.arpa": {"kenlm"},
     "system.structured_files": {"yaml"},
     "system.number_rows": {"numpy"},

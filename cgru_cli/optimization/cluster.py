@@ -1,4 +1,7 @@
-"""The processes that train a model together, from TF_CONFIG or from a Slurm step."""
+"""The processes that train a model together, from TF_CONFIG or from a Slurm step.
+
+TensorFlow is imported only where Slurm's variables are read.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,14 @@ from typing import Any, NamedTuple, Self
 
 from ..errors import CgruError, warn
 
-_HERE, _GO = b"cgru worker ", b"go"  # what workers tell each other when they meet
+_HERE, _GO = b"cgru worker ", b"go"  # the messages of workers that meet
 _TURN = 1.0  # seconds between two attempts
-_PATIENCE = 5.0  # seconds before the user is told who is waited for
-_SLURM_PORTS = 20_000  # that many from this one on, by the number of the job
+_PATIENCE = 5.0  # seconds before a warning names the workers that are missing
+_SLURM_PORTS = 20_000  # the first port, and the number of ports: a job's number chooses one
 
 
-def named(environment: Mapping[str, str]) -> bool:
-    """Whether the environment names workers; they are not parsed."""
+def is_named(environment: Mapping[str, str]) -> bool:
+    """Whether the environment names workers; it is not parsed."""
     tasks = environment.get("SLURM_STEP_NUM_TASKS", "1")
     return bool(environment.get("TF_CONFIG", "").strip()) or (tasks.isdigit() and int(tasks) > 1)
 
@@ -27,18 +30,18 @@ class Cluster(NamedTuple):
     """All processes of a training; worker 0 writes, logs and validates."""
 
     addresses: tuple[str, ...]  # HOST:PORT of each
-    index: int  # type: ignore[assignment]  # which of them this one is; tuple's own is not used
+    index: int  # type: ignore[assignment]  # of this one; a tuple's own method is not used
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Self | None:
-        """Those that the environment names: TF_CONFIG before Slurm. None where there is one only.
+        """The workers that TF_CONFIG names, else Slurm; None for a single process.
 
-        Raises CgruError where what it says is not understood.
+        Raises CgruError for values that it does not understand.
         """
         if environment.get("TF_CONFIG", "").strip():
-            cluster = cls(*_of_tf_config(environment["TF_CONFIG"]))
-        elif named(environment):
-            cluster = cls(*_of_slurm(environment))
+            cluster = cls(*_from_tf_config(environment["TF_CONFIG"]))
+        elif is_named(environment):
+            cluster = cls(*_from_slurm(environment))
         else:
             return None
         return cluster if len(cluster.addresses) > 1 else None
@@ -48,27 +51,20 @@ class Cluster(NamedTuple):
         return f"worker {index} ({self.addresses[index]})"
 
     def meet(self, seconds: float = 300) -> None:
-        """Wait until all are there, at the address of worker 0, which they leave free again.
+        """Wait until all workers are there, at the address of worker 0, which is then free again.
 
-        TensorFlow, too, would wait, but for ever, and deaf to signals. Raises CgruError where some
-        have not come in so many seconds.
+        TensorFlow would wait without end, and ignore signals. Raises CgruError if some have not
+        come in so many seconds.
         """
         until = time.monotonic() + seconds
-        missing = _gathered(self, until) if self.index == 0 else _reported(self, until)
+        missing = _wait_for_others(self, until) if self.index == 0 else _report(self, until)
         if missing:
             names = ", ".join(map(self.name, missing))
             raise CgruError(f"{names} did not come in {seconds:.0f} seconds; start all workers")
 
-    def tf_config(self) -> str:
-        """TF_CONFIG, as TensorFlow is to read it."""
-        return json.dumps({
-            "cluster": {"worker": self.addresses},
-            "task": {"type": "worker", "index": self.index},
-        })  # fmt: skip
 
-
-def _gathered(workers: Cluster, until: float) -> list[int]:
-    """Worker 0's part: hear of all others, then let them go; who did not come."""
+def _wait_for_others(workers: Cluster, until: float) -> list[int]:
+    """Worker 0's part: wait for the others' reports, then answer all; the workers missing."""
     missing = set(range(1, len(workers.addresses)))
     port = int(workers.addresses[0].rpartition(":")[2])
     with contextlib.ExitStack() as stack:
@@ -76,14 +72,14 @@ def _gathered(workers: Cluster, until: float) -> list[int]:
             server = stack.enter_context(socket.create_server(("", port)))
         except OSError as error:
             raise CgruError(f"{workers.name(0)}: its port is taken ({error.strerror})") from None
+        server.settimeout(_TURN)
         others = {}
-        told = time.monotonic() + _PATIENCE
+        warning = time.monotonic() + _PATIENCE
         while missing and time.monotonic() < until:
-            if time.monotonic() > told:
+            if time.monotonic() > warning:
                 warn(f"waiting for {', '.join(map(workers.name, sorted(missing)))}")
-                told = until
-            server.settimeout(_TURN)
-            with contextlib.suppress(OSError, ValueError):  # nobody, or somebody else
+                warning = until
+            with contextlib.suppress(OSError, ValueError):  # nobody, or another program
                 other = stack.enter_context(server.accept()[0])
                 other.settimeout(_TURN)
                 index = int(other.recv(len(_HERE) + 20).removeprefix(_HERE))
@@ -96,14 +92,14 @@ def _gathered(workers: Cluster, until: float) -> list[int]:
     return sorted(missing)
 
 
-def _reported(workers: Cluster, until: float) -> list[int]:
-    """The others' part: tell worker 0, and wait for its word; [0] if it does not come."""
+def _report(workers: Cluster, until: float) -> list[int]:
+    """The others' part: report to worker 0, and wait for its answer; [0] if there is none."""
     host, _, port = workers.addresses[0].rpartition(":")
-    told = time.monotonic() + _PATIENCE
+    warning = time.monotonic() + _PATIENCE
     while (now := time.monotonic()) < until:
-        if now > told:
+        if now > warning:
             warn(f"waiting for {workers.name(0)}, and all others")
-            told = until
+            warning = until
         address = host.strip("[]"), int(port)
         with contextlib.suppress(OSError), socket.create_connection(address, _TURN) as first:
             first.sendall(_HERE + str(workers.index).encode())
@@ -114,21 +110,26 @@ def _reported(workers: Cluster, until: float) -> list[int]:
     return [0]
 
 
-def _of_tf_config(text: str) -> tuple[tuple[str, ...], int]:
-    """Addresses and index; of a chief and workers, the chief is worker 0."""
+def _from_tf_config(text: str) -> tuple[tuple[str, ...], int]:
+    """Addresses and index; a chief is worker 0, before the workers.
+
+    TensorFlow's own resolver checks none of this.
+    """
     try:
         values = json.loads(text)
-        cluster, task = values.get("cluster") or {}, values.get("task") or {}
-        jobs = {job: _addresses(cluster[job]) for job in cluster}
+        jobs, task = values.get("cluster") or {}, values.get("task") or {}
+        for address in (address for job in jobs.values() for address in job):
+            host, _, port = address.rpartition(":")
+            if not host or not port.isdigit():
+                raise ValueError(f"{address!r} where HOST:PORT is expected")
         kind, index = task.get("type", "worker"), int(task.get("index", 0))
+        addresses = (*jobs.get("chief", ()), *jobs.get("worker", ()))
     except (AttributeError, TypeError, ValueError) as error:
         raise CgruError(f"TF_CONFIG: not understood ({error})") from None
     if others := sorted({*jobs, kind} - {"chief", "worker"}):
         raise CgruError(f"TF_CONFIG: {others[0]}: workers, and one chief, train; nothing else")
-    chiefs = jobs.get("chief", ())
-    addresses = chiefs + jobs.get("worker", ())
     if kind == "worker":
-        index += len(chiefs)
+        index += len(jobs.get("chief", ()))
     if addresses and not 0 <= index < len(addresses):
         raise CgruError(f"TF_CONFIG: no {kind} {task.get('index')} among {len(addresses)} workers")
     if len(set(addresses)) < len(addresses):
@@ -136,22 +137,14 @@ def _of_tf_config(text: str) -> tuple[tuple[str, ...], int]:
     return addresses, index
 
 
-def _addresses(values: Any) -> tuple[str, ...]:
-    for address in values:
-        host, _, port = address.rpartition(":")
-        if not host or not port.isdigit():
-            raise ValueError(f"{address!r} where HOST:PORT is expected")
-    return tuple(values)
-
-
-def _of_slurm(environment: Mapping[str, str]) -> tuple[tuple[str, ...], int]:
-    """Addresses and index of a step's tasks, as TensorFlow understands Slurm's variables."""
+def _from_slurm(environment: Mapping[str, str]) -> tuple[tuple[str, ...], int]:
+    """Addresses and index of a step's tasks, by TensorFlow's reading of Slurm's variables."""
     import tensorflow as tf
 
     port = _SLURM_PORTS + int(environment.get("SLURM_JOB_ID") or 0) % _SLURM_PORTS
     tasks = int(environment["SLURM_STEP_NUM_TASKS"])
-    try:  # GPUs, which it would ask nvidia-smi for, are looked for by TensorFlow itself
-        resolver = tf.distribute.cluster_resolver.SlurmClusterResolver(
+    try:  # the numbers of GPUs keep it from asking nvidia-smi; TensorFlow itself finds the GPUs
+        resolver: Any = tf.distribute.cluster_resolver.SlurmClusterResolver(
             port_base=port, gpus_per_node=tasks, gpus_per_task=1, auto_set_gpu=False
         )
         addresses = resolver.cluster_spec().as_dict()["worker"]
