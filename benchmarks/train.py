@@ -405,7 +405,8 @@ class Updates:
     def __init__(self, arguments: argparse.Namespace, folder: Path, precision: str):
         from cgru_cli.options.train import TrainOptions
         from cgru_cli.train.builders import build_step
-        from cgru_cli.train.examples import EpochExamples, encode
+        from cgru_cli.train.encoding import encode
+        from cgru_cli.train.examples import EpochExamples
         from cgru_cli.train.plan import batching
         from cgru_cli.train.starting_model import make_starting_model
         from cgru_cli.train.texts import Texts
@@ -428,7 +429,7 @@ class Updates:
         self.step = build_step(model, options, jit=False)
         model.arrays.clear()  # as the program does
         tensorflow_start.return_freed_memory()
-        self.data = EpochExamples.of(corpus, self.structure, batching(options), grid=False)
+        self.data = EpochExamples(corpus, self.structure, batching(options), grid=False)
         epochs = (self.data.epoch(n, 0) for n in itertools.count())
         self.examples = itertools.chain.from_iterable(epochs)
         self.words = self.positions = 0
@@ -467,7 +468,7 @@ def update_alone(arguments: argparse.Namespace) -> None:
     import tensorflow as tf
 
     from cgru_cli.optimization import objective
-    from cgru_cli.train.examples import memory_of_batch
+    from cgru_cli.train.memory import memory_of_batch
 
     if how == "autodiff":
         unroll = objective.unroll

@@ -47,13 +47,16 @@ class TsvColumn(os.PathLike[str]):
         return fields + [""] * (self.columns - len(fields))
 
 
-def column_lines(column: TsvColumn) -> Iterator[str]:
-    """One field of every line of a file. Raises CgruError as `TsvColumn.split`."""
-    with LineReader(column.path) as reader:
+def text_lines(text: PathLike) -> Iterator[str]:
+    """The lines of a file, or one field of each. Raises CgruError as `TsvColumn.split`."""
+    with LineReader(text) as reader:
         done = 0
         while lines := reader.take(CHUNK):
-            for number, line in enumerate(lines, done + 1):
-                yield column.split(line, number)[column.column]
+            if isinstance(text, TsvColumn):
+                numbered = enumerate(lines, done + 1)
+                yield from (text.split(line, number)[text.column] for number, line in numbered)
+            else:
+                yield from lines
             done += len(lines)
 
 

@@ -17,8 +17,9 @@ from ..system.signals import StopRequest
 from ..text.pipeline import Preprocessing
 from ..text.vocabulary import Vocabulary
 from . import adaptation
-from .dev_set import DevSet, LabelText, TargetText
+from .dev_set import DevSet
 from .dry_run import opening
+from .encoding import LabelText, TargetText
 from .examples import EpochExamples
 from .loop import Training
 from .plan import fixed_options, options_of_all_workers
@@ -72,7 +73,7 @@ def build_training(setup: Setup, stop: StopRequest, replicas: Replicas) -> Train
     reporter = build_reporter(setup, course, step, replicas)
     return Training(
         plan=plan,
-        examples=EpochExamples.of(
+        examples=EpochExamples(
             setup.corpus, model.structure, plan.batching, grid=step.jit, devices=replicas.count
         ),
         step=step,
@@ -193,7 +194,7 @@ def faster_compiled(setup: Setup, devices: int = 1) -> bool:
     seconds = {}
     for jit in (False, True):
         step = build_step(model, plan.options, jit)
-        data = EpochExamples.of(
+        data = EpochExamples(
             setup.corpus, model.structure, plan.batching, grid=jit, devices=devices
         )
         example = next(data.epoch(0, 0)).share(0, devices)

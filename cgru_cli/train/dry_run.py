@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..corpus.corpus import Corpus
-from .examples import EpochExamples, memory_of_batch
-from .memory import copies_of_model
+from .examples import EpochExamples
+from .memory import copies_of_model, memory_of_batch
 from .setup import Setup
 
 
@@ -40,7 +40,7 @@ def describe(setup: Setup) -> None:
     """Print sizes, memory and the first batch on standard output."""
     options, model, corpus = setup.plan.options, setup.model, setup.corpus
     s = model.structure
-    first = next(EpochExamples.of(corpus, s, setup.plan.batching, grid=False).epoch(0, 0)).batch
+    first = next(EpochExamples(corpus, s, setup.plan.batching, grid=False).epoch(0, 0)).batch
     words = corpus.lengths.sum(axis=0)
     copies = copies_of_model(options.optimizer, smoothed=options.exponential_smoothing > 0)
     rows, source = first.source_mask.shape

@@ -12,7 +12,7 @@ from ..corpus.prefetch import Ahead
 from ..errors import CgruError
 from ..system.signals import StopRequest
 from ..system.typed_json import dataclass_from_json
-from .examples import EpochExamples, Example, groups
+from .examples import EpochExamples, Example, device_shares, groups
 from .plan import TrainingPlan
 from .run.patience import Patience, SavedPatience
 from .run.progress import Progress
@@ -168,29 +168,9 @@ class Training:
         return outcome
 
     def _shares(self, group: Sequence[Example]) -> list[Sequence[Share]]:
-        """The shares of the devices here, of each batch, as the objective takes them.
-
-        Minimum risk training may make several batches of one, with samples.
-        """
-        from ..optimization.objective import Examples
-
-        replicas, progress = self.replicas, self.course.progress
+        progress = self.course.progress
         first = progress.epochs * len(self.examples.corpus) + progress.sentences
-        batches: list[Sequence[Share]] = []
-        for example in group:
-            sentences = example.batch.sentences
-            shares: list[Sequence[Share]] = []
-            for place in range(replicas.first, replicas.first + replicas.here):
-                batch, masks = example.share(place, replicas.count)
-                if self.sampler:
-                    numbers = range(first + place, first + sentences, replicas.count)
-                    rows = -(-sentences // replicas.count)
-                    shares.append(self.sampler(batch, masks, numbers, rows))
-                else:
-                    shares.append([(Examples.of(batch), masks)])
-            batches += zip(*shares, strict=True)
-            first += sentences
-        return batches
+        return device_shares(group, self.replicas, self.sampler, first)
 
     def _count(self, group: Sequence[Example], outcome: Outcome, began: float) -> None:
         """Add an update to progress and costs; give up if too many in a row were not finite.

@@ -1,26 +1,49 @@
-"""Checks that a training fits into memory, before anything is computed."""
+"""The memory that a training needs, and checks before anything is computed."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from ..corpus.corpus import Corpus
 from ..errors import CgruError
 from ..parameters.names import parameters
-from ..parameters.structure import Structure
+from ..parameters.structure import Normalization, Structure
 from ..system.memory import whole_memory
-from .examples import Batching, memory_of_batch
 
-# Arrays of the model's size that an optimizer needs, with weights and gradient.
+if TYPE_CHECKING:
+    from .examples import Batching
+
+# Copies of the model that training takes with an optimizer: weights, gradient, optimizer's state.
 _COPIES = {"sgd": 2, "adagrad": 3, "rmsprop": 3}
-_MORE_COPIES = 4  # of the others
+_MORE_COPIES = 4  # with the others
 _MIB = 2**20
 
 
 def copies_of_model(optimizer: str, *, smoothed: bool) -> int:
     """The number of copies of the model that a training holds."""
     return _COPIES.get(optimizer, _MORE_COPIES) + smoothed
+
+
+def memory_of_batch(structure: Structure, sentences: int, source: int, target: int) -> float:
+    """An estimate of the bytes that a training step takes for a batch beside the model.
+
+    Memory peaks either after the readout, with the logits and their gradient beside what the scan
+    has kept of each step, or at the end of the backward scan, which keeps as much again. Layer
+    normalisation adds half to both.
+    """
+    s = structure
+    levels = s.encoder_depth * s.encoder_transition
+    cells = s.decoder_base_transition + (s.decoder_depth - 1) * s.decoder_high_transition
+    words = target * ((8 * cells + 4) * s.state + 4 * s.target_embedding)
+    if not s.type.writes_text:  # the readout is not counted
+        words = 0
+    positions = source * (9 * levels * s.state + 2 * s.context + sum(s.source_embeddings))
+    kept = (words + positions) * (1 if s.normalization is Normalization.NONE else 1.5)
+    attention = 3 * source * s.context  # of one step
+    logits = target * s.target_vocabulary
+    return 4.0 * sentences * (kept + max(2 * logits, kept + attention))
 
 
 def check_model(
@@ -47,10 +70,10 @@ def check_batch(
     *,
     memory: Callable[[], int | None] = whole_memory,
 ) -> None:
-    """Raises CgruError for mini-batches that fit neither --workspace nor this machine's memory.
+    """Raises CgruError for mini-batches that do not fit into --workspace or this machine's memory.
 
-    Of a number of pairs, as many of average length are looked at: what does not fit then never
-    does. With --mini-batch-fit, the longest pair has to fit by itself.
+    A batch of pairs of average length is checked. With --mini-batch-fit, the longest pair has to
+    fit by itself.
     """
     if batching.memory:
         source, target = map(int, corpus.lengths[corpus.lengths.sum(axis=1).argmax()])

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ..corpus.parallel_files import TsvColumn, column_lines
+from ..corpus.parallel_files import TsvColumn, text_lines
 from ..errors import CgruError, note, reading, writing
 from ..formats.vocabulary_files import write_vocabulary
 from ..options.model import LABELLING
@@ -103,7 +103,7 @@ def _make_labels(path: Path, texts: Sequence[Text], options: TrainOptions, *, on
 
 def _lines(path: Text) -> Iterator[bytes]:
     if isinstance(path, TsvColumn):
-        for line in column_lines(path):
+        for line in text_lines(path):
             yield line.encode("utf-8", errors="replace")
         return
     opened = gzip.open if path.suffix == ".gz" else open

@@ -17,7 +17,7 @@ from ..output.picture_style import check_installed
 from ..parameters.initialization import output_bias
 from ..parameters.names import name_at
 from ..text.vocabulary import Vocabulary
-from .examples import encode
+from .encoding import encode
 from .memory import check_batch
 from .missing_vocabularies import make_missing
 from .plan import TrainingPlan

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..corpus.parallel_files import TsvColumn, column_lines
+from ..corpus.parallel_files import text_lines
 from ..errors import CgruError, UsageError, warn
 from ..formats import model_vocabularies, read_model
 from ..formats.model import Model, ModelSettings
@@ -17,7 +16,7 @@ from ..options.model import LABELLING
 from ..options.train import TrainOptions
 from ..parameters.initialization import initial_arrays
 from ..parameters.structure import Condition, Type
-from ..system.lines import LineReader, tokens
+from ..system.lines import tokens
 from ..system.signals import interruptible
 from ..text.conditions import condition_columns
 from ..text.labels import check_labels
@@ -110,14 +109,10 @@ def _pretrained(
 
 def _numbers_of_vectors(text: Text) -> int:
     """The count of numbers in the first line. Raises CgruError if it is not a vector."""
-    if isinstance(text, TsvColumn):
-        first = list(itertools.islice(column_lines(text), 1))
-    else:
-        with LineReader(text) as reader:
-            first = reader.take(1)
-    count = len(tokens("".join(first)))
+    first = next(text_lines(text), "")
+    count = len(tokens(first))
     try:
-        condition_columns("".join(first), (), max(count, 1))
+        condition_columns(first, (), max(count, 1))
     except CgruError as error:
         raise CgruError(
             f"{text}: line 1: {error}; labels have a vocabulary of their own (-v LABELS VOCAB)"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cgru_cli.corpus.parallel_files import Beside, TsvColumn, column_lines, files_of, parallel
+from cgru_cli.corpus.parallel_files import Beside, TsvColumn, files_of, parallel, text_lines
 from cgru_cli.errors import CgruError
 
 FIELD = st.text(st.characters(exclude_characters="\t\n\r", exclude_categories=["Cs"]), max_size=6)
@@ -29,7 +29,7 @@ def test_fields_are_read_as_files_are(tmp_path_factory, rows):
 
     sides = [folder / side for side in "stw"]
     assert lines_of(source, target, weight) == lines_of(*sides)
-    assert list(column_lines(weight)) == [row[1] for row in rows]
+    assert list(text_lines(weight)) == [row[1] for row in rows]
 
 
 def test_fields_too_few_are_empty_and_too_many_are_named(tmp_path):
@@ -40,7 +40,7 @@ def test_fields_too_few_are_empty_and_too_many_are_named(tmp_path):
     (lines,) = parallel(files)
     assert (lines.source, lines.target) == (["a", "c"], ["b", ""])
     path.write_text("a\tb\nc\td\te\n")
-    for read in (lambda: list(parallel(files)), lambda: list(column_lines(source))):
+    for read in (lambda: list(parallel(files)), lambda: list(text_lines(source))):
         with pytest.raises(CgruError, match=r"text\.tsv: line 2: 3 fields .* 2 are expected"):
             read()
 

@@ -17,7 +17,7 @@ from cgru_cli.formats import read_model
 from cgru_cli.formats.vocabulary_files import read_vocabulary
 from cgru_cli.network.network import Network
 from cgru_cli.parameters.structure import Condition, Type
-from cgru_cli.train.examples import encode
+from cgru_cli.train.encoding import encode
 from cgru_cli.train.texts import Texts
 
 TEXTS = {"sport": "w1 w2 w3", "news": "w4", "art": "w5 w1"}
@@ -247,7 +247,7 @@ def test_labels_without_their_vocabulary_are_no_vectors(data, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--type", "cgru"), "--condition: is for --type lm"),
+        (("--type", "cgru"), "--condition requires --type lm"),
         (("--enc-depth", 2), "--enc-depth: a language model reads no source text"),
         (("--guided-alignment", "text"), "--guided-alignment: lm has no attention"),
     ],

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from cgru_cli.corpus.corpus import encode_corpus
 from cgru_cli.errors import CgruError
 from cgru_cli.options.train import TrainOptions
-from cgru_cli.train.examples import Batching, EpochExamples, encode, groups, memory_of_batch
+from cgru_cli.train.encoding import encode
+from cgru_cli.train.examples import Batching, EpochExamples, groups
+from cgru_cli.train.memory import memory_of_batch
 from cgru_cli.train.plan import batching
 from cgru_cli.train.texts import Texts, read_vocabularies
 
@@ -87,7 +89,7 @@ def corpus(tmp_path_factory):
 
 def made(corpus, grid=False, **options):
     chosen = batching(TrainOptions(**({"mini_batch": 8, "maxi_batch": 3} | options)))
-    return EpochExamples.of(corpus, small_structure(target_vocabulary=70), chosen, grid=grid)
+    return EpochExamples(corpus, small_structure(target_vocabulary=70), chosen, grid=grid)
 
 
 def firsts(examples):

@@ -5,8 +5,8 @@ import pytest
 from cases import random_arrays, small_structure
 
 from cgru_cli.errors import CgruError
-from cgru_cli.train.examples import Batching, memory_of_batch
-from cgru_cli.train.memory import check_batch, check_model, copies_of_model
+from cgru_cli.train.examples import Batching
+from cgru_cli.train.memory import check_batch, check_model, copies_of_model, memory_of_batch
 
 STRUCTURE = small_structure()
 

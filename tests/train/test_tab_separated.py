@@ -6,12 +6,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from cgru_cli.corpus.parallel_files import column_lines
+from cgru_cli.corpus.parallel_files import text_lines
 from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.train import tab_separated
 from cgru_cli.train.dev_set import DevSet
-from cgru_cli.train.examples import encode
+from cgru_cli.train.encoding import encode
 from cgru_cli.train.tab_separated import Fields, with_standard_input
 from cgru_cli.train.texts import Texts, read_vocabularies
 
@@ -65,7 +65,7 @@ def test_the_dev_set_has_the_same_fields_or_the_text_alone(data):
             data, "all.tsv", tsv=True, guided_alignment=("3",), data_weighting=("1",),
             valid_sets=(str(data / name),),
         ).dev  # fmt: skip
-        assert (list(column_lines(source)), list(column_lines(target))) == (sources, targets)
+        assert (list(text_lines(source)), list(text_lines(target))) == (sources, targets)
         read = DevSet.read(
             None, target, (), SimpleNamespace(ids=str.split, plain=str), reference=target
         )
@@ -75,7 +75,7 @@ def test_the_dev_set_has_the_same_fields_or_the_text_alone(data):
 def test_a_language_model_has_one_field(data):
     read = texts(data, "trg", tsv=True, type="lm", valid_sets=(str(data / "trg"),))
     assert read.sources == ()
-    assert list(column_lines(read.targets[0])) == list(column_lines(read.dev[1]))
+    assert list(text_lines(read.targets[0])) == list(text_lines(read.dev[1]))
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,8 @@ from cgru_cli.options.translate import TranslateOptions
 from cgru_cli.text.pipeline import PipelineSettings, Preprocessing
 from cgru_cli.text.subwords import join_bpe
 from cgru_cli.text.vocabulary import Vocabulary
-from cgru_cli.train.dev_set import DevSet, TargetText
+from cgru_cli.train.dev_set import DevSet
+from cgru_cli.train.encoding import TargetText
 from cgru_cli.train.validation import ValidationSettings, Validator
 from cgru_cli.translate.plan import SearchPlan
 from cgru_cli.translate.translator import Translator
