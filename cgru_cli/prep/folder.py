@@ -14,11 +14,13 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict
+
+import msgspec
 
 from ..errors import CgruError, reading, reason, writing
 from ..system.atomic_files import all_or_nothing, mark_of, put, remove
-from ..system.structured_files import LARGEST, parse_json, write_json
+from ..system.structured_files import write_json
 from .raw_text import sha256
 
 VERSION = 1
@@ -30,22 +32,43 @@ _OUTPUT = re.compile(
     r"|vocab(\.src|\.trg|\.factor\d+)?\.(json|spm)|codes(\.src|\.trg)?\.bpe"
     r"|preprocess\.json|manifest\.json"
 )
-# The shapes of the records; `str` as a key stands for every name.
-_REQUEST = {
-    "options": dict,
-    "inputs": [{"role": str, "number": int, "path": str, "sha256": str}],
-}
-_MANIFEST = {
-    "version": int,
-    "request": _REQUEST,
-    "versions": dict,
-    "outputs": {str: {"sha256": str}},
-}
-_STATE = {
-    "request": _REQUEST,
-    "versions": dict,
-    "steps": {str: {"files": {str: str}, "data": dict, "seconds": (int, float)}},
-}
+_Output = Annotated[str, msgspec.Meta(pattern=rf"^({_OUTPUT.pattern})\Z")]
+
+
+# The fields of both records that are read again.
+class _Input(TypedDict):
+    role: str
+    number: int
+    path: str
+    sha256: str
+
+
+class _Request(TypedDict):
+    options: dict
+    inputs: list[_Input]
+
+
+class _File(TypedDict):
+    sha256: str
+
+
+class _Step(TypedDict):
+    files: dict[str, str]
+    data: dict
+    seconds: float
+
+
+class _Manifest(TypedDict):
+    version: int
+    request: _Request
+    versions: dict
+    outputs: dict[_Output, _File]
+
+
+class _State(TypedDict):
+    request: _Request
+    versions: dict
+    steps: dict[str, _Step]
 
 
 class Folder:
@@ -235,11 +258,11 @@ class Folder:
         return waiting if waiting.exists() else self.path / name
 
     def _manifest(self) -> dict[str, Any] | None:
-        return _record(self.path / FILE, _MANIFEST)
+        return _record(self.path / FILE, _Manifest)
 
     def _interrupted(self) -> dict[str, Any] | None:
         """The state of an interrupted run; None if there is no step to resume from."""
-        state = _record(self.work / "state.json", _STATE)
+        state = _record(self.work / "state.json", _State)
         return state if state and state["steps"] else None
 
     def _remove_work(self) -> None:
@@ -259,33 +282,16 @@ def _holds(path: Path, digest: str) -> bool:
     return path.is_file() and sha256(path) == digest
 
 
-def _record(path: Path, shape: Any) -> dict[str, Any] | None:
+def _record(path: Path, kind: Any) -> Any:
     """A manifest or state; None if there is none. Raises CgruError where it is damaged."""
     if not path.exists():
         return None
     with reading(path):
         content = path.read_bytes()
     try:
-        record = parse_json(content, str(path), LARGEST)
-    except CgruError:
-        record = None
-    names = record.get("outputs", ()) if isinstance(record, dict) else ()
-    if _fits(record, shape) and all(_OUTPUT.fullmatch(name) for name in names):
-        return record
-    raise CgruError(f"{path}: damaged; --force to make the folder anew")
-
-
-def _fits(value: Any, shape: Any) -> bool:
-    """Whether a value of JSON has all names of a shape, and values of its types."""
-    if isinstance(shape, list):
-        return isinstance(value, list) and all(_fits(item, shape[0]) for item in value)
-    if not isinstance(shape, dict):
-        return isinstance(value, shape)
-    if not isinstance(value, dict):
-        return False
-    if str in shape:
-        return all(_fits(item, shape[str]) for item in value.values())
-    return all(name in value and _fits(value[name], shape[name]) for name in shape)
+        return msgspec.json.decode(content, type=kind)
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        raise CgruError(f"{path}: damaged; --force to make the folder anew") from error
 
 
 def writes(folder: str | os.PathLike[str], path: str | os.PathLike[str]) -> bool:
