@@ -1,4 +1,4 @@
-"""Conditions, which texts are generated from: lines of a label, or of the numbers of a vector.
+"""Conditions of a language model, one a line: a label, or the numbers of a vector.
 
 A model reads a condition as one word: a label's id, or a column for each number.
 """
@@ -17,11 +17,11 @@ from .vocabulary import Vocabulary, shown
 
 
 def condition_columns(line: str, vocabularies: Sequence[Vocabulary], numbers: int) -> list[Any]:
-    """A line as the one source word of it; vocabularies: that of labels, or none for vectors.
+    """The one source word of a condition. vocabularies: of labels; () for vectors.
 
-    A vector of so many numbers becomes the bits of each as float32, (numbers,) uint32, since
-    batches hold integers. Raises CgruError for an unknown label, another number of labels than one
-    or of numbers than expected, and for what is no finite number.
+    A vector becomes the bits of its numbers as float32, (numbers,) uint32, since batches hold
+    integers. Raises CgruError for an unknown label, a wrong number of labels or numbers, and
+    numbers that are not finite.
     """
     words = tokens(line)
     if vocabularies:
@@ -32,14 +32,14 @@ def condition_columns(line: str, vocabularies: Sequence[Vocabulary], numbers: in
         vector = np.array([_number(word) for word in words]).astype(np.float32)
     if not np.isfinite(vector).all():
         word = words[int(np.argmin(np.isfinite(vector)))]
-        raise CgruError(f"{shown(word)} is no finite number")
+        raise CgruError(f"{shown(word)} is not a finite number")
     return [vector.view(np.uint32)]
 
 
 def _number(word: str) -> float:
     try:
-        if "_" not in word:  # which Python allows between digits
+        if "_" not in word:  # Python allows it between digits
             return float(word)
     except ValueError:
         pass
-    raise CgruError(f"{shown(word)} is no number")
+    raise CgruError(f"{shown(word)} is not a number")

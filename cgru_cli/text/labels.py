@@ -1,6 +1,6 @@
-"""Labels: of a line one, or one for each of its words. They are words of a vocabulary of their own.
+"""Labels, one for each line or one for each word. They have a vocabulary of their own.
 
-Ids 0 and 1 of it are the end of a line and the unknown word, which no line has.
+Its ids 0 and 1 are the end of a line and the unknown word, which are not labels.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from .vocabulary import UNK_NAMES, Vocabulary, shown
 
 
 def label_ids(labels: Sequence[str], vocabulary: Vocabulary, *, one: bool) -> list[int]:
-    """The ids of a line's labels, which has one alone or one for each word.
+    """The ids of a line's labels; `one`: the line must have exactly one.
 
-    Raises CgruError for an unknown one, and where one is expected for none and more.
+    Raises CgruError for an unknown label, or another number of labels.
     """
     if one and len(labels) != 1:
         raise CgruError(number_of_labels(labels))
@@ -24,19 +24,19 @@ def label_ids(labels: Sequence[str], vocabulary: Vocabulary, *, one: bool) -> li
     for label, i in zip(labels, ids, strict=True):
         if i < FIRST_LABEL:
             raise CgruError(
-                f"label {shown(label)} is none of the {vocabulary.size - FIRST_LABEL} in "
-                f"{vocabulary.path}: {_beginning(vocabulary)}"
+                f"label {shown(label)} is not among the {vocabulary.size - FIRST_LABEL} in "
+                f"{vocabulary.path}: {_first_labels(vocabulary)}"
             )
     return ids
 
 
 def number_of_labels(labels: Sequence[str]) -> str:
-    """The message for a line with another number of labels than one."""
+    """The message for a line that should have one label."""
     return f"{len(labels)} labels; one is expected for each line"
 
 
 def check_tags(source: Sequence[tuple[int, ...]], tags: Sequence[Any]) -> None:
-    """Raises CgruError where there are not as many tags as words; source: of `with_starts`."""
+    """Raises CgruError unless there is one tag for each word. source: from `with_starts`."""
     words = sum(columns[-1] for columns in source)
     if words != len(tags):
         raise CgruError(
@@ -45,17 +45,16 @@ def check_tags(source: Sequence[tuple[int, ...]], tags: Sequence[Any]) -> None:
 
 
 def check_labels(vocabulary: Vocabulary) -> None:
-    """Raises CgruError where a vocabulary is none of labels."""
+    """Raises CgruError if a vocabulary does not hold labels."""
     if vocabulary.processor is not None:
-        raise CgruError(f"{vocabulary.path}: a SentencePiece model, which is no list of labels")
+        raise CgruError(f"{vocabulary.path}: a SentencePiece model, not a list of labels")
     if vocabulary.words.get(1) not in UNK_NAMES or len(vocabulary.words) <= FIRST_LABEL:
         raise CgruError(
-            f"{vocabulary.path}: no vocabulary of labels: ids 0 and 1 have to be the end of a line "
+            f"{vocabulary.path}: not a vocabulary of labels: ids 0 and 1 must be the end of a line "
             "and the unknown word (</s> and <unk>), and ids from 2 labels"
         )
 
 
-def _beginning(vocabulary: Vocabulary, most: int = 5) -> str:
-    """The first labels."""
+def _first_labels(vocabulary: Vocabulary) -> str:
     known = [word for i, word in sorted(vocabulary.words.items()) if i >= FIRST_LABEL]
-    return " ".join(known[:most]) + (" ..." if len(known) > most else "")
+    return " ".join(known[:5]) + (" ..." if len(known) > 5 else "")

@@ -1,4 +1,4 @@
-"""Moses' tokenizer, punctuation normaliser and truecaser, as sacremoses has them."""
+"""Moses' tokenizer, punctuation normaliser and truecaser, from sacremoses."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def sacremoses() -> Any:
 
 
 class Tokenizer:
-    """Words out of text of one language, and text out of words.
+    """Splits text of one language into words, and joins words into text.
 
-    `join` is a guess where the tokenizer leaves no trace: of spaces around quotes, dashes,
-    slashes and brackets, of `a @-@ b` in the text itself, and of entities under escape.
+    `join` guesses where the tokenizer leaves no trace: spaces around quotes, dashes, slashes and
+    brackets, `a @-@ b` in the text itself, and entities under escape.
     """
 
     def __init__(self, language: str, escape: bool, split_hyphens: bool):
@@ -34,9 +34,8 @@ class Tokenizer:
 
     def split(self, text: str) -> str:
         """Words, a space between them."""
-        words = self._tokenizer.tokenize(
-            text, aggressive_dash_splits=self._split_hyphens, escape=self._escape
-        )
+        hyphens = self._split_hyphens
+        words = self._tokenizer.tokenize(text, aggressive_dash_splits=hyphens, escape=self._escape)
         return " ".join(words)
 
     def join(self, words: str) -> str:
@@ -45,7 +44,7 @@ class Tokenizer:
 
 
 class PunctuationNormalizer:
-    """Quotes, dashes and spaces of one language brought to their plain form."""
+    """Replaces quotes, dashes and spaces of one language by plain ones."""
 
     def __init__(self, language: str):
         self._normalizer = sacremoses().MosesPunctNormalizer(lang=language)
@@ -56,28 +55,30 @@ class PunctuationNormalizer:
 
 @dataclass(frozen=True)
 class CaseModel:
-    """The true case of words: for each, its most frequent form inside sentences, and the others."""
+    """The true case of words: for each, its most frequent form inside sentences, and its others."""
 
     best: tuple[str, ...]
     known: tuple[str, ...]
 
     @classmethod
     def learn(cls, lines: Iterable[str]) -> CaseModel:
-        """Learn from tokenised lines; of equally frequent forms the one that came first is best."""
+        """Learn from tokenised lines; of equally frequent forms the first one seen is best."""
         learner = sacremoses().MosesTruecaser()
         casing: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for line in lines:
             for lower, form, weight in learner.learn_truecase_weights(line.split(" ")):
                 casing[lower][form] += weight
-        forms = [[form for form, _ in counts.most_common()] for counts in casing.values()]
-        best = sorted(spellings[0] for spellings in forms)
-        return cls(
-            tuple(best), tuple(sorted(form for spellings in forms for form in spellings[1:]))
-        )
+        best: list[str] = []
+        others: list[str] = []
+        for counts in casing.values():
+            first, *rest = (form for form, _ in counts.most_common())
+            best.append(first)
+            others += rest
+        return cls(tuple(sorted(best)), tuple(sorted(others)))
 
 
 class Truecaser:
-    """Words of tokenised lines as their model writes them; `undo` capitalises sentences."""
+    """Writes the words of tokenised lines in the case of a model; `undo` capitalises sentences."""
 
     def __init__(self, model: CaseModel):
         package = sacremoses()
@@ -90,5 +91,4 @@ class Truecaser:
         return " ".join(self._truecaser.truecase(words, use_known=True))
 
     def undo(self, words: str) -> str:
-        """Capitals at the beginnings of sentences."""
         return " ".join(self._detruecaser.detruecase(words))

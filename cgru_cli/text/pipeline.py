@@ -1,14 +1,14 @@
-"""The pipeline from raw text to what a model reads, line by line, and back.
+"""The pipeline from raw text to a model's input, line by line, and back.
 
 Text -> normalised (Unicode normal form, no control characters, single spaces) -> punctuation ->
-words -> case -> sub-words. `preprocess.json` holds all of it, learned models included.
+words -> case -> sub-words. `preprocess.json` holds the settings and the learned models.
 """
 
 from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -26,7 +26,7 @@ SIDES = ("source", "target")
 UNICODE = ("nfc", "nfkc", "none")  # normal forms
 CASES = ("none", "lower", "true")
 SUBWORDS = ("bpe", "unigram", "subword-nmt", "none")
-# Not the tab and its like, which are spaces. U+FEFF is a byte order mark wherever it stands.
+# Control characters except the tab and others that count as spaces, and byte order marks.
 _REMOVED = dict.fromkeys(
     (*range(0x09), *range(0x0E, 0x1C), *range(0x7F, 0x85), *range(0x86, 0xA0), 0xFEFF)
 )
@@ -36,8 +36,8 @@ _REMOVED = dict.fromkeys(
 class PipelineSettings:
     """The settings of the pipeline; languages in the order of `SIDES`.
 
-    pieces: whether the text holds sub-words; it does not where the model's `.spm` splits.
-    factors: of a source word, itself counted; above 1 the source is tokenised already.
+    pieces: whether the text holds sub-words, or words that the model's `.spm` splits. factors: of a
+    source word, counting the word itself; with more than 1 the source is tokenised already.
     """
 
     languages: tuple[str, str] = ("", "")
@@ -66,7 +66,7 @@ class PipelineSettings:
 
 @dataclass(frozen=True)
 class _Stored:
-    """What `preprocess.json` holds, in this order."""
+    """The fields of `preprocess.json`, in this order."""
 
     format: Literal["cgru-preprocess"]
     version: int
@@ -85,9 +85,9 @@ class _Stored:
 class Preprocessing:
     """The pipeline of one data folder.
 
-    case_models: one a side where the case is "true"; subword_models: one, or one a side, where
-    `settings.pieces` (in base64 of SentencePiece, else the text of the codes). Raises CgruError
-    where a model is damaged or a package missing.
+    case_models: one for each side if the case is "true"; subword_models: if `settings.pieces`, one
+    for both sides or one for each (SentencePiece's in base64, or the text of codes). Raises
+    CgruError if a model is damaged or a package is missing.
     """
 
     def __init__(
@@ -108,15 +108,15 @@ class Preprocessing:
                 self._punctuation[i] = PunctuationNormalizer(language)
             if settings.tokenize:
                 self._tokenizers[i] = Tokenizer(language, settings.escape, settings.split_hyphens)
-        self._truecasers: list[Truecaser | None] = [Truecaser(model) for model in case_models]
-        self._truecasers = self._truecasers or [None, None]
+        truecasers = [Truecaser(model) for model in case_models]
+        self._truecasers: list[Truecaser | None] = [*truecasers] or [None, None]
         kind = Pieces if settings.uses_sentencepiece else Codes
         splitters: list[Subwords | None] = [kind(text, source) for text in subword_models] or [None]
         self._splitters = [splitters[0], splitters[-1]]
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Preprocessing:
-        """Read `preprocess.json`, or that of a folder; CgruError where it is not one."""
+        """Read a `preprocess.json`, or the one in a folder; raises CgruError for other files."""
         path = os.fspath(path)
         if os.path.isdir(path):
             path = os.path.join(path, FILE)
@@ -124,10 +124,10 @@ class Preprocessing:
 
     @classmethod
     def of_codes(cls, path: str, *, undone: bool) -> Preprocessing:
-        """Words split by a file of subword-nmt's codes, and nothing else.
+        """Only split words, by a file of subword-nmt's codes.
 
-        undone: whether the output's sub-words are joined. Raises CgruError for a file that cannot
-        be read or holds no codes.
+        undone: whether to join the output's sub-words. Raises CgruError for a file that cannot be
+        read or holds no codes.
         """
         with reading(path), open(path, encoding="utf-8", newline="\n") as file:
             codes = file.read()
@@ -151,20 +151,20 @@ class Preprocessing:
         return cls(stored.settings, stored.case_models, stored.subword_models, source)
 
     def as_json(self) -> dict[str, Any]:
-        """Everything, as `preprocess.json` holds it."""
-        stored = _Stored(_FORMAT, VERSION, self.settings, self.case_models, self.subword_models)
-        return asdict(stored)
+        """The content of `preprocess.json`."""
+        models = self.case_models, self.subword_models
+        return asdict(_Stored(_FORMAT, VERSION, self.settings, *models))
 
     def apply(self, line: str, side: str = "source", words: bool = False) -> str:
-        """The line as train.src (source) or train.trg (target) holds it; words: before sub-words.
+        """A line of raw text as in train.src (source) or train.trg; words: before sub-words.
 
-        Raises CgruError where a source word has another number of factors.
+        Raises CgruError if a source word has a wrong number of factors.
         """
         ready = self.recase(self.tokenize(self.normalize(line), side), side)
         return ready if words else self.split(ready, side)
 
     def undo(self, line: str, side: str = "target") -> str:
-        """Text out of such a line: sub-words joined, case and spaces restored, factors dropped."""
+        """The text of such a line: sub-words joined, case and spaces restored, factors dropped."""
         i = SIDES.index(side)
         pieces = [piece for piece in line.split(" ") if piece]
         if self._has_factors(side):
@@ -177,9 +177,9 @@ class Preprocessing:
         return tokenizer.join(words) if words and tokenizer else words
 
     def normalize(self, line: str) -> str:
-        """The text in its normal form, control characters dropped, single spaces in all places.
+        """The text in Unicode's normal form, without control characters, with single spaces.
 
-        Where SentencePiece splits, its own mark U+2581 in the text becomes `_`.
+        If SentencePiece splits it, its mark U+2581 in the text becomes `_`.
         """
         text = line.translate(_REMOVED)
         if self.settings.unicode != "none":
@@ -189,7 +189,7 @@ class Preprocessing:
         return " ".join(text.split())
 
     def tokenize(self, text: str, side: str) -> str:
-        """Words of normalised text, lower-cased if so set; spaces between them."""
+        """Words of normalised text, in lower case if the settings say so; spaces between them."""
         if self._has_factors(side):
             return self._on_surface(text, str.lower) if self.settings.case == "lower" else text
         i = SIDES.index(side)
@@ -208,22 +208,20 @@ class Preprocessing:
         return self._on_surface(words, truecaser) if self._has_factors(side) else truecaser(words)
 
     def split(self, words: str, side: str) -> str:
-        """Sub-words; those of a word repeat its factors."""
+        """Sub-words; the pieces of a word repeat its factors."""
         splitter = self._splitters[SIDES.index(side)]
-        if self._has_factors(side):
-            columns = self.columns(words)
-            if splitter is None:
-                return words
-            split = (
-                "|".join((piece, *factors))
-                for surface, *factors in columns
-                for piece in splitter.split(surface)
-            )
-            return " ".join(split)
-        return " ".join(splitter.split(words)) if splitter else words
+        columns = self.columns(words) if self._has_factors(side) else []
+        if splitter is None:
+            return words
+        if not self._has_factors(side):
+            return " ".join(splitter.split(words))
+        pieces = []
+        for surface, *factors in columns:
+            pieces += ["|".join((piece, *factors)) for piece in splitter.split(surface)]
+        return " ".join(pieces)
 
     def columns(self, words: str) -> list[list[str]]:
-        """Surface and factors of each source word; raises CgruError for another number of them."""
+        """Surface and factors of each source word; raises CgruError if their number is wrong."""
         columns = [word.split("|") for word in words.split(" ") if word]
         for column in columns:
             if len(column) != self.settings.factors or not all(column):
@@ -236,12 +234,11 @@ class Preprocessing:
     def _has_factors(self, side: str) -> bool:
         return side == "source" and self.settings.factors > 1
 
-    def _on_surface(self, words: str, change: Any) -> str:
+    def _on_surface(self, words: str, change: Callable[[str], str]) -> str:
+        """Change the words, but not their factors."""
         columns = self.columns(words)
         if not columns:
             return ""
         surfaces = change(" ".join(column[0] for column in columns)).split(" ")
-        return " ".join(
-            "|".join((surface, *column[1:]))
-            for surface, column in zip(surfaces, columns, strict=True)
-        )
+        changed = zip(surfaces, columns, strict=True)
+        return " ".join("|".join((surface, *column[1:])) for surface, column in changed)

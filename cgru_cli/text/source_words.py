@@ -1,4 +1,4 @@
-"""Lines of text as the words and ids that a model reads, and batches of them."""
+"""Lines of text as the words and ids that a model reads, and batches of ids."""
 
 from __future__ import annotations
 
@@ -15,37 +15,30 @@ from .vocabulary import Vocabulary
 if TYPE_CHECKING:
     from .pipeline import Preprocessing
 
-
-_BEGINS = "\u2581"  # SentencePiece's mark in front of a word
+_BEGINS = "\u2581"  # SentencePiece's mark before a word
 
 
 def source_ids(words: Sequence[str], vocabularies: Sequence[Vocabulary]) -> list[tuple[int, ...]]:
-    """Word ids, one of each factor, without EOS.
+    """Ids of words, a tuple with one id for each factor, without EOS.
 
-    Raises CgruError where a word has another number of factors than there are vocabularies.
+    Raises CgruError if a word's number of factors is not the number of vocabularies.
     """
     if len(vocabularies) == 1:
         return [(i,) for i in vocabularies[0].encode(words)]
-    columns = []
-    for word in words:
-        factors = word.split("|")
-        if len(factors) != len(vocabularies):
+    rows = [word.split("|") for word in words]
+    for row, word in zip(rows, words, strict=True):
+        if len(row) != len(vocabularies):
             raise CgruError(
-                f"{word!r} has {len(factors)} factors, expected {len(vocabularies)} "
-                "(word|factor|..)"
+                f"{word!r} has {len(row)} factors, expected {len(vocabularies)} (word|factor|..)"
             )
-        columns.append(factors)
-    if not columns:
-        return []
-    by_factor = zip(*columns, strict=True)
-    ids = [v.encode(column) for v, column in zip(vocabularies, by_factor, strict=True)]
+    ids = [v.encode([row[i] for row in rows]) for i, v in enumerate(vocabularies)]
     return list(zip(*ids, strict=True))
 
 
 def pieces_of_words(line: str, vocabulary: Vocabulary) -> list[str]:
-    """The pieces of a line, those of each word between spaces begun by `_BEGINS` and none other.
+    """The pieces of a line; `_BEGINS` begins the first piece of each word, and no other piece.
 
-    Raises CgruError where SentencePiece does not mark the beginnings of words.
+    Raises CgruError if the SentencePiece model does not mark the beginnings of words.
     """
     processor = vocabulary.processor
     if processor is None:
@@ -55,16 +48,16 @@ def pieces_of_words(line: str, vocabulary: Vocabulary) -> list[str]:
         first, *others = processor.encode(word, out_type=str) or [_BEGINS]
         if not first.startswith(_BEGINS):
             raise CgruError(
-                f"{vocabulary.path}: does not mark where words begin, which tags of words need"
+                f"{vocabulary.path}: does not mark where words begin, as tags of words require"
             )
         pieces += [first, *filter(None, (piece.lstrip(_BEGINS) for piece in others))]
     return pieces
 
 
 def word_starts(words: Sequence[str], vocabularies: Sequence[Vocabulary]) -> list[int]:
-    """1 for each piece that begins a word, 0 for others: behind `@@`, or without SentencePiece's ▁.
+    """1 for each piece that begins a word, 0 for others: after `@@`, or without SentencePiece's ▁.
 
-    vocabularies: of the source, one a factor.
+    vocabularies: of the source, one for each factor.
     """
     if vocabularies[0].processor is not None:
         return [int(word.startswith(_BEGINS)) for word in words]
@@ -75,25 +68,25 @@ def word_starts(words: Sequence[str], vocabularies: Sequence[Vocabulary]) -> lis
 def source_columns(
     line: str, vocabularies: Sequence[Vocabulary], *, starts: bool
 ) -> list[tuple[int, ...]]:
-    """A prepared line as `source_ids`, with starts, of a tagger, by `word_starts` behind them."""
+    """The ids of a prepared line; starts: `with_starts`, for taggers, else `source_ids`."""
     if not starts:
         return source_ids(vocabularies[0].tokenize(line), vocabularies)
     return with_starts(pieces_of_words(line, vocabularies[0]), vocabularies)
 
 
 def with_starts(words: Sequence[str], vocabularies: Sequence[Vocabulary]) -> list[tuple[int, ...]]:
-    """Ids as `source_ids`, and behind those of a piece whether it begins a word."""
+    """Ids like `source_ids`, each followed by 1 if the piece begins a word, else 0."""
     ids, starts = source_ids(words, vocabularies), word_starts(words, vocabularies)
     return [(*factors, start) for factors, start in zip(ids, starts, strict=True)]
 
 
 def characters(line: str) -> list[str]:
-    """Each character of a line as a word, spaces inside it too (Nematus' and DL4MT's `-c`)."""
+    """Each character of a line as a word, spaces included (Nematus' and DL4MT's `-c`)."""
     return list(line.strip())
 
 
 class SourceLines:
-    """Lines of text as the words that a model reads, of long ones the first."""
+    """Lines of text as the words that a model reads; long lines are cut."""
 
     def __init__(
         self,
@@ -103,8 +96,8 @@ class SourceLines:
         longest: int,
         counted: Callable[[Sequence[str]], int] | None = None,
     ):
-        """tokenize: a prepared line to words; longest: words that are read of a line. counted:
-        where each word of the line counts, how many there are of what it became.
+        """tokenize: splits a prepared line; longest: words that a line may have. counted: for
+        models that need every word of a line, the number of words that these pieces make up.
         """
         self._tokenize, self._preprocessing = tokenize, preprocessing
         self._longest, self._cut, self._counted = longest, 0, counted
@@ -112,21 +105,21 @@ class SourceLines:
     def words(self, line: str, number: int) -> list[str]:
         """The words of a line (counted from 0).
 
-        Raises CgruError where it cannot be prepared, or where each word counts and it is too long
-        or has another number of words when it is prepared.
+        Raises CgruError if it cannot be prepared, or, if every word is needed, is too long or
+        changes its number of words when it is prepared.
         """
         words = self._tokenize(prepared(self._preprocessing, line, "source", number))
         if self._counted is not None:
             if len(words) > self._longest:
                 raise CgruError(
-                    f"line {number + 1}: {len(words)} words or pieces, of which none is left out; "
-                    f"--max-length {len(words)} allows it, if there is memory"
+                    f"line {number + 1}: {len(words)} words or pieces, which are too many to tag; "
+                    f"--max-length {len(words)} allows them, if memory suffices"
                 )
             before, after = len(tokens(line)), self._counted(words)
             if self._preprocessing is not None and before != after:
                 raise CgruError(
-                    f"line {number + 1}: {before} words, {after} when it is prepared; there is a "
-                    "tag for each, so prepare the text yourself and give --no-preprocess"
+                    f"line {number + 1}: {before} words, but {after} after preparation; every word "
+                    "has a tag, so prepare the text yourself and give --no-preprocess"
                 )
         if len(words) > self._longest:
             if not self._cut:
@@ -138,7 +131,7 @@ class SourceLines:
         return words
 
     def report(self) -> None:
-        """Say how much was cut, once, at the end."""
+        """Warn, at the end, about the number of lines that were cut."""
         if self._cut > 1:
             warn(f"{self._cut} lines were cut to --max-length {self._longest}")
 
@@ -146,7 +139,7 @@ class SourceLines:
 def prepared(
     preprocessing: Preprocessing | None, line: str, side: Literal["source", "target"], number: int
 ) -> str:
-    """A line (counted from 0) of raw text, prepared. Raises CgruError, naming the line."""
+    """A line (counted from 0) of raw text, preprocessed. Raises CgruError, naming the line."""
     if preprocessing is None:
         return line
     try:
@@ -158,7 +151,7 @@ def prepared(
 def pad_ids(
     lines: Sequence[Sequence[tuple[int, ...]]], factors: int = 1
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Ids (B,S,F) ended and padded by EOS, and the mask (B,S)."""
+    """Ids (B,S,F), ended and padded by EOS, and their mask (B,S)."""
     longest = max(len(words) for words in lines) + 1
     ids = np.full((len(lines), longest, factors), EOS_ID, np.int32)
     mask = np.zeros((len(lines), longest), np.float32)

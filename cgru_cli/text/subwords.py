@@ -25,11 +25,11 @@ _SPACE = "\u2581"  # SentencePiece's own
 _MARK = "@@"
 _CACHE = 200_000  # words whose pieces subword-nmt keeps
 _LITTLE = 1 << 20  # characters: some seconds of training
-_THREADS = 4  # a number of its own: the sums of EM depend on it
+_THREADS = 4  # fixed, because the sums of EM depend on it
 
 
 class Subwords(Protocol):
-    """A way to split; `join(split(words)) == words` for words with single spaces between them."""
+    """Splits words; `join(split(words)) == words` if single spaces separate the words."""
 
     text: str  # the model, as preprocess.json keeps it
 
@@ -39,13 +39,13 @@ class Subwords(Protocol):
 
 
 class Pieces:
-    """A SentencePiece model whose ids are 0 for the end of a sentence and 1 for unknown.
+    """A SentencePiece model with id 0 for the end of a sentence and id 1 for unknown pieces.
 
-    It normalises nothing; its mark for a space, U+2581, must not be in the text.
+    It normalises nothing; the text must not hold its mark for a space, U+2581.
     """
 
     def __init__(self, text: str, source: str):
-        """text: the model in base64. Raises CgruError naming the source if it is none."""
+        """text: the model in base64. Raises CgruError, naming the source, if it is damaged."""
         self.text = text
         try:
             self.model = base64.b64decode(text, validate=True)
@@ -57,11 +57,11 @@ class Pieces:
         self._processor = processor
 
     def split(self, words: str) -> list[str]:
-        """Pieces; the first of a word begins with U+2581."""
+        """Pieces; the first one of a word begins with U+2581."""
         return self._processor.encode(words, out_type=str)
 
     def join(self, pieces: Sequence[str]) -> str:
-        """The text of pieces, also of such that no model has."""
+        """The text of pieces, also of pieces that the model does not have."""
         return "".join(pieces).replace(_SPACE, " ").removeprefix(" ")
 
 
@@ -70,10 +70,10 @@ def learn_pieces(
 ) -> str:
     """Train a SentencePiece model ("bpe" or "unigram"); returns it in base64.
 
-    The same lines give the same model. Fewer pieces than asked for, where the text has no more,
-    are warned about. SentencePiece hears no signal while it trains: on more than a little text it
-    does so in a process of its own, which reads the text from a file that is put in the folder.
-    Raises CgruError where the size is too small for the text's characters, and Stopped.
+    The same lines give the same model. Warns if the text gives fewer pieces than `size`. Python
+    handles no signals while SentencePiece trains: on more than a little text, it trains in a
+    process of its own, on a file in the folder.
+    Raises CgruError if the size is too small for the text's characters, and Stopped.
     """
     lines = iter(lines)
     beginning, characters = [], 0
@@ -132,16 +132,16 @@ def _trained(lines: Iterable[str], kind: str, size: int, coverage: float) -> byt
 
 
 class Codes:
-    """Merges of subword-nmt, versions 0.1 and 0.2; `@@` ends a piece that is not a word's last.
+    """Merges of subword-nmt, versions 0.1 and 0.2; every piece but a word's last ends in `@@`.
 
-    Of a word that ends in `@@` itself the last `@` is a piece of its own.
+    If a word itself ends in `@@`, its last `@` is a piece of its own.
     """
 
     def __init__(self, text: str, source: str):
-        """text: the file of codes. Raises CgruError naming the source and line if it is none."""
+        """text: the file of codes. Raises CgruError as `check_codes`."""
         self.text = text
         check_codes(text, source)
-        self._bpe = subword_nmt("apply_bpe").BPE(io.StringIO(text))
+        self._bpe = subword_nmt().apply_bpe.BPE(io.StringIO(text))
 
     def split(self, words: str) -> list[str]:
         """Pieces; all but the last of a word end in `@@`."""
@@ -158,31 +158,32 @@ class Codes:
         return pieces
 
     def join(self, pieces: Sequence[str]) -> str:
-        """Words out of pieces."""
         joined = [p.removesuffix(_MARK) if p.endswith(_MARK) else p + " " for p in pieces]
         return "".join(joined).removesuffix(" ")
 
 
-def subword_nmt(module: str) -> Any:
-    """A module of subword-nmt; raises CgruError where it is not installed."""
+def subword_nmt() -> Any:
+    """The package; raises CgruError if it is not installed."""
     try:
-        from subword_nmt import apply_bpe, learn_bpe
+        import subword_nmt.apply_bpe
+        import subword_nmt.learn_bpe
     except ImportError as error:
         raise CgruError("subword-nmt is not installed: pip install 'cgru[prep]'") from error
-    return {"apply_bpe": apply_bpe, "learn_bpe": learn_bpe}[module]
+    return subword_nmt
 
 
 def check_codes(text: str, source: str) -> None:
-    """Raise CgruError, naming source and line, if the text is no file of codes."""
+    """Raise CgruError, naming source and line, if the text is not a file of codes."""
     lines = text.rstrip("\n").split("\n")
     first = 1
     if lines[0].startswith("#version:"):
         first = 2
-        if lines[0].split()[1:] not in (["0.1"], ["0.2"]):
-            raise CgruError(f"{source}:1: codes of an unknown version ({lines[0][:40]!r})")
-    if not lines[first - 1 :]:
-        raise CgruError(f"{source}: no sub-words are joined by these codes; are they cut short?")
-    for number, line in enumerate(lines[first - 1 :], first):
+        if lines.pop(0).split()[1:] not in (["0.1"], ["0.2"]):
+            version = text.partition("\n")[0][:40]
+            raise CgruError(f"{source}:1: codes of an unknown version ({version!r})")
+    if not lines:
+        raise CgruError(f"{source}: the codes join no sub-words; is the file cut short?")
+    for number, line in enumerate(lines, first):
         if len(line.strip("\r ").split(" ")) != 2:
             raise CgruError(
                 f"{source}:{number}: expected two sub-words with a space between, found "
@@ -193,18 +194,16 @@ def check_codes(text: str, source: str) -> None:
 def learn_codes(counts: Counter[str], merges: int) -> str:
     """Learn merges from words and their counts; returns the file of codes.
 
-    Raises CgruError where the words are too few to learn anything.
+    Raises CgruError if there are too few words to learn anything.
     """
-    learner = subword_nmt("learn_bpe")
+    learner = subword_nmt().learn_bpe
     words = io.StringIO("".join(f"{word} {counts[word]}\n" for word in sorted(counts)))
     written = io.StringIO()
     try:
-        with contextlib.redirect_stderr(io.StringIO()):  # where its progress goes
+        with contextlib.redirect_stderr(io.StringIO()):  # its progress
             learner.learn_bpe(words, written, merges, is_dict=True)
-    except ValueError as error:  # the maximum of no pairs
-        raise CgruError(
-            f"no sub-words can be learned from {len(counts)} different words"
-        ) from error
+    except ValueError:  # the maximum of no pairs
+        written = io.StringIO()
     text = written.getvalue()
     learned = text.count("\n") - 1
     if learned < 1:
@@ -215,5 +214,5 @@ def learn_codes(counts: Counter[str], merges: int) -> str:
 
 
 def join_bpe(text: str) -> str:
-    """Words out of the subwords of subword-nmt: as `sed 's/@@ //g;s/@@$//'`."""
+    """Join the sub-words of subword-nmt, like `sed 's/@@ //g;s/@@$//'`."""
     return text.replace("@@ ", "").removesuffix("@@")

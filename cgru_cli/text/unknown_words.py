@@ -20,10 +20,10 @@ def replace_unknown(
     """Put the source word with the highest weight, or its translation, in place of each UNK.
 
     alignment: (T, S + 1) or (T + 1, S + 1) float32, rows of target words and perhaps EOS, columns
-    of source words and EOS, which is never taken; tokens (T), source (S); unknown: the texts that
-    UNK is written by. A word that the lexicon lacks is copied. One word stays one word, so that
-    the alignment still fits. (Luong et al. 2015, "Addressing the Rare Word Problem", section 3.3,
-    with attention for alignment as in Jean et al. 2015.)
+    of source words and EOS, which is never taken; tokens (T), source (S); unknown: the spellings of
+    UNK. A word that is not in the lexicon is copied. One word stays one word, so that the alignment
+    still fits. (Luong et al. 2015, "Addressing the Rare Word Problem", section 3.3, with attention
+    as alignment like Jean et al. 2015.)
     """
     replaced = list(tokens)
     # A source cut at the length limit has more words than columns.
@@ -40,11 +40,10 @@ def replace_unknown(
 def read_lexicon(path: str | os.PathLike[str]) -> dict[str, str]:
     """Source word -> target word, from lines `source target [probability]`, `.gz` or plain.
 
-    In a file whose name ends in `.s2t` or `.s2t.gz` they are `target source [probability]`, as in
-    Marian's shortlists. Columns are separated by tabs, or in a line without one by spaces. Of
-    several translations the one with the highest (log-)probability counts, the first of equals;
-    none given means 1.
-    Raises CgruError, with the line where there is one, for a file that cannot be read.
+    Lines of a file whose name ends in `.s2t` or `.s2t.gz` are `target source [probability]`, as in
+    Marian's shortlists. Tabs separate the columns, or spaces in a line without tabs. Among several
+    translations the first one with the highest (log-)probability wins; the default is 1.
+    Raises CgruError, naming the line if there is one, for a file that cannot be read.
     """
     path = os.fspath(path)
     target_first = path.removesuffix(".gz").endswith(".s2t")
@@ -56,7 +55,7 @@ def read_lexicon(path: str | os.PathLike[str]) -> dict[str, str]:
             source, target, probability = entry
             if target_first:
                 source, target = target, source
-                if "NULL" in (source, target):  # which is no word
+                if "NULL" in (source, target):  # stands for no word
                     continue
             if source not in best or probability > best[source][0]:
                 best[source] = probability, target
@@ -64,7 +63,7 @@ def read_lexicon(path: str | os.PathLike[str]) -> dict[str, str]:
 
 
 def _entry(line: bytes, place: str) -> tuple[str, str, float] | None:
-    """Source, target and probability of a lexicon's line; None of an empty one."""
+    """Source, target and probability of a lexicon's line; None for an empty line."""
     try:
         text = line.decode("utf-8").strip("\r\n")
     except UnicodeDecodeError as error:

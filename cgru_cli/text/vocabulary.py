@@ -18,27 +18,26 @@ UNK_NAMES = ("<unk>", "<UNK>", "UNK")
 
 Format = Literal["json", "pickle", "yaml", "text", "sentencepiece"]
 
-MOST_WORDS = 5_000_000  # of a vocabulary; all words of ten million unsegmented sentences are fewer
-
+MOST_WORDS = 5_000_000  # of a vocabulary; ten million unsegmented sentences have fewer
 _LARGEST_SPECIAL_ID = 3
 
 
 class Vocabulary:
-    """Words and ids of one side of a model, seen through `limit` rows of its embedding matrix.
+    """Words and ids of one side of a model, limited to `limit` rows of its embedding matrix.
 
     Special words. Id 0 is the end of the sentence (EOS), whatever the file calls it and even if
     the file has no entry for it; only a SentencePiece model names its own. The unknown word (UNK)
-    is the name among `<UNK>`, `<unk>`, `UNK` with the smallest id up to 3, otherwise id 1. Where
-    the corpus contained the literal word `eos` or `UNK`, the file may give it some large id: that
-    is then an ordinary word, and ids 0 and 1 keep their meaning.
+    is the one of `<UNK>`, `<unk>`, `UNK` with the smallest id up to 3, otherwise id 1. If the
+    corpus contained the literal word `eos` or `UNK`, the file may give it a large id: it is then an
+    ordinary word, and ids 0 and 1 keep their meaning.
 
-    A word of the input never becomes EOS: a literal `eos` or `</s>` that the file maps to EOS is
+    No word of the input becomes EOS: a literal `eos` or `</s>` that the file maps to EOS is
     encoded as UNK. (Nematus feeds EOS in the middle of the sentence there.)
 
     Attributes: `path`, for messages; `size`, the largest id + 1, at most `limit`; `eos_id`;
-    `unk_id`; `unk`, the unknown word's text as this vocabulary names it, or "UNK"; `words`, a
-    read-only mapping from id to word, without holes' ids; `ids`, the whole file's, by word;
-    `format`, what it was read from; `processor`, SentencePiece's, or None.
+    `unk_id`; `unk`, the text of the unknown word, or "UNK" if it has none; `words`, a read-only
+    mapping from id to word, without unused ids; `ids`, all ids of the file, by word; `format` of
+    the file; `processor`, SentencePiece's, or None.
     """
 
     def __init__(
@@ -50,19 +49,18 @@ class Vocabulary:
         format: Format = "json",
         processor: sentencepiece.SentencePieceProcessor | None = None,
     ):
-        """Take `ids`, a mapping from word to id. Raises CgruError if it is not a vocabulary."""
+        """ids: word -> id. Raises CgruError if they are not a vocabulary."""
         self.path = os.fspath(path)
         self.format: Format = format
         self.ids = ids
         self.processor = processor
         by_id = _words_by_id(ids, self.path)
-        if processor is not None:  # a piece for a line's end would end a line of the output
-            by_id = {i: word.replace("\n", " ") for i, word in by_id.items()}
         if processor is None:
             _check_lines(ids, self.path)
             self.eos_id, self.unk_id = EOS_ID, _find_unk(ids)
             _check_eos(ids, by_id, self.path)
-        else:
+        else:  # a piece with a newline would end a line of the output
+            by_id = {i: word.replace("\n", " ") for i, word in by_id.items()}
             self.eos_id, self.unk_id = processor.eos_id(), processor.unk_id()
             if self.eos_id < 0:
                 raise CgruError(f"{self.path}: this SentencePiece model has no end of sentence")
@@ -70,14 +68,13 @@ class Vocabulary:
         if limit is not None and limit < self.size:
             if limit <= max(self.eos_id, self.unk_id):
                 raise CgruError(
-                    f"{self.path}: {limit} words leave no room for the unknown word"
-                    f" (id {self.unk_id})"
+                    f"{self.path}: {limit} words do not include the unknown word (id {self.unk_id})"
                 )
             self.size = limit
             by_id = {i: word for i, word in by_id.items() if i < limit}
         self.words: Mapping[int, str] = MappingProxyType(by_id)
         self.unk = by_id.get(self.unk_id, "UNK")
-        # Names that share an id with another (`<s>` and `</s>`) are in `ids` only.
+        # Of names that share an id (`<s>` and `</s>`), `words` has only one.
         self._encoder = {w: i for w, i in ids.items() if i < self.size and i != self.eos_id}
 
     def __repr__(self) -> str:
@@ -87,12 +84,12 @@ class Vocabulary:
         return self.size
 
     def encode(self, tokens: Iterable[str]) -> list[int]:
-        """Ids of the tokens, without EOS; `unk_id` for those not among the first `size` ids."""
+        """Ids of the tokens, without EOS; `unk_id` for tokens without an id below `size`."""
         lookup, unk_id = self._encoder.get, self.unk_id
         return [lookup(token, unk_id) for token in tokens]
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """Words of the ids up to the first EOS; the unknown word's text for ids without a word."""
+        """Words of the ids up to the first EOS; `unk` for ids without a word."""
         lookup, eos_id, unk = self.words.get, self.eos_id, self.unk
         tokens = []
         for i in ids:
@@ -103,43 +100,35 @@ class Vocabulary:
         return tokens
 
     def tokenize(self, line: str) -> list[str]:
-        """The tokens of a line: between ASCII spaces, or the pieces of raw text."""
+        """The tokens of a line: words between ASCII spaces, or SentencePiece's pieces."""
         if self.processor is not None:
             return self.processor.encode(line, out_type=str)
         return [token for token in line.split(" ") if token]
 
     def detokenize(self, tokens: Iterable[str]) -> str:
-        """The line of these tokens: joined by spaces, or the raw text of the pieces.
+        """The line of these tokens: joined by spaces, or the text of SentencePiece's pieces.
 
-        It is one line: pieces of bytes may spell a line's end, which becomes a space.
+        A newline, which byte pieces may spell, becomes a space.
         """
         if self.processor is not None:
             return self.processor.decode_pieces(list(tokens)).replace("\n", " ")
         return " ".join(tokens)
 
     def lacking(self, other: "Vocabulary") -> list[str]:
-        """Words of another vocabulary that this one lacks; EOS and UNK are in every one."""
+        """Words of another vocabulary that this one lacks, except EOS and UNK."""
         special = (other.eos_id, other.unk_id)
         words = [word for i, word in other.words.items() if i not in special]
         ids = zip(words, self.encode(words), strict=True)
         return [word for word, i in ids if i == self.unk_id]
 
     def limited(self, limit: int) -> "Vocabulary":
-        """This vocabulary seen through an embedding matrix of `limit` rows."""
-        return Vocabulary(
-            self.ids,
-            self.path,
-            min(limit, self.size),
-            format=self.format,
-            processor=self.processor,
-        )
+        """This vocabulary with at most `limit` ids."""
+        size, processor = min(limit, self.size), self.processor
+        return Vocabulary(self.ids, self.path, size, format=self.format, processor=processor)
 
     @functools.cached_property
     def fingerprint(self) -> str:
-        """SHA-256, in hexadecimal, of the words and ids; equal for equal content.
-
-        EOS and UNK count by their ids alone: what a format calls them makes no difference.
-        """
+        """SHA-256, in hexadecimal, of words and ids; the names of EOS and UNK do not matter."""
         words = {**self.words, self.eos_id: EOS_NAMES[0], self.unk_id: UNK_NAMES[0]}
         content = json.dumps([self.eos_id, self.unk_id, self.size, sorted(words.items())])
         return hashlib.sha256(content.encode("ascii")).hexdigest()
@@ -179,12 +168,11 @@ def _words_by_id(ids: Mapping[str, int], path: str) -> dict[int, str]:
 
 
 def _check_lines(ids: Mapping[str, int], path: str) -> None:
-    """Raise CgruError for a word that no line of text can hold, and that would break one."""
+    """Raise CgruError for a word with a newline, which would break a line of the output."""
     if "\n" in "".join(ids):
         word = next(word for word in ids if "\n" in word)
         raise CgruError(
-            f"{path}: the word {shown(word)} (id {ids[word]}) holds a line break, which no word of "
-            "a line can; rename it"
+            f"{path}: the word {shown(word)} (id {ids[word]}) has a line break; rename it"
         )
 
 
@@ -195,15 +183,15 @@ def _check_eos(ids: Mapping[str, int], by_id: Mapping[int, str], path: str) -> N
     elsewhere = ids.get("</s>")
     if elsewhere is not None:
         raise CgruError(f"{path}: '</s>' has id {elsewhere}; the end of sentence must have id 0")
-    warn(f"{path}: id 0 is {shown(first)}; it is taken for the end of sentence")
+    warn(f"{path}: id 0 is {shown(first)}; it counts as the end of sentence")
 
 
 def _find_unk(ids: Mapping[str, int]) -> int:
     candidates = (ids.get(name, -1) for name in UNK_NAMES)
-    # Id 0 is EOS, so that a file which gives it to UNK falls back on 1.
+    # Id 0 is EOS; if the file gives it to UNK, UNK becomes 1.
     return min((i for i in candidates if EOS_ID < i <= _LARGEST_SPECIAL_ID), default=1)
 
 
 def shown(word: str) -> str:
-    """A word as messages have it: of a long one the beginning."""
+    """A word in a message; only the beginning if it is long."""
     return repr(word if len(word) <= 40 else word[:40] + "...")

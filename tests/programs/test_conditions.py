@@ -171,13 +171,13 @@ def test_is_converted_and_described(data, of_labels, of_vectors, translate, tmp_
 @pytest.mark.parametrize(
     ("name", "lines", "message"),
     [
-        ("l", "music\n", "line 1: label 'music' is none of the 3"),
+        ("l", "music\n", "line 1: label 'music' is not among the 3"),
         ("l", "\n", "line 1: 0 labels; one is expected"),
         ("l", "art news\n", "line 1: 2 labels; one is expected"),
         ("v", "1 2 3\n", "line 1: 3 numbers; 2 are expected"),
         ("v", "\n", "line 1: 0 numbers; 2 are expected"),
-        ("v", "1 x\n", "line 1: 'x' is no number"),
-        ("v", "1 inf\n", "line 1: 'inf' is no finite number"),
+        ("v", "1 x\n", "line 1: 'x' is not a number"),
+        ("v", "1 inf\n", "line 1: 'inf' is not a finite number"),
     ],
 )
 def test_a_bad_line_is_named(
@@ -218,7 +218,7 @@ def arrays_with(tmp_path, array):
         (np.zeros((23, 2)), "a.npy has 23 lines and"),
         (np.zeros(24), "an array of shape (24,)"),
         (np.array([["x"] * 2] * 24), "a matrix of numbers is expected"),
-        (np.full((24, 2), np.nan), "line 1: 'nan' is no finite number"),
+        (np.full((24, 2), np.nan), "line 1: 'nan' is not a finite number"),
     ],
 )
 def test_a_bad_array_is_named(data, of_vectors, score, tmp_path, array, message):
@@ -241,7 +241,7 @@ def test_labels_without_their_vocabulary_are_no_vectors(data, tmp_path):
         *SIZES, "--after", "1u",
     )  # fmt: skip
     assert result.code == 1
-    assert "line 1: 'sport' is no number; labels have a vocabulary of their own" in result.error
+    assert "line 1: 'sport' is not a number; labels have a vocabulary of their own" in result.error
 
 
 @pytest.mark.parametrize(

@@ -380,7 +380,7 @@ def test_a_tagger_resumes_to_the_bit(tagged, tmp_path, more):
     [
         (["O O O", "O"], "line 1: 3 tags for 2 words"),
         (["O", "O"], "line 1: 1 tag for 2 words"),
-        (["O X", "O"], "line 1: label 'X' is none of the 4"),
+        (["O X", "O"], "line 1: label 'X' is not among the 4"),
     ],
 )
 def test_tags_that_do_not_match_are_named(tagged, tagger, tmp_path, score, tags, message):
@@ -459,7 +459,7 @@ def test_options_without_a_meaning(data, tmp_path, given, code, message):
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["D", "A"], "line 1: label 'D' is none of the 3"),
+        (["D", "A"], "line 1: label 'D' is not among the 3"),
         (["B A", "A"], "line 1: 2 labels; one is expected"),
         (["", "A"], "line 1: 0 labels; one is expected"),
         (["<unk>", "A"], "line 1: label '<unk>' is none"),

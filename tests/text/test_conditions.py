@@ -33,10 +33,10 @@ def test_numbers_come_through_a_batch_to_the_bit(numbers):
         ("", "0 numbers; 2 are expected in each line"),
         ("1", "1 numbers; 2 are expected"),
         ("1 2 3", "3 numbers; 2 are expected"),
-        ("1 two", "'two' is no number"),
-        ("1 2_0", "'2_0' is no number"),
-        ("nan 2", "'nan' is no finite number"),
-        ("1 1e39", "'1e39' is no finite number"),  # as float32
+        ("1 two", "'two' is not a number"),
+        ("1 2_0", "'2_0' is not a number"),
+        ("nan 2", "'nan' is not a finite number"),
+        ("1 1e39", "'1e39' is not a finite number"),  # as float32
         ("1\t2", "1 numbers"),
     ],
 )
@@ -47,5 +47,5 @@ def test_what_is_no_vector_is_said(line, message):
 
 @pytest.mark.parametrize("line", ["", "pos neg", "other", "<unk>"])
 def test_what_is_no_label_is_said(line):
-    with pytest.raises(CgruError, match=r"labels; one is expected|is none of the 2"):
+    with pytest.raises(CgruError, match=r"labels; one is expected|is not among the 2"):
         condition_columns(line, [LABELS], 2)

@@ -24,7 +24,7 @@ def test_tags_are_as_many_as_words():
 @pytest.mark.parametrize("labels", [[], ["pos", "neg"], ["other"], ["</s>"], ["<unk>"]])
 def test_other_labels_are_refused(labels):
     with pytest.raises(
-        CgruError, match=r"labels; one is expected|is none of the 2 in labels\.json"
+        CgruError, match=r"labels; one is expected|is not among the 2 in labels\.json"
     ):
         label_ids(labels, LABELS, one=True)
 
@@ -35,5 +35,5 @@ def test_other_labels_are_refused(labels):
 )
 def test_a_vocabulary_of_words_is_none_of_labels(ids):
     check_labels(LABELS)
-    with pytest.raises(CgruError, match="no vocabulary of labels"):
+    with pytest.raises(CgruError, match="not a vocabulary of labels"):
         check_labels(Vocabulary(ids, "v.json"))

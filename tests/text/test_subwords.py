@@ -181,4 +181,4 @@ def test_too_little_to_learn_from():
 def test_a_package_that_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "subword_nmt", None)
     with pytest.raises(CgruError, match=r"not installed: pip install 'cgru\[prep\]'"):
-        subword_nmt("apply_bpe")
+        subword_nmt()

@@ -31,7 +31,7 @@ def test_two_names_for_the_same_special_id():
 
 def test_first_id_is_eos_whatever_its_name(capsys):
     vocabulary = Vocabulary({"a": 0, "b": 1, "c": 2}, "v.json")
-    assert "v.json: id 0 is 'a'; it is taken for the end of sentence" in capsys.readouterr().err
+    assert "v.json: id 0 is 'a'; it counts as the end of sentence" in capsys.readouterr().err
     assert vocabulary.encode(["a", "c"]) == [1, 2]
 
 
@@ -45,7 +45,7 @@ def test_limits():
     assert whole.limited(4).fingerprint == vocabulary.fingerprint != whole.fingerprint
     assert whole.limited(100).size == 5
     assert vocabulary.limited(100).size == 4
-    with pytest.raises(CgruError, match="no room for the unknown word"):
+    with pytest.raises(CgruError, match="do not include the unknown word"):
         whole.limited(1)
 
 
