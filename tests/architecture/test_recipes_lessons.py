@@ -2,6 +2,7 @@
 
 import re
 import sys
+from pathlib import Path
 
 import nbformat
 import num2words
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from shared_files import fixture_path
 
 sys.path.insert(0, str(ROOT / "recipes/lessons"))
+import equations
 import lesson
 import run
 
@@ -57,6 +59,28 @@ def test_a_lesson_names_files_that_are_there(name):
     for link in links:
         assert (run.HERE / link).is_file(), link
     assert f"]({name}.ipynb)" in (run.HERE / "README.md").read_text("utf-8")
+
+
+def _functions(text: str) -> list[str]:
+    """The source of each function in a text."""
+    return [f.rstrip() for f in re.findall(r"^def .*?(?=^(?:\S|\Z)|\Z)", text, re.M | re.S)]
+
+
+def test_equations_have_one_text():
+    """The documentation and the lessons show the functions of equations.py, and only these."""
+    text = Path(equations.__file__).read_text("utf-8")
+    page = (ROOT / "docs/equations.md").read_text("utf-8")
+    shown = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
+    steps = {step.__name__ for _, step in equations.TYPES.values()}
+    assert steps <= set(re.findall(r"^def (\w+)", "".join(shown), re.M))
+    for path in run.LESSONS:
+        for cell in nbformat.read(path, as_version=4).cells:
+            shown += [o.text for o in cell.get("outputs", []) if "def " in o.get("text", "")]
+    functions = [function for one in shown for function in _functions(one)]
+    assert len(functions) > 20
+    for function in functions:
+        assert f"{function}\n\n" in text, function
+    assert re.findall(r"^(?:import|from) (\w+)", text, re.M) == ["itertools", "numpy"]
 
 
 @given(st.integers(0, 999_999))

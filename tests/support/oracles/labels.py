@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from equations import crf_score, label_logits, pooled
 from oracles.ladder import LadderModel
 from oracles.reference import EOS, NEMATUS_EPS, layer_norm, log_softmax
 
@@ -61,10 +62,8 @@ class LabelModel:
             return h[:-1], None
         if self.pooling == "last":
             return last[None], None
-        if self.pooling == "mean":
-            return h.mean(axis=0)[None], None
-        if self.pooling == "max":
-            return h.max(axis=0)[None], None
+        if self.pooling in ("mean", "max"):
+            return pooled(self.arrays, h, self.pooling)[None], None
         W, b, q = (self.arrays[f"pooling_{name}"] for name in ("Wc_att", "b_att", "U_att"))
         energies = []
         for h_i in h:
@@ -78,21 +77,18 @@ class LabelModel:
 
     def distribution(self, v: np.ndarray) -> np.ndarray:
         """v (C,) -> log p (V,), of EOS and the unknown word 0."""
-        labels = log_softmax(v @ self.arrays["ff_logit_W"] + self.arrays["ff_logit_b"])
+        labels = log_softmax(label_logits(self.arrays, v))
         return np.concatenate([[-np.inf, -np.inf], labels])
 
     def chained(self, vectors: np.ndarray, labels: Sequence[int]) -> list[np.ndarray]:
         """Of a CRF: log p(y_t | y_1..y_{t-1}), (V,) each, by the scores of all taggings."""
         n, L = len(vectors), len(self.arrays["ff_logit_b"])
-        e = vectors @ self.arrays["ff_logit_W"] + self.arrays["ff_logit_b"]
-        a, A, b = (self.arrays[f"crf_{name}"] for name in ("start", "transitions", "end"))
+        e = label_logits(self.arrays, vectors)
         rows = []
         for t in range(n):
             weights = np.zeros(L)  # of the taggings that begin as given and go on with each tag
             for y in itertools.product(range(L), repeat=n):
                 if y[:t] == tuple(label - 2 for label in labels[:t]):
-                    beside = sum(A[y[i], y[i + 1]] for i in range(n - 1))
-                    score = a[y[0]] + sum(e[i, y[i]] for i in range(n)) + beside + b[y[-1]]
-                    weights[y[t]] += np.exp(score)
+                    weights[y[t]] += np.exp(crf_score(self.arrays, e, y))
             rows.append(np.concatenate([[-np.inf, -np.inf], np.log(weights / weights.sum())]))
         return rows

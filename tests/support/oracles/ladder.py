@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from equations import sigma
 from oracles.reference import (
     EOS,
     FIRST,
@@ -22,7 +23,6 @@ from oracles.reference import (
     SECOND,
     layer_norm,
     log_softmax,
-    sigma,
 )
 
 TYPES = ("lm", "encdec", "seq2seq", "rnnsearch", "cgru")

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from equations import sigma
 
 EOS = 0
 NEMATUS_EPS = 1e-5  # layer norm, RMS norm and weight norm of both Nematus versions
@@ -48,11 +49,6 @@ class Cell(NamedTuple):
     bx: str
     gamma: str  # prefix of Marian's gains, gamma1 (input) and gamma2 (state)
     bias: str  # FIRST, SECOND or ABSENT
-
-
-def sigma(x: np.ndarray) -> np.ndarray:
-    """The logistic function 1 / (1 + exp(-x)), by way of tanh so that it cannot overflow."""
-    return 0.5 * (1.0 + np.tanh(0.5 * x))
 
 
 def log_softmax(x: np.ndarray) -> np.ndarray:
