@@ -1,6 +1,6 @@
-"""Vocabularies that are made of the training text where they do not exist.
+"""Vocabularies that do not exist, made of the training text.
 
-Marian makes those of both sides; of labels, `cgru train` does so too.
+`cgru train` makes those of labels, and with --compat marian also those of text, as Marian does.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..formats.vocabulary_files import write_vocabulary
 from ..options.model import LABELLING
 from ..options.train import TrainOptions
 from ..parameters.structure import FIRST_LABEL
-from ..prep.program_vocabularies import marian
+from ..prep.program_vocabularies import marian as marian_vocabulary
 from ..system.atomic_files import atomic_write
 from ..system.lines import tokens
 from ..system.terminal import tell
@@ -28,12 +28,12 @@ from .texts import Text, Texts, limits_of
 
 
 def make_missing(texts: Texts, options: TrainOptions) -> None:
-    """Write each vocabulary that is named and not there, as `marian` does; others make none.
+    """Make the vocabularies that do not exist: of labels, with SentencePiece, or as Marian does.
 
-    A `.spm` is learned by SentencePiece, for others too where --sentencepiece-options are given.
-    One that both sides name is of both texts. Raises UsageError for options of SentencePiece that
-    it does not know, and for more or fewer --dim-vocabs than vocabularies; CgruError for files that
-    cannot be read or written.
+    SentencePiece learns a `.spm` for --compat marian or with --sentencepiece-options. A vocabulary
+    of both sides is made of both texts. Raises UsageError for unknown options of SentencePiece, and
+    for more or fewer --dim-vocabs than vocabularies; CgruError for files that cannot be read or
+    written.
     """
     if options.type in LABELLING and texts.vocabularies:
         one = options.type == "classifier"
@@ -41,26 +41,22 @@ def make_missing(texts: Texts, options: TrainOptions) -> None:
     if options.condition and len(texts.vocabularies) == 2:
         _make_labels(texts.vocabularies[0], texts.sources, options, one=True)
     learning = sentencepiece_vocabulary.trainer_options(options.sentencepiece_options or "")
-    if options.sentencepiece_options and all(
-        path.exists() or path.suffix != ".spm" for path in texts.vocabularies
-    ):
-        note("--sentencepiece-options: no effect where no .spm vocabulary is missing")
-    if not (options.compat == "marian" or learning) or len(texts.vocabularies) > 2:
+    missing = [path for path in texts.vocabularies if not path.exists()]
+    if options.sentencepiece_options and all(path.suffix != ".spm" for path in missing):
+        note("--sentencepiece-options: no effect because no .spm vocabulary is missing")
+    marian = options.compat == "marian"
+    if not (marian or learning) or len(texts.vocabularies) > 2:
         return
     sides = [texts.sources, texts.targets][-len(texts.vocabularies) :]
     limits = limits_of(texts, options.dim_vocabs)
     for path, limit in zip(texts.vocabularies, limits, strict=True):
-        if path.exists() or not (options.compat == "marian" or path.suffix == ".spm"):
+        if path.exists() or not (marian or path.suffix == ".spm"):
             continue
-        files = [
-            file
-            for vocabulary, side in zip(texts.vocabularies, sides, strict=True)
-            if vocabulary == path
-            for file in side
-        ]
+        of_sides = zip(texts.vocabularies, sides, strict=True)
+        files = [file for vocabulary, side in of_sides if vocabulary == path for file in side]
         lines = itertools.chain.from_iterable(map(_lines, files))
         if path.suffix == ".spm":
-            made = sentencepiece_vocabulary.learn(
+            content = sentencepiece_vocabulary.learn(
                 lines,
                 limit,
                 learning,
@@ -68,18 +64,18 @@ def make_missing(texts: Texts, options: TrainOptions) -> None:
                 seed=options.seed,
             )
         else:
-            made = marian(lines, limit)
+            content = marian_vocabulary(lines, limit)
         with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             with atomic_write(str(path)) as file:
-                file.write(made)
+                file.write(content)
         tell(f"train: {path}: made of {' '.join(map(str, files))}", options.quiet)
 
 
 def _make_labels(path: Path, texts: Sequence[Text], options: TrainOptions, *, one: bool) -> None:
-    """Write the vocabulary of labels, the most frequent first, where there is none.
+    """Write the vocabulary of labels, the most frequent first, if it does not exist.
 
-    one: whether each line has but one.
+    one: whether each line must have exactly one label.
     """
     if path.exists():
         return
@@ -97,8 +93,8 @@ def _make_labels(path: Path, texts: Sequence[Text], options: TrainOptions, *, on
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_vocabulary(Vocabulary(ids, path), path)
-    told = f"train: {path}: {len(known)} labels of {' '.join(map(str, texts))}"
-    tell(told, options.quiet)
+    files = " ".join(map(str, texts))
+    tell(f"train: {path}: {len(known)} labels of {files}", options.quiet)
 
 
 def _lines(path: Text) -> Iterator[bytes]:

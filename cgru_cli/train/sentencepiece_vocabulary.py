@@ -1,7 +1,7 @@
-"""SentencePiece vocabularies learned of the training text, as Marian learns those it lacks.
+"""SentencePiece vocabularies learned from the training text, as Marian learns those it lacks.
 
-The options of SentencePiece's trainer are those that Marian gives it (src/data/
-sentencepiece_vocab.cpp), and the user's own; the pieces are those of the installed SentencePiece.
+SentencePiece's trainer gets the options that Marian gives it (src/data/sentencepiece_vocab.cpp) and
+those of the user.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ import numpy as np
 from ..errors import CgruError, UsageError, writing
 from ..system.process_pool import alone
 
-DEFAULT_SIZE = 32000  # pieces, where --dim-vocabs says nothing
-_LONGEST = 2048  # bytes of a line that is learned from
+DEFAULT_SIZE = 32000  # pieces, without --dim-vocabs
+_LONGEST = 2048  # bytes; longer lines are not learned from
 _FIXED = {"bos_id": "-1", "eos_id": "0", "unk_id": "1"}  # as these models need them
 _OPTION = re.compile(r"--?([a-z][a-z0-9_]*)=(.*)", re.DOTALL)
 
 
 def trainer_options(text: str) -> dict[str, str]:
-    """SentencePiece's options as Marian's --sentencepiece-options holds them: `--name=value ...`.
+    """SentencePiece's options in the text of --sentencepiece-options, `--name=value ...`.
 
-    Raises UsageError for what is none, and for the ids of specials, which are fixed.
+    Raises UsageError for another form, and for options that `cgru train` sets itself.
     """
     options = {}
     for word in shlex.split(text):
@@ -35,9 +35,7 @@ def trainer_options(text: str) -> dict[str, str]:
         if match is None:
             raise UsageError(f"--sentencepiece-options {word}: --NAME=VALUE is expected")
         if match[1] in (*_FIXED, "input", "model_prefix", "vocab_size"):
-            raise UsageError(
-                f"--sentencepiece-options {word}: {match[1]} is decided by the training"
-            )
+            raise UsageError(f"--sentencepiece-options {word}: cgru train sets {match[1]} itself")
         options[match[1]] = match[2]
     return options
 
@@ -45,10 +43,10 @@ def trainer_options(text: str) -> dict[str, str]:
 def learn(
     lines: Iterable[bytes], size: int, options: Mapping[str, str], *, max_lines: int, seed: int
 ) -> bytes:
-    """A `.spm` of so many pieces (0: DEFAULT_SIZE).
+    """A `.spm` with `size` pieces (0: DEFAULT_SIZE).
 
-    max_lines: lines to learn from; of more, so many are drawn. Raises CgruError where the text has
-    no such pieces, UsageError for options that SentencePiece does not know.
+    max_lines: if the text has more lines, this many are drawn. Raises CgruError if the text does
+    not give that many pieces, UsageError for options that SentencePiece does not know.
     """
     with writing(tempfile.gettempdir()), tempfile.NamedTemporaryFile(prefix="spm.") as file:
         drawn = _drawn(lines, max_lines, np.random.default_rng(seed))
@@ -62,12 +60,12 @@ def learn(
             "minloglevel": "2",
             **options,
         }
-        # SentencePiece hears no signal while it learns
+        # in another process, because SentencePiece does not react to signals while it learns
         return alone(_trained, given)
 
 
 def _drawn(lines: Iterable[bytes], most: int, generator: np.random.Generator) -> list[bytes]:
-    """At most so many lines, each as likely as any other, in a fixed order for a seed."""
+    """At most `most` lines, drawn uniformly (reservoir sampling)."""
     kept: list[bytes] = []
     for number, line in enumerate(lines):
         if number < most:
@@ -84,9 +82,9 @@ def _trained(given: Mapping[str, Any]) -> bytes:
     try:
         sentencepiece.SentencePieceTrainer.train(model_writer=written, **given)
     except (RuntimeError, ValueError) as error:
-        _, code, told = str(error).rpartition("NOT_FOUND: ")
+        _, code, message = str(error).rpartition("NOT_FOUND: ")
         if code or isinstance(error, ValueError):
-            raise UsageError(f"--sentencepiece-options: {told}") from None
+            raise UsageError(f"--sentencepiece-options: {message}") from None
         reason = str(error).rpartition("] ")[2] or str(error)
         raise CgruError(
             f"SentencePiece learned no {given['vocab_size']} pieces: {reason.strip()} "

@@ -1,18 +1,17 @@
 """Training text in fields between tabs: both sides, alignments and weights in one file.
 
-What the fields are is Marian's `--tsv`: `--guided-alignment N` and `--data-weighting N` say which
-field, from 0, holds those; the others are the source and the target, of a language model the text
-alone.
+As with Marian's `--tsv`, `--guided-alignment N` and `--data-weighting N` name their fields, from 0.
+The other fields are the source and the target, or a language model's text.
 """
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from ..corpus.parallel_files import TsvColumn
 from ..errors import CgruError, UsageError, reading, writing
@@ -20,26 +19,19 @@ from ..options.flags import flag
 from ..options.train import TrainOptions
 from ..system.lines import LineReader
 
-STANDARD_INPUT = ("-", "stdin")  # Marian's second word for it
-_COPY = "cgru-stdin."  # what names of copies begin with
+STANDARD_INPUT = ("-", "stdin")  # Marian understands both
+_COPY = "cgru-stdin."  # the beginning of a copy's name
 _COPIED = 1 << 20  # bytes at a time
-
-
-class Sides(NamedTuple):
-    """The two sides of a text, each a column of the same file; no source of a language model."""
-
-    source: TsvColumn | None
-    target: TsvColumn
 
 
 @dataclass(frozen=True)
 class Fields:
-    """The content of each field of a line, by field numbers from 0; None for what is missing."""
+    """The numbers of a line's fields, from 0; None for a field that it does not have."""
 
     source: int | None
     target: int
-    alignment: int | None
-    weight: int | None
+    alignment: int | None = None
+    weight: int | None = None
 
     @classmethod
     def of(cls, options: TrainOptions) -> Fields:
@@ -57,36 +49,33 @@ class Fields:
             raise UsageError(f"--guided-alignment and --data-weighting are both field {weight}")
         for number in beside:
             if number >= count:
-                raise UsageError(f"field {number}: there are {count} fields, of which 0 is the "
-                                 "first")  # fmt: skip
+                raise UsageError(f"field {number}: there are {count} fields, the first is 0")
         numbers = [number for number in range(count) if number not in beside]
         return cls(numbers[0] if len(numbers) == 2 else None, numbers[-1], alignment, weight)
 
     @property
     def count(self) -> int:
         """The number of fields of a line."""
-        numbers = (self.source, self.target, self.alignment, self.weight)
-        return sum(number is not None for number in numbers)
+        return sum(number is not None for number in dataclasses.astuple(self))
 
     def column(self, path: str, number: int) -> TsvColumn:
         """A field of every line of a file."""
         return TsvColumn(path, number, self.count)
 
-    def sides(self, path: str) -> Sides:
-        """The text in a file."""
+    def sides(self, path: str) -> tuple[TsvColumn | None, TsvColumn]:
+        """The source, if there is one, and the target of a file."""
         source = None if self.source is None else self.column(path, self.source)
-        return Sides(source, self.column(path, self.target))
+        return source, self.column(path, self.target)
 
-    def of_dev_set(self, path: str) -> Sides:
-        """The text in a file to validate on: fields as in training, or source and target alone.
+    def of_dev_set(self, path: str) -> tuple[TsvColumn | None, TsvColumn]:
+        """The sides of a file to validate on, which may leave out alignments and weights.
 
-        Raises CgruError where the file cannot be read.
+        Raises CgruError if the file cannot be read.
         """
         with LineReader(path) as reader:
             tabs = "".join(reader.take(1)).count("\t")
-        both = self.source is not None
-        alone = Fields(0 if both else None, int(both), None, None)
-        return (self if tabs + 1 == self.count else alone).sides(path)
+        text_alone = Fields(0, 1) if self.source is not None else Fields(None, 0)
+        return (self if tabs + 1 == self.count else text_alone).sides(path)
 
 
 def _number(values: tuple[str, ...], name: str) -> int | None:
@@ -94,20 +83,19 @@ def _number(values: tuple[str, ...], name: str) -> int | None:
         return None
     if len(values) > 1 or not values[0].isdecimal():
         raise UsageError(
-            f"{flag(TrainOptions, name)} {' '.join(values)}: with --tsv the number of a field is "
-            "expected, from 0"
+            f"{flag(TrainOptions, name)} {' '.join(values)}: with --tsv, name the number of a "
+            "field, from 0"
         )
     return int(values[0])
 
 
 @contextlib.contextmanager
 def with_standard_input(options: TrainOptions) -> Iterator[TrainOptions]:
-    """The options with a copy of standard input in its place among the training texts.
+    """The options, with a copy in place of standard input as the training text.
 
-    A training reads its text more than once. The copy, in the folder of the environment's TMPDIR,
-    is removed in the end.
-    Raises UsageError where standard input is one text of several, CgruError where it is empty or
-    cannot be copied.
+    Training reads its text more than once. The copy is in TMPDIR, and removed in the end. Raises
+    UsageError if standard input is one text of several, CgruError if it is empty or cannot be
+    copied.
     """
     sets = options.train_sets
     if options.tsv and not sets:
@@ -116,8 +104,9 @@ def with_standard_input(options: TrainOptions) -> Iterator[TrainOptions]:
         yield options
         return
     if len(sets) > 1:
-        raise UsageError("--train-sets: standard input holds the whole text, or none of it; with "
-                         "--tsv source and target")  # fmt: skip
+        raise UsageError(
+            "--train-sets: standard input must hold the whole text, source and target with --tsv"
+        )
     with contextlib.ExitStack() as stack:
         with writing(tempfile.gettempdir()):
             file = stack.enter_context(tempfile.NamedTemporaryFile(prefix=_COPY))
@@ -126,7 +115,7 @@ def with_standard_input(options: TrainOptions) -> Iterator[TrainOptions]:
             file.flush()
         if not file.tell():
             raise CgruError("standard input is empty; training needs text")
-        yield replace(options, train_sets=(file.name,))
+        yield dataclasses.replace(options, train_sets=(file.name,))
 
 
 def is_copy(options: TrainOptions) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..corpus.parallel_files import Beside, PathLike, TsvColumn
+from ..corpus.parallel_files import Beside, TsvColumn
 from ..errors import CgruError, UsageError, reading
 from ..formats.model import PREPROCESSING
 from ..formats.vocabulary_files import read_vocabulary
@@ -40,67 +40,91 @@ class Texts:
 
     @classmethod
     def of(cls, options: TrainOptions, folder: str | None) -> Texts:
-        """The files that the options name, completed from a prepared folder.
+        """The files that the options name, and those of a prepared folder that they do not name.
 
-        Raises UsageError where files are missing from the command, CgruError from the folder.
+        Raises UsageError if the options leave a file out, CgruError for files that cannot be read.
         """
-        prepared = _prepared(Path(folder)) if folder else None
-        read = cls._of_both_sides if options.has_source else _of_target_alone
-        return _with_beside(read(options, prepared), options).readable()
-
-    @classmethod
-    def _of_both_sides(cls, options: TrainOptions, prepared: Texts | None) -> Texts:
+        prepared = _prepared(Path(folder)) if folder else cls((), (), ())
+        if not options.has_source:
+            prepared = _target_alone(prepared)
+            for name in ("source_dataset", "valid_source_dataset", "valid_reference"):
+                if getattr(options, name):
+                    raise UsageError(
+                        f"{flag(TrainOptions, name)}: a language model reads no source and "
+                        "translates nothing"
+                    )
         sources, targets = _training_text(options)
         if not targets:
-            if prepared is None:
-                raise UsageError("name the text: cgru train DATA, or --train-sets SRC TRG")
             sources, targets = prepared.sources, prepared.targets
-        vocabularies = tuple(map(Path, options.vocabularies))
-        if prepared is not None:
-            vocabularies = vocabularies or prepared.vocabularies
-        vocabularies = vocabularies or _beside_text(options, sources[:1], targets[:1])
-        if not vocabularies and not options.begins_from:
-            raise UsageError("name the vocabularies: -v SRC TRG (`cgru prep` makes them)")
+        if not targets:
+            example = (
+                "--train-sets SRC TRG" if options.has_source else "--type lm --train-sets TEXT"
+            )
+            raise UsageError(f"name the text: cgru train DATA, or cgru train {example}")
+        dev, reference = prepared.dev, prepared.reference
         if options.type in LABELLING:
-            if options.valid_reference:
-                raise UsageError(
-                    "--valid-reference: labels are compared with those of --valid-sets"
-                )
-            if len(vocabularies) == 1:
-                raise UsageError("name the labels' vocabulary too: -v VOCAB LABELS")
-        elif options.condition:
-            if len(vocabularies) > 2:
-                raise UsageError(
-                    "--condition: name the vocabularies of labels and text (-v LABELS VOCAB); for "
-                    "vectors of numbers that of the text alone"
-                )
-        elif len(vocabularies) == 1:
-            vocabularies *= 2
-        dev, reference = (prepared.dev, prepared.reference) if prepared else (None, None)
-        if options.type in LABELLING:
-            reference = None
+            reference = None  # labels are compared with those of the dev set
         if valid := _text_to_validate_on(options):
             dev, reference = valid, None
         if options.valid_reference:
             reference = Path(options.valid_reference)
         if reference and dev is None:
             raise UsageError("--valid-reference: name the text to validate on with --valid-sets")
-        preprocessing = prepared.preprocessing if prepared else None
-        if options.begins_from and preprocessing is None:
+        preprocessing = prepared.preprocessing
+        if options.begins_from and options.has_source and preprocessing is None:
             beside = Path(f"{options.begins_from}{PREPROCESSING}")
             preprocessing = beside if beside.is_file() else None
-        return cls(sources, targets, vocabularies, dev, reference, preprocessing)
+        vocabularies = _vocabularies(options, prepared, sources, targets)
+        texts = cls(sources, targets, vocabularies, dev, reference, preprocessing)
+        return _with_beside(texts, options).readable()
 
     def readable(self) -> Texts:
         """Return this object. Raises CgruError for a text that cannot be read."""
         train = (*self.sources, *self.targets, *self.beside.alignments, *self.beside.weights)
         for path in filter(None, (*train, *(self.dev or ()), self.reference)):
-            _check_readable(path)
+            with reading(path), open(path, "rb"):
+                pass
         return self
 
 
+def _target_alone(prepared: Texts) -> Texts:
+    """The part of a prepared folder that a language model reads."""
+    dev = (None, prepared.dev[1]) if prepared.dev else None
+    vocabulary = prepared.vocabularies[-1:]
+    return Texts((), prepared.targets, vocabulary, dev, None, prepared.preprocessing)
+
+
+def _vocabularies(
+    options: TrainOptions, prepared: Texts, sources: tuple[Text, ...], targets: tuple[Text, ...]
+) -> tuple[Path, ...]:
+    """The vocabularies that the options name, or those of the folder, or beside Marian's text."""
+    named = tuple(map(Path, options.vocabularies)) or prepared.vocabularies
+    named = named or _beside_text(options, *filter(None, (sources[:1], targets[:1])))
+    if not named and not options.begins_from:
+        if options.has_source:
+            raise UsageError("name the vocabularies: -v SRC TRG (`cgru prep` makes them)")
+        raise UsageError("name the vocabulary: -v VOCAB (`cgru prep` makes one)")
+    if not options.has_source:
+        if len(named) > 1:
+            raise UsageError("a language model has one vocabulary, and one text to validate on")
+    elif options.type in LABELLING:
+        if options.valid_reference:
+            raise UsageError("--valid-reference: labels are compared with those of --valid-sets")
+        if len(named) == 1:
+            raise UsageError("name the labels' vocabulary too: -v VOCAB LABELS")
+    elif options.condition:
+        if len(named) > 2:
+            raise UsageError(
+                "--condition: name the vocabularies of labels and text (-v LABELS VOCAB); for "
+                "vectors of numbers that of the text alone"
+            )
+    elif len(named) == 1:
+        named *= 2
+    return named
+
+
 def _beside_text(options: TrainOptions, *sides: tuple[Text, ...]) -> tuple[Path, ...]:
-    """Marian's vocabularies where none are named: FILE.yml of the first text of each side.
+    """Marian's vocabularies if none are named: FILE.yml of the first text of each side.
 
     Fields between tabs of one file have one vocabulary. Raises UsageError for standard input.
     """
@@ -118,14 +142,16 @@ def _beside_text(options: TrainOptions, *sides: tuple[Text, ...]) -> tuple[Path,
 def _training_text(options: TrainOptions) -> tuple[tuple[Text, ...], tuple[Text, ...]]:
     """The sources and the targets that the options name. Raises UsageError."""
     train = _named(
-        "--train-sets", options.train_sets, options.source_dataset, options.target_dataset
+        options, "--train-sets", options.train_sets, options.source_dataset, options.target_dataset
     )
     if options.tsv:
         sides = [tab_separated.Fields.of(options).sides(str(path)) for path in train]
         return (
-            tuple(side.source for side in sides if side.source is not None),
-            tuple(side.target for side in sides),
+            tuple(source for source, _ in sides if source is not None),
+            tuple(target for _, target in sides),
         )
+    if not options.has_source:
+        return (), train
     if len(train) % 2:
         raise UsageError(f"--train-sets: {len(train)} files; as many sources as targets expected")
     return train[: len(train) // 2], train[len(train) // 2 :]
@@ -134,6 +160,7 @@ def _training_text(options: TrainOptions) -> tuple[tuple[Text, ...], tuple[Text,
 def _text_to_validate_on(options: TrainOptions) -> tuple[Text | None, Text] | None:
     """Source and target that the options name. Raises UsageError."""
     valid = _named(
+        options,
         "--valid-sets",
         options.valid_sets,
         options.valid_source_dataset,
@@ -141,49 +168,41 @@ def _text_to_validate_on(options: TrainOptions) -> tuple[Text | None, Text] | No
     )
     if not valid:
         return None
+    if len(valid) > 1 and not options.has_source:
+        raise UsageError("a language model has one vocabulary, and one text to validate on")
     if options.tsv:
         if len(valid) > 1:
             raise UsageError(f"--valid-sets: {len(valid)} files; with --tsv one holds both sides")
         return tab_separated.Fields.of(options).of_dev_set(str(valid[0]))
+    if not options.has_source:
+        return None, valid[0]
     if len(valid) != 2:
         raise UsageError("--valid-sets: a source and a target file are expected")
     return valid[0], valid[1]
 
 
-def _of_target_alone(options: TrainOptions, prepared: Texts | None) -> Texts:
-    """The files of a language model's training: of a prepared folder, the target's."""
-    for name in ("source_dataset", "valid_source_dataset", "valid_reference"):
-        if getattr(options, name):
-            raise UsageError(
-                f"{flag(TrainOptions, name)}: a language model reads no source and translates none"
-            )
-    if prepared is None:
-        prepared = Texts((), (), ())
-    targets: tuple[Text, ...] = tuple(
-        map(Path, options.train_sets or filter(None, (options.target_dataset,)))
-    )
-    vocabularies = tuple(map(Path, options.vocabularies)) or prepared.vocabularies[-1:]
-    valid = options.valid_sets or tuple(filter(None, (options.valid_target_dataset,)))
-    if len(vocabularies) > 1 or len(valid) > 1:
-        raise UsageError("a language model has one vocabulary, and one text to validate on")
-    targets = targets or prepared.targets
-    if not targets:
-        raise UsageError("name the text: cgru train DATA --type lm, or --train-sets TEXT")
-    vocabularies = vocabularies or _beside_text(options, targets[:1])
-    if not vocabularies and not options.begins_from:
-        raise UsageError("name the vocabulary: -v VOCAB (`cgru prep` makes one)")
-    dev: tuple[Text | None, Text] | None = prepared.dev and (None, prepared.dev[1])
-    if valid:
-        dev = (None, Path(valid[0]))
-    if options.tsv:
-        fields = tab_separated.Fields.of(options)
-        targets = tuple(fields.sides(str(path)).target for path in targets)
-        dev = fields.of_dev_set(valid[0]) if valid else dev
-    return Texts((), targets, vocabularies, dev, None, prepared.preprocessing)
+def _named(
+    options: TrainOptions,
+    option: str,
+    together: Sequence[str],
+    source: str | None,
+    target: str | None,
+) -> tuple[Path, ...]:
+    """Files that one option names, or two more, one for each side."""
+    if source is None and target is None:
+        return tuple(map(Path, together))
+    if not options.has_source:
+        return tuple(map(Path, together or filter(None, (target,))))
+    if together or source is None or target is None:
+        each = "--" if option == "--train-sets" else "--valid-"
+        raise UsageError(
+            f"{each}source-dataset and {each}target-dataset go together, and without {option}"
+        )
+    return Path(source), Path(target)
 
 
 def _with_beside(texts: Texts, options: TrainOptions) -> Texts:
-    """The files with alignments and weights, without files of domain weight 0."""
+    """Add alignments and weights to the files, and drop files with domain weight 0."""
     count = len(texts.targets)
     alignments: tuple[Text, ...] = tuple(map(Path, options.alignments))
     weights: tuple[Text, ...] = tuple(map(Path, options.data_weighting))
@@ -209,35 +228,21 @@ def _with_beside(texts: Texts, options: TrainOptions) -> Texts:
         raise UsageError("--domain-weights: not all may be 0")
     kept = [weight != 0 for weight in options.domain_weights or [1] * count]
 
-    def of_kept(values: Sequence[Any]) -> tuple[Any, ...]:
+    def without_dropped(values: Sequence[Any]) -> tuple[Any, ...]:
         return tuple(itertools.compress(values, kept))
 
     return dataclasses.replace(
         texts,
-        sources=of_kept(texts.sources),
-        targets=of_kept(texts.targets),
+        sources=without_dropped(texts.sources),
+        targets=without_dropped(texts.targets),
         beside=Beside(
-            of_kept(alignments),
-            of_kept(weights),
+            without_dropped(alignments),
+            without_dropped(weights),
             options.data_weighting_type == "word",
-            of_kept(options.domain_weights),
+            without_dropped(options.domain_weights),
             options.right_left,
         ),
     )
-
-
-def _named(
-    option: str, together: Sequence[str], source: str | None, target: str | None
-) -> tuple[Path, ...]:
-    """Files that one option names, or two more, one for each side."""
-    if source is None and target is None:
-        return tuple(map(Path, together))
-    if together or source is None or target is None:
-        each = "--" if option == "--train-sets" else "--valid-"
-        raise UsageError(
-            f"{each}source-dataset and {each}target-dataset go together, and without {option}"
-        )
-    return Path(source), Path(target)
 
 
 def _prepared(folder: Path) -> Texts:
@@ -278,17 +283,11 @@ def _prepared(folder: Path) -> Texts:
     )
 
 
-def _check_readable(path: PathLike) -> None:
-    """Raises CgruError for a text that cannot be read, before any other is used."""
-    with reading(path), open(path, "rb"):
-        pass
-
-
 def read_vocabularies(texts: Texts, limits: Sequence[int]) -> list[Vocabulary]:
     """Source vocabularies (one a factor), then the target's.
 
-    limits: words taken of each, 0 for all. Raises CgruError for what is no vocabulary, or ends
-    sentences by another id than 0, which all models of this family do; UsageError as `limits_of`.
+    limits: words taken of each, 0 for all. Raises CgruError for a file that is not a vocabulary or
+    has another id than 0 for EOS; UsageError as `limits_of`.
     """
     read = {path: read_vocabulary(path) for path in dict.fromkeys(texts.vocabularies)}
     vocabularies = []
@@ -299,7 +298,7 @@ def read_vocabularies(texts: Texts, limits: Sequence[int]) -> list[Vocabulary]:
 
 
 def limits_of(texts: Texts, given: Sequence[int]) -> Sequence[int]:
-    """Words taken of each vocabulary, 0: all. Raises UsageError for more or fewer numbers."""
+    """Words taken of each vocabulary, 0 for all. Raises UsageError for more or fewer numbers."""
     count = len(texts.vocabularies)
     if given and len(given) != count:
         raise UsageError(f"--dim-vocabs: {len(given)} numbers for {count} vocabularies")
@@ -307,9 +306,9 @@ def limits_of(texts: Texts, given: Sequence[int]) -> Sequence[int]:
 
 
 def check_eos(vocabulary: Vocabulary) -> None:
-    """Raises CgruError for a vocabulary that ends sentences by another id than 0."""
+    """Raises CgruError for a vocabulary that has another id than 0 for EOS."""
     if vocabulary.eos_id != EOS_ID:
         raise CgruError(
-            f"{vocabulary.path}: ends sentences by id {vocabulary.eos_id}; id 0 is needed "
+            f"{vocabulary.path}: the id of EOS is {vocabulary.eos_id}; it must be 0 "
             "(spm_train --eos_id=0 --unk_id=1 --bos_id=-1)"
         )

@@ -50,7 +50,7 @@ def test_every_line_is_drawn_as_often_as_others():
     ("text", "told"),
     [
         ("num_threads=1", "num_threads=1: --NAME=VALUE is expected"),
-        ("--eos_id=3", "eos_id is decided by the training"),
+        ("--eos_id=3", "cgru train sets eos_id itself"),
     ],
 )
 def test_options_that_are_none(text, told):

@@ -82,7 +82,7 @@ def test_a_language_model_has_one_field(data):
     ("options", "told"),
     [
         ({"tsv_fields": 3}, "--tsv-fields 3: 2 are read"),
-        ({"guided_alignment": ("points",)}, "--guided-alignment points: .* number of a field"),
+        ({"guided_alignment": ("points",)}, "--guided-alignment points: .* the number of a field"),
         ({"data_weighting": ("3",)}, "field 3: there are 3 fields"),
         ({"data_weighting": ("2",), "guided_alignment": ("2",)}, "are both field 2"),
     ],
@@ -106,7 +106,7 @@ def test_standard_input_that_is_no_text(monkeypatch):
     monkeypatch.setattr(tab_separated, "_read", lambda: b"")
     for sets, error, told in (
         (("-",), CgruError, "standard input is empty"),
-        (("-", "t"), UsageError, "the whole text"),
+        (("-", "t"), UsageError, "must hold the whole text"),
     ):
         with pytest.raises(error, match=told), with_standard_input(TrainOptions(train_sets=sets)):
             pass

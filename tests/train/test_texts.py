@@ -235,6 +235,6 @@ def test_vocabularies_and_their_limits(data):
         TrainOptions(dim_vocabs=(5, -1))
 
 
-def test_a_vocabulary_that_ends_sentences_otherwise():
-    with pytest.raises(CgruError, match=r"^v.spm: ends sentences by id 2; id 0 is needed"):
+def test_a_vocabulary_with_another_id_for_eos():
+    with pytest.raises(CgruError, match=r"^v.spm: the id of EOS is 2; it must be 0"):
         check_eos(SimpleNamespace(path="v.spm", eos_id=2))
