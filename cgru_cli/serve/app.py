@@ -16,7 +16,8 @@ from .marian_websocket import MarianWebSocket
 from .metrics import CONTENT_TYPE
 from .nematus_rest import NematusRest
 from .rest import Rest
-from .service import DRAINING, Refusal, Service
+from .service import DRAINING, Service
+from .work import Refusal
 
 
 def application(service: Service, password: str | None = None) -> Admission:

@@ -9,8 +9,8 @@ from typing import Any
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
 
 from ..options.serve import ServeOptions
-from .service import Refusal, Service
-from .work import Kind, Line, Pair
+from .service import Service
+from .work import Kind, Line, Pair, Refusal
 
 
 def client_of(connection: HTTPConnection) -> str:

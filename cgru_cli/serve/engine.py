@@ -11,16 +11,13 @@ from ..errors import CgruError, reason
 from ..system.garbage import collect_due
 from ..system.terminal import tell
 from .fair_queue import FairQueue
+from .metrics import Metrics
 from .shared_scoring import SharedScoring
 from .shared_search import SharedSearch
-from .work import Broken, Deliver, Job, Kind, Line, Observer, Pair, Ticket, TooLarge
+from .work import Deliver, Job, Kind, Line, Pair, Refusal, Ticket
 
 RUNNING = 4  # kinds computed at a time, each within the workspace
 IDLE = 1.0  # seconds between garbage collections while there is nothing to compute
-
-
-class Full(CgruError):
-    """The queue has no room for the request."""
 
 
 class Engine:
@@ -33,9 +30,9 @@ class Engine:
     steps, inside `system.garbage.collected_by_hand`.
     """
 
-    def __init__(self, observer: Observer, *, queue: int = 10_000, batch_wait: float = 0.005):
+    def __init__(self, metrics: Metrics, *, queue: int = 10_000, batch_wait: float = 0.005):
         """queue: most lines that may wait; batch_wait: seconds that a line waits for others."""
-        self.observer, self.batch_wait = observer, batch_wait
+        self.metrics, self.batch_wait = metrics, batch_wait
         self._queue: FairQueue[Kind, Job] = FairQueue(queue)
         self._changed = threading.Condition()  # guards the queue
         self._running: dict[Kind, SharedSearch | SharedScoring] = {}
@@ -72,8 +69,8 @@ class Engine:
     ) -> Ticket:
         """Queue the lines of a request; `deliver` receives each line's outcome.
 
-        in_order: start with the first line; otherwise with the shortest. Raises Full if the queue
-        has no room for all lines.
+        in_order: start with the first line; otherwise with the shortest. Raises Refusal if the
+        queue has no room for all lines.
         """
         ticket = Ticket(client, kind, deliver)
         jobs = [Job(ticket, number, line) for number, line in enumerate(lines)]
@@ -81,9 +78,11 @@ class Engine:
             jobs.sort(key=lambda job: len(job.asked[0]))
         with self._changed:
             if not self._queue.put(kind, client, ticket, jobs):
-                raise Full(
-                    f"{len(self._queue)} lines are waiting, and there is room for "
-                    f"{self._queue.limit}; try again later"
+                waiting, limit = len(self._queue), self._queue.limit
+                raise Refusal(
+                    503,
+                    f"{waiting} lines are waiting, and there is room for {limit}; try again later",
+                    {"Retry-After": "2"},
                 )
             self._changed.notify()
         return ticket
@@ -152,7 +151,7 @@ class Engine:
         try:
             if work is None:
                 start = SharedScoring if kind.settings is None else SharedSearch
-                work = self._running[kind] = start(kind, self, self.observer)
+                work = self._running[kind] = start(kind, self, self.metrics)
             if not work.advance():
                 del self._running[kind]
         except Exception as error:
@@ -176,7 +175,7 @@ def _failure(error: Exception) -> CgruError:
         return error
     kind = type(error).__name__
     if isinstance(error, MemoryError) or kind == "ResourceExhaustedError":
-        return TooLarge("there is not enough memory for this line; shorten it, or its beam")
+        return Refusal(507, "there is not enough memory for this line; shorten it, or its beam")
     with contextlib.suppress(Exception):
         tell(f"internal error, {kind}: {reason(error)}; the server goes on")
-    return Broken(f"internal error, {kind}")
+    return Refusal(500, f"internal error, {kind}")

@@ -19,8 +19,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from ..translate.job import rendered
 from .bodies import client_of
 from .served_model import SearchOptions
-from .service import DRAINING, Refusal, Service
-from .work import Line
+from .service import DRAINING, Service
+from .work import Line, Refusal
 
 # Close codes of RFC 6455, section 7.4, and of IANA's registry.
 INVALID_TEXT, NOT_ALLOWED, TOO_LARGE, BROKEN, AGAIN_LATER = 1007, 1008, 1009, 1011, 1013

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from ..errors import CgruError
 from ..system.structured_files import parse_json
 from ..system.typed_json import problem
-from .service import Refusal
+from .work import Refusal
 
 Positive = Annotated[int, Meta(ge=1)]
 LengthPower = Annotated[float, Meta(ge=0, le=10)]

@@ -1,8 +1,9 @@
-"""What the server counts, in Prometheus' text format."""
+"""The server's metrics, in the text format of Prometheus."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
@@ -16,40 +17,32 @@ from prometheus_client import (
 from ..translate.results import Translation
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
+_REQUEST_LABELS = ("path", "method", "status")
 _LINES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 
 
 class Metrics:
-    """Requests, their time, lines and words, batches and the queue."""
+    """Counts requests, lines and words, and measures times, batches and the queue."""
 
     def __init__(self) -> None:
-        self._registry = registry = CollectorRegistry()
-        self._requests = Counter(
-            "cgru_requests", "Requests answered.", ("path", "method", "status"), registry=registry
-        )
-        self._seconds = Histogram(
-            "cgru_request_seconds", "Seconds from a request to its answer.", ("path",),
-            registry=registry, buckets=_SECONDS,
-        )  # fmt: skip
-        self._lines = Counter(
-            "cgru_lines", "Lines translated, or pairs scored.", ("task",), registry=registry
-        )
-        self._words = Counter(
-            "cgru_words", "Words as the model has them, of lines done.", ("task", "side"),
-            registry=registry,
-        )  # fmt: skip
-        self._batch = Histogram(
-            "cgru_batch_lines", "Lines computed together, each time that some joined.",
-            registry=registry, buckets=_LINES,
-        )  # fmt: skip
-        self._queue = Gauge("cgru_queue_lines", "Lines that wait for their turn.",
-                            registry=registry)  # fmt: skip
-        self._active = Gauge("cgru_requests_in_progress", "Requests not answered yet.",
-                             registry=registry)  # fmt: skip
+        self._registry = CollectorRegistry()
+        counter = partial(Counter, registry=self._registry)
+        gauge = partial(Gauge, registry=self._registry)
+        histogram = partial(Histogram, registry=self._registry)
+        self._requests = counter("cgru_requests", "Requests answered.", _REQUEST_LABELS)
+        seconds = "Seconds from a request to its answer."
+        self._seconds = histogram("cgru_request_seconds", seconds, ["path"], buckets=_SECONDS)
+        self._lines = counter("cgru_lines", "Lines translated, or pairs scored.", ["task"])
+        words = "Words as the model has them, of translated and scored lines."
+        self._words = counter("cgru_words", words, ["task", "side"])
+        lines = "Lines computed together, each time that lines joined."
+        self._batch = histogram("cgru_batch_lines", lines, buckets=_LINES)
+        self._queue = gauge("cgru_queue_lines", "Lines waiting in the queue.")
+        self._active = gauge("cgru_requests_in_progress", "Requests not answered yet.")
 
     def watch(self, queued: Callable[[], int], active: Callable[[], int]) -> None:
-        """Where the present numbers of waiting lines, and of open requests, are asked for."""
+        """Set the functions that return the numbers of waiting lines and of open requests."""
         self._queue.set_function(queued)
         self._active.set_function(active)
 
@@ -71,9 +64,9 @@ class Metrics:
         self._words.labels("score", "target").inc(words)
 
     def batch(self, lines: int) -> None:
-        """So many lines are computed together now."""
+        """Some lines joined a computation, which has this many lines now."""
         self._batch.observe(lines)
 
     def text(self) -> bytes:
-        """All numbers, as Prometheus reads them."""
+        """All metrics."""
         return generate_latest(self._registry)

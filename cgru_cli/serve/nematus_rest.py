@@ -21,8 +21,8 @@ from .messages import (
     encoded,
 )
 from .served_model import SearchOptions
-from .service import Refusal, Service
-from .work import Line
+from .service import Service
+from .work import Line, Refusal
 
 
 class NematusRest:

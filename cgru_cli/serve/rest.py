@@ -26,8 +26,8 @@ from .messages import (
     encoded,
 )
 from .served_model import SearchOptions, ServedModel
-from .service import Refusal, Service
-from .work import Kind, Line, Pair
+from .service import Service
+from .work import Kind, Line, Pair, Refusal
 
 
 class Rest:

@@ -1,4 +1,4 @@
-"""A model, or an ensemble, by the name under which it is served."""
+"""A model or an ensemble, and the name under which it is served."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class SearchOptions:
 
 
 class ServedModel:
-    """A model or an ensemble, that translates and scores with one set of weights in memory."""
+    """A model or an ensemble; its weights are in memory once, for translating and scoring."""
 
     def __init__(self, name: str, paths: Sequence[str], options: ServeOptions):
-        """Read the model's files; nothing is computed yet.
+        """Read the model's files, without TensorFlow.
 
-        Raises CgruError for what cannot be read or makes no ensemble.
+        Raises CgruError for files that cannot be read, or models that make no ensemble.
         """
         self.name, self.paths = name, tuple(paths)
         self._models = [LoadedModel.of(path, options.vocabularies) for path in paths]
@@ -47,31 +47,31 @@ class ServedModel:
         self.attends = any(one.model.structure.type.attends for one in self._models)
         self.reads_source = any(one.reads_source for one in self._models)
         self.right_left = self._models[0].right_left
-        # what others send in the same mini-batch must not decide which words a line may have
+        # a line's output words must not depend on the other lines of its mini-batch
         self.plan = dataclasses.replace(plan, shared_shortlist=False)
 
     @functools.cached_property
     def translator(self) -> Translator:
-        """The search; made when it is first asked for, after TensorFlow was started."""
+        """The search; first used after TensorFlow was started."""
         return Translator(self.plan, self._models)
 
     @functools.cached_property
     def scorer(self) -> PairScorer:
         """The scorer, over the same networks."""
         translator, plan = self.translator, self.plan
+        workspace, attends = plan.options.workspace, self.attends
         scorers = [
             ModelScorer(
-                one, plan.reading, workspace=plan.options.workspace, with_alignment=self.attends,
-                network=network,
+                one, plan.reading, workspace=workspace, with_alignment=attends, network=network
             )
             for one, network in zip(self._models, translator.networks, strict=True)
-        ]  # fmt: skip
+        ]
         weights = plan.weights if len(scorers) > 1 else ()
         alpha = plan.settings.normalize
         return PairScorer(scorers, weights, normalize=alpha, with_alignment=self.attends)
 
     def settings(self, search: SearchOptions) -> SearchSettings:
-        """The search that a request asks for. Raises CgruError for what the model cannot do."""
+        """The settings of a request's search. Raises CgruError if the model cannot do it."""
         if search.alignment and not self.attends:
             raise CgruError(f"{self.name}: this model has no attention: there are no alignments")
         given = self.plan.settings
@@ -91,7 +91,7 @@ class ServedModel:
         return settings if search.n_best > 1 else self.plan.ending_early(settings)
 
     def max_tokens(self, beam_size: int) -> int:
-        """Padded source words that may be searched together with such a beam."""
+        """The number of padded source words that fit into the workspace with such a beam."""
         from ..search.beam import max_tokens_of
 
         structures = [one.model.structure for one in self._models]
@@ -99,27 +99,26 @@ class ServedModel:
 
 
 def served_models(options: ServeOptions) -> dict[str, ServedModel]:
-    """The models of a command line by their names, the first one the default.
+    """The models of the command line by name; the first one is the default.
 
-    Raises UsageError where a name is missing or stands twice, CgruError as `ServedModel`.
+    Raises UsageError for a missing or repeated name, CgruError as `ServedModel` does.
     """
     if not options.model:
         raise UsageError("name a model: cgru serve -m MODEL")
-    named = [word.partition("=") for word in options.model]
-    if not all(equals and not os.path.exists(word) for word, (_, equals, _) in
-               zip(options.model, named, strict=True)):  # fmt: skip
-        if any(equals and not os.path.exists("=".join((name, rest))) for name, equals, rest in
-               named):  # fmt: skip
-            raise UsageError("-m: give each model a name (NAME=FILE), or none a name")
-        return {(name := _stem(options.model[0])): ServedModel(name, options.model, options)}
+    if not any(map(_is_named, options.model)):
+        name = Path(options.model[0]).stem or "model"
+        return {name: ServedModel(name, options.model, options)}
     models: dict[str, ServedModel] = {}
-    for name, _, files in named:
+    for word in options.model:
+        if not _is_named(word):
+            raise UsageError("-m: give each model a name (NAME=FILE), or none a name")
+        name, _, files = word.partition("=")
         if not name or not name.isprintable() or name in models:
             raise UsageError(f"-m {name}={files}: each model needs a name of its own")
         models[name] = ServedModel(name, files.split(","), options)
     return models
 
 
-def _stem(path: str) -> str:
-    """What a model is called whose user gave it no name: its file's name without the ending."""
-    return Path(path).stem or "model"
+def _is_named(word: str) -> bool:
+    """Whether a word is NAME=FILE, and not the name of a file."""
+    return "=" in word and not os.path.exists(word)

@@ -13,21 +13,11 @@ from ..options.serve import ServeOptions
 from ..score.pair_scorer import ScoredPair
 from ..system.terminal import tell
 from ..translate.results import Translation
-from .engine import Engine, Full
+from .engine import Engine
 from .metrics import Metrics
 from .served_model import SearchOptions, ServedModel
-from .work import Broken, Kind, Line, Outcome, Pair, TooLarge
+from .work import Kind, Line, Outcome, Pair, Refusal
 
-
-class Refusal(CgruError):
-    """A request that is not done; status: of HTTP; headers: of the answer."""
-
-    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None):
-        super().__init__(message)
-        self.status, self.headers = status, dict(headers or {})
-
-
-AGAIN = {"Retry-After": "2"}
 DRAINING = "the server is about to stop"
 
 
@@ -138,15 +128,14 @@ class Service:
             with contextlib.suppress(RuntimeError):  # the loop has been closed
                 loop.call_soon_threadsafe(ready.put_nowait, (number, outcome))
 
-        try:
-            ticket = self.engine.submit(client, kind, lines, deliver, in_order=in_order)
-        except Full as error:
-            raise Refusal(503, str(error), AGAIN) from None
+        ticket = self.engine.submit(client, kind, lines, deliver, in_order=in_order)
         try:
             for _ in lines:
                 number, outcome = await ready.get()
+                if isinstance(outcome, Refusal):
+                    raise outcome
                 if isinstance(outcome, CgruError):
-                    raise _refusal(outcome)
+                    raise Refusal(422, str(outcome))
                 yield number, outcome
         finally:
             self.engine.cancel(ticket)
@@ -161,9 +150,3 @@ class Service:
         finally:
             await outcomes.aclose()
         return [done[number] for number in range(len(lines))]
-
-
-def _refusal(error: CgruError) -> Refusal:
-    if isinstance(error, TooLarge):
-        return Refusal(507, str(error))
-    return Refusal(500 if isinstance(error, Broken) else 422, str(error))

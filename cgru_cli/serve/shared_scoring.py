@@ -6,15 +6,16 @@ from typing import cast
 
 from ..errors import CgruError
 from ..system.windows import batches
-from .work import Job, Kind, Lines, Observer, Outcome, Pair
+from .metrics import Metrics
+from .work import Job, Kind, Lines, Outcome, Pair
 
 
 class SharedScoring:
     """A mini-batch of pairs of one kind, taken from the queue."""
 
-    def __init__(self, kind: Kind, lines: Lines, observer: Observer):
+    def __init__(self, kind: Kind, lines: Lines, metrics: Metrics):
         """kind: one without settings."""
-        self._observer, self._scorer = observer, kind.model.scorer
+        self._metrics, self._scorer = metrics, kind.model.scorer
         self.jobs: list[Job] = []  # those not scored yet
         most = 1 if kind.alone else kind.model.plan.mini_batch
         while len(self.jobs) < most and (job := lines.take(kind)) is not None:
@@ -31,11 +32,11 @@ class SharedScoring:
                 self._done(job, error)
         sizes = [max(max(map(len, one)) for one in lines) + 1 for _, lines in read]
         for batch in batches(sizes, len(read) or 1, self._scorer.max_tokens):
-            self._observer.batch(len(batch))
+            self._metrics.batch(len(batch))
             jobs = [read[i][0] for i in batch]
             scored = self._scorer.batch([job.number for job in jobs], [read[i][1] for i in batch])
             for job, pair in zip(jobs, scored, strict=True):
-                self._observer.scored(len(pair.hypothesis.tokens))
+                self._metrics.scored(len(pair.hypothesis.tokens))
                 self._done(job, pair)
         return False
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ..errors import CgruError
 from ..translate.requests import Request
+from .metrics import Metrics
 from .served_model import ServedModel
-from .work import Job, Kind, Line, Lines, Observer
+from .work import Job, Kind, Line, Lines
 
 if TYPE_CHECKING:
     from ..search.hypotheses import SearchBatch
@@ -34,11 +35,11 @@ class _Begun(NamedTuple):
 class SharedSearch:
     """The search of one kind of lines, which it takes from the queue while it runs."""
 
-    def __init__(self, kind: Kind, lines: Lines, observer: Observer):
+    def __init__(self, kind: Kind, lines: Lines, metrics: Metrics):
         """kind: one with settings."""
         from ..search.beam import shrinking_beam
 
-        self._kind, self._lines, self._observer = kind, lines, observer
+        self._kind, self._lines, self._metrics = kind, lines, metrics
         self._model: ServedModel = kind.model
         self._translator = kind.model.translator
         settings = cast("SearchSettings", kind.settings)
@@ -68,7 +69,7 @@ class SharedSearch:
         if begun is not None:
             results = self._translator.results
             translation = results.translation(begun.job.number, begun.request, hypotheses)
-            self._observer.translated(begun.length - 1, translation)
+            self._metrics.translated(begun.length - 1, translation)
             begun.job.done(translation)
         return True
 
@@ -96,7 +97,7 @@ class SharedSearch:
             for begun in lines:
                 self.live[self._begun] = begun
                 self._begun += 1
-            self._observer.batch(len(self.live))
+            self._metrics.batch(len(self.live))
             batch = self._translator.begin([(one.job.number, one.request) for one in lines])
             yield batch._replace(
                 limits=[

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -15,12 +15,15 @@ if TYPE_CHECKING:
     from ..search.settings import SearchSettings
 
 
-class TooLarge(CgruError):
-    """There is not enough memory for a line, even alone."""
+class Refusal(CgruError):
+    """A request, or a line of one, that is not answered.
 
+    status: the status code of HTTP; headers: of the response.
+    """
 
-class Broken(CgruError):
-    """An internal error."""
+    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None):
+        super().__init__(message)
+        self.status, self.headers = status, headers
 
 
 class Line(NamedTuple):
@@ -112,16 +115,3 @@ class Lines(Protocol):
 
     def crowded(self) -> bool:
         """Whether lines of another kind wait until a running kind ends."""
-
-
-class Observer(Protocol):
-    """Receives the numbers of the computation."""
-
-    def translated(self, words: int, translation: Translation) -> None:
-        """A line was translated; words: of its source."""
-
-    def scored(self, words: int) -> None:
-        """A pair was scored; words: of its translation."""
-
-    def batch(self, lines: int) -> None:
-        """Some lines joined a computation, which has this many lines now."""

@@ -11,10 +11,10 @@ from serving import Silent, computed, loaded
 from cgru_cli import PairScorer, Translator
 from cgru_cli.errors import CgruError
 from cgru_cli.search.ensemble import Ensemble
-from cgru_cli.serve.engine import Engine, Full
+from cgru_cli.serve.engine import Engine
 from cgru_cli.serve.served_model import SearchOptions
 from cgru_cli.serve.shared_search import SharedSearch
-from cgru_cli.serve.work import Broken, Kind, Line, Pair, TooLarge
+from cgru_cli.serve.work import Kind, Line, Pair, Refusal
 from cgru_cli.system.garbage import collected_by_hand
 
 TEXTS = ["a b c", "", "f f a d", "b unseen", "c", "d c b a", "a a", "f"] * 3
@@ -63,7 +63,7 @@ def test_answers_are_those_of_the_translator_whoever_asks(engine, model, expecte
         for one, listed in zip(of_client, expected, strict=True):
             assert [h.text for h in one.hypotheses[:shown]] == [h.text for h in listed[:shown]]
             assert one.hypotheses[0].score == pytest.approx(listed[0].score, abs=1e-4)
-    assert max(engine.observer.batches) > len(set(TEXTS))  # of several clients
+    assert max(engine.metrics.batches) > len(set(TEXTS))  # of several clients
 
 
 def test_scores_are_those_of_the_scorer(engine, model, model_path):
@@ -88,9 +88,9 @@ def test_a_full_queue_refuses_whole_requests(model):
     engine = Engine(Silent(), queue=5)  # does not compute
     kind = searching(model)
     ticket = engine.submit("a", kind, [Line("a")] * 4, lambda *_: None)
-    with pytest.raises(Full, match="4 lines are waiting"):
+    with pytest.raises(Refusal, match="4 lines are waiting") as refusal:
         engine.submit("b", kind, [Line("a")] * 2, lambda *_: None)
-    assert engine.queued == 4
+    assert refusal.value.status == 503 and engine.queued == 4
     engine.cancel(ticket)
     assert engine.queued == 0
 
@@ -121,7 +121,7 @@ def test_a_sentence_that_nobody_waits_for_leaves_its_search(model):
     tickets = [
         engine.submit(who, kind, [Line("a b c d")], lambda *o: told.append(o)) for who in "ab"
     ]
-    search = SharedSearch(kind, engine, engine.observer)
+    search = SharedSearch(kind, engine, engine.metrics)
     begin = search._translator.begin
 
     def begun(lines):
@@ -148,7 +148,7 @@ def test_only_the_line_fails_that_is_too_much(engine, model, monkeypatch):
     monkeypatch.setattr(Ensemble, "begin", limited)
     lines = [Line("a b"), Line("a b c d e f a"), Line("c"), Line("f a")]
     outcomes = computed(engine, searching(model), lines)
-    assert isinstance(outcomes[1], TooLarge)
+    assert isinstance(outcomes[1], Refusal) and outcomes[1].status == 507
     assert all(outcomes[i].hypotheses for i in (0, 2, 3))
     assert computed(engine, searching(model), [Line("b")])[0].hypotheses
 
@@ -157,7 +157,7 @@ def test_a_mistake_is_told_and_the_engine_goes_on(engine, model, monkeypatch, ca
     with monkeypatch.context() as patch:
         patch.setattr(Ensemble, "begin", lambda *_: 1 / 0)
         (outcome,) = computed(engine, searching(model), [Line("a")])
-    assert isinstance(outcome, Broken)
+    assert isinstance(outcome, Refusal) and outcome.status == 500
     assert "ZeroDivisionError" in capsys.readouterr().err
     assert computed(engine, searching(model), [Line("a")])[0].hypotheses
 

@@ -14,7 +14,7 @@ from msgspec.structs import asdict, fields
 
 from cgru_cli.serve import messages
 from cgru_cli.serve.messages import decoded
-from cgru_cli.serve.service import Refusal
+from cgru_cli.serve.work import Refusal
 
 ALL = [
     messages.TranslateRequest,

@@ -29,7 +29,7 @@ class Searching:
     def __init__(self, model, *, batch_wait=0.0, **kind):
         self.engine = Engine(Silent(), batch_wait=batch_wait)
         self.kind = Kind(model, model.settings(SearchOptions()), **kind)
-        self.outcomes, self.search = {}, SharedSearch(self.kind, self.engine, self.engine.observer)
+        self.outcomes, self.search = {}, SharedSearch(self.kind, self.engine, self.engine.metrics)
 
     def submit(self, *texts):
         """Lines of a client; their outcomes are known by their texts."""
@@ -47,7 +47,7 @@ class Searching:
     @property
     def together(self):
         """How many lines were searched at each time that some joined."""
-        return self.engine.observer.batches
+        return self.engine.metrics.batches
 
 
 def test_a_label_is_given_to_an_empty_line_too(tmp_path):

@@ -15,7 +15,7 @@ from cgru_cli.system.tensorflow_start import import_tensorflow
 
 
 class Silent:
-    """An observer of the engine that keeps the sizes of batches."""
+    """Metrics that keep only the sizes of batches."""
 
     def __init__(self):
         self.batches = []
