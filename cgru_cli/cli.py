@@ -12,7 +12,9 @@ from click.exceptions import NoArgsIsHelpError
 
 from . import __version__
 from .errors import CgruError, OutputClosed, UsageError, one_line
-from .options.click_command import HELP_OPTION, Command, Path
+from .options import click_command, config_file
+from .options.click_command import HELP_OPTION, Path
+from .options.command_line import Settings
 from .options.convert import ConvertOptions
 from .options.old_programs import OldProgramsOptions
 from .options.prep import PrepOptions
@@ -20,6 +22,7 @@ from .options.score import ScoreOptions
 from .options.serve import ServeOptions
 from .options.train import TrainOptions
 from .options.translate import TranslateOptions
+from .parameters.program import COMPAT
 
 
 class Group(click.Group):
@@ -84,6 +87,63 @@ def _end(message: str, code: int, prefix: str = "cgru: ") -> int:
 
     write(f"{prefix}{one_line(message)}\n" if prefix else f"{message}\n")
     return code
+
+
+class Command(click_command.Command):
+    """A command that also understands the command lines and configurations of old programs.
+
+    `compat` is imported for these alone, and for advice on an option that is not cgru's.
+    """
+
+    @property
+    def _is_of_programs(self) -> bool:
+        """Whether other programs have such a command."""
+        return self.name in ("train", "translate", "score")
+
+    def understand(self, ctx: click.Context, args: Sequence[str]) -> None:
+        """As a native line, or as one of the program that --compat names."""
+        program = _program(args) if self._is_of_programs else None
+        if program is None:
+            try:
+                super().understand(ctx, args)
+            except (UsageError, click.UsageError) as error:
+                raise self._advised(error, args) from None
+            return
+        from .compat.translation import translate
+
+        settings = translate(program, str(self.name), args, self.options)
+        self.parse_words(ctx, settings.rest)
+        self.set(ctx, settings)
+
+    def read_files(self, paths: Sequence[str], typed: Settings, *, relative: bool) -> Settings:
+        """As cgru's own, or by the tables of Marian and amun where a file has keys of theirs."""
+        asked = self._is_of_programs or self.name == "serve"
+        if not asked or not any(config_file.is_foreign(path, self.options) for path in paths):
+            return super().read_files(paths, typed, relative=relative)
+        from .compat.translation import of_files
+
+        return of_files(paths, str(self.name), self.options, typed, relative=relative)
+
+    def _advised(self, error: Exception, args: Sequence[str]) -> Exception:
+        """The error with what to write instead, where the line may be another program's."""
+        if not self._is_of_programs:
+            return error
+        from .compat.hints import advice
+
+        unknown = error.option_name if isinstance(error, click.NoSuchOption) else ""
+        message = error.format_message() if isinstance(error, click.UsageError) else str(error)
+        advised = advice(message, unknown, str(self.name), args, self.options)
+        return error if advised == message else UsageError(advised)
+
+
+def _program(words: Sequence[str]) -> str | None:
+    """The program of --compat, wherever it stands; None without it, or for one that is unknown."""
+    for i, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        if name == "--compat":
+            named = value if equals else "".join(words[i + 1 : i + 2])
+            return named if named in COMPAT else None
+    return None
 
 
 @click.group(cls=Group, context_settings=HELP_OPTION)

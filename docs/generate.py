@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import click
+from program_options import Documented, documented, other_defaults
 
 from cgru_cli import __version__
 from cgru_cli.cli import Command
 from cgru_cli.cli import main as cgru
-from cgru_cli.options.compat.documentation import Documented, documented, other_defaults
 from cgru_cli.options.flags import Flag, grouped, shown_default
 from cgru_cli.parameters.names import parameters
 from cgru_cli.parameters.parameter import Dialect, Parameter

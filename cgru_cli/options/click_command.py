@@ -11,10 +11,10 @@ from click.shell_completion import CompletionItem
 
 from ..errors import CgruError, NotAModel, UsageError, note
 from . import config_file
-from .compat.command_line import Understood, program_named, understand
+from .command_line import Settings, by_origin, interpolated, one_value_each
 from .flags import Flag, grouped, shown_default, statements
 
-ORIGINS = "cgru.origins"  # in a context: the file and key that a field's value is of
+SETTINGS = "cgru.settings"  # in a context: what the line and its files set
 
 
 class Value(click.ParamType):
@@ -30,11 +30,11 @@ class Value(click.ParamType):
         try:
             return self.flag.read(value)
         except ValueError as error:
-            source = ctx.get_parameter_source(str(param.name)) if ctx and param else None
-            if ctx and param and source is ParameterSource.DEFAULT_MAP:
-                where = ctx.meta[ORIGINS].get(param.name, self.flag.name)
-                raise CgruError(f"{where} {error}") from None
-            raise click.UsageError(f"{self.flag.name} {error}", ctx) from None
+            origins = ctx.meta[SETTINGS].origins if ctx else {}
+            origin = origins.get(param and param.name, self.flag.name)
+            if ctx and param and _source(ctx, param) is ParameterSource.DEFAULT_MAP:
+                raise CgruError(f"{origin} {error}") from None
+            raise click.UsageError(f"{origin} {error}", ctx) from None
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
@@ -43,6 +43,10 @@ class Value(click.ParamType):
         if self.flag.path:
             return [CompletionItem(incomplete, type=self.flag.path)]
         return [CompletionItem(c) for c in self.flag.choices if c.startswith(incomplete)]
+
+
+def _source(ctx: click.Context, param: click.Parameter) -> ParameterSource | None:
+    return ctx.get_parameter_source(str(param.name))
 
 
 class Switch(Value, click.types.BoolParamType):
@@ -58,7 +62,7 @@ class Option(click.Option):
         if flag.is_switch:
             settings |= {"is_flag": True, "type": Switch(flag)}
         else:
-            settings |= {"type": Value(flag), "multiple": flag.many and flag.implied is None}
+            settings |= {"type": Value(flag), "multiple": flag.many and not flag.joined}
         super().__init__([*flag.flags, *flag.aliases, name], **settings)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
@@ -88,65 +92,106 @@ class Command(click.Command):
         self.params += [Option(name, *s) for name, s in statements(options).items()]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments alone; configuration files are read when the command is run."""
+        """Parse the arguments and read the configuration files that they name."""
         ctx.meta["arguments"] = tuple(args)
-        ctx.meta[ORIGINS] = {}
-        if ctx.resilient_parsing:  # completion of a line that is not whole
+        ctx.meta[SETTINGS] = Settings()
+        if ctx.resilient_parsing:  # completion of an unfinished line
             return super().parse_args(ctx, args)
         try:
-            meant = self._understand(ctx, args, files=False)
-            super().parse_args(ctx, meant.rest)
+            self.understand(ctx, args)
+        except UsageError as error:
+            raise click.UsageError(str(error), ctx) from None
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
             raise
-        if ctx.args:
-            raise click.UsageError(f"{ctx.args[0]}: unexpected argument{self.stray}", ctx)
-        self._set(ctx, meant)
         return ctx.args
 
-    def _understand(self, ctx: click.Context, args: Sequence[str], *, files: bool) -> Understood:
-        name = self.name or ""
-        try:
-            return understand(program_named(args), name, args, self.options, files=files)
-        except UsageError as error:
-            raise click.UsageError(str(error), ctx) from None
+    def understand(self, ctx: click.Context, args: Sequence[str]) -> None:
+        """Set every option from its words, else from configuration files, else its default.
 
-    def _set(self, ctx: click.Context, meant: Understood) -> None:
+        Raises UsageError, of this package or click's, for what is wrong in the line; CgruError,
+        naming file and key, for what is wrong in a file.
+        """
+        self.parse_words(ctx, one_value_each(args, self.options))
+        typed = {n: v for n, v in ctx.params.items() if n in statements(self.options)}
+        typed = {name: value for name, value in typed.items() if _is_typed(ctx, name)}
+        settings = Settings(typed, interpolate=bool(ctx.params.get("interpolate_env_vars")))
+        if paths := ctx.params.get("config"):
+            paths = interpolated(paths, "--config") if settings.interpolate else paths
+            settings = self.read_files(paths, settings, relative=ctx.params["relative_paths"])
+        self.set(ctx, settings)
+
+    def read_files(self, paths: Sequence[str], typed: Settings, *, relative: bool) -> Settings:
+        """The settings typed, and those of files, of which later ones override earlier ones."""
+        files = [config_file.read(path, self.options, relative=relative) for path in paths]
+        filed = {name: value for file in files for name, value in file.filed.items()}
+        return Settings(
+            typed.typed,
+            {name: value for name, value in filed.items() if name not in typed.typed},
+            origins={name: origin for file in files for name, origin in file.origins.items()},
+            interpolate=any(one.interpolate for one in (typed, *files)),
+        )
+
+    def parse_words(self, ctx: click.Context, words: list[str]) -> None:
+        """Let click parse the words. Raises click.UsageError."""
+        super().parse_args(ctx, words)
+        if ctx.args:
+            raise click.UsageError(f"{ctx.args[0]}: unexpected argument{self.stray}", ctx)
+
+    def set(self, ctx: click.Context, settings: Settings) -> None:
         """Take on the values of fields, checked as if they were typed."""
-        ctx.meta[ORIGINS] = meant.origins
+        ctx.meta[SETTINGS] = settings
         params = {param.name: param for param in self.params}
         for source, values in (
-            (ParameterSource.DEFAULT_MAP, meant.defaults),
-            (ParameterSource.COMMANDLINE, meant.values),
+            (ParameterSource.DEFAULT, settings.defaults),
+            (ParameterSource.DEFAULT_MAP, settings.filed),
+            (ParameterSource.COMMANDLINE, settings.typed),
         ):
             for name, value in values.items():
                 ctx.set_parameter_source(name, source)
                 ctx.params[name] = params[name].type_cast_value(ctx, value)
+        if settings.interpolate:
+            for name, (flag, _) in statements(self.options).items():
+                if flag.path:
+                    origin = settings.origins.get(name, flag.name)
+                    ctx.params[name] = interpolated(ctx.params[name], origin)
 
-    def meant(self, ctx: click.Context) -> tuple[Any, Understood]:
-        """The options of a command line and its configuration files, and how it was understood."""
-        meant = self._understand(ctx, ctx.meta["arguments"], files=True)
-        self._set(ctx, meant)
-        names = statements(self.options)
-        return self.options(**{name: ctx.params.pop(name) for name in names}), meant
+    def settings(self, ctx: click.Context) -> Settings:
+        """What the line and its configuration files set."""
+        return ctx.meta[SETTINGS]
+
+    def made(self, ctx: click.Context) -> Any:
+        """The options of the line. Raises UsageError where they need or exclude each other."""
+        values = {name: ctx.params[name] for name in statements(self.options)}
+        try:
+            return self.options(**values)
+        except UsageError as error:
+            raise self._by_origin(ctx, error) from None
+
+    def _by_origin(self, ctx: click.Context, error: UsageError) -> UsageError:
+        return UsageError(by_origin(str(error), self.options, self.settings(ctx).origins))
 
     def invoke(self, ctx: click.Context) -> Any:
-        options, meant = self.meant(ctx)
-        if meant.dump:
-            given = set(meant.values) | set(meant.origins)
-            shown = {"minimal": given, "expand": given | set(meant.defaults), "full": None}
-            click.echo(config_file.dump(options, shown[meant.dump]), nl=False)
-            return None
-        if meant.note:
-            note(meant.note)
-        assert self.callback is not None  # noqa: S101 - for types: every command here has one
+        options = self.made(ctx)
+        if getattr(options, "dump_config", None):
+            return self._dump(options, self.settings(ctx))
+        if self.settings(ctx).note:
+            note(self.settings(ctx).note)
+        arguments = {n: v for n, v in ctx.params.items() if n not in statements(self.options)}
         try:
-            return ctx.invoke(self.callback, options=options, **ctx.params)
+            return ctx.invoke(self.callback, options=options, **arguments)
         except NotAModel as error:  # `-m MODEL src.txt`: a text in the place of a second model
             models = getattr(options, "model", None)
             if self.stray and isinstance(models, tuple) and len(models) > 1:
                 raise UsageError(f"{error}{self.stray}") from None
             raise
+        except UsageError as error:
+            raise self._by_origin(ctx, error) from None
+
+    def _dump(self, options: Any, settings: Settings) -> None:
+        given = settings.typed.keys() | settings.filed.keys()
+        shown = {"minimal": given, "expand": given | settings.defaults.keys(), "full": None}
+        click.echo(config_file.dump(options, shown[options.dump_config]), nl=False)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The options, a group under each heading."""
@@ -171,6 +216,10 @@ class Command(click.Command):
         if going_on:
             return going_on.shell_complete(ctx, incomplete)
         return super().shell_complete(ctx, incomplete)
+
+
+def _is_typed(ctx: click.Context, name: str) -> bool:
+    return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def _going_on(ctx: click.Context) -> Option | None:

@@ -1,51 +1,89 @@
-"""Options of a training in a file: `.yml` or `.json`, keys as the options are named.
-
-A key is a long option's name, of this program, Marian or Nematus, dashes or underscores alike.
-"""
+"""Options in a configuration file, `.yml` or `.json`: long names of options, and their values."""
 
 from __future__ import annotations
 
 import difflib
 import json
 import math
+import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from ..errors import CgruError, parsing, reading
 from ..system.structured_files import parse_json, parse_yaml
+from .command_line import Settings
 from .flags import Flag, statements
 
-_NOT_IN_FILES = ("config", "dump_config", "interpolate_env_vars", "relative_paths")
+_ABOUT_FILES = ("config", "dump_config", "interpolate_env_vars", "relative_paths")
+_ABOUT_PATHS = ("relative-paths", "interpolate-env-vars")
+_NO_FILES = ("", "-", "stdin", "stdout", "none", "temporary")
 
 
-def read(
-    path: str, options: type, others: Callable[[str], bool] = lambda _key: False
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The values that a file gives to options, by field name, and those that are other programs'.
+def read(path: str, options: type, *, relative: bool = False) -> Settings:
+    """The options that a file sets.
 
-    null is as if the key were not there; others: whether another program has an option of this
-    name. Raises CgruError, naming file and key, for keys that are unknown or named twice; values
-    are checked by whoever takes them.
+    A key is a long name of an option, dashes or underscores alike; null is as if the key were not
+    there. relative: whether paths are relative to the file's folder, whatever the file says. Raises
+    CgruError, naming file and key, for keys that are unknown or given twice; values are checked
+    when they are taken.
     """
-    known = {key: (name, flag) for name, flag in _flags(options) for key in _keys(flag)}
-    values: dict[str, Any] = {}
-    foreign: dict[str, Any] = {}
-    for key, value in _pairs(path):
+    known = _known(options)
+    pairs = load(path)
+    about = {_plain(key): value for key, value in pairs}
+    relative = relative or is_true(about.get("relative-paths"))
+    settings = Settings(interpolate=is_true(about.get("interpolate-env-vars")))
+    seen = set()
+    for key, value in pairs:
         plain = _plain(key)
+        if plain in _ABOUT_PATHS:
+            continue
         if plain not in known:
-            if others(key):
-                foreign[key] = value
-                continue
-            near = difflib.get_close_matches(plain, known, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            raise CgruError(f"{path}: no such option: {key}{hint}")
+            raise no_such_option(path, key, options)
         name, flag = known[plain]
-        if name in values:
+        if name in seen:
             raise CgruError(f"{path}: {key}: given twice, under two names")
-        several = flag.many and not isinstance(value, list) and value is not None
-        values[name] = [value] if several else value
-    return {name: value for name, value in values.items() if value is not None}, foreign
+        seen.add(name)
+        if value is not None:
+            settings.filed[name] = _shaped(value, flag, path if relative else None)
+            settings.origins[name] = f"{path}: {key}"
+    return settings
+
+
+def _shaped(value: Any, flag: Flag, beside_file: str | None) -> Any:
+    """A value of YAML or JSON as click would have it of the command line."""
+    if flag.joined:
+        value = " ".join(map(str, value)) if isinstance(value, list) else value
+    elif flag.many:
+        value = tuple(value) if isinstance(value, list) else (value,)
+    return beside(value, beside_file) if flag.path and beside_file is not None else value
+
+
+def no_such_option(path: str, key: str, options: type) -> CgruError:
+    """The error for a key that is no option."""
+    near = difflib.get_close_matches(_plain(key), _known(options), n=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return CgruError(f"{path}: no such option: {key}{hint}")
+
+
+def is_foreign(path: str, options: type) -> bool:
+    """Whether a file is another program's: `models` is Marian's, cgru writes `model`."""
+    keys = {_plain(key) for key, _ in load(path)} - {"config", "dump-config"}
+    return "models" in keys or not keys <= {*_known(options), *_ABOUT_PATHS}
+
+
+def is_true(value: Any) -> bool:
+    """Whether a file switches an option on."""
+    return str(value).lower() in ("true", "yes", "on", "1")
+
+
+def beside(value: Any, path: str) -> Any:
+    """Relative paths, as those of the folder of a configuration file."""
+    if isinstance(value, tuple):
+        return tuple(beside(one, path) for one in value)
+    if not isinstance(value, str) or value in _NO_FILES:
+        return value
+    return os.path.join(os.path.dirname(path), value)
 
 
 def dump(options: Any, names: Collection[str] | None = None) -> str:
@@ -66,8 +104,12 @@ def dump(options: Any, names: Collection[str] | None = None) -> str:
 
 def _flags(options: type) -> Iterator[tuple[str, Flag]]:
     for name, (flag, _) in statements(options).items():
-        if name not in _NOT_IN_FILES:
+        if name not in _ABOUT_FILES:
             yield name, flag
+
+
+def _known(options: type) -> dict[str, tuple[str, Flag]]:
+    return {key: (name, flag) for name, flag in _flags(options) for key in _keys(flag)}
 
 
 def _keys(flag: Flag) -> list[str]:
@@ -80,7 +122,7 @@ def _plain(key: str) -> str:
     return key.lstrip("-_").replace("_", "-")
 
 
-def _pairs(path: str) -> list[tuple[str, Any]]:
+def load(path: str) -> list[tuple[str, Any]]:
     """Keys and values of a file. Raises CgruError for one that cannot be read."""
     with parsing(path, "not UTF-8"), reading(path), open(path, encoding="utf-8") as file:
         content = file.read()

@@ -108,6 +108,11 @@ class Flag:
         return self.kind in (int, float)
 
     @property
+    def joined(self) -> bool:
+        """Whether several values are one text, the words of the option's value."""
+        return self.many and self.implied is not None
+
+    @property
     def bounds(self) -> Bounds:
         """The bounds of the option's values."""
         return Bounds(self.least, self.most, self.above, self.below, self.off)

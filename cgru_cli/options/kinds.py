@@ -164,6 +164,11 @@ def weight(text: str) -> float | str:
     return number
 
 
+def saved_model(path: str) -> str:
+    """The name of a model to train, a `.npz` unless it is a `.h5`."""
+    return path if not path or path.endswith((".npz", ".h5")) else f"{path}.npz"
+
+
 def is_never(text: str) -> bool:
     """Whether a text states frequencies that are all 0."""
     try:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from .configured import ConfiguredOptions, general_option
 from .flags import options_of
+from .kinds import saved_model
 
 LABELLING = ("classifier", "tagger")  # types that give labels and write no text
 UNITS = ("gru", "lstm", "rnn", "tanh", "relu", "sigmoid")
@@ -21,7 +22,7 @@ class ModelOptions(ConfiguredOptions):
 
     model: str | None = general_option(
         None, "model to train; everything that belongs to the run is kept beside it",
-        "-m", "--model", metavar="MODEL.npz", aliases=("--saveto",), path="file",
+        "-m", "--model", kind=saved_model, metavar="MODEL.npz", aliases=("--saveto",), path="file",
     )  # fmt: skip
     compat: str | None = general_option(
         None, "read the command line as this program's trainer does, with its options and its "

@@ -41,14 +41,15 @@ OPTIONS = {
 # A folder is a layer. Inside a layer a folder imports only those named before it.
 LAYERS = (
     ("errors", "system"),
-    ("parameters", "options", "text", "formats", "corpus", "output"),
+    ("parameters", "text", "formats", "corpus", "output"),
     ("network", "search", "optimization"),
+    ("options",),
     ("convert", "prep", "translate", "score", "train"),
     ("serve",),
     ("compat",),
     ("__init__", "cli", "__main__"),
 )
-PLAIN, FILES, COMPUTATION, COMMANDS, SERVER, COMPAT, ENTRY = range(len(LAYERS))
+PLAIN, FILES, COMPUTATION, STATEMENTS, COMMANDS, SERVER, COMPAT, ENTRY = range(len(LAYERS))
 RANK = {room: i for i, room in enumerate(room for layer in LAYERS for room in layer)}
 LAYER = {room: i for i, layer in enumerate(LAYERS) for room in layer}
 # One command reads what another made: what a prepared folder is called inside.
@@ -63,6 +64,7 @@ OUTSIDE = {
     PLAIN: {"msgspec"},
     FILES: {"numpy", "h5py", "sentencepiece", "yaml"},
     COMPUTATION: {"tensorflow", "keras"},
+    STATEMENTS: set(),
     COMMANDS: set(),
     SERVER: {"starlette", "uvicorn", "prometheus_client"},
     COMPAT: set(),

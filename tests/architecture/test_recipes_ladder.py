@@ -46,7 +46,7 @@ def test_rungs_have_as_many_parameters(tmp_path):
     budget = next(int(count) for name, _, count in rows if name == "cgru-gru")
     vocabulary = Vocabulary(words)
     for name, state, count in rows:
-        values, _ = read(str(tmp_path / f"{name}.yml"), TrainOptions)
+        values = read(str(tmp_path / f"{name}.yml"), TrainOptions).filed
         kind, cell = name.split("-")
         assert (values["type"], values["cell"], values["dim_rnn"]) == (kind, cell, int(state))
         assert values.get("enc_type") == ("reversed" if kind == "seq2seq" else None)

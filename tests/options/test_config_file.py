@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cgru_cli.cli import main
 from cgru_cli.options import config_file
 from cgru_cli.options.flags import statements
-from cgru_cli.options.kinds import one_frequency, some_frequencies
+from cgru_cli.options.kinds import one_frequency, saved_model, some_frequencies
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.train import job
 
@@ -42,6 +42,8 @@ def value_of(flag):
         )  # fmt: skip
     if flag.kind in (one_frequency, some_frequencies):
         return st.sampled_from(["0", "500", "2e", "1.5m", "10Mt"])
+    if flag.kind is saved_model:
+        return TEXTS.filter(bool).map(saved_model)
     return st.booleans() if flag.is_switch else TEXTS.filter(bool)
 
 
@@ -177,7 +179,8 @@ def test_files_that_cannot_be_read(tmp_path, capsys):
 def test_what_needs_another_option_finds_it_on_either_side(tmp_path, capsys):
     path = written(tmp_path / "c.yml", "lr-decay-start: 2\n")
     assert meant("-c", path) == 2
-    assert capsys.readouterr().err == "cgru: --lr-decay-start needs --lr-decay\n"
+    said = f"cgru: {path}: lr-decay-start needs --lr-decay\n"
+    assert capsys.readouterr().err == said
     assert meant("-c", path, "--lr-decay", "0.5").lr_decay_start == (2,)
 
 

@@ -1,4 +1,4 @@
-"""What a command line means, without running the command."""
+"""The options of a command line, without running the command."""
 
 import click
 
@@ -11,9 +11,8 @@ def parsed(command, *arguments):
 
 
 def parsed_and_told(command, *arguments):
-    """The options of a command line, and what is told of options without effect."""
+    """The options of a command line, and the note on options without effect."""
     cgru = click.Context(main, info_name="cgru", **main.context_settings)
     stated = main.commands[command]
     with stated.make_context(command, list(map(str, arguments)), parent=cgru) as context:
-        options, meant = stated.meant(context)
-        return options, meant.note
+        return stated.made(context), stated.settings(context).note

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..flags import flag, shown_default, statements
-from .command_line import default_of
-from .rows import Checked, NoEffect, Refused, Row, Special
-from .tables import table
-from .train import MISSING
+from cgru_cli.compat.rows import Checked, NoEffect, Refused, Row, Special
+from cgru_cli.compat.tables import table
+from cgru_cli.compat.train import MISSING
+from cgru_cli.compat.translation import default_of
+from cgru_cli.options.flags import flag, shown_default, statements
 
 
 class Documented(NamedTuple):

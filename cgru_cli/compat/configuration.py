@@ -2,76 +2,61 @@
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Iterator, Mapping
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ...errors import CgruError, UsageError
-from ...system.structured_files import parse_yaml
+from ..errors import CgruError
+from ..options import config_file
+from .given_fields import GivenFields
 from .reading import Given
 from .rows import Checked, NoEffect, Refused, Takes, as_typed
-from .tables import Table
+from .tables import Table, own, table
 
 # What Marian writes into files of its own and no command line says.
 _OF_THE_FILE = ("version", "relative-paths", "interpolate-env-vars", "config", "dump-config")
 # What changes no line of the output, and is slow here as the programs' decoders have it.
 OF_SPEED = ("mini-batch", "maxi-batch", "mini-batch-words", "maxi-batch-sort", "workspace")
 _AMUN_KEYS = ("scorers", "source-vocab", "target-vocab")
-_NO_FILES = ("", "-", "stdin", "stdout", "none", "temporary")
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_OF_TRAINER = {"version", "cost-type", "valid-metrics"}  # with every other option
 
 
-def load(path: str) -> dict[str, Any]:
-    """The keys and values of a `.yml`. Raises CgruError for what is none."""
-    try:
-        with open(path, "rb") as file:
-            content = file.read()
-    except OSError as error:
-        raise CgruError(f"{path}: {error.strerror}") from None
-    values = parse_yaml(content, path)
-    if not isinstance(values, Mapping):
-        raise CgruError(f"{path}: a set of names and values is expected")
-    return {str(key): value for key, value in values.items()}
+def read(paths: Sequence[str], filed: GivenFields, options: type, *, relative: bool) -> None:
+    """Add the options of configuration files, which override those of earlier ones.
+
+    options: the dataclass of the command's options; relative: whether paths are relative to each
+    file's folder, whatever it says. A file that Marian's trainer wrote makes the program "marian".
+    Raises CgruError, naming file and key, for what is wrong in it.
+    """
+    for path in paths:
+        one = GivenFields(filed.command, filed.program)
+        by_table = filed.program in ("marian", "amun") or config_file.is_foreign(path, options)
+        if path.endswith(".json") or not by_table:
+            settings = config_file.read(path, options, relative=relative)
+            one.values, one.flags = settings.filed, settings.origins
+            one.interpolate = settings.interpolate
+        else:
+            _read_one(path, one, options, relative=relative)
+        filed.take_over(one)
 
 
-def is_marians(path: str) -> bool:
-    """Whether Marian's trainer wrote a file: it holds every option and the version."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            keys = {line.partition(":")[0] for line in file}
-    except (OSError, UnicodeDecodeError):
-        return False
-    return {"version", "cost-type", "valid-metrics"} <= keys
+def _read_one(path: str, filed: GivenFields, options: type, *, relative: bool) -> None:
+    """The options of a file of Marian's or amun's, and this package's beside them."""
+    values = dict(config_file.load(path))
+    if filed.command != "train":
+        values = {key: value for key, value in values.items() if key not in OF_SPEED}
+    elif values.keys() >= _OF_TRAINER:
+        filed.program = filed.program or "marian"
+    amun = filed.program == "amun" or any(key in values for key in _AMUN_KEYS)
+    theirs = table("amun" if amun else "marian", filed.command) or Table("none", ())
+    filed.interpolate = config_file.is_true(values.get("interpolate-env-vars"))
+    known = dataclasses.replace(theirs, rows=(*theirs.rows, *own(options).rows))
+    filed.fill(given(values, path, known, options, relative=relative), of_file=True)
 
 
-def program_of(values: Mapping[str, Any]) -> str:
-    """Whose decoder a configuration is of."""
-    return "amun" if any(key in values for key in _AMUN_KEYS) else "marian"
-
-
-def is_set(values: Mapping[str, Any], key: str) -> bool:
-    """Whether a configuration file switches an option on."""
-    return str(values.get(key, "")).lower() in ("true", "yes", "on", "1")
-
-
-def interpolated(text: str, flag: str) -> str:
-    """A path with `${VAR}` replaced. Raises UsageError for a variable that is not set."""
-
-    def value(match: re.Match[str]) -> str:
-        if match[1] not in os.environ:
-            raise UsageError(f"{flag} {text}: the environment has no variable {match[1]}")
-        return os.environ[match[1]]
-
-    return _VARIABLE.sub(value, text)
-
-
-def relative_to(path: str, folder: str) -> str:
-    """A path of a configuration file in this folder, if it is one and not absolute."""
-    return path if path in _NO_FILES else os.path.join(folder, path)
-
-
-def given(values: Mapping[str, Any], path: str, table: Table, *, relative: bool) -> Iterator[Given]:
+def given(
+    values: Mapping[str, Any], path: str, table: Table, options: type, *, relative: bool
+) -> Iterator[Given]:
     """The options in a configuration file: rows, file and key, and values as typed.
 
     Defaults of options that have no effect or are refused are passed over, because Marian writes
@@ -79,7 +64,7 @@ def given(values: Mapping[str, Any], path: str, table: Table, *, relative: bool)
     """
     if "scorers" in values:
         values = _of_amun(dict(values), path)
-    relative = relative or is_set(values, "relative-paths")
+    relative = relative or config_file.is_true(values.get("relative-paths"))
     of_marian = "version" in values  # a file that it wrote, with every option of that version
     if values.get("config") and not of_marian:
         raise CgruError(f"{path}: config: this file cannot name another; name both with --config")
@@ -89,7 +74,7 @@ def given(values: Mapping[str, Any], path: str, table: Table, *, relative: bool)
         empty = value in (None, "", [], {})
         row = table.key(key)
         if row is None and not (empty and of_marian):
-            raise CgruError(f"{path}: no such option: {key}")
+            raise config_file.no_such_option(path, key, options)
         if row is None or empty:
             continue
         several = value if isinstance(value, list) else [value]
@@ -108,8 +93,9 @@ def given(values: Mapping[str, Any], path: str, table: Table, *, relative: bool)
                 continue
             typed = []
         if relative:
-            folder = os.path.dirname(path)
-            typed = [relative_to(t, folder) if row.is_path(i) else t for i, t in enumerate(typed)]
+            typed = [
+                config_file.beside(t, path) if row.is_path(i) else t for i, t in enumerate(typed)
+            ]
         yield Given(row, f"{path}: {key}", typed)
 
 

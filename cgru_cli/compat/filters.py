@@ -6,7 +6,7 @@ import math
 import os
 from typing import Any
 
-from ...errors import CgruError, UsageError
+from ..errors import CgruError, UsageError
 from .option_values import OptionValues
 
 _UNCUT = str(10**6)  # words: no line is as long

@@ -6,9 +6,9 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..flags import Flag, statements
+from ..options.flags import Flag, statements
 from . import amun, dl4mt, marian_decode, marian_train, nematus
-from .rows import Checked, Meaning, NoEffect, Option, Row, Special, Takes, joined
+from .rows import Meaning, Option, Row, Special, Takes, joined
 
 OWN = "cgru"
 COMMANDS = ("train", "translate", "score")  # that other programs have too
@@ -118,24 +118,3 @@ def programs_of(command: str) -> Sequence[Table]:
     """The tables of all programs that have such a command."""
     tables = (table(program, command) for program in PROGRAMS)
     return [one for one in tables if one is not None]
-
-
-def candidates(flag: str, command: str, options: type) -> list[tuple[Table, Row]]:
-    """The tables that have a flag, this package's first, and their rows.
-
-    Programs with positional arguments are left out: these tell that a command line is theirs.
-    """
-    tables = [own(options), *(one for one in programs_of(command) if not one.positional)]
-    return [(one, one._by_flag[flag]) for one in tables if flag in one._by_flag]
-
-
-def meaning_of(row: Row) -> tuple[str, str]:
-    """A key that is equal for two rows of the same meaning."""
-    meaning = row.meaning
-    if isinstance(meaning, Option):
-        return "option", meaning.field
-    if isinstance(meaning, Checked):
-        return "checked", meaning.name
-    if isinstance(meaning, Special):
-        return "special", meaning.name
-    return ("without", "") if isinstance(meaning, NoEffect) else ("refused", "")

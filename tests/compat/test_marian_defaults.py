@@ -9,9 +9,9 @@ import pytest
 import yaml
 from command_lines import parsed
 
+from cgru_cli.compat.rows import as_typed
+from cgru_cli.compat.tables import table
 from cgru_cli.options import config_file
-from cgru_cli.options.compat.rows import as_typed
-from cgru_cli.options.compat.tables import table
 
 PYMARIAN = shutil.which("pymarian") or Path(sysconfig.get_path("scripts")) / "pymarian"
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ...errors import CgruError, UsageError
-from . import configuration
+from ..errors import CgruError, UsageError
 from .reading import Given
 from .rows import Checked, NoEffect, Option, Refused, Special, Takes, is_true
 
@@ -18,8 +17,8 @@ class GivenFields:
     reasons; flags: the spelling of each field's option, or file and key.
     """
 
-    def __init__(self, command: str, program: str | None, interpolate: bool):
-        self.command, self.program, self.interpolate = command, program, interpolate
+    def __init__(self, command: str, program: str | None):
+        self.command, self.program, self.interpolate = command, program, False
         self.values: dict[str, Any] = {}
         self.checked: dict[str, tuple[str, ...]] = {}
         self.notes: list[tuple[str, str]] = []
@@ -31,8 +30,6 @@ class GivenFields:
         error = CgruError if of_file else UsageError
         for one in given:
             row, flag, values, _ = one
-            if self.interpolate and row.paths:
-                values = [configuration.interpolated(value, flag) for value in values]
             try:
                 meant = row.understand(values)
                 asked = is_true(values) if values and row.takes is Takes.BOOLEAN else None
@@ -51,6 +48,15 @@ class GivenFields:
             elif not isinstance(meant, Special):
                 for name, value in meant.items():
                     self._set(name, value, one)
+
+    def take_over(self, later: GivenFields) -> None:
+        """Let the options of a later file override these."""
+        self.program = later.program
+        self.interpolate |= later.interpolate
+        self.values |= later.values
+        self.checked |= later.checked
+        self.notes += later.notes
+        self.flags |= later.flags
 
     def _set(self, name: str, value: Any, given: Given) -> None:
         alias = isinstance(given.row.meaning, Option) and given.row.meaning.alias

@@ -3,11 +3,11 @@
 import click
 import pytest
 from command_lines import parsed_and_told
+from program_options import documented, other_defaults
 
+from cgru_cli.compat.rows import Option, Takes
+from cgru_cli.compat.tables import COMMANDS, PROGRAMS, table
 from cgru_cli.errors import UsageError
-from cgru_cli.options.compat.documentation import documented, other_defaults
-from cgru_cli.options.compat.rows import Option, Takes
-from cgru_cli.options.compat.tables import COMMANDS, PROGRAMS, table
 from cgru_cli.options.flags import statements
 from cgru_cli.options.score import ScoreOptions
 from cgru_cli.options.train import TrainOptions

@@ -1,4 +1,4 @@
-"""Command lines of other programs, as options of this package."""
+"""Command lines and configuration files of other programs, as options of this package."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...errors import UsageError
-from ..flags import Flag, statements
+from ..errors import UsageError
+from ..options.command_line import Settings, interpolated
+from ..options.flags import Flag, statements
 from . import configuration, filters, train
-from .config_files import read_config
 from .given_fields import GivenFields
 from .option_values import OptionValues, note_of
 from .reading import Given, parse
 from .rows import Checked, NoEffect, Option, Refused, Row, Special
-from .tables import PROGRAMS, programs_of, table
+from .tables import table
 
 _RESOLVE = {
     "train": train.resolve,
@@ -24,76 +24,63 @@ _RESOLVE = {
 DUMPS = ("full", "minimal", "expand")
 
 
-def program_named(arguments: Sequence[str]) -> str | None:
-    """The program of --compat, wherever it stands; None without it."""
-    for i, argument in enumerate(arguments):
-        name, equals, value = argument.partition("=")
-        if name == "--compat":
-            named = value if equals else "".join(arguments[i + 1 : i + 2])
-            return named if named in PROGRAMS else None
-    return None
+def translate(program: str, command: str, arguments: Sequence[str], options: type) -> Settings:
+    """The settings of a program's command line, of its configuration files, and its defaults.
 
-
-@dataclass
-class Understood:
-    """A command line as options of this package.
-
-    values: fields that it sets, as typed; defaults: fields that the program or a configuration
-    file sets; rest: words that are no options, and options that nobody knows; note: what is without
-    effect, "" if nothing is; program: whose command line it was; dump: a form of --dump-config, if
-    asked for.
-    """
-
-    values: dict[str, Any] = field(default_factory=dict)
-    defaults: dict[str, Any] = field(default_factory=dict)
-    rest: list[str] = field(default_factory=list)
-    note: str = ""
-    program: str | None = None
-    dump: str | None = None
-    origins: dict[str, str] = field(default_factory=dict)  # of defaults: file and key
-
-
-def understand(
-    program: str | None,
-    command: str,
-    arguments: Sequence[str],
-    options: type,
-    *,
-    files: bool = True,
-) -> Understood:
-    """A program's command line as options of this package; without a program, cgru's own.
-
-    command: of this package; options: the dataclass of its options; files: whether configuration
-    files are read. Raises UsageError for options that are refused, ambiguous, or lack a value,
-    CgruError for a configuration file that is none.
+    command: of this package; options: the dataclass of its options. Raises UsageError for options
+    that are refused, ambiguous, or lack a value, CgruError for a configuration file that is none.
     """
     if program == "amun" and command != "translate":
         raise UsageError(f"--compat {program}: {program} is a decoder alone")
     parsed = parse(program, command, arguments, options)
     special = _Special.of(parsed.given)
-    result = Understood(rest=parsed.unknown, program=program, dump=special.dump)
     if special.help or {"-h", "--help"} & set(parsed.unknown):
-        result.rest = ["--help"]
-        return result
-    result.rest += _positional(parsed.positional, program, command, result)
-    typed = GivenFields(command, program, special.interpolate)
+        return Settings(rest=["--help"])
+    named, rest = _positional(parsed.positional, program, command)
+    typed = GivenFields(command, program)
     typed.fill(parsed.given)
-    typed.values |= result.values | special.values
-    filed = GivenFields(command, program, special.interpolate)
-    for path in special.configs if files else ():
-        path = configuration.interpolated(path, "--config") if special.interpolate else path
-        read_config(path, filed, options, relative=special.relative)
-    result.program = filed.program
+    typed.values |= named | special.values
+    filed = GivenFields(command, program)
+    paths = [
+        interpolated(path, "--config") if special.interpolate else path for path in special.configs
+    ]
+    configuration.read(paths, filed, options, relative=special.relative)
+    settings = _settings(typed, filed, options)
+    settings.rest = parsed.unknown + rest
+    settings.interpolate |= special.interpolate
+    return settings
+
+
+def of_files(
+    paths: Sequence[str], command: str, options: type, typed: Settings, *, relative: bool
+) -> Settings:
+    """The settings of a line of this package whose configuration files are another program's.
+
+    Where Marian's trainer wrote a file, with every option of Marian, its defaults are Marian's too.
+    Raises CgruError, naming file and key, for what is wrong in a file.
+    """
+    given = GivenFields(command, None)
+    given.values |= typed.typed
+    filed = GivenFields(command, None)
+    paths = [interpolated(path, "--config") if typed.interpolate else path for path in paths]
+    configuration.read(paths, filed, options, relative=relative)
+    settings = _settings(given, filed, options)
+    settings.interpolate |= typed.interpolate
+    return settings
+
+
+def _settings(typed: GivenFields, filed: GivenFields, options: type) -> Settings:
     meant = _merged(typed, filed, options)
-    _RESOLVE.get(command, lambda _values: None)(meant)
-    _settle(result, meant, typed, filed, options)
-    return result
+    _RESOLVE.get(typed.command, lambda _values: None)(meant)
+    settings = Settings(interpolate=filed.interpolate)
+    _settle(settings, meant, typed, filed, options)
+    return settings
 
 
 def _merged(typed: GivenFields, filed: GivenFields, options: type) -> OptionValues:
     """The values of the command line, of configuration files, and of the program's defaults."""
     program, command = filed.program, filed.command
-    defaults = _defaults(program, command, options) if program else {}
+    defaults = _defaults(program, command) if program else {}
     known = statements(options)
     meant = OptionValues(
         program,
@@ -107,8 +94,9 @@ def _merged(typed: GivenFields, filed: GivenFields, options: type) -> OptionValu
     )
     checked = filed.checked | typed.checked
     if checked:
-        meant.values["model_is"] = tuple(
-            f"{name}={' '.join(values)}" for name, values in checked.items()
+        meant.values["model_is"] = (
+            *meant.values.get("model_is", ()),
+            *(f"{name}={' '.join(values)}" for name, values in checked.items()),
         )
         meant.given.add("model_is")
     for name in meant.values.keys() & known.keys():
@@ -117,23 +105,20 @@ def _merged(typed: GivenFields, filed: GivenFields, options: type) -> OptionValu
 
 
 def _settle(
-    result: Understood, meant: OptionValues, typed: GivenFields, filed: GivenFields, options: type
+    settings: Settings, meant: OptionValues, typed: GivenFields, filed: GivenFields, options: type
 ) -> None:
-    """Divide the values into those of the command line and those that are defaults to it."""
+    """Divide the values into those that were typed, those of files, and defaults."""
     known = statements(options)
     for name, value in meant.values.items():
         if name not in known:
             _missing(name, meant)
             continue
         of_file = name in filed.values and name not in typed.values
-        values = result.defaults if of_file or name not in meant.given else result.values
+        is_typed = name in typed.values or (name in meant.given and not of_file)
+        values = settings.filed if of_file else settings.typed if is_typed else settings.defaults
         values[name] = _shaped(known[name][0], value)
-    for name in typed.values:  # what takes the place of an option that was typed was typed
-        if name in result.defaults:
-            result.values[name] = result.defaults.pop(name)
-    result.origins = {name: filed.flags[name] for name in result.defaults if name in filed.flags}
-    result.note = note_of(meant.notes) if meant.notes else ""
-    result.values = {name: value for name, value in result.values.items() if name in known}
+    settings.origins = {n: o for n, o in (filed.flags | typed.flags).items() if n in known}
+    settings.note = note_of(meant.notes) if meant.notes else ""
 
 
 def _shaped(flag: Flag, value: Any) -> Any:
@@ -156,7 +141,7 @@ def _missing(name: str, meant: OptionValues) -> None:
 
 @dataclass
 class _Special:
-    """Options that say how the others are read."""
+    """Options that say how the others are read, or end the command."""
 
     configs: list[str] = field(default_factory=list)
     dump: str | None = None
@@ -193,41 +178,30 @@ class _Special:
         return special
 
 
-def _positional(
-    words: list[str], program: str | None, command: str, result: Understood
-) -> list[str]:
-    """Words that are no options: a program's own, or this package's. Raises UsageError."""
-    theirs = table(program, command) if program else None
+def _positional(words: list[str], program: str, command: str) -> tuple[dict[str, Any], list[str]]:
+    """Fields that a program's arguments set, and the arguments of this package's commands."""
+    theirs = table(program, command)
     names = theirs.positional if theirs else ()
-    if not program:
-        for other in programs_of(command):
-            if words and len(words) == len(other.positional):
-                raise UsageError(
-                    f"{words[0]}: unexpected argument; {len(words)} arguments that are no options "
-                    f"are of {other.program}'s command line: --compat {other.program}"
-                )
     if not names or not words:
-        return list(words)
+        return {}, list(words)
     if len(words) != len(names):
         raise UsageError(
             f"{program}: {len(names)} arguments are expected, "
             f"{' '.join(name.replace('_', '-') for name in names)}; {len(words)} are given"
         )
-    for name, word in zip(names, words, strict=True):
-        result.values[name] = (word,) if name in ("model", "input") else word
-    return []
+    several = ("model", "input")
+    named = zip(names, words, strict=True)
+    return {name: (word,) if name in several else word for name, word in named}, []
 
 
-def _defaults(program: str, command: str, options: type) -> dict[str, Any]:
+def _defaults(program: str, command: str) -> dict[str, Any]:
     """The defaults of a program's command, by field."""
+    if command != "train":
+        return filters.extra_defaults(program, command)
     theirs = table(program, command)
-    defaults: dict[str, Any] = {}
-    if command == "train":
-        defaults |= train.extra_defaults(program)
-        for row in theirs.rows if theirs else ():
-            defaults |= default_of(row)
-    else:
-        defaults |= filters.extra_defaults(program, command)
+    defaults = train.extra_defaults(program)
+    for row in theirs.rows if theirs else ():
+        defaults |= default_of(row)
     return defaults
 
 

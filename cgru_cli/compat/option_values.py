@@ -7,7 +7,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...errors import UsageError
+from ..errors import UsageError
 
 
 @dataclass

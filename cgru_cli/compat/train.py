@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...errors import UsageError
-from ..flags import statements
-from ..model import ModelOptions
+from ..errors import UsageError
+from ..options.flags import statements
+from ..options.model import ModelOptions
 from .option_values import OptionValues
 
 # Nematus' Theano version and DL4MT have an adadelta and an rmsprop that know no learning rate.
@@ -64,10 +64,6 @@ def resolve(o: OptionValues) -> None:
     if "valid_translation_maxlen" in o.values and o.is_given("valid_translation_maxlen"):
         o.note("--translation_maxlen", "translations of the dev set have 200 words at most")
     o.take("valid_translation_maxlen")
-    model = o.values.get("model")
-    named = o.program is not None or "model" in o.typed
-    if named and isinstance(model, str) and model and not model.endswith((".npz", ".h5")):
-        o.values["model"] = f"{model}.npz"
     if o.values.get("pretrained_model") or o.values.get("prior_model"):
         for name, (flag, _) in statements(ModelOptions).items():
             if flag.group in ("Model", "Initialisation"):

@@ -56,8 +56,9 @@ def test_paths_of_the_environment(configured, monkeypatch):
 
 
 def test_a_scorer_has_configurations_too(configured):
-    options = configured("model: a.npz\nvocabs: [s, t]\nmini-batch: 16\n", "--n-best", "-t", "s",
-                         "list", command="score")  # fmt: skip
+    line = ["--compat", "marian", "--n-best", "-t", "s", "list"]
+    text = "model: a.npz\nvocabs: [s, t]\nmini-batch: 16\n"
+    options = configured(text, *line, command="score")
     assert (options.model, options.vocabularies) == (("a.npz",), ("s", "t"))
     assert (options.source, options.n_best, options.target) == (("s",), "list", ())
 
@@ -66,12 +67,12 @@ def test_a_scorer_has_configurations_too(configured):
     ("text", "told"),
     [
         ("optimize: true\n", "optimize cannot be honoured"),
-        ("shortlist: [100, 75]\n", "names of files are expected"),
+        ("models: [a]\nshortlist: [100, 75]\n", "names of files are expected"),
         ("max-length-factor: much\n", "max-length-factor"),
         ("scorers: 3\n", "scorers is 3"),
         ("no-such-thing: 3\n", "no such option: no-such-thing"),
         ("no-such-thing:\n", "no such option: no-such-thing"),
-        ("config: other.yml\n", "config: this file cannot name another"),
+        ("models: [a]\nconfig: other.yml\n", "config: this file cannot name another"),
         ("type: transformer\n- x\n", "not YAML"),
         ("[]\n", "names and values"),
     ],

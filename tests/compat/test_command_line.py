@@ -8,9 +8,9 @@ import pytest
 from command_lines import parsed, parsed_and_told
 from shared_files import SHARED, need
 
+from cgru_cli.compat.rows import Checked, NoEffect, Option, Refused, Special, Takes
+from cgru_cli.compat.tables import COMMANDS, PROGRAMS, table
 from cgru_cli.errors import CgruError
-from cgru_cli.options.compat.rows import Checked, NoEffect, Option, Refused, Special, Takes
-from cgru_cli.options.compat.tables import COMMANDS, PROGRAMS, table
 from cgru_cli.options.train import TrainOptions
 
 LEGACY = SHARED / "legacy/commands/commands.jsonl"
@@ -180,23 +180,6 @@ def test_all_short_options_of_all_programs_are_known():
         assert known == set(expected.split()), (program, command)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        ("-b 80", "-b means different things .*--compat"),
-        ("-p 5 -k 3", ""),
-        ("--type transformer", ""),
-        ("--optimize", "--optimize cannot be honoured"),
-    ],
-)
-def test_without_compat_what_all_mean_alike_is_understood(arguments, told):
-    if told:
-        with pytest.raises(click.UsageError, match=told):
-            parsed("translate", "-m", "m.npz", *arguments.split())
-    else:
-        parsed("translate", "-m", "m.npz", *arguments.split())
-
-
 def test_the_batch_of_nematus_is_no_beam():
     options = parsed(
         "translate", "--compat", "nematus-tf", *["-m", "m", "-i", "s", "-b", "80", "-k", "4", "-n"]
@@ -254,7 +237,7 @@ def test_an_alias_gives_way_to_what_is_given_itself():
     for line in ("--best-deep --mini-batch 8 --dec-depth 2", "--mini-batch 8 --dec-depth 2 "
                  "--best-deep"):  # fmt: skip
         texts = "-t a b -v c d"
-        options = parsed("train", "-m", "m.npz", *texts.split(), *line.split())
+        options = parsed("train", "--compat", "marian", *texts.split(), *line.split())
         assert (options.mini_batch, options.dec_depth) == (8, 2)
         assert (options.maxi_batch, options.enc_depth, options.type) == (1000, 4, "s2s")
 
@@ -275,28 +258,15 @@ def test_the_beginning_of_an_option_of_marian_before_1_3():
 )
 def test_a_value_that_only_another_program_knows(command, line, field, value):
     texts = "-t a b -v c d" if command == "train" else "-s a -t b"
-    assert getattr(parsed(command, "-m", "m", *texts.split(), *line.split()), field) == value
-
-
-@pytest.mark.parametrize(
-    ("line", "told"),
-    [
-        ("train -m m --cost-type ce-sum", "--cost-type ce-sum: .*--compat marian"),
-        ("translate -n -p 8 m.npz s.pkl t.pkl in out", "m.npz: .*5 arguments.*--compat dl4mt"),
-        ("translate -m m -v -k 6", "-v lacks its value.*-k is an option.*--compat"),
-    ],
-)
-def test_what_another_program_alone_means_names_compat(line, told):
-    command, *arguments = line.split()
-    with pytest.raises(click.UsageError, match=told):
-        parsed(command, *arguments)
+    line = ["--compat", "marian", "-m", "m", *texts.split(), *line.split()]
+    assert getattr(parsed(command, *line), field) == value
 
 
 def test_what_nematus_splits_a_batch_into_is_no_delay():
-    for program in ([], ["--compat", "nematus-tf"]):
-        options, told = parsed_and_told("train", *program, "--gradient_aggregation_steps", "4")
-        assert options.optimizer_delay == 1
-        assert "--gradient_aggregation_steps" in told
+    line = "--compat nematus-tf --gradient_aggregation_steps 4"
+    options, told = parsed_and_told("train", *line.split())
+    assert options.optimizer_delay == 1
+    assert "--gradient_aggregation_steps" in told
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,147 @@
+"""Advice on options of other programs in a command line that does not name the program."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..errors import UsageError
+from ..options.command_line import is_flag
+from ..options.flags import flag as flag_of
+from ..options.flags import statements
+from .reading import parse
+from .rows import Checked, NoEffect, Option, Refused, Row, Special, Takes
+from .tables import PROGRAMS, table
+
+OWNERS = {
+    "nematus": "Nematus'",
+    "nematus-tf": "Nematus-TF's",
+    "marian": "Marian's",
+    "amun": "amun's",
+    "dl4mt": "DL4MT's",
+}
+
+
+def advice(message: str, unknown: str, command: str, words: Sequence[str], options: type) -> str:
+    """What is wrong with a line of words, with what to write instead or which program to name.
+
+    message: what is wrong with it as a line of cgru; unknown: the option that cgru does not have,
+    "" if it has all.
+    """
+    for program in PROGRAMS:
+        theirs = table(program, command)
+        if theirs and theirs.positional:
+            try:
+                parsed = parse(program, command, words, options)
+            except UsageError:
+                continue
+            if len(parsed.positional) == len(theirs.positional) and not parsed.unknown:
+                return (
+                    f"{parsed.positional[0]}: unexpected argument; {len(theirs.positional)} "
+                    f"arguments are {OWNERS[program]} command line: add --compat {program}"
+                )
+    if unknown:
+        return _of_unknown(unknown, command, words, options) or message
+    return message + _of_known(message, command, words, options)
+
+
+def _of_unknown(typed: str, command: str, words: Sequence[str], options: type) -> str:
+    """A sentence on an option that is not cgru's; "" if no program has it."""
+    said: dict[str, list[str]] = {}
+    for program in PROGRAMS:
+        theirs = table(program, command)
+        row = theirs.row(typed) if theirs else None
+        if row is not None:
+            said.setdefault(_instead(row, typed, words, options), []).append(program)
+    if not said:
+        return ""
+    if len(said) == 1:
+        ((instead, programs),) = said.items()
+        if " be honoured: " in instead:
+            return f"{typed} {instead}"
+        return f"{typed} is {OWNERS[programs[0]]}: {instead}add --compat {programs[0]}"
+    each = (f"{OWNERS[by[0]]}: {text}".removesuffix(", or ") for text, by in said.items() if text)
+    return f"{typed} means different things ({'; '.join(each)}); add --compat PROGRAM"
+
+
+def _of_known(message: str, command: str, words: Sequence[str], options: type) -> str:
+    """The end of a message on an option of cgru that another program's line may mean; or ""."""
+    typed = message.partition(" ")[0]
+    known = {
+        name: field
+        for field, (flag, _) in statements(options).items()
+        for name in (*flag.flags, *flag.aliases)
+    }
+    if typed not in known or " are the same option" in message:
+        return ""
+    field = known[typed]
+    is_number = statements(options)[field][0].is_number
+    for program in PROGRAMS:
+        theirs = table(program, command)
+        row = theirs.row(typed) if theirs else None
+        if row is None or isinstance(row.meaning, Special):
+            continue
+        if " takes no value" in message:
+            another = row.takes is Takes.BOOLEAN
+        elif " lacks its value" in message:
+            another = row.takes in (Takes.NOTHING, Takes.BOOLEAN, Takes.OPTIONAL)
+        else:
+            another = not is_number and _means_another(row, _values(row, typed, words), field)
+        if another:
+            return f"; if the line is {OWNERS[program]}, add --compat {program}"
+    return ""
+
+
+def _means_another(row: Row, values: tuple[str, ...], field: str) -> bool:
+    """Whether a program understands the values as something else than they say for a field."""
+    try:
+        meant = row.understand(values) if values else Refused("")
+    except (ValueError, IndexError):
+        return False
+    if isinstance(meant, Mapping):
+        return meant.get(field) not in (values, values[-1])
+    return not isinstance(meant, Refused)
+
+
+def _instead(row: Row, typed: str, words: Sequence[str], options: type) -> str:
+    """The option of cgru to write, `write --after 100u, or `."""
+    given = _values(row, typed, words)
+    try:
+        meant = row.understand(given)
+    except (ValueError, IndexError):
+        return ""
+    if isinstance(meant, Refused):
+        value = given[-1:] if isinstance(row.meaning, Option) else ()
+        return " ".join([*value, f"cannot be honoured: {meant.reason}"])
+    if isinstance(meant, NoEffect):
+        return f"it has no effect here ({meant.reason}); leave it out, or "
+    if isinstance(meant, Checked):
+        described = f"{meant.name}={' '.join(given)}"
+        return f"write --model-is {shlex.quote(described)}, or "
+    if isinstance(meant, Special) or not meant or not meant.keys() <= statements(options).keys():
+        return ""
+    written = [_written(flag_of(options, name), value) for name, value in meant.items()]
+    shown = " ".join(filter(None, written))
+    return f"write {shown}, or " if shown else "leave it out, or "
+
+
+def _written(name: str, value: Any) -> str:
+    """An option of cgru as it is typed; "" for a switch that is off."""
+    if isinstance(value, bool):
+        return name if value else ""
+    values = value if isinstance(value, tuple) else (value,)
+    return " ".join([name, *(shlex.quote(str(one)) for one in values)]) if values else ""
+
+
+def _values(row: Row, typed: str, words: Sequence[str]) -> tuple[str, ...]:
+    """The values that stand behind an option in a line."""
+    for place, word in enumerate(words):
+        name, equals, attached = word.partition("=")
+        if name == typed and equals:
+            return (attached,)
+        if name == typed and row.takes not in (Takes.NOTHING, Takes.BOOLEAN):
+            rest = list(words[place + 1 :])
+            stop = next((i for i, one in enumerate(rest) if is_flag(one)), len(rest))
+            return tuple(rest[: stop if row.takes is Takes.MANY else min(stop, 1)])
+    return ()

@@ -1,0 +1,115 @@
+"""The words of a command line as click takes them, one value for each flag, and what they set."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import UsageError
+from .flags import Flag, statements
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_BOOLEANS = ("true", "false", "yes", "no", "on", "off")
+
+
+@dataclass
+class Settings:
+    """Values by field of a command's options.
+
+    typed: from the command line; filed: from configuration files; defaults: from the program of
+    --compat; origins: what set a field, an option as typed or a file and its key; rest: words for
+    click to parse; note: the options without effect, "" if there are none; interpolate: whether
+    ${NAME} in paths stands for an environment variable.
+    """
+
+    typed: dict[str, Any] = field(default_factory=dict)
+    filed: dict[str, Any] = field(default_factory=dict)
+    defaults: dict[str, Any] = field(default_factory=dict)
+    origins: dict[str, str] = field(default_factory=dict)
+    rest: list[str] = field(default_factory=list)
+    note: str = ""
+    interpolate: bool = False
+
+
+def is_flag(word: str) -> bool:
+    """Whether a word is an option rather than a value; -0.5 and - are values."""
+    return word.startswith("-") and word != "-" and not is_number(word)
+
+
+def is_number(word: str) -> bool:
+    """Whether a word is a number."""
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def one_value_each(words: Sequence[str], options: type) -> list[str]:
+    """The words with the flag repeated before each of its values, `--model=a --model=b`.
+
+    click takes one value for each flag, also where the next option stands in its place. An
+    underscore in a long name stands for a dash. Raises UsageError for an option that lacks its
+    value, for a value of a switch, and for two values under two names of one option.
+    """
+    known = {name: f for f, _ in statements(options).values() for name in (*f.flags, *f.aliases)}
+    seen: dict[str, tuple[str, list[str]]] = {}
+    result: list[str] = []
+    pending = list(words)
+    while pending:
+        word = pending.pop(0)
+        if word == "--":
+            return [*result, word, *pending]
+        typed, equals, attached = word.partition("=")
+        flag = known.get(typed) or known.get(typed.replace("_", "-"))
+        if flag is None:
+            result.append(word)
+            continue
+        if flag.is_switch:
+            given = attached if equals else pending[0] if pending else ""
+            if equals or given.lower() in _BOOLEANS:
+                raise UsageError(f"{typed} {given}: {typed} takes no value")
+            result.append(flag.name)
+            continue
+        values = _values(flag, typed, [attached] if equals else [], pending)
+        before, earlier = seen.setdefault(flag.name, (typed, values))
+        if before != typed and earlier != values and not flag.many:
+            raise UsageError(f"{before} {earlier[0]} and {typed} {values[0]} are the same option")
+        result += [f"{flag.name}={value}" for value in values]
+    return result
+
+
+def _values(flag: Flag, typed: str, values: list[str], pending: list[str]) -> list[str]:
+    """The values of an option, taken from what follows it."""
+    while pending and (flag.many or not values) and not is_flag(pending[0]):
+        values.append(pending.pop(0))
+    if not values and pending and "--" in flag.metavar and set("= ") & set(pending[0]):
+        return [pending.pop(0)]  # options of another program, as one value
+    if not values and flag.implied is None:
+        what = f" is expected, and {pending[0]} is an option" if pending else ""
+        raise UsageError(f"{typed} lacks its value: {typed} {flag.value_name}{what}")
+    return [" ".join(values)] if values and flag.joined else values or [str(flag.implied)]
+
+
+def interpolated(value: Any, origin: str) -> Any:
+    """Paths with `${NAME}` replaced. Raises UsageError for a variable that is not set."""
+    if isinstance(value, tuple):
+        return tuple(interpolated(one, origin) for one in value)
+    if not isinstance(value, str):
+        return value
+
+    def variable(match: re.Match[str]) -> str:
+        if match[1] not in os.environ:
+            raise UsageError(f"{origin} {value}: the environment has no variable {match[1]}")
+        return os.environ[match[1]]
+
+    return _VARIABLE.sub(variable, value)
+
+
+def by_origin(message: str, options: type, origins: Mapping[str, str]) -> str:
+    """A message that names options as the user wrote them, in place of the names here."""
+    written = {statements(options)[name][0].name: origin for name, origin in origins.items()}
+    return re.sub(r"--[\w-]*\w", lambda match: written.get(match[0], match[0]), message)
