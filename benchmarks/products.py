@@ -8,7 +8,8 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from cgru_cli.options.train import TrainOptions
-from cgru_cli.parameters.structure import CellPlace, Structure, Type, Unit
+from cgru_cli.parameters.cells import CellPlace, base_cells, encoder_cells
+from cgru_cli.parameters.structure import Structure, Type, Unit
 from cgru_cli.text.vocabulary import Vocabulary
 from cgru_cli.train.structure_from_options import new_structure
 
@@ -53,14 +54,14 @@ def sides(s: Structure) -> tuple[Side, Side]:
         return [(d, columns(cell))]
 
     for direction in s.directions(1) if s.type.reads_source else ():
-        (cell,) = s.encoder_cells(direction, 1)
+        (cell,) = encoder_cells(s, direction, 1)
         source.at_once.append((sizes[cell.input], columns(cell)))
         source.by_step.extend(of_state(cell))
     if s.type.attends:
         source.at_once.append((c, c))
         target.by_step.append((d, c))
         target.at_once.append((c, e))
-    first, *others = s.base_cells()
+    first, *others = base_cells(s)
     target.at_once.append((e, columns(first)))
     target.by_step.extend(of_state(first))
     for cell in others:

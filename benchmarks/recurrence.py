@@ -12,6 +12,7 @@ from cgru_cli.network.ladder.lm import Chain
 from cgru_cli.network.layers import Layers
 from cgru_cli.network.scan import scan
 from cgru_cli.parameters.cell_names import input_arrays, state_arrays
+from cgru_cli.parameters.cells import base_cells, encoder_cells
 from cgru_cli.parameters.initialization import initial_arrays
 from cgru_cli.parameters.names import parameters
 from cgru_cli.parameters.structure import Structure, Unit
@@ -29,7 +30,7 @@ class Recurrences:
         """Raises ValueError where the cells are no LSTMs."""
         s = structure
         self.masked = s.type.reads_source
-        cell = s.encoder_cells(s.directions(1)[0], 1)[0] if self.masked else s.base_cells()[0]
+        cell = encoder_cells(s, s.directions(1)[0], 1)[0] if self.masked else base_cells(s)[0]
         if cell.unit is not Unit.LSTM:
             raise ValueError(f"{cell.path}: not an LSTM")
         self.width, self.state = s.sizes()[cell.input], s.state

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from ..errors import CgruError
-from ..parameters.structure import DEEPEST
+from ..parameters.structure import DEEPEST, LARGEST_SIZE
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 _SWITCHES = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
@@ -49,7 +49,7 @@ def _number(value: Any) -> float:
     if not isinstance(value, (bool, int, float, str)):
         raise ValueError
     number = float(value or 0)
-    if not math.isfinite(number) or abs(number) > _LARGEST_NUMBER:
+    if not math.isfinite(number) or abs(number) > LARGEST_NUMBER:
         raise ValueError
     return number
 
@@ -94,16 +94,15 @@ def _texts(value: Any) -> list[str]:
     return _several(_text)(value)
 
 
-_LARGEST_SIZE = 2**31 - 1  # rows or columns: what TensorFlow counts
-_LARGEST_NUMBER = 1e9
+LARGEST_NUMBER = 1e9
 _LONGEST_TEXT = 4096  # characters: what a path may have
 _MOST = 100  # vocabularies, models
 
-SIZE = Kind(f"a whole number from 1 to {_LARGEST_SIZE}", _between(1, _LARGEST_SIZE))
+SIZE = Kind(f"a whole number from 1 to {LARGEST_SIZE}", _between(1, LARGEST_SIZE))
 # -1 and 0 say "as many as there are"
-ROWS = Kind(f"a whole number up to {_LARGEST_SIZE}", _between(-1, _LARGEST_SIZE))
+ROWS = Kind(f"a whole number up to {LARGEST_SIZE}", _between(-1, LARGEST_SIZE))
 DEPTH = Kind(f"a whole number from 1 to {DEEPEST}", _between(1, DEEPEST))
-COUNT = Kind(f"a whole number up to {_LARGEST_SIZE}", lambda v: _between(0, _LARGEST_SIZE)(v or 0))
+COUNT = Kind(f"a whole number up to {LARGEST_SIZE}", lambda v: _between(0, LARGEST_SIZE)(v or 0))
 NUMBER = Kind("a number", _number)
 PROBABILITY = Kind("a number from 0 and below 1", _probability)
 SWITCH = Kind("true or false", _switch)

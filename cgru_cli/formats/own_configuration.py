@@ -1,28 +1,69 @@
 """What cgru writes of a model beside the legacy keys: the object `cgru` of a configuration.
 
-The legacy programs do not look at it. It says what their keys have no words for, so that nothing
-is lost on the way through cgru's own files.
+The legacy programs ignore it. It says what their keys have no words for, so that nothing is lost on
+the way through cgru's own files.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Annotated, Any, TypedDict
 
+import msgspec
 import numpy as np
+from msgspec import Meta
 
 from ..errors import parsing
 from ..parameters.parameter import Dialect
-from ..parameters.structure import Structure
+from ..parameters.structure import LARGEST_SIZE, Structure
 from ..system.structured_files import LARGEST_YAML
-from .configuration_values import shown, value_of
+from .configuration_values import LARGEST_NUMBER, shown
 from .model import Model, ModelSettings
 
 _PROGRAMS = frozenset({*Dialect, "dl4mt"})
 MOST_INERT = 100  # arrays of a model that nothing is computed with; there is one, or none
-LARGEST_INERT = 1 << 16  # numbers in one; there is one, or none
+LARGEST_INERT = 1 << 16  # numbers in one
+
+_Number = Annotated[float, Meta(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER)]
+
+
+class _Decoding(TypedDict, total=False):
+    """How the model is meant to be decoded: fields of `ModelSettings`."""
+
+    beam_size: Annotated[int, Meta(ge=0, le=LARGEST_SIZE)]
+    normalize: _Number
+    word_penalty: _Number
+    right_left: bool
+    source_reversed: bool
+
+
+class _Origin(TypedDict, total=False):
+    """What Marian's own form was."""
+
+    dialect: str
+    yaml: str
+    bytes: Annotated[int, Meta(ge=0, le=LARGEST_YAML)]
+    transposed: list[str]
+
+
+class _Array(TypedDict):
+    """A small array of numbers."""
+
+    dtype: str
+    shape: Annotated[list[Annotated[int, Meta(ge=0)]], Meta(max_length=4)]
+    data: Any
+
+
+@dataclass
+class _Values:
+    """The values beside the structure."""
+
+    program: str = "nematus"
+    inert: Annotated[dict[str, _Array], Meta(max_length=MOST_INERT)] = field(default_factory=dict)
+    origin: _Origin = field(default_factory=lambda: _Origin())
+    decoding: _Decoding = field(default_factory=lambda: _Decoding())
 
 
 @dataclass
@@ -43,52 +84,24 @@ class Own:
         with parsing(source, "no structure of a model"):
             if not isinstance(values, Mapping):
                 raise TypeError("a set of names and values is expected")
-            program = values.get("program", "nematus")
-            if program not in _PROGRAMS:
-                raise ValueError(f"program {shown(program)}")
-            inert = dict(values.get("inert", {}))
-            if len(inert) > MOST_INERT:
-                raise ValueError(f"{len(inert)} arrays that are not computed")
-            decoding = dict(values.get("decoding", {}))
+            read = msgspec.convert(values, _Values)
+            if read.program not in _PROGRAMS:
+                raise ValueError(f"program {shown(read.program)}")
             return cls(
-                Structure.from_dict(values["structure"]),
-                program,
-                {str(name): _from_json(array) for name, array in inert.items()},
-                _origin(dict(values.get("origin", {}))),
-                ModelSettings(
-                    beam_size=value_of(decoding, "beam_size", source),
-                    normalize=value_of(decoding, "normalize", source),
-                    word_penalty=value_of(decoding, "word_penalty", source),
-                    right_left=bool(decoding.get("right_left")),
-                    source_reversed=bool(decoding.get("source_reversed")),
-                ),
+                Structure.from_dict(values["structure"], source),
+                read.program,
+                {name: _from_json(array) for name, array in read.inert.items()},
+                dict(read.origin),
+                ModelSettings(**read.decoding),
             )
 
 
-def _from_json(value: dict) -> np.ndarray:
-    """An array of `own`: few numbers of a plain kind. Raises ValueError for any other."""
-    dtype = np.dtype(str(value["dtype"]))
-    shape = tuple(value["shape"])
-    if dtype.kind not in "fiu" or not all(type(size) is int and size >= 0 for size in shape):
-        raise ValueError("an array that is none of numbers")
-    if math.prod(shape) > LARGEST_INERT or len(shape) > 4:
-        raise ValueError(f"an array of shape {shape}, which is not computed with")
+def _from_json(value: _Array) -> np.ndarray:
+    """A small array of numbers. Raises ValueError for any other."""
+    dtype, shape = np.dtype(value["dtype"]), tuple(value["shape"])
+    if dtype.kind not in "fiu" or math.prod(shape) > LARGEST_INERT:
+        raise ValueError(f"an array of {dtype} of shape {shape}, which is not computed with")
     return np.array(value["data"], dtype=dtype).reshape(shape)
-
-
-def _origin(values: dict) -> dict:
-    """What Marian's own form was, of the kinds that are written. Raises ValueError."""
-    texts = [values.get(key, "") for key in ("dialect", "yaml")]
-    turned = values.get("transposed", [])
-    sound = (
-        all(isinstance(text, str) for text in (*texts, *turned))
-        and isinstance(turned, list)
-        and type(values.get("bytes", 0)) is int
-        and 0 <= values.get("bytes", 0) <= LARGEST_YAML
-    )
-    if not sound:
-        raise ValueError("origin")
-    return values
 
 
 def own(model: Model, program: str) -> dict:

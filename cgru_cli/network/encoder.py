@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from ..parameters.cells import encoder_cells
 from ..parameters.structure import Encoder, Structure, Type
 from .distinct_words import at_their_places, distinct
 from .layers import Layers, Transition, transit
@@ -83,7 +84,7 @@ class SourceEncoder:
         for level in s.encoder_levels():
             readers = []
             for direction in s.directions(level):
-                cells = s.encoder_cells(direction, level)
+                cells = encoder_cells(s, direction, level)
                 transitions = [layers.transition(cell) for cell in cells]
                 readers.append((layers.input(cells[0]), transitions))
             self.levels.append(readers)

@@ -13,7 +13,8 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from ..parameters.cell_names import context_arrays, input_arrays, state_arrays
-from ..parameters.structure import BiasPlace, CellPlace, Normalization, Structure, Unit
+from ..parameters.cells import BiasPlace, CellPlace
+from ..parameters.structure import Normalization, Structure, Unit
 from .folded_weights import FoldedWeights
 from .normalization import Norm, normalize
 from .products import Product, Products

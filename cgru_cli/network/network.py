@@ -15,6 +15,7 @@ import tensorflow as tf
 
 from ..formats.model import Model
 from ..parameters.cell_names import input_arrays
+from ..parameters.cells import base_cells
 from ..parameters.names import target_table
 from ..parameters.structure import Condition, Structure, Type
 from .attention import Place
@@ -131,7 +132,7 @@ class Network:
         if not structure.feedback:
             return
         self.target_embedding = layers[target_table(structure)]
-        first = structure.base_cells()[0]
+        first = base_cells(structure)[0]
         self.of_embedding = layers.product(input_arrays(first), ("decoder/readout/prev/W",))
         self.first_sums = layers.unit(first).sums
 

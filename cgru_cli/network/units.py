@@ -11,7 +11,8 @@ from typing import NamedTuple, Protocol
 
 import tensorflow as tf
 
-from ..parameters.structure import BiasPlace, Normalization, Unit
+from ..parameters.cells import BiasPlace
+from ..parameters.structure import Normalization, Unit
 from .normalization import Norm, normalize
 from .products import Products
 

@@ -6,8 +6,9 @@ import functools
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from .cells import BiasPlace, CellPlace
 from .parameter import Dialect, Parameter, norm_rows, tf_norm
-from .structure import BiasPlace, CellPlace, Encoder, Normalization, Structure, Type, Unit
+from .structure import Encoder, Normalization, Structure, Type, Unit
 
 
 class _Root(NamedTuple):

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .cell_names import cell_rows
+from .cells import base_cells, encoder_cells, high_cells
 from .parameter import MARIAN, Dialect, Parameter, norm_rows, same, tf_norm, tf_only
 from .structure import Activation, DecoderStart, Normalization, Pooling, Structure, Type
 
@@ -72,7 +73,7 @@ def _rows(s: Structure) -> Iterator[Parameter]:
     yield from _embeddings(s)
     for level in s.encoder_levels():
         for direction in s.directions(level):
-            for cell in s.encoder_cells(direction, level):
+            for cell in encoder_cells(s, direction, level):
                 yield from cell_rows(s, cell)
     if not s.type.writes_text:
         yield from _labels(s)
@@ -88,14 +89,14 @@ def _rows(s: Structure) -> Iterator[Parameter]:
             symbol="W_init",
             shape=("N" if s.condition_size else "D" if last_backward else "C", "D"),
         )
-    first, *behind_attention = s.base_cells()
+    first, *behind_attention = base_cells(s)
     yield from cell_rows(s, first)
     if s.type.attends:
         yield from _attention(s)
     for cell in behind_attention:
         yield from cell_rows(s, cell)
     for level in s.high_levels():
-        for cell in s.high_cells(level):
+        for cell in high_cells(s, level):
             yield from cell_rows(s, cell)
     yield from _readout(s)
 

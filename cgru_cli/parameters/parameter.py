@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from .cells import CellPlace
 from .program import Program
-from .structure import CellPlace, Normalization, Structure
+from .structure import Normalization, Structure
 
 
 class Dialect(StrEnum):

@@ -7,9 +7,25 @@ It names nothing: the arrays' names and shapes follow from it in `names.py`.
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+from msgspec import Meta
+
+from ..errors import parsing
+from ..system.typed_json import LATER, dataclass_from_json
+
+EOS_ID = 0  # ends each sentence, and pads
+FIRST_LABEL = 2  # of a vocabulary of labels; before it stand EOS and the unknown word
+DEEPEST = 64  # levels, transitions of a level, softmaxes of a mixture
+MOST_FACTORS = 24
+LARGEST_SIZE = 2**31 - 1  # rows or columns: as many as TensorFlow counts
+
+Size = Annotated[int, Meta(ge=1, le=LARGEST_SIZE)]
+Sizes = Annotated[tuple[Size, ...], Meta(max_length=MOST_FACTORS)]
+Depth = Annotated[int, Meta(ge=1, le=DEEPEST)]
+Probability = Annotated[float, Meta(ge=0, lt=1)]
 
 
 class Bias(StrEnum):
@@ -126,44 +142,11 @@ class Dropout(NamedTuple):
     Nematus-Theano before model_version 0.1 (readout equals hidden) and DL4MT (readout only).
     """
 
-    embedding: float = 0.0
-    hidden: float = 0.0
-    source: float = 0.0
-    target: float = 0.0
-    readout: float = 0.0
-
-
-class BiasPlace(StrEnum):
-    """The product that a cell's bias belongs to (before its normalisation)."""
-
-    INPUT = "input"  # (h U) r + (x W + b): encoder, first decoder cell, high levels
-    STATE = "state"  # (s U + b) r + c W: every decoder cell behind the attention
-    AFTER = "after"  # cell without an input, as transitions of the first form: b is added last
-    NONE = "none"  # Nematus-TF's own encoder transitions have no bias at all
-
-
-class CellPlace(NamedTuple):
-    """One recurrent unit of the network.
-
-    level counts from 1, transition from 0; direction is "forward" or "backward" in the encoder
-    and "" in the decoder; input is the letter of its input's width, None for a transition;
-    context that of a context which comes in beside it.
-    """
-
-    part: str
-    direction: str
-    level: int
-    transition: int
-    input: str | None
-    bias: BiasPlace
-    unit: Unit = Unit.GRU
-    context: str | None = None
-
-    @property
-    def path(self) -> str:
-        """Where the cell stands in the model, e.g. `encoder/forward/level1/cell1`."""
-        steps = [self.part, self.direction, f"level{self.level}", f"cell{self.transition + 1}"]
-        return "/".join(step for step in steps if step)
+    embedding: Probability = 0.0
+    hidden: Probability = 0.0
+    source: Probability = 0.0
+    target: Probability = 0.0
+    readout: Probability = 0.0
 
 
 DIRECTIONS = ("forward", "backward")
@@ -173,16 +156,16 @@ DIRECTIONS = ("forward", "backward")
 class Structure:
     """Sizes (numbers of rows, columns, cells) and conventions of a recurrent model."""
 
-    source_vocabularies: tuple[int, ...]
-    source_embeddings: tuple[int, ...]
-    target_vocabulary: int
-    target_embedding: int
-    state: int
-    encoder_depth: int = 1
-    encoder_transition: int = 1
-    decoder_depth: int = 1
-    decoder_base_transition: int = 2
-    decoder_high_transition: int = 1
+    source_vocabularies: Sizes
+    source_embeddings: Sizes
+    target_vocabulary: Size
+    target_embedding: Size
+    state: Size
+    encoder_depth: Depth = 1
+    encoder_transition: Depth = 1
+    decoder_depth: Depth = 1
+    decoder_base_transition: Depth = 2
+    decoder_high_transition: Depth = 1
     deep_context: bool = False
     encoder: Encoder = Encoder.ALTERNATING
     residual: bool = True
@@ -192,18 +175,18 @@ class Structure:
     tied_output: bool = False
     shared_embeddings: bool = False
     readout_activation: Activation = Activation.TANH
-    mixture: int = 1
+    mixture: Depth = 1
     lexical: bool = False
     old_dropout: Dropout | None = None
     type: Type = Type.CGRU
     encoder_unit: Unit = Unit.GRU
     decoder_unit: Unit = Unit.GRU
-    decoder_start: DecoderStart = DecoderStart.MEAN
-    pooling: Pooling = Pooling.MEAN
-    feedback: bool = True  # whether the decoder reads the word before
-    condition: Condition = Condition.NONE
-    condition_size: int = 0  # labels, or numbers of a vector
-    crf: bool = False  # whether a tagger's tags depend on those beside them
+    decoder_start: DecoderStart = field(default=DecoderStart.MEAN, metadata=LATER)
+    pooling: Pooling = field(default=Pooling.MEAN, metadata=LATER)
+    feedback: bool = field(default=True, metadata=LATER)  # the decoder reads the previous word
+    condition: Condition = field(default=Condition.NONE, metadata=LATER)
+    condition_size: Annotated[int, Meta(ge=0, le=LARGEST_SIZE)] = field(default=0, metadata=LATER)
+    crf: bool = field(default=False, metadata=LATER)  # a tag depends on the neighbouring ones
 
     @property
     def embeds_target(self) -> bool:
@@ -280,64 +263,6 @@ class Structure:
             sizes[f"Es{factor}"] = width
         return sizes
 
-    def encoder_cells(self, direction: str, level: int) -> list[CellPlace]:
-        """The first cell of an encoder level and its transitions, in order of computation."""
-        below = len(self.directions(level - 1)) if level > 1 else 0
-        joined = self.encoder is Encoder.BI_UNIDIRECTIONAL and below > 1  # [forward ; backward]
-        read = "Es" if level == 1 else ("2D" if joined else "D")
-        transition_bias = BiasPlace.NONE if self.bias is Bias.NEMATUS_TF else BiasPlace.AFTER
-        return [
-            CellPlace(
-                "encoder",
-                direction,
-                level,
-                transition,
-                None if transition else read,
-                transition_bias if transition else BiasPlace.INPUT,
-                self.encoder_unit,
-            )
-            for transition in range(self.encoder_transition)
-        ]
-
-    def base_cells(self) -> list[CellPlace]:
-        """The decoder's first level: of the conditional cell, the second stands behind attention.
-
-        Elsewhere the first reads the context too, where there is one.
-        """
-        conditional = self.type is Type.CGRU
-        beside = "C" if self.type.has_context and not conditional else None
-        inputs = ({0: "E"} if self.feedback else {}) | ({1: "C"} if conditional else {})
-        first_bias = BiasPlace.INPUT if self.feedback else BiasPlace.AFTER
-        return [
-            CellPlace(
-                "decoder",
-                "",
-                1,
-                transition,
-                inputs.get(transition),
-                BiasPlace.STATE if transition else first_bias,
-                self.decoder_unit,
-                None if transition else beside,
-            )
-            for transition in range(self.decoder_base_transition)
-        ]
-
-    def high_cells(self, level: int) -> list[CellPlace]:
-        """The cells of decoder level 2 or above."""
-        native = self.bias is Bias.NEMATUS_TF
-        return [
-            CellPlace(
-                "decoder",
-                "",
-                level,
-                transition,
-                None if transition else ("D+C" if self.deep_context else "D"),
-                BiasPlace.STATE if native else (BiasPlace.AFTER if transition else BiasPlace.INPUT),
-                self.decoder_unit,
-            )
-            for transition in range(self.decoder_high_transition)
-        ]
-
     def high_levels(self) -> range:
         """Numbers of the decoder levels above the conditional cell."""
         return range(2, self.decoder_depth + 1)
@@ -355,75 +280,28 @@ class Structure:
         return dataclasses.asdict(self)
 
     @classmethod
-    def from_dict(cls, values: dict) -> Structure:
-        """Inverse of `as_dict`.
-
-        Raises ValueError or TypeError where the values are no structure.
-        """
-        newer = ("decoder_start", "pooling", "feedback", "condition", "condition_size", "crf")
-        values = {name: getattr(cls, name) for name in newer} | values  # older files lack them
-        for name in ("source_vocabularies", "source_embeddings"):
-            values[name] = tuple(values[name])
-            if len(values[name]) > MOST_FACTORS:
-                raise ValueError(f"{len(values[name])} source factors")
-        for name, kind in _ENUMERATIONS.items():
-            values[name] = kind(values[name])
-        if values["old_dropout"] is not None:
-            values["old_dropout"] = Dropout(*map(float, values["old_dropout"]))
-            if not all(0 <= probability < 1 for probability in values["old_dropout"]):
-                raise ValueError("a dropout is not from 0 and below 1")
-        structure = cls(**values)
-        structure._check()
-        return structure
+    def from_dict(cls, values: object, source: str) -> Structure:
+        """Inverse of `as_dict`. Raises CgruError, naming the source, for anything else."""
+        with parsing(source, "no structure of a model"):
+            structure = dataclass_from_json(cls, values, source)
+            structure._check()
+            return structure
 
     def _check(self) -> None:
-        """Raise ValueError where a field is of another kind, or a number no model has."""
-        for field in dataclasses.fields(self):
-            if type(field.default) is bool and type(getattr(self, field.name)) is not bool:
-                raise ValueError(f"{field.name} is neither true nor false")
-        counts = (
-            self.encoder_depth, self.encoder_transition, self.decoder_depth,
-            self.decoder_base_transition, self.decoder_high_transition, self.mixture,
-        )  # fmt: skip
-        if not all(type(count) is int and 1 <= count <= DEEPEST for count in counts):
-            raise ValueError(f"a depth is not between 1 and {DEEPEST}")
-        sizes = (
-            *self.source_vocabularies, *self.source_embeddings, self.state,
-            self.target_vocabulary, self.target_embedding,
-        )  # fmt: skip
-        if not all(type(size) is int and 0 < size < 1 << 31 for size in sizes):
-            raise ValueError("a size is not a positive number below 2147483648")
+        """Raise ValueError where fields do not fit together."""
         if len(self.source_vocabularies) != len(self.source_embeddings):
             raise ValueError("source factors are counted differently")
         if not self.type.writes_text and self.target_vocabulary <= FIRST_LABEL:
             raise ValueError("there are no labels")
         if not self.feedback and (self.type not in WITHOUT_FEEDBACK or self.tied_output):
-            raise ValueError("a decoder of this kind reads the word before")
+            raise ValueError("a decoder of this kind reads the previous word")
         conditioned = self.condition is not Condition.NONE
-        if type(self.condition_size) is not int or conditioned != (self.condition_size > 0):
+        if conditioned != (self.condition_size > 0):
             raise ValueError("a condition has a size, and only a condition has one")
-        if self.condition_size >= 1 << 31 or (conditioned and self.type is not Type.LM):
+        if conditioned and self.type is not Type.LM:
             raise ValueError("only a language model has a condition")
         if self.crf and self.type is not Type.TAGGER:
-            raise ValueError("a CRF is of a tagger")
+            raise ValueError("only a tagger has a CRF")
 
 
-WITHOUT_FEEDBACK = (Type.ENCDEC, Type.SEQ2SEQ)  # what may be without the word before
-_ENUMERATIONS = {
-    "bias": Bias,
-    "normalization": Normalization,
-    "readout_activation": Activation,
-    "encoder": Encoder,
-    "type": Type,
-    "encoder_unit": Unit,
-    "decoder_unit": Unit,
-    "decoder_start": DecoderStart,
-    "pooling": Pooling,
-    "condition": Condition,
-}
-
-
-EOS_ID = 0  # ends each sentence, and pads
-FIRST_LABEL = 2  # of a vocabulary of labels; before it stand EOS and the unknown word
-DEEPEST = 64  # levels, transitions of a level, softmaxes of a mixture
-MOST_FACTORS = 24
+WITHOUT_FEEDBACK = (Type.ENCDEC, Type.SEQ2SEQ)  # whose decoder need not read the previous word

@@ -7,7 +7,8 @@ import tensorflow as tf
 
 from cgru_cli.network.products import Products
 from cgru_cli.network.units import GRU, LSTM, PHI, GRUBefore, Plain, Sums
-from cgru_cli.parameters.structure import BiasPlace, Unit
+from cgru_cli.parameters.cells import BiasPlace
+from cgru_cli.parameters.structure import Unit
 
 D, E, R = 6, 4, 5
 

@@ -7,13 +7,15 @@ from cases import tiny
 from hypothesis import given
 from models import structures
 
-from cgru_cli.parameters.structure import Bias, BiasPlace, Dropout, Structure
+from cgru_cli.errors import CgruError
+from cgru_cli.parameters.cells import BiasPlace, base_cells, encoder_cells, high_cells
+from cgru_cli.parameters.structure import Bias, Dropout, Structure
 
 
 @given(structures())
 def test_json_and_back(structure):
     stored = json.loads(json.dumps(structure.as_dict()))
-    assert Structure.from_dict(stored) == structure
+    assert Structure.from_dict(stored, "x.json") == structure
 
 
 @pytest.mark.parametrize(
@@ -27,18 +29,18 @@ def test_json_and_back(structure):
     ],
 )
 def test_what_is_no_structure_is_told(change):
-    with pytest.raises((ValueError, TypeError)):
-        Structure.from_dict(tiny().as_dict() | change)
+    with pytest.raises(CgruError, match=r"^x\.json: .*"):
+        Structure.from_dict(tiny().as_dict() | change, "x.json")
 
 
 @given(structures())
 def test_cells_have_places_of_their_own(structure):
     s = structure
     cells = [
-        *s.base_cells(),
-        *(c for level in s.high_levels() for c in s.high_cells(level)),
+        *base_cells(s),
+        *(c for level in s.high_levels() for c in high_cells(s, level)),
         *(c for level in s.encoder_levels() for d in ("forward", "backward")
-          for c in s.encoder_cells(d, level)),
+          for c in encoder_cells(s, d, level)),
     ]  # fmt: skip
     assert len({cell.path for cell in cells}) == len(cells)
     assert len(cells) == (
@@ -50,21 +52,21 @@ def test_cells_have_places_of_their_own(structure):
     assert all(cell.input is None or cell.input in sizes for cell in cells)
     # only the first cell of a level reads an input; the second one of the base reads the context
     assert all(
-        (cell.input is None) == (cell.transition > 0) for cell in cells[len(s.base_cells()) :]
+        (cell.input is None) == (cell.transition > 0) for cell in cells[len(base_cells(s)) :]
     )
-    assert [cell.input for cell in s.base_cells()][:2] == ["E", "C"]
+    assert [cell.input for cell in base_cells(s)][:2] == ["E", "C"]
 
 
 def test_biases_stand_where_the_programs_have_them():
     deep = {"encoder_transition": 2, "decoder_depth": 2, "decoder_high_transition": 2}
     theano, native = tiny(**deep), tiny(**deep, bias=Bias.NEMATUS_TF)
     place = BiasPlace
-    assert [c.bias for c in theano.encoder_cells("forward", 1)] == [place.INPUT, place.AFTER]
-    assert [c.bias for c in native.encoder_cells("forward", 1)] == [place.INPUT, place.NONE]
-    assert [c.bias for c in theano.high_cells(2)] == [place.INPUT, place.AFTER]
-    assert [c.bias for c in native.high_cells(2)] == [place.STATE, place.STATE]
+    assert [c.bias for c in encoder_cells(theano, "forward", 1)] == [place.INPUT, place.AFTER]
+    assert [c.bias for c in encoder_cells(native, "forward", 1)] == [place.INPUT, place.NONE]
+    assert [c.bias for c in high_cells(theano, 2)] == [place.INPUT, place.AFTER]
+    assert [c.bias for c in high_cells(native, 2)] == [place.STATE, place.STATE]
     for structure in (theano, native):
-        assert [c.bias for c in structure.base_cells()] == [place.INPUT, place.STATE]
+        assert [c.bias for c in base_cells(structure)] == [place.INPUT, place.STATE]
 
 
 def test_letters_of_factors():

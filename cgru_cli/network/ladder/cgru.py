@@ -15,6 +15,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from ...parameters.cell_names import input_arrays, state_arrays
+from ...parameters.cells import base_cells
 from ..attention import Attention, AttentionLayer, Memory, Place
 from ..encoder import Encoded
 from ..layers import Layers, Transition, transit
@@ -50,7 +51,7 @@ class ConditionalGRU:
 
     def __init__(self, layers: Layers):
         self.structure = layers.structure
-        first, second, *transitions = layers.structure.base_cells()
+        first, second, *transitions = base_cells(layers.structure)
         self.first, self.second = layers.transition(first), layers.unit(second)
         self.attention = AttentionLayer(layers, input_arrays(second))
         # products are joined by their input

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from ...parameters.cell_names import context_arrays
+from ...parameters.cells import base_cells
 from ..attention import Place
 from ..encoder import Encoded, last_annotation
 from ..layers import Layers, Transition, transit
@@ -57,7 +58,7 @@ class EncoderDecoder:
 
     def __init__(self, layers: Layers):
         self.structure = layers.structure
-        first, *transitions = layers.structure.base_cells()
+        first, *transitions = base_cells(layers.structure)
         self.first = layers.transition(first)
         self.of_context = layers.product(  # once a sentence
             context_arrays(first), ("decoder/readout/ctx/W",), quantized=False

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from ...parameters.cells import high_cells
 from ...parameters.structure import Structure
 from ..layers import Layers, Transition, transit
 from ..products import Products
@@ -41,7 +42,7 @@ class Levels(NamedTuple):
         s = layers.structure
         levels = []
         for level in s.high_levels():
-            cells = s.high_cells(level)
+            cells = high_cells(s, level)
             transitions = [layers.transition(cell) for cell in cells]
             levels.append((layers.input(cells[0]), transitions))
         return cls(levels, s.deep_context, s.residual)

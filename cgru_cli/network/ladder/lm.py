@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from ...parameters.cells import base_cells
 from ..attention import Place
 from ..encoder import Encoded
 from ..layers import Layers, Transition, transit
@@ -32,7 +33,7 @@ class Chain(NamedTuple):
     @classmethod
     def of(cls, layers: Layers) -> Chain:
         """The decoder of a structure without contexts."""
-        cells = [layers.transition(cell) for cell in layers.structure.base_cells()]
+        cells = [layers.transition(cell) for cell in base_cells(layers.structure)]
         return cls(cells, Levels.of(layers))
 
     def step(

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from ...parameters.cell_names import context_arrays, state_arrays
+from ...parameters.cells import base_cells
 from ..attention import Attention, AttentionLayer, Memory, Place
 from ..encoder import Encoded
 from ..layers import Layers, Transition, transit
@@ -49,7 +50,7 @@ class RNNSearch:
 
     def __init__(self, layers: Layers):
         self.structure = layers.structure
-        first, *transitions = layers.structure.base_cells()
+        first, *transitions = base_cells(layers.structure)
         self.attention = AttentionLayer(layers, context_arrays(first))
         self.of_state = layers.product(
             ("decoder/attention/W_comb_att",), state_arrays(first), bounded=layers.bounded_states
