@@ -288,7 +288,7 @@ def test_steps_behind_the_length_are_zeros():
     from cgru_cli.network.products import Products
     from cgru_cli.network.scan import scan
     from cgru_cli.network.units import GRU, Sums
-    from cgru_cli.parameters.structure import BiasPlace
+    from cgru_cli.parameters.cells import BiasPlace
 
     U = tf.random.stateless_normal([2, 6], [1, 2])
     gru = Transition(Products.of([[U]]), GRU(Sums(BiasPlace.NONE, None)))
