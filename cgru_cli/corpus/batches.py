@@ -1,6 +1,6 @@
 """The batches of an epoch, and the padded arrays of a batch.
 
-The batches of an epoch are a function of lengths, options, seed and epoch alone: the position in
+The batches of an epoch depend on lengths, settings, seed and epoch only, so that the position in
 the data is the epoch and the number of batches taken from it.
 """
 
@@ -27,21 +27,21 @@ class BatchSize:
     "sentences": that many. "words": as many as `sentences in the batch * longest side <= words`
     allows, source or target (Nematus' --token_batch_size; Marian's --mini-batch-words counts
     source words without padding). "fit": as many as `cost(sentences, longest source, longest
-    target) <= 1` allows; cost must not fall when any of the three grows.
+    target) <= 1` allows; the cost must not decrease when any of the three grows.
     """
 
     kind: Literal["sentences", "words", "fit"] = "sentences"
-    sentences: int = 80  # also what a maxi-batch is counted in, whatever the kind
+    sentences: int = 80  # also the unit of a maxi-batch, whatever the kind
     words: int = 0
     cost: Callable[[int, int, int], float] | None = None
 
     def __post_init__(self) -> None:
         usable = {"sentences": True, "words": self.words > 0, "fit": self.cost is not None}
         if self.sentences < 1 or not usable[self.kind]:
-            raise ValueError(f"not the size of a batch: {self}")
+            raise ValueError(f"not a batch size: {self}")
 
     def fits(self, sentences: int, source: int, target: int) -> bool:
-        """Whether a batch holds so many sentences of these lengths (not for "sentences")."""
+        """Whether these sentences of at most these lengths fit (not for "sentences")."""
         if self.kind == "words":
             return sentences * max(source, target) <= self.words
         assert self.cost is not None  # noqa: S101 - for types: of the kind "fit"
@@ -51,10 +51,10 @@ class BatchSize:
 class Batches:
     """The batches of any epoch over N pairs of the given lengths, (N, 2) with EOS.
 
-    An epoch takes all pairs in a new order (that of the corpus without `shuffle`), in maxi-batches
-    of `maxi_batch * size.sentences` pairs, as Marian and Nematus count them. Each is sorted by
-    target then source length ("trg"), source then target length ("src") or not at all, cut into
-    batches, and its batches are shuffled.
+    An epoch takes all pairs in a new order (without `shuffle`, in the order of the corpus), in
+    maxi-batches of `maxi_batch * size.sentences` pairs, as Marian and Nematus do. Each maxi-batch
+    is sorted by target then source length ("trg"), source then target length ("src") or not at all,
+    cut into batches, and its batches are shuffled.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Batches:
         self._shuffle = shuffle
 
     def epoch(self, number: int, start: int = 0) -> Iterator[np.ndarray]:
-        """The pairs of each batch of an epoch (from 0), the first `start` batches left out."""
+        """The pairs of each batch of an epoch (from 0), without the first `start` batches."""
         count = len(self._lengths)
         order = self._permutation(count, number, 0) if self._shuffle else np.arange(count)
         for first in range(0, count, self._window):
@@ -96,8 +96,8 @@ class Batches:
     def _permutation(self, count: int, *key: int) -> np.ndarray:
         """A random order, the same with every version of NumPy.
 
-        It keeps the raw numbers of its generators the same, and not what `Generator` makes of
-        them (NEP 19).
+        NumPy keeps the raw numbers of its bit generators, but not the methods of `Generator`
+        (NEP 19).
         """
         raw = np.random.PCG64(np.random.SeedSequence(self._seed, spawn_key=key)).random_raw(count)
         return np.argsort(raw, kind="stable")
@@ -124,10 +124,10 @@ class Batches:
 
 
 def grid_length(length: int) -> int:
-    """The smallest of a few lengths that holds this one.
+    """The length, rounded up to one of a few, so that few shapes are compiled.
 
-    Multiples of 8 up to 64, of 16 up to 128, then eight to each doubling, so that few shapes are
-    ever compiled: 11 lengths up to 100 words, 20 up to 256.
+    Multiples of 8 up to 64, of 16 up to 128, then eight for each doubling: 11 lengths up to 100
+    words, 20 up to 256.
     """
     step = 8 if length <= 64 else 16 if length <= 128 else 1 << (length - 1).bit_length() - 4
     return -(-max(length, 1) // step) * step
@@ -136,31 +136,31 @@ def grid_length(length: int) -> int:
 class Batch(NamedTuple):
     """Sentence pairs, each ended and then padded by EOS.
 
-    Rows and positions that only pad have mask 0; but a padding row has mask 1 at its first source
-    position, so that the mean of its source is a number.
+    Padding has mask 0, except that a padding row has mask 1 at its first source position, so that
+    the mean of its source is a number.
     """
 
     source: np.ndarray  # (B,S,F) int32
     source_mask: np.ndarray  # (B,S) float32
     target: np.ndarray  # (B,T) int32
     target_mask: np.ndarray  # (B,T) float32
-    sentences: int  # rows that do not pad
+    sentences: int  # without padding rows
     words: int  # of their targets, EOS counted, or labels
-    weights: np.ndarray | tuple[()] = ()  # (B,T) float32 of words' costs; () where all are 1
-    alignment: np.ndarray | tuple[()] = ()  # (B,T,S) float32, see `Alignments.matrix`; () without
+    weights: np.ndarray | tuple[()] = ()  # (B,T) float32, factors of words' costs; (): all 1
+    alignment: np.ndarray | tuple[()] = ()  # (B,T,S) float32, see `Alignments.matrix`; (): none
 
     def share(self, place: int, count: int) -> Batch:
         """Every count-th row from the place-th on, so that all shares have rows of all lengths.
 
-        count: that rows can be divided by.
+        count: a divisor of the number of rows.
         """
         mine = slice(place, None, count)
         target_mask = self.target_mask[mine]
         return Batch(
-            source=self.source[mine],
-            source_mask=self.source_mask[mine],
-            target=self.target[mine],
-            target_mask=target_mask,
+            self.source[mine],
+            self.source_mask[mine],
+            self.target[mine],
+            target_mask,
             sentences=len(range(place, self.sentences, count)),
             words=int(target_mask.sum()),
             weights=self.weights[mine],
@@ -176,9 +176,10 @@ def make_batch(
     rows: int = 0,
     ends: bool = True,
 ) -> Batch:
-    """The batch of these pairs of a corpus, of at least `rows`, its lengths by `grid_length`.
+    """The batch of these pairs of a corpus, with at least `rows` rows.
 
-    ends: whether EOS counts among the target words, as it does not behind labels.
+    grid: round lengths up by `grid_length`. ends: whether EOS counts as a target word; it does not
+    after labels.
     """
     lengths = corpus.lengths[pairs]
     longest = [int(n) for n in lengths.max(axis=0)]
@@ -193,29 +194,22 @@ def make_batch(
     source_mask = mask(lengths[:, 0], longest[0], rows)
     source_mask[len(lengths) :, 0] = 1.0
     words = lengths[:, 1] - (not ends)
-    weights: np.ndarray | tuple = ()
-    alignment: np.ndarray | tuple = ()
+    target_mask = mask(words, longest[1], rows)
+    batch = Batch(source, source_mask, target, target_mask, len(lengths), int(words.sum()))
     if corpus.weights is not None:
-        weights = of_words = np.ones((rows, longest[1]), np.float32)
+        weights = np.ones((rows, longest[1]), np.float32)
         for row, pair in enumerate(pairs):
             length = lengths[row, 1]
-            of_words[row, :length] = corpus.weights.of_pair(pair, length)
+            weights[row, :length] = corpus.weights.of_pair(pair, length)
+        batch = batch._replace(weights=weights)
     if corpus.alignments is not None:
-        alignment = corpus.alignments.matrix(pairs, (rows, longest[1], longest[0]))
-    return Batch(
-        source,
-        source_mask,
-        target,
-        mask(words, longest[1], rows),
-        len(lengths),
-        int(words.sum()),
-        weights,
-        alignment,
-    )
+        shape = rows, longest[1], longest[0]
+        batch = batch._replace(alignment=corpus.alignments.matrix(pairs, shape))
+    return batch
 
 
 def mask(lengths: np.ndarray, longest: int, rows: int) -> np.ndarray:
-    """1.0 at the words of each row and 0.0 behind: (rows, longest) float32."""
+    """1.0 at the words of each row, then 0.0: (rows, longest) float32."""
     full = np.zeros(rows, np.int64)
     full[: len(lengths)] = lengths
     return (np.arange(longest) < full[:, None]).astype(np.float32)

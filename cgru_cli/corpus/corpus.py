@@ -5,11 +5,11 @@ A cache folder holds `corpus.json` and the files that it names:
 - source ids (words, F) and target ids (words,), uint16 or uint32 as the largest id needs;
 - lengths (N, 2) int32, words of source and target with EOS;
 - offsets (N, 2) int64, where each sentence begins in the ids;
-- of word alignments points (P, 2), and spans (N, 2) int64, where those of each pair are;
+- for word alignments, points (P, 2), and spans (N, 2) int64, where the points of each pair are;
 - weights (N,) float32 of sentences, or (words + N,) of target words and EOS.
 
-`corpus.json` is written last, so that an encoding counts whole or not at all. It has digests of
-itself and of the files: what was changed since is encoded anew.
+`corpus.json` is written last: without it an encoding does not count. It has digests of itself and
+of the files, so that a changed cache is encoded anew.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ COUNTED = 1 << 22  # words counted together
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """N sentence pairs as ids, read from disk when they are asked for.
+    """N sentence pairs as ids, read from disk on access.
 
     lengths: (N, 2) int32, words of source and target, EOS counted
     factors: F, ids of a source word; 0 without a source side, whose lengths are then 1
     skipped: lines left out as "empty" or "too long", and sentence pairs that were "cut"
-    fingerprint: SHA-256 of the ids and lengths; equal for equal content
-    alignments, weights: what goes with the pairs, if anything does
+    fingerprint: SHA-256 of the ids and lengths
+    alignments, weights: of the pairs, or None
     """
 
     lengths: np.ndarray
@@ -95,20 +95,19 @@ def encode_corpus(
     spare: Path | None = None,
     check_pair: CheckPair | None = None,
 ) -> Corpus:
-    """Encode files of parallel lines (`.gz` too), or map what `cache` holds of the same files.
+    """Encode files of parallel lines (`.gz` too), or map the files of `cache` if they are the same.
 
-    The files are the same if path, size and time of change are; `key` stands for the encoders
-    and whatever else decides on the ids. Ids come without EOS; a source word has F of them.
+    They are the same if path, size, modification time and `key` are; `key` stands for the encoders
+    and everything else that decides the ids. Encoders return ids without EOS, F for a source word.
     Pairs with an empty side are left out, and those with a side of more than `max_length` words
-    (EOS not counted), unless `crop` cuts that side, with the alignments and weights of what is cut.
-    `sources` may be (), for a target side alone.
+    (EOS not counted), unless `crop` cuts that side, with its alignments and weights. `sources` may
+    be (), for a target side alone. `check_pair` raises CgruError for sides that do not match.
     Only one process at a time may encode into a folder; files of an interrupted one are removed.
-    `check_pair` raises CgruError for sides that do not go together.
-    `spare` is a folder to encode into where `cache` is another process', which may only be read.
+    `spare` is a folder to encode into if `cache` belongs to another process and is read-only.
 
     Raises CgruError for files that cannot be read, differ in their number of lines or leave no
-    pair, and if the cache cannot be written; an encoder's own, and those of alignments and weights,
-    with file and line in front of it.
+    pair, and if the cache cannot be written. Errors of encoders, alignments and weights name file
+    and line.
     """
     beside = beside or Beside()
     if sources and len(sources) != len(targets):
@@ -139,20 +138,19 @@ def encode_corpus(
             for files in files_of(sources, targets, beside):
                 for lines in parallel(files):
                     encoding.add(lines)
-            encoding.check_not_empty([*sources, *targets])
-            encoding.check_counting()
+            encoding.check([*sources, *targets])
         manifest = _sealed({"identity": identity, **encoding.description()})
         with atomic_write(cache / MANIFEST) as file:
             file.write(json.dumps(manifest, indent=1).encode())
         _remove_all_but(cache, {name for name, _ in manifest["files"].values()})
     written = _open(cache, identity, trusted=True)
     if written is None:
-        raise CgruError(f"{cache}: was changed while it was written; run the command again")
+        raise CgruError(f"{cache}: another program changed it; run the command again")
     return written
 
 
 def _state_of(path: PathLike) -> list[Any]:
-    """Path, size and time of change of a file; of a pipe, something that is new each time."""
+    """Path, size and modification time of a file; for a pipe, a new token each time."""
     with reading(path):
         status = os.stat(path)
     regular = os.path.isfile(path)
@@ -162,7 +160,10 @@ def _state_of(path: PathLike) -> list[Any]:
 
 
 def _open(cache: Path, identity: dict[str, Any], trusted: bool = False) -> Corpus | None:
-    """The corpus in a folder; None if it is not that of `identity`, or not as it was written."""
+    """The corpus in a folder; None if it was changed, or made from other files or options.
+
+    trusted: it was just written; raise CgruError if it cannot be read.
+    """
     try:
         manifest = json.loads((cache / MANIFEST).read_bytes())
         if manifest["identity"] != identity or manifest != _sealed(manifest):
@@ -184,7 +185,7 @@ def _open(cache: Path, identity: dict[str, Any], trusted: bool = False) -> Corpu
         if manifest["weights"]:
             by_word = identity["by word"]
             values = read("weights", words[1] + count if by_word else count)
-            # an EOS stands between the words of one sentence and the next
+            # an EOS separates the words of two sentences
             first = np.arange(count) + (offsets[:, 1] if by_word else 0)
             weights = DataWeights(manifest["weights"], by_word, values, first)
         return Corpus(
@@ -205,14 +206,14 @@ def _open(cache: Path, identity: dict[str, Any], trusted: bool = False) -> Corpu
 
 
 def _sealed(manifest: dict[str, Any]) -> dict[str, Any]:
-    """The values with their digest added, by which changes are noticed."""
+    """The values with their digest, which shows changes."""
     rest = {name: value for name, value in manifest.items() if name != "digest"}
     content = json.dumps(rest, sort_keys=True).encode()
     return {**rest, "digest": hashlib.sha256(content).hexdigest()}
 
 
 def _remove_all_but(cache: Path, names: set[str]) -> None:
-    """Remove files of earlier and of interrupted encodings."""
+    """Remove files of earlier and interrupted encodings."""
     for path in cache.iterdir():
         if path.name not in names and path.suffix in (".ids", ".tmp"):
             with contextlib.suppress(OSError):

@@ -16,17 +16,17 @@ _LARGEST = float(np.finfo(np.float32).max)
 class DataWeights:
     """The weights of N sentence pairs.
 
-    by_word: whether each target word and EOS has one, or the sentence as a whole
-    fingerprint: SHA-256 of them; equal for equal content
+    by_word: one weight for each target word and EOS, instead of one for the sentence
+    fingerprint: SHA-256 of the weights
     """
 
     fingerprint: str
     by_word: bool
     _values: np.ndarray  # (W,) float32
-    _first: np.ndarray  # (N,) int64: where those of each pair begin
+    _first: np.ndarray  # (N,) int64: where the weights of each pair begin
 
     def of_pair(self, i: int, words: int) -> np.ndarray:
-        """The weights of pair i, of so many target words with EOS: (T,) or (1,) float32."""
+        """The weights of pair i, which has T target words with EOS: (T,) or (1,) float32."""
         first = self._first[i]
         return self._values[first : first + (words if self.by_word else 1)]
 
@@ -40,15 +40,15 @@ def parse_sentence(line: str) -> list[float]:
 
 
 def parse_words(line: str, words: int) -> list[float]:
-    """The weight of each of so many target words and of EOS, which is 1 where it is not given.
+    """The weights of the target words and of EOS, which is 1 if not given.
 
-    Raises CgruError for another number of weights, and for what is none.
+    Raises CgruError for a wrong number of weights, and for invalid ones.
     """
     weights = [_weight(token) for token in tokens(line)]
     if len(weights) not in (words, words + 1):
         raise CgruError(
             f"{len(weights)} weights for a target of {words} words; as many are expected, or one "
-            "more for EOS"
+            "more, for EOS"
         )
     return weights if len(weights) > words else [*weights, 1.0]
 
@@ -58,6 +58,6 @@ def _weight(text: str) -> float:
         weight = float(text)
     except ValueError:
         raise CgruError(f"{text!r} is not a number") from None
-    if not 0 <= weight <= _LARGEST:  # nor NaN
-        raise CgruError(f"{text} is no weight; it must be finite and not negative")
+    if not 0 <= weight <= _LARGEST:  # NaN, too
+        raise CgruError(f"{text} is not a weight; it must be finite and not negative")
     return weight

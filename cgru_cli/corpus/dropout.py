@@ -1,7 +1,7 @@
-"""Dropout masks, one a batch and the same at every position (Gal and Ghahramani 2016; Nematus).
+"""Dropout masks, one per batch and the same at every position (Gal and Ghahramani 2016; Nematus).
 
-They are drawn by NumPy on the host, so that they are the same numbers on every device, compiled or
-not, and follow from the seed and the number of the update alone.
+NumPy draws them on the host, so that they depend on the seed and the number of the update only, and
+are the same on every device, compiled or not.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from ..parameters.structure import Structure
 
 
 class Rates(NamedTuple):
-    """Probabilities of dropping.
+    """Dropout rates.
 
-    embedding, hidden, source, target are Nematus': what multiplies an embedding, what multiplies
-    a state, a context or an annotation, whole source and target words. annotation drops of the
-    encoder's output for all that reads it; output of the readout, which otherwise has Nematus'
-    rate, that of embeddings.
+    Nematus': embedding, for inputs that are embeddings; hidden, for states, contexts and
+    annotations as inputs; source and target, for whole words. annotation is for the encoder's
+    output, wherever it is read; output for the readout, which else has the rate of embeddings, as
+    in Nematus.
     """
 
     embedding: float = 0.0
@@ -41,11 +41,11 @@ def masks(
     source_length: int,
     target_length: int,
 ) -> dict[str, np.ndarray]:
-    """Masks by the path of the matrix whose input they multiply: (B,N), 0 or 1/(1-p), float32.
+    """Masks, 0 or 1/(1-p), float32: path of a matrix -> mask (B,N) of its input.
 
-    And by name `source` (B,S) and `target` (B,T) for whole words, the target's being that before
-    each position; `annotations` (B,C); `lexical` (B,Es), of the embeddings that a lexical model
-    takes the mean of.
+    Also by name: `source` (B,S) and `target` (B,T) for whole words (the target word before each
+    position), `annotations` (B,C), and `lexical` (B,Es) for the embeddings that a lexical model
+    averages.
     """
     widths = {
         "source": (rates.source, source_length),
@@ -85,6 +85,6 @@ def _inputs(structure: Structure, rates: Rates) -> Iterator[tuple[str, float, in
 
 
 def _is_multiplied(row: Parameter) -> bool:
-    """Whether dropout applies to a matrix's input: not to a table, v_a or a condition's matrix."""
-    no_input = "embedding" in row.path or row.path.endswith("/U_att") or row.shape[0] == "N"
-    return not no_input
+    """Whether dropout applies to a matrix's input: not for embeddings, v_a and conditions."""
+    has_none = "embedding" in row.path or row.path.endswith("/U_att") or row.shape[0] == "N"
+    return not has_none

@@ -1,4 +1,4 @@
-"""Files of numbers: written as they grow, and mapped into memory as arrays."""
+"""Files of numbers, written in parts, and mapped into memory as arrays."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import numpy as np
 
 
 def mapped(path: Path, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
-    """A file as a read-only array. Raises ValueError if it has not the size of the shape."""
+    """A file as a read-only array. Raises ValueError if its size does not match the shape."""
     size = math.prod(shape) * dtype.itemsize
     if os.path.getsize(path) != size:
         raise ValueError(f"{path} has not {size} bytes")
-    if not size:  # which cannot be mapped
+    if not size:  # an empty file cannot be mapped
         return np.zeros(shape, dtype)
     with open(path, "rb") as file:
         content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -31,9 +31,9 @@ def file_digest(path: Path) -> str:
 
 
 class Numbers:
-    """A growing file of numbers; 16-bit ones become 32-bit when a number does not fit.
+    """A growing file of numbers; 16-bit numbers become 32-bit when a larger one comes.
 
-    digest: SHA-256 of the numbers as 32-bit ones, whatever their size in the file.
+    digest: SHA-256 of the numbers in 32 bits, whatever their size in the file.
     """
 
     def __init__(self, path: Path, dtype: str):
@@ -50,7 +50,7 @@ class Numbers:
         self._file.write(np.ascontiguousarray(values, self.dtype).data)
 
     def _widen(self) -> None:
-        """Write the file anew with numbers of twice the size."""
+        """Rewrite the file with 32-bit numbers."""
         self._file.close()
         narrow = self.path.with_suffix(".narrow.ids")
         os.replace(self.path, narrow)
@@ -67,10 +67,8 @@ class Numbers:
         self._file.close()
 
     def discard(self) -> None:
-        for drop in (
-            self._file.close,
-            self.path.unlink,
-            self.path.with_suffix(".narrow.ids").unlink,
-        ):
+        with contextlib.suppress(OSError):
+            self._file.close()
+        for path in (self.path, self.path.with_suffix(".narrow.ids")):
             with contextlib.suppress(OSError):
-                drop()
+                path.unlink()

@@ -1,4 +1,4 @@
-"""Files that are read side by side: of both languages, with alignments and weights."""
+"""Files that are read line by line together: both languages, alignments and weights."""
 
 from __future__ import annotations
 
@@ -18,10 +18,7 @@ PathLike = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class TsvColumn(os.PathLike[str]):
-    """One of the fields between tabs in the lines of a file.
-
-    column: its number, from 0; columns: how many a line has.
-    """
+    """One tab-separated field of the lines of a file: number `column`, from 0, of `columns`."""
 
     path: str
     column: int
@@ -34,9 +31,9 @@ class TsvColumn(os.PathLike[str]):
         return self.path
 
     def split(self, line: str, number: int) -> list[str]:
-        """The fields of a line of the file; as Marian has it, those that it lacks are empty.
+        """The fields of a line; missing ones are empty, as in Marian.
 
-        Raises CgruError, naming the number of the line, for more fields than there should be.
+        Raises CgruError, naming the number of the line, for too many fields.
         """
         fields = line.split("\t")
         if len(fields) > self.columns:
@@ -64,10 +61,10 @@ def text_lines(text: PathLike) -> Iterator[str]:
 class Beside:
     """Alignments and weights of the text: none, or one file or number for each pair of files.
 
-    alignments: files of `word_alignments`; weights: files of weights, of sentences or `by_word`;
-    domains: what the weights of all lines of a pair of files are multiplied by; from_end: whether
-    targets are encoded last word first, which files are not; both_from_end: whether both sides are
-    kept last word first, turned after they were cut, as Marian does it.
+    alignments: files of `word_alignments`; weights: files of weights of sentences or, `by_word`, of
+    words; domains: a factor of all weights of a pair of files; from_end: encoders reverse the
+    targets, so alignments and weights must follow; both_from_end: reverse both sides after they
+    were cut, as Marian does.
     """
 
     alignments: tuple[PathLike, ...] = ()
@@ -83,7 +80,7 @@ class Beside:
 
 
 class Files(NamedTuple):
-    """Files whose lines i belong together, and the factor of their weights."""
+    """Parallel files, and the factor of their weights."""
 
     source: PathLike | None
     target: PathLike
@@ -106,22 +103,17 @@ class Lines(NamedTuple):
 def files_of(
     sources: Sequence[PathLike], targets: Sequence[PathLike], beside: Beside
 ) -> Iterator[Files]:
-    """The files that belong together, pair by pair; sources may be ()."""
+    """Each pair of files, with its alignments and weights; sources may be ()."""
     none = [None] * len(targets)
-    columns = (
-        sources or none,
-        targets,
-        beside.alignments or none,
-        beside.weights or none,
-        beside.domains or [1.0] * len(targets),
-    )
-    return itertools.starmap(Files, zip(*columns, strict=True))
+    factors = beside.domains or [1.0] * len(targets)
+    beside_them = beside.alignments or none, beside.weights or none, factors
+    return itertools.starmap(Files, zip(sources or none, targets, *beside_them, strict=True))
 
 
 def parallel(files: Files) -> Iterator[Lines]:
     """The lines of files, CHUNK at a time. Raises CgruError if one is longer than another.
 
-    What is named twice, as a file of several columns is, is read once.
+    A file that is named twice, because it has several columns, is read once.
     """
     paths = files[:4]
     with contextlib.ExitStack() as stack:
@@ -143,7 +135,7 @@ def parallel(files: Files) -> Iterator[Lines]:
 
 
 def _side(path: PathLike | None, lines: dict[str, list[str]], done: int) -> list[str] | None:
-    """The lines read from a file, or one column of them; done: lines read before."""
+    """The lines just read from a file, or one column of them; done: number of lines before."""
     if path is None:
         return None
     whole = lines[os.fspath(path)]
@@ -153,7 +145,7 @@ def _side(path: PathLike | None, lines: dict[str, list[str]], done: int) -> list
 
 
 def _refuse(files: Files, readers: dict[str, LineReader], counts: dict[str, int]) -> NoReturn:
-    """Raises CgruError for files of different numbers of lines; counts: lines read so far."""
+    """Raise CgruError for files of different lengths; counts: lines read so far."""
     for path, reader in readers.items():
         while rest := reader.window(CHUNK):
             counts[path] += len(rest)
@@ -164,7 +156,7 @@ def _refuse(files: Files, readers: dict[str, LineReader], counts: dict[str, int]
 
 
 def check_line_counts(first: tuple[PathLike, int], second: tuple[PathLike, int]) -> None:
-    """Raises CgruError if two files, given with their numbers of lines, differ in them."""
+    """Raise CgruError if two files, given with their numbers of lines, differ in length."""
     if first[1] != second[1]:
         raise CgruError(
             f"{first[0]} has {first[1]:,} lines and {second[0]} {second[1]:,}; line i of one must "

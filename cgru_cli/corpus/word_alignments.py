@@ -1,6 +1,6 @@
-"""Word alignments of sentence pairs, as fast_align writes them: `0-0 1-2`, source-target.
+"""Word alignments of sentence pairs in fast_align's format, `0-0 1-2` (source-target).
 
-Positions count the words as the model reads them, from 0; the one behind the last is EOS.
+Positions count the words that the model reads, from 0; the position after the last is EOS.
 """
 
 from __future__ import annotations
@@ -21,10 +21,7 @@ _POINT = re.compile(r"([0-9]{1,40})-([0-9]{1,40})")
 
 @dataclass(frozen=True, eq=False)
 class Alignments:
-    """The alignments of N sentence pairs.
-
-    fingerprint: SHA-256 of them; equal for equal content
-    """
+    """The alignments of N sentence pairs. fingerprint: SHA-256 of them."""
 
     fingerprint: str
     _points: np.ndarray  # (P,2)
@@ -41,9 +38,9 @@ class Alignments:
         return self._points[first:end].astype(np.int32)
 
     def matrix(self, pairs: Sequence[int] | np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
-        """Target words' alignments as shares that sum to 1 over source words: (B,T,S) float32.
+        """Alignments of target words as weights that sum to 1 over source words: (B,T,S) float32.
 
-        shape: (B,T,S), B at least the number of pairs; rows of words without alignment are zeros.
+        shape: (B,T,S), B at least the number of pairs. Words without alignment have weights 0.
         """
         matrix = np.zeros(shape, np.float32)
         for row, pair in enumerate(pairs):
@@ -53,19 +50,18 @@ class Alignments:
 
 
 def parse(line: str, source_words: int, target_words: int) -> list[Point]:
-    """The points of a line, each once, sorted.
+    """The points of a line, sorted, without repetitions.
 
-    Words are counted without EOS. Raises CgruError for what is no point of this pair.
+    The numbers of words do not count EOS. Raises CgruError for points outside the pair.
     """
     points = set()
     for token in tokens(line):
         match = _POINT.fullmatch(token)
         if match is None:
-            raise CgruError(f"{token!r} is no alignment; points as 0-0 1-2 are expected")
+            raise CgruError(f"{token!r} is not an alignment; points like 0-0 1-2 are expected")
         point = int(match[1]), int(match[2])
-        for place, words, side in zip(
-            point, (source_words, target_words), ("source", "target"), strict=True
-        ):
+        sides = (point[0], source_words, "source"), (point[1], target_words, "target")
+        for place, words, side in sides:
             if place > words:
                 raise CgruError(
                     f"{token} is beyond the sentence: its {side} has {words} words, counted from "
@@ -78,10 +74,7 @@ def parse(line: str, source_words: int, target_words: int) -> list[Point]:
 def from_end(
     points: Sequence[Point], target_words: int, source_words: int | None = None
 ) -> list[Point]:
-    """The points where words are counted from the last one on; EOS stays behind them.
-
-    source_words: given where those of the source are counted so too.
-    """
+    """The points of a reversed target; EOS stays last. source_words: given, reverse both sides."""
 
     def turned(place: int, words: int | None) -> int:
         return place if words is None or place >= words else words - 1 - place
@@ -90,7 +83,7 @@ def from_end(
 
 
 def cut(points: Sequence[Point], source_words: int, target_words: int, limit: int) -> list[Point]:
-    """The points that remain when sides are cut to `limit` words; EOS of a cut side is dropped."""
+    """The points that remain when sides are cut to `limit` words; a cut side loses its EOS."""
     return [
         (i, j)
         for i, j in points

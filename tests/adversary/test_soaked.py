@@ -35,4 +35,4 @@ def test_codes_without_any():
 
 @pytest.mark.parametrize("point", ["0-" + "9" * 5000, "9" * 5000 + "-0", "0-" + "1" * 41])
 def test_points_of_5000_digits(point):
-    assert "is no alignment" in refused(word_alignments.parse, point, 3, 3)
+    assert "is not an alignment" in refused(word_alignments.parse, point, 3, 3)

@@ -30,10 +30,10 @@ def test_weights_of_words(numbers, eos):
         ("1 2", "2 numbers; one is expected"),
         ("x", "'x' is not a number"),
         ("1,5", "'1,5' is not a number"),
-        ("-0.5", "-0.5 is no weight; it must be finite and not negative"),
-        ("nan", "nan is no weight"),
-        ("inf", "inf is no weight"),
-        ("1e39", "1e39 is no weight"),  # of float32
+        ("-0.5", "-0.5 is not a weight; it must be finite and not negative"),
+        ("nan", "nan is not a weight"),
+        ("inf", "inf is not a weight"),
+        ("1e39", "1e39 is not a weight"),  # of float32
     ],
 )
 def test_what_is_no_weight(line, message):

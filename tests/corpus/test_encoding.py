@@ -175,10 +175,10 @@ def test_weights_of_a_target_alone(tmp_path):
     ("alignments", "weights", "message"),
     [
         (["0-0", "0-0", "2-0"], (), "/a: line 3: 2-0 is beyond the sentence"),
-        (["0-0", "x", "0-0"], (), "/a: line 2: 'x' is no alignment"),
+        (["0-0", "x", "0-0"], (), "/a: line 2: 'x' is not an alignment"),
         (["0-0"], (), "/a has 1 lines and .*/t 3; line i of one must belong to line i"),
         (["0-0"] * 4, (), "/a has 4 lines and .*/t 3;"),
-        ((), ["1", "-1", "1"], "/w: line 2: -1 is no weight"),
+        ((), ["1", "-1", "1"], "/w: line 2: -1 is not a weight"),
         ((), ["1", "1", "1 2"], "/w: line 3: 2 numbers; one is expected"),
         ((), ["1", "1"], "/w has 2 lines and .*/t 3;"),
         (["0-0"] * 3, ["1"] * 9, "/w has 9 lines and .*/t 3;"),
