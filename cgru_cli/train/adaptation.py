@@ -1,4 +1,4 @@
-"""Fine-tuning that stays near a trained model: frozen parameters, and a prior."""
+"""Fine-tuning: frozen parameters, and a prior model."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from ..errors import CgruError, UsageError
 from ..formats import read_model
 from ..formats.model import Model
 
-EMBEDDINGS = ("encoder/embedding*", "decoder/embedding*")  # what --fix-embeddings stands for
+EMBEDDINGS = ("encoder/embedding*", "decoder/embedding*")  # the patterns of --fix-embeddings
 
 
 def frozen(model: Model, patterns: Sequence[str], *, embeddings: bool = False) -> list[str]:
-    """Names of the parameters that stay as they are, by patterns of the shell.
+    """The names of the parameters that are not trained.
 
-    A pattern may be of names (`encoder_*`, `ff_logit_W`) or of paths (`encoder/forward/*`).
-    embeddings: whether embeddings stay too.
-    Raises UsageError for a pattern that fits none, and where nothing is left to be trained.
+    Shell patterns match names (`encoder_*`, `ff_logit_W`) or paths (`encoder/forward/*`).
+    embeddings: whether to freeze embeddings too. Raises UsageError for a pattern without a match,
+    and if nothing is left to train.
     """
     patterns = (*patterns, *(EMBEDDINGS if embeddings else ()))
     kept: dict[str, None] = {}
@@ -29,29 +29,29 @@ def frozen(model: Model, patterns: Sequence[str], *, embeddings: bool = False) -
             for row in model.parameters()
             if fnmatch.fnmatchcase(row.name, pattern) or fnmatch.fnmatchcase(row.path, pattern)
         ]
-        if not matching and pattern not in EMBEDDINGS:  # which not every model has both of
+        if not matching and pattern not in EMBEDDINGS:  # a model may have only one of them
             raise UsageError(
-                f"--freeze {pattern}: no parameter is called so; docs/names.md lists them, and "
-                "cgru convert --info those of a model"
+                f"--freeze {pattern}: no parameter has this name; cgru convert --info lists those "
+                "of a model, docs/names.md those of all models"
             )
         kept |= dict.fromkeys(matching)
     if len(kept) == len(model.arrays):
-        raise UsageError("--freeze: nothing is left to be trained")
+        raise UsageError("--freeze: nothing is left to train")
     return list(kept)
 
 
 def prior(model: Model, path: str) -> dict[str, np.ndarray]:
-    """The arrays of a prior model, by name. Raises CgruError where they are none of this model."""
+    """The arrays of a prior model, by name. Raises CgruError if they do not fit this model."""
     given = read_model.read(path)
     shapes = {row.name: row.size(model.structure) for row in model.parameters()}
     for name, shape in shapes.items():
         own = given.arrays[name].shape if name in given.arrays else None
         if own != shape:
             raise CgruError(
-                f"{path}: {name}: {'missing' if own is None else own}, where the model that is "
-                f"trained has {shape}; a prior is a model of the same structure"
+                f"{path}: {name}: {'missing' if own is None else own}, but the model in training "
+                f"has {shape}; a prior must have the same structure"
             )
     more = sorted(set(given.arrays) - set(shapes))
     if more:
-        raise CgruError(f"{path}: {more[0]}: not a part of the model that is trained")
+        raise CgruError(f"{path}: {more[0]}: the model in training has no such array")
     return {name: given.arrays[name] for name in shapes}

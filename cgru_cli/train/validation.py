@@ -1,4 +1,4 @@
-"""How good a model in training is on a dev set: costs of its translations, and its own scored."""
+"""Validation of a model in training: its costs on a dev set, and scores of its translations."""
 
 from __future__ import annotations
 
@@ -31,27 +31,21 @@ if TYPE_CHECKING:
     from ..search.hypotheses import SearchBatch
 
 COSTS = ("cross-entropy", "ce-mean-words", "perplexity")  # by forced decoding; others translate
-WORKSPACE = 2048  # MiB that a batch may take: as `cgru translate`
-LOGITS = 1 << 26  # of a batch in forced decoding: 256 MiB, a few times over
+WORKSPACE = 2048  # MiB that a batch may take, as in `cgru translate`
+LOGITS = 1 << 26  # largest number of logits of a batch in forced decoding: 256 MiB a copy
 
 
 @dataclass(frozen=True)
 class ValidationSettings:
-    """What is measured.
+    """What to measure, and how."""
 
-    metrics: of `patience.LOWER_IS_BETTER`; script: a command, with script_args called for the
-    metric "translation" with a file of translations, for "valid-script" with nothing else;
-    output: a file for them, {E} and {U} in its name being epoch and update; beam_size, normalize:
-    of the search, as `cgru translate -k -n`; mini_batch: sentences.
-    """
-
-    metrics: tuple[str, ...]
-    script: str | None = None
-    script_args: tuple[str, ...] = ()
-    output: str | None = None
+    metrics: tuple[str, ...]  # of patience.LOWER_IS_BETTER
+    script: str | None = None  # a command; for "translation" a file of translations is its argument
+    script_args: tuple[str, ...] = ()  # its arguments before that
+    output: str | None = None  # a file for the translations; {E} is the epoch, {U} the update
     beam_size: int = 5
     normalize: float = 1.0
-    mini_batch: int = 64
+    mini_batch: int = 64  # sentences
 
     @property
     def translates(self) -> bool:
@@ -60,14 +54,13 @@ class ValidationSettings:
 
 
 class Validator:
-    """A dev set, and a model that takes on the weights of the training to be measured on it.
+    """Measures weights on a dev set.
 
-    Raises CgruError where the script cannot be run, UsageError for settings that exclude each
-    other.
+    model: a packed model, to which the weights are assigned. Raises CgruError if the script cannot
+    be run, UsageError for settings that exclude each other.
     """
 
     def __init__(self, settings: ValidationSettings, dev_set: DevSet, model: RecurrentModel):
-        """model: packed, and of no other use."""
         import tensorflow as tf
 
         self.settings, self.dev_set, self.model = settings, dev_set, model
@@ -75,7 +68,9 @@ class Validator:
         if {"translation", "valid-script"} & set(settings.metrics):
             self._script = [*command_of(settings.script), *settings.script_args]
         if settings.output and not settings.translates:
-            raise UsageError("--valid-translation-output needs a metric that translates, as bleu")
+            raise UsageError(
+                "--valid-translation-output needs a metric of translations, such as bleu"
+            )
         words, mask = tf.TensorSpec([None, None], tf.int32), tf.TensorSpec([None, None])
         source = tf.TensorSpec([None, None, model.structure.source_columns], tf.int32)
         self._costs = tf.function(
@@ -85,11 +80,11 @@ class Validator:
     def run(
         self, arrays: Mapping[str, np.ndarray], epoch: int, update: int, check: Check
     ) -> dict[str, float]:
-        """Every metric of these arrays (by their DL4MT/Nematus names), in the settings' order.
+        """All metrics of these arrays (by their DL4MT/Nematus names), in the settings' order.
 
-        Costs in nats, a sentence or a word with EOS counted; BLEU and chrF from 0 to 100. `check`
-        is called between batches. Raises CgruError where the script fails or gives no number, or a
-        file cannot be written.
+        Costs are in nats per sentence, or per word with EOS; BLEU and chrF are from 0 to 100.
+        `check` is called between batches. Raises CgruError if the script fails or prints no number,
+        or if a file cannot be written.
         """
         self.model.assign(arrays)
         metrics = self.settings.metrics
@@ -104,7 +99,7 @@ class Validator:
 
     @functools.cached_property
     def _ensemble(self) -> Ensemble:
-        """Traced when something is translated: costs alone need no search."""
+        """The search, traced only if a metric translates."""
         from ..search.ensemble import Ensemble
 
         return Ensemble([self.model], [1.0])
@@ -121,7 +116,7 @@ class Validator:
             limit = label_limit
         beam_size, normalize = self.settings.beam_size, self.settings.normalize
         texts = [""] * len(sources)
-        labelled = kind is Type.CLASSIFIER  # empty lines, too
+        labelled = kind is Type.CLASSIFIER  # even an empty line has a label
         filled = [line for line, words in enumerate(sources) if words or labelled]
         max_tokens = max_tokens_of(WORKSPACE, beam_size, [self.model.structure])
         sizes = [len(sources[line]) + 1 for line in filled]
@@ -138,7 +133,7 @@ class Validator:
 
         settings = SearchSettings(beam_size, normalize, best_only=True)
         for place, hypotheses in shrinking_beam(search_batches(), settings):
-            if hypotheses:  # none where no number is finite
+            if hypotheses:  # there are none if no score is finite
                 texts[started[place]] = self.dev_set.target_text.text(hypotheses[0].words)
         return texts
 
@@ -149,7 +144,7 @@ class Validator:
     def _costs_of(
         self, source: tf.Tensor, source_mask: tf.Tensor, target: tf.Tensor, mask: tf.Tensor
     ) -> tf.Tensor:
-        """-log p of each sentence's target: (B,) nats."""
+        """The cost -log p of each sentence: (B,) nats."""
         import tensorflow as tf
 
         from ..network.scorer import score
@@ -186,7 +181,7 @@ class Validator:
         if {"bleu", "bleu-detok", "chrf"} & set(metrics):
             from sacrebleu.metrics import BLEU, CHRF
 
-            # force: text without preprocessing is tokenised, which it would warn about
+            # force: no warning about text that is tokenised already
             bleu = functools.partial(BLEU, force=True)
             for name, make in (("bleu", bleu), ("bleu-detok", bleu), ("chrf", CHRF)):
                 if name in metrics:

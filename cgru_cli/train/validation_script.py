@@ -1,4 +1,4 @@
-"""A score from a program of the user, which is given translations or a model."""
+"""Scores of translations or of a model, by a program of the user."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 from ..errors import CgruError, UsageError
 
-POLL = 0.2  # seconds between two looks at whether to go on, while the script runs
+POLL = 0.2  # seconds between two checks for a stop, while the script runs
 
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?(?!\w)")
 
@@ -23,7 +23,7 @@ Check = Callable[[], None]  # may raise, to interrupt
 def command_of(script: str | None, flag: str = "--valid-script-path") -> list[str]:
     """The words of a script's command line; flag: the option that names it.
 
-    Raises UsageError where there is none, CgruError where it is no program that can be run.
+    Raises UsageError if it is empty, CgruError if it does not name an executable program.
     """
     try:
         words = shlex.split(script or "")
@@ -40,20 +40,19 @@ def command_of(script: str | None, flag: str = "--valid-script-path") -> list[st
 def score_of(command: Sequence[str], check: Check) -> float:
     """The last number that a command prints on standard output.
 
-    `check` is called while it runs; what it raises ends the command. Raises CgruError where the
-    command cannot be run, fails or prints no number.
+    Raises CgruError as `output_of`, and if the command prints no number.
     """
     numbers = _NUMBER.findall(output_of(command, check))
     if not numbers:
-        raise CgruError(f"{command[0]}: printed no number; the last one is taken as its score")
+        raise CgruError(f"{command[0]}: printed no number; the last number is the score")
     return float(numbers[-1])
 
 
 def output_of(command: Sequence[str], check: Check) -> str:
     """The standard output of a command, which is run without a shell.
 
-    `check` is called while it runs; what it raises ends the command. Raises CgruError where the
-    command cannot be run or fails.
+    `check` is called while the command runs, and ends it by raising an exception. Raises CgruError
+    if the command cannot be run or fails.
     """
     name = command[0]
     try:
@@ -70,7 +69,7 @@ def output_of(command: Sequence[str], check: Check) -> str:
 
 def _call(command: Sequence[str], check: Check) -> tuple[int, str, str]:
     """Exit code, standard output and standard error of a command."""
-    # a group of its own: Ctrl-C is answered here, and ends all that the command has started
+    # a process group of its own: this process handles Ctrl-C, and kills the whole group
     with subprocess.Popen(  # noqa: S603 - the command that the options name, without a shell
         command,
         stdin=subprocess.DEVNULL,

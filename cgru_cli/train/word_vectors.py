@@ -1,7 +1,6 @@
-"""Embeddings to begin with, from files in word2vec's text format.
+"""Initial embeddings from files in word2vec's text format.
 
-A line is `word v1 v2 ...`; the first may be `number-of-words width` instead. `</s>` is the end of
-the sentence.
+A line is `word v1 v2 ...`; the first line may be `number-of-words width` instead. `</s>` is EOS.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ WINDOW = 4096  # lines
 
 
 def place(model: Model, vocabularies: Sequence[Vocabulary], paths: Sequence[str]) -> list[str]:
-    """Give words the vectors that files have for them; returns a line for the log a file.
+    """Put the vectors of files into the embeddings; returns a line for the log for each file.
 
-    vocabularies: sources (one a factor, of which the first is of words), then target; paths:
-    source and target, or one for a model that has one embedding. Raises CgruError for files that
-    are no vectors of the width of the embedding, UsageError for another number of files.
+    vocabularies: sources (one a factor, the words first), then target. paths: source and target, or
+    one file for a model with one embedding. Raises CgruError for files without vectors of the
+    embedding's width, UsageError for another number of files.
     """
     structure = model.structure
     of_target = target_table(structure)
@@ -33,7 +32,7 @@ def place(model: Model, vocabularies: Sequence[Vocabulary], paths: Sequence[str]
     if structure.embeds_target and of_target not in embeddings:
         embeddings[of_target] = vocabularies[-1]
     if len(paths) != len(embeddings):
-        what = "source and target" if len(embeddings) == 2 else "one file, for the one embedding,"
+        what = "files for source and target" if len(embeddings) == 2 else "one file"
         raise UsageError(f"--embedding-vectors: {what} expected, {len(paths)} given")
     lines = []
     for path, (place_in_model, vocabulary) in zip(paths, embeddings.items(), strict=True):
@@ -46,7 +45,7 @@ def place(model: Model, vocabularies: Sequence[Vocabulary], paths: Sequence[str]
 
 
 def _fill(table: np.ndarray, vocabulary: Vocabulary, path: Path) -> int:
-    """Put vectors into the rows (V,E) of their words; returns the number of words that had one."""
+    """Put vectors into the rows of their words, (V, E); returns how many words have one."""
     ids = {word: i for i, word in vocabulary.words.items() if i != vocabulary.eos_id}
     ids["</s>"] = vocabulary.eos_id
     width = table.shape[1]
@@ -55,16 +54,16 @@ def _fill(table: np.ndarray, vocabulary: Vocabulary, path: Path) -> int:
         if word not in ids:
             continue
         if ids[word] in seen:
-            raise CgruError(f"{path}: line {number}: a second vector for {word}")
+            raise CgruError(f"{path}: line {number}: second vector of {word}")
         table[ids[word]] = _numbers(values, f"{path}: line {number}")
         seen.add(ids[word])
     if not seen:
-        raise CgruError(f"{path}: has none of the words of {vocabulary.path}")
+        raise CgruError(f"{path}: has no vector for any word of {vocabulary.path}")
     return len(seen)
 
 
 def _lines(path: Path, width: int) -> Iterator[tuple[int, str, list[str]]]:
-    """Line number, word and the text of its numbers."""
+    """Line number, word and numbers (as text) of each line."""
     number = 0
     with LineReader(str(path)) as reader:
         while lines := reader.window(WINDOW):
@@ -74,13 +73,13 @@ def _lines(path: Path, width: int) -> Iterator[tuple[int, str, list[str]]]:
                 if number == 1 and len(values) == 1 and word.isdecimal() and values[0].isdecimal():
                     if int(values[0]) != width:
                         raise CgruError(
-                            f"{path}: vectors of {values[0]} numbers; the embedding has {width} "
+                            f"{path}: vectors have {values[0]} numbers, the embedding has {width} "
                             "(--dim-emb)"
                         )
                     continue
                 if len(values) != width:
                     raise CgruError(
-                        f"{path}: line {number}: a word and {len(values)} numbers; the embedding "
+                        f"{path}: line {number}: a word and {len(values)} numbers, the embedding "
                         f"has {width} (--dim-emb)"
                     )
                 yield number, word, values
@@ -92,5 +91,5 @@ def _numbers(values: list[str], where: str) -> np.ndarray:
     except ValueError as error:
         raise CgruError(f"{where}: {error}") from None
     if not np.isfinite(numbers).all():
-        raise CgruError(f"{where}: a number that is not finite")
+        raise CgruError(f"{where}: numbers must be finite")
     return numbers

@@ -40,7 +40,7 @@ def test_one_embedding_is_fixed():
 
 @pytest.mark.parametrize(
     ("patterns", "message"),
-    [(("encoder_X",), "no parameter is called so"), (("*",), "nothing is left to be trained")],
+    [(("encoder_X",), "no parameter has this name"), (("*",), "nothing is left to train")],
 )
 def test_patterns_that_cannot_be_meant(patterns, message):
     with pytest.raises(UsageError, match=message):
@@ -50,8 +50,8 @@ def test_patterns_that_cannot_be_meant(patterns, message):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"state": 5}, r"encoder_U: \(5, 10\), where the model that is trained has \(4, 8\)"),
-        ({"decoder_depth": 2}, "decoder_2_U: not a part of the model"),
+        ({"state": 5}, r"encoder_U: \(5, 10\), but the model in training has \(4, 8\)"),
+        ({"decoder_depth": 2}, "decoder_2_U: the model in training has no such array"),
         ({"tied_output": True}, "ff_logit_W: missing"),
     ],
 )

@@ -56,21 +56,21 @@ def test_one_file_for_one_embedding(tmp_path):
     path = written(tmp_path / "both", line("A", *range(6)))
     assert place(given, [TARGET, TARGET], [path]) == [f"{path}: vectors for 1 of 13 words"]
     np.testing.assert_array_equal(given.arrays["Wemb"][2], np.arange(6))
-    with pytest.raises(UsageError, match="one file, for the one embedding"):
+    with pytest.raises(UsageError, match="one file expected, 2 given"):
         place(given, [TARGET, TARGET], [path, path])
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("a 1 2 3\n", r"line 1: a word and 3 numbers; the embedding has 6"),
+        ("a 1 2 3\n", r"line 1: a word and 3 numbers, the embedding has 6"),
         (line("a", *range(6)) + "b 1\n", "line 2: a word and 1 numbers"),
-        ("2 7\n", "vectors of 7 numbers; the embedding has 6"),
+        ("2 7\n", "vectors have 7 numbers, the embedding has 6"),
         ("a 1 2 3 4 5 x\n", "line 1: could not convert"),
-        ("a 1 2 3 4 5 nan\n", "line 1: a number that is not finite"),
-        (line("a", *range(6)) * 2, "line 2: a second vector for a"),
-        (line("zzz", *range(6)), "has none of the words"),
-        ("", "has none of the words"),
+        ("a 1 2 3 4 5 nan\n", "line 1: numbers must be finite"),
+        (line("a", *range(6)) * 2, "line 2: second vector of a"),
+        (line("zzz", *range(6)), "has no vector for any word"),
+        ("", "has no vector for any word"),
     ],
 )
 def test_what_is_no_file_of_vectors(tmp_path, content, message):
@@ -81,7 +81,7 @@ def test_what_is_no_file_of_vectors(tmp_path, content, message):
 
 def test_one_file_is_missing(tmp_path):
     path = written(tmp_path / "src", line("a", *range(6)))
-    with pytest.raises(UsageError, match="source and target expected, 1 given"):
+    with pytest.raises(UsageError, match="files for source and target expected, 1 given"):
         place(model(), [SOURCE, TARGET], [path])
     with pytest.raises(CgruError, match="none: "):
         place(model(), [SOURCE, TARGET], [str(tmp_path / "none"), path])

@@ -1,4 +1,4 @@
-"""Learning curves of a training, drawn from its records."""
+"""Learning curves, drawn from the records of a training."""
 
 from __future__ import annotations
 
@@ -31,10 +31,9 @@ Curve = list[tuple[int, float]]  # update and value
 
 
 def draw(records: Path, model: Path) -> None:
-    """Write MODEL.png and MODEL.svg: measures of training and validation over updates.
+    """Write MODEL.png and MODEL.svg: a panel for each measure of training and validation.
 
-    A panel for each measure, one below the other. Records that are not whole are left out. Raises
-    CgruError where records cannot be read, or pictures not written.
+    Damaged records are left out. Raises CgruError if records cannot be read or pictures written.
     """
     check_installed("--plot")
     from matplotlib import style
@@ -51,8 +50,9 @@ def draw(records: Path, model: Path) -> None:
         axes = figure.subplots(len(panels), sharex=True, squeeze=False)[:, 0]
         for axis, (measure, lines) in zip(axes, panels.items(), strict=True):
             for label, curve in lines.items():
-                axis.plot(*zip(*curve, strict=True), label=label, color=_COLOURS[label],
-                          marker="o" if len(curve) < 40 else None)  # fmt: skip
+                marker = "o" if len(curve) < 40 else None
+                updates, values = zip(*curve, strict=True)
+                axis.plot(updates, values, label=label, color=_COLOURS[label], marker=marker)
             best = _best(measure, lines.get("validation", []))
             if best:
                 axis.plot(*best, "D", color="C2", markersize=6, label=f"best: {best[1]:.5g}")

@@ -1,7 +1,7 @@
 """The files of a training run: a kill at any moment loses only the time since the last save.
 
-All that a run needs to go on is one file, MODEL.npz.state.npz, which is replaced as a whole; the
-model beside it is written from the same state, after it.
+Everything that a run needs to resume is in one file, MODEL.npz.state.npz, which is replaced as a
+whole. The model beside it is written afterwards, from the same state.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ _JSON = "json"
 
 
 class RunFolder:
-    """The paths of a run's files; model: its `.npz`, whose folder is made."""
+    """The paths of a run's files; model: its `.npz`."""
 
     def __init__(self, model: Path):
         self.model = model
 
     def beside(self, suffix: str) -> Path:
-        """The file named like the model with this ending."""
+        """The file whose name is the model's with this ending."""
         return self.model.with_name(self.model.name + suffix)
 
     @property
     def state(self) -> Path:
-        """The file that the run resumes from."""
+        """The file from which the run resumes."""
         return self.beside(".state.npz")
 
     @property
     def records(self) -> Path:
-        """The log's records for programs."""
+        """The records of the log, for programs."""
         return self.beside(".metrics.jsonl")
 
     def best(self, metric: str) -> Path:
@@ -49,11 +49,11 @@ class RunFolder:
 
     @property
     def dev(self) -> Path:
-        """The model that is being validated, for scripts, named as Nematus and Marian name it."""
+        """The model that a script validates, named as Nematus and Marian name it."""
         return self.beside(".dev.npz")
 
     def kept(self, updates: int) -> Path:
-        """The file of the model after so many updates."""
+        """The model after this many updates."""
         return self.beside(f".u{updates}.npz")
 
     def check_new(self, vocabularies: Sequence[Vocabulary]) -> None:
@@ -69,15 +69,15 @@ class RunFolder:
         for placement in placements:
             if placement.path.exists():
                 raise CgruError(
-                    f"{placement.path}: is another vocabulary than {placement.vocabulary.path}; "
+                    f"{placement.path}: differs from the vocabulary {placement.vocabulary.path}; "
                     "train into another folder"
                 )
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes from training into the same folder.
+        """Make the folder, and keep other processes from training the same model.
 
-        Raises CgruError if one does, or if there can be no such folder.
+        Raises CgruError if another process trains it, or if the folder cannot be made.
         """
         import filelock
 
@@ -96,7 +96,7 @@ class RunFolder:
             lock.release()
 
     def remove_interrupted(self, vocabularies: Sequence[Vocabulary]) -> None:
-        """Remove what a kill left of files that were being written."""
+        """Remove the temporary files that a kill may have left."""
         names, _ = model_vocabularies.plan(vocabularies, self.model.parent, "npz", True)
         for name in (self.model.name, *names):
             for path in self.model.parent.glob(f".{glob.escape(name)}.*.tmp"):
@@ -104,25 +104,25 @@ class RunFolder:
                     path.unlink()
 
     def save(self, arrays: Mapping[str, np.ndarray], values: Mapping[str, Any]) -> None:
-        """Replace the state. Raises CgruError, and leaves the old one, where that fails.
+        """Replace the state. If that fails, raises CgruError and leaves the old one.
 
-        Two undisturbed runs write the same bytes but for the seconds that they took, which are
-        kept because an end or a frequency may be given in minutes.
+        Two uninterrupted runs write the same bytes, except for the seconds that they took, which
+        are saved because limits and frequencies may be given in minutes.
         """
         text = json.dumps({"format": FORMAT, "arrays": sorted(arrays), **values}).encode()
         array_files.write_npz(self.state, {**arrays, _JSON: np.frombuffer(text, np.uint8)})
 
     def load(self) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
-        """The state, or None where there is none.
+        """The state, or None if there is none.
 
-        Raises CgruError for what is none of this age, and where any array was changed.
+        Raises CgruError if the file is not a state of this format, or was changed.
         """
         if not self.state.exists():
             return None
         arrays = array_files.read_npz(self.state)
         try:
             values = json.loads(arrays.pop(_JSON).tobytes())
-            # its content has a checksum of its own, of every array; its list of names has none
+            # npz files have a checksum for each array, but none for the list of their names
             known = values.pop("format") == FORMAT
             known &= values.pop("arrays", sorted(arrays)) == sorted(arrays)
         except (AttributeError, KeyError, TypeError, ValueError):
@@ -135,7 +135,7 @@ class RunFolder:
         return arrays, values
 
     def thin(self, keep: int) -> None:
-        """Remove the oldest kept models, all but the `keep` (> 0) newest, with their files."""
+        """Remove all kept models except the `keep` (> 0) newest, with their files."""
         folder, start = self.model.parent, f"{self.model.name}.u"
         numbers = (
             path.name.removeprefix(start).removesuffix(".npz")
@@ -143,5 +143,5 @@ class RunFolder:
         )
         for number in sorted(int(n) for n in numbers if n.isdigit())[:-keep]:
             files = folder.glob(f"{glob.escape(self.kept(number).name)}*")
-            for file in sorted(files, reverse=True):  # the model last: what is left is found again
+            for file in sorted(files, reverse=True):  # the model last, so that a kill is repaired
                 file.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""The best validation so far, how often it has stalled since, and when to stop."""
+"""The best validations, how often validation has stalled since, and when to stop."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ LOWER_IS_BETTER = {
     "perplexity": True,
     "bleu": False,
     "chrf": False,
-    "bleu-detok": False,  # Marian's older word for bleu
-    "accuracy": False,  # of labels, as what follows
-    "f1": False,
-    "span-f1": False,
-    "translation": False,  # what an external script prints of translations
-    "valid-script": False,  # what it prints of a model
+    "bleu-detok": False,  # Marian's older name for bleu
+    "accuracy": False,  # of labels
+    "f1": False,  # of labels
+    "span-f1": False,  # of labels
+    "translation": False,  # the score that a script gives to translations
+    "valid-script": False,  # the score that a script gives to a model
 }
 
 
 @dataclass(frozen=True)
 class Record:
-    """The record of one metric; best is None until there was a finite value."""
+    """The record of one metric; best is None until there is a finite value."""
 
     metric: str
     best: float | None = None
-    best_update: int = 0  # the number of updates when it was reached
+    best_update: int = 0  # the update of the best value
     stalled: int = 0  # validations since the last improvement that was large enough
 
     def __post_init__(self) -> None:
@@ -42,7 +42,7 @@ class Record:
             raise ValueError("a number of updates or validations is below 0")
 
     def improved_by(self, value: float) -> bool:
-        """Whether a value is a new best; one that is not finite never is."""
+        """Whether a value is a new best; it must be finite."""
         if not math.isfinite(value):
             return False
         if self.best is None:
@@ -50,7 +50,7 @@ class Record:
         return value < self.best if LOWER_IS_BETTER[self.metric] else value > self.best
 
     def updated(self, value: float, updates: int, epsilon: float) -> Record:
-        """The record after one more value; as in Marian, a gain up to epsilon has stalled."""
+        """The record after one more value; as in Marian, a gain up to epsilon counts as stalled."""
         if not self.improved_by(value):
             return dataclasses.replace(self, stalled=self.stalled + 1)
         enough = self.best is None or abs(value - self.best) > epsilon
@@ -59,7 +59,7 @@ class Record:
 
 @dataclass(frozen=True)
 class SavedPatience:
-    """The state of a `Patience`, for saving."""
+    """The state of a `Patience`, as it is saved."""
 
     decays: int
     metrics: tuple[Record, ...]
@@ -74,14 +74,14 @@ Resets = Literal["nothing", "stalled", "all"]
 
 
 class Patience:
-    """Follows several metrics, as Marian's --early-stopping and --early-stopping-on do.
+    """Follows several metrics, like Marian's --early-stopping and --early-stopping-on.
 
     Training stops when a metric has not improved `early_stopping` times in a row (0: never): the
-    first one, any of them, or all. Whenever the first has stalled `decay_after` times more (0:
-    never), `decays` grows by one, for the learning rate. epsilon: what an improvement has to
-    exceed, one for all or one for each. resets: what begins anew when a training goes on, as
-    Marian's --valid-reset-stalled and --valid-reset-all. Raises UsageError for an unknown metric,
-    and for other numbers of epsilons.
+    first metric, any of them, or all. Each time the first metric has stalled `decay_after` more
+    times (0: never), `decays` grows by one, and the learning rate decays. epsilon: the least gain
+    that counts as an improvement, one number for all metrics or one for each. resets: what a
+    resumed training forgets, as with Marian's --valid-reset-stalled and --valid-reset-all. Raises
+    UsageError for an unknown metric, and for another number of epsilons.
     """
 
     def __init__(
@@ -107,20 +107,20 @@ class Patience:
                 f"--early-stopping-epsilon: {len(epsilon)} numbers for {len(metrics)} metrics; "
                 "give one, or one for each"
             )
-        several = len(epsilon) > 1
-        self._epsilon = dict(
-            zip(metrics, epsilon if several else [*epsilon] * len(metrics), strict=True)
-        )
+        epsilons = epsilon if len(epsilon) > 1 else [*epsilon] * len(metrics)
+        self._epsilon = dict(zip(metrics, epsilons, strict=True))
         self.records = {metric: Record(metric) for metric in metrics}
         self.decays = 0
-        self.most_stalled = 0  # validations in a row without a new best of the first metric
+        self.most_stalled = (
+            0  # longest series of validations without a new best of the first metric
+        )
         self._early_stopping = early_stopping
         self._on = on
         self._decay_after = decay_after
         self._resets = resets
 
     def update(self, metric: str, value: float, updates: int) -> bool:
-        """Note the value of a metric after so many updates; returns whether it is a new best."""
+        """Record the value of a metric at an update; returns whether it is a new best."""
         better = self.records[metric].improved_by(value)
         record = self.records[metric].updated(value, updates, self._epsilon[metric])
         self.records[metric] = record
@@ -132,7 +132,7 @@ class Patience:
 
     @property
     def stalled(self) -> int:
-        """Validations in a row without a new best, of the metrics that stopping depends on."""
+        """Validations in a row without a new best, of the metrics on which stopping depends."""
         counts = [record.stalled for record in self.records.values()]
         if self._on == "first":
             counts = counts[:1]
@@ -143,16 +143,16 @@ class Patience:
         return 0 < self._early_stopping <= self.stalled
 
     def saved(self) -> SavedPatience:
-        """The state that `restore` continues from."""
+        """The state from which `restore` continues."""
         return SavedPatience(self.decays, tuple(self.records.values()), self.most_stalled)
 
     def restore(self, saved: SavedPatience) -> None:
-        """Continue from a saved state; a metric that it lacks begins anew."""
+        """Continue from a saved state; metrics that it lacks start new."""
         self.decays, self.most_stalled = saved.decays, saved.most_stalled
         self.records |= {r.metric: r for r in saved.metrics if r.metric in self.records}
 
     def resume(self, saved: SavedPatience) -> None:
-        """Restore a saved state, except what --valid-reset-stalled and -all reset."""
+        """Restore a saved state, except for what `resets` names."""
         self.restore(saved)
         if self._resets == "nothing":
             return

@@ -133,7 +133,7 @@ def test_another_model_is_not_overwritten(runs, tmp_path):
     (folder / "src.json").write_bytes(source.read_bytes())
     runs.check_new(vocabularies)  # the same
     (folder / "trg.json").write_bytes(source.read_bytes())
-    with pytest.raises(CgruError, match=r"trg.json: is another vocabulary than"):
+    with pytest.raises(CgruError, match=r"trg.json: differs from the vocabulary"):
         runs.check_new(vocabularies)
     (folder / "trg.json").unlink()
     runs.model.write_text("")
