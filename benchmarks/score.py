@@ -205,7 +205,7 @@ class Scored:
     def __init__(self, arguments: argparse.Namespace, padded: Padded, precision: str):
         from cgru_cli.formats.loaded_model import LoadedModel, Reading
         from cgru_cli.options.score import ScoreOptions
-        from cgru_cli.score.model_scorer import ModelScorer
+        from cgru_cli.score.pairs.model_scorer import ModelScorer
 
         self.options = ScoreOptions(precision=precision)
         loaded = LoadedModel.of(str(padded.path), padded.vocabularies)
@@ -214,7 +214,7 @@ class Scored:
 
     def __call__(self, pairs: list[tuple[str, str]]) -> list[tuple[int, int]]:
         """The words of each batch, EOS counted: (source, target)."""
-        from cgru_cli.score.model_scorer import Line
+        from cgru_cli.score.pairs.model_scorer import Line
         from cgru_cli.system.windows import batches
 
         texts = [(s.split(" "), t.split(" ")) for s, t in pairs]

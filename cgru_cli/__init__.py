@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from .network.keras_model import RecurrentModel as RecurrentModel
     from .output.hypothesis import Hypothesis as Hypothesis
     from .parameters.structure import Structure as Structure
-    from .score.pair_scorer import PairScorer as PairScorer
+    from .score.pairs.pair_scorer import PairScorer as PairScorer
     from .translate.translator import Translator as Translator
 
 # Where each public name stands.
 _PUBLIC = {
     "load_model": "formats.loaded_model.load_model",
     "Translator": "translate.translator.Translator",
-    "PairScorer": "score.pair_scorer.PairScorer",
+    "PairScorer": "score.pairs.pair_scorer.PairScorer",
     "RecurrentModel": "network.keras_model.RecurrentModel",
     "read_model": "formats.read_model.read",
     "write_model": "convert.job.write_model",

@@ -14,23 +14,22 @@ from ..formats.loaded_model import LoadedModel, check_attention, check_ensemble
 from ..options.score import ScoreOptions
 from ..output.heatmap.heatmaps import Heatmaps
 from ..output.heatmap.view import model_names
-from ..output.hypothesis import Hypothesis
 from ..system import tensorflow_start
 from ..system.line_writer import LineWriter
 from ..system.log_file import log_to
 from ..system.terminal import ProgressCounter
 from ..system.windows import InOrder
-from . import metric
-from .filter import PairFilter, dual_score
-from .layout import ScoreLayout
-from .pair_scorer import PairScorer, ScoredPair, in_batches
-from .pairs import Pair, Pairs
-from .request import ScoreRequest
-from .summary import Summary
-from .tune import Ranking
+from .metrics import evaluation
+from .n_best.tune import Ranking
+from .pairs.filter import PairFilter, dual_score
+from .pairs.layout import ScoreLayout
+from .pairs.pair_scorer import PairScorer, ScoredPair, in_batches
+from .pairs.readers import Pair, Pairs
+from .pairs.summary import Summary
+from .plan import ScorePlan
 
 if TYPE_CHECKING:
-    from .rerank import Writer
+    from .n_best.rerank import Writer
 
 
 def run(options: ScoreOptions) -> None:
@@ -39,69 +38,66 @@ def run(options: ScoreOptions) -> None:
     Raises CgruError for bad models, vocabularies and input; OutputClosed where nobody reads.
     """
     with log_to(options.log, "cgru score"):
-        _run(ScoreRequest.of(options), options.model_is)
+        _run(ScorePlan.of(options))
 
 
-def _run(request: ScoreRequest, model_is: Sequence[str]) -> None:
-    if request.texts_alone:
-        metric.run(request)
+def _run(plan: ScorePlan) -> None:
+    options = plan.options
+    if plan.compares_texts:
+        evaluation.run(plan)
         return
-    models = [LoadedModel.of(path, request.vocabularies) for path in request.models]
-    check_declared([loaded.model for loaded in models], model_is)
+    models = [LoadedModel.of(path, options.vocabularies) for path in options.model]
+    check_declared([loaded.model for loaded in models], options.model_is)
     one_side = bool(models) and not any(loaded.reads_source for loaded in models)
-    with request.pairs(one_side=one_side) as pairs:
-        ranking = Ranking.of(request)
-        if ranking and not models:
-            _rank_alone(pairs, ranking, request)
-        else:
-            _with_models(pairs, models, ranking, request)
+    with plan.pairs(one_side=one_side) as pairs:
+        ranking = Ranking.of(plan)
+        if models:
+            _with_models(pairs, models, ranking, plan)
+        elif ranking:
+            _rank_alone(pairs, ranking, options)
 
 
-def _rank_alone(pairs: Pairs, ranking: Ranking, request: ScoreRequest) -> None:
+def _rank_alone(pairs: Pairs, ranking: Ranking, options: ScoreOptions) -> None:
     """Rank a list by the features that it has."""
-    with LineWriter(request.output) as writer:
+    with LineWriter(options.output) as writer:
         ranked = ranking.to(writer)
-        for window in pairs.windows(request.mini_batch, request.maxi_batch):
+        for window in pairs.windows(options.mini_batch, options.maxi_batch):
             ranked.write("".join(f"{pair.entry}\n" for pair in window))
         ranked.close(pairs.sentences())
 
 
 def _with_models(
-    pairs: Pairs, models: Sequence[LoadedModel], ranking: Ranking | None, request: ScoreRequest
+    pairs: Pairs, models: Sequence[LoadedModel], ranking: Ranking | None, plan: ScorePlan
 ) -> None:
     """Score all pairs, then print them or rank the list with its new features."""
+    options = plan.options
     heatmaps = Heatmaps.of(
-        request.heatmap, request.heatmap_lines, request.models, request.files, (request.output,)
+        options.heatmap, options.heatmap_lines, options.model, plan.files, (options.output,)
     )
     starting = tensorflow_start.Start()
-    if request.weights:
+    columns = [models] if plan.weights else [[loaded] for loaded in models]
+    if plan.weights:
         check_ensemble(models)
-    layout = request.layout(models)
-    with_alignment = layout.layout.alignment is not None or heatmaps.wanted
-    columns = [models] if request.weights else [[loaded] for loaded in models]
+    layout = plan.layout(models)
+    attends = layout.layout.alignment is not None or heatmaps.wanted
     for column in columns:
-        check_attention(column, with_alignment)
-    reading = request.reading(models)
-    backward = None
-    if request.dual:
-        backward = LoadedModel.of(request.dual, request.vocabularies[::-1])
-        backward_reading = request.reading([backward])
-    starting.finish(request.device, request.cpu_threads)
+        check_attention(column, attends)
+    reading = plan.reading(models)
+    backward = []
+    if options.dual:
+        backward = [LoadedModel.of(options.dual, options.vocabularies[::-1])]
+        backward_reading = plan.reading(backward)
+    starting.finish(options.device, options.cpu_threads)
     scorers = [
-        PairScorer.asked(request, column, reading, with_alignment=with_alignment)
-        for column in columns
+        PairScorer.planned(plan, column, reading, with_alignment=attends) for column in columns
     ]
     if backward:
-        scorers.append(
-            PairScorer.asked(
-                request, [backward], backward_reading, with_alignment=False, backward=True
-            )
-        )
+        scorers.append(PairScorer.planned(plan, backward, backward_reading, backward=True))
     lengths: dict[int, int] | None = {} if ranking else None
-    with heatmaps, LineWriter(request.output) as writer:
+    with heatmaps, LineWriter(options.output) as writer:
         ranked = ranking.to(writer, lengths) if ranking else None
         try:
-            _Scoring(request, scorers, layout, heatmaps, lengths).run(pairs, ranked or writer)
+            _Scoring(plan, scorers, layout, heatmaps, lengths).run(pairs, ranked or writer)
         finally:
             for scorer in scorers:
                 for model in scorer.models:
@@ -115,65 +111,63 @@ class _Scoring:
 
     def __init__(
         self,
-        request: ScoreRequest,
+        plan: ScorePlan,
         scorers: Sequence[PairScorer],
         layout: ScoreLayout,
         heatmaps: Heatmaps,
-        lengths: dict[int, int] | None = None,
+        lengths: dict[int, int] | None,
     ):
         """scorers: one a column; with --dual, one and that of the other direction. lengths: takes
         the words of each translation (EOS counted) by the first model.
         """
-        self._lengths = lengths
-        self._request, self._scorers, self._layout = request, scorers, layout
-        self._heatmaps = heatmaps
-        ends = [scorer.models[0].loaded.writes_text for scorer in scorers]
-        self._summary = Summary(request.summary, layout.models, ends) if request.summary else None
-        self._filter = PairFilter(request.bounds) if request.bounds.given else None
+        self._options, self._scorers, self._layout = plan.options, scorers, layout
+        self._heatmaps, self._lengths = heatmaps, lengths
+        options = plan.options
+        self._summary = self._filter = None
+        if options.summary:
+            ends = [scorer.models[0].loaded.writes_text for scorer in scorers]
+            self._summary = Summary(options.summary, layout.models, ends)
+        if options.keep_above is not None or options.keep_below is not None:
+            self._filter = PairFilter(options.keep_above, options.keep_below)
 
     def run(self, pairs: Pairs, writer: Writer) -> None:
-        request = self._request
+        options = self._options
         in_order = InOrder()
-        progress = ProgressCounter("pairs", request.quiet)
+        progress = ProgressCounter("pairs", options.quiet)
         start = 0
-        for window in pairs.windows(request.mini_batch, request.maxi_batch):
+        for window in pairs.windows(options.mini_batch, options.maxi_batch):
             texts = [(pair.source, pair.target) for pair in window]
-            for number, scored in in_batches(self._scorers, texts, start, request.mini_batch):
-                if self._heatmaps.wants(number):
-                    self._draw(number, scored, window[number - start])
-                hypotheses = [pair.hypothesis for pair in scored]
-                if request.dual:
-                    hypotheses = [dual_score(*hypotheses)]
-                if self._summary:
-                    self._summary.add(hypotheses)
-                else:
-                    pair = window[number - start]
-                    text = self._text(number, pair, scored[0].source, hypotheses)
-                    if self._lengths is not None:
-                        self._lengths[number] = len(hypotheses[0].word_scores)
+            for number, scored in in_batches(self._scorers, texts, start, options.mini_batch):
+                pair = window[number - start]
+                text = self._scored(number, pair, scored)
+                if self._summary is None:
                     writer.write(in_order.put(number, text))
                 progress.add(1)
             start += len(window)
         progress.close()
         if self._filter:
-            self._filter.report(request.quiet)
+            self._filter.report(options.quiet)
         if self._summary:
             writer.write(f"{self._summary.text()}\n")
 
-    def _text(
-        self, number: int, pair: Pair, source: Sequence[str], scored: Sequence[Hypothesis]
-    ) -> str:
-        """The output for a pair."""
+    def _scored(self, number: int, pair: Pair, scored: Sequence[ScoredPair]) -> str:
+        """The output for a pair; "" where it is only counted."""
+        if self._heatmaps.wants(number):
+            names = iter(model_names(self._options.model))
+            views = []
+            for scorer, one in zip(self._scorers, scored, strict=True):
+                views += scorer.views(one, [next(names) for _ in scorer.models])
+            self._heatmaps.add(number, views, pair.source, pair.target)
+        hypotheses = [one.hypothesis for one in scored]
+        if self._options.dual:
+            hypotheses = [dual_score(*hypotheses)]
+        if self._summary:
+            self._summary.add(hypotheses)
+            return ""
+        if self._lengths is not None:
+            self._lengths[number] = len(hypotheses[0].word_scores)
         if pair.entry:
-            return self._layout.entry(pair.entry, scored)
+            return self._layout.entry(pair.entry, hypotheses)
         if self._filter:
-            return self._filter.line(pair, number, self._layout.number(scored[0].total))
-        return self._layout.pair(number, source, scored, pair.target)
-
-    def _draw(self, number: int, scored: Sequence[ScoredPair], pair: Pair) -> None:
-        """Draw the views of all columns, under names that tell the models apart."""
-        names = iter(model_names(self._request.models))
-        views = []
-        for scorer, of_scorer in zip(self._scorers, scored, strict=True):
-            views += scorer.views(of_scorer, [next(names) for _ in scorer.models])
-        self._heatmaps.add(number, views, pair.source, pair.target)
+            return self._filter.line(pair, number, self._layout.number(hypotheses[0].total))
+        return self._layout.pair(number, scored[0].source, hypotheses, pair.target)

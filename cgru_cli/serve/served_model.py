@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from ..errors import CgruError, UsageError
 from ..formats.loaded_model import LoadedModel
 from ..options.serve import ServeOptions
-from ..score.model_scorer import ModelScorer
-from ..score.pair_scorer import PairScorer
+from ..score.pairs.model_scorer import ModelScorer
+from ..score.pairs.pair_scorer import PairScorer
 from ..translate.plan import SearchPlan
 from ..translate.translator import Translator
 

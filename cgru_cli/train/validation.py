@@ -188,11 +188,11 @@ class Validator:
                     check()
                     scores[name] = make().corpus_score(texts, [self.dev_set.references]).score
         if set(LABEL_METRICS) & set(metrics):
-            from ..score.label_metrics import METRICS
+            from ..score.metrics.labels import label_metric
 
-            for name, of_labels in METRICS.items():
-                if name in metrics:
-                    scores[name] = of_labels().corpus_score(texts, [self.dev_set.references]).score
+            for name in set(LABEL_METRICS) & set(metrics):
+                metric = label_metric(name, [texts], [self.dev_set.references])
+                scores[name] = metric.corpus_score(texts, None).score
         with contextlib.ExitStack() as stack:
             output = self.settings.output
             if output:

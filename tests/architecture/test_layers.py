@@ -56,7 +56,7 @@ LAYER = {room: i for i, layer in enumerate(LAYERS) for room in layer}
 BETWEEN_COMMANDS = {
     ("train.texts", "prep.folder"),
     ("train.missing_vocabularies", "prep.program_vocabularies"),
-    ("train.validation", "score.label_metrics"),
+    ("train.validation", "score.metrics.labels"),
 }
 # What each layer may import from outside, beyond the standard library and what those below may;
 # TensorFlow stays in the computation.
@@ -83,18 +83,18 @@ LATE = {
     "train.run.folder": {"filelock"},
     "output.heatmap.picture": {"matplotlib"},
     "train.run.curves": {"matplotlib"},
-    "score.metric": {"sacrebleu"},
+    "score.metrics.evaluation": {"sacrebleu"},
     "train.validation": {"sacrebleu"},
     "optimization.minimum_risk": {"sacrebleu"},
     "text.moses": {"sacremoses"},
     "text.subwords": {"subword_nmt"},
-    "score.weight_search": {"sacrebleu", "scipy"},
+    "score.n_best.weight_search": {"sacrebleu", "scipy"},
     "serve.job": {"httptools", "websockets"},  # which uvicorn speaks by
 }
 
 
 # Imported at the top by a module that others import inside functions.
-AT_TOP = {"score.label_metrics": {"sacrebleu"}}
+AT_TOP = {"score.metrics.labels": {"sacrebleu"}}
 
 
 def _modules() -> dict[str, Path]:

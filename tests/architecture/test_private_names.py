@@ -20,7 +20,7 @@ PRIVATE = {
         # the optimizer's variables of a parameter, for an update in one pass
         "keras": {"_get_variable_index", "_momentums", "_velocities"},
     },
-    "score/label_metrics.py": {
+    "score/metrics/labels.py": {
         # metrics of labels are sacrebleu's to resample
         "sacrebleu": {
             "_cache_references",
@@ -28,7 +28,7 @@ PRIVATE = {
             "_extract_corpus_statistics",
         },
     },
-    "score/weight_search.py": {
+    "score/n_best/weight_search.py": {
         # BLEU and chrF of many choices out of an n-best list, from what was counted once
         "sacrebleu": {"_extract_corpus_statistics", "_compute_score_from_stats"},
     },

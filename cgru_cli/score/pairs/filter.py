@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
-from ..errors import CgruError
-from ..output.hypothesis import Hypothesis
-from ..system.terminal import tell
-from .pairs import Pair
+from ...errors import CgruError
+from ...output.hypothesis import Hypothesis
+from ...system.terminal import tell
+from .readers import Pair
 
 
 def dual_cross_entropy(forward: float, backward: float) -> float:
@@ -27,49 +26,32 @@ def dual_score(forward: Hypothesis, backward: Hypothesis) -> Hypothesis:
     return forward._replace(total=dual_cross_entropy(*costs))
 
 
-@dataclass(frozen=True)
-class Bounds:
-    """Bounds of the scores of kept pairs, exclusive."""
+class PairFilter:
+    """Keeps the pairs whose scores lie between two bounds, both excluded, and counts them."""
 
-    above: float | None
-    below: float | None
-
-    @property
-    def given(self) -> bool:
-        """Whether a bound was given."""
-        return self.above is not None or self.below is not None
+    def __init__(self, above: float | None, below: float | None):
+        """A bound that is None keeps every pair."""
+        self._above, self._below = above, below
+        self._pairs = self._kept = 0
 
     def line(self, pair: Pair, number: int, score: str) -> str:
         """A pair (counted from 0) that is kept, as text: source, target, score, number from 1.
 
         score: as it is printed. "" for one that is not kept. Raises CgruError for a tab in it.
         """
+        self._pairs += 1
         value = float(score)
-        if self.above is not None and not value > self.above:
+        if self._above is not None and not value > self._above:
             return ""
-        if self.below is not None and not value < self.below:
+        if self._below is not None and not value < self._below:
             return ""
         if "\t" in pair.source or "\t" in pair.target:
             raise CgruError(
                 f"line {number + 1}: a tab within source or target; it cannot be written between "
                 "tabs"
             )
+        self._kept += 1
         return f"{pair.source}\t{pair.target}\t{score}\t{number + 1}\n"
-
-
-class PairFilter:
-    """Keeps the pairs within bounds, and counts them."""
-
-    def __init__(self, bounds: Bounds):
-        self._bounds = bounds
-        self._pairs = self._kept = 0
-
-    def line(self, pair: Pair, number: int, score: str) -> str:
-        """The line of `Bounds.line`; the pair is counted."""
-        line = self._bounds.line(pair, number, score)
-        self._pairs += 1
-        self._kept += bool(line)
-        return line
 
     def report(self, quiet: bool) -> None:
         """Say how many pairs were kept."""

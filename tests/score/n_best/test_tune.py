@@ -9,7 +9,7 @@ from commands import in_process, one_line, output_lines, write_model
 from models import text_lines
 from sacrebleu.metrics import BLEU, CHRF
 
-from cgru_cli.score.n_best import parse
+from cgru_cli.score.n_best.entry import parse
 
 
 @pytest.fixture
@@ -276,7 +276,7 @@ def test_of_raw_text_the_model_tells_the_length(lines, score, tmp_path):
 
 def test_weights_stay_where_there_is_no_reason_to_change_them(lines, score, tmp_path, monkeypatch):
     """The file is what is used, so it holds the weights that there were before."""
-    from cgru_cli.score import weight_search
+    from cgru_cli.score.n_best import weight_search
 
     entries = ["0 ||| A ||| F0= -1 F1= -2", "0 ||| B ||| F0= -2 F1= -1", "1 ||| A ||| F0= 1 F1= 1"]
     listed = written(tmp_path / "list", entries)

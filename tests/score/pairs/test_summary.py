@@ -7,7 +7,7 @@ import pytest
 from cgru_cli.errors import CgruError
 from cgru_cli.options.score import SUMMARIES
 from cgru_cli.output.hypothesis import Hypothesis
-from cgru_cli.score.summary import Summary
+from cgru_cli.score.pairs.summary import Summary
 
 PAIRS = [("a b", -6.0), ("", -1.0), ("a b c", -5.0)]  # 3, 1 and 4 words with the end
 

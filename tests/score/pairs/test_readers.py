@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cgru_cli.errors import CgruError
-from cgru_cli.score.pairs import NBestList, OneText, Pair, TabSeparated, TwoTexts
+from cgru_cli.score.pairs.readers import NBestList, OneText, Pair, TabSeparated, TwoTexts
 
 LINE = st.text(st.characters(exclude_characters="\n\t\r", exclude_categories=["Cs"]), max_size=8)
 

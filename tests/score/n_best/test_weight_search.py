@@ -10,8 +10,8 @@ from hypothesis.extra import numpy as arrays
 from sacrebleu.metrics import BLEU, CHRF
 
 from cgru_cli.errors import CgruError
-from cgru_cli.score.n_best import parse
-from cgru_cli.score.weight_search import Development, tune
+from cgru_cli.score.n_best.entry import parse
+from cgru_cli.score.n_best.weight_search import Development, tune
 
 WORDS = ["the", "a", "cat", "dog", "sat", "on", "mat", "log", "big", "small"]
 METRICS = [BLEU(tokenize="none"), CHRF(), CHRF(word_order=2)]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from models import text_lines
 
 from cgru_cli.errors import CgruError
-from cgru_cli.score.n_best import parse
+from cgru_cli.score.n_best.entry import parse
 
 WORDS = st.lists(st.text(st.characters(exclude_characters=" \n|", exclude_categories=["Cs"]),
                          min_size=1, max_size=4), max_size=5)  # fmt: skip

@@ -6,8 +6,8 @@ from commands import write_model
 
 from cgru_cli.errors import CgruError
 from cgru_cli.formats.loaded_model import LoadedModel, Reading, load_model
-from cgru_cli.score.model_scorer import ModelScorer
-from cgru_cli.score.pair_scorer import PairScorer, in_batches
+from cgru_cli.score.pairs.model_scorer import ModelScorer
+from cgru_cli.score.pairs.pair_scorer import PairScorer, in_batches
 
 PAIRS = [("a b c", "A B"), ("f", "C F F A"), ("", "B"), ("d d a b f", "")]
 

@@ -8,11 +8,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Self
 
-from ..corpus.parallel_files import check_line_counts
-from ..errors import CgruError
-from ..system.lines import LineReader, Source, count_lines
-from ..system.windows import windows
-from .n_best import split
+from ...corpus.parallel_files import check_line_counts
+from ...errors import CgruError
+from ...system.lines import LineReader, Source, count_lines
+from ...system.windows import windows
+from ..n_best.entry import split
 
 _ENTRY = re.compile(r" *\d+ +\|\|\| .*\|\|\| ")
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..errors import UsageError
-from ..output.hypothesis import Hypothesis
-from ..output.layout import Layout
-from ..output.numbers import c_float
+from ...errors import UsageError
+from ...output.hypothesis import Hypothesis
+from ...output.layout import Layout
+from ...output.numbers import c_float
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
-from ..errors import CgruError
-from ..options.feature_weights import FeatureWeights
-from .n_best import Entry, parse
+from ...errors import CgruError
+from ...options.feature_weights import FeatureWeights
+from .entry import Entry, parse
 
 GAP = 10_000  # sentences in a row that may have no hypothesis
 
@@ -120,47 +120,42 @@ class Reranker:
     def __init__(
         self,
         writer: Writer,
-        name: str,
+        sentences: Sentences,
         weights: FeatureWeights,
-        alpha: float | None,
+        alpha: float = 0.0,
         *,
-        lengths: Lengths,
         whole: bool = False,
         join: Callable[[str], str] = str,
     ):
-        """name: of the list; alpha: of the length normalisation of the sum, as the weights say if
-        None; whole: write the list, the best first; join: what is done to hypotheses.
+        """sentences: groups the lines of the list. alpha: of the length normalisation of the sum.
+        whole: write the list, the best first. join: makes hypotheses text.
         """
-        self._writer, self._whole, self._join = writer, whole, join
-        self._asked = weights
-        self._alpha = (weights.normalize or 0.0) if alpha is None else alpha
-        self._sentences = Sentences(name, lengths=lengths if self._alpha else None)
+        self._writer, self._sentences, self._weights = writer, sentences, weights
+        self._alpha, self._whole, self._join = alpha, whole, join
 
     def write(self, text: str) -> None:
         """Lines of the list, each ended. Raises CgruError as `Sentences`, and for weights that do
         not fit the features.
         """
         for entries in self._sentences.add(text):
-            self._writer.write(self._ranked(entries))
+            self._writer.write(self.ranked(entries))
 
     def close(self, sentences: int | None) -> None:
         """End the list, of so many sentences if their number is known."""
         for entries in self._sentences.rest(sentences):
-            self._writer.write(self._ranked(entries))
+            self._writer.write(self.ranked(entries))
 
-    def _ranked(self, entries: Sequence[Entry]) -> str:
+    def ranked(self, entries: Sequence[Entry]) -> str:
+        """The output for the hypotheses of a sentence."""
         if not entries:
             return "" if self._whole else "\n"
         names = self._sentences.features
-        weights = dict(zip(names, self._asked.for_features(names), strict=True))
-        totals = [total(entry, weights, self._alpha) for entry in entries]
+        weights = dict(zip(names, self._weights.for_features(names), strict=True))
+        totals = [
+            entry.divided(sum(w * entry.features[n] for n, w in weights.items()), self._alpha)
+            for entry in entries
+        ]
         order = sorted(range(len(entries)), key=lambda i: -totals[i])
         if self._whole:
             return "".join(entries[i].with_total(totals[i]) for i in order)
         return self._join(entries[order[0]].text) + "\n"
-
-
-def total(entry: Entry, weights: dict[str, float], alpha: float) -> float:
-    """The weighted sum of an entry's features, divided by length ** alpha."""
-    score = sum(weight * entry.features[name] for name, weight in weights.items())
-    return entry.divided(score, alpha)

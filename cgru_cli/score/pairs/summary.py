@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..errors import CgruError
-from ..output.hypothesis import Hypothesis
+from ...errors import CgruError
+from ...output.hypothesis import Hypothesis
 
 
 class Summary:

@@ -8,16 +8,17 @@ from hypothesis import strategies as st
 
 from cgru_cli.errors import CgruError
 from cgru_cli.options.feature_weights import FeatureWeights
-from cgru_cli.score.rerank import Lengths, Reranker
+from cgru_cli.score.n_best.rerank import Lengths, Reranker, Sentences
 
 FLOATS = st.integers(-40, 40).map(lambda i: i / 4)
 HYPOTHESIS = st.tuples(st.lists(st.sampled_from("ab"), max_size=3), FLOATS, FLOATS)
 
 
-def reranked(lines, weights=(), alpha=None, sentences=None, **more):
+def reranked(lines, weights=(), alpha=0.0, sentences=None, lengths=None, **more):
     output = io.StringIO()
-    more = {"lengths": Lengths(in_words=True), **more}
-    reranker = Reranker(output, "list", FeatureWeights(in_order=weights), alpha, **more)
+    lengths = (lengths or Lengths(in_words=True)) if alpha else None
+    weights = FeatureWeights(in_order=weights)
+    reranker = Reranker(output, Sentences("list", lengths=lengths), weights, alpha, **more)
     for line in lines:
         reranker.write(f"{line}\n")
     reranker.close(sentences)
@@ -48,7 +49,7 @@ def test_the_best_of_every_sentence_is_written(sentences, weights, alpha):
 
 def test_a_sentence_is_written_as_soon_as_the_next_begins():
     output = io.StringIO()
-    reranker = Reranker(output, "list", FeatureWeights(), 0.0, lengths=Lengths())
+    reranker = Reranker(output, Sentences("list"), FeatureWeights())
     reranker.write("0 ||| a ||| F0= -2\n0 ||| b ||| F0= -1\n")
     assert output.getvalue() == ""
     reranker.write("2 ||| c ||| F0= -1\n")
@@ -62,18 +63,6 @@ def test_the_whole_list_is_sorted_and_has_new_totals():
     assert reranked(lines, alpha=1.0, sentences=4, whole=True) == (
         "0 ||| b ||| F0= -1.5 ||| -0.75\n0 ||| a a ||| F0= -3 ||| -1\n2 ||| c ||| F0= -1 ||| -0.5\n"
     )
-
-
-def test_weights_know_their_normalisation():
-    lines = ["0 ||| a a a ||| F0= -3", "0 ||| b ||| F0= -2"]
-    for asked, expected in ((None, "a a a\n"), (0.0, "b\n")):
-        output = io.StringIO()
-        weights = FeatureWeights({"F0": 1.0}, path="w.json", normalize=1.0)
-        lengths = Lengths(in_words=True)
-        reranker = Reranker(output, "list", weights, asked, lengths=lengths)
-        reranker.write("\n".join([*lines, ""]))
-        reranker.close(None)
-        assert output.getvalue() == expected
 
 
 def test_lengths_are_those_of_the_model_that_wrote():

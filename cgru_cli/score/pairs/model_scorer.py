@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..errors import CgruError
-from ..formats.loaded_model import LoadedModel, Reading
-from ..text.labels import check_tags
+from ...errors import CgruError
+from ...formats.loaded_model import LoadedModel, Reading
+from ...text.labels import check_tags
 
 if TYPE_CHECKING:
-    from ..network.network import Network
-    from ..network.scorer import Scores
+    from ...network.network import Network
+    from ...network.scorer import Scores
 
 
 class Line(NamedTuple):
@@ -30,17 +30,17 @@ class ModelScorer:
         self,
         loaded: LoadedModel,
         reading: Reading,
-        *,
         workspace: int = 2048,
         precision: str = "float32",
         with_alignment: bool = False,
+        *,
         network: Network | None = None,
     ):
         """workspace: MiB that a batch may take. network: the model's, where it was made before;
         else the model's arrays go into one, and are gone from the model.
         """
-        from ..network.network import take_over
-        from ..network.scorer import Scorer, max_tokens_of
+        from ...network.network import take_over
+        from ...network.scorer import Scorer, max_tokens_of
 
         self.loaded, self._reading = loaded, reading
         self.source = loaded.source_lines(reading)

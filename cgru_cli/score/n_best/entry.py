@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from ..errors import CgruError
+from ...errors import CgruError
 
 SEPARATOR = " ||| "
 _DIGITS = 18  # of the number of a sentence

@@ -8,7 +8,7 @@ from commands import one_line
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cgru_cli.score.label_metrics import METRICS, confusion, spans
+from cgru_cli.score.metrics.labels import confusion, label_metric, spans
 
 labels = st.sampled_from(["a", "b", "c", "d"])
 lines = st.lists(st.lists(st.tuples(labels, labels), min_size=1, max_size=4), min_size=1)
@@ -33,7 +33,11 @@ def test_f1_of_spans():
     """The example of seqeval's own README."""
     right = ["O O O B-MISC I-MISC I-MISC O", "B-PER I-PER O"]
     given = ["O O B-MISC I-MISC I-MISC I-MISC O", "B-PER I-PER O"]
-    assert METRICS["span-f1"]().corpus_score(given, [right]).score == pytest.approx(50)
+    assert score_of("span-f1", given, right) == pytest.approx(50)
+
+
+def score_of(name, given, right):
+    return label_metric(name, [given], [right]).corpus_score(given, None).score
 
 
 def split(pairs):
@@ -47,7 +51,7 @@ def test_scores_are_those_of_the_definition(pairs):
     flat = [pair for line in pairs for pair in line]
 
     def score(name):
-        return METRICS[name]().corpus_score(given, [right]).score / 100
+        return score_of(name, given, right) / 100
 
     assert score("accuracy") == pytest.approx(np.mean([g == r for g, r in flat]))
     of_labels = []
@@ -86,6 +90,21 @@ def test_the_command_resamples_compares_and_confuses(tmp_path, score):
     assert table["counts"] == [[25, 0, 0], [0, 50, 0], [0, 25, 0]]
     code, text, _ = score(*asked, "-t", good, bad, "--paired", "bootstrap", "--samples", 100)
     assert code == 0 and "p = 0.0099*" in text
+
+
+def test_systems_with_other_labels_are_compared(tmp_path, score):
+    """Each label that any system gives has its counts, whichever system is scored."""
+    right = write(tmp_path, "right", "a\nb\nb\nc\n" * 25)
+    good = write(tmp_path, "good", "a\nb\nb\nb\n" * 25)
+    bad = write(tmp_path, "bad", "d\nd\ne\nf\n" * 25)
+    asked = ("--metric", "f1", "--reference", right, "--format", "json")
+    alone = [json.loads(score(*asked, "-t", one)[1])["score"] for one in (good, bad)]
+    for test in ("bootstrap", "randomisation"):
+        code, text, _ = score(*asked, "-t", good, bad, "--paired", test, "--samples", 50)
+        assert code == 0
+        systems = json.loads(text)["systems"]
+        assert [round(one["f1"]["score"], 1) for one in systems] == alone == [60.0, 0.0]
+        assert systems[1]["f1"]["p"] < 0.05
 
 
 def test_what_is_refused(tmp_path, score):

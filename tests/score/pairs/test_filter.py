@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cgru_cli.errors import CgruError
-from cgru_cli.score.filter import Bounds, dual_cross_entropy
-from cgru_cli.score.pairs import Pair
+from cgru_cli.score.pairs.filter import PairFilter, dual_cross_entropy
+from cgru_cli.score.pairs.readers import Pair
 
 PAIRS = [
     ("a b c", "A D@@ E"), ("", "F"), ("f f a d", ""), ("b unseen", "unseen B"), ("c", "A A A F B"),
@@ -64,15 +64,15 @@ def test_models_that_agree_and_are_sure_score_high(forward, backward):
 @given(st.floats(-10, 10), st.none() | st.floats(-10, 10), st.none() | st.floats(-10, 10))
 def test_bounds_are_excluded(score, above, below):
     text = f"{score:.3f}"
-    line = Bounds(above, below).line(Pair("a", "b"), 6, text)
+    line = PairFilter(above, below).line(Pair("a", "b"), 6, text)
     kept = (above is None or float(text) > above) and (below is None or float(text) < below)
     assert line == (f"a\tb\t{text}\t7\n" if kept else "")
 
 
 def test_a_tab_inside_is_told_where_it_would_be_written():
     with pytest.raises(CgruError, match="line 7: a tab within"):
-        Bounds(0, None).line(Pair("a\tb", "c"), 6, "1")
-    assert Bounds(0, None).line(Pair("a\tb", "c"), 6, "-1") == ""
+        PairFilter(0, None).line(Pair("a\tb", "c"), 6, "1")
+    assert PairFilter(0, None).line(Pair("a\tb", "c"), 6, "-1") == ""
 
 
 @pytest.mark.parametrize("more", [(), ("-n",), ("--compat", "nematus")])

@@ -8,7 +8,7 @@ import pytest
 from cgru_cli.errors import UsageError
 from cgru_cli.output.hypothesis import Hypothesis
 from cgru_cli.output.layouts import layout_of
-from cgru_cli.score.layout import ScoreLayout
+from cgru_cli.score.pairs.layout import ScoreLayout
 
 ALIGNMENT = np.array([[0.75, 0.25, 0], [0.125, 0.5, 0.375], [0, 0.25, 0.75]], np.float32)
 

@@ -8,31 +8,31 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import CgruError
-from ..formats.loaded_model import (
+from ...errors import CgruError
+from ...formats.loaded_model import (
     LoadedModel,
     ModelSource,
     Reading,
     check_ensemble,
     loaded_models,
 )
-from ..options.score import ScoreOptions
-from ..output.heatmap.view import MEAN, View
-from ..output.hypothesis import Hypothesis
-from ..system import tensorflow_start
-from ..system.windows import batches
+from ...options.score import ScoreOptions
+from ...output.heatmap.view import MEAN, View
+from ...output.hypothesis import Hypothesis
+from ...system import tensorflow_start
+from ...system.windows import batches
+from ..plan import ScorePlan
 from .model_scorer import Line, ModelScorer
-from .request import ScoreRequest
 
 if TYPE_CHECKING:
-    from ..network.scorer import Scores
+    from ...network.scorer import Scores
 
 
 # Options of `cgru score` that say how models score, not what is read and printed.
-SCORING = (
-    "weights", "normalize", "no_preprocess", "no_spm_encode", "max_length", "mini_batch",
-    "maxi_batch", "workspace", "precision", "device", "cpu_threads",
-)  # fmt: skip
+SCORING = """
+    weights normalize no_preprocess no_spm_encode max_length mini_batch maxi_batch workspace
+    precision device cpu_threads
+""".split()
 
 
 class ScoredPair(NamedTuple):
@@ -95,41 +95,38 @@ class PairScorer:
         loaded = loaded_models(models, vocabularies)
         names = tuple(str(one.model.path) for one in loaded)
         asked = ScoreOptions(model=names, ensemble=len(names) > 1, **options)
-        request = ScoreRequest.of(asked)
-        reading = request.reading(loaded)
-        if request.weights:
+        plan = ScorePlan.of(asked)
+        reading = plan.reading(loaded)
+        if plan.weights:
             check_ensemble(loaded)
-        starting.finish(request.device, request.cpu_threads)
-        attends = any(one.model.structure.attends for one in loaded)
-        return cls.asked(request, loaded, reading, with_alignment=attention and attends)
+        starting.finish(asked.device, asked.cpu_threads)
+        attends = attention and any(one.model.structure.attends for one in loaded)
+        return cls.planned(plan, loaded, reading, with_alignment=attends)
 
     @classmethod
-    def asked(
+    def planned(
         cls,
-        request: ScoreRequest,
+        plan: ScorePlan,
         models: Sequence[LoadedModel],
         reading: Reading,
         *,
-        with_alignment: bool,
+        with_alignment: bool = False,
         backward: bool = False,
     ) -> PairScorer:
-        """These models as the request says; their arrays go into the networks."""
-        scorers = [
-            ModelScorer(
-                one, reading, workspace=request.workspace, precision=request.precision,
-                with_alignment=with_alignment,
-            )
-            for one in models
-        ]  # fmt: skip
+        """These models as the plan says; their arrays go into the networks."""
+        options = plan.options
         return cls(
-            scorers,
-            () if backward else request.weights,
-            normalize=request.normalize,
+            [
+                ModelScorer(one, reading, options.workspace, options.precision, with_alignment)
+                for one in models
+            ],
+            () if backward else plan.weights,
+            normalize=plan.normalize,
             with_alignment=with_alignment,
-            of_members=request.heatmap is not None,
+            of_members=options.heatmap is not None,
             backward=backward,
-            mini_batch=request.mini_batch,
-            maxi_batch=request.maxi_batch,
+            mini_batch=options.mini_batch,
+            maxi_batch=options.maxi_batch,
         )
 
     def score(self, pairs: Iterable[tuple[str, str]]) -> list[Hypothesis]:

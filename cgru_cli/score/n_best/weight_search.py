@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..errors import CgruError
-from .n_best import Entry
+from ...errors import CgruError
+from .entry import Entry
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric

@@ -1,0 +1,1 @@
+"""Texts compared with references: `evaluation` by sacreBLEU, `labels` by accuracy and F1."""

@@ -1,0 +1,160 @@
+"""Labels against reference labels: accuracy, F1 and confusion, as metrics of sacreBLEU.
+
+sacreBLEU resamples them for confidence intervals and paired tests as it does BLEU. A line has one
+label (of a classifier) or several (tags of its words); all scores are from 0 to 100.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from sacrebleu.metrics.base import Metric, Score, Signature
+
+from ...errors import CgruError
+from ...system.lines import tokens
+
+SEED = 12345  # of resampling, as in sacreBLEU
+
+
+class _LabelSignature(Signature):
+    """sacreBLEU's signature, with the kind of average added."""
+
+    def __init__(self, args: dict[str, Any]):
+        super().__init__(args)
+        self.info["average"] = args["average"]
+
+
+class LabelMetric(Metric):
+    """2 P R / (P + R) of items, as the mean over their groups.
+
+    An item is a label at its place, or a span; it is right where the reference has it too. With
+    labels in one group this is the accuracy, as precision and recall are equal.
+    """
+
+    _SIGNATURE_TYPE = _LabelSignature
+
+    def __init__(
+        self,
+        name: str,
+        average: str,
+        items: Callable[[Sequence[str]], Iterable[tuple]],
+        texts: Sequence[Sequence[str]],
+        references: Sequence[Sequence[str]],
+    ):
+        """items: of a line's labels. texts: of every system that is to be scored; each of their
+        labels is a group, if the average is "macro".
+        """
+        super().__init__()
+        self.name, self.average, self._items = name, average, items
+        groups = {""}
+        if average == "macro":
+            lines = (line for text in (*texts, *references) for line in text)
+            groups = {label for line in lines for label in tokens(line)}
+        self._columns = {group: column for column, group in enumerate(sorted(groups))}
+        self._ref_cache = self._cache_references(references)
+
+    def corpus_score(
+        self,
+        hypotheses: Sequence[str],
+        references: Sequence[Sequence[str]] | None,
+        n_bootstrap: int = 1,
+    ) -> Score:
+        """sacreBLEU's method, but the counts of lines are kept once, not once a resampling."""
+        counts = np.array(self._extract_corpus_statistics(hypotheses, references), np.float64)
+        score = self._compute_score_from_stats(counts.sum(axis=0))
+        if n_bootstrap > 1:
+            self.n_bootstrap, self.seed = n_bootstrap, SEED
+            generator, lines = np.random.default_rng(SEED), len(counts)
+            resampled = (
+                np.bincount(generator.integers(lines, size=lines), minlength=lines) @ counts
+                for _ in range(n_bootstrap)
+            )
+            score.estimate_ci([self._compute_score_from_stats(stats) for stats in resampled])
+        return score
+
+    def _preprocess_segment(self, sent: str) -> str:
+        return sent
+
+    def _extract_reference_info(self, refs: Sequence[str]) -> dict[str, Any]:
+        return {"right": set(self._items(tokens(refs[0])))}
+
+    def _compute_segment_statistics(
+        self, hypothesis: str, ref_kwargs: dict[str, Any]
+    ) -> list[float]:
+        """The numbers of right, given and reference items in each group: three rows in one."""
+        given, right = set(self._items(tokens(hypothesis))), ref_kwargs["right"]
+        counts = np.zeros((3, len(self._columns)))
+        for row, items in zip(counts, (given & right, given, right), strict=True):
+            for item in items:
+                row[self._columns[item[1] if self.average == "macro" else ""]] += 1
+        return counts.ravel().tolist()
+
+    def _aggregate_and_compute(self, stats: list[list[float]]) -> Score:
+        return self._compute_score_from_stats(np.sum(stats, axis=0))
+
+    def _compute_score_from_stats(self, stats: Any) -> Score:
+        right, given, wanted = np.asarray(stats, np.float64).reshape(3, -1)
+        seen = given + wanted > 0
+        mean = float(np.mean(2 * right[seen] / (given + wanted)[seen])) if seen.any() else 0.0
+        return Score(self.name, 100 * mean)
+
+
+def spans(tags: Sequence[str]) -> set[tuple[str, int, int]]:
+    """Kind, first and last place of each span that tags such as B-PER I-PER name.
+
+    A tag is a letter and a kind, as B-PER: B begins a span, I continues one of its kind or begins
+    one, E ends one, S is one; O, and any word that is no such tag, is none (seqeval's
+    `get_entities`, which follows CoNLL's conlleval).
+    """
+    ended: set[tuple[str, int, int]] = set()
+    previous, kind, begin = "O", "", 0
+    for place, tag in enumerate([*tags, "O"]):
+        letter, _, tag_kind = tag.partition("-")
+        letter = letter if letter in ("B", "I", "E", "S") else "O"
+        inside = previous in ("B", "I") and letter in ("I", "E") and tag_kind == kind
+        if previous != "O" and not inside:
+            ended.add((kind, begin, place - 1))
+        if letter != "O" and not inside:
+            begin = place
+        previous, kind = letter, tag_kind
+    return ended
+
+
+# The name, the average, and the items of each metric.
+_METRICS: dict[str, tuple[str, str, Callable[[Sequence[str]], Iterable[tuple]]]] = {
+    "accuracy": ("accuracy", "labels", enumerate),
+    "f1": ("F1", "macro", enumerate),
+    "span-f1": ("span F1", "micro", spans),
+}
+
+
+def label_metric(
+    name: str, texts: Sequence[Sequence[str]], references: Sequence[Sequence[str]]
+) -> LabelMetric:
+    """A metric of `options.score.LABEL_METRICS` that scores texts against one reference."""
+    return LabelMetric(*_METRICS[name], texts, references)
+
+
+def check_lines(name: str, lines: Sequence[str], reference: str, references: Sequence[str]) -> None:
+    """Raises CgruError for the first line that has another number of labels than its reference.
+
+    name, reference: of the files.
+    """
+    for number, (line, right) in enumerate(zip(lines, references, strict=True), 1):
+        ours, theirs = len(tokens(line)), len(tokens(right))
+        if ours != theirs:
+            raise CgruError(
+                f"{name}: line {number}: {ours} label{'s' * (ours != 1)}, {theirs} in {reference}"
+            )
+
+
+def confusion(lines: Sequence[str], references: Sequence[str]) -> tuple[list[str], list[list[int]]]:
+    """All labels, sorted, and how often each (row) of the reference was given each (column)."""
+    pairs: Counter[tuple[str, str]] = Counter()
+    for line, right in zip(lines, references, strict=True):
+        pairs.update(zip(tokens(right), tokens(line), strict=True))
+    labels = sorted({label for pair in pairs for label in pair})
+    return labels, [[pairs[right, given] for given in labels] for right in labels]

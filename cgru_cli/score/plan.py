@@ -1,0 +1,230 @@
+"""What `cgru score` is to do, decided from its options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..errors import UsageError
+from ..formats.loaded_model import LoadedModel, Reading, preprocessing_of
+from ..options import kinds
+from ..options.feature_weights import EQUAL, FeatureWeights, ensemble_weights
+from ..options.score import LABEL_METRICS, METRICS, ScoreOptions
+from ..output.layouts import layout_of
+from ..parameters.program import PROGRAMS, Program
+from ..system.lines import check_distinct
+from .pairs.layout import ScoreLayout
+from .pairs.readers import NBestList, OneText, Pairs, TabSeparated, TwoTexts
+
+RESAMPLES = 1000  # of a confidence interval, as in sacreBLEU
+
+_OF_PAIRS = """
+    model source n_best summary normalize alignment weights heatmap heatmap_lines
+""".split()  # options that a comparison of texts does not take
+
+
+@dataclass(frozen=True)
+class ScorePlan:
+    """The options of `cgru score`, and what follows from them.
+
+    metrics: those of --metric, each once. weights: of the models of an ensemble; () for a column
+    of scores for each model. ranking: weights of the features of an n-best list, or those to start
+    tuning with; None where no list is ranked.
+    """
+
+    options: ScoreOptions
+    metrics: tuple[str, ...] = ()
+    weights: tuple[float, ...] = ()
+    ranking: FeatureWeights | None = None
+
+    @classmethod
+    def of(cls, options: ScoreOptions) -> ScorePlan:
+        """Raises UsageError where options lack what they need or exclude each other, CgruError for
+        a file of weights that cannot be read.
+        """
+        plan = cls(options, _metrics(options))
+        if plan.compares_texts:
+            _check_texts(options, plan.metrics)
+            return plan
+        ranks = options.rerank is not None or options.tune is not None
+        _check_pairs(options, plan.files, ranks=ranks)
+        weights: tuple[float, ...] = ()
+        if options.model and (options.ensemble or options.weights):
+            sums = options.compat is not None and PROGRAMS[options.compat].sums
+            weights = ensemble_weights(options.weights, options.model, sums=sums)
+        ranking = FeatureWeights.asked(options.rerank) if ranks else None
+        return cls(options, plan.metrics, weights, ranking)
+
+    @property
+    def compares_texts(self) -> bool:
+        """Whether texts are compared with references, and no pairs are scored."""
+        return bool(self.options.metric) and self.options.tune is None
+
+    @property
+    def resamples(self) -> int:
+        """Resamplings of a confidence interval, 0 for none."""
+        return (self.options.samples or RESAMPLES) if self.options.confidence else 0
+
+    @property
+    def normalize(self) -> float:
+        """Alpha by which the models' scores are divided."""
+        return 0.0 if self._divides_sum else self.options.normalize or 0.0
+
+    @property
+    def alpha(self) -> float:
+        """Alpha by which the sum of an n-best list's features is divided."""
+        given = self.options.normalize if self._divides_sum else 0.0
+        tuned = self.ranking.normalize if self.ranking else None
+        return (tuned if given is None else given) or 0.0
+
+    @property
+    def _divides_sum(self) -> bool:
+        """Whether --normalize divides the sum of features; DL4MT's divides the model's score."""
+        return self.ranking is not None and self.options.compat != Program.DL4MT
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that are named as input."""
+        options = self.options
+        named = [*options.model, *options.vocabularies, *options.source, *options.target]
+        named += [*options.reference, *(one for one in options.weights if isinstance(one, str))]
+        weights = None if options.rerank == EQUAL else options.rerank
+        return (*named, *filter(None, (options.n_best, options.dual, weights)))
+
+    def reading(self, models: Sequence[LoadedModel]) -> Reading:
+        """How to turn text into words, for models that read the same text.
+
+        Raises CgruError where preprocessing is damaged or differs.
+        """
+        options, preprocessing = self.options, None
+        if not options.no_preprocess:
+            asked = {"--no-spm-encode": options.no_spm_encode}
+            preprocessing = preprocessing_of(models, asked)
+        return Reading(preprocessing, not options.no_spm_encode, options.max_length)
+
+    def layout(self, models: Sequence[LoadedModel]) -> ScoreLayout:
+        """The layout of scores. Raises UsageError for what has no place in a line."""
+        options = self.options
+        columns = 1 if self.weights else len(models)
+        alignment = options.alignment and kinds.alignment(options.alignment)
+        if alignment is None and options.alignment_format:
+            alignment = "soft"
+        if options.summary and (options.word_scores or alignment is not None or options.n_best):
+            raise UsageError(
+                "--summary prints one number; not with words, alignments or n-best lists"
+            )
+        right_left = {loaded.right_left for loaded in models}
+        if columns != len(models) and len(right_left) > 1:
+            raise UsageError("an ensemble's models write in one direction; these write in both")
+        layout = layout_of(
+            options.compat or Program.CGRU,
+            word_scores=options.word_scores,
+            alignment=alignment,
+            alignment_format=options.alignment_format,
+            right_left=right_left == {True},
+            source_reversed=any(loaded.source_reversed for loaded in models),
+            normalize=bool(self.normalize),
+        )
+        if options.n_best and layout.format in ("nematus", "json"):
+            raise UsageError(f"--alignment-format {layout.format} has no place in an n-best list")
+        return ScoreLayout(
+            layout,
+            columns,
+            options.n_best_feature,
+            digits=options.dual is not None,
+            with_target=options.print_target,
+        )
+
+    def pairs(self, *, one_side: bool = False) -> Pairs:
+        """The pairs to score; one_side: for language models only, which read no source.
+
+        Raises UsageError where the options do not name the texts.
+        """
+        options = self.options
+        sources, targets, n_best = options.source, options.target, options.n_best
+        if one_side and not n_best:
+            if sources:
+                raise UsageError(
+                    f"--source: {options.model[0]} is a language model and reads none; give its "
+                    "text with --target"
+                )
+            return OneText(targets or (None,))
+        # Nematus' rescore.py reads the list from standard input; its score.py has a target
+        nematus = options.compat in (Program.NEMATUS, Program.NEMATUS_TF)
+        if nematus and sources and not targets and not n_best:
+            return NBestList(sources, "-")
+        if n_best:
+            if targets or (options.model and not sources and not one_side):
+                raise UsageError("--n-best LIST needs --source, and no --target: the list has them")
+            if n_best in sources:
+                raise UsageError(f"--n-best and --source are both {n_best}")
+            return NBestList(sources, n_best)
+        if not sources and len(targets) == 2:  # Marian's -t SRC TRG
+            sources, targets = targets[:1], targets[1:]
+        if not sources:
+            if len(targets) > 1:
+                raise UsageError("name the source: cgru score -m MODEL -s SRC -t TRG")
+            return TabSeparated(*(targets or (None,)))
+        targets = targets or ("-",)
+        if "-" in sources and "-" in targets:
+            raise UsageError(
+                "source and target are both standard input; name a file for one of them"
+            )
+        return TwoTexts(sources, targets)
+
+
+def _metrics(options: ScoreOptions) -> tuple[str, ...]:
+    """The metrics that --metric names. Raises UsageError for an unknown one."""
+    names = [name.lower() for given in options.metric for name in given.split(",")]
+    known = (*METRICS, *LABEL_METRICS)
+    for name in names:
+        if name not in known:
+            raise UsageError(f"--metric {name}: {', '.join(known)} are known")
+    return tuple(dict.fromkeys(names))
+
+
+def _check_texts(options: ScoreOptions, metrics: Sequence[str]) -> None:
+    """Raises UsageError for options of pairs, of text with labels, and of labels with text."""
+    for name in _OF_PAIRS:
+        if getattr(options, name):
+            raise UsageError(f"--metric compares texts and takes no --{name.replace('_', '-')}")
+    if len(set(options.target)) < len(options.target):
+        raise UsageError("--target names one system twice")
+    of_labels = [name for name in metrics if name in LABEL_METRICS]
+    if options.confusion and not of_labels:
+        raise UsageError("--confusion needs labels: --metric accuracy or f1")
+    if options.confusion and len(options.target) > 1:
+        raise UsageError("--confusion takes one system; --target names several")
+    if of_labels and len(options.reference) > 1:
+        raise UsageError(f"--metric {of_labels[0]} compares with one --reference")
+    for name in ("tokenize", "lowercase"):
+        if getattr(options, name) and len(of_labels) == len(metrics):
+            raise UsageError(f"--{name} is for texts, not for --metric {' '.join(metrics)}")
+    if options.paired and len(options.target) < 2:
+        raise UsageError("--paired compares systems: name two or more with --target")
+    check_distinct((*options.target, *options.reference), options.output)
+
+
+def _check_pairs(options: ScoreOptions, files: Sequence[str], *, ranks: bool) -> None:
+    """Raises UsageError for options of pairs and n-best lists that make no sense together."""
+    if ranks:
+        for name in ("compat", "ensemble", "weights"):
+            if not options.model and getattr(options, name):
+                raise UsageError(f"--{name} needs a model: name it with --model")
+        if options.tune is not None and options.output and options.rerank is None:
+            raise UsageError("--output is for --rerank: --tune writes the file that it names")
+    elif not options.model:
+        raise UsageError("name a model: cgru score -m MODEL -s SRC -t TRG")
+    filters = options.keep_above is not None or options.keep_below is not None
+    what = "--dual" if options.dual else "--keep-above and --keep-below"
+    columns = len(options.model) > 1 and not (options.ensemble or options.weights)
+    if columns and (filters or options.dual):
+        raise UsageError(f"{what}: one score a pair is needed; add --ensemble")
+    if options.dual and len(options.vocabularies) > 2:
+        raise UsageError(
+            "--dual: --vocabs cannot name the vocabularies of a model with factors for both "
+            "directions; put them beside the models"
+        )
+    check_distinct((*files, None), options.output)
+    if options.tune is not None:
+        check_distinct((file for file in files if file != options.rerank), options.tune)
