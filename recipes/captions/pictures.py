@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Pictures of three handwritten digits in a row, and what number they are, in words.
+"""Make images of three handwritten digits in a row, with the number in words as caption.
 
-The digits are the 1,797 of scikit-learn's `load_digits`, 8 x 8 pixels each, written by people; the
-rows of three and their captions (num2words) are made here. No digit's picture is in two of the sets
-train, dev and test, and a tenth of the numbers is in no picture of train or dev.
+The digits are the 1,797 images of scikit-learn's `load_digits`, 8 x 8 pixels each; the rows of
+three and their captions (num2words) are made here. No digit image is in two of the sets train, dev
+and test, and a tenth of the numbers is in no image of train or dev.
 
-Writes train, dev, test and new (pictures of the numbers that train lacks), each as NAME.npy, a row
-of 192 numbers from 0 to 1 for each picture, and NAME.txt; and what two simple methods say of test
-and new, as METHOD.NAME.txt: nearest, the caption of the nearest picture of train, and digits, each
-digit by logistic regression.
+Writes train, dev, test and new (images of the numbers held out of train), each as NAME.npy, with a
+row of 192 numbers from 0 to 1 for each image, and NAME.txt. Also writes the captions of two
+baselines for test and new, as METHOD.NAME.txt: nearest, the caption of the nearest training image,
+and digits, logistic regression for each digit.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ try:
 except ImportError:
     sys.exit("pictures.py: error: needs num2words and scikit-learn: pip install '.[recipes]'")
 
-PLACES = 3  # digits of a picture
+PLACES = 3  # digits per image
 SHARES = (1200, 197, 400)  # handwritten digits for train, dev and test
 
 
 def caption(number: int) -> str:
-    """A number in words that stand between spaces."""
+    """A number in words, separated by spaces."""
     return num2words(number).replace("-", " ")
 
 
 def draw(
     rng: np.random.Generator, numbers: np.ndarray, pixels: np.ndarray, labels: np.ndarray
 ) -> np.ndarray:
-    """A picture (N,192) of each number (N,), of digits (D,64) with these labels (D,)."""
+    """An image (N,192) of each number (N,), from digits (D,64) with the labels (D,)."""
     rows = []
     for place in reversed(range(PLACES)):
         wanted = numbers // 10**place % 10
@@ -59,7 +59,7 @@ def digits_of(pictures: np.ndarray) -> np.ndarray:
 
 
 def write(path: Path, pictures: np.ndarray | None, captions: list[str]) -> None:
-    """The captions, and before them the pictures."""
+    """Write the images, then the captions."""
     if pictures is not None:
         with atomic_write(path.with_suffix(".npy")) as file:
             np.save(file, pictures)
@@ -70,8 +70,8 @@ def write(path: Path, pictures: np.ndarray | None, captions: list[str]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--train", type=int, default=20000, help="pictures to train on")
-    parser.add_argument("--test", type=int, default=1000, help="pictures in each other set")
+    parser.add_argument("--train", type=int, default=20000, help="training images")
+    parser.add_argument("--test", type=int, default=1000, help="images in each other set")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     rng = np.random.default_rng(options.seed)

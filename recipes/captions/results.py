@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""How many captions are right, as a table: of each method, and the mean of a model's seeds.
+"""Print a table of correct captions by method, with the mean over a model's seeds.
 
-results.py DATA FOLDER...: a folder has what one seed said of test and new, as test.txt and new.txt.
+results.py DATA FOLDER...: each folder has the captions of one seed, test.txt and new.txt.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ SETS = ("test", "new")
 
 
 def right(given: Path, reference: Path) -> float:
-    """The share of lines that are the same, in percent."""
+    """The percentage of identical lines."""
     pairs = list(zip(lines(given), lines(reference), strict=True))
     return 100 * sum(ours == theirs for ours, theirs in pairs) / len(pairs)
 
@@ -24,11 +24,11 @@ def lines(path: Path) -> list[str]:
 
 def main() -> None:
     data, *runs = map(Path, sys.argv[1:])
-    print("| captions that are right, in percent | numbers of the training | new numbers |")
+    print("| correct captions, in percent | numbers in the training data | new numbers |")
     print("|---|---|---|")
     for method, text in (
-        ("nearest", "caption of the nearest picture of the training"),
-        ("digits", "each digit by logistic regression, which is told where it stands"),
+        ("nearest", "caption of the nearest training image"),
+        ("digits", "logistic regression for each digit, given its position"),
     ):
         scores = [right(data / f"{method}.{name}.txt", data / f"{name}.txt") for name in SETS]
         print(f"| {text} | {' | '.join(f'{score:.1f}' for score in scores)} |")

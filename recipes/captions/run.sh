@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
-# Captions of pictures: rows of handwritten digits, and the number in words, by lm --condition.
+# Image captions: rows of handwritten digits and the number in words, with --type lm --condition.
 #
 #   [OUT=captions] [DATA=OUT/data] [SEEDS="1 2 3"]
 #   recipes/captions/run.sh [options of cgru train]
-#
-# Pictures that lie in DATA already (as pictures.py makes them) are taken as they are. Run it again
-# after an interruption and it goes on. Needs: pip install '.[recipes]'
+# Existing images in DATA (in the format of pictures.py) are used as they are. Run it again after an
+# interruption to resume. Needs: pip install '.[recipes]'
 set -euo pipefail
 
 out=${OUT:-captions} seeds=${SEEDS:-1 2 3}
@@ -16,7 +15,7 @@ for tool in cgru python; do
   command -v "$tool" > /dev/null || { echo "$tool is not on the PATH" >&2; exit 1; }
 done
 
-if [ ! -e "$data/train.txt" ]; then  # the last file that pictures.py puts in its place
+if [ ! -e "$data/train.txt" ]; then  # the last file that pictures.py writes
   python "$here/pictures.py" "$data"
 fi
 if [ ! -e "$out/vocab.yml" ]; then

@@ -1,10 +1,10 @@
-"""The language model of n-grams that a recurrent one is compared with: Kneser-Ney, by NLTK.
+"""An n-gram language model as a baseline: interpolated Kneser-Ney, with NLTK.
 
     python kneser_ney.py PREP TEXT --output kneser-ney.json [--arpa kneser-ney.arpa]
 
-Trained on the target side of PREP, its discount chosen by dev. What is predicted is what
-`cgru score` of a language model predicts: the sub-words of a line and EOS, a sub-word that the
-vocabulary lacks being UNK, which is counted as any other.
+It is trained on the target side of PREP; the discount is chosen on dev. It predicts the same events
+as `cgru score` with a language model: the sub-words of a line and EOS. A sub-word that is not in
+the vocabulary is UNK, which counts like any other word.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from cgru_cli.system.atomic_files import atomic_write
 
 ORDER = 5
 DISCOUNTS = (0.6, 0.7, 0.8, 0.9, 0.95)
-BEGINNING, EOS = "<s>", "0"  # words are their numbers, as text
+BEGINNING, EOS = "<s>", "0"  # words are represented by their ids, as text
 
 
 class Smoothing(KneserNey):
-    """NLTK's estimator, its counts of continuations looked up, and a base for unseen words.
+    """NLTK's estimator with precomputed continuation counts, and a probability for unseen words.
 
-    NLTK walks through all n-grams for each word that it scores. Its lowest order leaves a word
-    that was never seen without probability; here that order too is discounted, and what is taken
-    off goes to all words alike (Chen and Goodman 1999), the vocabulary having `words`.
+    NLTK iterates over all n-grams for each word that it scores, and its lowest order gives unseen
+    words probability 0. Here the lowest order is discounted too, and the discounted mass is shared
+    equally among all words of the vocabulary (Chen and Goodman 1999); `words` is its size.
     """
 
     def __init__(self, model: KneserNeyInterpolated, words: int):
         super().__init__(model.vocab, model.counts, model.order, model.estimator.discount)
         self.words = words
-        # by context: how many different words stand before each continuation of it
+        # by context: the number of different words that precede each of its continuations
         self.before: dict[tuple[str, ...], collections.Counter[str]] = {}
         for order in range(2, model.order + 1):
             for context, counts in model.counts[order].items():
@@ -50,13 +50,13 @@ class Smoothing(KneserNey):
         self.totals = {context: counts.total() for context, counts in self.before.items()}
 
     def unigram_score(self, word: str) -> float:
-        """Of the lowest order, interpolated with 1 / words."""
+        """The probability of the lowest order, interpolated with 1 / words."""
         counts, total = self.before[()], self.totals[()]
         kept = max(counts[word] - self.discount, 0.0)
         return (kept + self.discount * len(counts) / self.words) / total
 
     def alpha_gamma(self, word: str, context: tuple[str, ...]) -> tuple[float, float]:
-        """The discounted share of a word that is seen after its context, and what is left."""
+        """The discounted probability of a word after its context, and the backed-off mass."""
         counts = self.counts[context]
         if len(context) + 1 == self._order:
             count, total = counts[word], counts.N()
@@ -66,13 +66,13 @@ class Smoothing(KneserNey):
 
 
 def events(words: Sequence[str], order: int) -> Iterator[tuple[str, ...]]:
-    """The n-grams that end at each word of a line and at EOS; the beginning is only a context."""
+    """The n-grams that end at each word of a line and at EOS; BEGINNING is only context."""
     padded = [*[BEGINNING] * (order - 1), *words, EOS]
     return ngrams(padded, order)
 
 
 def train(lines: Iterable[Sequence[str]], size: int, order: int) -> KneserNeyInterpolated:
-    """A model of lines of words that are numbers below size, 0 for EOS and 1 for UNK."""
+    """Train on lines of word ids below size; 0 is EOS and 1 is UNK."""
     names = [*map(str, range(size)), BEGINNING]
     model = KneserNeyInterpolated(order, vocabulary=Vocabulary(names, unk_label="1"))
     model.fit([full[i:] for full in events(line, order) for i in range(order)] for line in lines)
@@ -81,7 +81,7 @@ def train(lines: Iterable[Sequence[str]], size: int, order: int) -> KneserNeyInt
 
 
 def perplexity(model: KneserNeyInterpolated, lines: Iterable[Sequence[str]]) -> float:
-    """e to the mean of -log p, over the words and EOS of all lines."""
+    """exp of the mean of -log p over the words and EOS of all lines."""
     total, count = 0.0, 0
     for line in lines:
         for *context, word in events(line, model.order):
@@ -91,11 +91,11 @@ def perplexity(model: KneserNeyInterpolated, lines: Iterable[Sequence[str]]) -> 
 
 
 def arpa(model: KneserNeyInterpolated, words: Sequence[str]) -> Iterator[str]:
-    """The lines of an ARPA file by which every text has the probability that the model gives it.
+    """The lines of an ARPA file that gives every text the same probability as the model.
 
-    words: by number. An n-gram that was seen has its whole interpolated probability; a context has
-    as its weight the share that is left for shorter ones. NLTK fills contexts up with BEGINNING, an
-    ARPA file has it once: all contexts that begin a line alike are one there.
+    words: indexed by id. A seen n-gram has its full interpolated probability, and a context its
+    back-off weight. NLTK pads contexts with several BEGINNING symbols, an ARPA file has one, so
+    contexts that differ only in this padding are merged.
     """
     order, smoothing = model.order, model.estimator
     names = {str(i): word for i, word in enumerate(words)}
@@ -107,7 +107,7 @@ def arpa(model: KneserNeyInterpolated, words: Sequence[str]) -> Iterator[str]:
     for n in range(2, order + 1):
         for context, counts in model.counts[n].items():
             filled = context.count(BEGINNING)
-            if not counts or (filled and n < order):  # NLTK keeps contexts that it was asked for
+            if not counts or (filled and n < order):  # NLTK also stores contexts that were queried
                 continue
             shown = context[max(0, filled - 1) :]
             for word in counts:

@@ -1,9 +1,9 @@
-"""States as wide as a budget of parameters allows, for each rung of the ladder.
+"""Find the state size of each model of the ladder that matches a budget of parameters.
 
     python sizes.py PREP OUT --embedding 64 --state 128 encdec-rnn seq2seq-lstm ...
 
-The budget is what a cGRU has with this width of its states. OUT/RUNG.yml gets the options that
-describe the model, for `cgru train --config`; OUT/sizes.tsv all of them.
+The budget is the number of parameters of a cGRU with the given state size. Writes the options of
+each model to OUT/MODEL.yml, for `cgru train --config`, and the sizes of all to OUT/sizes.tsv.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from cgru_cli.system.atomic_files import atomic_write
 from cgru_cli.text.vocabulary import Vocabulary
 from cgru_cli.train.structure_from_options import new_structure
 
-STEP = 4  # widths are a multiple of it
+STEP = 4  # sizes are multiples of it
 N_GRAMS = "kneser-ney"  # has no states
 
 
@@ -32,30 +32,30 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("output", type=Path)
     parser.add_argument("--embedding", type=int, required=True)
     parser.add_argument("--state", type=int, required=True)
-    parser.add_argument("rungs", nargs="+")
+    parser.add_argument("models", nargs="+")
     a = parser.parse_args(arguments)
     vocabularies = [read_vocabulary(a.prepared / f"vocab.{side}.json") for side in ("src", "trg")]
     budget = count(options_of("cgru-gru", a.embedding, a.state), vocabularies)
     lines = []
-    for rung in a.rungs:
-        if rung == N_GRAMS:
+    for model in a.models:
+        if model == N_GRAMS:
             continue
-        options = widest(rung, a.embedding, budget, vocabularies)
+        options = widest(model, a.embedding, budget, vocabularies)
         number = count(options, vocabularies)
-        with atomic_write(a.output / f"{rung}.yml") as file:
+        with atomic_write(a.output / f"{model}.yml") as file:
             file.write(as_yaml(options).encode())
-        lines.append(f"{rung}\t{options.dim_rnn}\t{number}\n")
+        lines.append(f"{model}\t{options.dim_rnn}\t{number}\n")
         print(
-            f"{rung:16}states {options.dim_rnn:5}{number:12,} parameters, "
+            f"{model:16}states {options.dim_rnn:5}{number:12,} parameters, "
             f"{100 * (number / budget - 1):+.2f} %"
         )
     with atomic_write(a.output / "sizes.tsv") as file:
         file.write("".join(lines).encode())
 
 
-def options_of(rung: str, embedding: int, state: int) -> TrainOptions:
+def options_of(model: str, embedding: int, state: int) -> TrainOptions:
     """TYPE-CELL as options; seq2seq reads its source from the end (Sutskever et al. 2014)."""
-    kind, _, cell = rung.partition("-")
+    kind, _, cell = model.partition("-")
     return TrainOptions(
         type=kind, cell=cell, dim_emb=embedding, dim_rnn=state,
         enc_type="reversed" if kind == "seq2seq" else None,
@@ -63,7 +63,7 @@ def options_of(rung: str, embedding: int, state: int) -> TrainOptions:
 
 
 def as_yaml(options: TrainOptions) -> str:
-    """The options that describe a rung, as `cgru train --config` reads them."""
+    """The options of a model in the format of `cgru train --config`."""
     names = ("type", "cell", "enc_type", "dim_emb", "dim_rnn")
     values = {name: getattr(options, name) for name in names}
     return "".join(
@@ -72,7 +72,7 @@ def as_yaml(options: TrainOptions) -> str:
 
 
 def count(options: TrainOptions, vocabularies: Sequence[Vocabulary]) -> int:
-    """How many parameters the model has. Raises UsageError for a rung that cannot be."""
+    """The number of parameters of the model. Raises UsageError for an invalid model."""
     structure = new_structure(options, vocabularies[-1:] if options.type == "lm" else vocabularies)
     sizes = structure.sizes()
     return sum(
@@ -82,12 +82,12 @@ def count(options: TrainOptions, vocabularies: Sequence[Vocabulary]) -> int:
 
 
 def widest(
-    rung: str, embedding: int, budget: int, vocabularies: Sequence[Vocabulary]
+    model: str, embedding: int, budget: int, vocabularies: Sequence[Vocabulary]
 ) -> TrainOptions:
-    """The rung whose number of parameters is nearest to the budget."""
+    """The options whose number of parameters is closest to the budget."""
 
     def distance(steps: int) -> int:
-        return count(options_of(rung, embedding, STEP * steps), vocabularies) - budget
+        return count(options_of(model, embedding, STEP * steps), vocabularies) - budget
 
     low, high = 1, 2
     while distance(high) < 0:
@@ -96,7 +96,7 @@ def widest(
         middle = (low + high) // 2
         low, high = (middle, high) if distance(middle) < 0 else (low, middle)
     nearest = min(low, high, key=lambda steps: abs(distance(steps)))
-    return options_of(rung, embedding, STEP * nearest)
+    return options_of(model, embedding, STEP * nearest)
 
 
 if __name__ == "__main__":

@@ -196,7 +196,7 @@ def test_ladder(tmp_path):
     data = _text(tmp_path / "data", {"train": 200, "val": 4, **tests}, packed=True, colours=6)
     out = tmp_path / "o"
     variables = {"OUT": out, "DATA": data, "SEEDS": 4, "UPDATES": 2}
-    variables |= {"RUNGS": "kneser-ney lm-rnn seq2seq-rnn", "EMBEDDING": 8, "STATE": 8}
+    variables |= {"MODELS": "kneser-ney lm-rnn seq2seq-rnn", "EMBEDDING": 8, "STATE": 8}
     done = _run("ladder/run.sh", "--mini-batch", "8", **variables)
     rows = [line.strip("| \n").split(" | ") for line in (out / "table.md").open()]
     assert done.stdout.endswith((out / "table.md").read_text())

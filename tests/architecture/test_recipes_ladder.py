@@ -31,7 +31,7 @@ def _load(name: str):
 
 # --- sizes --------------------------------------------------------------------------------------
 
-RUNGS = ("lm-rnn", "encdec-gru", "seq2seq-lstm", "rnnsearch-gru", "cgru-gru")
+MODELS = ("lm-rnn", "encdec-gru", "seq2seq-lstm", "rnnsearch-gru", "cgru-gru")
 
 
 def test_rungs_have_as_many_parameters(tmp_path):
@@ -40,9 +40,9 @@ def test_rungs_have_as_many_parameters(tmp_path):
     for side in ("src", "trg"):
         (tmp_path / f"vocab.{side}.json").write_text(json.dumps(words), "utf-8")
     given = [str(tmp_path), str(tmp_path), "--embedding", "16", "--state", "48"]
-    _load("sizes").main([*given, "kneser-ney", *RUNGS])
+    _load("sizes").main([*given, "kneser-ney", *MODELS])
     rows = [line.split("\t") for line in (tmp_path / "sizes.tsv").read_text().splitlines()]
-    assert [name for name, _, _ in rows] == list(RUNGS)
+    assert [name for name, _, _ in rows] == list(MODELS)
     budget = next(int(count) for name, _, count in rows if name == "cgru-gru")
     vocabulary = Vocabulary(words)
     for name, state, count in rows:
@@ -190,16 +190,16 @@ def _results(folder: Path) -> list[str]:
     (folder / "test.words").write_text("".join(f"{line}\n" for line in references), "utf-8")
     (folder / "sizes.tsv").write_text("lm-gru\t1200\t3400\nencdec-gru\t60\t3500\n", "utf-8")
     (folder / "kneser-ney.json").write_text('{"perplexity": 50.25}\n', "utf-8")
-    for rung in ("lm-gru", "encdec-gru"):
+    for name in ("lm-gru", "encdec-gru"):
         for seed in (1, 2):
-            run = folder / rung / f"seed{seed}"
+            run = folder / name / f"seed{seed}"
             run.mkdir(parents=True)
             (run / "perplexity").write_text(f"{20 * seed}.000000\n", "utf-8")
             speeds = [{"type": "train", "words_per_second": s * seed} for s in (1.0, 900.0, 1000.0)]
             records = [*speeds, {"type": "valid", "value": 1.0}]
             text = "".join(f"{json.dumps(record)}\n" for record in records)
             (run / "model.npz.metrics.jsonl").write_text(text, "utf-8")
-            if rung == "encdec-gru":
+            if name == "encdec-gru":
                 lines = [*references[:seed], *("drei drei drei drei vier",) * (4 - seed)]
                 (run / "test.words").write_text("".join(f"{line}\n" for line in lines), "utf-8")
     return references
@@ -207,13 +207,13 @@ def _results(folder: Path) -> list[str]:
 
 def test_table_has_what_the_runs_left(table, tmp_path, capsys):
     references = _results(tmp_path)
-    rungs = ["kneser-ney", "lm-gru", "encdec-gru"]
-    table.main([str(tmp_path), "--seeds", "1 2", "--updates", "7", *rungs])
+    models = ["kneser-ney", "lm-gru", "encdec-gru"]
+    table.main([str(tmp_path), "--seeds", "1 2", "--updates", "7", *models])
     text = (tmp_path / "table.md").read_text("utf-8")
     assert capsys.readouterr().out.endswith(text)
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()]
     head, _, *rows = rows
-    assert head[:5] == ["rung", "states", "parameters", "perplexity", "BLEU"]
+    assert head[:5] == ["model", "states", "parameters", "perplexity", "BLEU"]
     assert head[5:] == ["1-9 (2)", "10-12 (1)", "21- (1)", "words/s"]  # empty ones are left out
     assert rows[0] == ["kneser-ney", "", "", "50.2", *[""] * 5]
     spread = math.sqrt(200)  # of 20 and 40

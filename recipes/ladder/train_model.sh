@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# One rung of the ladder with one seed: train, translate, score. Called by run.sh.
+# Train one model of the ladder with one seed, translate and score. Called by run.sh.
 #
-#   recipes/ladder/rung.sh "RUNG SEED" PREP OUT UPDATES [options of cgru train]
+#   recipes/ladder/train_model.sh "MODEL SEED" PREP OUT UPDATES [options of cgru train]
 set -euo pipefail
 
-read -r rung seed <<< "$1"
+read -r name seed <<< "$1"
 prep=$2 out=$3 updates=$4
 shift 4
-run=$out/$rung/seed$seed
+run=$out/$name/seed$seed
 model=$run/model.npz
 
-cgru train "$prep" -m "$model" --config "$out/$rung.yml" --seed "$seed" --after "${updates}u" \
+cgru train "$prep" -m "$model" --config "$out/$name.yml" --seed "$seed" --after "${updates}u" \
   --mini-batch 64 --max-length 60 --learn-rate 0.002 --dropout-embedding 0.2 \
   --dropout-output 0.2 --valid-freq 0 --save-freq 250u --disp-freq 50u --cpu-threads 1 \
   --quiet "$@"
 
-case $rung in
+case $name in
   lm-*) ;;
   *)
     if [ ! "$run/test.words" -nt "$model" ]; then
@@ -26,7 +26,7 @@ case $rung in
     ;;
 esac
 if [ ! "$run/perplexity" -nt "$model" ]; then
-  case $rung in
+  case $name in
     lm-*)
       cgru score -m "$model" --no-preprocess -t "$out/test.trg" --summary perplexity \
         --cpu-threads 1
@@ -38,4 +38,4 @@ if [ ! "$run/perplexity" -nt "$model" ]; then
   esac > "$run/perplexity.part"
   mv "$run/perplexity.part" "$run/perplexity"
 fi
-echo "$rung, seed $seed: perplexity $(cat "$run/perplexity")"
+echo "$name, seed $seed: perplexity $(cat "$run/perplexity")"
