@@ -11,29 +11,28 @@ import numpy as np
 class Hypothesis(NamedTuple):
     """One translation of one line.
 
-    T counts the words without EOS, S those of the source without EOS. What has a row for EOS has
-    it only if the hypothesis is finished: one cut by the length limit has T rows. All scores are
-    natural logarithms (nats), 0 or negative.
+    T and S count the words of target and source without EOS. Arrays have a row for EOS only if the
+    hypothesis is finished: one cut by the length limit has T rows. All scores are natural
+    logarithms (nats), 0 or negative.
     """
 
-    tokens: Sequence[str]  # [T] target words as the model has them, never EOS
+    tokens: Sequence[str]  # [T] target words of the model, never EOS
     finished: bool  # whether it ended by EOS
     score: float  # nats: weighted sum of log-probabilities, EOS counted
     total: float  # score after length normalisation and word penalty
     word_scores: np.ndarray = np.zeros(0, np.float32)  # float32: [T + 1] nats, adding up to score
     model_scores: Sequence[float] = ()  # [models] nats: unweighted sums (Marian's F0, F1, ..)
     alignment: np.ndarray | None = None  # float32: [T + 1, S + 1] attention over source incl. EOS
-    detokenized: str | None = None  # text made of the words, in reading order; None: spaces between
-    features: Sequence[tuple[str, float]] = ()  # of a noisy channel: names, and numbers that,
-    # weighted, add up to total
+    detokenized: str | None = None  # text in reading order; None: the words and spaces
+    features: Sequence[tuple[str, float]] = ()  # of a noisy channel; their weighted sum is total
 
     @property
     def text(self) -> str:
-        """The translation as it is read: subwords joined, where that was asked for."""
+        """The translation as text."""
         return " ".join(self.tokens) if self.detokenized is None else self.detokenized
 
     def reversed(self) -> Hypothesis:
-        """The hypothesis with words and their rows in the reverse order; EOS stays last."""
+        """The hypothesis with words, and their rows, in reverse order; EOS stays last."""
         T = len(self.tokens)
         scores, alignment = self.word_scores, self.alignment
         if alignment is not None:

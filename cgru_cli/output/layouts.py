@@ -21,7 +21,7 @@ LAYOUTS: dict[str, type[Layout]] = {
 
 
 def layout_of(program: str = Program.CGRU, **fields: Any) -> Layout:
-    """The layout of a program; fields: of `Layout`. Raises UsageError where there is none."""
+    """The layout of a program. fields: of `Layout`. Raises UsageError if it has none."""
     if program not in LAYOUTS:
         raise UsageError(f"no output layout {program!r}; there are {', '.join(LAYOUTS)}")
     return LAYOUTS[program](**fields)

@@ -17,12 +17,12 @@ from .numbers import C_FLOAT, amun_float, c_float
 
 @dataclass(frozen=True)
 class CgruLayout(Layout):
-    """Marian's, but of a right-to-left model scores and alignment are reversed with the words."""
+    """Like Marian's, but scores and alignment of a right-to-left model are reversed, too."""
 
     def list_fields(self, hypothesis: Hypothesis) -> str:
-        """`F0= .. F1= .. ||| TOTAL`: the score of each model and the one that ranks.
+        """`F0= .. F1= .. ||| TOTAL`: the score of each model, and the total that ranks.
 
-        Of labels that one is a probability. A noisy channel's scores are divided as it adds them.
+        The total of labels is a probability. A noisy channel has features of its own.
         """
         scores = hypothesis.model_scores or [hypothesis.score]
         named = hypothesis.features or [(f"F{i}", score) for i, score in enumerate(scores)]
@@ -37,10 +37,10 @@ class CgruLayout(Layout):
 
 @dataclass(frozen=True)
 class MarianLayout(CgruLayout):
-    """Marian's: of a right-to-left model only the words are reversed."""
+    """The layout of Marian, which reverses only the words of a right-to-left model."""
 
     def in_reading_order(self, hypothesis: Hypothesis) -> Hypothesis:
-        """In Marian's own formats scores and alignment stay as they were decoded."""
+        """In Marian's own format, scores and alignment stay in the order of decoding."""
         read = hypothesis.reversed()
         if self.format not in (None, "marian"):
             return read
@@ -52,33 +52,30 @@ class MarianLayout(CgruLayout):
 
 @dataclass(frozen=True)
 class AmunLayout(CgruLayout):
-    """amun's: three decimals, alignments in an order of their own."""
+    """The layout of amun: three decimals, and alignments in another order."""
 
     own_format: ClassVar[str] = "amun"
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if self.format == "nematus" and self.n_best:
             raise UsageError("amun prints no Nematus alignment in n-best lists; ask for soft")
 
     def entry(self, number: int, hypothesis: Hypothesis) -> str:
-        """Nothing where the header of the alignment holds the translation."""
+        """Nothing if the header of the alignment holds the translation."""
         return "" if self.format == "nematus" else super().entry(number, hypothesis)
 
     def list_number(self, score: float) -> str:
-        """With three decimals."""
         return amun_float(score)
 
     def alignment_field(self, hypothesis: Hypothesis) -> str:
-        """amun writes every space in front of a pair."""
+        """amun writes a space only before a pair."""
         return super().alignment_field(hypothesis).rstrip(" ")
 
     def without_hypotheses(self) -> str:
-        """An empty line, in lists too."""
         return "\n"
 
     def nematus_block(self, number: int, source: Sequence[str], hypothesis: Hypothesis) -> str:
-        """With a cost per row whatever the normalisation, and C++'s digits."""
+        """The cost is divided by the number of rows; numbers have C++'s digits."""
         weights = weights_of(hypothesis)
         cost = c_float(cost_of(hypothesis.score) / max(1, len(weights)))
         rows = [" ".join(map(C_FLOAT, row)) for row in weights.tolist()]

@@ -12,7 +12,7 @@ from .hypothesis import Hypothesis
 from .layout import EOS, Layout, cost_of, weights_of
 from .numbers import float32, numpy_float32, python2_float
 
-# What fills Nematus-TF's n-best lists up where fewer hypotheses than the beam were finished.
+# Nematus-TF adds it to n-best lists if fewer hypotheses than the beam size are finished.
 _PADDING = Hypothesis(tokens=(), finished=True, score=-1e7, total=-1e7)
 
 
@@ -26,7 +26,7 @@ class NematusLayout(Layout):
     appends_scores: ClassVar[bool] = True
 
     def entry(self, number: int, hypothesis: Hypothesis) -> str:
-        """Probabilities of the words stand on a line of their own, or last in a list's line."""
+        """The words' probabilities follow on a line, or as the last field of a list's line."""
         if not self.word_scores:
             return super().entry(number, hypothesis)
         line = super().entry(number, hypothesis).removesuffix("\n")
@@ -34,11 +34,11 @@ class NematusLayout(Layout):
         return f"{line}{separator}{_probabilities(hypothesis)}\n"
 
     def fields(self, hypothesis: Hypothesis) -> str:
-        """No scores of words: their probabilities stand behind the line."""
+        """The alignment alone; the words' probabilities follow the line."""
         return self.alignment_field(hypothesis)
 
     def list_fields(self, hypothesis: Hypothesis) -> str:
-        """The cost: float32, but float64 where its division by the length has made it one."""
+        """The cost: float32, but float64 after division by the length."""
         cost = self.nematus_cost(hypothesis)
         return repr(cost) if self.normalize else numpy_float32(cost)
 
@@ -51,8 +51,8 @@ class NematusLayout(Layout):
     ) -> str:
         """A list of links (target, source, weight, line, line + hypothesis).
 
-        Nematus counts hypotheses in the order in which they were finished, this in that of the
-        list.
+        Nematus counts hypotheses in the order in which they were finished; here they count in the
+        order of the list.
         """
         rank = rank if self.n_best else 0
         sources, targets = [*source, EOS], [*hypothesis.tokens, EOS]
@@ -61,7 +61,7 @@ class NematusLayout(Layout):
             for target, row in zip(targets, weights_of(hypothesis), strict=False)
             for word, weight in zip(sources, row, strict=False)
         ]
-        # Python 2 ends the lines of an indented list by ", ".
+        # Python 2 ends the lines of an indented list with ", ".
         return json.dumps(links, ensure_ascii=False, indent=2, separators=(", ", ": ")) + "\n"
 
 
@@ -69,18 +69,18 @@ class NematusLayout(Layout):
 class NematusTFLayout(Layout):
     """The layout of Nematus on TensorFlow."""
 
-    # it writes none itself; its users know its predecessor's
+    # It prints no alignments; its users know those of the Theano version.
     own_format: ClassVar[str] = "nematus"
     prints_costs: ClassVar[bool] = True
     appends_scores: ClassVar[bool] = True
 
     def text(self, hypothesis: Hypothesis) -> str:
-        """The words and EOS joined, which is written as nothing."""
+        """The words and EOS, which is an empty word, joined."""
         ends = hypothesis.finished and hypothesis.tokens
         return hypothesis.text + (" " if ends else "")
 
     def list_fields(self, hypothesis: Hypothesis) -> str:
-        """The score, here as a log-probability."""
+        """The score, a log-probability."""
         return numpy_float32(hypothesis.total)
 
     def scorer_number(self, score: float) -> str:
@@ -88,21 +88,23 @@ class NematusTFLayout(Layout):
         return numpy_float32(score)
 
     def padding(self, number: int, hypotheses: int) -> Iterator[str]:
-        """As many lines as the beam has places."""
+        """Lines up to the beam size."""
         for _ in range(self.beam_size - hypotheses):
             yield self.entry(number, _PADDING)
 
 
 @dataclass(frozen=True)
 class DL4MTLayout(Layout):
-    """That of DL4MT. Lists of so many hypotheses are those of session 3's `-b`; the others, which
-    none of its programs print, have the values of `gen_sample` as Python writes them.
+    """The layout of DL4MT.
+
+    Lists with `shown` are those of session 3's `-b`. None of its programs prints other lists; they
+    have the values of `gen_sample` as Python writes them.
     """
 
     prints_costs: ClassVar[bool] = True
 
     def entry(self, number: int, hypothesis: Hypothesis) -> str:
-        """Session 3 puts no spaces around fields, and writes one cost."""
+        """Session 3 writes no spaces around fields, and one cost."""
         if not self.n_best or self.shown is None:
             return super().entry(number, hypothesis)
         cost = cost_of(hypothesis.total)
@@ -110,7 +112,7 @@ class DL4MTLayout(Layout):
         return f"{number}|||{self.text(hypothesis)}{self.fields(hypothesis)}|||{written}\n"
 
     def list_fields(self, hypothesis: Hypothesis) -> str:
-        """The cost and, where that is asked for, the length-normalised one."""
+        """The cost and, with `normalize`, the length-normalised cost."""
         cost = repr(float32(cost_of(hypothesis.score)))
         return f"{cost} ||| {cost_of(hypothesis.total)!r}" if self.normalize else cost
 

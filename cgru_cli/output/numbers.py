@@ -22,11 +22,11 @@ def amun_float(value: float) -> str:
 
 
 def numpy_float32(value: float) -> str:
-    """A float32 as NumPy 1 writes it: the fewest digits that give it back, exponents from 1e16."""
-    return repr(float(str(np.float32(value))))  # NumPy 2's own str begins exponents earlier
+    """A float32 as NumPy 1 writes it: the fewest digits that identify it, exponents from 1e16."""
+    return repr(float(str(np.float32(value))))  # NumPy 2 writes smaller numbers with exponents
 
 
 def python2_float(value: float) -> str:
-    """A float as Python 2 formats it: 12 significant digits, `.0` if none is a decimal."""
+    """A float as Python 2 writes it: 12 significant digits, and `.0` after a whole number."""
     text = f"{value:.12g}"
     return f"{text}.0" if text.lstrip("-").isdigit() else text

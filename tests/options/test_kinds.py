@@ -91,7 +91,7 @@ def test_alignment(text, meaning):
     assert alignment(text) == meaning
 
 
-@pytest.mark.parametrize("text", ["", "0", "1.1", "-0.5", "nan", "inf", "harder"])
+@pytest.mark.parametrize("text", ["", "0", "1.1", "1.5", "-0.5", "nan", "inf", "harder", "medium"])
 def test_what_is_no_alignment(text):
     with pytest.raises(ValueError, match="hard, soft or a threshold above 0, at most 1"):
         alignment(text)

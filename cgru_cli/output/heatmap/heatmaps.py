@@ -1,4 +1,4 @@
-"""`--heatmap`: the attention of chosen lines, kept while a filter runs and written as one file."""
+"""`--heatmap`: the attention of some lines, collected while a filter runs for one file."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from ..picture_style import check_installed
 from . import page, picture
 from .view import Sentence, View, model_names
 
-# By suffix: how many lines are drawn where none are chosen, and the most that can be chosen.
+# By suffix: how many lines are drawn by default, and how many can be chosen at most.
 LIMITS = {".html": (20, 200), ".png": (4, 20), ".svg": (4, 20)}
 
 
 class Heatmaps:
-    """The file, written when the block ends; without the option, nothing.
+    """The file of heat maps, written when the block ends; path None: no file.
 
-    Also where nobody reads the output on (`| head`), but not after an error.
+    It is written even if the output's reader has gone (`| head`), but not after an error.
     """
 
     def __init__(self, path: str | None, lines: str | None = None, title: str = "Attention"):
-        """lines: as `1,3-5`, None for the first.
+        """lines: such as `1,3-5`; None: the first ones.
 
-        Raises UsageError for a suffix or lines that cannot be meant, CgruError where the file
-        could not be written.
+        Raises UsageError for an unknown suffix or invalid lines, CgruError if the file cannot be
+        written.
         """
         if lines is not None and path is None:
             raise UsageError("--heatmap-lines needs --heatmap FILE")
@@ -60,9 +60,9 @@ class Heatmaps:
         inputs: Iterable[Source],
         outputs: Iterable[str | None],
     ) -> Self:
-        """Heat maps as `--heatmap` and `--heatmap-lines` ask for them, titled by the models.
+        """Heat maps for `--heatmap` and `--heatmap-lines`, with the models' names as a title.
 
-        Raises UsageError also where it would overwrite these files.
+        Raises UsageError also if the file is one of the inputs or outputs.
         """
         if path is not None:
             check_distinct(inputs, path)
@@ -72,25 +72,25 @@ class Heatmaps:
 
     @property
     def wanted(self) -> bool:
-        """Whether the attention is needed at all."""
+        """Whether there is a file to write."""
         return self.path is not None
 
     def wants(self, number: int) -> bool:
-        """Whether this line (counted from 0) is drawn; to be asked of every line."""
+        """Whether this line (counted from 0) is drawn; to be called for every line."""
         self._seen = max(self._seen, number + 1)
         if not self.wanted:
             return False
         return number < self._first if self._chosen is None else number + 1 in self._chosen
 
     def add(self, number: int, views: Sequence[View], source: str, target: str) -> None:
-        """Keep what is seen of a line (counted from 0); no views where it has no words.
+        """Keep the views of a line (counted from 0); () if it has no words.
 
-        source, target: the sentences as people read them.
+        source, target: the sentences as text.
         """
         self._sentences[number] = Sentence(number + 1, views, source, target)
 
     def write(self) -> None:
-        """Write the file, and say what is not in it. Raises CgruError where that is everything."""
+        """Write the file, and warn of lines that are missing. Raises CgruError if all are."""
         kept = [self._sentences[number] for number in sorted(self._sentences)]
         sentences = [sentence for sentence in kept if sentence.views]
         empty = [sentence.number for sentence in kept if not sentence.views]
@@ -124,7 +124,7 @@ class Heatmaps:
 
 
 def chosen_lines(text: str, most: int) -> set[int]:
-    """The numbers in `1,3-5`. Raises UsageError for anything else, and for too many."""
+    """The numbers in `1,3-5`. Raises UsageError for other texts, and for too many numbers."""
     numbers: set[int] = set()
     for part in text.split(","):
         match = re.fullmatch(r"([0-9]{1,18})(?:-([0-9]{1,18}))?", part.strip(" "))
@@ -133,7 +133,7 @@ def chosen_lines(text: str, most: int) -> set[int]:
             raise UsageError(f"--heatmap-lines {text}: numbers from 1 are expected, as 1,3-5")
         numbers.update(range(first, min(last, first + most) + 1))
     if len(numbers) > most:
-        raise UsageError(f"--heatmap-lines {text}: such a file holds {most} lines at most")
+        raise UsageError(f"--heatmap-lines {text}: a file of this kind has at most {most} lines")
     return numbers
 
 

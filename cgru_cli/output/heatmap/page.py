@@ -1,4 +1,4 @@
-"""Heat maps as a page: `page.html` with its data inside, which needs no network."""
+"""Heat maps as a page: `page.html` with the data inside; it needs no network."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def page(title: str, sentences: Sequence[Sentence]) -> str:
         for sentence in sentences
     ]
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    for character in "<>&":  # what HTML could take for the end of the script
+    for character in "<>&":  # HTML could read them as the end of the script
         text = text.replace(character, f"\\u{ord(character):04x}")
     values = {"title": html.escape(title), "data": text}
     template = _TEMPLATE.read_text("utf-8")

@@ -1,4 +1,4 @@
-"""Heat maps as a picture, drawn by matplotlib: a row of panels for each line, a panel a view."""
+"""Heat maps as a picture by matplotlib: a row of panels for each line, a panel for each view."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 _INK, _PAPER, _GREY = "#0a4a7a", "#f4f2ee", "#8a857d"
 _LONGEST = 24  # characters of a label
-_GAP, _BARS = 0.35, 0.8  # inches: between panels; of the probabilities beside a matrix
-_SCALE = 0.75  # inches: of the shades' meaning, beside the panels of a line
+_GAP, _BARS = 0.35, 0.8  # inches between panels; width of the probabilities beside a matrix
+_SCALE = 0.75  # inches: width of the legend beside the panels of a line
 _DPI = 130
-_MOST_PIXELS = 30_000  # of either side: what viewers open
+_MOST_PIXELS = 30_000  # of either side; viewers open no larger picture
 
 
 def draw(file: BinaryIO, kind: str, title: str, sentences: Sequence[Sentence]) -> None:
     """Write a picture (kind: png or svg) of these lines; in SVG, words stay text.
 
-    A dot marks what each target word attends to most. Raises CgruError where it would be too
-    large.
+    A dot marks the source word that a target word attends to most. Raises CgruError if the picture
+    would be too large.
     """
     from matplotlib import style
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -90,7 +90,7 @@ def _panel(
     size: _Size,
     heading: str,
 ) -> None:
-    """One matrix with its words, and the probabilities beside it; corner: its left and top."""
+    """One matrix with its words, and the probabilities beside it. corner: left and top."""
     (width, height), (left, top) = whole, corner
     T, S = view.weights.shape
     bottom = top - size.head - size.matrix[1]
@@ -99,9 +99,8 @@ def _panel(
         return x / width, bottom / height, w / width, size.matrix[1] / height
 
     axes = figure.add_axes(place(left + size.words, size.matrix[0]))
-    axes.imshow(
-        view.weights, cmap=_shades(), vmin=0, vmax=1, aspect="auto", interpolation="nearest"
-    )
+    shades = _shades()
+    axes.imshow(view.weights, cmap=shades, vmin=0, vmax=1, aspect="auto", interpolation="nearest")
     axes.set_xticks(np.arange(S), [_label(word) for word in view.source], rotation=90)
     axes.set_yticks(np.arange(T), [_label(word) for word in view.target])
     axes.set_xticks(np.arange(S + 1) - 0.5, minor=True)
@@ -110,8 +109,7 @@ def _panel(
     axes.xaxis.tick_top()
     _bare(axes, size.font)
     strongest = view.strongest
-    shades = view.weights[np.arange(T), strongest]
-    dots = np.where(shades > 0.5, "white", _INK)
+    dots = np.where(view.weights[np.arange(T), strongest] > 0.5, "white", _INK)
     axes.scatter(strongest, np.arange(T), s=30 * size.cell, c=dots, linewidths=0)
     if is_right_to_left(view.source[:-1]):
         axes.invert_xaxis()
@@ -131,7 +129,7 @@ def _panel(
 def _scale(
     figure: Figure, whole: tuple[float, float], corner: tuple[float, float], size: _Size
 ) -> None:
-    """The legend of shades beside the last matrix of a line; corner: its left and top."""
+    """The legend of shades beside the last matrix of a line. corner: left and top."""
     (width, height), (left, top) = whole, corner
     high = min(size.matrix[1], 1.3)
     bottom = top - size.height
@@ -160,5 +158,5 @@ def _label(word: str) -> str:
 
 
 def _width(text: str) -> int:
-    """The width of a text in halves of a wide character."""
+    """The width of a text; a wide character counts 2."""
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)

@@ -12,16 +12,16 @@ import numpy as np
 from ...errors import CgruError
 from ..hypothesis import Hypothesis
 
-END = "</s>"  # as Nematus writes it, whatever the vocabulary calls it
-MEAN = "mean"  # an ensemble's own view, beside those of its models
+END = "</s>"  # as in Nematus, whatever the vocabulary calls it
+MEAN = "mean"  # name of an ensemble's view, beside those of its models
 
 
 class View(NamedTuple):
-    """A line as one model sees it, or the mean of an ensemble; T and S count EOS."""
+    """The attention of one model, or the mean of an ensemble, in a line; T and S count EOS."""
 
     name: str
     source: Sequence[str]  # [S]
-    target: Sequence[str]  # [T] in reading order; without EOS where it was never written
+    target: Sequence[str]  # [T] in reading order; without EOS if the length limit cut it
     weights: np.ndarray  # (T,S) float32: attention of each target word, summing to 1
     probabilities: np.ndarray | None  # (T,) float32: p(y_j | y_<j, x)
 
@@ -35,11 +35,11 @@ class View(NamedTuple):
         right_left: bool = False,
         model_weights: Sequence[float] = (1.0,),
     ) -> Self:
-        """A hypothesis (in the order of writing) and the words of its source, without EOS.
+        """The view of a hypothesis (in decoding order) and the words of its source, without EOS.
 
-        model_weights: of the sum that the scores are. Their exponential over the weights' total is
-        the geometric mean of the models' probabilities; with weights below zero there is none.
-        Raises CgruError where there is no attention.
+        model_weights: of the models' scores in their sum. Its exponential, after division by the
+        total weight, is the geometric mean of the models' probabilities; it does not exist with
+        negative weights. Raises CgruError if there is no attention.
         """
         if hypothesis.alignment is None:
             raise CgruError(f"{name}: has no attention to draw")
@@ -55,21 +55,21 @@ class View(NamedTuple):
 
     @property
     def strongest(self) -> np.ndarray:
-        """(T,) the source word that each target word attends to most; of equal ones the first."""
+        """(T,) the source word that each target word attends to most; the first of equals."""
         return self.weights.argmax(axis=1)
 
 
 class Sentence(NamedTuple):
-    """A line and its views: its model's, or the mean's and then each model's."""
+    """A line and its views: of its model, or of the mean and then of each model."""
 
     number: int  # counted from 1
     views: Sequence[View]
-    source: str = ""  # the line and its translation as people read them; "": words as they are
+    source: str = ""  # the line and its translation as text; "": as the words
     target: str = ""
 
 
 def model_names(paths: Sequence[str]) -> list[str]:
-    """Names of views: file names, with as many folders as tell the models apart."""
+    """Names of views: file names, with as many folders as make them different."""
     parts = [Path(path).parts for path in paths]
     for kept in range(1, max(map(len, parts)) + 1):
         names = ["/".join(part[-kept:]) for part in parts]
@@ -80,15 +80,8 @@ def model_names(paths: Sequence[str]) -> list[str]:
 
 def is_right_to_left(words: Sequence[str]) -> bool:
     """Whether most of the words that have a direction are written from right to left."""
-    directions = [d for word in words if (d := _direction(word))]
-    return 2 * directions.count("R") > len(directions)
-
-
-def _direction(word: str) -> str:
-    for character in word:
-        kind = unicodedata.bidirectional(character)
-        if kind in ("R", "AL"):
-            return "R"
-        if kind == "L":
-            return "L"
-    return ""
+    directions = []
+    for word in words:
+        kinds = [unicodedata.bidirectional(character) for character in word]
+        directions += [kind != "L" for kind in kinds if kind in ("R", "AL", "L")][:1]
+    return 2 * sum(directions) > len(directions)

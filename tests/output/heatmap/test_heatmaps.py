@@ -291,7 +291,7 @@ def test_what_chooses_no_lines(text):
 
 @pytest.mark.parametrize("text", ["1-201", f"1-{10**17}", "1-200,300"])
 def test_too_many_lines(text):
-    with pytest.raises(UsageError, match="holds 200 lines at most"):
+    with pytest.raises(UsageError, match="has at most 200 lines"):
         chosen_lines(text, 200)
 
 
