@@ -1,7 +1,7 @@
-"""The values that a configuration may have: for each key its kind and bounds, stated here alone.
+"""The keys that are read of configurations, and for each the kind and bounds of its values.
 
-Configurations come with models from anywhere. A value of another kind is an error that names file
-and key; what is none of these keys is not looked at.
+Configurations come from anywhere. A value of another kind is an error that names file and key;
+other keys are ignored.
 """
 
 from __future__ import annotations
@@ -12,10 +12,68 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from ..errors import CgruError
-from ..parameters.structure import DEEPEST, LARGEST_SIZE
+from ..parameters.structure import DEEPEST, LARGEST_SIZE, Normalization, Structure
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 _SWITCHES = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+
+
+# Fields of Structure, and their keys in the configurations of each program.
+NEMATUS_TF_KEYS = {
+    "target_embedding": "target_embedding_size",
+    "state": "state_size",
+    "target_vocabulary": "target_vocab_size",
+    "encoder_depth": "rnn_enc_depth",
+    "encoder_transition": "rnn_enc_transition_depth",
+    "decoder_depth": "rnn_dec_depth",
+    "decoder_base_transition": "rnn_dec_base_transition_depth",
+    "decoder_high_transition": "rnn_dec_high_transition_depth",
+    "deep_context": "rnn_dec_deep_context",
+    "normalized": "rnn_layer_normalization",
+    "lexical": "rnn_lexical_model",
+    "mixture": "softmax_mixture_size",
+    "tied_output": "tie_decoder_embeddings",
+    "shared_embeddings": "tie_encoder_decoder_embeddings",
+}
+THEANO_KEYS = {  # DL4MT's too
+    "target_embedding": "dim_word",
+    "state": "dim",
+    "target_vocabulary": "n_words",
+    "encoder_depth": "enc_depth",
+    "encoder_transition": "enc_recurrence_transition_depth",
+    "decoder_depth": "dec_depth",
+    "decoder_base_transition": "dec_base_recurrence_transition_depth",
+    "decoder_high_transition": "dec_high_recurrence_transition_depth",
+    "deep_context": "dec_deep_context",
+    "normalized": "layer_normalisation",
+    "tied_output": "tie_decoder_embeddings",
+    "shared_embeddings": "tie_encoder_decoder_embeddings",
+}
+OLD_NEMATUS_KEYS = {
+    "target_embedding": "embedding_size",
+    "deep_context": "deep_include_ctx",
+    "normalized": "use_layer_norm",
+    "weight_normalization": "weight_normalisation",
+    "lexical": "lexical_model",
+}
+MARIAN_KEYS = {
+    "target_embedding": "dim-emb",
+    "state": "dim-rnn",
+    "encoder_depth": "enc-depth",
+    "encoder_transition": "enc-cell-depth",
+    "decoder_depth": "dec-depth",
+    "decoder_base_transition": "dec-cell-base-depth",
+    "decoder_high_transition": "dec-cell-high-depth",
+    "normalized": "layer-normalization",
+    "residual": "skip",
+}
+
+
+def keyed(structure: Structure, keys: Mapping[str, str]) -> dict[str, Any]:
+    """The values of a structure by a program's keys."""
+    fields = structure.as_dict()
+    fields["normalized"] = structure.normalization is not Normalization.NONE
+    return {key: fields[name] for name, key in keys.items()}
 
 
 class Kind(NamedTuple):
@@ -37,8 +95,7 @@ def _whole(value: Any) -> int:
 
 def _between(least: int, most: int) -> Callable[[Any], int]:
     def read(value: Any) -> int:
-        number = _whole(value)
-        if not least <= number <= most:
+        if not least <= (number := _whole(value)) <= most:
             raise ValueError
         return number
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..errors import CgruError, UsageError
-from ..parameters.structure import Normalization, Type, Unit
+from ..parameters.structure import Type, Unit
+from .configuration_values import MARIAN_KEYS, keyed
 from .model import Model
 
 _TRUE = ("true", "1", "yes", "on")
@@ -41,24 +42,18 @@ def check_declared(models: Sequence[Model], declared: Sequence[str]) -> None:
 def _facts(model: Model) -> dict[str, tuple[str, ...]]:
     """A model in Marian's names of options: all ways to write each value, the plainest first."""
     s = model.structure
-    numbers = {
-        "dim-emb": s.target_embedding, "dim-rnn": s.state, "enc-depth": s.encoder_depth,
-        "enc-cell-depth": s.encoder_transition, "dec-depth": s.decoder_depth,
-        "dec-cell-base-depth": s.decoder_base_transition,
-        "dec-cell-high-depth": s.decoder_high_transition,
-    }  # fmt: skip
-    truths = {
-        "layer-normalization": s.normalization is not Normalization.NONE,
+    known = keyed(s, MARIAN_KEYS) | {
         "tied-embeddings": s.tied_output,
         "tied-embeddings-src": s.shared_embeddings,
         "tied-embeddings-all": s.tied_output and s.shared_embeddings,
         "right-left": model.settings.right_left,
     }
-    if max(s.encoder_depth, s.decoder_depth) > 1:
-        truths["skip"] = s.residual
-    facts: dict[str, tuple[str, ...]] = {name: (str(value),) for name, value in numbers.items()}
-    for name, truth in truths.items():
-        facts[name] = _TRUE if truth else ("false", "0", "no", "off")
+    if max(s.encoder_depth, s.decoder_depth) == 1:
+        del known["skip"]
+    facts: dict[str, tuple[str, ...]] = {}
+    for name, value in known.items():
+        switch = _TRUE if value else ("false", "0", "no", "off")
+        facts[name] = switch if isinstance(value, bool) else (str(value),)
     if s.encoder_depth > 1:
         facts["enc-type"] = (s.encoder.value,)
     facts["enc-cell"], facts["dec-cell"] = _cell(s.encoder_unit), _cell(s.decoder_unit)

@@ -12,33 +12,17 @@ from typing import Any
 
 from ..errors import CgruError
 from ..parameters.structure import Activation, Bias, Dropout, Encoder, Type, Unit
-from .configuration_values import shown, value_of
+from .configuration_values import (
+    MARIAN_KEYS,
+    NEMATUS_TF_KEYS,
+    OLD_NEMATUS_KEYS,
+    THEANO_KEYS,
+    shown,
+    value_of,
+)
 from .model import ModelSettings
 
-# Field of Structure: its keys in Nematus-TF, then in Nematus-Theano and DL4MT, oldest last.
-_NEMATUS_KEYS = {
-    "target_embedding": ("target_embedding_size", "embedding_size", "dim_word"),
-    "state": ("state_size", "dim"),
-    "target_vocabulary": ("target_vocab_size", "n_words"),
-    "encoder_depth": ("rnn_enc_depth", "enc_depth"),
-    "encoder_transition": ("rnn_enc_transition_depth", "enc_recurrence_transition_depth"),
-    "decoder_depth": ("rnn_dec_depth", "dec_depth"),
-    "decoder_base_transition": (
-        "rnn_dec_base_transition_depth",
-        "dec_base_recurrence_transition_depth",
-    ),
-    "decoder_high_transition": (
-        "rnn_dec_high_transition_depth",
-        "dec_high_recurrence_transition_depth",
-    ),
-    "deep_context": ("rnn_dec_deep_context", "dec_deep_context", "deep_include_ctx"),
-    "normalized": ("rnn_layer_normalization", "layer_normalisation", "use_layer_norm"),
-    "weight_normalization": ("weight_normalisation",),
-    "tied_output": ("tie_decoder_embeddings",),
-    "shared_embeddings": ("tie_encoder_decoder_embeddings",),
-    "mixture": ("softmax_mixture_size",),
-    "lexical": ("rnn_lexical_model", "lexical_model"),
-}
+_NEMATUS_KEYS = (NEMATUS_TF_KEYS, OLD_NEMATUS_KEYS, THEANO_KEYS)
 
 
 def from_nematus(values: object, source: str) -> ModelSettings:
@@ -57,10 +41,10 @@ def from_nematus(values: object, source: str) -> ModelSettings:
     def value(key: str) -> Any:
         return value_of(values, key, source)
 
-    for name, keys in _NEMATUS_KEYS.items():
-        known = next((stated for key in keys if (stated := value(key)) is not None), None)
+    for name, key in (pair for keys in _NEMATUS_KEYS for pair in keys.items()):
+        known = value(key)
         if known is not None and not (name == "target_vocabulary" and known < 1):
-            declared[name] = known
+            declared.setdefault(name, known)
     rows = value("source_vocab_sizes") or value("source_vocab_size") or []
     if not rows and (of_all := value("n_words_src")) is not None:
         rows = [of_all]
@@ -113,10 +97,8 @@ def _unsupported(values: Mapping, source: str) -> list[str]:
     model_type = value_of(values, "model_type", source) or "rnn"
     if model_type != "rnn":
         kinds.append(f"a Nematus {model_type}")
-    for key, known in (
-        ("encoder", ("gru",)), ("decoder", ("gru_cond", "gru_cond_simple")),
-        ("decoder_deep", ("gru",)),
-    ):  # fmt: skip
+    for key in ("encoder", "decoder", "decoder_deep"):
+        known = ("gru_cond", "gru_cond_simple") if key == "decoder" else ("gru",)
         name = value_of(values, key, source) or known[0]
         if name not in known:
             kinds.append(f"{key} {shown(name)}")
@@ -137,20 +119,6 @@ _MARIAN_CELLS = {
 }
 
 
-# Field of Structure: its key in Marian's configurations.
-_MARIAN_KEYS = {
-    "target_embedding": "dim-emb",
-    "state": "dim-rnn",
-    "encoder_depth": "enc-depth",
-    "encoder_transition": "enc-cell-depth",
-    "decoder_depth": "dec-depth",
-    "decoder_base_transition": "dec-cell-base-depth",
-    "decoder_high_transition": "dec-cell-high-depth",
-    "normalized": "layer-normalization",
-    "residual": "skip",
-}
-
-
 def from_marian(values: object, source: str) -> ModelSettings:
     """Read `special:model.yml`, a training `.yml`, `.decoder.yml` or `.amun.yml`.
 
@@ -164,7 +132,7 @@ def from_marian(values: object, source: str) -> ModelSettings:
     def value(key: str) -> Any:
         return value_of(values, key, source)
 
-    for name, key in _MARIAN_KEYS.items():
+    for name, key in MARIAN_KEYS.items():
         if (known := value(key)) is not None:
             declared[name] = known
     rows = value("dim-vocabs") or []

@@ -8,25 +8,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from ..parameters.structure import Bias, Encoder, Normalization, Structure, Type, Unit
 from .capabilities import cannot_hold, is_deep
+from .configuration_values import MARIAN_KEYS, NEMATUS_TF_KEYS, THEANO_KEYS, keyed
 from .dialects import MARIAN_YAML
 from .model import Model
 
 # Nematus-TF refuses a file that has both an option's old name and its new one.
-_OLD_NAMES = (
-    "dim_word", "dim", "n_words", "n_words_src", "source_vocab_size", "enc_depth", "dec_depth",
-    "enc_recurrence_transition_depth", "dec_base_recurrence_transition_depth",
-    "dec_high_recurrence_transition_depth", "dec_deep_context", "use_dropout",
-    "dropout_embedding", "dropout_hidden", "dropout_source", "dropout_target", "use_layer_norm",
-    "layer_normalisation", "lexical_model", "lrate", "deep_include_ctx", "weight_normalisation",
-    "encoder", "decoder", "decoder_deep", "enc_depth_bidirectional", "cgru",
-)  # fmt: skip
-
+_OLD_NAMES = set(
+    """
+    dim_word dim n_words n_words_src source_vocab_size enc_depth dec_depth
+    enc_recurrence_transition_depth dec_base_recurrence_transition_depth
+    dec_high_recurrence_transition_depth dec_deep_context use_dropout dropout_embedding
+    dropout_hidden dropout_source dropout_target use_layer_norm layer_normalisation lexical_model
+    lrate deep_include_ctx weight_normalisation encoder decoder decoder_deep enc_depth_bidirectional
+    cgru
+    """.split()
+)
 _NO_DATASETS = ["source", "target"]  # Nematus-TF reads no configuration without any
 
 
@@ -118,23 +119,10 @@ def nematus_tf(model: Model, dictionaries: Sequence[str]) -> dict:
     if "embedding_size" not in kept:
         kept = {}
     values = {name: value for name, value in kept.items() if name not in _OLD_NAMES} | added
-    values |= {
+    values |= keyed(s, NEMATUS_TF_KEYS) | {
         "embedding_size": sum(s.source_embeddings),
-        "state_size": s.state,
-        "target_embedding_size": s.target_embedding,
-        "target_vocab_size": s.target_vocabulary,
         "factors": len(s.source_embeddings),
         "dim_per_factor": list(s.source_embeddings),
-        "rnn_enc_depth": s.encoder_depth,
-        "rnn_enc_transition_depth": s.encoder_transition,
-        "rnn_dec_depth": s.decoder_depth,
-        "rnn_dec_base_transition_depth": s.decoder_base_transition,
-        "rnn_dec_high_transition_depth": s.decoder_high_transition,
-        "rnn_dec_deep_context": s.deep_context,
-        "rnn_layer_normalization": s.normalization is not Normalization.NONE,
-        "rnn_lexical_model": s.lexical,
-        "tie_decoder_embeddings": s.tied_output,
-        "tie_encoder_decoder_embeddings": s.shared_embeddings,
     }
     values.setdefault("rnn_use_dropout", False)
     if not values.get("source_dataset"):
@@ -159,22 +147,10 @@ def nematus_tf_progress() -> dict:
 
 
 def _sizes(s: Structure) -> dict:
-    values: dict[str, Any] = {
-        "dim_word": s.target_embedding,
-        "dim": s.state,
+    values = keyed(s, THEANO_KEYS) | {
         "n_words_src": s.source_vocabularies[0],
-        "n_words": s.target_vocabulary,
         "factors": len(s.source_embeddings),
         "dim_per_factor": list(s.source_embeddings),
-        "enc_depth": s.encoder_depth,
-        "dec_depth": s.decoder_depth,
-        "enc_recurrence_transition_depth": s.encoder_transition,
-        "dec_base_recurrence_transition_depth": s.decoder_base_transition,
-        "dec_high_recurrence_transition_depth": s.decoder_high_transition,
-        "dec_deep_context": s.deep_context,
-        "layer_normalisation": s.normalization is not Normalization.NONE,
-        "tie_encoder_decoder_embeddings": s.shared_embeddings,
-        "tie_decoder_embeddings": s.tied_output,
     }
     if len(set(s.source_vocabularies)) > 1:
         # Theano's own form gives all factors as many rows; Nematus-TF reads these by this key
@@ -205,20 +181,12 @@ def marian_model(model: Model, to: str) -> bytes:
         return text.ljust(int(model.origin["bytes"]), b"\0")
     s = model.structure
     stacked = s.encoder_depth > 1 or s.decoder_depth > 1
-    values = {
+    values = keyed(s, MARIAN_KEYS) | {
         "dec-cell": _marian_cell(s.decoder_unit, to),
-        "dec-cell-base-depth": s.decoder_base_transition,
-        "dec-cell-high-depth": s.decoder_high_transition,
-        "dec-depth": s.decoder_depth,
-        "dim-emb": s.target_embedding,
-        "dim-rnn": s.state,
         "dim-vocabs": [*s.source_vocabularies[:1], s.target_vocabulary],
         "enc-cell": _marian_cell(s.encoder_unit, to),
-        "enc-cell-depth": s.encoder_transition,
-        "enc-depth": s.encoder_depth,
         "enc-type": (s.encoder if s.encoder_depth > 1 else Encoder.BIDIRECTIONAL).value,
         "input-types": [],
-        "layer-normalization": s.normalization is not Normalization.NONE,
         "right-left": model.settings.right_left,
         "skip": stacked and s.residual,
         "tied-embeddings": s.tied_output and not s.shared_embeddings,
@@ -227,7 +195,7 @@ def marian_model(model: Model, to: str) -> bytes:
         "type": "lm" if s.type is Type.LM else to.removeprefix("marian-"),
         "version": "v1.12.0",
     }
-    content = _yaml(values) + b"\0"
+    content = _yaml(dict(sorted(values.items()))) + b"\0"
     return content.ljust(-(-len(content) // 256) * 256, b"\0")  # Marian's own blocks
 
 
