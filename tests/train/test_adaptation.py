@@ -1,4 +1,4 @@
-"""What of a trained model is kept in another training."""
+"""Frozen parameters, priors, and training in other directions."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def test_one_embedding_is_fixed():
     ("patterns", "message"),
     [(("encoder_X",), "no parameter has this name"), (("*",), "nothing is left to train")],
 )
-def test_patterns_that_cannot_be_meant(patterns, message):
+def test_patterns_that_are_refused(patterns, message):
     with pytest.raises(UsageError, match=message):
         adaptation.frozen(model(), patterns)
 
@@ -103,7 +103,7 @@ def test_a_prior_without_weight_changes_nothing(data, first, tmp_path):
     assert all(np.array_equal(array, prior[name]) for name, array in plain.items())
 
 
-def test_a_prior_holds_back(data, first, tmp_path):
+def test_a_prior_keeps_weights_close(data, first, tmp_path):
     before = read_model.read(first).arrays
     plain = trained(data, tmp_path / "a" / "m.npz", "--pretrained-model", first, after=9)
     given = ("--prior-model", first, "--map-decay-c", "1")
@@ -143,7 +143,7 @@ def test_from_right_to_left_is_forward_on_reversed_lines(data, tmp_path):
 
 
 def test_a_source_from_its_end_is_forward_on_reversed_lines(data, first, tmp_path):
-    """Going on from a model that reads both sides from the end, as Marian's do."""
+    """Training from a model that reads both sides from the end, as Marian's do."""
     texts = {}
     for side in ("src", "trg"):
         for name in ("train", "dev"):
@@ -175,7 +175,7 @@ def test_a_source_from_its_end_is_forward_on_reversed_lines(data, first, tmp_pat
 
 
 def test_alignments_turn_with_the_targets(data, tmp_path):
-    """A target word is aligned to the source word that it is made of, from either end."""
+    """Each target word is aligned with its source word, in both directions."""
     lines = [line.split() for line in (data / "train.src").read_text().splitlines()]
     mirrored = [" ".join(f"{i}-{len(w) - 1 - i}" for i in range(len(w))) for w in lines]
     file = runs.lines(tmp_path / "align", mirrored)

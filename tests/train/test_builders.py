@@ -1,4 +1,4 @@
-"""The parts of the loop, made as the options say."""
+"""The parts of the training loop, as options say."""
 
 import contextlib
 import dataclasses
@@ -45,13 +45,13 @@ def planned(setup, **options):
         ),
     ],
 )  # fmt: skip
-def test_what_is_done_to_the_gradient(given, options, expected):
+def test_regularization(given, options, expected):
     step = build_step(given.model, TrainOptions(**options), jit=False)
     assert vars(step.regularization) == expected
     assert bool(step.smoothed) == bool(expected["smoothing"])
 
 
-def test_the_levels_of_weights(given):
+def test_quantization(given):
     options = TrainOptions(
         quantize_bits=4, quantize_log_based=True, quantize_optimization_steps=3,
         quantize_biases=True,
@@ -74,7 +74,7 @@ def test_the_levels_of_weights(given):
         ),
     ],
 )
-def test_what_is_minimised(given, options, expected):
+def test_objectives(given, options, expected):
     assert build_step(given.model, TrainOptions(**options), jit=False).objective == expected
 
 
@@ -98,7 +98,7 @@ def test_optimizers(given, options, name, attributes):
         assert getattr(step.optimizer, attribute) == value
 
 
-def test_parameters_that_the_optimizer_refuses(given):
+def test_parameters_that_the_optimizer_does_not_have(given):
     options = TrainOptions(optimizer="sgd", optimizer_params=(2.0,))
     with pytest.raises(UsageError, match=r"^--optimizer-params: .*momentum"):
         build_step(given.model, options, jit=False)
@@ -112,7 +112,7 @@ def test_precision(given, precision):
     assert all(array.dtype == np.float32 for array in step.weights().values())
 
 
-def test_the_step_begins_with_the_given_weights(given):
+def test_the_step_has_the_weights_of_the_model(given):
     model = given.model
     step = build_step(model, TrainOptions(exponential_smoothing=0.1), jit=True)
     assert step.jit
@@ -120,7 +120,7 @@ def test_the_step_begins_with_the_given_weights(given):
         np.testing.assert_array_equal(array, model.arrays[name])
 
 
-def test_on_cpus_nothing_is_measured(given):
+def test_steps_are_not_compiled_on_cpus(given):
     if tf.config.get_visible_devices("GPU"):
         pytest.skip("there is a GPU")
     assert faster_compiled(given) is False
@@ -146,7 +146,7 @@ def test_validation_as_the_options_say(given):
     assert build_validator(planned(given, valid_freq="0", after="1e"), step) is None
 
 
-def test_extras_that_are_missing(monkeypatch):
+def test_packages_that_are_missing(monkeypatch):
     check_extras(TrainOptions())
     monkeypatch.setattr(module.importlib.util, "find_spec", lambda name: None)
     check_extras(TrainOptions())

@@ -1,4 +1,4 @@
-"""The text to validate on: ids, cut lines, references, and files that do not fit."""
+"""The dev set: ids, cut lines, references, and files that do not match."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def read(paths, sources=(SOURCE,), text=TEXT, **more):
     return DevSet.read(*paths, sources, text, **more)
 
 
-def test_by_hand(write):
+def test_ids_and_references_by_hand(write):
     made = read(write("a zzz\n\nb  c\n", "A C@@ D\nB\nzzz\n"))
     assert made.sources == [[(2,), (1,)], [], [(3,), (4,)]]
     assert made.targets == [[2, 4, 5], [3], [1]]
@@ -50,8 +50,8 @@ def test_a_language_model_reads_the_target_alone(write):
     assert (made.sources, made.targets) == ([[], []], [[2, 3], [3]])
 
 
-def test_from_the_end(write):
-    """Ids in the order in which the model writes them; what is compared, as people read it."""
+def test_right_to_left(write):
+    """Ids are in the order of the model, references in that of the text."""
     text = TargetText(TARGET, right_left=True)
     made = read(write("a\n", "A B C@@ D\n"), text=text)
     assert made.targets == [[5, 4, 3, 2]]
@@ -60,7 +60,7 @@ def test_from_the_end(write):
     made = read(write("a|N b|V c|N\n", "A B\n"), (SOURCE, FACTOR), text, source_reversed=True)
     assert made.sources == [[(4, 2), (3, 3), (2, 2)]] and made.targets == [[3, 2]]
     made = read(write("a b c\n", "A\n"), text=text, source_reversed=True, max_length=2)
-    assert made.sources == [[(3,), (2,)]]  # of a long source the beginning
+    assert made.sources == [[(3,), (2,)]]  # the beginning of a long source
     assert TEXT.text([2, 4, 5, 0, 3]) == "A CD"
 
 
@@ -74,7 +74,7 @@ def test_preprocessing_is_undone(write):
     assert text.text([2, 4, 5]) == "A CD"
 
 
-def test_references_of_their_own(write, tmp_path):
+def test_a_separate_reference(write, tmp_path):
     (tmp_path / "ref").write_text("It is one.\nAnd two.\n")
     made = read(write("a\nb\n", "A\nB\n"), reference=tmp_path / "ref")
     assert made.references == ["It is one.", "And two."]
@@ -87,7 +87,7 @@ def test_long_lines_are_cut(write, capsys):
     assert capsys.readouterr().err.count("1 lines were cut to 2 words") == 2
 
 
-def test_files_that_do_not_fit_are_told(write, tmp_path):
+def test_files_that_do_not_match(write, tmp_path):
     with pytest.raises(CgruError, match=r"dev.src has 2 lines and .*dev.trg 1"):
         read(write("a\nb\n", "A\n"))
     with pytest.raises(CgruError, match=r"dev.src: is empty"):

@@ -1,4 +1,4 @@
-"""What a training learns from: ids, batches, dropout, and where in an epoch it is."""
+"""Examples of a training: batches, dropout, and positions in an epoch."""
 
 import dataclasses
 import itertools
@@ -12,60 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cgru_cli.corpus.corpus import encode_corpus
-from cgru_cli.errors import CgruError
 from cgru_cli.options.train import TrainOptions
-from cgru_cli.train.encoding import encode
 from cgru_cli.train.examples import Batching, EpochExamples, groups
 from cgru_cli.train.memory import memory_of_batch
 from cgru_cli.train.plan import batching
-from cgru_cli.train.texts import Texts, read_vocabularies
-
-# -- the corpus ------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def data(tmp_path):
-    return runs.prepared(tmp_path / "data")
-
-
-def encoded(folder, cache, *, max_length=100, crop=False):
-    texts = Texts.of(TrainOptions(), str(folder))
-    return encode(texts, read_vocabularies(texts, ()), cache, max_length=max_length, crop=crop)
-
-
-def test_text_becomes_ids(data, tmp_path):
-    corpus = encoded(data, tmp_path / "cache")
-    assert len(corpus) == 60
-    source = (data / "train.src").read_text().splitlines()
-    target = (data / "train.trg").read_text().splitlines()
-    for i in range(60):
-        assert [runs.WORDS[n - 2] for n in corpus.source(i)[:, 0]] == source[i].split()
-        assert [runs.WORDS[n - 2].upper() for n in corpus.target(i)] == target[i].split()
-
-
-def test_longer_pairs(data, tmp_path):
-    longer = sum(len(line.split()) > 3 for line in (data / "train.src").read_text().splitlines())
-    left_out = encoded(data, tmp_path / "a", max_length=3)
-    assert (len(left_out), left_out.skipped["too long"]) == (60 - longer, longer)
-    cut = encoded(data, tmp_path / "b", max_length=3, crop=True)
-    assert (len(cut), cut.skipped["cut"], cut.lengths.max()) == (60, longer, 4)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("a\n", "train.src has 60 lines and .*train.trg 1"),
-        ("\n" * 60, "nothing is left of 60 lines"),
-    ],
-)
-def test_text_that_cannot_be_trained_on(data, tmp_path, content, message):
-    (data / "train.trg").write_text(content)
-    with pytest.raises(CgruError, match=message):
-        encoded(data, tmp_path / "cache")
-    assert not (tmp_path / "cache").exists()
-
-
-# -- batches ---------------------------------------------------------------------------------------
 
 DROPPING = {
     "dropout_embedding": 0.2, "dropout_hidden": 0.2, "dropout_source": 0.2, "dropout_target": 0.2,
@@ -74,7 +24,7 @@ DROPPING = {
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
-    """Sixty pairs of ids, no two the same."""
+    """Sixty different pairs of ids."""
     folder = tmp_path_factory.mktemp("corpus")
     draw = np.random.default_rng(3)
     for side in ("s", "t"):
@@ -93,7 +43,7 @@ def made(corpus, grid=False, **options):
 
 
 def firsts(examples):
-    """Which pairs each batch has, by their first target words."""
+    """The pairs of each batch, by their first target words."""
     return [tuple(example.batch.target[: example.batch.sentences, 0] - 2) for example in examples]
 
 
@@ -105,7 +55,7 @@ def same(one, other):
         np.testing.assert_array_equal(mask, other.masks[name])
 
 
-def test_every_pair_once_an_epoch(corpus):
+def test_an_epoch_has_every_pair_once(corpus):
     data = made(corpus)
     epochs = [firsts(data.epoch(number, 0)) for number in range(2)]
     for epoch in epochs:
@@ -120,8 +70,8 @@ def test_without_shuffling_the_order_is_that_of_the_text(corpus):
 
 @settings(max_examples=20)
 @given(st.integers(0, 3), st.integers(0, 12), st.booleans())
-def test_an_epoch_goes_on_anywhere(corpus, number, start, grid):
-    """Batches and masks depend on seed and position alone, not on what came before."""
+def test_an_epoch_resumes_anywhere(corpus, number, start, grid):
+    """Batches and masks depend only on seed and position."""
     data = made(corpus, grid=grid, **DROPPING)
     whole = list(data.epoch(number, 0))
     rest = list(made(corpus, grid=grid, **DROPPING).epoch(number, start))

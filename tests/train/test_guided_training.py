@@ -1,4 +1,4 @@
-"""`cgru train` with alignments and weights: what they do, how runs go on, what is refused."""
+"""`cgru train` with alignments and weights: effects, resuming, errors."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ LONG = ("--after", "40u", "-l", 0.02, "--valid-freq", 0, "--dropout-hidden", 0.1
 
 
 def reversed_points(line):
-    """What a target that is its source backwards is aligned to."""
+    """The alignment of a target that is its source backwards."""
     words = len(line.split())
     return " ".join(f"{words - 1 - j}-{j}" for j in range(words))
 
@@ -46,7 +46,7 @@ def beside(data):
 
 
 def alignment_cost(path, data):
-    """-log of the attention on the right word, a mean over the words of the dev set, nats."""
+    """The mean of -log attention on the right word, over the words of the dev set, in nats."""
     import tensorflow as tf
 
     from cgru_cli.network.forced_decoding import force_decode
@@ -65,7 +65,7 @@ def alignment_cost(path, data):
     return np.mean(costs)
 
 
-def test_attention_is_guided_and_goes_on_to_the_bit(data, tmp_path):
+def test_guided_attention_resumes_exactly(data, tmp_path):
     guided, plain, parts = (tmp_path / name / "m.npz" for name in ("guided", "plain", "parts"))
     result = trained(data, "-m", guided, *SIZES, *LONG, *beside(data))
     points = sum(len(line.split()) for line in (data / "train.src").read_text().splitlines())
@@ -85,7 +85,7 @@ def test_attention_is_guided_and_goes_on_to_the_bit(data, tmp_path):
 
 
 def test_weights_of_1_change_no_bit(data, tmp_path):
-    """Nor does a pair of files that is left out; and without a weight guiding changes none."""
+    """Nor does a pair of files with weight 0, or guided attention with weight 0."""
     text = ["-t", data / "train.src", data / "dev.src", data / "train.trg", data / "dev.trg"]
     ones = ["--data-weighting", data / "train.ones", data / "left.out"]
     runs.lines(data / "left.out", [])
@@ -164,7 +164,7 @@ def test_one_clear_line_before_training_begins(data, tmp_path, model, arguments,
 
 
 def test_marians_configuration_is_understood(data, model, tmp_path):
-    """Its names, and its word for no alignment."""
+    """Marian's keys, and its value for no alignment."""
     config = tmp_path / "c.json"
     config.write_text(json.dumps({
         "guided-alignment": "none", "guided-alignment-cost": "ce", "guided-alignment-weight": 0.1,

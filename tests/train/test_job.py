@@ -1,4 +1,4 @@
-"""`cgru train`: what it writes, how it goes on, and what it refuses."""
+"""`cgru train`: files, resuming, and errors."""
 
 import contextlib
 import functools
@@ -54,7 +54,7 @@ def model(tmp_path):
 
 @pytest.fixture
 def meant(monkeypatch):
-    """The options that a command line would train with."""
+    """The options of a command line."""
 
     def run(*arguments):
         seen = []
@@ -96,11 +96,11 @@ def meant(monkeypatch):
         ("--beam_size 3 --normalization_alpha 0.5", "-b 3 -n 0.5"),
     ],
 )  # fmt: skip
-def test_names_of_both_programs(meant, nematus, marian):
+def test_options_under_names_of_nematus(meant, nematus, marian):
     assert meant(*nematus.split()) == meant(*marian.split()) != TrainOptions()
 
 
-def test_what_marian_implies(meant):
+def test_values_that_options_of_marian_imply(meant):
     assert meant("--exponential-smoothing").exponential_smoothing == 1e-4
     assert meant("--normalize").normalize == 1.0
 
@@ -115,7 +115,7 @@ def test_the_options_in_force(data, model, tmp_path):
     assert not model.parent.exists()
 
 
-def test_a_look_before(data, model):
+def test_a_dry_run_prints_sizes(data, model):
     result = trained(data, "-m", model, *SIZES, "--dry-run")
     assert "pairs: 60 (0 empty, 0 too long, 0 cut)" in result.output
     words = [len(line.split()) + 1 for line in open(data / "train.src")]  # noqa: SIM115
@@ -125,11 +125,11 @@ def test_a_look_before(data, model):
     assert not model.parent.exists()
 
 
-def test_a_look_before_refuses_what_the_training_would(data, model):
+def test_a_dry_run_refuses_what_training_refuses(data, model):
     texts = ["-t", data / "train.src", data / "train.trg"]
     words = ["-v", data / "vocab.src.json", data / "vocab.trg.json"]
     endless = trained(*texts, *words, "-m", model, *SIZES, "--dry-run")
-    assert "pairs: 60" in endless.output  # though nothing would end it
+    assert "pairs: 60" in endless.output  # without a limit
     for wrong, told in (
         (["--valid-metrics", "blue"], "no such metric: blue"),
         (["--optimizer", "sgd", "--optimizer-params", 0.9, 0.9, 0.9], "optimizer-params"),
@@ -200,8 +200,8 @@ def test_one_clear_line(data, tmp_path, model, arguments, code, message):
 
 
 def test_scripts_validate_the_model_itself(data, model, tmp_path):
-    """Nematus' external script and Marian's metric valid-script read MODEL.dev.npz, as that of
-    wmt16-scripts does: `-m $prefix.dev.npz`, and the configuration beside it.
+    """Nematus' external script and Marian's metric valid-script read MODEL.dev.npz and the
+    configuration beside it, as the script of wmt16-scripts does (`-m $prefix.dev.npz`).
     """
     seen = tmp_path / "seen"
     measure = tmp_path / "measure"
@@ -247,8 +247,8 @@ def test_a_script_that_fails(data, model, tmp_path):
     assert not model.exists()
 
 
-def test_what_is_due_is_saved_before_a_script_fails(data, tmp_path):
-    """Who mends the script goes on from there, validates again, and ends as an undisturbed run."""
+def test_a_due_save_precedes_a_failing_script(data, tmp_path):
+    """With a repaired script the run resumes, validates again, and ends as if uninterrupted."""
     script, whole, parts = tmp_path / "script", tmp_path / "whole.npz", tmp_path / "parts.npz"
     options = [
         *PLAIN, "--valid-script-path", script, "--valid-metrics", "translation", "-b", 1,
@@ -332,7 +332,7 @@ def test_a_whole_run(data, model, tmp_path):
 
 @pytest.mark.parametrize(("init", "given"), [("scaled", True), ("glorot", False)])
 def test_a_new_model_begins_with_the_frequencies_of_words(data, model, init, given):
-    """The output's bias, an update of next to nothing later; every word is counted once more."""
+    """They are the output's bias after an update of nearly 0; every word is counted once more."""
     rate = ("-l", "1e-9", "--init", init)
     trained(data, "-m", model, *PLAIN, *NO_VALIDATION, *rate, "--after", "1u")
     ids = json.loads((data / "vocab.trg.json").read_text())
@@ -394,12 +394,12 @@ def test_pictures(data, model):
 
 
 class Killed(BaseException):
-    """What a test stops a training with, anywhere."""
+    """Stops a training anywhere."""
 
 
 @contextlib.contextmanager
 def killed_at(event):
-    """End a training at its so many-th update or replacement of a file: before or after it."""
+    """End a training before or after the update or file replacement with this number."""
     seen = 0
 
     def counted(call, after):
@@ -422,7 +422,7 @@ def killed_at(event):
 
 
 @pytest.mark.parametrize("model", [PLAIN, pytest.param(SIZES, marks=pytest.mark.exhaustive)])
-def test_resuming_is_exact_to_the_bit(data, tmp_path, model):
+def test_resuming_is_exact(data, tmp_path, model):
     """The conditional GRU resumes in tests of guided attention and of the ladder."""
     whole, parts = tmp_path / "whole" / "m.npz", tmp_path / "parts" / "m.npz"
     options = (*model, *EVERYTHING)
@@ -454,7 +454,7 @@ def test_the_state_is_a_function_of_the_training_and_its_seconds(data, tmp_path,
 
 
 def test_a_finished_training_leaves_its_model(data, model):
-    """Its times too, by which scripts see what has changed; a damaged one is written again."""
+    """Even its time, by which scripts see changes; a damaged model is written again."""
     options = ("--type", "lm", "--cell", "tanh", "--after", "2u", *NO_VALIDATION)
     trained(data, "-m", model, *SIZES, *options)
     files = [path for path in model.parent.iterdir() if path.name in (model.name, "vocab.trg.json")]
@@ -532,7 +532,7 @@ def test_a_full_disk_leaves_what_was_saved(data, model, monkeypatch):
 
 
 def test_updates_that_are_not_finite(data, model, monkeypatch):
-    """Weights that are lost: they are not saved, and the last good model stays."""
+    """Lost weights are not saved, and the last good model stays."""
     options = [data, "-m", model, *PLAIN, *NO_VALIDATION, "--max-nan", 3, "-l", 0.01]
     trained(*options, "--after", "2u")
     before = arrays(model)
@@ -561,7 +561,7 @@ def test_updates_that_are_not_finite(data, model, monkeypatch):
     assert "Resuming after update 2" in again.messages
 
 
-def test_a_model_that_never_learnt_is_not_written(data, model, monkeypatch):
+def test_a_model_that_never_trained_is_not_written(data, model, monkeypatch):
     monkeypatch.setattr(
         TrainingStep, "update", lambda *_, **__: Outcome(math.nan, math.nan, applied=False)
     )
@@ -572,7 +572,7 @@ def test_a_model_that_never_learnt_is_not_written(data, model, monkeypatch):
     assert not model.exists()
 
 
-def test_one_that_is_not_finite_is_passed_over(data, model, monkeypatch):
+def test_a_single_update_that_is_not_finite_is_skipped(data, model, monkeypatch):
     update, calls = TrainingStep.update, []
 
     def sometimes(step, *arguments, **more):
@@ -601,7 +601,7 @@ def test_a_batch_that_does_not_fit(data, model, monkeypatch):
     assert "do not fit into the memory of the device; lower --mini-batch" in result.error
 
 
-def test_a_state_that_is_none(data, model):
+def test_a_file_that_is_not_a_state(data, model):
     model.parent.mkdir()
     RunFolder(model).save({}, {"age": 1})
     result = train(data, "-m", model, *PLAIN, "--after", "2u")

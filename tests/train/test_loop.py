@@ -1,4 +1,4 @@
-"""The loop of a training by a clock that the test moves, with a step that computes nothing."""
+"""The training loop with a simulated clock, and a step that computes nothing."""
 
 from types import SimpleNamespace
 
@@ -28,7 +28,7 @@ class Examples:
 
 
 class Alone:
-    """The one process that trains."""
+    """A single process."""
 
     processes, is_first = 1, True
 
@@ -41,7 +41,7 @@ class Alone:
 
 @pytest.fixture
 def run(tmp_path):
-    """A function that trains: what is saved after which update, and the lines of the log."""
+    """A function that trains, and returns the updates of saves and the lines of the log."""
 
     def train(*, update=1.0, validation=0.0, **options):
         now = [0.0]
@@ -90,8 +90,8 @@ def run(tmp_path):
     return train
 
 
-def test_minutes_end_a_training_whatever_they_are_spent_on(run):
-    """Updates of a second, and validations of a minute each twenty: five minutes are five."""
+def test_limits_in_minutes_count_validation(run):
+    """Updates take a second, validations a minute every 20 updates; --after 5m ends in time."""
     ended = run(validation=60.0, valid_freq="20u", after="5m", save_freq="0")
     assert 300 <= ended.now < 302
     assert ended.course.progress.seconds == pytest.approx(ended.now)
@@ -100,18 +100,18 @@ def test_minutes_end_a_training_whatever_they_are_spent_on(run):
     assert ended.saved == [80] and ended.lines[-1] == "Training finished"
 
 
-def test_a_validation_that_ends_in_time_counts(run):
+def test_a_validation_that_ends_within_the_limit_counts(run):
     ended = run(validation=59.0, valid_freq="20u", after="4m", save_freq="0")
     assert 240 <= ended.now < 242 and ended.course.progress.updates == 63
     assert sum("[valid]" in line for line in ended.lines) == 3
 
 
-def test_what_becomes_due_in_a_validation_is_done_once_behind_it(run):
+def test_a_save_that_becomes_due_during_validation_follows_it_once(run):
     ended = run(validation=60.0, valid_freq="20u", save_freq="1m", after="60u", early_stopping=0)
-    assert ended.saved == [20, 40, 60, 60]  # the last is the end
+    assert ended.saved == [20, 40, 60, 60]  # the last save is that of the end
 
 
-def test_the_first_sign_of_life_comes_within_a_minute_and_changes_nothing(run):
+def test_a_first_line_is_logged_within_a_minute(run):
     ended = run(update=7.0, after="90u", disp_freq="30u", save_freq="0")
     signs = [line for line in ended.lines if line.startswith("Ep. 1")]
     first = int(FIRST_SIGN // 7) + 1
@@ -120,7 +120,7 @@ def test_the_first_sign_of_life_comes_within_a_minute_and_changes_nothing(run):
     assert "Time 210.00s" in signs[1]  # of all thirty updates
 
 
-def test_where_lines_come_early_there_is_no_other(run):
+def test_no_extra_line_if_lines_come_early(run):
     ended = run(update=7.0, after="30u", disp_freq="5u", save_freq="0")
     assert sum(line.startswith("Ep. 1") for line in ended.lines) == 6
 
@@ -150,7 +150,7 @@ def test_earlier_models_are_kept_by_saves_of_their_own_frequency(run):
     ],
 )
 def test_epochs_of_other_lengths_as_in_marian(run, options, numbers, updates):
-    """Marian 1.12 names and ends them so, `Ep. 2.0` with the last update of the fourth."""
+    """Marian 1.12 does so: `Ep. 2.0` is the last update of the fourth pass."""
     ended = run(update=0.1, disp_freq="100u", save_freq="0", **options)
     shown = [line.split(" : ")[0] for line in ended.lines if " : Sen. " in line]
     assert shown == [f"Ep. {number}" for number in numbers]

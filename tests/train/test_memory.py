@@ -1,4 +1,4 @@
-"""A training that cannot fit into memory is refused by the name of what is too large."""
+"""A training that does not fit into memory is refused, naming what is too large."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def refused(check, *arguments, **more):
     return str(error.value)
 
 
-def test_a_model_is_as_large_as_its_arrays_and_their_copies():
+def test_memory_of_a_model():
     size = sum(array.nbytes for array in random_arrays(STRUCTURE).values())
     assert copies_of_model("sgd", smoothed=False) == 2
     assert copies_of_model("adam", smoothed=True) == 5
@@ -41,7 +41,7 @@ def test_a_model_is_as_large_as_its_arrays_and_their_copies():
     ("batching", "pairs", "named"),
     [
         (Batching(sentences=3), 3, "--mini-batch: 3 pairs of 5 and 7 words"),
-        (Batching(sentences=99), 4, "--mini-batch: 4 pairs"),  # of which there are no more
+        (Batching(sentences=99), 4, "--mini-batch: 4 pairs"),  # the corpus has no more
         (Batching(words=14), 2, "--mini-batch-words 14: 2 pairs"),
     ],
 )

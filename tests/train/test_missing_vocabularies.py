@@ -1,4 +1,4 @@
-"""Vocabularies made of the training text, as Marian makes them."""
+"""Vocabularies made from the training text, as Marian makes them."""
 
 import os
 
@@ -26,13 +26,13 @@ def texts(tmp_path):
     return of
 
 
-def test_each_side_has_its_words(texts, tmp_path):
+def test_a_vocabulary_for_each_side(texts, tmp_path):
     make_missing(*texts("new/s.yml", "t.yml", compat="marian"))
     assert (tmp_path / "new/s.yml").read_text() == "</s>: 0\n<unk>: 1\na: 2\nb: 3\nc: 4"
     assert (tmp_path / "t.yml").read_text() == "</s>: 0\n<unk>: 1\nx: 2\ny: 3"
 
 
-def test_one_for_both_is_of_both_and_none_is_replaced(texts, tmp_path):
+def test_a_joint_vocabulary_and_no_vocabulary_is_replaced(texts, tmp_path):
     made = texts("both.yml", "both.yml", compat="marian", dim_vocabs=(4, 4))
     make_missing(*made)
     assert (tmp_path / "both.yml").read_text() == "</s>: 0\n<unk>: 1\na: 2\nx: 3"
@@ -42,14 +42,14 @@ def test_one_for_both_is_of_both_and_none_is_replaced(texts, tmp_path):
 
 
 @pytest.mark.parametrize("numbers", [(4,), (4, 4, 9, 9)])
-def test_numbers_of_words_are_as_many_as_vocabularies(texts, tmp_path, numbers):
+def test_numbers_of_words_must_match_the_vocabularies(texts, tmp_path, numbers):
     message = f"--dim-vocabs: {len(numbers)} numbers for 2 vocabularies"
     with pytest.raises(UsageError, match=message):
         make_missing(*texts("s.yml", "t.yml", compat="marian", dim_vocabs=numbers))
     assert not (tmp_path / "s.yml").exists()
 
 
-def test_others_make_none(texts, tmp_path):
+def test_without_marian_none_are_made(texts, tmp_path):
     make_missing(*texts("s.yml", "t.yml"))
     make_missing(*texts("s.spm", "t.spm"))
     assert not (tmp_path / "s.yml").exists() and not (tmp_path / "s.spm").exists()
@@ -80,7 +80,7 @@ def test_fields_between_tabs_are_text_of_their_side(tmp_path):
     assert (tmp_path / "t.yml").read_text() == "</s>: 0\n<unk>: 1\nx: 2\ny: 3"
 
 
-def test_those_that_nobody_names_stand_beside_the_text(texts, tmp_path):
+def test_vocabularies_are_beside_the_text_by_default(texts, tmp_path):
     made, options = texts(compat="marian", dim_vocabs=(4, 0))
     assert made.vocabularies == (tmp_path / "src.yml", tmp_path / "trg.yml")
     make_missing(made, options)
@@ -92,7 +92,7 @@ def test_those_that_nobody_names_stand_beside_the_text(texts, tmp_path):
         texts()
 
 
-def test_one_file_of_both_sides_has_one_vocabulary_beside_it(tmp_path):
+def test_a_file_with_both_sides_has_one_vocabulary(tmp_path):
     text = tmp_path / "all.tsv"
     text.write_text("a b\tx\na c\tx y\n")
     options = TrainOptions(train_sets=(str(text),), tsv=True, compat="marian", quiet=True)
@@ -104,7 +104,7 @@ def test_one_file_of_both_sides_has_one_vocabulary_beside_it(tmp_path):
     ]  # fmt: skip
 
 
-def test_nothing_is_beside_standard_input(tmp_path, monkeypatch):
+def test_standard_input_needs_named_vocabularies(tmp_path, monkeypatch):
     read, write = os.pipe()
     os.write(write, b"a\tx\n")
     os.close(write)

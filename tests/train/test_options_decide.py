@@ -1,6 +1,6 @@
-"""Every option of `cgru train` decides something: of two trainings that differ in nothing else.
+"""Every option of `cgru train` has an effect: two trainings that differ only in it are different.
 
-Each is prepared to its first update, which does not come: what would train is looked at instead.
+Each is prepared up to its first update, and its parts are compared.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from cgru_cli.train.loop import Training
 
 
 class Change(NamedTuple):
-    """Another value of an option, the part that it changes, and the options that it needs."""
+    """Another value of an option, the part that it changes, and other options that it needs."""
 
     value: object
     part: str
@@ -28,7 +28,7 @@ class Change(NamedTuple):
 
 
 def of(part, **values):
-    """Options that need no others."""
+    """Changes of options that need no others."""
     return {name: Change(value, part) for name, value in values.items()}
 
 
@@ -47,7 +47,7 @@ NUMBERS = {"type": "lm", "train_sets": ("N", "T"), "vocabularies": ("VT",), "val
            "after": "1u"}  # fmt: skip
 ONE_VOCABULARY = {"vocabularies": ("VS",)}
 FACTORS = {"train_sets": ("FS", "T"), "vocabularies": ("VS", "VS", "VT"), "dim_factors": (4, 2)}
-# Names of files stand for their paths.
+# Short names stand for the paths of files.
 CHANGES = (
     of("folder", model="other.npz")
     | of("text", train_sets=("DS", "DT"), guided_alignment=("POINTS",), data_weighting=("WEIGHTS",),
@@ -110,8 +110,8 @@ CHANGES = (
          tensorboard=True, plot=True, quiet=True)
     | of("devices", device="cpu", devices=("cpu:0", "cpu:1"), num_devices=1, cpu_threads=1)
 )  # fmt: skip
-# Marian's names for what is done in any case; what is not a training, tested with the command, and
-# what is only compared with the text, or makes vocabularies of it.
+# Options of Marian's scripts without an effect; then those of other tests: options that end without
+# training, are only compared with the text, or make vocabularies of it.
 OF_NO_EFFECT = {"overwrite", "keep_best", "sync_sgd", "lr_report"}
 NO_TRAINING = {
     "compat", "config", "dump_config", "dry_run", "interpolate_env_vars", "relative_paths",
@@ -119,14 +119,14 @@ NO_TRAINING = {
 }  # fmt: skip
 
 
-def test_every_option_is_looked_at():
+def test_every_option_is_tested():
     names = {field.name for field in dataclasses.fields(TrainOptions)}
     assert names == CHANGES.keys() | OF_NO_EFFECT | NO_TRAINING
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """Paths by the names that stand for them."""
+    """Paths by their short names."""
     folder = tmp_path_factory.mktemp("files")
     data = runs.prepared(folder / "data", pairs=20, dev=4)
     names = {"S": "train.src", "T": "train.trg", "DS": "dev.src", "DT": "dev.trg",
@@ -161,17 +161,17 @@ def files(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def kept():
-    """What was decided by options that several tests compare with."""
+    """Parts with which several tests compare."""
     return {}
 
 
 class Enough(Exception):
-    """Ends the command where what is looked at is there."""
+    """Ends the command when the part is ready."""
 
 
 @pytest.fixture
 def decided(files, tmp_path, monkeypatch):
-    """A function that gives a part of what a training would do by its options."""
+    """A function that returns a part of a training with given options."""
     data, paths = files
     seen = {}
 
@@ -225,7 +225,7 @@ BEFORE_TENSORFLOW = ("plan", "folder", "text", "vocabularies", "structure", "arr
 
 
 def prepared(setup):
-    """What is decided before TensorFlow is used."""
+    """The parts that do not need TensorFlow."""
     corpus, options = setup.corpus, setup.plan.options
     read_in_the_loop = options.optimizer_delay, options.max_nan, options.keep, options.disp_first
     beside = [b and b.fingerprint for b in (corpus.alignments, corpus.weights)]
@@ -247,7 +247,7 @@ def prepared(setup):
 
 
 def built(training):
-    """What is decided by the parts of the loop."""
+    """The parts of the loop."""
     step, reporter, sampler = training.step, training.reporter, training.sampler
     optimizer = step.optimizer.get_config()
     optimizer.pop("name")  # counts the optimizers of a process

@@ -1,4 +1,4 @@
-"""What the options of a training say of when and how."""
+"""The plan that the options of a training make."""
 
 import dataclasses
 
@@ -143,7 +143,7 @@ def test_shares(field, value):
         ),
     ],
 )
-def test_what_cannot_be_meant(options, message):
+def test_options_that_contradict_each_other(options, message):
     with pytest.raises(UsageError, match=message):
         plan(**options)
 

@@ -1,4 +1,4 @@
-"""SentencePiece vocabularies learned of the training text."""
+"""SentencePiece vocabularies learned from the training text."""
 
 import numpy as np
 import pytest
@@ -30,15 +30,15 @@ def test_the_options_reach_the_trainer():
     assert {"XY", "Z"} <= set(more) and len(more) == 18
 
 
-def test_lines_beyond_the_most_are_drawn():
-    """Only lines of one letter, of which two are drawn: the pieces are theirs."""
+def test_lines_are_drawn_beyond_the_maximum():
+    """Each line repeats one letter; the pieces are those of the two lines that are drawn."""
     text = [letter.encode() * 3 for letter in "abcdefgh"]
     options = {"hard_vocab_limit": "false"}
     learned = set(pieces(learn(text, 30, options, max_lines=2, seed=3)))
     assert len({letter for letter in "abcdefgh" if letter in "".join(learned)}) == 2
 
 
-def test_every_line_is_drawn_as_often_as_others():
+def test_lines_are_drawn_uniformly():
     counts = [0] * 6
     for seed in range(3000):
         for line in _drawn((bytes([i]) for i in range(6)), 2, np.random.default_rng(seed)):
@@ -53,12 +53,12 @@ def test_every_line_is_drawn_as_often_as_others():
         ("--eos_id=3", "cgru train sets eos_id itself"),
     ],
 )
-def test_options_that_are_none(text, told):
+def test_options_that_are_refused(text, told):
     with pytest.raises(UsageError, match=told):
         trainer_options(text)
 
 
-def test_what_sentencepiece_refuses_is_one_line():
+def test_errors_of_sentencepiece():
     with pytest.raises(CgruError, match=r"no 32000 pieces: .* too high .*--dim-vocabs"):
         learn(TEXT, 0, {}, max_lines=100, seed=1)
     with pytest.raises(UsageError, match='--sentencepiece-options: unknown field name "nonsense"'):

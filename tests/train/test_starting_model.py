@@ -1,4 +1,4 @@
-"""The model that a training begins with."""
+"""The model before training."""
 
 import json
 
@@ -54,7 +54,7 @@ def test_a_new_model(data):
     }
 
 
-def test_seed_and_init_decide_on_it(data):
+def test_seed_and_init_determine_the_weights(data):
     def arrays(**options):
         return started(data, dim_emb=6, dim_rnn=8, **options)[0].arrays
 
@@ -64,7 +64,7 @@ def test_seed_and_init_decide_on_it(data):
         assert (one["encoder_W"] != other["encoder_W"]).any()
 
 
-def test_vectors_to_begin_with(data, tmp_path):
+def test_embeddings_from_files(data, tmp_path):
     source, target = tmp_path / "src.vec", tmp_path / "trg.vec"
     source.write_text("w3 1 2 3 4\n")
     target.write_text("W0 5 6 7 8\n")
@@ -93,7 +93,7 @@ def text(name, **options):
 
 
 def vocabularies_of(name):
-    """Where the model's own do not lie beside it."""
+    """The vocabularies of a model that are not beside it."""
     folder = fixture_path(MODELS[name][0])
     factors = ["vocab.fac1.json"] if name == "factors" else []
     names = ["vocab.en.json", *factors, "vocab.de.json"]
@@ -114,7 +114,7 @@ def test_from_any_dialect(name):
     assert len(vocabularies) == len(model.structure.source_vocabularies) + 1
 
 
-def test_options_that_the_given_model_has_are_no_contradiction():
+def test_options_may_repeat_those_of_the_given_model():
     name = "deep"
     structure = read_model.read(str(fixture(name))).structure
     sizes = (*structure.source_vocabularies, structure.target_vocabulary + 9)
@@ -138,7 +138,7 @@ def test_options_that_describe_another_model(options, message):
 
 
 def written(folder, seed=3, **values):
-    """A small model with its vocabularies, as Nematus has it."""
+    """A small Nematus model with its vocabularies."""
     folder.mkdir()
     data = runs.prepared(folder / "data")
     options = TrainOptions(model="m.npz", dim_emb=4, dim_rnn=5, seed=seed)
@@ -150,7 +150,7 @@ def written(folder, seed=3, **values):
     return folder / "model.npz", data, arrays
 
 
-def test_with_its_own_vocabularies(tmp_path, capsys):
+def test_a_pretrained_model_with_its_vocabularies(tmp_path, capsys):
     path, data, arrays = written(tmp_path / "given")
     model, vocabularies, _ = started(data, pretrained_model=str(path))
     np.testing.assert_array_equal(model.arrays["decoder_W"], arrays["decoder_W"])
@@ -177,14 +177,14 @@ def test_a_number_that_is_not_finite(tmp_path):
         started(data, pretrained_model=str(path))
 
 
-def test_one_that_writes_from_right_to_left(tmp_path, monkeypatch):
+def test_a_pretrained_right_to_left_model(tmp_path, monkeypatch):
     path, data, _ = written(tmp_path / "given")
     read = read_model.read(str(path))
     read.settings.right_left = True
     monkeypatch.setattr(read_model, "read", lambda _: read)
     with pytest.raises(UsageError, match="add --right-left"):
         started(data, pretrained_model=str(path))
-    for compat in (None, "marian"):  # a model goes on as it began
+    for compat in (None, "marian"):  # as the given model does
         for source_reversed in (False, True):
             read.settings.source_reversed = source_reversed
             model, *_ = started(data, pretrained_model=str(path), right_left=True, compat=compat)
@@ -192,7 +192,7 @@ def test_one_that_writes_from_right_to_left(tmp_path, monkeypatch):
             assert model.settings.source_reversed == source_reversed
 
 
-def test_a_new_one_reads_from_the_end_as_marians_do(data):
+def test_only_with_marian_a_new_model_reads_from_the_end(data):
     ways = {
         (right_left, compat): started(
             data, right_left=right_left, compat=compat, dim_emb=6, dim_rnn=8

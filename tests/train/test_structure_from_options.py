@@ -104,7 +104,7 @@ def test_options_describe_a_structure(changes):
         ({"lstm_forget_bias": 0.5}, "the model has no LSTM"),
     ],
 )
-def test_structures_that_cannot_be(options, message):
+def test_structures_that_are_refused(options, message):
     with pytest.raises(UsageError, match=message):
         new_structure(TrainOptions(**options), [WORDS, OTHER])
 
@@ -118,7 +118,7 @@ def test_a_language_model_has_no_encoder(name, value):
 
 
 @pytest.mark.parametrize("word", ["s2s", "amun", "nematus"])
-def test_words_of_other_programs(word):
+def test_values_under_names_of_other_programs(word):
     assert new_structure(TrainOptions(type=word, cell="rnn"), [WORDS, OTHER]) == new_structure(
         TrainOptions(cell="tanh"), [WORDS, OTHER]
     )
@@ -139,7 +139,7 @@ def test_dropped_words_under_layer_normalization(options, warned, capsys):
 
 
 def norm_of_gradient(structure, **rates):
-    """Of a new model on 16 pairs."""
+    """The norm of the gradient of a new model on 16 pairs."""
     arrays = {n: tf.constant(a) for n, a in initial_arrays(structure, "scaled", 1).items()}
     sources, targets = random_pairs(structure, 1, [(5, 5)] * 16)
     batch = Examples(*pad_source(sources), *pad_target(targets))
@@ -153,8 +153,8 @@ def norm_of_gradient(structure, **rates):
     return float(tf.linalg.global_norm(list(gradients.values())))
 
 
-def test_what_is_warned_about_is_so():
-    """The gradient's norm at the first update, beside that without dropout."""
+def test_the_warning_is_true():
+    """Source dropout under layer normalisation makes the first gradient much larger."""
     s = small_structure(normalization=Normalization.NEMATUS, state=16)
     norm = norm_of_gradient(s)
     assert norm_of_gradient(s, source=0.2) > 10 * norm

@@ -1,4 +1,4 @@
-"""Training text whose sides stand in the fields of one file."""
+"""Training text in the fields of one file."""
 
 import io
 import os
@@ -40,7 +40,7 @@ def corpus(texts, cache):
     return encode(texts, read_vocabularies(texts, ()), cache, max_length=10, crop=False)
 
 
-def test_the_fields_make_the_corpus_that_files_make(data, tmp_path):
+def test_fields_and_files_make_the_same_corpus(data, tmp_path):
     of_fields = texts(
         data, "all.tsv", tsv=True, guided_alignment=("3",), data_weighting=("1",), tsv_fields=4
     )
@@ -52,7 +52,7 @@ def test_the_fields_make_the_corpus_that_files_make(data, tmp_path):
     assert one.fingerprint == other.fingerprint
     assert one.weights.fingerprint == other.weights.fingerprint
     assert one.alignments.fingerprint == other.alignments.fingerprint
-    assert corpus(of_fields, tmp_path / "1").fingerprint == one.fingerprint  # as it was kept
+    assert corpus(of_fields, tmp_path / "1").fingerprint == one.fingerprint  # from the cache
 
 
 def test_the_dev_set_has_the_same_fields_or_the_text_alone(data):
@@ -87,7 +87,7 @@ def test_a_language_model_has_one_field(data):
         ({"data_weighting": ("2",), "guided_alignment": ("2",)}, "are both field 2"),
     ],
 )
-def test_fields_that_cannot_be_meant(options, told):
+def test_invalid_fields(options, told):
     with pytest.raises(UsageError, match=told):
         Fields.of(TrainOptions(tsv=True, train_sets=("f",), **options))
 
@@ -102,7 +102,7 @@ def test_standard_input_is_read_once_and_its_copy_removed(monkeypatch):
     assert not os.path.exists(path)
 
 
-def test_standard_input_that_is_no_text(monkeypatch):
+def test_standard_input_without_text(monkeypatch):
     monkeypatch.setattr(tab_separated, "_read", lambda: b"")
     for sets, error, told in (
         (("-",), CgruError, "standard input is empty"),

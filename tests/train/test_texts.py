@@ -1,4 +1,4 @@
-"""Which texts and vocabularies a training reads."""
+"""The texts and vocabularies that a training reads."""
 
 import itertools
 from pathlib import Path
@@ -66,7 +66,7 @@ def test_several_sets_to_validate_on(data):
         ("vocab.trg.json", "no vocab.trg.json"),
     ],
 )
-def test_a_folder_that_is_not_whole(data, name, message):
+def test_an_incomplete_folder(data, name, message):
     (data / name).unlink()
     with pytest.raises(CgruError, match=f"^{data}: {message}"):
         texts(data)
@@ -95,7 +95,7 @@ def test_no_such_folder(tmp_path):
         },
     ],
 )
-def test_files_named_one_by_one(data, named, valid):
+def test_files_that_options_name(data, named, valid):
     def there(value):
         if isinstance(value, tuple):
             return tuple(map(there, value))
@@ -117,7 +117,7 @@ def test_several_files_a_side(data):
     assert [path.name for path in (*found.sources, *found.targets)] == names
 
 
-def test_other_text_to_validate_on_has_its_own_reference(data):
+def test_another_dev_set_does_not_use_the_reference_of_the_folder(data):
     (data / "dev.ref").write_text("")
     found = texts(data, valid_sets=(str(data / "train.src"), str(data / "train.trg")))
     assert (found.dev[0], found.reference) == (data / "train.src", None)
@@ -148,7 +148,7 @@ def test_other_text_to_validate_on_has_its_own_reference(data):
         ),
     ],
 )
-def test_files_that_are_not_named(options, message):
+def test_missing_and_contradictory_file_options(options, message):
     with pytest.raises(UsageError, match=message):
         texts(**options)
 
@@ -185,12 +185,12 @@ def test_alignments_and_weights(data, three):
     assert found.beside == Beside(
         (data / "a0", data / "a2"), (data / "w0", data / "w2"), True, (1.0, 2.5)
     )
-    assert texts(data, guided_alignment=("none",)).beside == Beside()  # as Marian says it
+    assert texts(data, guided_alignment=("none",)).beside == Beside()  # as in Marian
     assert texts(data, domain_weights=(0.5,)).beside.domains == (0.5,)
 
 
 @pytest.mark.parametrize("name", ["guided_alignment", "data_weighting", "domain_weights"])
-def test_as_many_of_each(data, three, name):
+def test_numbers_of_files_must_match(data, three, name):
     changed = three | {name: (three.get(name) or (1.0, 1.0, 1.0))[:2]}
     flag = "--" + name.replace("_", "-")
     with pytest.raises(UsageError, match=f"{flag}: 2 given; one is expected for each .* 3"):
@@ -201,7 +201,7 @@ def test_as_many_of_each(data, three, name):
     ("weights", "message"),
     [((1.0, -1.0, 1.0), "-1.0: a number from 0 "), ((0.0, 0.0, 0.0), "not all may be 0")],
 )
-def test_domains_that_are_none(data, three, weights, message):
+def test_invalid_domain_weights(data, three, weights, message):
     with pytest.raises(UsageError, match=f"--domain-weights:? {message}"):
         texts(data, **three, domain_weights=weights)
 

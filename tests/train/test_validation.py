@@ -1,4 +1,4 @@
-"""Validation: costs as the programs give them, translations as `cgru translate` gives them."""
+"""Validation: Nematus' costs, and the translations of `cgru translate`."""
 
 import dataclasses
 import math
@@ -32,8 +32,8 @@ TARGET = Vocabulary({w: i for i, w in enumerate(["eos", "UNK", "A", "B", "C@@", 
 STRUCTURE = tiny()
 
 
-def going_on():
-    """What a training says that was not interrupted."""
+def not_interrupted():
+    """The check of a training that is not interrupted."""
 
 
 def files(folder, source="a b c@@ d\n\nzzz e\na a a a a\n", target="A B\nC@@ D\n\nA D zzz\n"):
@@ -54,12 +54,12 @@ def validator(
 
 
 def arrays_of(seed=5):
-    """Random weights that write something."""
+    """Random weights with which translations are not empty."""
     return random_arrays(STRUCTURE, seed, scale=2.0)
 
 
 def translated(arrays, lines, join=True, **options):
-    """What `cgru translate` prints for lines."""
+    """The translations of lines by `cgru translate`."""
     model = Model("m", STRUCTURE, dict(arrays), "nematus")
     settings = TranslateOptions(model=("m",), join_bpe=join, **options)
     models = [LoadedModel(model, [SOURCE], TARGET)]
@@ -79,7 +79,7 @@ def script(folder, body, name="script"):
 
 
 def test_costs_and_scores_of_a_reference_case(shared):
-    """Nematus' own scores; sacrebleu on what the translator gives."""
+    """Costs are Nematus' scores; BLEU and chrF are sacreBLEU's of Nematus' translations."""
     folder = shared("fixtures/a-shallow")
     of = case(folder / "model.npz")
     settings = ValidationSettings(
@@ -98,7 +98,7 @@ def test_costs_and_scores_of_a_reference_case(shared):
     assert len(checks) >= 2 * math.ceil(len(costs) / 7)
 
     references = [join_bpe(line) for line in text_lines(folder / "trg.txt")]
-    # the translations are those of the program's own search where it was the same search
+    # the program's own search was the same
     best = {}
     for line in text_lines(folder / "theano/nbest.k5.norm1.txt"):
         number, text, *_ = line.split(" ||| ")
@@ -113,23 +113,23 @@ def test_costs_do_not_depend_on_batches_and_are_traced_once(tmp_path):
     arrays = arrays_of()
     together = validator(files(tmp_path), **settings)
     one_by_one = validator(files(tmp_path), **settings, mini_batch=1)
-    values = together.run(arrays, 1, 1, going_on)
-    assert values == pytest.approx(one_by_one.run(arrays, 1, 1, going_on), rel=1e-5)
+    values = together.run(arrays, 1, 1, not_interrupted)
+    assert values == pytest.approx(one_by_one.run(arrays, 1, 1, not_interrupted), rel=1e-5)
     assert values["cross-entropy"] == pytest.approx(values["ce-mean-words"] * (3 + 3 + 1 + 4) / 4)
-    other = together.run(arrays_of(4), 1, 2, going_on)
+    other = together.run(arrays_of(4), 1, 2, not_interrupted)
     assert other["cross-entropy"] != pytest.approx(values["cross-entropy"])
-    assert together.run(arrays, 1, 3, going_on) == values
+    assert together.run(arrays, 1, 3, not_interrupted) == values
     assert together._costs.experimental_get_tracing_count() == 1
 
 
-def test_weights_that_are_no_numbers_do_no_harm(tmp_path):
+def test_weights_that_are_not_finite(tmp_path):
     metrics = ("cross-entropy", "perplexity", "bleu")
     made = validator(files(tmp_path, "a b\n", "A B\n"), metrics=metrics)
     far = arrays_of(6)
     far["ff_logit_b"][2] = -5000.0
-    assert made.run(far, 1, 1, going_on)["perplexity"] == math.inf
+    assert made.run(far, 1, 1, not_interrupted)["perplexity"] == math.inf
     broken = {name: np.full_like(array, np.nan) for name, array in far.items()}
-    values = made.run(broken, 1, 1, going_on)
+    values = made.run(broken, 1, 1, not_interrupted)
     assert math.isnan(values["cross-entropy"]) and values["bleu"] == 0
 
 
@@ -141,7 +141,7 @@ def test_factors_are_read(tmp_path):
     for text in ("a|N b|V\n\n", "a|N b|N\n\n"):
         paths = files(tmp_path, text, "A\nB\n")
         made = validator(paths, structure=structure, sources=(SOURCE, factor))
-        values.append(made.run(arrays, 1, 1, going_on)["cross-entropy"])
+        values.append(made.run(arrays, 1, 1, not_interrupted)["cross-entropy"])
     assert values[0] != values[1]
 
 
@@ -156,7 +156,7 @@ def test_translations_are_those_of_translate(tmp_path, beam, normalize):
     )  # fmt: skip
     for update, seed in ((10, 4), (20, 8)):
         arrays = arrays_of(seed)
-        made.run(arrays, 2, update, going_on)
+        made.run(arrays, 2, update, not_interrupted)
         written = text_lines(tmp_path / f"out/2.{update}.{update}.txt")
         lines = text_lines(tmp_path / "dev.src")
         expected = translated(arrays, lines, beam_size=beam, normalize=normalize)
@@ -173,7 +173,7 @@ def test_preprocessing_is_undone(tmp_path):
     preprocessing = Preprocessing(codes, subword_models=("#version: 0.2\nC D</w>\n",))
     arrays, paths, output = arrays_of(), files(tmp_path), str(tmp_path / "out")
     made = validator(paths, preprocessing, metrics=("bleu",), output=output)
-    value = made.run(arrays, 1, 1, going_on)
+    value = made.run(arrays, 1, 1, not_interrupted)
     plain = translated(arrays, text_lines(tmp_path / "dev.src"), join=False, beam_size=5,
                        normalize=1.0)  # fmt: skip
     undone = [preprocessing.undo(text) for text in plain]
@@ -183,15 +183,15 @@ def test_preprocessing_is_undone(tmp_path):
     raw = tmp_path / "raw"
     raw.write_text("\n".join(undone) + "\n")
     made = validator(paths, preprocessing, metrics=("chrf",), reference=raw)
-    assert made.run(arrays, 1, 1, going_on)["chrf"] == pytest.approx(100)
+    assert made.run(arrays, 1, 1, not_interrupted)["chrf"] == pytest.approx(100)
 
 
-def test_nothing_is_left_to_chance(tmp_path):
+def test_validation_is_deterministic(tmp_path):
     metrics = ("cross-entropy", "bleu", "chrf", "translation")
     made = validator(files(tmp_path), metrics=metrics, script=script(tmp_path, "print(1)"))
     python, numpy = random.getstate(), np.random.get_state()
-    first = made.run(arrays_of(), 1, 1, going_on)
-    assert made.run(arrays_of(), 9, 9, going_on) == first
+    first = made.run(arrays_of(), 1, 1, not_interrupted)
+    assert made.run(arrays_of(), 9, 9, not_interrupted) == first
     assert random.getstate() == python
     assert np.array_equal(np.random.get_state()[1], numpy[1])
     assert np.random.get_state()[2:] == numpy[2:]
@@ -224,7 +224,7 @@ def test_a_script_scores_translations(tmp_path):
     settings = {"metrics": ("translation",), "script": f"{path} 'a b' --x"}
     for more in ({}, {"output": str(tmp_path / "kept")}):
         made = validator(files(tmp_path), **settings, **more)
-        assert made.run(arrays_of(), 1, 1, going_on) == {"translation": 45.0}
+        assert made.run(arrays_of(), 1, 1, not_interrupted) == {"translation": 45.0}
     assert len(text_lines(tmp_path / "kept")) == 4
 
 
@@ -238,8 +238,8 @@ def test_settings_that_exclude_each_other(tmp_path):
         validator(files(tmp_path), output="x")
 
 
-def test_a_folder_that_cannot_be_written_is_told(tmp_path):
+def test_a_folder_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("")
     made = validator(files(tmp_path), metrics=("bleu",), output=str(tmp_path / "file/out"))
     with pytest.raises(CgruError, match=r"file/out: cannot be written"):
-        made.run(arrays_of(), 1, 1, going_on)
+        made.run(arrays_of(), 1, 1, not_interrupted)

@@ -1,4 +1,4 @@
-"""Scores from a script: what it prints, how it fails, how it is interrupted."""
+"""Scores of a script: its output, failures and interruption."""
 
 import stat
 import sys
@@ -10,8 +10,8 @@ from cgru_cli.errors import CgruError
 from cgru_cli.train.validation_script import command_of, score_of
 
 
-def going_on():
-    """What a training says that was not interrupted."""
+def not_interrupted():
+    """The check of a training that is not interrupted."""
 
 
 class Interrupted(Exception):
@@ -32,8 +32,8 @@ def script(folder, body, name="script"):
         ("1e-3%", 1e-3), ("12,5 x86", 5),
     ],
 )  # fmt: skip
-def test_the_last_number_counts(tmp_path, printed, score):
-    assert score_of([script(tmp_path, f"print({printed!r})"), "f"], going_on) == score
+def test_the_last_number_is_the_score(tmp_path, printed, score):
+    assert score_of([script(tmp_path, f"print({printed!r})"), "f"], not_interrupted) == score
 
 
 @pytest.mark.parametrize(
@@ -46,16 +46,16 @@ def test_the_last_number_counts(tmp_path, printed, score):
         ("print('nan, or none')", ["no number"]),
     ],
 )  # fmt: skip
-def test_scripts_that_fail_are_told_in_one_line(tmp_path, body, parts):
+def test_scripts_that_fail(tmp_path, body, parts):
     path = script(tmp_path, body)
     with pytest.raises(CgruError) as error:
-        score_of([path, "f"], going_on)
+        score_of([path, "f"], not_interrupted)
     text = str(error.value)
     assert text.startswith(f"{path}: ") and "\n" not in text
     assert all(part in text for part in parts)
 
 
-def test_what_is_no_program_is_told(tmp_path):
+def test_commands_that_are_not_programs(tmp_path):
     plain = tmp_path / "plain"
     plain.write_text("echo 1\n")
     for given, message in (
@@ -70,7 +70,7 @@ def test_what_is_no_program_is_told(tmp_path):
     broken.chmod(0o755)
     assert command_of(f"{broken} 'a b'") == [str(broken), "a b"]
     with pytest.raises(CgruError, match="broken: cannot be run"):
-        score_of([str(broken), "f"], going_on)
+        score_of([str(broken), "f"], not_interrupted)
 
 
 def test_an_interrupt_ends_the_script_and_what_it_started(tmp_path):

@@ -1,4 +1,4 @@
-"""Embeddings to begin with."""
+"""Initial embeddings from files."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ def written(path, *lines):
     return str(path)
 
 
-def test_words_have_their_vectors(tmp_path):
+def test_embeddings_are_the_vectors_of_words(tmp_path):
     given = model()
     before = {name: array.copy() for name, array in given.arrays.items()}
     row = [0.5, -1, 2e-3, 4, 5, 6]
@@ -73,7 +73,7 @@ def test_one_file_for_one_embedding(tmp_path):
         ("", "has no vector for any word"),
     ],
 )
-def test_what_is_no_file_of_vectors(tmp_path, content, message):
+def test_damaged_files_of_vectors(tmp_path, content, message):
     path = written(tmp_path / "src", content)
     with pytest.raises(CgruError, match=f"{path}: {message}"):
         place(model(), [SOURCE, TARGET], [path, path])

@@ -15,7 +15,7 @@ from .patience import LOWER_IS_BETTER
 FORMATS = ("png", "svg")
 _COLOURS = {"training": "C0", "validation": "C1"}
 
-_UNITS = {
+_TITLES = {
     "risk": "expected risk",
     "cross-entropy": "cross-entropy (nats a sentence)",
     "ce-mean-words": "cross-entropy (nats a word)",
@@ -25,6 +25,9 @@ _UNITS = {
     "bleu-detok": "BLEU",
     "translation": "score of the script",
     "valid-script": "score of the script",
+    "accuracy": "accuracy of labels",
+    "f1": "F1 of labels",
+    "span-f1": "F1 of spans",
 }
 
 Curve = list[tuple[int, float]]  # update and value
@@ -53,10 +56,11 @@ def draw(records: Path, model: Path) -> None:
                 marker = "o" if len(curve) < 40 else None
                 updates, values = zip(*curve, strict=True)
                 axis.plot(updates, values, label=label, color=_COLOURS[label], marker=marker)
-            best = _best(measure, lines.get("validation", []))
-            if best:
+            if "validation" in lines:
+                choose = min if LOWER_IS_BETTER[measure] else max
+                best = choose(lines["validation"], key=lambda point: point[1])
                 axis.plot(*best, "D", color="C2", markersize=6, label=f"best: {best[1]:.5g}")
-            axis.set_title(_UNITS.get(measure, measure))
+            axis.set_title(_TITLES[measure])
             axis.legend(**ABOVE, ncols=3)
             axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes[-1].set_xlabel("updates")
@@ -76,9 +80,9 @@ def curves(records: Path) -> dict[str, dict[str, Curve]]:
             measure, label, value = entry.get("metric"), "validation", entry.get("value")
         else:
             continue
-        if isinstance(measure, str) and measure in _UNITS and isinstance(value, (int, float)):
+        if isinstance(measure, str) and measure in _TITLES and isinstance(value, (int, float)):
             panels[measure].setdefault(label, []).append((entry["update"], value))
-    return {measure: panels[measure] for measure in _UNITS if measure in panels}
+    return {measure: panels[measure] for measure in _TITLES if measure in panels}
 
 
 def _entries(records: Path) -> Iterator[dict]:
@@ -91,10 +95,3 @@ def _entries(records: Path) -> Iterator[dict]:
                 yield entry
         except (ValueError, KeyError, TypeError):
             continue
-
-
-def _best(measure: str, curve: Curve) -> tuple[int, float] | None:
-    if not curve:
-        return None
-    choose = min if LOWER_IS_BETTER[measure] else max
-    return choose(curve, key=lambda point: point[1])

@@ -1,4 +1,4 @@
-"""Learning curves out of the records of a training."""
+"""Learning curves from the records of a training."""
 
 import json
 
@@ -6,6 +6,7 @@ import pytest
 
 from cgru_cli.errors import CgruError
 from cgru_cli.train.run import curves
+from cgru_cli.train.run.patience import LOWER_IS_BETTER
 
 
 def write(path, *entries):
@@ -42,6 +43,12 @@ def test_the_risk_of_minimum_risk_training_has_a_curve(tmp_path):
     assert curves.curves(records) == {"risk": {"training": [(1, 0.9)]}}
 
 
+def test_every_metric_has_a_curve(tmp_path):
+    entries = [valid(1, 0.5, metric) for metric in LOWER_IS_BETTER]
+    found = curves.curves(write(tmp_path / "r", *entries))
+    assert found.keys() == LOWER_IS_BETTER.keys()
+
+
 def test_no_records(tmp_path):
     with pytest.raises(CgruError, match="none: No such file"):
         curves.curves(tmp_path / "none")
@@ -65,8 +72,8 @@ def test_nothing_to_draw(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["r"]
 
 
-def test_legends_are_off_the_data(tmp_path, monkeypatch):
-    """Above their panel, whatever the curves do."""
+def test_legends_do_not_cover_the_data(tmp_path, monkeypatch):
+    """Legends stand above their panel."""
     pytest.importorskip("matplotlib")
     from matplotlib.figure import Figure
 

@@ -1,4 +1,4 @@
-"""The folder of a run: one state, replaced as a whole; one process at a time; what is kept."""
+"""The folder of a run: the state, the lock, leftovers and kept models."""
 
 import json
 import os
@@ -62,7 +62,7 @@ def test_a_failing_save_leaves_the_old_state(runs, monkeypatch):
     ],
     ids=["none", "cut off", "a list", "another age", "numbers"],
 )
-def test_what_is_no_state(runs, arrays):
+def test_damaged_states(runs, arrays):
     runs.model.parent.mkdir()
     array_files.write_npz(runs.state, arrays)
     with pytest.raises(CgruError, match="not the state of a training; restore it, or remove it"):
@@ -116,7 +116,7 @@ def test_the_folder_is_made_and_leftovers_go(runs, tmp_path):
 
 
 @pytest.mark.parametrize("folder", ["file", "file/below"])
-def test_a_folder_that_cannot_be(tmp_path, folder):
+def test_a_folder_that_cannot_be_made(tmp_path, folder):
     (tmp_path / "file").write_text("")
     with pytest.raises(CgruError, match="file"), RunFolder(tmp_path / folder / "m.npz").locked():
         pass

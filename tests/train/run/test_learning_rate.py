@@ -97,8 +97,8 @@ def test_decay_by_stalls():
         ("stalled", "Decaying learning rate to 5e-05 after having stalled 1 time(s)"),
     ],
 )
-def test_decays_are_told_in_marians_words(by, line):
-    """The lines of Marian 1.12's log, whose rate and words scripts look for."""
+def test_decays_are_logged_in_marians_words(by, line):
+    """Scripts look for these lines of Marian 1.12."""
     patience = Patience(["perplexity"])
     patience.update("perplexity", 1.0, 1)
     patience.update("perplexity", 2.0, 2)
@@ -119,7 +119,7 @@ def test_decays_are_told_in_marians_words(by, line):
     ],
 )
 def test_two_strategies_decay_at_epochs_as_in_marian(by, start, decays):
-    """What Marian 1.12 prints with 15 updates an epoch, of which the 20th stalls first."""
+    """Marian 1.12 does so with 15 updates an epoch, if validation first stalls at update 20."""
     schedule = Schedule(1e-4, decay=0.5, decay_by=by, decay_start=start)
     patience = Patience(["perplexity"], decay_after=0)
     epochs = []
@@ -135,8 +135,8 @@ def test_two_strategies_decay_at_epochs_as_in_marian(by, start, decays):
     assert schedule.at(now, patience.decays) == 1e-4 * 0.5 ** len(decays)
 
 
-def test_marian_prints_the_same():
-    """`--lr-report` of Marian 1.12: 38 updates an epoch, L.r. beside the update that is done."""
+def test_rates_that_marian_printed():
+    """Rates of Marian 1.12 with `--lr-report` and 38 updates an epoch."""
     schedule = Schedule(1e-4, warmup=every("30"), decay=0.5, decay_by="epoch", decay_start=(2,))
     printed = {
         (1, 10): "3.3333e-05", (1, 20): "6.6667e-05", (1, 30): "1.0000e-04",
@@ -156,6 +156,6 @@ def test_marian_prints_the_same():
         ({"decay": 0.5, "decay_by": "epoch+stalled"}, "a number for each of the two"),
     ],
 )
-def test_what_cannot_be_meant(wrong, message):
+def test_options_that_contradict_each_other(wrong, message):
     with pytest.raises(UsageError, match=message):
         Schedule(**({"learn_rate": 0.1} | wrong))

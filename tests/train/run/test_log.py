@@ -130,7 +130,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_the_line_of_progress(paths, monkeypatch):
+def test_the_progress_line(paths, monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setattr(module, "REDRAW", 0)
@@ -149,7 +149,7 @@ def test_the_line_of_progress(paths, monkeypatch):
     assert "Up." not in paths[0].read_text()
 
 
-def test_no_line_of_progress_elsewhere(paths, monkeypatch, capsys):
+def test_no_progress_line_without_a_terminal(paths, monkeypatch, capsys):
     monkeypatch.setattr(module, "REDRAW", 0)
     with TrainingLog(*paths) as log:
         log.draw("Up. 7")
@@ -160,7 +160,7 @@ def test_no_line_of_progress_elsewhere(paths, monkeypatch, capsys):
         log.line("Seen")
 
 
-def test_the_line_of_progress_is_not_drawn_all_the_time(paths, monkeypatch):
+def test_the_progress_line_is_not_drawn_all_the_time(paths, monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     with TrainingLog(*paths) as log:

@@ -1,4 +1,4 @@
-"""Stalls and stops, against series worked out by hand."""
+"""Stalled validations and stops, in series computed by hand."""
 
 import dataclasses
 import json
@@ -26,7 +26,7 @@ def test_lower_is_better(metric):
     assert follow(patience, metric, [9.0, 7.0, 7.0, 8.0, 6.5, 7.0, 7.5, 6.5]) == [
         (True, 0, False),
         (True, 0, False),
-        (False, 1, False),  # the same is no new best
+        (False, 1, False),  # an equal value is not a new best
         (False, 2, False),
         (True, 0, False),
         (False, 1, False),
@@ -50,7 +50,7 @@ def test_higher_is_better(metric):
 
 
 @pytest.mark.parametrize("metric", LOWER_IS_BETTER)
-def test_what_is_not_finite_is_never_a_best(metric):
+def test_values_that_are_not_finite_are_never_best(metric):
     patience = Patience([metric])
     expected = [(False, i + 1, False) for i in range(3)]
     assert follow(patience, metric, [math.nan, math.inf, -math.inf]) == expected
@@ -90,7 +90,7 @@ def test_nothing_to_validate():
 
 @pytest.mark.parametrize("after, expected", [(1, 5), (2, 2), (3, 1)])
 def test_decays(after, expected):
-    """Runs of 3 and 2 stalls on the first metric; the second's do not count."""
+    """The first metric stalls 3 and 2 times in a row; the second does not count."""
     patience = Patience(["bleu", "chrf"], decay_after=after)
     for i, value in enumerate([5, 5, 4, 3, 6, 6, 6]):
         patience.update("bleu", value, i)
@@ -112,8 +112,8 @@ def test_resuming_changes_nothing(stop_at):
     assert whole.saved() == cut.saved()
 
 
-def test_an_improvement_has_to_exceed_epsilon():
-    """What Marian 1.12 logs with `--early-stopping-epsilon 0.2 1000`: each best counts."""
+def test_improvements_must_exceed_epsilon():
+    """Marian 1.12 logs so with `--early-stopping-epsilon 0.2 1000`: every new best counts."""
     values = {
         "ce-mean-words": [6.42249, 6.10524, 5.88577, 5.84808, 5.75059, 5.65267],
         "perplexity": [615.531, 448.199, 359.88, 346.568, 314.377, 285.051],
@@ -131,7 +131,7 @@ def test_an_improvement_has_to_exceed_epsilon():
 @pytest.mark.parametrize(
     ("resets", "stalled", "best"), [("nothing", 2, 5.0), ("stalled", 0, 5.0), ("all", 0, None)]
 )
-def test_what_begins_anew_when_a_training_goes_on(resets, stalled, best):
+def test_what_resuming_resets(resets, stalled, best):
     """As with Marian's --valid-reset-stalled and --valid-reset-all."""
     ended = Patience(["perplexity", "bleu"], early_stopping=2)
     for metric, values in (("perplexity", [5.0, 6.0, 7.0]), ("bleu", [30.0, 20.0])):
@@ -143,11 +143,11 @@ def test_what_begins_anew_when_a_training_goes_on(resets, stalled, best):
     assert [record.best for record in again.records.values()] == [best, best and 30.0]
     assert again.stop() == (resets == "nothing")
     assert again.update("perplexity", 5.5, 900) == (resets == "all")
-    again.restore(ended.saved())  # as workers tell each other
+    again.restore(ended.saved())  # as workers do
     assert again.saved() == ended.saved()
 
 
-def test_what_an_older_file_lacks_has_its_default():
+def test_fields_that_older_files_lack_have_defaults():
     saved = dataclasses.asdict(Patience(["bleu"]).saved())
     del saved["most_stalled"]
     assert dataclass_from_json(SavedPatience, saved, "state.json").most_stalled == 0
@@ -174,7 +174,7 @@ RECORD = {"metric": "bleu", "best": 1.0, "best_update": 1, "stalled": 0}
             {"best_update": None}, {"metric": 3}, {"more": 1})),
     ],
 )  # fmt: skip
-def test_what_is_no_state(data):
+def test_damaged_states(data):
     with pytest.raises(CgruError, match=r"^run/state\.json: damaged: "):
         dataclass_from_json(SavedPatience, data, "run/state.json")
 

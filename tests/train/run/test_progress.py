@@ -33,7 +33,7 @@ def from_json(data):
         (" 7 ", 7, "u"), ("1Mm", 10**6, "m"),
     ],
 )  # fmt: skip
-def test_forms(text, every, unit):
+def test_forms_of_frequencies(text, every, unit):
     frequency = Frequency.parse(text)
     assert (frequency.every, frequency.unit) == (every, unit)
     assert Frequency.parse(str(frequency)) == frequency
@@ -42,7 +42,7 @@ def test_forms(text, every, unit):
 @pytest.mark.parametrize(
     "text", ["", "u", "-5", "5x", "5 u", "1e3", "1.5u", "0.5e", "5uu", "1,000", "nan", "5h", "٣"]
 )
-def test_nonsense_is_answered_with_the_forms(text):
+def test_errors_list_the_valid_forms(text):
     with pytest.raises(UsageError, match=r"10Mt \(target words"):
         Frequency.parse(text)
 
@@ -84,7 +84,7 @@ def test_due(text, before, now, due):
     st.sets(st.integers(0, 60)),
 )
 def test_resuming_changes_nothing(steps, every, stops):
-    """Each update is checked against the one before it, also when that was read from a file."""
+    """Each update is compared with the previous one, which may come from a file."""
     frequency = Frequency(every, "t")
     progress, due = Progress(), []
     for i, words in enumerate(steps):
@@ -134,13 +134,13 @@ def test_progress_by_hand():
         {"seconds": float("nan")}, {"seconds": float("inf")}, {"more": 1},
     ],
 )  # fmt: skip
-def test_what_is_no_progress(change):
+def test_damaged_progress(change):
     with pytest.raises(CgruError, match=r"run/state\.json"):
         from_json(dataclasses.asdict(Progress()) | change)
 
 
 @pytest.mark.parametrize("data", [None, [], 3, {}, {"updates": 3}])
-def test_what_is_not_even_a_mapping(data):
+def test_progress_that_is_not_a_mapping(data):
     with pytest.raises(CgruError, match=r"run/state\.json: damaged: "):
         from_json(data)
 
@@ -168,7 +168,7 @@ def test_lengths(values, number, limit):
 
 
 @pytest.mark.parametrize("values", [("0e",), ("5m",), ("x",), ("1e", "1.5"), ("1e", "1", "2")])
-def test_what_is_no_length(values):
+def test_lengths_that_are_refused(values):
     with pytest.raises(UsageError):
         LogicalEpoch.parse(values)
 
@@ -185,7 +185,7 @@ NOW = Progress(epochs=1, updates=30, sentences=50, words=600, seconds=120.0)
         ("3e", 0.5, 120.0),  # an epoch and a half, of 100 pairs
         ("4m", 0.5, 120.0),
         ("2400t", 0.25, 360.0),
-        ("120u,4m,0", 0.5, 120.0),  # what comes first
+        ("120u,4m,0", 0.5, 120.0),  # the nearest limit
         ("10u", 1.0, 0.0),
         ("0", None, None),
     ],
@@ -195,7 +195,7 @@ def test_the_limit_that_comes_first_decides(limits, share, left):
     assert (end.share(NOW), end.seconds_left(NOW)) == (share, left)
 
 
-def test_what_is_shown():
+def test_the_share_done_and_the_time_left():
     end = End(Frequency.parse_all("120u"), 100)
     assert end.shown(NOW) == "25.0% : ETA 6m00s"
     assert end.shown(Progress()) == "0.0%"

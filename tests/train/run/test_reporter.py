@@ -105,7 +105,7 @@ def test_gradients_are_averaged_as_costs_are(report, cost_type, count):
     assert (records[1]["cost"], records[1]["update"]) == (count, 7)
 
 
-def test_gradients_that_nobody_asked_for_and_a_run_that_has_not_learnt(report):
+def test_no_gradients_without_the_option_or_before_an_update(report):
     assert report("gradients", PROGRESS, BATCH) == ([], [])
     _, records = report("training", PROGRESS, INTERVAL, 1e-3, None, probe=Probe())
     assert [record["type"] for record in records] == ["train"]
@@ -213,7 +213,7 @@ def test_training_lines(kind, seconds, expected):
     interval = Interval(cost=COST, words=7880, sentences=640, seconds=seconds, norm=0.69717)
     line = training_line(MARIANS, interval, kind, 1e-4)
     cost = re.compile(r"Cost ([\d.]+)")
-    # Marian's own sums are of 32 bits.
+    # Marian sums in 32 bits.
     assert float(cost.search(line)[1]) == pytest.approx(float(cost.search(expected)[1]), rel=1e-6)
     assert len(cost.search(line)[0]) == len(cost.search(expected)[0])
     assert cost.sub("", line) == cost.sub("", expected)
@@ -229,7 +229,7 @@ def test_a_training_line_without_rate():
 
 
 def test_validation_lines():
-    """Series and lines of one run of Marian."""
+    """Values and lines of one run of Marian."""
     patience = Patience(["cross-entropy", "bleu", "chrf"])
     lines = []
     for update, values in {

@@ -1,4 +1,4 @@
-"""What a run keeps, and that it goes on from it, with a step that computes nothing."""
+"""Saving and resuming a run, with a step that computes nothing."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -29,7 +29,7 @@ LEARNT = ["the last batch"]
 
 
 class Step:
-    """Weights that grow by 1 with each update; of float16, where only the cost tells."""
+    """A float16 step whose weights grow by 1 with each update; only its cost may not be finite."""
 
     def __init__(self, updates=0, jit=True):
         self.updates, self.cost, self.jit = updates, 2.5, jit
@@ -72,7 +72,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def saving(folder, tmp_path):
-    """A function that makes it, with a step; what it logs stands in the folder."""
+    """A function that makes a Saving of a step, with its log in the folder."""
 
     def make(step, options=TrainOptions(), **more):  # noqa: B008
         path = runs.vocabulary(tmp_path / "words.json", WORDS[2:])
@@ -109,7 +109,7 @@ def resumed(folder, **changes):
     return resume(folder, patience=followed, **(given | changes)), followed
 
 
-def test_a_save_and_the_way_back(folder, saving):
+def test_a_run_resumes_from_a_save(folder, saving):
     kept = saving(Step(5))
     assert kept.save(course(5, nan_in_a_row=2), patience(), LEARNT)
     assert kept.updates == 5
@@ -125,8 +125,8 @@ def test_a_save_and_the_way_back(folder, saving):
     assert not list(folder.model.parent.glob("*.u*.npz"))
 
 
-def test_a_kill_after_the_state_is_made_good(folder, saving, monkeypatch):
-    """The model, and which earlier ones are kept, are those of the state again."""
+def test_a_kill_after_the_state_is_repaired(folder, saving, monkeypatch):
+    """The model and the kept models match the state again."""
     for updates in (1, 2):
         saving(Step(updates)).save(course(updates), patience(), LEARNT, keep=1)
     monkeypatch.setattr(Saving, "finish", lambda *_, **__: None)  # the kill
@@ -168,17 +168,17 @@ def test_earlier_and_best_models(folder, saving):
         np.testing.assert_array_equal(best.arrays[name], array)
 
 
-def test_what_is_not_worth_a_save(folder, saving):
+def test_models_that_are_not_saved(folder, saving):
     step = Step()
     kept = saving(step)
     assert not kept.save(course(0), patience(), None)
     step.cost = float("nan")
     assert not kept.save(course(3), patience(), LEARNT)
-    assert not kept.save(course(3), patience(), None)  # as it was begun
+    assert not kept.save(course(3), patience(), None)  # never trained
     assert not folder.state.exists() and not folder.model.exists()
     log = folder.beside(".log").read_text()
     assert log.count("Not saved: the cost after update 3 is not finite") == 2
-    assert saving(step, updates=3).save(course(3), patience(), None)  # as it was saved
+    assert saving(step, updates=3).save(course(3), patience(), None)  # unchanged since the save
 
 
 @pytest.mark.parametrize(("gradient", "good"), [(1e18, True), (np.inf, False), (np.nan, False)])
@@ -224,11 +224,11 @@ def test_a_new_run(folder, faster):
 
 
 @pytest.mark.parametrize(("asked", "jit"), [(None, True), (False, False), (True, True)])
-def test_how_the_step_is_compiled_is_kept_unless_it_is_said(folder, saving, asked, jit):
+def test_compilation_is_resumed_unless_an_option_decides_it(folder, saving, asked, jit):
     saving(Step(5)).save(course(5), patience(), LEARNT)
 
     def never():
-        raise AssertionError("measured once more")
+        raise AssertionError("measured again")
 
     (step, _), _ = resumed(folder, jit=asked, is_faster_compiled=never)
     assert step.jit is jit
@@ -277,7 +277,7 @@ def test_marians_files_are_beside_every_model(folder, saving):
 
 
 def test_the_keys_are_marians():
-    """What Marian 1.12 writes after 60 updates of 4 epochs, without costs and seeds."""
+    """Marian 1.12 writes this after 60 updates of 4 epochs, with costs and seeds besides."""
     patience = Patience(["perplexity", "bleu"])
     for metric, value, update in (("perplexity", 4.0, 30), ("perplexity", 5.0, 60)):
         patience.update(metric, value, update)

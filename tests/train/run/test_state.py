@@ -35,7 +35,7 @@ def test_a_course_is_restored_exactly():
 
 @pytest.mark.parametrize("name", SAVED)
 @pytest.mark.parametrize("value", [None, "x", [], {}])
-def test_what_is_no_state(name, value):
+def test_damaged_states(name, value):
     if (name, value) == ("identity", {}):
         return
     with pytest.raises(CgruError, match=rf"^f: damaged: {name}[.:].*; do so$"):
@@ -50,7 +50,7 @@ def made(structure=None, words=("a", "b"), text="f" * 64, devices=1, **options):
     return identity(fixed, structure, vocabularies, corpus, devices)
 
 
-def test_the_same_goes_on():
+def test_other_options_may_change():
     before = json.loads(json.dumps(made(optimizer_params=(0.9, 0.98))))
     now = made(
         optimizer_params=(0.9, 0.98), learn_rate=0.5, after="9e", valid_freq="3u", keep=2,
@@ -103,10 +103,10 @@ def test_the_identity_is_plain_json():
 @pytest.mark.parametrize(
     ("record", "before"),
     [
-        ({"type": "valid", "epoch": 2}, False),  # checked up to update 16 alone
+        ({"type": "valid", "epoch": 2}, False),  # checked only up to update 16
         ({"type": "data", "epoch": 1}, True),
-        ({"type": "data", "epoch": 2}, False),  # the end of an epoch that goes on
-        ({"type": "train", "epoch": 2}, False),  # 9 words wait for their line
+        ({"type": "data", "epoch": 2}, False),  # the end of the current epoch
+        ({"type": "train", "epoch": 2}, False),  # 9 words are not logged yet
         ({"type": "gradients", "epoch": 2}, False),
         ({"type": "skipped", "epoch": 2}, True),
     ],
@@ -119,7 +119,7 @@ def test_records_of_the_last_update(record, before):
 
 
 def test_records_of_a_validation_at_the_end_of_an_epoch():
-    """It comes after the check that follows the last update of the epoch."""
+    """It follows the check after the last update of the epoch."""
     course = dataclasses.replace(COURSE, checked=COURSE.progress)
     ended = dataclasses.replace(course, progress=course.progress.next_epoch())
     record = {"type": "valid", "epoch": 3}
@@ -135,7 +135,7 @@ ALONE = SimpleNamespace(
 
 
 @pytest.mark.parametrize(("resets", "stalled"), [("nothing", 1), ("stalled", 0), ("all", 0)])
-def test_a_training_goes_on_with_its_patience_but_what_that_resets(resets, stalled):
+def test_patience_resumes_except_for_what_it_resets(resets, stalled):
     ended = Patience(["bleu"])
     for value in (30.0, 20.0):
         ended.update("bleu", value, 7)

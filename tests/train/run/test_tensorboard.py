@@ -1,4 +1,4 @@
-"""What TensorBoard shows, read back from its files."""
+"""Scalars, read back from TensorBoard's files."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from cgru_cli.train.run.tensorboard import Summaries
 
 
 def scalars(folder):
-    """Name, update and value of each scalar, in their order."""
+    """Name, update and value of each scalar, in order."""
     found = []
     for path in sorted(folder.glob("events.out.tfevents.*")):
         for record in tf.data.TFRecordDataset(str(path)):
@@ -23,7 +23,7 @@ def scalars(folder):
     return found
 
 
-def test_what_is_written(tmp_path):
+def test_scalars_are_written(tmp_path):
     folder = tmp_path / "a" / "b"
     summaries = Summaries(folder)
     interval = Interval(cost=12.0, words=6, sentences=3, seconds=2.0, norm=0.5)
@@ -36,12 +36,12 @@ def test_what_is_written(tmp_path):
         ("train/learning rate", 7, 0.125),
         ("valid/bleu", 8, 31.5),
     ]
-    found = scalars(folder)  # which is out at once
+    found = scalars(folder)  # written at once
     assert [entry[:2] for entry in found] == [entry[:2] for entry in expected]
     np.testing.assert_allclose([e[2] for e in found], [e[2] for e in expected])
 
 
-def test_a_folder_that_cannot_be(tmp_path):
+def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(CgruError, match="file"):
         Summaries(tmp_path / "file" / "below")
