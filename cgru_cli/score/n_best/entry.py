@@ -1,9 +1,9 @@
-"""Lines of n-best lists parsed, those of Marian, Moses and Nematus alike.
+"""Lines of n-best lists parsed: those of Marian, Moses, Nematus and DL4MT.
 
     number ||| hypothesis ||| [other fields |||] features [||| total ||| ..]
 
-Features are `F0= -1.5 F1= -2`, several values as `TM= -1 -2` being TM_0 and TM_1; or, as Nematus
-has them, columns of numbers without names: column0, column1, ... DL4MT puts no spaces around `|||`.
+Features are `F0= -1.5 F1= -2`, where `TM= -1 -2` stands for TM_0 and TM_1; or, in Nematus' lists,
+columns of numbers without names: column0, column1, ... DL4MT puts no spaces around `|||`.
 """
 
 from __future__ import annotations
@@ -12,17 +12,18 @@ import math
 from typing import NamedTuple
 
 from ...errors import CgruError
+from ...system.lines import tokens
 
 SEPARATOR = " ||| "
 _DIGITS = 18  # of the number of a sentence
-_WORDS = "WordScores="  # a number a word: Marian's field in front of the features
+_WORDS = "WordScores="  # Marian's field in front of the features: a number for each word
 
 
 class Entry(NamedTuple):
     """A hypothesis of sentence `sentence` (from 0), and all fields of its line.
 
-    length: words that the model wrote, EOS counted; None where nothing says how many. The text need
-    not tell: raw text has fewer words than the model wrote pieces.
+    length: words that the model wrote, EOS counted; None where it is unknown. Raw text has fewer
+    words than the model wrote pieces.
     """
 
     sentence: int
@@ -35,10 +36,10 @@ class Entry(NamedTuple):
     @property
     def words(self) -> int:
         """Words of the text, EOS counted."""
-        return len([word for word in self.text.split(" ") if word]) + 1
+        return len(tokens(self.text)) + 1
 
     def divided(self, score: float, alpha: float) -> float:
-        """A score after the length normalisation by alpha, which needs a length unless it is 0."""
+        """A score divided by length ** alpha; the length may be unknown where alpha is 0."""
         if not alpha:
             return score
         assert self.length is not None  # noqa: S101 - for types: checked when lists are read
@@ -52,7 +53,7 @@ class Entry(NamedTuple):
 
 
 def split(line: str) -> tuple[int, list[str]]:
-    """The sentence (from 0) and the fields of a line. Raises CgruError for a line of no list."""
+    """The sentence (from 0) and the fields of a line. Raises CgruError for any other line."""
     # an empty field may have lost one of its two spaces
     spaced = SEPARATOR in line or line.endswith(SEPARATOR[:-1])
     fields = line.replace("||| |||", "|||  |||").split(SEPARATOR if spaced else "|||")
@@ -63,49 +64,42 @@ def split(line: str) -> tuple[int, list[str]]:
 
 
 def parse(line: str) -> Entry:
-    """A line of a list. Raises CgruError for one that is none, or whose features are no numbers."""
+    """A line of a list. Raises CgruError for another line, and for features without numbers."""
     sentence, fields = split(line)
-    place = _place(fields)
-    features = _features(fields[place]) if place < len(fields) else {}
-    return Entry(sentence, fields[1].strip(" "), features, fields, place, _scored_words(fields))
+    words = [tokens(field) for field in fields]
+    place = _place(words)
+    features = _features(words[place]) if place < len(fields) else {}
+    scored = next((one[1:] for one in words[2:] if one and one[0] == _WORDS), [])
+    return Entry(sentence, fields[1].strip(" "), features, fields, place, len(scored) or None)
 
 
-def _scored_words(fields: list[str]) -> int | None:
-    """How many words, EOS counted, have scores of their own in Marian's field; None without it."""
-    for field in fields[2:]:
-        name, *scores = [word for word in field.split(" ") if word] or [""]
-        if name == _WORDS:
-            return len(scores) or None
-    return None
-
-
-def _place(fields: list[str]) -> int:
-    """The place of features: the first field with names, else the first one of numbers only."""
-    words = [[word for word in field.split(" ") if word] for field in fields]
-    for place in range(2, len(fields)):
-        named = any(word.endswith("=") for word in words[place])
-        if named and words[place][0] != _WORDS:
+def _place(fields: list[list[str]]) -> int:
+    """The place of the features: the first field with names, else the first one of numbers only."""
+    for place, words in enumerate(fields):
+        named = any(word.endswith("=") for word in words)
+        if place > 1 and named and words[0] != _WORDS:
             return place
-    for place in range(2, len(fields)):
-        if words[place] and all(map(_is_number, words[place])):
+    for place, words in enumerate(fields):
+        if place > 1 and words and all(map(_is_number, words)):
             return place
     return len(fields)
 
 
-def _features(field: str) -> dict[str, float]:
+def _features(words: list[str]) -> dict[str, float]:
+    """Names and values of a field's words."""
     groups: dict[str, list[float]] = {"": []}
     name = ""
-    for word in field.split(" "):
+    for word in words:
         if word.endswith("="):
             name = word[:-1]
             if not name:
                 raise CgruError("a feature has no name")
             if name in groups:
                 raise CgruError(
-                    f"feature {name} stands there twice; --n-best-feature names those of models"
+                    f"feature {name} occurs twice; --n-best-feature names those of models"
                 )
             groups[name] = []
-        elif word:
+        else:
             groups[name].append(_number(word, name))
     features = {f"column{i}": value for i, value in enumerate(groups.pop(""))}
     for name, values in groups.items():

@@ -21,13 +21,13 @@ class Writer(Protocol):
 class Lengths:
     """The lengths of hypotheses in words of the model, for length normalisation.
 
-    A model that reads the list knows it; else the scores of words in the list, or its text if that
-    is known to be in the model's own words.
+    The length is that of a model that scores the list; else the number of word scores in the line;
+    else that of the text, if this is in the model's own words.
     """
 
     def __init__(self, of_model: dict[int, int] | None = None, *, in_words: bool = False):
-        """of_model: of each line (from 0) what a model says, put there before the line comes, and
-        taken away then. in_words: whether the text is in the model's own words.
+        """of_model: length by a model of each line (from 0), added before the line is read, and
+        removed when it is. in_words: whether the text is in the model's own words.
         """
         self._of_model, self._in_words = of_model, in_words
 
@@ -40,21 +40,21 @@ class Lengths:
         if self._in_words:
             return entry.words
         raise CgruError(
-            "how many words the model wrote, by which --normalize divides, is not said; name the "
-            "model with --model, write the list with --word-scores, or say by --in-words or "
-            "--join-bpe that its text is in the model's own words"
+            "--normalize needs how many words the model wrote; name the model with --model, write "
+            "the list with --word-scores, or say by --in-words or --join-bpe that its text is in "
+            "the model's own words"
         )
 
 
 class Sentences:
     """The lines of an n-best list, grouped by sentence as they come.
 
-    Numbers of sentences count from 0 and do not go back. Raises CgruError, naming the line, where
-    they do, where a line is no entry, and where its features are not those of the first line.
+    Numbers of sentences count from 0 and never decrease. Raises CgruError, naming the line, where
+    one does, for a line that is no entry, and for features other than those of the first line.
     """
 
     def __init__(self, name: str, limit: int | None = None, lengths: Lengths | None = None):
-        """limit: how many sentences there can be; lengths: None where none are needed."""
+        """limit: the number of sentences, if it is known; lengths: None where none are needed."""
         self._name, self._number, self._limit = name, 0, limit
         self._lengths = lengths
         self._sentence = 0
@@ -62,7 +62,7 @@ class Sentences:
         self.features: tuple[str, ...] = ()
 
     def add(self, text: str) -> Iterator[list[Entry]]:
-        """Add lines; yields the entries of each sentence that is complete, [] if it has none."""
+        """Add lines; yields the entries of each sentence that is now complete, [] for none."""
         for line in text.split("\n")[:-1]:
             self._number += 1
             try:
@@ -96,7 +96,7 @@ class Sentences:
             )
         if entry.sentence - at > GAP:
             raise CgruError(
-                f"hypothesis of sentence {entry.sentence} behind one of {at}: more than {GAP:,} "
+                f"hypothesis of sentence {entry.sentence} after one of {at}: more than {GAP:,} "
                 "sentences without any; the list is cut or its number is damaged"
             )
         if not entry.features:
@@ -105,16 +105,16 @@ class Sentences:
         if tuple(entry.features) != self.features:
             for name in self.features:
                 if name not in entry.features:
-                    raise CgruError(f"feature {name} is missing, which line 1 has")
+                    raise CgruError(f"feature {name} of line 1 is missing")
             if extra := set(entry.features) - set(self.features):
-                raise CgruError(f"feature {min(extra)}, which line 1 has not")
+                raise CgruError(f"feature {min(extra)} is not in line 1")
         return entry
 
 
 class Reranker:
-    """A writer of n-best lists that writes on only the best hypothesis of every sentence.
+    """A writer of n-best lists that passes on only the best hypothesis of every sentence.
 
-    A sentence without hypotheses gives an empty line. Of equals the first one is the best.
+    A sentence without hypotheses gives an empty line. The first of equals is the best.
     """
 
     def __init__(
@@ -127,21 +127,21 @@ class Reranker:
         whole: bool = False,
         join: Callable[[str], str] = str,
     ):
-        """sentences: groups the lines of the list. alpha: of the length normalisation of the sum.
-        whole: write the list, the best first. join: makes hypotheses text.
+        """sentences: groups the lines of the list. alpha: the sum of features is divided by
+        length ** alpha. whole: write the whole list, best first. join: makes hypotheses text.
         """
         self._writer, self._sentences, self._weights = writer, sentences, weights
         self._alpha, self._whole, self._join = alpha, whole, join
 
     def write(self, text: str) -> None:
-        """Lines of the list, each ended. Raises CgruError as `Sentences`, and for weights that do
-        not fit the features.
+        """Add lines of the list, each ended. Raises CgruError as `Sentences` does, and for weights
+        that do not fit the features.
         """
         for entries in self._sentences.add(text):
             self._writer.write(self.ranked(entries))
 
     def close(self, sentences: int | None) -> None:
-        """End the list, of so many sentences if their number is known."""
+        """End the list; sentences: their number, if it is known."""
         for entries in self._sentences.rest(sentences):
             self._writer.write(self.ranked(entries))
 

@@ -1,10 +1,10 @@
 """`cgru score --tune`: the weights of an n-best list's features that choose the best translations.
 
-What is optimised is the metric of the corpus itself, from the statistics of each hypothesis, as
-minimum error rate training does (Och 2003), by differential evolution: the surface has steps, and
-no gradient. Exact steps along the axes end it. Runs on resampled sentences come first: they begin
-the run on all of them, and the sentences that each left out tell what such weights are worth on
-others.
+The metric of the whole corpus is optimised, computed from the statistics of each hypothesis, as in
+minimum error rate training (Och 2003). The metric has steps and no gradient, so differential
+evolution finds the region and exact line searches along the axes finish; either alone scores lower.
+Runs on resampled sentences come first: their weights join the population of the run on all
+sentences, and the sentences that each run left out estimate the gain on other texts.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from .entry import Entry
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
 
-_POPULATION = 12  # points for each feature
+_POPULATION = 12  # points per feature
 _GENERATIONS = 60
 _PATIENCE = 15  # generations without a better point
 
 
 class Gain(NamedTuple):
-    """A gain in score, with 95 % of resampled lists between low and high."""
+    """A gain in score and its 95 % interval."""
 
     gain: float
     low: float
@@ -36,10 +36,11 @@ class Gain(NamedTuple):
 
 @dataclass(frozen=True)
 class Tuned:
-    """Weights (their absolute values add up to 1), and what they score on the list itself.
+    """Weights (their absolute values add up to 1), and their score on the list itself.
 
-    held_out: the mean gain over the starting weights of runs on resampled sentences, on those that
-    they left out; None without such runs.
+    first_score: the score of the first hypothesis of each sentence. held_out: the mean gain over
+    the starting weights, of runs on resampled sentences, on the sentences that they left out;
+    None without such runs.
     """
 
     weights: list[float]
@@ -56,9 +57,9 @@ class Development:
     """Hypotheses of S sentences with D features and T statistics of a metric, at most K each."""
 
     def __init__(self, features: np.ndarray, stats: np.ndarray, metric: Metric):
-        """features (S,K,D), normalised by length; stats (S,K,T), which add up to those of a corpus.
+        """features (S,K,D), normalised by length; stats (S,K,T), whose sum is a corpus's.
 
-        Where there are fewer than K, the first one stands there again.
+        The first hypothesis pads sentences that have fewer than K.
         """
         self.size, self._metric = features.shape[:2], metric
         self._features = features.reshape(-1, features.shape[2])
@@ -74,8 +75,8 @@ class Development:
         metric: Metric,
         alpha: float,
     ) -> Development:
-        """texts: of each entry, as they are compared; references: (R,S); a sentence without
-        hypotheses counts as an empty one.
+        """texts: the text of each entry that is compared; references: (R,S). A sentence without
+        hypotheses counts as an empty translation.
         """
         names = next(tuple(entries[0].features) for entries in sentences if entries)
         counts = [max(1, len(entries)) for entries in sentences]
@@ -93,7 +94,7 @@ class Development:
         return cls(features, stats, metric)
 
     def best(self, weights: np.ndarray) -> np.ndarray:
-        """Which hypothesis (S,) has the highest weighted sum; of equals the first."""
+        """The index (S,) of the hypothesis with the highest weighted sum; of equals the first."""
         return np.argmax((self._features @ weights).reshape(self.size), axis=1)
 
     def chosen(self, index: np.ndarray) -> np.ndarray:
@@ -105,13 +106,15 @@ class Development:
         return float(self._metric._compute_score_from_stats(stats.tolist()).score)
 
     def of_weights(self, weights: np.ndarray, counts: np.ndarray | None = None) -> float:
-        """The metric of the best hypotheses, sentence s counted counts[s] times."""
+        """The metric of the best hypotheses, with sentence s counts[s] times in the corpus."""
         stats = self.chosen(self.best(weights))
         return self.score(stats.sum(axis=0) if counts is None else counts @ stats)
 
     def along(self, weights: np.ndarray, direction: np.ndarray) -> np.ndarray:
-        """The best weights + t direction of all t: exact, for a total is a line in t and the best
-        hypothesis of a sentence changes only where two cross (Och 2003, section 3).
+        """The best weights + t * direction over all t.
+
+        It is exact: totals are linear in t, so the best hypothesis of a sentence changes only where
+        two of these lines cross (Och 2003, section 3).
         """
         heights = (self._features @ weights).reshape(self.size)
         slopes = (self._features @ direction).reshape(self.size)
@@ -144,7 +147,7 @@ class Development:
         return weights + (place[i] + place[i + 1]) / 2 * direction
 
     def starting(self) -> list[float]:
-        """1 for each feature, -1 where it is never negative: a cost, or a length."""
+        """1 for each feature, -1 for one that is never negative: a cost, or a length."""
         values = self._features
         return np.where((values.min(axis=0) >= 0) & values.any(axis=0), -1.0, 1.0).tolist()
 
@@ -152,9 +155,9 @@ class Development:
 def tune(
     development: Development, starting: Sequence[float], restarts: int, samples: int, seed: int
 ) -> Tuned:
-    """The weights by which the list scores best, never below those to start with.
+    """The weights by which the list scores best, at least as well as by the starting ones.
 
-    restarts: runs on resampled sentences; samples: resampled lists of the intervals. The same seed
+    restarts: runs on resampled sentences; samples: resampled lists for the intervals. The same seed
     gives the same weights. Raises CgruError where scipy is missing.
     """
     generator = np.random.default_rng(seed)
@@ -165,24 +168,25 @@ def tune(
         counts = np.bincount(generator.integers(sentences, size=sentences), minlength=sentences)
         resampled = _evolved(development, counts, [begin], generator)
         points.append(resampled)
-        if (left := (counts == 0).astype(np.float64)).any():
-            gain = development.of_weights(resampled, left) - development.of_weights(begin, left)
-            held_out.append(gain)
+        left_out = (counts == 0).astype(np.float64)
+        if left_out.any():
+            scores = [development.of_weights(w, left_out) for w in (resampled, begin)]
+            held_out.append(scores[0] - scores[1])
     points.append(_evolved(development, np.ones(sentences), points, generator))
     weights = _climbed(development, max(points, key=development.of_weights))
     stats = [development.chosen(development.best(w)) for w in (weights, begin)]
     stats.append(development.chosen(np.zeros(sentences, np.int64)))
     scores = [development.score(chosen.sum(axis=0)) for chosen in stats]
-    gains = _gains(development, stats, samples, generator)
+    over_starting, over_first = _gains(development, scores, stats, samples, generator)
     return Tuned(
-        weights.tolist(),
-        scores[0],
-        list(starting),
-        scores[1],
-        gains[0],
-        scores[2],
-        gains[1],
-        float(np.mean(held_out)) if held_out else None,
+        weights=weights.tolist(),
+        score=scores[0],
+        starting=list(starting),
+        starting_score=scores[1],
+        over_starting=over_starting,
+        first_score=scores[2],
+        over_first=over_first,
+        held_out=float(np.mean(held_out)) if held_out else None,
     )
 
 
@@ -192,7 +196,7 @@ def _evolved(
     points: Sequence[np.ndarray],
     generator: np.random.Generator,
 ) -> np.ndarray:
-    """The best weights by differential evolution, of a population with these points in it."""
+    """The best weights by differential evolution, from a population that has these points."""
     differential_evolution = optimizer()
     features = len(points[0])
     population = generator.uniform(-1, 1, (max(8, _POPULATION * features), features))
@@ -208,14 +212,18 @@ def _evolved(
     result = differential_evolution(
         lambda weights: -development.of_weights(weights, counts),
         [(-1, 1)] * features,
-        init=population, maxiter=_GENERATIONS, tol=0, polish=False, rng=generator,
+        init=population,
+        maxiter=_GENERATIONS,
+        tol=0,
+        polish=False,
+        rng=generator,
         callback=stalled,
-    )  # fmt: skip
+    )
     return _scaled(result.x)
 
 
 def _climbed(development: Development, weights: np.ndarray) -> np.ndarray:
-    """Exact steps along the axes from these weights, for as long as the score rises."""
+    """The weights after exact line searches along the axes, while these raise the score."""
     score = development.of_weights(weights)
     while True:
         steps = [_scaled(development.along(weights, axis)) for axis in np.eye(len(weights))]
@@ -235,16 +243,22 @@ def optimizer():
 
 
 def _scaled(weights: np.ndarray) -> np.ndarray:
-    """Weights scaled so that their absolute values add up to 1, unless all are 0."""
+    """Weights whose absolute values add up to 1, unless all are 0."""
     return weights / (np.abs(weights).sum() or 1.0)
 
 
 def _gains(
-    development: Development, stats: Sequence[np.ndarray], samples: int, generator
+    development: Development,
+    scores: Sequence[float],
+    stats: Sequence[np.ndarray],
+    samples: int,
+    generator: np.random.Generator,
 ) -> list[Gain]:
-    """Gains of the first over each other, with bootstrap intervals (Koehn 2004)."""
+    """Gains of the first over each other, with bootstrap intervals (Koehn 2004).
+
+    scores, and stats (S,T): of the hypotheses that each chooses.
+    """
     sentences = len(stats[0])
-    scores = [development.score(chosen.sum(axis=0)) for chosen in stats]
     resampled = np.empty((samples, len(stats)))
     for sample in resampled:
         drawn = generator.integers(sentences, size=sentences)

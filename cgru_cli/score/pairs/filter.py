@@ -11,7 +11,7 @@ from .readers import Pair
 
 
 def dual_cross_entropy(forward: float, backward: float) -> float:
-    """exp(-(|H_A - H_B| + (H_A + H_B) / 2)): near 1 where both models agree and are sure.
+    """exp(-(|H_A - H_B| + (H_A + H_B) / 2)): near 1 where both models agree and are certain.
 
     forward, backward: cross-entropies of a pair by models of either direction, nats a word.
     (Junczys-Dowmunt 2018, "Dual Conditional Cross-Entropy Filtering of Noisy Parallel Corpora",
@@ -21,7 +21,7 @@ def dual_cross_entropy(forward: float, backward: float) -> float:
 
 
 def dual_score(forward: Hypothesis, backward: Hypothesis) -> Hypothesis:
-    """A pair's translation with the score of `dual_cross_entropy` for its total."""
+    """A translation with `dual_cross_entropy` as its total."""
     costs = (-one.score / (len(one.tokens) + 1) for one in (forward, backward))
     return forward._replace(total=dual_cross_entropy(*costs))
 

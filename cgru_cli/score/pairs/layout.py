@@ -1,4 +1,4 @@
-"""What `cgru score` prints: scores of given translations in the layout of a program's scorer.
+"""Scores of given translations as text, in the layout of a program's scorer.
 
 Sources: Nematus-TF `score.py` and `rescore.py`, DL4MT session 2 `nmt.py`, Marian
 `score_collector.cpp`.
@@ -19,13 +19,12 @@ from ...output.numbers import c_float
 class ScoreLayout:
     """The layout of a pair's scores as text, a column for each model.
 
-    layout: of signs, alignments and words, as `cgru translate` has them.
-    feature: the name of the scores in an n-best list. digits: six significant digits instead of
-    six behind the point, for scores that are probabilities. with_target: each translation stands in
-    front of its scores, as Nematus' --verbose has it.
+    layout: prints signs, alignments and words as `cgru translate` does. feature: the name of the
+    scores in an n-best list. digits: print six significant digits, not six decimals, for scores
+    that are probabilities. with_target: print each translation in front of its scores, as Nematus'
+    --verbose does.
 
-    Raises UsageError for words and alignments of several models, which are cut into words each
-    in its own way.
+    Raises UsageError for words and alignments of several models, as each model has its own words.
     """
 
     layout: Layout
@@ -44,7 +43,7 @@ class ScoreLayout:
     def pair(
         self, number: int, source: Sequence[str], scored: Sequence[Hypothesis], target: str = ""
     ) -> str:
-        """The text of one pair (counted from 0): of each model its translation, scored.
+        """The scores of one pair (counted from 0) by each model.
 
         target: the translation as it was read.
         """
@@ -57,10 +56,10 @@ class ScoreLayout:
         return f"{before}{line}{self._fields(first)}\n{block}"
 
     def entry(self, entry: str, scored: Sequence[Hypothesis]) -> str:
-        """A line of an n-best list, and the scores.
+        """A line of an n-best list with the scores added.
 
-        Nematus appends them to the line; Marian adds features, in front of them what is asked for
-        of alignment and words. A line without features gets that field.
+        Nematus appends them to the line. Marian adds features, and the alignment and word scores
+        in front of these; a line without a field of features gets one.
         """
         if self.layout.appends_scores:
             entry = entry.strip()
@@ -76,17 +75,15 @@ class ScoreLayout:
         return "|||".join([number, text, *inside, features, *rest[1:]]) + "\n"
 
     def _fields(self, hypothesis: Hypothesis) -> str:
-        """` ||| ALIGNMENT ||| WordScores= ..`, as far as they are wanted inside the line."""
+        """` ||| ALIGNMENT ||| WordScores= ..`, those that are printed within the line."""
         fields = self.layout.alignment_field(hypothesis)
         if self.layout.word_scores:
-            scores = " ".join(
-                c_float(self.layout.signed(score)) for score in hypothesis.word_scores
-            )
-            fields += f" ||| WordScores= {scores}"
+            signed = map(self.layout.signed, hypothesis.word_scores)
+            fields += f" ||| WordScores= {' '.join(map(c_float, signed))}"
         return fields
 
     def number(self, score: float) -> str:
         """A score as the program prints it."""
-        return (
-            c_float(score) if self.digits else self.layout.scorer_number(self.layout.signed(score))
-        )
+        if self.digits:
+            return c_float(score)
+        return self.layout.scorer_number(self.layout.signed(score))

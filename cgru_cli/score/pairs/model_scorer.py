@@ -1,4 +1,4 @@
-"""A model, how it reads both sides of a pair, and its forced decoding."""
+"""Pairs read and scored by one model."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class Line(NamedTuple):
-    """A pair as one model reads it: words, those of the translation in the order of writing."""
+    """The words of a pair as one model reads it; the target's in the order of writing."""
 
     source: list[str]
     target: list[str]
 
 
 class ModelScorer:
-    """A model, how it reads both sides of a pair, and its forced decoding."""
+    """Reads both sides of a pair as a model does, and scores batches by forced decoding."""
 
     def __init__(
         self,
@@ -36,8 +36,8 @@ class ModelScorer:
         *,
         network: Network | None = None,
     ):
-        """workspace: MiB that a batch may take. network: the model's, where it was made before;
-        else the model's arrays go into one, and are gone from the model.
+        """workspace: MiB that a batch may take. network: the model's, where it exists already;
+        without one, the model's arrays move into a new network.
         """
         from ...network.network import take_over
         from ...network.scorer import Scorer, max_tokens_of
@@ -49,9 +49,9 @@ class ModelScorer:
         self._scorer = Scorer(network, with_alignment=with_alignment)
 
     def read(self, source: str, target: str, number: int) -> Line:
-        """A pair of line `number`, from 0.
+        """The words of a pair; number: of its line, from 0.
 
-        Raises CgruError for a translation that is too long: cut, it would be another translation.
+        Raises CgruError for a translation that is too long, as cutting it would change it.
         """
         source_words = self.source.words(source, number)
         words = self.loaded.target_words(target, number, self._reading)

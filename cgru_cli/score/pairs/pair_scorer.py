@@ -58,10 +58,11 @@ class PairScorer:
         mini_batch: int = 64,
         maxi_batch: int = 100,
     ):
-        """weights: of the models in the sum, () for one model alone. normalize: totals are divided
-        by length ** normalize. with_alignment: as the models were made. of_members: keep the scores
-        of each model of an ensemble, too. backward: models of the other direction, from the target
-        of a pair to its source. maxi_batch: mini-batches that are sorted by length together.
+        """weights: of the models in an ensemble, () for a single model. normalize: scores are
+        divided by length ** normalize. with_alignment: the models of an ensemble must split the
+        source into the same words. of_members: keep each model's scores and attention too.
+        backward: score the source given the translation. maxi_batch: mini-batches that are sorted
+        by length together.
         """
         self._backward, self._mini_batch, self._maxi_batch = backward, mini_batch, maxi_batch
         self.models, self.weights = models, tuple(weights)
@@ -113,7 +114,7 @@ class PairScorer:
         with_alignment: bool = False,
         backward: bool = False,
     ) -> PairScorer:
-        """These models as the plan says; their arrays go into the networks."""
+        """A scorer by these models as the plan says; their arrays go into the networks."""
         options = plan.options
         return cls(
             [
@@ -132,9 +133,9 @@ class PairScorer:
     def score(self, pairs: Iterable[tuple[str, str]]) -> list[Hypothesis]:
         """The given translation of each pair (source, target), scored; words in reading order.
 
-        `total` is the score divided by length ** normalize. A source that is longer than
-        max_length words is cut, with a warning. Raises CgruError, naming the line, for a
-        translation that is longer, and for lines that cannot be read.
+        `total` is the score divided by length ** normalize. A source of more than max_length words
+        is cut, with a warning. Raises CgruError, naming the line, for a longer translation, and for
+        lines that cannot be read.
         """
         given = list(pairs)
         window = self._mini_batch * self._maxi_batch
@@ -149,7 +150,8 @@ class PairScorer:
     def read(self, source: str, target: str, number: int) -> list[Line]:
         """A pair (counted from 0) as each model reads it.
 
-        Raises CgruError where a mean of the models' attention is wanted and they read other words.
+        Raises CgruError where the models of an ensemble split the source into different words and
+        their attention is wanted.
         """
         if self._backward:
             source, target = target, source
@@ -167,7 +169,7 @@ class PairScorer:
         return lines
 
     def batch(self, numbers: Sequence[int], lines: Sequence[Sequence[Line]]) -> list[ScoredPair]:
-        """Pairs scored together; numbers: of the lines, for messages."""
+        """Score pairs together; numbers: of the lines, for messages."""
         columns = [
             model(numbers, [line[m] for line in lines]) for m, model in enumerate(self.models)
         ]
@@ -184,7 +186,7 @@ class PairScorer:
         return pairs
 
     def views(self, pair: ScoredPair, names: Sequence[str]) -> list[View]:
-        """What a heat map shows of a pair: the mean, then every model, by these names."""
+        """The heat maps of a pair: the mean, then every model, by these names."""
         together = MEAN if len(self.models) > 1 else names[0]
         shown = [(together, pair.source, pair.hypothesis, self.weights or (1.0,))]
         shown += [
@@ -198,7 +200,7 @@ class PairScorer:
         ]
 
     def _shown(self, m: int, line: Sequence[Line]) -> Sequence[str]:
-        """The source as model m reads it, without factors."""
+        """The source words of model m, without factors."""
         return self.models[m].loaded.without_factors(line[m].source)
 
     def _hypothesis(self, line: Line, scores: Scores, row: int) -> Hypothesis:
@@ -217,7 +219,7 @@ def in_batches(
 ) -> Iterator[tuple[int, list[ScoredPair]]]:
     """Pairs (source, target) scored by each scorer, with their numbers, as they get ready.
 
-    first: the number of the first pair, from 0. Pairs of like length are scored together.
+    first: the number of the first pair, from 0. Pairs of similar length are scored together.
     """
     lines = [
         [scorer.read(source, target, first + i) for scorer in scorers]

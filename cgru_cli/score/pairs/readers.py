@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -26,15 +25,32 @@ class Pair(NamedTuple):
 
 
 class Pairs(ABC):
-    """Pairs in order, in windows to be sorted and batched together."""
+    """Pairs, one for each line of a text, in windows to be sorted and batched together."""
+
+    def __init__(self, lines: LineReader, sources: LineReader | None = None):
+        self._lines, self._sources = lines, sources
+        self._count = 0  # lines read
 
     @abstractmethod
+    def _pair(self, line: str, number: int) -> Pair:
+        """The pair of a line, counted from 1. Raises CgruError for a bad line."""
+
     def windows(self, mini_batch: int, maxi_batch: int) -> Iterator[list[Pair]]:
-        """Up to mini_batch * maxi_batch pairs each time."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Close the files."""
+        """Up to mini_batch * maxi_batch pairs each time. The pairs before a bad line are given
+        before its error is raised.
+        """
+        for lines in windows(self._lines, mini_batch, maxi_batch):
+            first = self._count + 1
+            self._count += len(lines)
+            window: list[Pair] = []
+            try:
+                for number, line in enumerate(lines, first):
+                    window.append(self._pair(line, number))
+            except CgruError:
+                if window:
+                    yield window
+                raise
+            yield window
 
     def sentences(self) -> int | None:
         """The number of sentences, with or without hypotheses; None if it is unknown."""
@@ -44,41 +60,39 @@ class Pairs(ABC):
         return self
 
     def __exit__(self, *_exception: object) -> None:
-        self.close()
+        self._lines.close()
+        if self._sources is not None:
+            self._sources.close()
 
 
 class TwoTexts(Pairs):
-    """Line i of one is the translation of line i of the other.
+    """Line i of one text is the translation of line i of the other.
 
-    Raises CgruError where they have not as many lines: at once where they can be counted.
+    Raises CgruError where their numbers of lines differ: at once where they can be counted.
     """
 
     def __init__(self, sources: Sequence[Source], targets: Sequence[Source]):
         self._names = " ".join(map(str, sources)), " ".join(map(str, targets))
-        self._sources, self._targets = LineReader(*sources), LineReader(*targets)
+        self._source_lines = LineReader(*sources)
+        super().__init__(LineReader(*targets), self._source_lines)
         ours, theirs = count_lines(sources), count_lines(targets)
         if ours is not None and theirs is not None:
             self._check(ours, theirs)
 
     def windows(self, mini_batch: int, maxi_batch: int) -> Iterator[list[Pair]]:
-        done = 0
-        for targets in windows(self._targets, mini_batch, maxi_batch):
-            if not done:
-                check_sentence(targets[0], self._names[1])
-            sources = self._sources.take(len(targets))
-            yield list(map(Pair, sources, targets))
-            if len(sources) < len(targets):
-                rest = _rest(self._targets)
-                self._check(done + len(sources), done + len(targets) + rest)
-            done += len(targets)
-        self._check(done + _rest(self._sources), done)
+        yield from super().windows(mini_batch, maxi_batch)
+        self._check(self._count + _rest(self._source_lines), self._count)
+
+    def _pair(self, line: str, number: int) -> Pair:
+        if number == 1:
+            _check_sentence(line, self._names[1])
+        source = self._source_lines.take(1)
+        if not source:
+            self._check(number - 1, self._count + _rest(self._lines))
+        return Pair(source[0], line)
 
     def _check(self, sources: int, targets: int) -> None:
         check_line_counts((self._names[0], sources), (self._names[1], targets))
-
-    def close(self) -> None:
-        self._sources.close()
-        self._targets.close()
 
 
 class OneText(Pairs):
@@ -86,18 +100,12 @@ class OneText(Pairs):
 
     def __init__(self, texts: Sequence[Source]):
         self._name = " ".join(str(text or "-") for text in texts)
-        self._reader = LineReader(*texts)
+        super().__init__(LineReader(*texts))
 
-    def windows(self, mini_batch: int, maxi_batch: int) -> Iterator[list[Pair]]:
-        first = True
-        for lines in windows(self._reader, mini_batch, maxi_batch):
-            if first:
-                check_sentence(lines[0], self._name)
-                first = False
-            yield [Pair("", line) for line in lines]
-
-    def close(self) -> None:
-        self._reader.close()
+    def _pair(self, line: str, number: int) -> Pair:
+        if number == 1:
+            _check_sentence(line, self._name)
+        return Pair("", line)
 
 
 class TabSeparated(Pairs):
@@ -105,12 +113,7 @@ class TabSeparated(Pairs):
 
     def __init__(self, source: Source):
         self._name = source if source not in (None, "-") else "standard input"
-        self._reader = LineReader(source)
-
-    def windows(self, mini_batch: int, maxi_batch: int) -> Iterator[list[Pair]]:
-        numbers = itertools.count(1)
-        for lines in windows(self._reader, mini_batch, maxi_batch):
-            yield from _before_errors(map(self._pair, lines, numbers))
+        super().__init__(LineReader(source))
 
     def _pair(self, line: str, number: int) -> Pair:
         fields = line.split("\t")
@@ -121,39 +124,29 @@ class TabSeparated(Pairs):
             )
         return Pair(*fields)
 
-    def close(self) -> None:
-        self._reader.close()
-
 
 class NBestList(Pairs):
     """Hypotheses `number ||| text ||| ...` of a list, with the source lines of those numbers.
 
-    Numbers count from 0 and may be left out, but not go back; without sources there is no last
-    one. Raises CgruError for a list that is none, or goes beyond the source.
+    Numbers count from 0 and never decrease; some may be left out. Without sources the number of
+    the last sentence is unknown. Raises CgruError for a line that is no entry, and for a number
+    beyond the source.
     """
 
     def __init__(self, sources: Sequence[Source], path: Source):
-        self._name = str(path)
-        self._sources = LineReader(*sources) if sources else None
-        self._list = LineReader(path)
-        self._source_name = " ".join(map(str, sources))
+        self._name, self._source_name = str(path), " ".join(map(str, sources))
+        super().__init__(LineReader(path), LineReader(*sources) if sources else None)
         self._at, self._source = -1, ""
 
-    def windows(self, mini_batch: int, maxi_batch: int) -> Iterator[list[Pair]]:
-        numbers = itertools.count(1)
-        for entries in windows(self._list, mini_batch, maxi_batch):
-            yield from _before_errors(map(self._pair, entries, numbers))
-
-    def _pair(self, entry: str, number: int) -> Pair:
+    def _pair(self, line: str, number: int) -> Pair:
         try:
-            i, fields = split(entry)
+            i, fields = split(line)
             self._go_to(i)
         except CgruError as error:
             raise CgruError(f"{self._name}: line {number}: {error}") from None
-        return Pair(self._source, fields[1], entry)
+        return Pair(self._source, fields[1], line)
 
     def sentences(self) -> int | None:
-        """The number of sentences, from the source; None without a source."""
         return None if self._sources is None else self._at + 1 + _rest(self._sources)
 
     def _go_to(self, i: int) -> None:
@@ -171,16 +164,11 @@ class NBestList(Pairs):
             )
         self._source = skipped[-1]
 
-    def close(self) -> None:
-        if self._sources is not None:
-            self._sources.close()
-        self._list.close()
 
+def _check_sentence(line: str, name: str) -> None:
+    """Raise CgruError where the first line of a file of sentences is an entry of an n-best list.
 
-def check_sentence(line: str, name: str) -> None:
-    """Raise CgruError where the first line of a text, by its file's name, is one of an n-best list.
-
-    A list that is taken for sentences gets scores, and nobody would see that they are of nothing.
+    Its scores would look right, and mean nothing.
     """
     if _ENTRY.match(line):
         name = "standard input" if name == "-" else name
@@ -188,19 +176,6 @@ def check_sentence(line: str, name: str) -> None:
             f"{name}: line 1 is an entry of an n-best list, no sentence; name the list with "
             "--n-best (- for standard input) instead of --target"
         )
-
-
-def _before_errors(pairs: Iterator[Pair]) -> Iterator[list[Pair]]:
-    """The pairs of a window; if a line is bad, those before it, then the error."""
-    window = []
-    try:
-        for pair in pairs:
-            window.append(pair)
-    except CgruError:
-        if window:
-            yield window
-        raise
-    yield window
 
 
 def _rest(reader: LineReader) -> int:

@@ -17,7 +17,7 @@ class Summary:
     def __init__(self, kind: str, columns: int, ends: Sequence[bool] = ()):
         """kind: of `options.score.SUMMARIES`, or cross-entropy, Marian's name for ce-mean.
 
-        ends: whether a column's words end by EOS, which then counts; of labels they do not.
+        ends: whether each column's words end with EOS, which then counts; labels do not.
         """
         self._kind, self._ends = kind, np.array(ends or [True] * columns, np.int64)
         self._costs = np.zeros(columns)  # nats, float64
@@ -32,7 +32,7 @@ class Summary:
         self._pairs += 1
 
     def text(self) -> str:
-        """One number a column. Raises CgruError where there are no pairs to take a mean of."""
+        """One number for each column. Raises CgruError for a mean of no pairs."""
         if not self._pairs and self._kind != "ce-sum":
             raise CgruError("no pairs: there is no mean of their scores")
         return " ".join(

@@ -76,7 +76,7 @@ def test_lengths_are_those_of_the_model_that_wrote():
     assert reranked(scored, alpha=1.0, lengths=Lengths()) == "one\n"
     assert reranked(lines, alpha=1.0, lengths=Lengths({0: 4, 1: 3})) == "one\n"
     assert reranked(lines, alpha=0.0, lengths=Lengths()) == "one\n", "nothing is divided"
-    with pytest.raises(CgruError, match="list: line 1: how many words the model wrote"):
+    with pytest.raises(CgruError, match="list: line 1: --normalize needs how many words"):
         reranked(lines, alpha=1.0, lengths=Lengths())
 
 
@@ -88,16 +88,19 @@ def test_lengths_are_those_of_the_model_that_wrote():
             ["1 ||| a ||| F0= 1", "0 ||| a ||| F0= 1"],
             "list: line 2: hypothesis of sentence 0 after",
         ),
-        (["0 ||| a ||| F0= 1 F1= 2", "0 ||| a ||| F0= 1"], "list: line 2: feature F1 is missing"),
+        (
+            ["0 ||| a ||| F0= 1 F1= 2", "0 ||| a ||| F0= 1"],
+            "list: line 2: feature F1 of line 1 is missing",
+        ),
         (
             ["0 ||| a ||| F0= 1", "0 ||| a ||| F0= 1 F1= 2"],
-            "list: line 2: feature F1, which line 1",
+            "list: line 2: feature F1 is not in line 1",
         ),
         (["0 ||| a ||| F0= 1", "0 ||| a ||| F0= y"], "list: line 2: feature F0 is y"),
         (["0 ||| a"], "list: line 1: no features to rank by"),
         (
             ["0 ||| a ||| F0= 1", "999999999999999999 ||| a ||| F0= 1"],
-            "list: line 2: hypothesis of sentence 999999999999999999 behind one of 0: more than",
+            "list: line 2: hypothesis of sentence 999999999999999999 after one of 0: more than",
         ),
         (["9" * 5000 + " ||| a ||| F0= 1"], "list: line 1: no entry"),
     ],

@@ -269,7 +269,7 @@ def test_of_raw_text_the_model_tells_the_length(lines, score, tmp_path):
     expected = sorted(s / (len(text.split(" ")) + 1) for s, text in zip(sums, pieces, strict=True))
     np.testing.assert_allclose(totals, expected, rtol=1e-4)
     joined = written(tmp_path / "joined", [entry.replace("@@ ", "") for entry in entries])
-    one_line(score("--n-best", joined, "--rerank", "-n"), 1, "how many words the model wrote")
+    one_line(score("--n-best", joined, "--rerank", "-n"), 1, "--normalize needs how many words")
     assert lines("--n-best", joined, "--rerank", "-n", "--in-words")
     one_line(score("--n-best", joined, "--in-words", "-m", model, "--rerank"), 2, "--in-words")
 
