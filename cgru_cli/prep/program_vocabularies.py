@@ -1,15 +1,16 @@
-"""Vocabularies as the tools of Marian, Nematus and DL4MT make them of a text, to the byte.
+"""The vocabularies that the tools of Marian, Nematus and DL4MT make from a text, byte for byte.
 
 `marian-vocab` reads standard input and writes YAML to standard output. `build_dictionary.py` of
 Nematus writes `FILE.json` beside each file, that of DL4MT `FILE.pkl`. DL4MT and Nematus on Theano
 ran under Python 2, Nematus on TensorFlow under Python 3. Lines, words, specials, the order of words
-of equal frequency, white space and escapes are those of the programs, also where these are odd:
+of equal frequency, white space and escapes are those of the programs, even odd ones:
 `build_dictionary.py` counts an empty word for each empty line, and a word `eos` in the text
-displaces the special one.
+replaces the special one.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections import Counter
@@ -24,15 +25,12 @@ from ..system.atomic_files import atomic_write
 from ..system.line_writer import LineWriter
 from ..system.terminal import tell
 
-_OPTIONS = (  # that have an effect
-    "vocabulary_only", "compat", "vocabulary_size", "quiet", "config", "interpolate_env_vars",
-    "relative_paths",
-)  # fmt: skip
+# The options that have an effect.
+_OPTIONS = frozenset(
+    "vocabulary_only compat vocabulary_size quiet config interpolate_env_vars "
+    "relative_paths".split()
+)
 _PYTHON2_SPACES = b" \t\n\r\x0b\x0c"  # what its str.strip() removes
-_ESCAPES = {
-    b'"': b'\\"', b"\\": b"\\\\", b"\n": b"\\n", b"\r": b"\\r", b"\t": b"\\t", b"\f": b"\\f",
-    b"\b": b"\\b",
-}  # fmt: skip
 
 
 def run(files: tuple[str, ...], options: PrepOptions) -> None:
@@ -41,12 +39,12 @@ def run(files: tuple[str, ...], options: PrepOptions) -> None:
     program = options.compat
     if program is None:
         raise UsageError(
-            "--vocabulary-only: name the program whose vocabulary it is, as in --compat marian"
+            "--vocabulary-only: name the program that would make it, as in --compat marian"
         )
     if program == "marian":
         if files:
             raise UsageError(
-                f"--compat marian: {files[0]}: the text of a vocabulary comes on standard input: "
+                f"--compat marian: {files[0]}: the text is read from standard input: "
                 f"cgru prep --vocabulary-only --compat marian < {files[0]} > vocab.yml"
             )
         vocabulary = marian(_standard_input(), options.vocabulary_size)
@@ -56,13 +54,13 @@ def run(files: tuple[str, ...], options: PrepOptions) -> None:
     if not files:
         raise UsageError(f"--compat {program}: name the text: cgru prep --vocabulary-only FILE...")
     if options.vocabulary_size:
-        raise UsageError(f"--vocabulary-size: {program} puts every word into its dictionary")
+        raise UsageError(f"--vocabulary-size: the dictionary of {program} has every word")
     write, ending = _WRITERS[program]
     for path in files:
         lines = _python3_lines(path) if program == "nematus-tf" else _python2_lines(path)
         words = dictionary(lines, _SPECIALS[program])
         with atomic_write(path + ending) as file:
-            file.writelines(write(words))
+            file.write(write(words))
         tell(f"prep: {path}{ending}: {len(words):,} words", options.quiet)
 
 
@@ -74,9 +72,9 @@ def _check(options: PrepOptions) -> None:
 
 
 def marian(lines: Iterable[bytes], limit: int = 0) -> bytes:
-    """A vocabulary in YAML: words by falling frequency, those of equal frequency by their bytes.
+    """A vocabulary in YAML: words by falling frequency, then by their bytes.
 
-    limit: entries at most, the two specials counted; 0: all.
+    limit: the most entries, including the two specials; 0: all.
     """
     counts: Counter[bytes] = Counter()
     for line in lines:
@@ -90,11 +88,10 @@ def marian(lines: Iterable[bytes], limit: int = 0) -> bytes:
 
 
 def dictionary(lines: Iterable[list[bytes]], specials: tuple[bytes, ...]) -> dict[bytes, int]:
-    """Ids of words by falling frequency, ties as the reverse of NumPy's sort left them."""
-    counts: dict[bytes, int] = {}
-    for words in lines:
-        for word in words:
-            counts[word] = counts.get(word, 0) + 1
+    """Ids of words by falling frequency; ties in the reverse order of NumPy's old sort."""
+    counts: Counter[bytes] = Counter()
+    for line in lines:
+        counts.update(line)
     words = list(counts)
     ids = {word: i for i, word in enumerate(specials)}
     for i, place in enumerate(reversed(argsort(list(counts.values()))), len(specials)):
@@ -134,34 +131,29 @@ def _python3_lines(path: str) -> Iterator[list[bytes]]:
             yield [word.encode("utf-8") for word in part.strip().split(" ")]
 
 
-def _json(words: Mapping[bytes, int], separator: bytes) -> Iterator[bytes]:
+def _json(words: Mapping[bytes, int], separator: str) -> bytes:
     """JSON as `json.dump(words, indent=2, ensure_ascii=False)` writes it."""
-
-    def escape(match: re.Match[bytes]) -> bytes:
-        character = match.group()
-        return _ESCAPES.get(character, b"\\u%04x" % character[0])
-
-    begin = b"{\n  "
-    for word, i in words.items():
-        yield b'%s"%s": %d' % (begin, re.sub(rb'[\x00-\x1f"\\]', escape, word), i)
-        begin = separator + b"\n  "
-    yield b"\n}"
+    ids = {word.decode("utf-8", "surrogateescape"): i for word, i in words.items()}
+    text = json.dumps(ids, indent=2, ensure_ascii=False, separators=(separator, ": "))
+    return text.encode("utf-8", "surrogateescape")
 
 
-def _pickle(words: Mapping[bytes, int]) -> Iterator[bytes]:
-    """An OrderedDict as Python 2's cPickle writes it: protocol 0, each object numbered but for
-    strings of less than two bytes.
+def _pickle(words: Mapping[bytes, int]) -> bytes:
+    """An OrderedDict as Python 2's cPickle writes it in protocol 0.
+
+    It numbers every object except strings of less than two bytes.
     """
-    yield b"ccollections\nOrderedDict\np1\n((lp2\n"
+    parts = [b"ccollections\nOrderedDict\np1\n((lp2\n"]
     number = 2
     for word, i in words.items():
         number += 1
-        yield b"(lp%d\nS%s\n" % (number, repr(word)[1:].encode("ascii"))
+        parts.append(b"(lp%d\nS%s\n" % (number, repr(word)[1:].encode("ascii")))
         if len(word) > 1:
             number += 1
-            yield b"p%d\n" % number
-        yield b"aI%d\naa" % i
-    yield b"tRp%d\n." % (number + 1)
+            parts.append(b"p%d\n" % number)
+        parts.append(b"aI%d\naa" % i)
+    parts.append(b"tRp%d\n." % (number + 1))
+    return b"".join(parts)
 
 
 _SPECIALS = {
@@ -169,9 +161,9 @@ _SPECIALS = {
     "nematus-tf": (b"<EOS>", b"<GO>", b"<UNK>"),
     "dl4mt": (b"eos", b"UNK"),
 }
-# Python 2 leaves a space behind the comma that ends a line.
+# Python 2 leaves a space after the comma that ends a line.
 _WRITERS = {
-    "nematus": (lambda words: _json(words, b", "), ".json"),
-    "nematus-tf": (lambda words: _json(words, b","), ".json"),
+    "nematus": (lambda words: _json(words, ", "), ".json"),
+    "nematus-tf": (lambda words: _json(words, ","), ".json"),
     "dl4mt": (_pickle, ".pkl"),
 }

@@ -1,4 +1,4 @@
-"""Ending at once, but cleanly, when the user or the system says so."""
+"""Signals that ask the process to end, which it does at once, but cleanly."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from types import FrameType
 from typing import Any, NoReturn, TypeVar
 
@@ -23,17 +24,32 @@ class Stopped(SystemExit):
 
 
 @contextlib.contextmanager
+def _handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Install a handler of SIGINT and SIGTERM inside the block, if it runs in the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {signum: signal.getsignal(signum) for signum in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        for signum, old in before.items():
+            if old is not signal.SIG_IGN:  # set by a shell for jobs in the background
+                signal.signal(signum, handler)
+        yield
+    finally:
+        for signum, old in before.items():
+            # None: installed by C code; Python cannot install it again
+            signal.signal(signum, signal.SIG_DFL if old is None else old)
+
+
+@contextlib.contextmanager
 def stop_cleanly() -> Iterator[None]:
     """Let SIGINT and SIGTERM raise Stopped in the main thread inside the block.
 
     So `finally` blocks run and files are closed (exit code 130 or 143). A second signal of the
-    same kind ends the process without any of that, and so does the first while modules are being
-    imported: other people's code is not made for an exception at any place of its beginning, and
-    before it nothing of ours is half done. Outside the main thread nothing changes.
+    same kind ends the process at once, and so does the first one while modules are being imported:
+    an exception would interrupt third-party code anywhere, and none of our work has begun. Nothing
+    changes outside the main thread.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
 
     def stop(signum: int, frame: FrameType | None) -> None:
         signal.signal(signum, signal.SIG_DFL)
@@ -41,24 +57,16 @@ def stop_cleanly() -> Iterator[None]:
             _end_here(signum)
         raise Stopped(signum)
 
-    before = {signum: signal.getsignal(signum) for signum in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        for signum, handler in before.items():
-            if handler is not signal.SIG_IGN:  # as a shell sets it for jobs in the background
-                signal.signal(signum, stop)
+    with _handled_by(stop):
         yield
-    finally:
-        for signum, handler in before.items():
-            # None: installed by C code, which Python cannot install again
-            signal.signal(signum, signal.SIG_DFL if handler is None else handler)
 
 
-_importing = 0  # threads at work in `imports_elsewhere`
+_importing = 0  # threads inside `imports_elsewhere`
 
 
 @contextlib.contextmanager
 def imports_elsewhere() -> Iterator[None]:
-    """Around the imports of another thread, in which the end of the process would wait."""
+    """Around the imports of another thread, for which an orderly end of the process would wait."""
     global _importing
     _importing += 1
     try:
@@ -68,32 +76,27 @@ def imports_elsewhere() -> Iterator[None]:
 
 
 def interruptible(work: Callable[[], Result]) -> Result:
-    """The result of `work`, run so that a signal need not wait for long steps of C code.
+    """The result of `work`, run so that signals need not wait for long steps of C code.
 
-    Python hears of signals between its own steps, and in the main thread alone: the work is done in
-    another, which ends with the process. The C code has to let other threads run, as NumPy's does.
+    Python handles signals in the main thread, between steps of Python code: a daemon thread does
+    the work. The C code has to release Python's lock, as NumPy's does.
     """
     if threading.current_thread() is not threading.main_thread():
         return work()
-    done: list[Result] = []
-    failed: list[BaseException] = []
+    future: Future[Result] = Future()
 
     def run() -> None:
         try:
-            done.append(work())
+            future.set_result(work())
         except BaseException as error:
-            failed.append(error)
+            future.set_exception(error)
 
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join()
-    if failed:
-        raise failed[0]
-    return done[0]
+    threading.Thread(target=run, daemon=True).start()
+    return future.result()
 
 
 def _imports(frame: FrameType | None) -> bool:
-    """Whether Python is importing a module where it was interrupted."""
+    """Whether the frame is part of an import."""
     while frame is not None:
         if frame.f_code.co_filename.startswith("<frozen importlib"):
             return True
@@ -108,19 +111,16 @@ def _end_here(signum: int) -> NoReturn:
     os._exit(128 + signum)
 
 
-Handler = Callable[[int, FrameType | None], Any] | int | None
-
-
 class StopRequest:
-    """Inside the block, the first SIGINT or SIGTERM is noted for the work to end where it can.
+    """Records the first SIGINT or SIGTERM inside the block, so that work can end at a good place.
 
-    A second signal of the same kind ends the process at once. Outside the main thread nothing
-    changes.
+    A second signal of the same kind ends the process at once. Nothing changes outside the main
+    thread.
     """
 
     def __init__(self) -> None:
         self.signum: int | None = None
-        self._before: dict[int, Handler] = {}
+        self._handling = _handled_by(self._note)
 
     @property
     def asked(self) -> bool:
@@ -128,22 +128,16 @@ class StopRequest:
         return self.signum is not None
 
     def end(self) -> None:
-        """End as the signal asks: raises Stopped."""
+        """Raise Stopped, as the signal asks."""
         raise Stopped(self.signum or signal.SIGTERM)
 
     def __enter__(self) -> StopRequest:
-        if threading.current_thread() is threading.main_thread():
-            for signum in (signal.SIGINT, signal.SIGTERM):
-                before = signal.getsignal(signum)
-                if before is not signal.SIG_IGN:  # as a shell sets it for jobs in the background
-                    self._before[signum] = before
-                    signal.signal(signum, self._note)
+        self._handling.__enter__()
         return self
 
     def _note(self, signum: int, _frame: object) -> None:
         self.signum = signum
         signal.signal(signum, signal.SIG_DFL)
 
-    def __exit__(self, *_exception: object) -> None:
-        for signum, before in self._before.items():
-            signal.signal(signum, signal.SIG_DFL if before is None else before)
+    def __exit__(self, *exception: Any) -> None:
+        self._handling.__exit__(*exception)
