@@ -201,7 +201,7 @@ def translate(options: TranslateOptions) -> None:
     cat src.txt | cgru translate -m model.npz > trg.txt
 
     The program that wrote the model, its configuration and its vocabularies are recognised, and
-    decide the defaults. Long options of Nematus and Marian are understood.
+    decide the defaults. --compat PROGRAM reads the command line of an old program.
     """
     from .translate.job import run
 
@@ -221,8 +221,8 @@ def score(options: ScoreOptions) -> None:
     paste src.txt trg.txt | cgru score -m model.npz
     cgru score -m model.npz -s src.txt --n-best list.txt > rescored.txt
 
-    The program that wrote the model, its configuration and its vocabularies are recognised. Long
-    options of Nematus and Marian are understood.
+    The program that wrote the model, its configuration and its vocabularies are recognised.
+    --compat PROGRAM reads the command line of an old program.
     """
     from .score.job import run
 

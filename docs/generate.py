@@ -56,8 +56,9 @@ def options_page() -> str:
     """docs/options.md."""
     parts = [NOTICE, "# Options\n"]
     parts.append(
-        "Generated from `cgru_cli/options/`. Aliases are the names that Nematus and Marian give "
-        "the same option. Where no default is shown, "
+        "Generated from `cgru_cli/options/`. Secondary names are those of Nematus and Marian for "
+        "an option of the same meaning; an underscore in a name stands for a dash. Where no "
+        "default is shown, "
         "the model's program or its configuration decides, or nothing is done. Options whose "
         "value ends in `...` take several values after one flag, or are repeated. A value outside "
         "its range is an error (exit code 2).\n"
@@ -67,7 +68,7 @@ def options_page() -> str:
         for group, members in grouped(command.options):
             if group:
                 parts.append(f"### {group}\n")
-            head = ("option", "value", "range", "default", "aliases", "what it does")
+            head = ("option", "value", "range", "default", "secondary names", "what it does")
             parts.append(table(head, (_option(flag, default) for flag, default in members)))
     return "\n".join(parts)
 

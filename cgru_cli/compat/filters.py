@@ -38,6 +38,7 @@ def resolve_translate(o: OptionValues) -> None:
     count = o.take("n_best_count")
     if several:
         o.values |= {"n_best": True, "n_best_size": count}
+    _sampling(o)
     no_debpe = o.take("no_debpe")
     if codes := o.take("bpe_codes"):  # of the source, the first; amun joins the output's sub-words
         o.values["bpe"] = codes[0]
@@ -55,9 +56,18 @@ def resolve_translate(o: OptionValues) -> None:
     elif o.program == "marian" and o.is_given("max_length"):
         o.note("--max-length", "lines are cut with --max-length-crop only")
         o.values["max_length"] = _UNCUT
-    elif o.program is None and o.take("max_length_crop"):
-        o.note("--max-length-crop", "longer lines are always cut")
     _tabs(o)
+
+
+def _sampling(o: OptionValues) -> None:
+    """Nematus' strategy, and the temperature that goes with it."""
+    strategy, temperature = o.values.get("translation_strategy"), o.take("sampling_temperature")
+    if strategy == "sampling":
+        asked = f"full {temperature or '1.0'}"
+        o.replace("output_sampling", asked, by="translation_strategy")
+    elif temperature is not None:
+        raise UsageError("--sampling_temperature needs --translation_strategy sampling")
+    o.take("translation_strategy")
 
 
 def _tabs(o: OptionValues) -> None:

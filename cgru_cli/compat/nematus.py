@@ -18,6 +18,7 @@ from .rows import (
     Row,
     Takes,
     Values,
+    always,
     converted,
     many,
     no_effect,
@@ -49,6 +50,7 @@ LOSSES = {
     "per-token-cross-entropy": ("ce", "ce-mean-words"),
     "MRT": ("mrt", "ce-mean"),
 }
+_STRATEGIES = {"beam_search": "beam_search", "sampling": "sampling"}
 _SCHEDULES = ("constant", "transformer", "warmup-plateau-decay")
 
 
@@ -104,7 +106,7 @@ TRAIN: tuple[Row, ...] = (
              paths=True),
     refused("--no_reload_training_progress", Takes.NOTHING, False,
             "a run resumes with its progress; --pretrained-model begins anew from its weights"),
-    switch("--overwrite", "overwrite"),
+    switch("--overwrite", always("overwrite")),
     one("--summary_dir", None, converted("tensorboard", lambda values: {"tensorboard": True})),
     one("--summary_freq --summaryFreq", 0,
         converted("tensorboard", lambda values: {"tensorboard": values[-1] != "0"})),
@@ -257,14 +259,16 @@ TRANSLATE: tuple[Row, ...] = (
     no_effect("-dl --device-list", Takes.MANY, None, "--device chooses"),
     switch("-c", "char_level"),
     one("-a --output_alignment", None, "output_alignment", paths=True),
-    switch("--json_alignment", "json_alignment"),
+    switch("--json_alignment",
+           converted("alignment_format", lambda values: {"alignment_format": "json"})),
     switch("--n-best --n_best", "n_best"),
     switch("--suppress-unk --suppress_unk", "suppress_unk"),
     switch("-wp --print-word-probabilities", "word_scores"),
     refused("-sg --search_graph", Takes.ONE, None, "search graphs are not written"),
     one("-mr --max-ratio", 0, "max_length_factor"),
     one("--translation_maxlen", 200, "translation_maxlen"),
-    one("--translation_strategy", "beam_search", "translation_strategy"),
+    one("--translation_strategy", "beam_search", one_of("translation_strategy", _STRATEGIES,
+                                                        "beam_search or sampling is known")),
     optional("--sampling_temperature", 1, "1", "sampling_temperature"),
 )  # fmt: skip
 

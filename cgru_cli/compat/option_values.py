@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Mapping
+from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,7 +26,7 @@ class OptionValues:
     given: set[str] = field(default_factory=set)
     typed: set[str] = field(default_factory=set)
     notes: list[tuple[str, str]] = field(default_factory=list)
-    flags: Mapping[str, str] = field(default_factory=dict)
+    flags: dict[str, str] = field(default_factory=dict)
     own: Container[str] = ()
 
     def is_given(self, name: str) -> bool:
@@ -60,6 +60,16 @@ class OptionValues:
                 flag = self.flags.get(name, "--" + name.replace("_", "-"))
                 raise UsageError(f"{flag} {given}: a number is expected")
         return tuple(numbers)
+
+    def replace(self, name: str, value: Any, *, by: str) -> None:
+        """Set a field as the option of another field, which is taken away, asks for."""
+        self.take(by)
+        self.values[name] = value
+        if by in self.flags:
+            self.flags[name] = self.flags[by]
+        for fields in (self.given, self.typed):
+            if by in fields:
+                fields.add(name)
 
     def drop_default(self, name: str) -> None:
         """Leave a field to this package's default, unless it was set."""

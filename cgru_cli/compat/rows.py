@@ -210,6 +210,11 @@ def joined(field: str) -> Option:
     return Option(field, lambda values: {field: " ".join(values)})
 
 
+def always(option: str) -> Option:
+    """A switch for what is done in any case, with or without it."""
+    return Option(option, lambda values: {})
+
+
 def negated(field: str) -> Option:
     """A switch that has the opposite meaning in this package."""
     return Option(field, lambda values: {field: not is_true(values)})

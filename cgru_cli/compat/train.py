@@ -31,6 +31,8 @@ def resolve(o: OptionValues) -> None:
     """
     _batches(o)
     _standard_input(o)
+    _files_of_each_side(o, "train_sets", "source_dataset", "target_dataset")
+    _files_of_each_side(o, "valid_sets", "valid_source_dataset", "valid_target_dataset")
     _vocabularies(o)
     _dropout(o)
     _optimizer(o)
@@ -59,7 +61,7 @@ def resolve(o: OptionValues) -> None:
     ):
         if not o.values.get(needed) or o.values[needed] == "0":
             o.drop_default(name)
-    if not (o.values.get("valid_sets") or o.values.get("valid_source_dataset")):
+    if not o.values.get("valid_sets"):
         o.drop_default("valid_metrics")  # nothing is validated
     if "valid_translation_maxlen" in o.values and o.is_given("valid_translation_maxlen"):
         o.note("--translation_maxlen", "translations of the dev set have 200 words at most")
@@ -107,6 +109,22 @@ def _standard_input(o: OptionValues) -> None:
         o.given.add("train_sets")
     if o.values.get("train_sets") in (("stdin",), ("-",)):
         o.values["after_epochs"] = "1"
+
+
+def _files_of_each_side(o: OptionValues, name: str, source: str, target: str) -> None:
+    """Nematus' source and target, which it also takes together."""
+    sides = {side: o.values[side] for side in (source, target) if o.values.get(side)}
+    if not sides:
+        return
+    if o.values.get("type") == "lm":
+        if source in sides:
+            raise UsageError(f"{o.flags[source]}: a language model reads no source")
+    elif len(sides) < 2 or o.values.get(name):
+        raise UsageError(
+            f"--{source} and --{target} go together, and without the other way to name both"
+        )
+    o.take(source)
+    o.replace(name, tuple(sides.values()), by=target)
 
 
 def _vocabularies(o: OptionValues) -> None:

@@ -117,7 +117,7 @@ def _settle(
         is_typed = name in typed.values or (name in meant.given and not of_file)
         values = settings.filed if of_file else settings.typed if is_typed else settings.defaults
         values[name] = _shaped(known[name][0], value)
-    settings.origins = {n: o for n, o in (filed.flags | typed.flags).items() if n in known}
+    settings.origins = {name: origin for name, origin in meant.flags.items() if name in known}
     settings.note = note_of(meant.notes) if meant.notes else ""
 
 

@@ -50,19 +50,10 @@ class ModelOptions(ConfiguredOptions):
         False, "read source and target, and alignments and weights if --guided-alignment and "
         "--data-weighting give their fields, from one file with tabs between the fields of a line "
         "(also of --valid-sets); `-t -` is standard input", "--tsv", kind=bool,
-        excludes=("--source-dataset",),
     )  # fmt: skip
     tsv_fields: int = data_option(
         0, "number of fields of a line with --tsv; 0: as many as are read", "--tsv-fields",
         kind=int, metavar="N", least=0, most=16, needs=("--tsv",),
-    )  # fmt: skip
-    source_dataset: str | None = data_option(
-        None, "source text (Nematus' way to write --train-sets)", "--source-dataset",
-        metavar="FILE", aliases=("--source_dataset",), path="file",
-    )  # fmt: skip
-    target_dataset: str | None = data_option(
-        None, "target text (Nematus' way to write --train-sets)", "--target-dataset",
-        metavar="FILE", aliases=("--target_dataset",), path="file",
     )  # fmt: skip
     vocabularies: tuple[str, ...] = data_option(
         (), "vocabulary files: source (one for each factor), then target; for a language model one "

@@ -34,14 +34,6 @@ class TrainOptions(OptimizationOptions, ModelOptions):
         (), "source and target text to validate on; the dev set of DATA if not given",
         "--valid-sets", metavar="SRC TRG", many=True, aliases=("--valid_datasets",), path="file",
     )  # fmt: skip
-    valid_source_dataset: str | None = validation_option(
-        None, "source text to validate on (Nematus' way to write --valid-sets)",
-        "--valid-source-dataset", metavar="FILE", aliases=("--valid_source_dataset",), path="file",
-    )  # fmt: skip
-    valid_target_dataset: str | None = validation_option(
-        None, "target text to validate on (Nematus' way to write --valid-sets)",
-        "--valid-target-dataset", metavar="FILE", aliases=("--valid_target_dataset",), path="file",
-    )  # fmt: skip
     valid_reference: str | None = validation_option(
         None, "raw reference text for BLEU and chrF; the target of --valid-sets if not given",
         "--valid-reference", metavar="FILE", path="file",
@@ -139,14 +131,6 @@ class TrainOptions(OptimizationOptions, ModelOptions):
         0, "keep the last N earlier saved models", "--keep", kind=int, metavar="N", least=0,
         most=10**9,
     )  # fmt: skip
-    overwrite: bool = saving_option(
-        False, "let each save replace the previous one (the default; accepted for Marian's "
-        "scripts)", "--overwrite", kind=bool, excludes=("--keep",),
-    )  # fmt: skip
-    keep_best: bool = saving_option(
-        False, "keep the best model by each metric (the default; accepted for Marian's scripts)",
-        "--keep-best", kind=bool,
-    )  # fmt: skip
 
     disp_freq: str = log_option(
         "1000u", "log progress every N updates (u), epochs (e), minutes (m) or target words (t)",
@@ -186,10 +170,6 @@ class TrainOptions(OptimizationOptions, ModelOptions):
     num_devices: int = computing_option(
         0, "train on the first N GPUs together; 0: as --devices says", "--num-devices", kind=int,
         metavar="N", least=0, most=1024, excludes=("--device",),
-    )  # fmt: skip
-    sync_sgd: bool = computing_option(
-        False, "make each update with all devices together (the default; accepted for Marian's "
-        "scripts)", "--sync-sgd", kind=bool,
     )  # fmt: skip
     cpu_threads: int | None = threads_option()
     precision: str = computing_option(

@@ -52,10 +52,6 @@ class TranslateOptions(FilterOptions):
         1000, "cut source lines that are longer, with a warning", "--max-length", kind=int,
         metavar="N", unit="words", least=1, most=1_000_000,
     )  # fmt: skip
-    max_length_crop: bool = model_option(
-        False, "cut lines longer than --max-length (the default; accepted for Marian's scripts)",
-        "--max-length-crop", kind=bool,
-    )  # fmt: skip
 
     word_penalty: float | None = score_option(
         None, "subtract this from a translation's score for each of its words", "--word-penalty",
@@ -102,12 +98,12 @@ class TranslateOptions(FilterOptions):
         "phrases that it must not have, in fields between tabs after the source (tabs), or as "
         '<n translation="PHRASE">words</n> and <n avoid="PHRASE"/> in the source (inline)',
         "--constraints", choices=("tabs", "inline"), implied="tabs", metavar="tabs|inline",
-        excludes=("--output-sampling", "--translation-strategy sampling"),
+        excludes=("--output-sampling",),
     )  # fmt: skip
     avoid: str | None = search_option(
         None, "file of phrases, one a line, that no translation may have", "--avoid",
         metavar="FILE", path="file",
-        excludes=("--output-sampling", "--translation-strategy sampling"),
+        excludes=("--output-sampling",),
     )  # fmt: skip
     shortlist: tuple[str, ...] = search_option(
         (), "restrict the output to the FIRST words of the vocabulary and, for each source word, "
@@ -121,17 +117,6 @@ class TranslateOptions(FilterOptions):
         None, "sample translations from all words (full) or from the K most probable (topk), with "
         "softmax temperature T", "--output-sampling", kind=unchanged(sampling),
         metavar="full [T] | topk K [T]", implied="full 1.0", many=True,
-        excludes=("--translation-strategy sampling",),
-    )  # fmt: skip
-    translation_strategy: str = sampling_option(
-        "beam_search", "beam search or sampling (Nematus' way to write --output-sampling)",
-        "--translation-strategy", choices=("beam_search", "sampling"),
-        aliases=("--translation_strategy",),
-    )  # fmt: skip
-    sampling_temperature: float | None = sampling_option(
-        None, "softmax temperature of --translation-strategy sampling", "--sampling-temperature",
-        kind=float, metavar="T", implied=1.0, above=0, most=1000,
-        needs=("--translation-strategy sampling",), aliases=("--sampling_temperature",),
     )  # fmt: skip
     seed: int = sampling_option(
         0, "random seed of sampling; each sample depends on the seed and its line number only",
@@ -142,7 +127,7 @@ class TranslateOptions(FilterOptions):
         None, "translation model of the reverse direction: rank translations y of x by the sum, "
         "weighted by --weights, of log p(y|x), log p(x|y) by this model and log p(y) by --lm",
         "--channel-model", metavar="MODEL", needs=("--lm",), path="file",
-        excludes=("--output-sampling", "--translation-strategy sampling"),
+        excludes=("--output-sampling",),
     )  # fmt: skip
     lm: str | None = channel_option(
         None, "language model of the target language: recurrent, or of n-grams (a file in ARPA or "
@@ -173,10 +158,6 @@ class TranslateOptions(FilterOptions):
     output_alignment: str | None = attention_option(
         None, "write the attention to this file instead (formats nematus and json)",
         "--output-alignment", metavar="FILE", aliases=("--output_alignment", "-a"), path="file",
-    )  # fmt: skip
-    json_alignment: bool = attention_option(
-        False, "print the attention as JSON (the same as --alignment-format json)",
-        "--json-alignment", kind=bool, aliases=("--json_alignment",),
     )  # fmt: skip
 
     mini_batch: int | None = computing_option(

@@ -142,9 +142,9 @@ _FIXED = """
 _OF_A_MACHINE = """
     compat config cpu_threads data_weighting device devices dump_config embedding_vectors
     external_validation_script guided_alignment interpolate_env_vars log lr_report model num_devices
-    plot pretrained_model prior_model quiet relative_paths source_dataset target_dataset tensorboard
+    plot pretrained_model prior_model quiet relative_paths tensorboard
     train_sets valid_log valid_reference valid_script valid_script_args valid_sets
-    valid_source_dataset valid_target_dataset valid_translation_output vocabularies
+    valid_translation_output vocabularies
 """
 
 

@@ -47,12 +47,8 @@ class Texts:
         prepared = _prepared(Path(folder)) if folder else cls((), (), ())
         if not options.has_source:
             prepared = _target_alone(prepared)
-            for name in ("source_dataset", "valid_source_dataset", "valid_reference"):
-                if getattr(options, name):
-                    raise UsageError(
-                        f"{flag(TrainOptions, name)}: a language model reads no source and "
-                        "translates nothing"
-                    )
+            if options.valid_reference:
+                raise UsageError("--valid-reference: a language model translates nothing")
         sources, targets = _training_text(options)
         if not targets:
             sources, targets = prepared.sources, prepared.targets
@@ -141,9 +137,7 @@ def _beside_text(options: TrainOptions, *sides: tuple[Text, ...]) -> tuple[Path,
 
 def _training_text(options: TrainOptions) -> tuple[tuple[Text, ...], tuple[Text, ...]]:
     """The sources and the targets that the options name. Raises UsageError."""
-    train = _named(
-        options, "--train-sets", options.train_sets, options.source_dataset, options.target_dataset
-    )
+    train = tuple(map(Path, options.train_sets))
     if options.tsv:
         sides = [tab_separated.Fields.of(options).sides(str(path)) for path in train]
         return (
@@ -159,13 +153,7 @@ def _training_text(options: TrainOptions) -> tuple[tuple[Text, ...], tuple[Text,
 
 def _text_to_validate_on(options: TrainOptions) -> tuple[Text | None, Text] | None:
     """Source and target that the options name. Raises UsageError."""
-    valid = _named(
-        options,
-        "--valid-sets",
-        options.valid_sets,
-        options.valid_source_dataset,
-        options.valid_target_dataset,
-    )
+    valid = tuple(map(Path, options.valid_sets))
     if not valid:
         return None
     if len(valid) > 1 and not options.has_source:
@@ -179,26 +167,6 @@ def _text_to_validate_on(options: TrainOptions) -> tuple[Text | None, Text] | No
     if len(valid) != 2:
         raise UsageError("--valid-sets: a source and a target file are expected")
     return valid[0], valid[1]
-
-
-def _named(
-    options: TrainOptions,
-    option: str,
-    together: Sequence[str],
-    source: str | None,
-    target: str | None,
-) -> tuple[Path, ...]:
-    """Files that one option names, or two more, one for each side."""
-    if source is None and target is None:
-        return tuple(map(Path, together))
-    if not options.has_source:
-        return tuple(map(Path, together or filter(None, (target,))))
-    if together or source is None or target is None:
-        each = "--" if option == "--train-sets" else "--valid-"
-        raise UsageError(
-            f"{each}source-dataset and {each}target-dataset go together, and without {option}"
-        )
-    return Path(source), Path(target)
 
 
 def _with_beside(texts: Texts, options: TrainOptions) -> Texts:

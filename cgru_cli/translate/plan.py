@@ -42,7 +42,7 @@ _OF_TEXT = """
 """.split()  # options that models of labels do not have
 _NOT_OF_NEMATUS_TF = "force_decode constraints avoid channel_candidates".split()
 _ATTENTION = """
-    alignment alignment_format json_alignment output_alignment unk_replace heatmap
+    alignment alignment_format output_alignment unk_replace heatmap
 """.split()
 
 
@@ -272,7 +272,7 @@ def _layout(
     options: TranslateOptions, models: Sequence[LoadedModel], beam_size: int, normalize: float
 ) -> Layout:
     alignment = options.alignment and kinds.alignment(options.alignment)
-    kind = "json" if options.json_alignment else options.alignment_format
+    kind = options.alignment_format
     if alignment is None and (kind or options.output_alignment):
         alignment = "soft"
     if options.output_alignment and kind is None:
@@ -310,10 +310,7 @@ def sampling_of(options: TranslateOptions) -> Sampling | None:
     """The settings of sampling; None for a search."""
     from ..search.settings import Sampling
 
-    if options.output_sampling is not None:
-        top, temperature = kinds.sampling(options.output_sampling)
-    elif options.translation_strategy == "sampling":
-        top, temperature = None, options.sampling_temperature or 1.0
-    else:
+    if options.output_sampling is None:
         return None
+    top, temperature = kinds.sampling(options.output_sampling)
     return Sampling(temperature, top, options.seed)

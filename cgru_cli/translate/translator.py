@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # Options of the command's files, and of its output.
 PRINTED = """
-    config input output quiet n_best word_scores alignment alignment_format json_alignment
+    config input output quiet n_best word_scores alignment alignment_format
     output_alignment heatmap heatmap_lines model n_best_size log dump_config interpolate_env_vars
     relative_paths model_is
 """.split()

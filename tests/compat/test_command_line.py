@@ -356,3 +356,66 @@ def test_a_prior_model_is_begun_from_as_a_pretrained_one_is():
     own = TrainOptions()
     for name in ("init", "dim_emb", "dim_rnn", "dec_cell_base_depth"):
         assert getattr(options, name) == getattr(own, name), name
+
+
+def test_nematus_names_the_text_of_each_side():
+    line = ["--compat", "nematus-tf", "--source_dataset", "s", "--target_dataset", "t"]
+    valid = ["--valid_source_dataset", "vs", "--valid_target_dataset", "vt"]
+    options = parsed("train", *line, *valid)
+    assert (options.train_sets, options.valid_sets) == (("s", "t"), ("vs", "vt"))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("--source_dataset a", "--source_dataset and --target_dataset go together"),
+        ("--source_dataset a --target_dataset b --datasets a b", "without the other way"),
+        ("--valid_target_dataset d", "--valid_source_dataset and --valid_target_dataset go"),
+        ("--type lm --source_dataset a", "--source_dataset: a language model reads no source"),
+    ],
+)
+def test_sides_of_a_text_go_together(line, message):
+    with pytest.raises(click.UsageError, match=message):
+        parsed("train", "--compat", "nematus", *line.split())
+
+
+def test_a_language_model_of_nematus_names_its_text_as_the_target():
+    options = parsed("train", *"--compat nematus --type lm --target_dataset t".split())
+    assert options.train_sets == ("t",)
+
+
+@pytest.mark.parametrize(
+    ("line", "sampling"),
+    [
+        ("--translation_strategy sampling", "full 1.0"),
+        ("--translation_strategy sampling --sampling_temperature 0.5", "full 0.5"),
+        ("--translation_strategy sampling --sampling_temperature", "full 1"),
+        ("--translation_strategy beam_search", None),
+    ],
+)
+def test_the_strategies_of_nematus(line, sampling):
+    assert parsed("translate", "--compat", "nematus", *line.split()).output_sampling == sampling
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("--sampling_temperature 2", "--sampling_temperature needs --translation_strategy sampl"),
+        ("--translation_strategy greedy", "--translation_strategy greedy cannot be honoured"),
+        ("--translation_strategy sampling --sampling_temperature 0", "--translation_strategy .*T "),
+    ],
+)
+def test_strategies_that_nematus_does_not_have(line, message):
+    with pytest.raises(click.UsageError, match=message):
+        parsed("translate", "--compat", "nematus", *line.split())
+
+
+def test_what_is_done_in_any_case_is_said_of_no_option():
+    line = "--compat marian -m m.npz --overwrite --keep-best --sync-sgd"
+    plain = parsed("train", *"--compat marian -m m.npz".split())
+    assert parsed_and_told("train", *line.split()) == (plain, "")
+
+
+def test_the_alignment_of_nematus_as_json():
+    options = parsed("translate", "--compat", "nematus", "--json_alignment")
+    assert options.alignment_format == "json"

@@ -178,8 +178,10 @@ def test_positional_arguments_name_their_program():
 
 
 def test_what_no_program_has_is_no_such_option():
-    with pytest.raises(click.UsageError, match=r"No such option '--beem-size'.*--beam-size"):
+    with pytest.raises(click.NoSuchOption) as error:
         parsed("translate", "-m", "m", "--beem-size", "5")
+    message = error.value.format_message()
+    assert "--beem-size" in message and "--beam-size" in message
 
 
 def test_what_cannot_be_honoured_is_said_without_compat_too():
@@ -205,12 +207,13 @@ def test_a_native_line_imports_nothing_of_compat(line, tmp_path):
     """From the words to the plan: the modules that decide what the options mean are imported."""
     (tmp_path / "native.yml").write_text("mini-batch: 5\n")
     command = line.split()[0]
-    plan = {"train": "plan", "translate": "plan", "score": "request", "serve": "job"}
     script = (
-        "import sys, importlib\n"
+        "import sys, importlib, pkgutil\n"
         "import cgru_cli.cli\n"
         f"job = importlib.import_module('cgru_cli.{command}.job')\n"
-        f"importlib.import_module('cgru_cli.{command}.{plan.get(command, 'job')}')\n"
+        f"room = importlib.import_module('cgru_cli.{command}').__path__\n"
+        "for module in pkgutil.iter_modules(room):\n"
+        f"    importlib.import_module('cgru_cli.{command}.' + module.name)\n"
         "seen = []\n"
         "job.run = lambda *given: seen.append(given)\n"
         f"code = cgru_cli.cli.main({line.split()!r}, standalone_mode=False)\n"

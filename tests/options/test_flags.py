@@ -54,7 +54,6 @@ def parsed(*arguments, command="translate"):
         (["--output-sampling"], {"output_sampling": "full 1.0"}),
         (["--output-sampling", "topk", "10", "0.8"], {"output_sampling": "topk 10 0.8"}),
         (["--output-sampling", "full", "-k", "2"], {"output_sampling": "full", "beam_size": 2}),
-        (["--translation_strategy", "sampling"], {"translation_strategy": "sampling"}),
         (["--alignment"], {"alignment": "hard"}),
         (["--alignment", "soft"], {"alignment": "soft"}),
         (["--alignment", "0.2"], {"alignment": "0.2"}),

@@ -127,7 +127,7 @@ FINDS = [
     "translate -n 1e308", "translate --cpu-threads 2147483648",
     "translate --max-length-factor 1e308", "translate -k 100000",
     "translate --translation-maxlen 2147483648",
-    "translate --translation-strategy sampling --sampling-temperature 0",
+    "translate --output-sampling full 0",
     "translate --output-sampling topk 2147483648", "translate --weights nan",
     "translate --weights 1e308", "score --metric bleu -r ref --width -1",
     "score --metric bleu -r ref --confidence --samples 2147483648",

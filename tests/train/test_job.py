@@ -69,10 +69,7 @@ def meant(monkeypatch):
 @pytest.mark.parametrize(
     ("nematus", "marian"),
     [
-        (
-            "--source_dataset s --target_dataset t --dictionaries a b --model m --finish_after 12",
-            "--source-dataset s --target-dataset t -v a b -m m --after 12",
-        ),
+        ("--dictionaries a b --model m --finish_after 12", "-v a b -m m --after 12"),
         ("--datasets s t --saveto m", "-t s t -m m"),
         ("--valid_datasets s t --valid_freq 7", "--valid-sets s t --valid-freq 7"),
         ("--embedding_size 5 --state_size 6", "--dim-emb 5 --dim-rnn 6"),

@@ -81,7 +81,6 @@ def test_no_such_folder(tmp_path):
     "named",
     [
         {"train_sets": ("{0}/train.src", "{0}/train.trg")},
-        {"source_dataset": "{0}/train.src", "target_dataset": "{0}/train.trg"},
     ],
 )
 @pytest.mark.parametrize(
@@ -89,8 +88,7 @@ def test_no_such_folder(tmp_path):
     [
         {"valid_sets": ("{0}/dev.src", "{0}/dev.trg")},
         {
-            "valid_source_dataset": "{0}/dev.src",
-            "valid_target_dataset": "{0}/dev.trg",
+            "valid_sets": ("{0}/dev.src", "{0}/dev.trg"),
             "valid_reference": "{0}/dev.trg",
         },
     ],
@@ -129,18 +127,9 @@ def test_another_dev_set_does_not_use_the_reference_of_the_folder(data):
         ({}, "name the text"),
         ({"train_sets": ("a",)}, "--train-sets: 1 files"),
         ({"train_sets": ("a", "b")}, "name the vocabularies"),
-        ({"source_dataset": "a"}, "--source-dataset and --target-dataset go together"),
-        (
-            {"source_dataset": "a", "target_dataset": "b", "train_sets": ("a", "b")},
-            "without --train-sets",
-        ),
         (
             {"train_sets": ("a", "b"), "vocabularies": ("c",), "valid_sets": ("d",)},
             "--valid-sets: a source and a target",
-        ),
-        (
-            {"train_sets": ("a", "b"), "vocabularies": ("c",), "valid_target_dataset": "d"},
-            "--valid-source-dataset and --valid-target-dataset go together, and without --valid-s",
         ),
         (
             {"train_sets": ("a", "b"), "vocabularies": ("c",), "valid_reference": "d"},

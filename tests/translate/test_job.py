@@ -364,7 +364,6 @@ def test_words_beyond_the_matrix_are_unknown(tmp_path, lines):
         (["--output-sampling", "topk", "0"], ["full [T]"]),
         (["--output-sampling", "full", "-1"], ["full [T]"]),
         (["--output-sampling", "often"], ["full [T]"]),
-        (["--sampling-temperature", "2"], ["--translation-strategy sampling"]),
         (["--alignment", "much"], ["--alignment much"]),
         (["--alignment", "1.5"], ["1.5"]),
         (["--lexicon", "x"], ["--unk-replace"]),
@@ -436,7 +435,6 @@ def test_sampling_is_reproducible(model, lines):
 
     first = sampled("--output-sampling", "--seed", 3)
     assert sampled("--output-sampling", "full", "--seed", 3, "--mini-batch", 1) == first
-    assert sampled("--translation_strategy", "sampling", "--seed", 3) == first
     assert sampled("--output-sampling", "--seed", 4) != first
     assert sampled("--output-sampling", "topk", 1) == sampled("-k", 1)
     assert len(sampled("--output-sampling", "topk", 3, 0.8, "-k", 5, "--n-best")) == 15
