@@ -44,7 +44,7 @@ def planned(setup, **options):
             {"clip_norm": 0.5, "decay_c": 1e-3, "map_decay_c": 0, "smoothing": 0.2},
         ),
     ],
-)  # fmt: skip
+)
 def test_regularization(given, options, expected):
     step = build_step(given.model, TrainOptions(**options), jit=False)
     assert vars(step.regularization) == expected
@@ -53,9 +53,11 @@ def test_regularization(given, options, expected):
 
 def test_quantization(given):
     options = TrainOptions(
-        quantize_bits=4, quantize_log_based=True, quantize_optimization_steps=3,
+        quantize_bits=4,
+        quantize_log_based=True,
+        quantize_optimization_steps=3,
         quantize_biases=True,
-    )  # fmt: skip
+    )
     step = build_step(given.model, options, jit=False)
     assert step.quantization == Quantization(4, log_based=True, scale_steps=3, biases=True)
     assert set(step.errors) == set(step.trained)

@@ -65,8 +65,9 @@ def test_right_to_left(write):
 
 
 def test_preprocessing_is_undone(write):
-    pipeline = PipelineSettings(languages=("en", "de"), subwords="subword-nmt", pieces=True,
-                                tokenize=True)  # fmt: skip
+    pipeline = PipelineSettings(
+        languages=("en", "de"), subwords="subword-nmt", pieces=True, tokenize=True
+    )
     preprocessing = Preprocessing(pipeline, subword_models=("#version: 0.2\nC D</w>\n",))
     text = TargetText(TARGET, preprocessing)
     made = read(write("a\n", "A C@@ D .\n"), text=text)

@@ -134,7 +134,7 @@ def test_compiled_it_costs_the_same(data, tmp_path):
         ("--data-weighting-type word", 2, "needs --data-weighting"),
         ("--guided-alignment DATA/train.align --guided-alignment-weight -1", 2, "a number from 0"),
     ],
-)  # fmt: skip
+)
 def test_one_clear_line_before_training_begins(data, tmp_path, model, arguments, code, message):
     last = {
         "BEYOND": "0-0 0-7", "MALFORMED": "0:0", "NEGATIVE": "-1", "NAN": "nan", "TWO": "1 1",

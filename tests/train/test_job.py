@@ -92,7 +92,7 @@ def meant(monkeypatch):
         ("--no_shuffle --label_smoothing 0.1", "--no-shuffle --label-smoothing 0.1"),
         ("--beam_size 3 --normalization_alpha 0.5", "-b 3 -n 0.5"),
     ],
-)  # fmt: skip
+)
 def test_options_under_names_of_nematus(meant, nematus, marian):
     assert meant(*nematus.split()) == meant(*marian.split()) != TrainOptions()
 
@@ -173,7 +173,7 @@ def test_a_dry_run_refuses_what_training_refuses(data, model):
         ("DATA -m SHORT/m.npz", 1, "SHORT: "),
         ("DATA -m M -c CONFIG", 1, "no such option: dim-em; did you mean dim-emb"),
     ],
-)  # fmt: skip
+)
 def test_one_clear_line(data, tmp_path, model, arguments, code, message):
     (tmp_path / "empty").mkdir()
     (tmp_path / "config.yml").write_text("dim-em: 5\n")
@@ -579,9 +579,7 @@ def test_a_single_update_that_is_not_finite_is_skipped(data, model, monkeypatch)
         return update(step, *arguments, **more)
 
     monkeypatch.setattr(TrainingStep, "update", sometimes)
-    result = trained(
-        data, "-m", model, *PLAIN, *NO_VALIDATION, "--after", "6u", "--max-nan", 2
-    )  # fmt: skip
+    result = trained(data, "-m", model, *PLAIN, *NO_VALIDATION, "--after", "6u", "--max-nan", 2)
     assert sum("skipped: cost inf" in line for line in result.messages.splitlines()) == 3
     assert model.exists()
 

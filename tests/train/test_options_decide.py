@@ -228,7 +228,8 @@ def prepared(setup):
     by_word = corpus.weights and corpus.weights.by_word
     return {
         "plan": (
-            dataclasses.replace(setup.plan, options=None), vars(setup.plan.patience()),
+            dataclasses.replace(setup.plan, options=None),
+            vars(setup.plan.patience()),
             read_in_the_loop,
         ),
         "folder": setup.folder.model,
@@ -239,7 +240,7 @@ def prepared(setup):
             name: hashlib.sha256(np.ascontiguousarray(array)).hexdigest()
             for name, array in setup.model.arrays.items()
         },
-    }  # fmt: skip
+    }
 
 
 def built(training):

@@ -74,8 +74,9 @@ def test_embeddings_from_files(data, tmp_path):
     np.testing.assert_array_equal(model.arrays["Wemb"][5], [1, 2, 3, 4])
     np.testing.assert_array_equal(model.arrays["Wemb_dec"][2], [5, 6, 7, 8])
     assert notes == [
-        f"{source}: vectors for 1 of 14 words", f"{target}: vectors for 1 of 14 words",
-    ]  # fmt: skip
+        f"{source}: vectors for 1 of 14 words",
+        f"{target}: vectors for 1 of 14 words",
+    ]
 
 
 # -- from a given model ----------------------------------------------------------------------------

@@ -162,9 +162,10 @@ def three(data):
         return tuple(str(data / f"{side}{i}") for i in range(3))
 
     return {
-        "train_sets": names("s") + names("t"), "guided_alignment": names("a"),
+        "train_sets": names("s") + names("t"),
+        "guided_alignment": names("a"),
         "data_weighting": names("w"),
-    }  # fmt: skip
+    }
 
 
 def test_alignments_and_weights(data, three):

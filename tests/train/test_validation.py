@@ -174,8 +174,9 @@ def test_preprocessing_is_undone(tmp_path):
     arrays, paths, output = arrays_of(), files(tmp_path), str(tmp_path / "out")
     made = validator(paths, preprocessing, metrics=("bleu",), output=output)
     value = made.run(arrays, 1, 1, not_interrupted)
-    plain = translated(arrays, text_lines(tmp_path / "dev.src"), join=False, beam_size=5,
-                       normalize=1.0)  # fmt: skip
+    plain = translated(
+        arrays, text_lines(tmp_path / "dev.src"), join=False, beam_size=5, normalize=1.0
+    )
     undone = [preprocessing.undo(text) for text in plain]
     assert text_lines(tmp_path / "out") == undone
     references = [preprocessing.undo(line) for line in text_lines(tmp_path / "dev.trg")]

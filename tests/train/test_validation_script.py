@@ -39,13 +39,15 @@ def test_the_last_number_is_the_score(tmp_path, printed, score):
 @pytest.mark.parametrize(
     ("body", "parts"),
     [
-        ("print(3); print('x\\nno such model\\n', file=sys.stderr); sys.exit(4)",
-         ["exit code 4", ": no such model"]),
+        (
+            "print(3); print('x\\nno such model\\n', file=sys.stderr); sys.exit(4)",
+            ["exit code 4", ": no such model"],
+        ),
         ("sys.exit(1)", ["exit code 1"]),
         ("os.kill(os.getpid(), 9)", ["signal 9"]),
         ("print('nan, or none')", ["no number"]),
     ],
-)  # fmt: skip
+)
 def test_scripts_that_fail(tmp_path, body, parts):
     path = script(tmp_path, body)
     with pytest.raises(CgruError) as error:
@@ -59,10 +61,12 @@ def test_commands_that_are_not_programs(tmp_path):
     plain = tmp_path / "plain"
     plain.write_text("echo 1\n")
     for given, message in (
-        (f"{plain}", "is not executable"), (f"{tmp_path}/none -x", "no such program"),
-        ("", "needs --valid-script-path"), (None, "needs --valid-script-path"),
+        (f"{plain}", "is not executable"),
+        (f"{tmp_path}/none -x", "no such program"),
+        ("", "needs --valid-script-path"),
+        (None, "needs --valid-script-path"),
         ("'a", "--valid-script-path 'a"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(CgruError, match=message):
             command_of(given)
     broken = tmp_path / "broken"
@@ -75,8 +79,9 @@ def test_commands_that_are_not_programs(tmp_path):
 
 def test_an_interrupt_ends_the_script_and_what_it_started(tmp_path):
     mark = tmp_path / "mark"
-    path = script(tmp_path, f"if not os.fork(): time.sleep(1); open({str(mark)!r}, 'w')\n"
-                            "time.sleep(60)")  # fmt: skip
+    path = script(
+        tmp_path, f"if not os.fork(): time.sleep(1); open({str(mark)!r}, 'w')\ntime.sleep(60)"
+    )
 
     def check():
         raise Interrupted

@@ -39,8 +39,9 @@ def test_embeddings_are_the_vectors_of_words(tmp_path):
     target = written(tmp_path / "trg", line("K", *row).replace("\n", " \r\n"))
     notes = place(given, [SOURCE, TARGET], [source, target])
     assert notes == [
-        f"{source}: vectors for 2 of 11 words", f"{target}: vectors for 1 of 13 words",
-    ]  # fmt: skip
+        f"{source}: vectors for 2 of 11 words",
+        f"{target}: vectors for 1 of 13 words",
+    ]
     expected = before["Wemb"].copy()
     expected[3], expected[0] = np.float32(row), np.arange(6)
     np.testing.assert_array_equal(given.arrays["Wemb"], expected)

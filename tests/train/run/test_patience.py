@@ -65,9 +65,9 @@ SERIES = {"perplexity": [5, 4, 4, 4, 4, 4], "bleu": [1, 2, 3, 3, 4, 4], "chrf": 
 
 
 @pytest.mark.parametrize(
-    "on, stalled", [("first", [0, 0, 1, 2, 3, 4]), ("any", [0, 1, 2, 3, 3, 4]),
-                    ("all", [0, 0, 0, 1, 0, 1])],
-)  # fmt: skip
+    "on, stalled",
+    [("first", [0, 0, 1, 2, 3, 4]), ("any", [0, 1, 2, 3, 3, 4]), ("all", [0, 0, 0, 1, 0, 1])],
+)
 def test_several_metrics(on, stalled):
     patience = Patience(list(SERIES), early_stopping=3, on=on)
     seen = []
