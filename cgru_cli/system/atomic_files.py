@@ -1,4 +1,4 @@
-"""Files written whole or not at all."""
+"""Files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from typing import BinaryIO, NamedTuple
 
 from ..errors import CgruError, writing
 
-INCOMPLETE = ".incomplete"  # after a name: files that belong together are changing places
+INCOMPLETE = ".incomplete"  # suffix of a mark: files that belong together are being replaced
 
 
 class _Change(NamedTuple):
-    """What happens to a file: a temporary one takes its place, or (None) it is removed."""
+    """A file to replace by a temporary one, or (None) to remove."""
 
     temporary: Path | None
     target: Path
 
 
-# Waiting for the others, in the order in which they are to happen.
+# The changes of `all_or_nothing`, in their order.
 _pending: contextvars.ContextVar[list[_Change] | None] = contextvars.ContextVar(
     "pending", default=None
 )
@@ -33,17 +33,17 @@ _pending: contextvars.ContextVar[list[_Change] | None] = contextvars.ContextVar(
 
 @contextlib.contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Yield a binary file that takes the place of `path` when the block ends without an error.
+    """Yield a binary file that replaces `path` when the block ends without an error.
 
-    A reader, or a crash, sees the old file or the new one, never a part. Raises CgruError where
+    Readers see the old file or the new one, never a part, even after a crash. Raises CgruError if
     the file cannot be written (no such folder, no permission, disk full).
     """
-    # A symbolic link stays one: the file it points to is replaced.
+    # A symbolic link remains: the file it points to is replaced.
     target = Path(os.path.realpath(path))
     temporary = _beside(target)
     with writing(path):
         try:
-            # Not tempfile: that creates files only their owner may read, whatever the umask says.
+            # Not tempfile, which lets only the owner read its files, whatever the umask.
             with open(temporary, "xb") as file:
                 yield file
                 file.flush()
@@ -55,9 +55,9 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def put(temporary: Path, target: Path) -> None:
-    """Let a file that is whole take the place of another: now, or with `all_or_nothing`'s others.
+    """Replace a file by a complete one: now, or together with others in `all_or_nothing`.
 
-    Raises OSError where it cannot.
+    Raises OSError if that fails.
     """
     pending = _pending.get()
     if pending is None:
@@ -68,9 +68,9 @@ def put(temporary: Path, target: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, if it is there: now, or with `all_or_nothing`'s others.
+    """Remove a file, if it exists: now, or together with others in `all_or_nothing`.
 
-    Raises CgruError where it cannot be removed.
+    Raises CgruError if that fails.
     """
     pending = _pending.get()
     if pending is None:
@@ -82,13 +82,12 @@ def remove(path: Path) -> None:
 
 @contextlib.contextmanager
 def all_or_nothing(whole: Path, *, keep_same: bool = False) -> Iterator[None]:
-    """Files written or removed here inside change together, when the block ends well.
+    """Files that are written or removed in the block change together, when it ends without error.
 
-    After an error none has: what was there before is untouched, or put back, and temporary files
-    are gone. whole: what the files make up together, and the one to name last: where it is not
-    there, nobody reads the others. While several change beside an old one, each of which takes an
-    instant, a mark lies there; a kill leaves it, and `check_whole` refuses the mixture. keep_same:
-    a file that holds already what is written stays, with its time.
+    After an error, all files are as before, and temporary files are gone. whole: the main file,
+    which must change last; nobody reads the others without it. While several files are replaced, a
+    mark exists beside it. A kill leaves the mark, and `check_whole` refuses the mixture. keep_same:
+    keep a file, with its modification time, if its content does not change.
     """
     pending: list[_Change] = []
     token = _pending.set(pending)
@@ -100,13 +99,13 @@ def all_or_nothing(whole: Path, *, keep_same: bool = False) -> Iterator[None]:
     finally:
         if _pending.get() is pending:
             _pending.reset(token)
-        for change in pending:  # what did not take its place
+        for change in pending:  # files that replaced nothing
             if change.temporary is not None:
                 _unlink(change.temporary)
 
 
 def check_whole(whole: Path) -> None:
-    """Raise CgruError where a kill left files of `all_or_nothing` of which some are changed."""
+    """Raise CgruError if a kill interrupted `all_or_nothing` after some of its changes."""
     mark = mark_of(whole)
     if os.path.lexists(mark):
         raise CgruError(
@@ -116,13 +115,13 @@ def check_whole(whole: Path) -> None:
 
 
 def mark_of(whole: Path) -> Path:
-    """The file that is there while, or because, not all of the files are changed."""
+    """The file that exists while, or because, only some of the files are replaced."""
     return whole.with_name(whole.name + INCOMPLETE)
 
 
 def _change(pending: list[_Change], mark: Path) -> None:
-    """Make the changes in turn; undo those that were made when one fails."""
-    before: dict[Path, Path | None] = {}  # what each file was; None: there was none
+    """Make the changes in turn; if one fails, undo the others."""
+    before: dict[Path, Path | None] = {}  # second names of the old files; None: there was none
     done: list[Path] = []
     marked = False
     try:
@@ -136,7 +135,7 @@ def _change(pending: list[_Change], mark: Path) -> None:
                     os.fsync(file.fileno())
                 _sync_folder(mark.parent)
         for change in pending:
-            done.append(change.target)  # a signal may come right after the change
+            done.append(change.target)  # first, as a signal may follow the change
             with writing(change.target):
                 if change.temporary is None:
                     os.unlink(change.target)
@@ -158,14 +157,14 @@ def _change(pending: list[_Change], mark: Path) -> None:
 
 
 def _can_mix(pending: list[_Change]) -> bool:
-    """Whether files would not belong together if only the first of these changes were made."""
+    """Whether a kill could leave files that do not belong together."""
     if not pending or not pending[-1].target.exists():
         return False
     return len(list(islice(filter(_differs, pending), 2))) == 2
 
 
 def _differs(change: _Change) -> bool:
-    """Whether the file is not yet what it will be."""
+    """Whether the change would change the file."""
     with writing(change.target):
         return (
             change.temporary is None
@@ -175,7 +174,7 @@ def _differs(change: _Change) -> bool:
 
 
 def _undone(done: list[Path], before: Mapping[Path, Path | None]) -> bool:
-    """Put the files back that were changed; whether all are as they were."""
+    """Restore the files that were changed; returns whether all are as before."""
     undone = True
     for target in reversed(done):
         old = before[target]
@@ -190,7 +189,7 @@ def _undone(done: list[Path], before: Mapping[Path, Path | None]) -> bool:
 
 
 def _kept(path: Path) -> Path | None:
-    """A second name of a file, or a copy where the file system has no such names."""
+    """A hard link to a file, or a copy if the file system has no hard links; None: no file."""
     if not os.path.lexists(path):
         return None
     second = _beside(path)
@@ -206,7 +205,7 @@ def _kept(path: Path) -> Path | None:
 
 
 def _beside(path: Path) -> Path:
-    """A new hidden name in the same folder, known by its ending to be of no worth after a kill."""
+    """A new hidden name in the same folder; its suffix shows that a kill left it."""
     return path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.tmp")
 
 
@@ -216,7 +215,7 @@ def _unlink(path: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name itself durable, where the file system offers that."""
+    """Make new names durable, if the file system can."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -12,7 +12,7 @@ from ..errors import reason, writing
 
 
 class _Both:
-    """Standard error, whose whole lines also go to a file; lines redrawn at a terminal do not."""
+    """Standard error that copies complete lines to a file, except lines redrawn at a terminal."""
 
     def __init__(self, stream: TextIO | None, file: TextIO):
         self._stream, self._file, self._begun = stream, file, ""
@@ -27,7 +27,7 @@ class _Both:
         return len(text)
 
     def log(self, line: str) -> None:
-        """Write a line to the file alone."""
+        """Write a line to the file only."""
         self._file.write(f"[{time.strftime('%Y-%m-%d %H:%M:%S')}] {line}\n")
         self._file.flush()
 
@@ -41,10 +41,10 @@ class _Both:
 
 @contextlib.contextmanager
 def log_to(path: str | None, begins: str) -> Iterator[None]:
-    """Write to a file, from a first line on, what goes to standard error, and the time it took.
+    """Copy standard error to a file inside the block, after a first line `begins`.
 
-    path: None for no file. The last line is Marian's `Total time: 1.23456s wall`; an error that
-    ends the block stands before it. Raises CgruError where the file cannot be written.
+    path: None for no file. The last line is Marian's `Total time: 1.23456s wall`, after the error
+    that ended the block, if any. Raises CgruError if the file cannot be written.
     """
     if path is None:
         yield

@@ -1,4 +1,4 @@
-"""The memory of this machine, or of the part of it that this process may use."""
+"""The memory of this machine, or the part that this process may use."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_b
 
 
 def whole_memory() -> int | None:
-    """Bytes of memory that processes here can have together; None where the system does not say."""
+    """Bytes of memory for all processes here; None if the system does not say."""
     try:
         whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
         return None
     for path in _LIMITS:
-        with contextlib.suppress(OSError, ValueError):  # of Linux alone; `max` is no limit
+        with contextlib.suppress(OSError, ValueError):  # Linux only; "max" is no number
             whole = min(whole, int(Path(path).read_text()))
     return whole

@@ -1,4 +1,4 @@
-"""Standard output and standard error that are full, closed, or read by nobody any more."""
+"""Standard output and standard error whose disk is full, or which are closed."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ..errors import CgruError, OutputClosed
 
 @contextlib.contextmanager
 def checked() -> Iterator[None]:
-    """Inside the block, what is printed is written at once.
+    """Write printed text at once inside the block.
 
-    Printing raises CgruError where standard output is closed or full, OutputClosed where its
-    reader has gone. At the end of the block, what standard error could not take is dropped, which
-    Python would else end with an exit code of its own for.
+    Printing raises CgruError if standard output is closed or full, OutputClosed if its reader has
+    gone. At the end, drop what standard error could not write; else Python exits with a code of its
+    own.
     """
     before = sys.stdout
     sys.stdout = io.TextIOWrapper(
@@ -32,7 +32,7 @@ def checked() -> Iterator[None]:
 
 
 class _Checked(io.RawIOBase):
-    """The bytes of a text stream, past its buffer, which would be written again at the end."""
+    """Writes past the buffer of a text stream, which would be written again at the end."""
 
     def __init__(self, stream: TextIO | None):
         buffer = getattr(stream, "buffer", None)
@@ -50,12 +50,12 @@ class _Checked(io.RawIOBase):
         return self._raw is not None and self._raw.isatty()
 
     def write(self, data: Any) -> int:
-        """All the bytes, as `checked` says."""
+        """Write all bytes; errors are those of `checked`."""
         if self._stream is None:
             raise CgruError("standard output is closed")
         view = memoryview(data).cast("B")
         try:
-            if self._raw is None:  # a stream of a notebook, for one
+            if self._raw is None:  # as in a notebook
                 self._stream.write(bytes(view).decode())
                 return len(view)
             done = 0

@@ -1,7 +1,7 @@
-"""Files of JSON and YAML, and bytes that may be compressed; what is wrong with one is a line.
+"""Untrusted files: JSON, YAML, and bytes that may be compressed.
 
-Everything here reads what others may have made: sizes are bounded before anything is parsed, and
-whatever a parser makes of damaged bytes becomes one line that names the file.
+Sizes are bounded before anything is parsed, and every error of a parser becomes a message of one
+line that names the file.
 """
 
 from __future__ import annotations
@@ -16,19 +16,16 @@ from typing import Any
 from ..errors import CgruError, parsing, reading
 from .atomic_files import atomic_write
 
-LARGEST = 1 << 30  # bytes of any file that is read whole, after decompression
+LARGEST = 1 << 30  # bytes of any file that is read at once, after decompression
 LARGEST_CONFIGURATION = 1 << 24  # bytes of a model's JSON; real ones have thousands
 LARGEST_YAML = 1 << 20  # bytes of YAML, whose parser is slow
 MOST_YAML_EVENTS = 100_000  # names, values, beginnings and ends
-DEEPEST = 100  # lists and mappings within each other
+DEEPEST = 100  # levels of nested lists and mappings
 LONGEST_NUMBER = 40  # digits of a whole number
 
 
 def read_json(path: str | os.PathLike[str], largest: int = LARGEST_CONFIGURATION) -> dict:
-    """A JSON file that holds an object.
-
-    Raises CgruError naming the file, and the place of a mistake in it.
-    """
+    """A JSON file that holds an object. Raises CgruError naming file and place of the mistake."""
     with reading(path):
         content = _read_up_to(path, largest)
     values = parse_json(content, f"{path}", largest)
@@ -38,10 +35,7 @@ def read_json(path: str | os.PathLike[str], largest: int = LARGEST_CONFIGURATION
 
 
 def parse_json(content: bytes | str, source: str, largest: int = LARGEST_CONFIGURATION) -> Any:
-    """JSON of numbers that are no longer than any of use, and of text that is Unicode.
-
-    Raises CgruError naming the source.
-    """
+    """JSON without very long numbers and lone surrogates. Raises CgruError naming the source."""
     if len(content) > largest:
         raise CgruError(f"{source}: more than {largest} bytes, too large to be read")
     with parsing(source, "not JSON"):
@@ -58,7 +52,7 @@ def _whole(digits: str) -> int:
 
 
 def check_text(values: Any) -> None:
-    """Raise ValueError where a text in these values holds half a character, which UTF-8 has not."""
+    """Raise ValueError if a text in these values has a lone surrogate, which UTF-8 lacks."""
     waiting = [values]
     while waiting:
         value = waiting.pop()
@@ -74,8 +68,8 @@ def check_text(values: Any) -> None:
 def parse_yaml(content: bytes | str, source: str) -> dict:
     """YAML of names and values by the safe loader.
 
-    An alias may stand for a text or number only: lists in which each names the one before twice
-    are short, and endless to whoever walks through them. Raises CgruError naming the source.
+    Aliases may stand for texts and numbers only: short nested aliases can expand to endless lists.
+    Raises CgruError naming the source.
     """
     import yaml
 
@@ -91,16 +85,16 @@ def parse_yaml(content: bytes | str, source: str) -> dict:
 
 
 def read_yaml(path: str | os.PathLike[str]) -> dict:
-    """A YAML file of names and values. Raises CgruError naming it."""
+    """A YAML file of names and values. Raises CgruError naming the file."""
     with reading(path):
         content = _read_up_to(path, LARGEST_YAML)
     return parse_yaml(content, f"{path}")
 
 
 def _check_events(content: bytes | str) -> None:
-    """Bound what a YAML text can grow to; its events are read without any recursion.
+    """Bound the size of the values of a YAML text; reading events needs no recursion.
 
-    Raises ValueError, or what the parser raises.
+    Raises ValueError, or the parser's errors.
     """
     import yaml
 
@@ -129,16 +123,16 @@ def _check_events(content: bytes | str) -> None:
 
 
 def write_json(path: Path, values: Any) -> None:
-    """Write JSON, whole or not at all."""
+    """Write a JSON file, atomically."""
     with atomic_write(path) as file:
         file.write(json.dumps(values, ensure_ascii=False, indent=1).encode("utf-8") + b"\n")
 
 
 def read_bytes(path: str | os.PathLike[str], what: str, limit: int = LARGEST) -> bytes:
-    """The content of a file, decompressed if it is gzipped (seen from its first bytes).
+    """The content of a file, decompressed if its first bytes are those of gzip.
 
-    Raises CgruError when there is no such file, it is a folder or unreadable, its compression is
-    damaged, or it holds more than `limit` bytes.
+    Raises CgruError for a missing or unreadable file, a folder, damaged compression, and more than
+    `limit` bytes.
     """
     if os.path.isdir(path):
         raise CgruError(f"{path}: is a folder, not a file ({what} expected)")
@@ -152,20 +146,20 @@ def read_bytes(path: str | os.PathLike[str], what: str, limit: int = LARGEST) ->
 
 
 def check_no_pipe(path: str | os.PathLike[str]) -> None:
-    """Raise CgruError for a pipe: it cannot be read twice, and may never give anything."""
+    """Raise CgruError for a pipe: it cannot be read twice, and may never have data."""
     with reading(path):
         if stat.S_ISFIFO(os.stat(path).st_mode):
             raise CgruError(f"{path}: is a pipe, and it is read more than once; name a file")
 
 
 def _read_up_to(path: str | os.PathLike[str], limit: int) -> bytes:
-    """A file's bytes, of one that has more than `limit` one byte more."""
+    """The bytes of a file; of a longer one, limit + 1 bytes."""
     check_no_pipe(path)
     with open(path, "rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
         file.seek(0)
         stream = gzip.GzipFile(fileobj=file) if packed else file
-        blocks, size = [], 0  # not read(limit), which makes room for as much before it looks
+        blocks, size = [], 0  # not read(limit), which allocates as much memory
         while size <= limit and (block := stream.read(min(1 << 20, limit + 1 - size))):
             blocks.append(block)
             size += len(block)

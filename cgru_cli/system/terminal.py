@@ -1,4 +1,4 @@
-"""Output to standard error: messages, running counts, and a line that is redrawn."""
+"""Output to standard error: messages and running counts."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import contextlib
 import sys
 import time
 
-CLEAR = "\r\x1b[K"  # begins a line of the terminal anew
+CLEAR = "\r\x1b[K"  # clears the line of the terminal
 
 
 def write(text: str) -> None:
-    """Write to standard error, and go on without it where nobody listens."""
+    """Write to standard error, if it is open."""
     if sys.stderr is not None:
         with contextlib.suppress(OSError, ValueError):
             sys.stderr.write(text)
@@ -18,27 +18,25 @@ def write(text: str) -> None:
 
 
 def is_terminal() -> bool:
-    """Whether somebody may be watching standard error."""
+    """Whether standard error is a terminal."""
     return sys.stderr is not None and not sys.stderr.closed and sys.stderr.isatty()
 
 
 def tell(message: str, quiet: bool = False) -> None:
-    """Write `cgru: MESSAGE`, the outcome of a job in one line; not if quiet."""
+    """Write the line `cgru: MESSAGE`, unless quiet."""
     if not quiet:
         write(f"cgru: {message}\n")
 
 
 class ProgressCounter:
-    """A count and a rate, at a terminal only."""
+    """A count and a rate, at a terminal only. what: the plural of the items counted."""
 
     def __init__(self, what: str, quiet: bool):
-        """what: is counted, in the plural."""
         self._what = what
         self._shown = not quiet and is_terminal()
         self._count, self._start, self._last = 0, time.monotonic(), 0.0
 
     def add(self, count: int) -> None:
-        """So many more are done."""
         self._count += count
         now = time.monotonic()
         if self._shown and now - self._last > 0.5:
@@ -47,6 +45,6 @@ class ProgressCounter:
             write(f"\r{self._count} {self._what}, {rate:.1f} {self._what}/s ")
 
     def close(self) -> None:
-        """Leave what was shown last on a line of its own."""
+        """End the line of the count."""
         if self._shown and self._last:
             write("\n")

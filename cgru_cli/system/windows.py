@@ -1,4 +1,4 @@
-"""Lines taken in windows, cut into batches of like length, and given back in order."""
+"""Lines read in windows, cut into batches of similar length, and returned in order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def windows(
 ) -> Iterator[list[str]]:
     """All lines in windows of up to mini_batch * maxi_batch lines.
 
-    The first is one line, each next one sixteen times larger, so that the first translation comes
+    The first has one line, each next one sixteen times as many, so that the first translation comes
     early and few batches are small.
     """
     largest = max(1, mini_batch * maxi_batch)
@@ -37,14 +37,14 @@ def batches(lengths: Sequence[int], mini_batch: int, max_tokens: int) -> list[li
 
 
 class InOrder:
-    """Gives back results that arrive in any order in the order of their indices 0, 1, 2, ..."""
+    """Brings results that arrive in any order into the order of their indices 0, 1, 2, ..."""
 
     def __init__(self) -> None:
         self._waiting: dict[int, str] = {}
         self._next = 0
 
     def put(self, index: int, text: str) -> str:
-        """Add one result; return the texts, joined, that are now complete up to a gap ("")."""
+        """Add one result; return the texts, joined, that are complete up to the next gap."""
         if index < self._next or index in self._waiting:
             raise ValueError(f"result {index} was put twice")
         self._waiting[index] = text

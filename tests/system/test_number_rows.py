@@ -53,10 +53,10 @@ def damaged(path, change):
     [
         (np.zeros(3), r"an array of shape \(3,\); one row for each line"),
         (np.zeros((1, 2, 3)), r"an array of shape \(1, 2, 3\)"),
-        (np.array([["a"]]), "a matrix of numbers is expected, no <U1"),
-        (np.array([[1j]]), "no complex128"),
-        (np.array([[True]]), "no bool"),
-        (np.array([[{}]]), r"no \.npy file of numbers"),  # a pickle
+        (np.array([["a"]]), "a matrix of numbers is expected, not <U1"),
+        (np.array([[1j]]), "not complex128"),
+        (np.array([[True]]), "not bool"),
+        (np.array([[{}]]), r"not a \.npy file of numbers"),  # a pickle
     ],
 )
 def test_other_arrays_are_refused(tmp_path, array, message):
@@ -72,12 +72,12 @@ def test_other_arrays_are_refused(tmp_path, array, message):
 )
 def test_damaged_files_are_refused(tmp_path, change):
     damaged(tmp_path / "a.npy", change)
-    with pytest.raises(CgruError, match=r"no \.npy file of numbers"):
+    with pytest.raises(CgruError, match=r"not a \.npy file of numbers"):
         numbers_of(tmp_path / "a.npy")
 
 
 def test_an_archive_is_refused(tmp_path):
     with open(tmp_path / "a.npy", "wb") as file:
         np.savez(file, rows=np.zeros((2, 2)))
-    with pytest.raises(CgruError, match="no an archive"):
+    with pytest.raises(CgruError, match="not an archive"):
         numbers_of(tmp_path / "a.npy")
