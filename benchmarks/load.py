@@ -1,8 +1,8 @@
-"""The time of reading a model's file, against NumPy's or h5py's own reading of the same arrays.
+"""Compare the time to read a model file with that of NumPy or h5py for the same arrays.
 
-Reading here also accounts for every array, checks its shape and that its numbers are finite, and
-bounds what a forged file may claim; the ratio says what that costs. Another checkout of this
-program is measured in turns with this one by `--against`.
+cgru also identifies every array, checks its shape and that its numbers are finite, and limits what
+a forged file may claim; the ratio shows the cost. `--against` compares with another checkout of
+cgru.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ KINDS = {"npz": "npz", "nematus": "npz", "dl4mt": "npz", "h5": "h5"}  # format t
 
 
 def make(folder: Path, sizes: tuple[int, int, int], kinds: list[str]) -> dict[str, Path]:
-    """A random shallow model (embedding, state, vocabulary) in files of these kinds."""
+    """Write a random shallow model (embedding, state, vocabulary) in these formats."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     from products import shallow
 
@@ -54,7 +54,7 @@ def make(folder: Path, sizes: tuple[int, int, int], kinds: list[str]) -> dict[st
 
 
 def plainly(path: Path) -> None:
-    """All arrays by NumPy or h5py, and whether they are finite."""
+    """Read all arrays with NumPy or h5py, and check that they are finite."""
     if path.suffix == ".h5":
         with h5py.File(path) as file:
             arrays: list[np.ndarray] = []
@@ -75,7 +75,7 @@ def seconds(call: Callable[[Path], object], path: Path) -> float:
 
 
 class Checkout:
-    """A process of another checkout that reads when it is told to."""
+    """A process of another checkout that reads files on request."""
 
     def __init__(self, folder: str, function: str):
         environment = os.environ | {"PYTHONPATH": folder, "CGRU_MEASURED": function}
@@ -85,7 +85,7 @@ class Checkout:
         )  # fmt: skip
 
     def seconds(self, path: Path) -> float:
-        """CPU seconds of its reading."""
+        """The CPU seconds it takes to read the file."""
         stdin, stdout = self._process.stdin, self._process.stdout
         if stdin is None or stdout is None:
             raise SystemExit("no process to talk to")
@@ -101,7 +101,7 @@ def serve() -> None:
 
 
 def function_of(name: str) -> Callable[[Path], object]:
-    """A function by MODULE:NAME."""
+    """The function named MODULE:NAME."""
     module, _, function = name.partition(":")
     return getattr(importlib.import_module(module), function)
 
@@ -110,13 +110,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
         "--sizes", type=int, nargs=3, default=(512, 1024, 30000),
-        metavar=("EMBEDDING", "STATE", "VOCABULARY"), help="of the model",
+        metavar=("EMBEDDING", "STATE", "VOCABULARY"), help="size of the model",
     )  # fmt: skip
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS), help="of files")
-    parser.add_argument("--rounds", type=int, default=9, help="readings of each")
-    parser.add_argument("--against", metavar="FOLDER", help="another checkout of this program")
     parser.add_argument(
-        "--function", default=READ, metavar="MODULE:NAME", help=f"that reads there ({READ})"
+        "--kinds", nargs="+", choices=KINDS, default=list(KINDS), help="formats to measure"
+    )
+    parser.add_argument("--rounds", type=int, default=9, help="measurements of each")
+    parser.add_argument("--against", metavar="FOLDER", help="another checkout of cgru")
+    parser.add_argument(
+        "--function",
+        default=READ,
+        metavar="MODULE:NAME",
+        help=f"its function that reads a model ({READ})",
     )
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Seconds of this process and of others, by the clock and of the processors; peak memory."""
+"""Wall-clock and CPU seconds, and peak memory, of this and of other processes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from typing import IO
 
 
 def cpu_seconds() -> float:
-    """User and system seconds of this process so far, all threads."""
+    """User and system seconds of all threads of this process so far."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
 
 
 @dataclass
 class Run:
-    """Seconds of something, and a process' peak memory in MiB."""
+    """The seconds of a measurement, and the peak memory of a process in MiB."""
 
     wall: float = 0.0
     cpu: float = 0.0
@@ -29,7 +29,7 @@ class Run:
 
 
 class Clock:
-    """Adds up what happens inside `with`, in a Run."""
+    """Adds up the time spent inside `with`, in a Run."""
 
     def __init__(self) -> None:
         self.run = Run()
@@ -42,8 +42,8 @@ class Clock:
         self.run.cpu += cpu_seconds() - self._begun[1]
 
 
-# Runs a command and writes what it used. A process' peak begins at that of the one it was forked
-# from: this one has TensorFlow in it.
+# Runs a command and writes its resource usage. It runs in a small process, because the peak memory
+# of a child starts at that of its parent, and this process has loaded TensorFlow.
 BETWEEN = """
 import json, os, sys, time
 begun = time.perf_counter()
@@ -56,7 +56,7 @@ with open(sys.argv[1], "w") as file:
 
 
 def process(command: list[str], stdout=subprocess.DEVNULL, environment=None) -> Run:
-    """A whole process, start-up included. Ends the benchmark where it fails."""
+    """Run a whole process, including start-up. Exits if it fails."""
     with tempfile.NamedTemporaryFile("r") as result:
         subprocess.run(
             [sys.executable, "-ISc", BETWEEN, result.name, *command],
@@ -70,6 +70,6 @@ def process(command: list[str], stdout=subprocess.DEVNULL, environment=None) -> 
 
 
 def read_usage(result: IO[str]) -> tuple[int, Run]:
-    """Exit status and use of the process that BETWEEN has run."""
+    """Exit status and resource usage of the process run by BETWEEN."""
     status, *figures = json.load(result)
     return status, Run(*figures)

@@ -1,7 +1,8 @@
-"""A small trained model zero-padded to a big one: real sentences at full cost.
+"""Zero-pad a small trained model to a big one, for real sentences at full cost.
 
-New states, embeddings and words are zeros and stay zeros; the new words' output bias is -30, so
-that they are never produced. Plain cGRU models only (layer norm would see the zeros).
+New states, embeddings and words are zero and stay zero; the output bias of new words is -30, so
+they are never produced. Only for plain cGRU models (layer normalisation would be affected by the
+zeros).
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from cgru_cli.parameters.structure import Normalization
 
 SIZES = (512, 1024, 30000)  # embedding, state, vocabulary
 NEVER = -30.0
-# Letters whose axis is made of blocks, each padded on its own: gates [r | z], annotations [f ; b].
+# Letters of axes with blocks that are padded separately: gates [r | z], annotations [f ; b].
 BLOCKS = {"2D": 2, "C": 2, "A": 2}
 
 
 class Padded:
-    """A small model, padded to SIZES, in files of a folder, for cgru and for Marian."""
+    """A small model padded to SIZES, written to a folder, for cgru and for Marian."""
 
     def __init__(self, path: str, vocabularies: Sequence[str], folder: Path):
         small = read_model.read(path)
@@ -43,10 +44,10 @@ class Padded:
         self._marian = folder / "marian"
 
     def marian(self) -> Path:
-        """The folder of Marian's form of the model: model.npz, src.json, trg.json."""
+        """The folder of the model in Marian's dialect: model.npz, src.json, trg.json."""
         if not self._marian.exists():
             self._marian.mkdir()
-            # amun's form has no tied embeddings, and Marian's shortlists want them
+            # marian-amun has no tied embeddings, which Marian's shortlists require
             kind = "marian-nematus" if self.model.structure.tied_output else "marian-amun"
             write_model.write(self.model, self._marian / "model.npz", kind)
             for vocabulary, path in zip((self.source, self.target), self.vocabularies, strict=True):
@@ -55,7 +56,7 @@ class Padded:
 
 
 def pad(model: Model, embedding: int, state: int, vocabulary: int) -> Model:
-    """The same model with wider arrays; it translates as before."""
+    """The model with wider arrays; its translations stay the same."""
     s = model.structure
     if s.normalization is not Normalization.NONE or len(s.source_embeddings) > 1:
         raise SystemExit("only plain models without layer norm and factors can be padded")

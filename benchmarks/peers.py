@@ -1,8 +1,8 @@
-"""Whole training programs on the very same batches, and how fast each follows them.
+"""Time whole training programs on identical batches.
 
-The text is written batch by batch, and no program shuffles or sorts it: the N-th update of each is
-of the same sentence pairs. Seconds of an update are those between the lines in which a program
-tells of one and of the next; its own words/s are beside them, where it says them.
+The text is written batch by batch, and no program shuffles or sorts it, so the N-th update of each
+uses the same sentence pairs. The time of an update is that between two log lines of a program; its
+own words/s are reported too, if it logs them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from measuring import BETWEEN, read_usage
 
-# the number of the update, and words/s, where a program's line has them
+# the number of the update, and words/s, in a program's log line
 LINES = {
     "cgru": r"Up\. ([\d,]+) .*?(?:([\d,.]+) words/s|$)",
     "marian": r"Up\. ([\d,]+) .*?(?:([\d,.]+) words/s|$)",
@@ -31,21 +31,22 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass
 class Updates:
-    """Of one program, those after the warm-up."""
+    """The updates of one program after the warm-up."""
 
-    wall: list[float] = field(default_factory=list)  # seconds of each
+    wall: list[float] = field(default_factory=list)  # seconds per update
     cpu: list[float] = field(default_factory=list)
-    own: list[float] = field(default_factory=list)  # words/s, as its log says
+    own: list[float] = field(default_factory=list)  # words/s from its log
     peak: float = 0.0  # MiB of the whole process
 
 
 def write_batches(
     source: Path, target: Path, folder: Path, *, batch: int, count: int, longest: int
 ) -> list[tuple[int, int]]:
-    """`count` batches of pairs of similar lengths, in mixed order: folder/ordered.src and .trg.
+    """Write `count` batches of pairs of similar lengths, in mixed order: folder/ordered.src and
+    .trg.
 
-    Returns the words of each, (source, target), ends of sentences among them. longest: the most
-    words of a sentence. Raises SystemExit where the text is too short.
+    Returns the words of each batch including EOS, (source, target). longest: the maximal number of
+    words of a sentence. Raises SystemExit if the text is too short.
     """
     with source.open(encoding="utf-8") as first, target.open(encoding="utf-8") as second:
         pairs = [
@@ -54,10 +55,10 @@ def write_batches(
         ]  # fmt: skip
     if len(pairs) < batch * count:
         raise SystemExit(f"{source}: {batch * count} pairs of up to {longest} words are needed")
-    every = len(pairs) // (batch * count)  # the text from its beginning to its end
+    every = len(pairs) // (batch * count)  # sample the whole text
     pairs = sorted(pairs[::every][: batch * count], key=lambda pair: (len(pair[1]), len(pair[0])))
     batches = [pairs[i : i + batch] for i in range(0, len(pairs), batch)]
-    step = next(n for n in (17, 19, 23, 29) if count % n)  # from one length to another
+    step = next(n for n in (17, 19, 23, 29) if count % n)  # mixes the lengths
     batches = [batches[i * step % count] for i in range(count)]
     for name, side in (("src", 0), ("trg", 1)):
         lines = [" ".join(pair[side]) for some in batches for pair in some]
@@ -68,7 +69,7 @@ def write_batches(
 
 
 def follow(command: Sequence[str], line: str, updates: int, warm_up: int, threads: int) -> Updates:
-    """Run a program, and time its updates by its lines on stderr. Ends where it fails."""
+    """Run a program, and time its updates by its lines on stderr. Exits if it fails."""
     found, before = Updates(), (0.0, 0.0)
     with tempfile.NamedTemporaryFile("r") as usage, tempfile.TemporaryFile("w+") as other:
         child = subprocess.Popen(
@@ -99,7 +100,7 @@ def follow(command: Sequence[str], line: str, updates: int, warm_up: int, thread
 
 
 def cpu_of(pid: int) -> float:
-    """Seconds of the processors that a process and those below it have used."""
+    """CPU seconds of a process and its descendants."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         children = [
@@ -115,18 +116,18 @@ def cpu_of(pid: int) -> float:
 
 
 def speeds(seconds: Sequence[float], words: Sequence[tuple[int, int]]) -> list[float]:
-    """Words of both sides a second, of each update."""
+    """Words of both sides per second, for each update."""
     return [sum(both) / wall for both, wall in zip(words, seconds, strict=True)]
 
 
 def report(name: str, updates: Updates, words: Sequence[tuple[int, int]]) -> str:
-    """A program's speed, and how far its own log is from it."""
+    """A program's speed, and the speed in its own log."""
     target = sum(t for _, t in words) / sum(updates.wall)
     both = statistics.median(speeds(updates.wall, words))
     text = (
         f"{name}: {both:.0f} words/s (source and target, median of {len(words)} updates), "
         f"{target:.0f} target words/s in all; {statistics.median(updates.wall):.2f} s, "
-        f"{statistics.median(updates.cpu):.2f} CPU s an update; peak {updates.peak:.0f} MiB"
+        f"{statistics.median(updates.cpu):.2f} CPU s per update; peak {updates.peak:.0f} MiB"
     )
     if updates.own:
         text += f"; its log: {_mean_speed(updates.own, words):.0f} words/s"
@@ -134,7 +135,7 @@ def report(name: str, updates: Updates, words: Sequence[tuple[int, int]]) -> str
 
 
 def compare(name: str, theirs: Updates, ours: Updates) -> str:
-    """How many times the words/s ours have, batch by batch; and the processors' time."""
+    """The ratio of our words/s to theirs, batch by batch, and by CPU time."""
     wall, cpu = (
         statistics.median(b / a for a, b in zip(mine, others, strict=True))
         for mine, others in ((ours.wall, theirs.wall), (ours.cpu, theirs.cpu))
@@ -143,7 +144,7 @@ def compare(name: str, theirs: Updates, ours: Updates) -> str:
 
 
 def _mean_speed(own: Sequence[float], words: Sequence[tuple[int, int]]) -> float:
-    """Of all updates, from the words/s of each: they count words of the target."""
+    """The words/s of all updates, from the target words/s of each."""
     return sum(t for _, t in words) / sum(
         t / speed for (_, t), speed in zip(words, own, strict=True)
     )

@@ -1,4 +1,4 @@
-"""The plain products of a model run over given sentences: the least that they can cost."""
+"""The plain matrix products of a model over given sentences: a lower bound of the time."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from cgru_cli.parameters.structure import Structure, Type, Unit
 from cgru_cli.text.vocabulary import Vocabulary
 from cgru_cli.train.structure_from_options import new_structure
 
-_COLUMNS = {Unit.GRU: 3, Unit.GRU_BEFORE: 3, Unit.LSTM: 4}  # times the state; of others 1
-_LONGEST = 50  # sentences of a batch, in the mean; there are inputs for so many words
+_COLUMNS = {Unit.GRU: 3, Unit.GRU_BEFORE: 3, Unit.LSTM: 4}  # times the state; 1 for others
+_LONGEST = 50  # the largest mean length of a batch for which there are inputs
 
 
 def shallow(
     sizes: Sequence[int], kind: str = "cgru", cell: str = "gru", reader: str | None = None
 ) -> Structure:
-    """A rung of the ladder; sizes: of embedding, state and vocabulary."""
+    """A shallow structure; sizes: embedding, state and vocabulary."""
     embedding, state, words = sizes
     vocabulary = Vocabulary({"</s>": 0, "<unk>": 1} | {str(i): i for i in range(2, words)})
     options = TrainOptions(
@@ -30,16 +30,16 @@ def shallow(
 
 
 class Side(NamedTuple):
-    """Products of each word of a side, (rows, columns) of the matrix."""
+    """The products for each word of a side, as (rows, columns) of the matrix."""
 
-    at_once: list[tuple[int, int]]  # for all positions at once
-    by_step: list[tuple[int, int]]  # one position after the other
+    at_once: list[tuple[int, int]]  # over all positions at once
+    by_step: list[tuple[int, int]]  # position by position
 
 
 def sides(s: Structure) -> tuple[Side, Side]:
     """The products of a shallow model for each word of source and target.
 
-    What is multiplied once a sentence (the start, the summary of encdec) is left out.
+    Products that are computed once per sentence (the start, the summary of encdec) are left out.
     """
     sizes = s.sizes()
     d, e, c = s.state, s.target_embedding, s.context
@@ -73,15 +73,16 @@ def sides(s: Structure) -> tuple[Side, Side]:
 
 
 class Products:
-    """Products of a batch, one TensorFlow product each, of inputs that lie ready.
+    """The products of a batch, one TensorFlow product each, with prepared inputs.
 
-    Recurrent ones go step by step, `rows` at a time, the rest over all positions at once.
+    Recurrent ones are computed step by step, `rows` at a time, the others over all positions at
+    once.
     """
 
     def __init__(
         self, structure: Structure, rows: int, precision: str, *, differentiable: bool = True
     ):
-        """differentiable: the backward pass's too."""
+        """differentiable: also compute those of the backward pass."""
         self.rows = rows
         both_sides = sides(structure)
 
@@ -92,7 +93,7 @@ class Products:
         inputs = {n: normal(_LONGEST * rows, n) for n in read}
 
         def forward_only(at_once: list, by_step: list) -> tuple:
-            # nothing of two products is the same, or it would be computed once
+            # all inputs differ, because TensorFlow would compute equal products once
             given = [(inputs[m], normal(m, n)) for m, n in at_once + by_step]
 
             def products(given: list, rows: tf.Tensor) -> list:
@@ -102,7 +103,8 @@ class Products:
             return lambda n: products(once, n), lambda n: products(steps, n)
 
         def both_ways(at_once: list, by_step: list) -> tuple:
-            """Of all positions, with the weights' gradients; of one step, without."""
+            """All products: over all positions with the weights' gradients, or of one step
+            without."""
             given = [
                 (inputs[m], normal(m, n), normal(n, m), normal(_LONGEST * rows, n))
                 for m, n in at_once + by_step
@@ -122,7 +124,7 @@ class Products:
         self._sides = [_traced(*products(*side)) if side.at_once else None for side in both_sides]
 
     def __call__(self, source: int, target: int) -> None:
-        """Of so many words on either side."""
+        """Compute the products for these numbers of words."""
         for side, words in zip(self._sides, (source, target), strict=True):
             if side is None:
                 continue
@@ -143,5 +145,5 @@ def _traced(*functions) -> list:
 
 
 def _corners(products: list) -> tf.Tensor:
-    """A number of each product, so that all are computed and none is copied."""
+    """One number of each product, so that all are computed and none is copied."""
     return tf.stack([product[0, 0] for product in products])

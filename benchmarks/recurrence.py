@@ -1,4 +1,4 @@
-"""One LSTM over the words of a batch, by `scan` and by keras.layers.LSTM, with its gradients."""
+"""An LSTM over the words of a batch, with `scan` and with keras.layers.LSTM, and its gradients."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from cgru_cli.parameters.structure import Structure, Unit
 
 
 class Recurrences:
-    """The first reader of a shallow structure, or a language model's cell, two times over.
+    """The first reader of a shallow structure, or the cell of a language model, in two versions.
 
-    Both read x (B,T,E), of which mask (B,T) is 1 at words, and give the states (B,T,D) and the
-    gradients of sum(states * weights) for x and the cell's arrays. A language model has no use for
-    the mask.
+    Both read x (B,T,E) with mask (B,T), and return the states (B,T,D) and the gradients of
+    sum(states * weights) with respect to x and the cell's arrays. A language model ignores the
+    mask.
     """
 
     def __init__(self, structure: Structure):
-        """Raises ValueError where the cells are no LSTMs."""
+        """Raises ValueError if the cells are not LSTMs."""
         s = structure
         self.masked = s.type.reads_source
         cell = encoder_cells(s, s.directions(1)[0], 1)[0] if self.masked else base_cells(s)[0]
@@ -42,7 +42,7 @@ class Recurrences:
         self._structure, self._cell = s, cell
         self._layer = keras.layers.LSTM(s.state, return_sequences=True)
         self._layer.build((None, None, self.width))
-        # Keras' blocks are i f g o, ours f i g o
+        # Keras has the blocks i f g o, cgru f i g o
         self._layer.set_weights([_turned(initial[name]) for name in self._names])
         given = [
             tf.TensorSpec([None, None, self.width]),
@@ -53,12 +53,12 @@ class Recurrences:
         self.keras = tf.function(self._by_keras, input_signature=given, autograph=False)
 
     def inputs(self, mask: np.ndarray) -> tuple[tf.Tensor, ...]:
-        """Random x and weights for sentences of these lengths; nothing is weighed at padding."""
+        """Random x and weights for sentences of these lengths; weights are 0 at padding."""
         x, weights = (tf.random.normal([*mask.shape, n]) for n in (self.width, self.state))
         return x, tf.constant(mask), weights * mask[..., None]
 
     def difference(self, *given: tf.Tensor) -> float:
-        """The largest difference of states and gradients, each over the largest of its kind."""
+        """The largest difference of states and gradients, relative to the largest value of each."""
         (states, ours), (same, theirs) = self.scan(*given), self.keras(*given)
         words = given[1][..., None]
         pairs = [(states * words, same * words), (ours[0], theirs[0])]
@@ -96,6 +96,6 @@ class Recurrences:
 
 
 def _turned(array: np.ndarray) -> np.ndarray:
-    """Blocks f i g o as i f g o, and the reverse."""
+    """Swap the blocks f i g o and i f g o."""
     f, i, g, o = np.split(array, 4, axis=-1)
     return np.concatenate([i, f, g, o], axis=-1)

@@ -1,15 +1,16 @@
-"""How near scoring comes to the arithmetic it needs, and how it compares with Marian's scorer.
+"""Compare the speed of scoring with its matrix products, and with Marian's scorer.
 
     python benchmarks/score.py --model MODEL --source FILE --target FILE [--peer marian]
 
-MODEL is a small plain model, FILE are parallel text (tokenised and split into sub-words as it was
-trained); it is zero-padded to 512/1024/30000, so that sentences are real and costs are those of a
-big model. All ratios are within one run; the parts take turns, and the median turn is printed.
+MODEL is a small plain model, and the FILEs are parallel text (tokenised and split like its training
+text). The model is zero-padded to 512/1024/30000, so that sentences are real and costs are those of
+a big model. All ratios are within one run; the measurements take turns, and the median is printed.
 
 - floor: the plain products of the forward pass (one TensorFlow product each, no biases, no
-  attention, no softmax) for the words scored, without padding, against the time of scoring them.
-- process: whole processes, start-up included, by CPU seconds (user + system) of the child.
-- memory: peak of the small model over more and more pairs, and when its output begins.
+  attention, no softmax) for the words scored, without padding, compared with the time of scoring.
+- process: whole processes, including start-up, by CPU seconds (user + system) of the child.
+- memory: peak memory of the small model for increasing numbers of pairs, and the time of its first
+  output.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ def main() -> None:
     parser.add_argument("--vocabs", nargs="*", default=())
     parser.add_argument("--source", required=True, type=Path)
     parser.add_argument("--target", required=True, type=Path)
-    parser.add_argument("--pairs", type=int, default=500, help="of a turn")
+    parser.add_argument("--pairs", type=int, default=500, help="pairs per round")
     parser.add_argument("--many", type=int, nargs="*", default=[10_000, 100_000],
-                        help="pairs whose memory is measured")  # fmt: skip
+                        help="numbers of pairs for measuring memory")  # fmt: skip
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--precision", nargs="*", default=["float32", "bfloat16"])
@@ -66,7 +67,7 @@ class Bench:
         print(f"model {'/'.join(map(str, SIZES))}, {arguments.threads} threads", flush=True)
 
     def texts(self, count: int) -> list[str]:
-        """Files of so many pairs, source and target."""
+        """Write files of `count` pairs, source and target."""
         pairs = (self.pairs * (count // len(self.pairs) + 1))[:count]
         paths = []
         for side, lines in enumerate(zip(*pairs, strict=True)):
@@ -78,7 +79,7 @@ class Bench:
     # -- the arithmetic floor ------------------------------------------------------------------
 
     def floor(self) -> None:
-        """Time of the plain products over the time of scoring, in process."""
+        """Compare the time of plain products with that of scoring, in this process."""
         from products import Products, shallow
 
         structure = shallow(SIZES)
@@ -93,7 +94,7 @@ class Bench:
                 with least:
                     for source, target in words:
                         floors[precision](source, target)
-                if turn:  # the first one traces and allocates
+                if turn:  # the first round traces and allocates
                     turns[precision].append((clock.run, least.run))
         count = sum(target for _, target in words)
         for precision, runs in turns.items():
@@ -141,7 +142,7 @@ class Bench:
         ]  # fmt: skip
 
     def process(self) -> None:
-        """Whole runs: CPU seconds, words/s, peak memory, and Marian's over ours."""
+        """Measure whole runs: CPU seconds, words/s, peak memory, and Marian's over ours."""
         count = self.a.pairs
         commands = {f"cgru {p}": self.cgru(count, p) for p in self.a.precision}
         if self.a.peer:
@@ -178,7 +179,7 @@ class Bench:
     # -- memory --------------------------------------------------------------------------------
 
     def memory(self) -> None:
-        """Peak memory of the small model over more and more pairs, and when output begins."""
+        """Measure the peak memory for increasing numbers of pairs, and when output begins."""
         for count in self.a.many:
             source, target = self.texts(count)
             command = [
@@ -200,7 +201,7 @@ class Bench:
 
 
 class Scored:
-    """Pairs scored in batches, as `cgru score` does it."""
+    """Score pairs in batches, as in `cgru score`."""
 
     def __init__(self, arguments: argparse.Namespace, padded: Padded, precision: str):
         from cgru_cli.formats.loaded_model import LoadedModel, Reading
@@ -213,7 +214,7 @@ class Scored:
         self.padding = 0.0
 
     def __call__(self, pairs: list[tuple[str, str]]) -> list[tuple[int, int]]:
-        """The words of each batch, EOS counted: (source, target)."""
+        """Score; return the words of each batch including EOS, (source, target)."""
         from cgru_cli.score.pairs.model_scorer import Line
         from cgru_cli.system.windows import batches
 
@@ -231,7 +232,7 @@ class Scored:
 
 
 class Flow:
-    """Reads what a process writes, and when."""
+    """Reads the output of a process and records when it arrives."""
 
     def __init__(self) -> None:
         self._output, self.input = os.pipe()
@@ -245,7 +246,7 @@ class Flow:
             self._arrivals.append((time.perf_counter() - self._begun, data.count(b"\n")))
 
     def close(self) -> tuple[int, float, float]:
-        """Lines, and seconds until the first one and until half of them."""
+        """The number of lines, and the seconds until the first and until half of them."""
         os.close(self.input)
         self._thread.join()
         os.close(self._output)

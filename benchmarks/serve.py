@@ -1,17 +1,17 @@
-"""How `cgru serve` bears many clients at once, and what they cost against `cgru translate`.
+"""Measure `cgru serve` with many concurrent clients, and compare it with `cgru translate`.
 
     pip install aiohttp
     python benchmarks/serve.py --model MODEL --source FILE [--bpe CODES]
 
-MODEL is any model, or with --padded a small plain one that is zero-padded to 512/1024/30000, whose
-sentences are real and whose costs are those of a big model. FILE is text as it was trained on. The
-clients share its lines: each sends --lines of them, waits for their translations, and goes on. All
-answers are compared with those of `cgru translate` for the same lines.
+MODEL is any model, or with --padded a small plain one that is zero-padded to 512/1024/30000, so
+that sentences are real and costs are those of a big model. FILE is text like the training text. The
+clients share its lines: each repeatedly sends --lines of them and waits for the translations. All
+results are compared with those of `cgru translate` for the same lines.
 
-- throughput: for each number of --clients, the processor seconds (user + system) that the server
-  takes for all lines, against those that `cgru translate` takes from its first line to its last:
-  start-up is measured apart with one line, and taken off. These are compared, and not the time,
-  because the clients need processors, too.
+- throughput: for each number of --clients, the processor seconds (user + system) of the server for
+all
+  lines, compared with those of `cgru translate` without start-up, which is measured with one line
+  and subtracted. Wall-clock time is not compared, because the clients need processors too.
 - load: --load-clients for --seconds: p50, p95 and p99 of the latency, and the server's memory after
   warming up and at each tenth of the time.
 """
@@ -59,7 +59,7 @@ class Server:
 
     @property
     def http_cpu_seconds(self) -> float:
-        """The same of its first thread, which talks to the clients."""
+        """The CPU seconds of its first thread, which talks to the clients."""
         return self._cpu_seconds(f"{self._process.pid}/task/{self._process.pid}")
 
     @staticmethod
@@ -69,28 +69,28 @@ class Server:
 
     @property
     def megabytes(self) -> float:
-        """Memory that is resident now."""
+        """Current resident memory."""
         pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
     def close(self) -> int:
-        """Stop it as systemd would; its exit code."""
+        """Stop the server with SIGTERM, like systemd; return its exit code."""
         self._process.terminate()
         return self._process.wait()
 
 
 class Clients:
-    """Clients that share lines, and what they were told."""
+    """Clients that share lines, and their results."""
 
     def __init__(self, address: str, lines: Sequence[str], expected: Sequence[str], size: int):
-        """size: lines of a request."""
+        """size: lines per request."""
         self._address, self._lines, self._expected, self._size = address, lines, expected, size
         self.latencies: list[float] = []
         self.statuses: Counter[int] = Counter()
         self.wrong = self.done = self.words = 0
 
     async def run(self, count: int, places: Iterator[int]) -> float:
-        """Seconds that so many clients take until no place is left."""
+        """Run `count` clients until all places are taken; return the seconds."""
         connector = aiohttp.TCPConnector(limit=count)
         start = time.monotonic()
         async with aiohttp.ClientSession(self._address, connector=connector) as session:
@@ -98,7 +98,7 @@ class Clients:
         return time.monotonic() - start
 
     async def ready(self) -> None:
-        """Wait until the server is."""
+        """Wait until the server is ready."""
         async with aiohttp.ClientSession(self._address) as session:
             while True:
                 async with session.get("/health/ready") as answer:
@@ -123,14 +123,14 @@ class Clients:
                 await asyncio.sleep(float(answer.headers.get("Retry-After", 1)))
 
     def report(self, seconds: float) -> str:
-        """What came of it."""
+        """A summary of the results."""
         cuts = statistics.quantiles(self.latencies, n=100)
         quantiles = ", ".join(f"p{p} {1000 * cuts[p - 1]:.0f} ms" for p in (50, 95, 99))
         others = {status: n for status, n in self.statuses.items() if status != 200}
         return (
             f"{len(self.latencies)} requests, {self.done} lines in {seconds:.0f} s, "
             f"{self.words / seconds:.0f} words/s; {quantiles}; "
-            f"other answers than 200: {others or 'none'}; other translations: {self.wrong}"
+            f"statuses other than 200: {others or 'none'}; differing translations: {self.wrong}"
         )
 
 
@@ -141,9 +141,9 @@ def main() -> None:
     parser.add_argument("--bpe")
     parser.add_argument("--count", type=int, default=2000, help="lines of the source")
     parser.add_argument("--clients", type=int, nargs="*", default=[1, 8, 64])
-    parser.add_argument("--lines", type=int, default=1, help="of a request")
+    parser.add_argument("--lines", type=int, default=1, help="lines per request")
     parser.add_argument("--batch-wait", default="5")
-    parser.add_argument("--seconds", type=float, default=120, help="of the load")
+    parser.add_argument("--seconds", type=float, default=120, help="duration of the load")
     parser.add_argument("--load-clients", type=int, default=200)
     parser.add_argument("--padded", action="store_true")
     parser.add_argument("--parts", nargs="*", default=["throughput", "load"])
@@ -172,7 +172,7 @@ def main() -> None:
 
 
 def translated(shared: Sequence[str], text: Path) -> tuple[list[str], float]:
-    """Translations by the command, and its CPU seconds."""
+    """Translate with `cgru translate`; also return its CPU seconds."""
     output = text.with_name("output")
     run = process([sys.executable, "-m", "cgru_cli", "translate", *shared, "--quiet",
                    "-i", str(text), "-o", str(output)])  # fmt: skip
@@ -187,14 +187,14 @@ def throughput(
     count: int,
     of_command: float,
 ) -> None:
-    """All lines once."""
+    """Send all lines once."""
     clients = Clients(server.address, lines, expected, size)
     asyncio.run(clients.ready())
     before, http_before = server.cpu_seconds, server.http_cpu_seconds
     seconds = asyncio.run(clients.run(count, iter(range(0, len(lines), size))))
     cpu, http = server.cpu_seconds - before, server.http_cpu_seconds - http_before
     print(f"{count} clients: {clients.report(seconds)}\n  {cpu:.1f} CPU seconds of the server, "
-          f"{http:.1f} of them HTTP: {of_command / cpu:.0%} of the lines a CPU second of cgru "
+          f"{http:.1f} of them HTTP: {of_command / cpu:.0%} of the lines per CPU second of cgru "
           f"translate, {of_command / (cpu - http):.0%} in the search alone")  # fmt: skip
 
 
@@ -206,7 +206,7 @@ def load(
     count: int,
     seconds: float,
 ) -> None:
-    """As many requests as can be, for a time."""
+    """Send as many requests as possible for some seconds."""
 
     def places(until: float) -> Iterator[int]:
         while time.monotonic() < until:

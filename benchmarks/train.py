@@ -1,25 +1,25 @@
-"""How near training comes to the arithmetic it needs, and how it compares with its peers.
+"""Compare the speed of training with its matrix products, and with other programs.
 
     python benchmarks/train.py --source FILE --target FILE [--peer marian]
     python benchmarks/train.py --source FILE --target FILE --type seq2seq --cell lstm --parts floor
 
-FILE are parallel text, a word between two spaces being a word of the model; the vocabularies are
-their words and as many more as the size of the model says. All ratios are within one run; the
-parts take turns, and the median turn is printed.
+The FILEs are parallel text, split into the model's words at spaces; the vocabularies have these
+words, padded to the size of the model. All ratios are within one run; the measurements take turns,
+and the median is printed.
 
 - floor: the plain products of forward and backward pass (one TensorFlow product each, no biases, no
-  attention, no softmax, no update) for the words trained on, without padding, against the time
-  that the updates took. Recurrent ones go step by step, the rest over all positions at once.
-- memory: peak of a process that updates on the text's largest batch, with the scan's gradient and
-  with plain autodiff.
-- first: from the start of the process to the first update, compilation cache empty and filled.
-- process: whole training programs on the very same batches, a run of each: `--warm-up` updates and
-  then `--process-updates`, whose median words/s, and its ratio to each peer's, is printed (see
-  `peers.py`).
-- workers (`--workers N`): updates of one process against those of N that train together on this
-  machine, with the same threads in all; the bytes that they send each other for an update.
-- keras: of LSTMs, the recurrence alone of the first reader, or of the language model, forward and
-  backward, against keras.layers.LSTM in its place in the same graph, on the same batches.
+  attention, no softmax, no update) for the words trained on, without padding, compared with the
+  time of the updates. Recurrent products are computed step by step, the others over all positions
+  at once.
+- memory: peak memory of a process that updates on the largest batch of the text, with the scan's
+  gradient and with plain autodiff.
+- first: time from the start of the process to the first update, with empty and filled cache.
+- process: whole training programs on identical batches, one run each: `--warm-up` updates and then
+  `--process-updates`. Prints their median words/s and its ratio to each peer's (see `peers.py`).
+- workers (`--workers N`): updates of one process compared with those of N processes that train
+  together on this machine with the same total number of threads; bytes sent per update.
+- keras: for LSTMs, only the recurrence of the first reader or of the language model, forward and
+  backward, compared with keras.layers.LSTM in its place in the same graph, on the same batches.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ from measuring import Clock, Run, process
 
 from cgru_cli.system import tensorflow_start
 
-MIN_UPDATES = 2  # a process' first updates trace and allocate
+MIN_UPDATES = 2  # the first updates of a process trace and allocate
 ALONE = 3  # updates whose peak memory is measured
 MAX_LENGTH = 50
 IN_ORDER = ("--no-shuffle", "--maxi-batch", "1", "--maxi-batch-sort", "none")
 
-# Nematus is of TensorFlow 1, whose graphs TensorFlow 2 still runs where it is told to.
+# Nematus was written for TensorFlow 1; TensorFlow 2 runs it in compatibility mode.
 _NEMATUS = """
 import os, runpy, sys
 import tensorflow.compat.v1 as tf
@@ -71,18 +71,20 @@ def main() -> None:
         "--type", default="cgru", choices=["lm", "encdec", "seq2seq", "rnnsearch", "cgru"]
     )
     parser.add_argument("--cell", default="gru", choices=["gru", "lstm", "tanh", "relu"])
-    parser.add_argument("--enc-type", help="as of cgru train; of seq2seq reversed")
+    parser.add_argument("--enc-type", help="as in cgru train; default for seq2seq: reversed")
     parser.add_argument("--sizes", type=int, nargs=3, default=[512, 1024, 30000],
                         metavar=("EMBEDDING", "STATE", "VOCABULARY"))  # fmt: skip
     parser.add_argument("--batch", type=int, default=80)
-    parser.add_argument("--updates", type=int, default=10, help="of a turn")
+    parser.add_argument("--updates", type=int, default=10, help="updates per round")
     parser.add_argument("--turns", type=int, default=3)
-    parser.add_argument("--process-updates", type=int, default=30, help="of --parts process")
-    parser.add_argument("--warm-up", type=int, default=5, help="updates before these")
+    parser.add_argument(
+        "--process-updates", type=int, default=30, help="timed updates of --parts process"
+    )
+    parser.add_argument("--warm-up", type=int, default=5, help="updates before the timed ones")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--precision", nargs="*", default=["float32", "bfloat16"])
     parser.add_argument("--peer", nargs="*", default=[], choices=["marian", "nematus"])
-    parser.add_argument("--nematus", type=Path, help="the folder that holds nematus/train.py")
+    parser.add_argument("--nematus", type=Path, help="the folder that contains nematus/train.py")
     parser.add_argument(
         "--parts", nargs="*", default=["floor", "memory", "first", "process"],
         choices=["floor", "keras", "memory", "first", "process"],
@@ -91,9 +93,9 @@ def main() -> None:
     parser.add_argument("--update-alone", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.peer and (arguments.type, arguments.cell) != ("cgru", "gru"):
-        parser.error("--peer: they are compared on the cGRU")
+        parser.error("--peer requires --type cgru --cell gru")
     if "keras" in arguments.parts and arguments.cell != "lstm":
-        parser.error("--parts keras: it is of --cell lstm")
+        parser.error("--parts keras requires --cell lstm")
     if arguments.workers:
         arguments.parts.append("workers")
     if arguments.type == "seq2seq":
@@ -123,7 +125,7 @@ class Bench:
     # -- the arithmetic floor ------------------------------------------------------------------
 
     def floor(self) -> None:
-        """Time of the plain products over the time of updates, in process."""
+        """Compare the time of plain products with that of updates, in this process."""
         tensorflow_start.Start().finish("cpu", self.a.threads, training=True)
         from products import Products  # which imports TensorFlow
 
@@ -139,7 +141,7 @@ class Bench:
                 with least:
                     for source, target in lengths:
                         floors[precision](source, target)
-                if turn:  # the first one traces and allocates
+                if turn:  # the first round traces and allocates
                     words = sum(target for _, target in lengths)
                     turns[precision].append((clock.run, least.run, words))
         for precision, runs in turns.items():
@@ -165,7 +167,7 @@ class Bench:
     # -- Keras ---------------------------------------------------------------------------------
 
     def keras(self) -> None:
-        """Time of keras.layers.LSTM over that of the scan's, forward and backward."""
+        """Compare the time of keras.layers.LSTM with that of the scan, forward and backward."""
         tensorflow_start.Start().finish("cpu", self.a.threads, training=True)
         from recurrence import Recurrences
 
@@ -189,14 +191,14 @@ class Bench:
             for what in ("wall", "cpu")
         )  # fmt: skip
         print(
-            f"keras.layers.LSTM: {wall:.2f} x the time of the scan, {cpu:.2f} x its CPU; their "
-            f"results differ by {pair.difference(*given):.1e} of the largest at most", flush=True,
+            f"keras.layers.LSTM: {wall:.2f} x the time of the scan, {cpu:.2f} x its CPU; the "
+            f"results differ by at most {pair.difference(*given):.1e} of the largest", flush=True,
         )  # fmt: skip
 
     # -- memory --------------------------------------------------------------------------------
 
     def memory(self) -> None:
-        """Peak memory of updates on the largest batch, scan against autodiff."""
+        """Compare the peak memory of updates on the largest batch: scan and autodiff."""
         peaks = {}
         for how in ("scan", "autodiff"):
             command = [sys.executable, __file__, *self.same()]
@@ -216,7 +218,7 @@ class Bench:
         )
 
     def same(self) -> list[str]:
-        """This run's text and sizes, for a process of its own."""
+        """The options for this run's text and sizes, for a separate process."""
         return [
             "--source", str(self.a.source), "--target", str(self.a.target),
             "--sizes", *map(str, self.a.sizes), "--batch", str(self.a.batch),
@@ -224,14 +226,14 @@ class Bench:
         ]  # fmt: skip
 
     def kind(self) -> list[str]:
-        """The rung, as options here and of `cgru train`."""
+        """The options for the type of model, here and in `cgru train`."""
         reader = ["--enc-type", self.a.enc_type] if self.a.enc_type else []
         return ["--type", self.a.type, "--cell", self.a.cell, *reader]
 
     # -- whole processes -----------------------------------------------------------------------
 
     def shared(self, updates: int) -> list[str]:
-        """Options that Marian has too."""
+        """The options that Marian shares."""
         return [
             "--mini-batch", str(self.a.batch), "--max-length", str(MAX_LENGTH - 1),
             "-l", "0.0001", "--clip-norm", "1", "--seed", "1", "--after", f"{updates}u",
@@ -255,7 +257,7 @@ class Bench:
             "-v", str(self.folder / "src.json"), str(self.folder / "trg.json"),
             "-m", str(model), "--dim-emb", str(embedding), "--dim-rnn", str(state),
             "--dim-vocabs", str(vocabulary), str(vocabulary),
-            # without it each of its threads has a batch of its own, and they end in any order
+            # without --sync-sgd, each thread has its own batch, and they end in any order
             *self.shared(updates), *IN_ORDER, "--sync-sgd", "-w", "6000", "--dropout-rnn", "0",
         ]  # fmt: skip
 
@@ -275,7 +277,7 @@ class Bench:
         ]  # fmt: skip
 
     def process(self) -> None:
-        """Words/s of whole programs on the same batches, and their ratios."""
+        """Compare the words/s of whole programs on identical batches."""
         count, warm_up = self.a.process_updates, self.a.warm_up
         words = peers.write_batches(
             self.folder / "src", self.folder / "trg", self.folder,
@@ -304,7 +306,7 @@ class Bench:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     def workers(self) -> None:
-        """Several processes on loopback against one, and what goes over it."""
+        """Compare several processes on loopback with one, and count the bytes sent."""
         few, many = MIN_UPDATES, MIN_UPDATES + self.a.updates
         speeds: dict[int, list[Run]] = {1: [], self.a.workers: []}
         sent = []
@@ -320,7 +322,7 @@ class Bench:
                 for what in ("wall", "cpu")
             )
             peak = max(run.peak for run in runs)
-            print(f"{count} workers: {wall:.2f} s, {cpu:.2f} CPU s an update, peak {peak:.0f} MiB")
+            print(f"{count} workers: {wall:.2f} s, {cpu:.2f} CPU s per update, peak {peak:.0f} MiB")
         wall, cpu = (
             statistics.median(
                 getattr(alone, what) / getattr(shared, what)
@@ -329,21 +331,21 @@ class Bench:
             for what in ("wall", "cpu")
         )
         print(
-            f"{self.a.workers} workers: {wall:.2f} x the speed of one process of as many threads, "
-            f"{cpu:.2f} x by CPU"
+            f"{self.a.workers} workers: {wall:.2f} x the speed of one process with as many "
+            f"threads, {cpu:.2f} x by CPU"
         )
         size = self._model_size()
         print(
-            f"sent for an update: {statistics.median(sent) / 1e6:.1f} MB by all workers; the "
+            f"sent per update: {statistics.median(sent) / 1e6:.1f} MB by all workers; the "
             f"gradient has {size / 1e6:.1f} MB", flush=True,
         )  # fmt: skip
 
     def _together(self, count: int, updates: int) -> tuple[Run, int]:
-        """So many workers with an equal share of the threads; bytes that went over loopback."""
+        """Run `count` workers that share the threads; also return the bytes sent over loopback."""
         threads = str(max(1, self.a.threads // count))
         command = self.cgru(self.folder / "model.npz", updates, "--quiet", "--cpu-threads", threads)
         command += ["--precision", self.a.precision[0], "--mini-batch", str(self.a.batch)]
-        with contextlib.ExitStack() as stack:  # ports that are free
+        with contextlib.ExitStack() as stack:  # find free ports
             servers = [stack.enter_context(socket.create_server(("", 0))) for _ in range(count)]
             cluster = {"worker": [f"localhost:{s.getsockname()[1]}" for s in servers]}
         environments = [
@@ -368,7 +370,7 @@ class Bench:
         return total, sent
 
     def _model_size(self) -> int:
-        """Bytes of the parameters."""
+        """The size of the parameters in bytes."""
         tensorflow_start.Start().finish("cpu", self.a.threads)
         from products import shallow
 
@@ -400,7 +402,7 @@ class Bench:
 
 
 class Updates:
-    """Updates of one model, batch after batch, as `cgru train` makes them."""
+    """Updates of one model, batch after batch, as in `cgru train`."""
 
     def __init__(self, arguments: argparse.Namespace, folder: Path, precision: str):
         from cgru_cli.options.train import TrainOptions
@@ -427,7 +429,7 @@ class Updates:
             texts, vocabularies, folder / "corpus", max_length=MAX_LENGTH - 1, crop=False
         )
         self.step = build_step(model, options, jit=False)
-        model.arrays.clear()  # as the program does
+        model.arrays.clear()  # as in `cgru train`
         tensorflow_start.return_freed_memory()
         self.data = EpochExamples(corpus, self.structure, batching(options), grid=False)
         epochs = (self.data.epoch(n, 0) for n in itertools.count())
@@ -436,7 +438,7 @@ class Updates:
         self.waited, self.time = 0.0, 0.0
 
     def __call__(self, count: int) -> tuple[Clock, list[tuple[int, int]]]:
-        """So many updates, and the words of each, (source, target)."""
+        """Run `count` updates; return their time and the words of each, (source, target)."""
         import numpy as np
 
         from cgru_cli.corpus.prefetch import Ahead
@@ -455,14 +457,14 @@ class Updates:
         return clock, lengths
 
     def padding(self) -> str:
-        """What the recurrence computes beside words, and how long updates waited for batches."""
+        """The share of padding, and of time that updates waited for batches."""
         more = 100 * (self.positions / self.words - 1)
         waited = 100 * self.waited / self.time
-        return f"{more:.1f} % of padding; waited for batches {waited:.2f} % of the time"
+        return f"{more:.1f} % padding; waited for batches {waited:.2f} % of the time"
 
 
 def update_alone(arguments: argparse.Namespace) -> None:
-    """Updates on the batch of the text that takes the most memory, and nothing else here."""
+    """Only update on the batch of the text that takes the most memory."""
     how, folder = arguments.update_alone
     tensorflow_start.Start().finish("cpu", arguments.threads, training=True)
     import tensorflow as tf
@@ -488,14 +490,14 @@ def update_alone(arguments: argparse.Namespace) -> None:
 
 
 def loopback_bytes() -> int:
-    """Bytes that this machine has sent to itself so far."""
+    """Bytes that this machine has sent over loopback so far."""
     lines = Path("/proc/net/dev").read_text().splitlines()
     (counters,) = (line.split(":")[1].split() for line in lines if line.strip().startswith("lo:"))
     return int(counters[8])
 
 
 def files(folder: Path, kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Texts and vocabularies of a training; of a language model the target's alone."""
+    """Texts and vocabularies of a training; for a language model, only the target's."""
     names = ("trg",) if kind == "lm" else ("src", "trg")
     return (
         tuple(str(folder / name) for name in names),
@@ -504,7 +506,7 @@ def files(folder: Path, kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def write_vocabulary(text: Path, path: Path, size: int) -> None:
-    """The most frequent words of a text, and others that it has not, as Nematus' json."""
+    """Write the most frequent words of a text, padded with fillers, as Nematus' json."""
     counts = collections.Counter(text.read_text("utf-8").split())
     words = ["eos", "UNK", *(word for word, _ in counts.most_common(size - 2))]
     words[0] = "</s>"

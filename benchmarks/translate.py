@@ -1,19 +1,20 @@
-"""How near translation comes to the arithmetic it needs, and how it compares with Marian.
+"""Compare the speed of translation with its matrix products, and with Marian.
 
     python benchmarks/translate.py --model MODEL --source FILE [--peer marian]
 
-MODEL is a small plain model that translates FILE (tokenised and split into sub-words as it was
-trained); it is zero-padded to 512/1024/30000, so that sentences are real and costs are those of
-a big model. All ratios are within one run; the parts take turns, and the median turn is printed.
+MODEL is a small plain model that translates FILE (tokenised and split like its training text). It
+is zero-padded to 512/1024/30000, so that sentences are real and costs are those of a big model. All
+ratios are within one run; the measurements take turns, and the median is printed.
 
-- floor: the step's plain products (float32, one TensorFlow product a matrix, no biases, no
-  attention, no softmax, no search) for exactly the rows that the search expanded, against the
-  time that the search took.
-- shortlist (with --shortlist): the search with the words of each line's own shortlist, and of
-  whole mini-batches', against the search with all words, encoding included.
-- latency: lines translated one at a time, each precision against the first one.
-- peer: whole processes, with the start and without, by CPU seconds (user + system) of the child;
-  with --shortlist once more, each program with it.
+- floor: the plain products of each step (float32, one TensorFlow product per matrix, no biases, no
+  attention, no softmax, no search) for exactly the rows that the search expanded, compared with the
+  time of the search.
+- shortlist (with --shortlist): the search with a shortlist per line, and per mini-batch, compared
+with
+  the search over all words, including the encoder.
+- latency: lines translated one at a time, each precision compared with the first.
+- process: whole processes, with and without start-up, by CPU seconds (user + system) of the child;
+  with --shortlist, each program also with it.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from padding import SIZES, Padded
 from cgru_cli.system import tensorflow_start
 
 PARTS = ["floor", "latency", "process", "first", "memory"]
-LINES = 20  # that the latency of one is measured with
+LINES = 20  # lines for measuring latency
 
 
 def main() -> None:
@@ -47,7 +48,9 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--peer", choices=["marian"])
-    parser.add_argument("--peer-int8", action="store_true", help="Marian's packed int8 too")
+    parser.add_argument(
+        "--peer-int8", action="store_true", help="also measure Marian's packed int8"
+    )
     parser.add_argument("--precision", nargs="*", default=["float32"])
     parser.add_argument("--parts", nargs="*", default=PARTS)
     parser.add_argument("--shortlist", nargs="*", metavar="FILE [FIRST [BEST [PRUNE]]]")
@@ -80,7 +83,7 @@ class Bench:
     # -- the arithmetic floor ------------------------------------------------------------------
 
     def floor(self) -> None:
-        """Time of the plain products over the time of the search, in process."""
+        """Compare the time of plain products with that of the search, in this process."""
         from cgru_cli.network.network import Network
         from cgru_cli.search.ensemble import Ensemble
 
@@ -102,7 +105,7 @@ class Bench:
     # -- fewer words -----------------------------------------------------------------------------
 
     def shortlist(self) -> None:
-        """CPU seconds of the search with all words over those with the words of a shortlist."""
+        """Compare the CPU seconds of the search over all words with those with a shortlist."""
         from cgru_cli.formats.shortlist import Shortlist
         from cgru_cli.network.network import Network
         from cgru_cli.options.kinds import shortlist
@@ -134,14 +137,17 @@ class Bench:
                     print(
                         f"{precision} beam {beam}, shortlist {numbers.first} {numbers.best}, "
                         f"{name} words: {ratio:.2f} x all words' speed by CPU; "
-                        f"{speed:.0f} target words a CPU second"
+                        f"{speed:.0f} target words per CPU second"
                     )
 
     def turn(
         self, decoder, floor: Floor | None, beam: int, words=None, *, lines: int = 0, size: int = 64
     ) -> Turn:
-        """floor: None if it is not asked for; words: those of a batch, as `Ensemble.begin`; lines:
-        how many, if not as many as asked for; size: of a mini-batch.
+        """Search once and measure it.
+
+        floor: None to skip its measurement; words: the shortlists of a batch, as in
+        `Ensemble.begin`; lines: the number of lines, 0 for the number in --lines; size: the size of
+        a mini-batch.
         """
         from cgru_cli.search.beam import shrinking_beam
         from cgru_cli.search.hypotheses import SearchBatch
@@ -216,9 +222,9 @@ class Bench:
         return ["--shortlist", *self.a.shortlist] if wanted else []
 
     def process(self) -> None:
-        """Whole translations: CPU seconds, words/s, peak memory, and Marian's over ours.
+        """Measure whole translations: CPU seconds, words/s, peak memory, and Marian's over ours.
 
-        What is behind the start is the time of all lines less that of the first one alone.
+        The time without start-up is that of all lines minus that of a single line.
         """
         programs = [(self.cgru, "cgru", precision) for precision in self.a.precision]
         if self.a.peer == "marian":
@@ -231,29 +237,29 @@ class Bench:
 
     def compare(self, programs, count: int, shortlist: bool) -> None:
         runs: dict[str, list[Run]] = {}
-        behind: dict[str, list[float]] = {}  # CPU seconds of each turn, without the start
+        without_start: dict[str, list[float]] = {}  # CPU seconds of each round
         for _ in range(self.a.turns):
             for command, name, precision in programs:
                 name = f"{name} {precision}"
                 start = process(command(1, precision, shortlist))
                 run = process(command(count, precision, shortlist))
                 runs.setdefault(name, []).append(run)
-                behind.setdefault(name, []).append(run.cpu - start.cpu)
+                without_start.setdefault(name, []).append(run.cpu - start.cpu)
         for name, turns in runs.items():
             words = len((self.folder / f"out.{name}").read_text("utf-8").split())
             cpu = statistics.median(run.cpu for run in turns)
             wall = statistics.median(run.wall for run in turns)
             print(
                 f"  {name}: {cpu:.1f} CPU s, {wall:.1f} s, {words / wall:.0f} words/s, "
-                f"{max(run.peak for run in turns):.0f} MiB; behind the start "
-                f"{statistics.median(behind[name]):.1f} CPU s"
+                f"{max(run.peak for run in turns):.0f} MiB; without start-up "
+                f"{statistics.median(without_start[name]):.1f} CPU s"
             )
             for ours in (n for n in runs if n.startswith("cgru") and name.startswith("marian")):
                 pairs = zip(turns, runs[ours], strict=True)
                 whole = statistics.median(theirs.cpu / mine.cpu for theirs, mine in pairs)
-                rest = zip(behind[name], behind[ours], strict=True)
+                rest = zip(without_start[name], without_start[ours], strict=True)
                 search = statistics.median(theirs / mine for theirs, mine in rest)
-                print(f"    {whole:.2f} x the CPU of {ours}, behind the start {search:.2f} x")
+                print(f"    {whole:.2f} x the CPU of {ours}, without start-up {search:.2f} x")
         if not self.a.peer:
             return
         theirs = (self.folder / "out.marian float32").read_text("utf-8").split("\n")
@@ -263,7 +269,7 @@ class Bench:
             print(f"  {precision}: {same} translations are Marian's in float32")
 
     def first(self) -> None:
-        """Seconds from the start of the process to the first translation on a pipe."""
+        """Measure the seconds from the start of the process to the first translation on a pipe."""
         times: dict[str, list[float]] = {name: [] for name in self.a.precision}
         imports = []
         for _ in range(self.a.turns):
@@ -286,7 +292,7 @@ class Bench:
             )
 
     def latency(self) -> None:
-        """Milliseconds of a line that is translated alone, after the start."""
+        """Measure the milliseconds for a line that is translated alone, without start-up."""
         from cgru_cli.network.network import Network
         from cgru_cli.search.ensemble import Ensemble
 
@@ -315,7 +321,7 @@ class Bench:
                 )
 
     def memory(self) -> None:
-        """Peak memory of the small model over more and more lines."""
+        """Measure the peak memory of the small model for increasing numbers of lines."""
         small = self.a.model
         for count in (10_000, 100_000):
             command = [
@@ -332,15 +338,15 @@ class Turn:
     wall: float = 0.0
     cpu: float = 0.0
     encode: float = 0.0
-    whole: float = 0.0  # CPU seconds, with encoding
-    alone: float = 0.0  # seconds by the clock, with encoding
+    whole: float = 0.0  # CPU seconds, including the encoder
+    alone: float = 0.0  # wall-clock seconds, including the encoder
     words: int = 0
     floor_wall: float = 0.0
     floor_cpu: float = 0.0
 
 
 class Floor:
-    """The plain products of one step for R rows."""
+    """The plain products of one step for a number of rows."""
 
     def __init__(self, structure) -> None:
         import tensorflow as tf

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# From general text to that of software: fine-tuning, free and held to the general model (MAP-L2).
+# Fine-tune a general model on software texts, with and without a MAP-L2 penalty.
 #
 #   GENERAL=DIR [DATA=it-docs/data] [OUT=it-adapt] [SOURCE=en] [TARGET=de] [UPDATES=6000]
 #   [MORE=1500] [PRIORS="0 0.01"] recipes/it-docs/adapt.sh [options of cgru train]
 #
-# GENERAL and DATA hold raw text, a sentence a line, plain or .gz: train, dev and test, each .SOURCE
-# and .TARGET; run.sh makes DATA. Run it again after an interruption and it goes on.
+# GENERAL and DATA hold raw text, one sentence per line, plain or .gz: train, dev and test, each
+# .SOURCE and .TARGET; run.sh makes DATA. Run it again after an interruption to resume.
 set -euo pipefail
 
 : "${GENERAL:?the folder of the general text}"
@@ -17,7 +17,7 @@ for tool in cgru sacrebleu; do
   command -v "$tool" > /dev/null || { echo "$tool is not on the PATH" >&2; exit 1; }
 done
 
-# The file of a text, plain or packed: file FOLDER NAME LANGUAGE
+# Print the file of a text, plain or gzipped: file FOLDER NAME LANGUAGE
 file() {
   local path
   for path in "$1/$2.$3" "$1/$2.$3.gz"; do
@@ -29,7 +29,7 @@ file() {
 
 plain() { case $1 in *.gz) gzip -dc "$1" ;; *) cat "$1" ;; esac; }
 
-# prep reads pairs of files: name them here, where a missing one ends the script.
+# Name the files here, so that a missing one ends the script.
 general=()
 for name in train dev test; do
   for language in "$source" "$target"; do
@@ -56,7 +56,7 @@ options=(--mini-batch 64 --dropout-embedding 0.2 --dropout-annotation 0.2 --drop
 cgru train "$out/prep" -m "$out/general/model.npz" --dim-emb 128 --dim-rnn 256 \
   --learn-rate 0.001 --after "${updates}u" "${options[@]}" "$@"
 
-# Translate a test and score it: score NAME DOMAIN SOURCE REFERENCE
+# Translate a test set and score it: score NAME DOMAIN SOURCE REFERENCE
 score() {
   local model=$out/$1/model.npz translation=$out/$1/test.$2
   if [ ! "$translation" -nt "$model" ]; then
@@ -66,7 +66,7 @@ score() {
   sacrebleu "$4" -i "$translation" -m bleu -b -w 1
 }
 
-# A row of the table: row NAME
+# Print a row of the table: row NAME
 row() {
   local of_general of_software
   of_general=$(score "$1" general "$out/prep/test.raw" "$out/prep/test.ref")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Parallel text of software from packages: Home Assistant's messages, LibreOffice's help.
+"""Extract parallel software texts from packages: Home Assistant's messages, LibreOffice's help.
 
-Home Assistant (Apache-2.0) is a wheel of PyPI: its messages are joined by component and key.
-LibreOffice's help (MPL-2.0) is two packages of Debian: its paragraphs are joined by page and id.
-Dev and test are whole components and pages, less every line that stands anywhere else.
+Home Assistant (Apache-2.0) is a wheel on PyPI; its messages are aligned by component and key.
+LibreOffice's help (MPL-2.0) is two packages of Debian; its paragraphs are aligned by page and id.
+Dev and test are whole components and pages, without the lines that also occur elsewhere.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ Documents = dict[str, list[Pair]]  # by the name of a component or page
 def messages(wheel: Path, source: str, target: str) -> Documents:
     """Pairs of a Home Assistant wheel, by component.
 
-    A message of several lines gives a pair a line where both sides have the same number of them.
-    Raises CgruError for a file that is no such wheel or lacks a language.
+    A message of several lines becomes one pair per line if both sides have the same number of
+    lines. Raises CgruError if the file is not such a wheel or lacks a language.
     """
     documents: Documents = defaultdict(list)
     try:
@@ -71,7 +71,7 @@ def messages(wheel: Path, source: str, target: str) -> Documents:
     except OSError as error:
         raise CgruError(f"{wheel}: {error.strerror or error}") from error
     except (zipfile.BadZipFile, zlib.error, ValueError, AttributeError) as error:
-        raise CgruError(f"{wheel}: not a whole wheel ({error}); download it again") from error
+        raise CgruError(f"{wheel}: not a complete wheel ({error}); download it again") from error
     if not documents:
         raise CgruError(f"{wheel}: no messages in {source} and {target}; is it Home Assistant's?")
     return documents
@@ -89,7 +89,7 @@ def _texts(tree: dict, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, 
 def help_pages(packages: Sequence[Path], languages: Sequence[str]) -> Documents:
     """Pairs of two LibreOffice help packages of the same version, by page.
 
-    Raises CgruError for a file that is no such package, or of another language.
+    Raises CgruError if a file is not such a package or has another language.
     """
     sides = [_pages(*side) for side in zip(packages, languages, strict=True)]
     documents: Documents = {}
@@ -103,7 +103,7 @@ def help_pages(packages: Sequence[Path], languages: Sequence[str]) -> Documents:
 
 
 def _pages(package: Path, language: str) -> dict[str, dict[tuple[str, int], str]]:
-    """Paragraphs of every page of a .deb, by id and how often that came before in the page."""
+    """The paragraphs of each page of a .deb, by id and its number of earlier occurrences."""
     pages = {}
     place = re.compile(r"\./usr/share/libreoffice/help/([^/]+)/text/(.+)\.html")
     held = set()
@@ -120,7 +120,7 @@ def _pages(package: Path, language: str) -> dict[str, dict[tuple[str, int], str]
     except OSError as error:
         raise CgruError(f"{package}: {error.strerror or error}") from error
     except (tarfile.TarError, lzma.LZMAError, zlib.error, EOFError, ValueError) as error:
-        raise CgruError(f"{package}: not a whole .deb ({error}); download it again") from error
+        raise CgruError(f"{package}: not a complete .deb ({error}); download it again") from error
     if not pages:
         holds = " ".join(sorted(held)) or "no help pages"
         raise CgruError(f"{package}: holds {holds}, not {language}; name source, then target")
@@ -128,24 +128,24 @@ def _pages(package: Path, language: str) -> dict[str, dict[tuple[str, int], str]
 
 
 def _data(package: bytes) -> bytes:
-    """The member data.tar.* of an `ar` archive; raises ValueError where there is none."""
+    """The member data.tar.* of an `ar` archive; raises ValueError if there is none."""
     if not package.startswith(b"!<arch>\n"):
-        raise ValueError("no ar archive")
+        raise ValueError("not an ar archive")
     place = 8
     while len(header := package[place : place + 60]) == 60:
         size = int(header[48:58])
         if place + 60 + size > len(package):
-            raise ValueError("its end is missing")
+            raise ValueError("the end is missing")
         if header.startswith(b"data.tar"):
             return package[place + 60 : place + 60 + size]
         place += 60 + size + size % 2
-    raise ValueError("no data.tar in it")
+    raise ValueError("it has no data.tar")
 
 
 class _Paragraphs(HTMLParser):
-    """Text of a page's paragraphs and headings that have an id; program code is left out.
+    """The text of a page's paragraphs and headings that have an id, without program code.
 
-    Where the text differs by system or application, the default is taken.
+    Where the text depends on the system or application, the default is used.
     """
 
     BLOCKS = ("p", "h1", "h2", "h3", "h4", "h5", "h6")
@@ -154,9 +154,9 @@ class _Paragraphs(HTMLParser):
         super().__init__()
         self.paragraphs: dict[tuple[str, int], str] = {}
         self._seen: Counter[str] = Counter()
-        self._id: str | None = None  # of the paragraph that is open
+        self._id: str | None = None  # of the current paragraph
         self._text: list[str] = []
-        self._hidden = 0  # spans open since the first that is not shown
+        self._hidden = 0  # depth of spans inside a hidden one
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         named = dict(attributes)
@@ -186,15 +186,15 @@ class _Paragraphs(HTMLParser):
 
 
 def _plain(text: str) -> str:
-    """The text with single spaces between its words."""
+    """The text with white space replaced by single spaces."""
     return " ".join(text.split())
 
 
 def clean(documents: Documents) -> tuple[Documents, Counter[str]]:
-    """Each pair once, and only those to learn from; with the number of pairs left out, by reason.
+    """Remove duplicates and uninformative pairs; also return the number removed by reason.
 
-    Left out are: the same text on both sides, a side without a letter, other {placeholders} on
-    the other side, and a pair that came before.
+    Removed are pairs with identical sides, with a side without letters, with {placeholders} that
+    differ between the sides, and duplicates.
     """
     removed: Counter[str] = Counter()
     seen: set[Pair] = set()
@@ -209,7 +209,7 @@ def clean(documents: Documents) -> tuple[Documents, Counter[str]]:
             elif len({tuple(sorted(PLACEHOLDER.findall(side))) for side in pair}) > 1:
                 removed["placeholders differ"] += 1
             elif pair in seen:
-                removed["came before"] += 1
+                removed["duplicate"] += 1
             else:
                 seen.add(pair)
                 kept[name].append(pair)
@@ -217,11 +217,11 @@ def clean(documents: Documents) -> tuple[Documents, Counter[str]]:
 
 
 def split(documents: Documents, dev: int, test: int, seed: int) -> dict[str, list[Pair]]:
-    """Pairs of train, dev and test; no document is in two, and no line of either language.
+    """Split into train, dev and test, which share no document and no line of either language.
 
-    Dev and test are whole documents in an order that the seed and their names give, but for what
-    goes beyond the size and for lines that other documents have too (whatever their case). A
-    document with more than a quarter of a set goes to train. Raises CgruError if too few remain.
+    Dev and test consist of whole documents, in an order that depends on the seed and their names,
+    up to the given size and without lines that other documents also have (ignoring case). A
+    document larger than a quarter of a set goes to train. Raises CgruError if too few pairs remain.
     """
     owners: tuple[dict[str, set[str]], ...] = (defaultdict(set), defaultdict(set))
     for name, pairs in documents.items():
@@ -249,7 +249,7 @@ def split(documents: Documents, dev: int, test: int, seed: int) -> dict[str, lis
                 if len(sets[part]) >= size:
                     break
         else:
-            raise CgruError(f"only {len(sets[part])} pairs are there for {part}; ask for fewer")
+            raise CgruError(f"there are only {len(sets[part])} pairs for {part}; ask for fewer")
         del sets[part][size:]
     sets["train"] = [pair for name in documents if name not in held for pair in documents[name]]
     if not sets["train"]:
@@ -258,11 +258,11 @@ def split(documents: Documents, dev: int, test: int, seed: int) -> dict[str, lis
 
 
 def write(folder: Path, sets: dict[str, list[Pair]], source: str, target: str) -> None:
-    """Write SET.SOURCE and SET.TARGET of every set, all of them or none."""
+    """Write SET.SOURCE and SET.TARGET of every set: all files or none."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise CgruError(f"{folder}: cannot be made: {error.strerror}") from error
+        raise CgruError(f"{folder}: cannot be created: {error.strerror}") from error
     with all_or_nothing(folder):
         for name, pairs in sets.items():
             for language, side in zip((source, target), zip(*pairs, strict=True), strict=True):
@@ -271,30 +271,30 @@ def write(folder: Path, sets: dict[str, list[Pair]], source: str, target: str) -
 
 
 def make(options: argparse.Namespace) -> None:
-    """Read, clean, split, write; what was found is told on standard error."""
+    """Read, clean, split and write, with statistics on standard error."""
     source, target = options.source, options.target
     if source == target:
-        raise UsageError(f"{source}: is source and target; name two languages")
+        raise UsageError(f"{source} is both source and target; name two languages")
     documents: Documents = {}
     if options.wheel:
         documents |= messages(options.wheel, source, target)
     if options.debs:
         documents |= help_pages(options.debs, (source, target))
     if not documents:
-        raise UsageError("nothing to read; name --wheel FILE, --debs SOURCE TARGET or both")
+        raise UsageError("nothing to read; give --wheel FILE, --debs SOURCE TARGET or both")
     for corpus, group in itertools.groupby(documents, key=lambda name: name.split("/")[0]):
         sizes = [len(documents[name]) for name in group]
         print(f"{corpus}: {sum(sizes)} pairs of {len(sizes)} documents", file=sys.stderr)
     documents, removed = clean(documents)
     for reason, number in removed.most_common():
-        print(f"left out, {reason}: {number}", file=sys.stderr)
+        print(f"removed, {reason}: {number}", file=sys.stderr)
     sets = split(documents, options.dev, options.test, options.seed)
     write(options.folder, sets, source, target)
     print(", ".join(f"{name} {len(pairs)}" for name, pairs in sets.items()), file=sys.stderr)
 
 
 def positive(text: str) -> int:
-    """A whole number above zero."""
+    """A positive integer."""
     value = int(text)
     if value < 1:
         raise ValueError
@@ -308,7 +308,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     add = parser.add_argument
-    add("folder", type=Path, help="where train.en, train.de, dev.en, ... are put")
+    add("folder", type=Path, help="output folder for train.en, train.de, dev.en, ...")
     add("-w", "--wheel", type=Path, metavar="FILE", help="Home Assistant's wheel")
     add(
         "-d", "--debs", type=Path, nargs=2, metavar=("SOURCE", "TARGET"),
@@ -318,7 +318,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("-t", "--target", default="de", metavar="LANGUAGE", help="target language")
     add("--dev", type=positive, default=1000, metavar="N", help="pairs in dev")
     add("--test", type=positive, default=1000, metavar="N", help="pairs in test")
-    add("--seed", type=int, default=1, metavar="N", help="of the choice of dev and test")
+    add("--seed", type=int, default=1, metavar="N", help="random seed for dev and test")
     try:
         make(parser.parse_args(arguments))
     except CgruError as error:

@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
-# Train on the text of software: Home Assistant's messages and, if asked, LibreOffice's help.
+# Train on software texts: Home Assistant's messages and, optionally, LibreOffice's help.
 #
 #   [OUT=it-docs] [DATA=OUT/data] [SOURCE=en] [TARGET=de] [WHEEL=FILE]
 #   [DEBS="help-SOURCE.deb help-TARGET.deb"] recipes/it-docs/run.sh [options of cgru train]
-#
-# WHEEL is homeassistant-2026.2.3-py3-none-any.whl; without it pip downloads it (51 MB). DEBS=apt
-# downloads LibreOffice's help by apt-get (Debian, Ubuntu; 5 MB). Text that lies in DATA already is
-# taken as it is. Run it again after an interruption and it goes on.
+# WHEEL is homeassistant-2026.2.3-py3-none-any.whl; by default pip downloads it (51 MB). DEBS=apt
+# downloads LibreOffice's help with apt-get (Debian, Ubuntu; 5 MB). Existing text in DATA is used as
+# it is. Run it again after an interruption to resume.
 set -euo pipefail
 
 source=${SOURCE:-en} target=${TARGET:-de}
@@ -19,7 +18,7 @@ for tool in cgru python sacrebleu; do
   command -v "$tool" > /dev/null || { echo "$tool is not on the PATH" >&2; exit 1; }
 done
 
-# The name of a help package ends on the language: en is en-us.
+# The name of a help package ends with the language; en is en-us.
 help_package() {
   case $1 in
     en) echo libreoffice-help-en-us ;;
@@ -28,7 +27,7 @@ help_package() {
 }
 
 download_wheel() {
-  # Only its files are wanted, so that it need not run on this Python.
+  # Only its files are needed, so it need not support this Python.
   python -m pip download --quiet --no-deps --ignore-requires-python --only-binary :all: \
     -d "$packages" homeassistant==2026.2.3
 }
@@ -61,7 +60,7 @@ cgru train "$out/prep" -m "$out/model/model.npz" --dim-emb 128 --dim-rnn 256 --m
   --learn-rate 0.001 --dropout-embedding 0.2 --dropout-annotation 0.2 --dropout-output 0.3 \
   --exponential-smoothing 0.001 --valid-freq 1e --disp-freq 100u --early-stopping 5 "$@"
 
-# No best model yet, where training ended before its first validation.
+# There is no best model if training ended before its first validation.
 model=$out/model/model.npz.best-bleu.npz
 [ -e "$model" ] || model=$out/model/model.npz
 cgru translate -m "$model" < "$data/test.$source" > "$out/test.$target.part"

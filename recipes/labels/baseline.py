@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The simple methods that a classifier or a tagger is compared with: labels of the test text.
+"""Baselines for a classifier or a tagger: predict the labels of the test text.
 
     python baseline.py DATA --by words|characters|tags > test.given
 
-words: logistic regression over the counts of a line's words. characters: the same over sequences
-of one to three characters, weighted by tf-idf. tags: the most frequent tag of each word; of a word
-that was never seen, the most frequent tag of words seen once.
+words: logistic regression over word counts. characters: the same over character n-grams of length
+one to three, with tf-idf. tags: the most frequent tag of each word; for an unseen word, the most
+frequent tag of words seen once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from texts import lines
 
 
 def classified(text: Sequence[str], labels: Sequence[str], test: Sequence[str], by: str) -> list:
-    """A label for each line of test, by scikit-learn."""
+    """Predict a label for each line of test, with scikit-learn."""
     from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
@@ -32,7 +32,7 @@ def classified(text: Sequence[str], labels: Sequence[str], test: Sequence[str], 
 
 
 def tagged(text: Sequence[str], labels: Sequence[str], test: Sequence[str]) -> list[str]:
-    """A tag for each word of test."""
+    """Predict a tag for each word of test."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for line, tags in zip(text, labels, strict=True):
         for word, tag in zip(line.split(), tags.split(), strict=True):

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Short messages and the language of each: what Home Assistant says in many languages.
+"""Extract short messages with their languages: Home Assistant's messages.
 
     python languages.py FOLDER --wheel homeassistant-2026.2.3-py3-none-any.whl
 
-Home Assistant (Apache-2.0) is a wheel of PyPI, with a file of messages for each language of each
-component. Dev and test are whole components. A message that stands in several languages (names,
-what nobody has translated) is left out, and so is what has fewer than three words.
+Home Assistant (Apache-2.0) is a wheel on PyPI, with a file of messages for each language of each
+component. Dev and test are whole components. Messages that occur in several languages (names,
+untranslated text) or have fewer than three words are removed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Messages = dict[str, dict[str, set[str]]]  # by language, then by component
 
 
 def messages(wheel: Path, languages: Sequence[str]) -> Messages:
-    """What the components say. Raises CgruError for a file that is no such wheel."""
+    """The messages of all components. Raises CgruError if the file is not such a wheel."""
     found: Messages = {language: defaultdict(set) for language in languages}
     place = re.compile(r"homeassistant/components/(\w+)/translations/(.+)\.json")
     try:
@@ -46,7 +46,7 @@ def messages(wheel: Path, languages: Sequence[str]) -> Messages:
     except OSError as error:
         raise CgruError(f"{wheel}: {error.strerror or error}") from error
     except (zipfile.BadZipFile, zlib.error, ValueError, AttributeError) as error:
-        raise CgruError(f"{wheel}: not a whole wheel ({error}); download it again") from error
+        raise CgruError(f"{wheel}: not a complete wheel ({error}); download it again") from error
     for language, components in found.items():
         if not components:
             raise CgruError(f"{wheel}: no messages in {language}; is it Home Assistant's?")
@@ -54,7 +54,7 @@ def messages(wheel: Path, languages: Sequence[str]) -> Messages:
 
 
 def _texts(tree: dict) -> Iterator[str]:
-    """The text of every leaf, as one line."""
+    """The text of every leaf, each as one line."""
     for value in tree.values():
         if isinstance(value, dict):
             yield from _texts(value)
@@ -67,9 +67,9 @@ def _words(line: str) -> int:
 
 
 def sets(found: Messages, sizes: dict[str, int], seed: int) -> dict[str, list[tuple[str, str]]]:
-    """Lines with their languages, so many of each language in each set, in random order.
+    """Draw lines with their languages, equally many per language in each set, in random order.
 
-    Raises CgruError where a language has too few.
+    Raises CgruError if a language has too few.
     """
     draw = random.Random(seed)
     languages_of = defaultdict(set)
@@ -91,7 +91,7 @@ def sets(found: Messages, sizes: dict[str, int], seed: int) -> dict[str, list[tu
             lines = sorted(line for line in own - taken if len(languages_of[line]) == 1)
             if len(lines) < sizes[name]:
                 raise CgruError(
-                    f"{language}: {len(lines)} messages for {name}, {sizes[name]} are wanted; "
+                    f"{language}: {len(lines)} messages for {name}, but {sizes[name]} are needed; "
                     f"give --{name}, or leave the language out"
                 )
             drawn[name] += [(line, language) for line in draw.sample(lines, sizes[name])]
@@ -106,12 +106,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=__doc__.split("\n")[0],
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
-    parser.add_argument("folder", type=Path, help="where train.text, train.labels, ... are put")
+    parser.add_argument("folder", type=Path, help="output folder for train.text, train.labels, ...")
     parser.add_argument("--wheel", type=Path, required=True, help="Home Assistant's wheel")
     parser.add_argument("--languages", default=LANGUAGES, help="as the wheel names them")
     for name, size in {"train": 1400, "dev": 50, "test": 200}.items():
-        parser.add_argument(f"--{name}", type=int, default=size, help=f"lines a language in {name}")
-    parser.add_argument("--seed", type=int, default=1, help="of what is drawn")
+        parser.add_argument(
+            f"--{name}", type=int, default=size, help=f"lines per language in {name}"
+        )
+    parser.add_argument("--seed", type=int, default=1, help="random seed")
     options = parser.parse_args(arguments)
     try:
         sizes = {name: getattr(options, name) for name in ("train", "dev", "test")}

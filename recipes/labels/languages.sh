@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Which of twenty languages is a message in? A classifier beside bags of words and of characters.
+# Identify the language of a message: a classifier compared with bags of words and of characters.
 #
 #   [OUT=languages] [DATA=OUT/data] [PACKAGE=FILE] [SEEDS="1 2 3"] [PIECES=8000]
 #   recipes/labels/languages.sh [options of cgru train]
 #
-# PACKAGE is homeassistant-2026.2.3-py3-none-any.whl; without it pip downloads it (51 MB). Text that
-# lies in DATA already (train, dev and test, each .text and .labels) is taken as it is. Run it again
-# after an interruption and it goes on. Needs: pip install '.[recipes]'
+# PACKAGE is homeassistant-2026.2.3-py3-none-any.whl; by default pip downloads it (51 MB). Existing
+# text in DATA (train, dev and test, each .text and .labels) is used as it is. Run it again after an
+# interruption to resume. Needs: pip install '.[recipes]'
 set -euo pipefail
 
 out=${OUT:-languages} seeds=${SEEDS:-1 2 3} pieces=${PIECES:-8000}
@@ -19,7 +19,7 @@ for tool in cgru python; do
 done
 
 if [ ! -e "$data/test.labels" ]; then
-  # Only its files are wanted, so that it need not run on this Python.
+  # Only its files are needed, so it need not support this Python.
   [ -e "$package" ] || python -m pip download --quiet --no-deps --ignore-requires-python \
     --only-binary :all: -d "$out" homeassistant==2026.2.3
   python "$here/languages.py" "$data" --wheel "$package"

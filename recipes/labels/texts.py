@@ -1,4 +1,4 @@
-"""Files of this recipe: a text and its labels, line by line."""
+"""Read and write the files of this recipe: a text and its labels, line by line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cgru_cli.system.atomic_files import all_or_nothing, atomic_write
 
 
 def write(folder: Path, sets: Mapping[str, Sequence[tuple[str, str]]]) -> None:
-    """Write SET.text and SET.labels of every set of lines with their labels, all or none."""
+    """Write SET.text and SET.labels of every set: all files or none."""
     folder.mkdir(parents=True, exist_ok=True)
     with all_or_nothing(folder):
         for name, pairs in sets.items():
@@ -19,5 +19,5 @@ def write(folder: Path, sets: Mapping[str, Sequence[tuple[str, str]]]) -> None:
 
 
 def lines(path: Path) -> list[str]:
-    """Lines of a text, which end at line feeds alone."""
+    """The lines of a text, split only at line feeds."""
     return path.read_text("utf-8").removesuffix("\n").split("\n")

@@ -1,15 +1,13 @@
 #!/usr/bin/env bash
-# Multi30k, text only: train a cGRU of the size of the published one, and score it.
+# Multi30k, text only: train and score a cGRU with the size of the published one.
 #
 #   DATA=DIR [SOURCE=en] [TARGET=de] [OUT=multi30k] [SETUP=base|large] [SEEDS="1 2 3"] [RISK=1000]
 #     recipes/multi30k/train.sh [options of cgru train]
-#
-# Each model is trained by cross-entropy, tested, trained on by minimum risk for RISK updates (0:
-# not at all), and tested again; at the end all of them are tested together, as an ensemble. DATA
-# holds raw text, a sentence a line: train, val, test_2016_flickr and test_2017_flickr, each
-# .SOURCE.gz and .TARGET.gz; each pair of languages needs an OUT of its own. Run it again after an
-# interruption and it goes on. BLEU is of lower-cased tokens, as the published figures are. Needs:
-# pip install '.[prep]'
+# Each model is trained with cross-entropy, tested, trained further with minimum risk for RISK
+# updates (0: not at all), and tested again; finally their ensemble is tested. DATA holds raw text,
+# one sentence per line: train, val, test_2016_flickr and test_2017_flickr, each .SOURCE.gz and
+# .TARGET.gz; each language pair needs its own OUT. Run it again after an interruption to resume.
+# BLEU is computed on lower-cased tokens, like the published figures. Needs: pip install '.[prep]'
 set -euo pipefail
 
 : "${DATA:?the folder of the corpus, as DATA=data/multi30k}"
@@ -33,7 +31,7 @@ cgru prep "$out/prep" -s "$DATA/train.$source.gz" -t "$DATA/train.$target.gz" \
   --source-lang "$source" --target-lang "$target" --normalize-punctuation --tokenize --lowercase \
   --subwords subword-nmt --subword-vocabulary 10000
 
-# What a lower-cased model is validated against.
+# The reference for validation of a lower-cased model.
 if [ ! -e "$out/dev.lower" ]; then
   python -c 'import sys
 for line in sys.stdin.buffer:
@@ -42,7 +40,7 @@ for line in sys.stdin.buffer:
   mv "$out/dev.lower.part" "$out/dev.lower"
 fi
 
-# The words of the references, as the published figures count them.
+# The words of the references, as counted for the published figures.
 for number in 1 2; do
   [ ! -e "$out/test$number.words" ] || continue
   cgru prep --apply "$out/prep" --side target --words \
@@ -50,8 +48,7 @@ for number in 1 2; do
   mv "$out/test$number.part" "$out/test$number.words"
 done
 
-# Translate both tests by a model, or by several together, and print what is reached:
-# FOLDER NAME MODEL...
+# Translate both test sets with a model or an ensemble, and print the scores: FOLDER NAME MODEL...
 scored() {
   local folder=$1 name=$2 number model bleu old
   shift 2
@@ -70,11 +67,11 @@ scored() {
   done
 }
 
-# The same for a seed's model, with the time that its training took, kept: RUN MODEL SEED.
+# The same for the model of a seed, with its training time; the output is kept: RUN MODEL SEED
 tested() {
   local run=$1 model=$2 seed=$3
   scored "$run" "$seed" "$model" > "$run/results.tsv"
-  # Hours and words per second of all updates, from the last record of the log for programs.
+  # Hours and words per second of all updates, from the last record of the metrics.
   python -c 'import json, sys
 last = json.loads(sys.stdin.readlines()[-1])
 hours = last["total_seconds"] / 3600
@@ -95,7 +92,7 @@ for seed in $seeds; do
     --valid-freq 2e --valid-metrics bleu cross-entropy --valid-reference "$out/dev.lower" \
     --beam-size 3 --early-stopping 0 --lr-decay 0.6 --lr-decay-strategy epoch \
     --lr-decay-start 31 --after-epochs 37 "$@"
-  # No best model yet, where training ended before its first validation.
+  # There is no best model if training ended before its first validation.
   model=$run/model.npz.best-bleu.npz
   [ -e "$model" ] || model=$run/model.npz
   tested "$run" "$model" "$seed"
@@ -111,7 +108,7 @@ for seed in $seeds; do
   models+=("$model")
 done
 
-# Each seed and the mean: NAME, then the results of its runs.
+# Print the scores of each seed and their mean: NAME, then the results of its runs
 summary() {
   printf '\n%s: each seed, and the mean of %s\n' "$1" "$(wc -w <<< "$seeds")"
   awk -F '\t' '

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Translate a test set of Multi30k by the pipe alone, and score it with sacreBLEU.
+# Translate a test set of Multi30k with a pipe, and score it with sacreBLEU.
 #
 #   recipes/multi30k/translate.sh [-s en] [-t de] [-T test_2016_flickr] [-o OUT]
 #                                 DATA_DIR MODEL [CODES] [-- options of cgru translate]
 #
-# DATA_DIR holds raw text, a sentence a line: test_2016_flickr.en.gz and .de.gz. CODES are the
-# model's BPE codes; without them words are not split. The tokeniser, BPE and cgru are those on
-# the PATH: pip install sacremoses subword-nmt
+# DATA_DIR holds raw text, one sentence per line: test_2016_flickr.en.gz and .de.gz. CODES are the
+# model's BPE codes; without them words are not split. Tokeniser, BPE and cgru must be on the PATH:
+# pip install sacremoses subword-nmt
 set -euo pipefail
 
 usage() {

@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
-# From nothing to a translation system in minutes: make text, prepare it, train, translate, score.
+# Build a small translation system in minutes: make text, prepare it, train, translate, score.
 #
 #   [OUT=quickstart] [DATA=OUT/data] [SOURCE=en] [TARGET=de] [UPDATES=1000]
 #   recipes/quickstart/run.sh [options of cgru train]
-#
-# The text is of dates, times, quantities, prices and names (data.py). Text of your own is taken
-# from DATA instead: train, dev and test, each with the endings .SOURCE and .TARGET. Run it again
-# after an interruption and it goes on. Needs: pip install babel num2words
+# data.py generates text with dates, times, quantities, prices and names. To use your own text, set
+# DATA to a folder with train, dev and test, each .SOURCE and .TARGET. Run it again
+# after an interruption to resume. Needs: pip install babel num2words
 set -euo pipefail
 
 source=${SOURCE:-en} target=${TARGET:-de} updates=${UPDATES:-1000}
@@ -18,7 +17,7 @@ for tool in cgru python sacrebleu; do
   command -v "$tool" > /dev/null || { echo "$tool is not on the PATH" >&2; exit 1; }
 done
 
-# train.TARGET is the last file that data.py puts in its place.
+# train.TARGET is the last file that data.py writes.
 if [ ! -e "$data/train.$target" ]; then
   [ -z "${DATA:-}" ] || { echo "$data/train.$target: no such file" >&2; exit 1; }
   python "$here/data.py" "$data" -s "$source" -t "$target"

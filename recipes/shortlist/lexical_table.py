@@ -1,11 +1,11 @@
-"""Count aligned words: a table of lexical probabilities, `lex.s2t`.
+"""Make a table of lexical probabilities, `lex.s2t`, by counting aligned words.
 
     python recipes/shortlist/lexical_table.py SOURCE TARGET ALIGNMENTS > lex.s2t
 
-A line of ALIGNMENTS has the links of a sentence pair as `0-0 1-2` (source-target, from 0), as
-fast_align and eflomal write them; what stands before ` ||| `, a score, is passed over, so that the
-output of `cgru score --alignment` is read as it is. A line of the table is `target source p`: of
-all links of the source word, p go to the target word. Words without a link are not counted.
+A line of ALIGNMENTS has the links of a sentence pair as `0-0 1-2` (source-target, from 0), the
+format of fast_align and eflomal. Text before ` ||| ` is skipped, so the output of `cgru score
+--alignment` works too. A line of the table is `target source p`, where p is the share of the source
+word's links that go to the target word. Words without links are not counted.
 """
 
 import gzip
@@ -21,7 +21,7 @@ def lines(path):
 
 
 def count(sources, targets, alignments):
-    """How often a source word is linked to a target word, by (source word, target word)."""
+    """Count the links by (source word, target word)."""
     counts = Counter()
     texts = zip(sources, targets, alignments, strict=True)
     for number, (source, target, links) in enumerate(texts, 1):
@@ -31,20 +31,20 @@ def count(sources, targets, alignments):
             try:
                 s, t = map(int, link.split("-"))
             except ValueError:
-                raise SystemExit(f"line {number}: {link!r} is no link as 0-0") from None
+                raise SystemExit(f"line {number}: {link!r} is not a link such as 0-0") from None
             if s == len(source_words) or t == len(target_words):
                 continue  # the end of the sentence
             if not (0 <= s < len(source_words) and 0 <= t < len(target_words)):
                 raise SystemExit(
-                    f"line {number}: link {link} of a pair of {len(source_words)} and "
-                    f"{len(target_words)} words; is it aligned as the model reads it?"
+                    f"line {number}: link {link} in a pair of {len(source_words)} and "
+                    f"{len(target_words)} words; align the words that the model reads"
                 )
             counts[source_words[s], target_words[t]] += 1
     return counts
 
 
 def main(source, target, alignments):
-    """Print the table, source words in the order in which they were first seen."""
+    """Print the table, with source words in order of first occurrence."""
     try:
         counts = count(lines(source), lines(target), lines(alignments))
     except (OSError, ValueError) as error:

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# A shortlist of a model: which target words its attention links to each source word, in how many
-# of all cases.
+# Make a shortlist from a model: the relative frequencies of the target words that its attention
+# aligns with each source word.
 #
 #   MODEL=run/model.npz SOURCE=data/train.src TARGET=data/train.trg recipes/shortlist/make.sh
-#
-# Arguments are options of cgru score. What is there already is not made again.
+# Arguments are options of cgru score. Existing files are not made again.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)

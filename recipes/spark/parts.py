@@ -1,7 +1,7 @@
-"""A corpus cut into parts, each of which is written whole or not at all.
+"""Split a corpus into parts, each of which is written completely or not at all.
 
-A corpus is a folder of text files, plain or .gz, or of Parquet files, whose rows are lines then. A
-part is a range of one file. No Spark here: this is what makes a killed job go on where it was.
+A corpus is a folder of text files, plain or .gz, or of Parquet files, whose rows count as lines. A
+part is a range of one file. This module lets a killed job resume; it does not use Spark.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import Any, BinaryIO, NamedTuple
 from cgru_cli.errors import CgruError, parsing, reading
 from cgru_cli.system.atomic_files import atomic_write
 
-PLAN = "_plan.json"  # Spark and Hadoop take no notice of names that begin with _
+PLAN = "_plan.json"  # Spark and Hadoop ignore names that begin with _
 
 
 class Part(NamedTuple):
-    """Lines of a file; start and end are bytes of a text, or rows of a table.
+    """A range of lines of a file; start and end are byte offsets of a text, or rows of a table.
 
-    The lines of a part of a text are those that begin in its bytes. A .gz file is one part; end is
-    None. first: the number of its first line in the whole corpus, from 0.
+    In a text, a part has the lines that begin between its offsets. A .gz file is one part, with end
+    None. first: the index of the first line in the whole corpus.
     """
 
     path: str
@@ -39,21 +39,21 @@ class Part(NamedTuple):
 
 
 def files_of(corpus: Path) -> list[Path]:
-    """The files of a corpus, a file or a folder, by their names. Raises CgruError if none."""
+    """The files of a corpus (a file or a folder), sorted by name. Raises CgruError if none."""
     with reading(corpus):
         paths = [corpus] if corpus.is_file() else sorted(corpus.iterdir())
     paths = [path for path in paths if path.is_file() and path.name[0] not in "._"]
     if not paths:
         raise CgruError(f"{corpus}: no files in it")
     if len({path.suffix == ".parquet" for path in paths}) > 1:
-        raise CgruError(f"{corpus}: Parquet files and others; a corpus is of one kind")
+        raise CgruError(f"{corpus}: mixes Parquet files with others; use one kind only")
     return paths
 
 
 def cut(path: Path, size: int, column: str) -> list[Part]:
-    """A file cut into parts of about so many bytes, not yet counted.
+    """Split a file into parts of about `size` bytes; their lines are not counted yet.
 
-    column: of a table, where the text stands. Raises CgruError where it is not there.
+    column: the column of a table with the text. Raises CgruError if it does not exist.
     """
     name = str(path)
     if path.suffix == ".parquet":
@@ -69,12 +69,12 @@ def cut(path: Path, size: int, column: str) -> list[Part]:
 
 
 def count(part: Part) -> int:
-    """The lines of a part."""
+    """The number of lines of a part."""
     return part.lines if part.is_table else sum(1 for _ in lines_of(part))
 
 
 def numbered(parts: Sequence[Part], lines: Sequence[int]) -> list[Part]:
-    """The parts with their numbers of lines, and without those that have none."""
+    """The parts with their numbers of lines, without empty parts."""
     found, first = [], 0
     for part, count in zip(parts, lines, strict=True):
         if count:
@@ -84,12 +84,12 @@ def numbered(parts: Sequence[Part], lines: Sequence[int]) -> list[Part]:
 
 
 def lines_of(part: Part) -> Iterator[bytes]:
-    """The lines of a part of a text, without their line breaks."""
+    """The lines of a part of a text, without line breaks."""
     with reading(part.path), _opened(part.path) as file:
         place = max(0, part.start - 1)
         if part.start:
             file.seek(place)
-            place += len(file.readline())  # the rest of a line that is another part's
+            place += len(file.readline())  # the rest of a line of the previous part
         while part.end is None or place < part.end:
             line = file.readline()
             if not line:
@@ -103,7 +103,7 @@ def _opened(path: str) -> BinaryIO:
 
 
 def _table_size(path: Path, column: str) -> tuple[int, int]:
-    """Rows of a table, and the bytes that a column takes."""
+    """The number of rows of a table, and the bytes of a column."""
     from pyarrow import ArrowException, parquet
 
     with reading(path):
@@ -135,35 +135,35 @@ def rows_of(part: Part) -> Any:
     return pyarrow.concat_tables(tables)
 
 
-# --- the folder of the output ---------------------------------------------------------------------
+# --- the output folder ----------------------------------------------------------------------------
 
 
 def output_of(folder: Path, number: int, part: Part) -> Path:
-    """The file of a part's translations."""
+    """The file for the translations of a part."""
     return folder / f"part-{number:06}.{'parquet' if part.is_table else 'txt'}"
 
 
 def left(folder: Path, parts: Sequence[Part]) -> list[int]:
-    """The numbers of the parts whose translations are not there yet."""
+    """The numbers of the parts that are not translated yet."""
     there = set(os.listdir(folder))
     return [i for i, part in enumerate(parts) if output_of(folder, i, part).name not in there]
 
 
 def tidy(folder: Path) -> None:
-    """Remove what workers that were killed have left; once all parts are there."""
+    """Remove the temporary files of killed workers; called when all parts are complete."""
     for path in folder.glob(".part-*.tmp"):
         path.unlink(missing_ok=True)
 
 
 def read_plan(folder: Path, request: Mapping[str, Any]) -> list[Part] | None:
-    """The parts as a job before this one has cut them; None if there was none.
+    """The parts of an earlier job; None if there was none.
 
-    request: what decides the translations. Raises CgruError where that job's was another.
+    request: everything that determines the translations. Raises CgruError if it has changed.
     """
     path = folder / PLAN
     if not path.exists():
         return None
-    with reading(path), parsing(path, "not the plan of such a job"):
+    with reading(path), parsing(path, "not the plan of a translation job"):
         plan = json.loads(path.read_bytes())
         before, parts = plan["request"], [Part(*part) for part in plan["parts"]]
     now = json.loads(json.dumps(request))
@@ -173,6 +173,6 @@ def read_plan(folder: Path, request: Mapping[str, Any]) -> list[Part] | None:
 
 
 def write_plan(folder: Path, request: Mapping[str, Any], parts: Sequence[Part]) -> None:
-    """For the jobs that go on with this one."""
+    """Write the plan, for jobs that resume this one."""
     with atomic_write(folder / PLAN) as file:
         file.write(json.dumps({"request": request, "parts": parts}).encode())

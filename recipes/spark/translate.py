@@ -1,12 +1,11 @@
-"""Translate a corpus on a cluster: `cgru translate` by Spark, part by part.
+"""Translate a corpus on a cluster: run `cgru translate` with Spark, part by part.
 
     spark-submit recipes/spark/translate.py INPUT OUT -m MODEL [options of cgru translate]
 
-INPUT is a text, or a folder of texts, plain or .gz, or of Parquet files with a column of text. OUT
-is a folder: the translation of part N of INPUT is OUT/part-N.txt, in the order of the lines, or for
-Parquet OUT/part-N.parquet, with all columns and the translation's. Every machine sees both, and
-MODEL, under these names. The same command again, after whatever has ended this one, goes on with
-the parts that are not there yet.
+INPUT is a text, or a folder of texts, plain or .gz, or of Parquet files with a text column. OUT is
+a folder: the translation of part N of INPUT is OUT/part-N.txt, in the order of the lines, or for
+Parquet OUT/part-N.parquet, with all columns and the translation. INPUT, OUT and MODEL must have the
+same paths on all machines. After an interruption, the same command resumes with the missing parts.
 """
 
 from __future__ import annotations
@@ -35,9 +34,9 @@ from cgru_cli.options.translate import TranslateOptions
 from cgru_cli.system.terminal import tell
 
 SCHEMA = "part long, lines long, words long, seconds double, error string"  # of worker.Done
-# of the text and of what is written beside the translations
+# the input, and files written in addition to the translations
 ELSEWHERE = ("input", "output", "output_alignment", "heatmap", "log", "dump_config")
-# what may change while a job goes on
+# options that may change when a job resumes
 MACHINES = ("device", "cpu_threads", "workspace", "quiet")
 
 
@@ -49,10 +48,12 @@ def main() -> None:
     parser.add_argument("input", type=Path, metavar="INPUT")
     parser.add_argument("out", type=Path, metavar="OUT")
     parser.add_argument("--part-size", type=float, default=1, metavar="MIB",
-                        help="about so much text is a part (default: 1)")  # fmt: skip
-    parser.add_argument("--column", default="text", help="of Parquet: the text (default: text)")
+                        help="approximate size of a part (default: 1)")  # fmt: skip
+    parser.add_argument(
+        "--column", default="text", help="Parquet column of the text (default: text)"
+    )
     parser.add_argument("--added-column", default="translation",
-                        help="of Parquet: the translation (default: translation)")  # fmt: skip
+                        help="Parquet column of the translation")  # fmt: skip
     asked, arguments = parser.parse_known_args()
     try:
         done, failed = run(asked, options_of(arguments))
@@ -67,7 +68,7 @@ def main() -> None:
 
 
 def options_of(arguments: Sequence[str]) -> TranslateOptions:
-    """The options of `cgru translate`. Raises click's or our UsageError for a wrong one."""
+    """The options of `cgru translate`. Raises click's or our UsageError for invalid ones."""
     command: Any = cgru.commands["translate"]
     with command.make_context("cgru translate", list(arguments)) as context:
         options, _ = command.meant(context)
@@ -75,14 +76,14 @@ def options_of(arguments: Sequence[str]) -> TranslateOptions:
         raise UsageError("name a model: -m MODEL")
     for name in ELSEWHERE:
         if getattr(options, name):
-            raise UsageError(f"--{name.replace('_', '-')}: has no place in this job")
+            raise UsageError(f"--{name.replace('_', '-')}: not supported in this job")
     files = [name for name, (flag, _) in statements(TranslateOptions).items() if flag.path]
     whole = {name: _absolute(getattr(options, name)) for name in files}
-    return dataclasses.replace(options, **whole | {"config": ()})  # all of those have been read
+    return dataclasses.replace(options, **whole | {"config": ()})  # they have been read
 
 
 def _absolute(value: Any) -> Any:
-    """The names of files, alone or among others, as a worker in another folder finds them."""
+    """File names (alone or in a tuple) as absolute paths, for workers in other folders."""
     if isinstance(value, tuple):
         return tuple(map(_absolute, value))
     if isinstance(value, str) and Path(value).exists():
@@ -91,7 +92,7 @@ def _absolute(value: Any) -> Any:
 
 
 def run(asked: argparse.Namespace, options: TranslateOptions) -> tuple[str, list[str]]:
-    """What was done, in a line, and what is wrong with parts that could not be translated."""
+    """Run the job; return a summary line and the errors of parts that failed."""
     worker.plan_of(options, [LoadedModel.of(path, options.vocabularies) for path in options.model])
     files = parts.files_of(asked.input)
     with writing(asked.out):
@@ -128,7 +129,7 @@ def run(asked: argparse.Namespace, options: TranslateOptions) -> tuple[str, list
 
 
 def _cut(context: SparkContext, files: Sequence[Path], size: int, column: str) -> list[parts.Part]:
-    """The parts of all files, their lines counted by all machines."""
+    """The parts of all files, with their lines counted on the cluster."""
     cut = [part for path in files for part in parts.cut(path, max(1, size), column)]
     if not cut:
         return []
@@ -139,9 +140,9 @@ def _translate(
     session: SparkSession, plan: Sequence[parts.Part], left: Sequence[int],
     asked: argparse.Namespace, options: TranslateOptions,
 ) -> tuple[str, list[str]]:  # fmt: skip
-    """The parts that are left, a task each."""
+    """Translate the remaining parts, each in a task."""
     if not left:
-        return "nothing is left to do", []
+        return "nothing left to do", []
     context = session.sparkContext
     shared = context.broadcast([(number, plan[number]) for number in left])
     attempts, out = _attempts(context), asked.out.absolute()
@@ -164,24 +165,24 @@ def _translate(
     numbers = session.range(0, len(left), 1, len(left))
     try:
         done = numbers.mapInPandas(task, SCHEMA).collect()
-    except Exception as error:  # a worker was lost again and again, or the cluster
+    except Exception as error:  # workers were lost repeatedly, or the cluster
         why = re.search("Job aborted[^\n]*", str(error))
         raise CgruError(
-            f"Spark has given up: {why[0] if why else reason(error)} (what is done stays; the same "
-            "command goes on)"
+            f"Spark has given up: {why[0] if why else reason(error)} (complete parts are kept; "
+            "the same command resumes)"
         ) from None
     seconds = time.monotonic() - start
     good = [row for row in done if not row.error]
     words, busy = sum(row.words for row in good), sum(row.seconds for row in good)
     return (
         f"{len(good)} parts, {sum(row.lines for row in good)} lines, {words} words in "
-        f"{seconds:.0f} s; {words / max(busy, 1e-9):.0f} words a second and worker",
+        f"{seconds:.0f} s; {words / max(busy, 1e-9):.0f} words per second and worker",
         [row.error for row in done if row.error],
     )
 
 
 def _attempts(context: SparkContext) -> int:
-    """How often Spark tries a task."""
+    """How many times Spark tries a task."""
     if context.master.startswith("local"):
         given = re.search(r",\s*(\d+)\]", context.master)
         return int(given[1]) if given else 1
@@ -189,7 +190,7 @@ def _attempts(context: SparkContext) -> int:
 
 
 def _identity(path: Path) -> list[object]:
-    """What tells a file from another one of its name."""
+    """The identity of a file: path, size and modification time."""
     status = path.stat()
     return [str(path.absolute()), status.st_size, status.st_mtime_ns]
 

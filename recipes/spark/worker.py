@@ -1,4 +1,4 @@
-"""What a Python worker of Spark does: it keeps one model, and translates part after part."""
+"""The Python worker of Spark, which keeps one model and translates part after part."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from cgru_cli.translate.translator import Translator
 
 
 class Done(NamedTuple):
-    """What came of a part. words: of its source, as the model reads them; error: "" if none."""
+    """The result of a part. words: source words as the model reads them; error: "" if none."""
 
     part: int
     lines: int
@@ -38,18 +38,18 @@ class Done(NamedTuple):
 
 
 def plan_of(options: TranslateOptions, models: Sequence[LoadedModel]) -> SearchPlan:
-    """How to search. Raises CgruError for what cannot be done part by part."""
+    """The plan of the search. Raises CgruError for options that do not work part by part."""
     check_declared([loaded.model for loaded in models], options.model_is)
     plan = SearchPlan.of(options, models)
     if plan.search == "nematus-tf":
-        raise CgruError("--compat nematus-tf: what shares a mini-batch decides its lists, so that "
-                        "parts would have others than the whole")  # fmt: skip
+        raise CgruError("--compat nematus-tf: n-best lists depend on the mini-batch, so they would "
+                        "differ from those of the whole corpus")  # fmt: skip
     return dataclasses.replace(plan, shared_shortlist=False)
 
 
 @functools.lru_cache(maxsize=1)
 def translator_of(options: TranslateOptions) -> Translator:
-    """The model of this process, which is read once."""
+    """The translator of this process; its model is read once."""
     starting = Start(own_process=False)
     models = [LoadedModel.of(path, options.vocabularies) for path in options.model]
     plan = plan_of(options, models)
@@ -58,16 +58,16 @@ def translator_of(options: TranslateOptions) -> Translator:
 
 
 def take_gpus(addresses: Sequence[str]) -> None:
-    """Let TensorFlow see the GPUs that Spark gave to a task, if it gave any.
+    """Restrict TensorFlow to the GPUs that Spark assigned to the task, if any.
 
-    Raises CgruError where the model of this process is on others already.
+    Raises CgruError if the model of this process already uses other GPUs.
     """
     if not addresses:
         return
     asked = ",".join(addresses)
     if translator_of.cache_info().currsize and os.environ.get("CUDA_VISIBLE_DEVICES") != asked:
         raise CgruError(
-            "a worker was given another GPU than before; let each executor have one: "
+            "Spark assigned another GPU to this worker; give each executor one GPU: "
             "--conf spark.executor.resource.gpu.amount=1"
         )
     os.environ["CUDA_VISIBLE_DEVICES"] = asked
@@ -77,11 +77,11 @@ def translate(
     number: int, part: Part, output: Path, options: TranslateOptions, *, column: str, added: str,
     gpus: Sequence[str] = (), last: bool,
 ) -> Done:  # fmt: skip
-    """Translate a part into its file, which is there afterwards as a whole, or not at all.
+    """Translate a part into its file, which is written completely or not at all.
 
-    column, added: of a table, where the text stands and where its translation will. gpus: those
-    that Spark gives to the task. last: nobody tries again; what goes wrong is told in `Done` then,
-    so that other parts go on.
+    column, added: the columns of a table for the text and its translation. gpus: the GPUs that
+    Spark assigned to the task. last: this is the last attempt; an error is then returned in `Done`,
+    so that other parts continue.
     """
     start, words, error = time.monotonic(), 0, ""
     try:
@@ -110,7 +110,7 @@ def _text(translator: Translator, part: Part, output: Path) -> int:
             words += len(one.source)
             written += 1
         if written != part.lines:
-            raise CgruError(f"{part.lines} lines were there when the job began, now {written}")
+            raise CgruError(f"the part had {part.lines} lines when the job began, now {written}")
     return words
 
 
@@ -122,7 +122,7 @@ def _table(translator: Translator, part: Part, output: Path, column: str, added:
     given = rows.column(column).to_pylist()
     for i, text in enumerate(given):
         if text is not None and (not isinstance(text, str) or "\n" in text):
-            raise CgruError(f"row {part.start + i + 1}: {column} is no line of text")
+            raise CgruError(f"row {part.start + i + 1}: {column} is not a line of text")
     texts: list[str | None] = [None] * len(given)
     lines = (text or "" for text in given)
     for one in _translations(translator, lines, part.first):
@@ -139,7 +139,7 @@ def _table(translator: Translator, part: Part, output: Path, column: str, added:
 def _translations(
     translator: Translator, lines: Iterable[str], first: int
 ) -> Iterator[Translation]:
-    """Translations as they get ready, numbered from `first`."""
+    """Translations as they become available, numbered from `first`."""
     plan, waiting = translator.plan, iter(lines)
     size = plan.mini_batch * plan.maxi_batch
     while window := list(islice(waiting, size)):

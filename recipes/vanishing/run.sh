@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
-# Vanishing and exploding gradients: plain cells, GRU and LSTM on a task of memory.
+# Vanishing and exploding gradients: plain cells, GRU and LSTM on a memory task.
 #
 #   [OUT=vanishing] [MODELS="tanh-large gru"] [SEEDS="1 2 3"] [UPDATES=700] [JOBS=2]
 #   recipes/vanishing/run.sh [options of cgru train]
-#
-# A language model is to say a line's first word again at its end. vanishing.py makes the text, the
-# models that training begins with, and of the trainings' records a table, a plot and a page. Run it
-# again after an interruption and it goes on. Needs: pip install '.[plot]'
+# A language model has to repeat a line's first word at its end. vanishing.py makes the text and the
+# initial models, and turns the records of the trainings into a table, a plot and a page. Run it
+# again after an interruption to resume. Needs: pip install '.[plot]'
 set -euo pipefail
 
 out=${OUT:-vanishing} seeds=${SEEDS:-1 2 3} updates=${UPDATES:-700} jobs=${JOBS:-2}
@@ -24,7 +23,7 @@ adam=(--optimizer adam --learn-rate 0.01 --lr-warmup 100u --clip-norm 1 --cost-t
 clipped=(--optimizer sgd --learn-rate 0.2 --clip-norm 1)
 unclipped=(--optimizer sgd --learn-rate 0.2 --clip-norm 0)
 
-# MODEL OPTIMISER OPTIONS...: one training for each seed, as many side by side as there are JOBS.
+# MODEL OPTIMISER OPTIONS...: one training for each seed, JOBS of them in parallel.
 train() {
   local model=$1 optimiser=$2 seed
   shift 2
@@ -35,7 +34,7 @@ train() {
   done
 }
 
-# A training that ends because its gradients are not finite has given its result, too.
+# A training that stops because its gradients are not finite also has a result.
 one() {
   local run=$1 start=$2 seed=$3
   shift 3
@@ -56,11 +55,11 @@ trap 'kill $(jobs -p) 2> /dev/null || true' EXIT
 python "$here/vanishing.py" start "$out" $models --seeds $seeds
 for model in $models; do
   train "$model" adam "${adam[@]}"
-  case $model in *-large | gru)  # those that explode, and one that does not
+  case $model in *-large | gru)  # models whose gradients explode, and one whose do not
     train "$model" clipped "${clipped[@]}"
     train "$model" unclipped "${unclipped[@]}" ;;
   esac
 done
-wait  # of jobs that ended long ago the shell may have forgotten how; the mark in their folder says
+wait  # the shell may have forgotten the exit codes of old jobs; the mark in their folder has them
 for run in "${runs[@]}"; do [ -e "$run/done" ] || exit 1; done
 python "$here/vanishing.py" report "$out"

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Text and first models of the recipe, and what its trainings recorded as table, plot and page.
+"""Write the text and initial models of the recipe, and the tables, plots and page of its results.
 
-A line is a word, a filler 20 times, a question mark, and the word again:
+A line is a word, 20 fillers, a question mark, and the word again:
 
     s2 x x x x x x x x x x x x x x x x x x x x ? s2
 
-Each seed draws a model whose recurrent matrix is orthogonal (`--init scaled`). A factor makes it
-small or large: all singular values are that factor.
+Each seed draws a model with an orthogonal recurrent matrix (`--init scaled`), which is then
+multiplied by a factor: all its singular values equal that factor.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SYMBOLS, FILLERS, LINES = 4, 20, 2000
-FIRST = FILLERS + 1  # steps from the state that has read the first word to the one asked for it
-WORDS = FILLERS + 4  # of a line, EOS counted
-GUESS = math.log(SYMBOLS)  # cost of the last word, in nats, where nothing is remembered
+FIRST = FILLERS + 1  # steps from the state that has read the first word to the question mark
+WORDS = FILLERS + 4  # per line, including EOS
+GUESS = math.log(SYMBOLS)  # cost in nats of guessing the last word
 
 
 class Start(NamedTuple):
-    """A model before training: its cell, and what its recurrent matrix is multiplied by."""
+    """An initial model: its cell, the factor of its recurrent matrix, and its colour in plots."""
 
     cell: str
     factor: float
@@ -62,7 +62,7 @@ STARTS = {
 
 
 def start(out: Path, names: Sequence[str], seeds: Sequence[int]) -> None:
-    """Write the text, its vocabulary, and of every model what training begins with."""
+    """Write the text, its vocabulary, and the initial models."""
     draw = random.Random(1)
     symbols = [f"s{i}" for i in range(SYMBOLS)]
     drawn = [draw.choice(symbols) for _ in range(LINES)]
@@ -77,7 +77,7 @@ def start(out: Path, names: Sequence[str], seeds: Sequence[int]) -> None:
     for name in names:
         for seed in seeds:
             path = out / f"start/{name}-{seed}.npz"
-            if path.exists():  # of a run that was interrupted
+            if path.exists():  # from an interrupted run
                 continue
             options = TrainOptions(
                 type="lm",
@@ -94,7 +94,7 @@ def start(out: Path, names: Sequence[str], seeds: Sequence[int]) -> None:
             write_model.write(model, path, "npz", vocabularies, force=True)
 
 
-# -- what was recorded -----------------------------------------------------------------------------
+# -- records ---------------------------------------------------------------------------------------
 
 
 class Run(NamedTuple):
@@ -102,7 +102,7 @@ class Run(NamedTuple):
 
     gradients: list[dict]
     costs: list[tuple[int, float]]  # update, and mean cost since the last one, nats
-    stopped: bool  # because nothing was finite any more
+    stopped: bool  # because of values that were not finite
 
     @classmethod
     def read(cls, folder: Path) -> Run:
@@ -113,15 +113,15 @@ class Run(NamedTuple):
         return cls(gradients, costs, bool((folder / "errors").read_text()))
 
     def flow(self, place: int) -> np.ndarray:
-        """|d cost of the last word / d state| by the distance from it: before or after training.
+        """|d cost of the last word / d state| by distance from that word.
 
-        Of an LSTM, at output and memory together.
+        place: 0 before training, -1 after it. For an LSTM, the norm covers output and memory.
         """
         arrays = self.gradients[place]["last_word"].values()
         return np.linalg.norm([[number(norm) for norm in norms] for norms in arrays], axis=0)
 
     def kept(self, place: int) -> float:
-        """The share of the gradient that comes to the first word."""
+        """The fraction of the gradient that reaches the first word."""
         flow = self.flow(place)
         return flow[FIRST] / flow[0] if flow[0] else 0.0
 
@@ -135,25 +135,25 @@ class Run(NamedTuple):
         return float(np.mean(last[-max(1, len(last) // 5) :]))
 
     def ended(self) -> float:
-        """Mean cost in the last fifth of the updates, infinite where it stopped."""
+        """Mean cost in the last fifth of the updates; infinite if the training stopped early."""
         last = [cost for _, cost in self.costs[-max(1, len(self.costs) // 5) :]]
         return math.inf if self.stopped or not last else float(np.mean(last))
 
     def diverged(self) -> bool:
-        """Whether it ended worse than it began, or not at all."""
+        """Whether the final cost is higher than the initial cost, or not finite."""
         return not self.ended() < number(self.gradients[0]["cost"])
 
 
 def number(value: float | None) -> float:
-    """A number of the records, where one that is not finite is null."""
+    """A number of the records; null stands for one that is not finite."""
     return math.nan if value is None else value
 
 
-Runs = dict[str, list[Run]]  # by model, a run a seed
+Runs = dict[str, list[Run]]  # by model, one run per seed
 
 
 def runs(out: Path, optimiser: str) -> Runs:
-    """All trainings that are done."""
+    """All finished trainings."""
     found = {}
     for name in STARTS:
         folders = sorted((out / optimiser).glob(f"{name}-*"))
@@ -165,11 +165,11 @@ def runs(out: Path, optimiser: str) -> Runs:
 
 # -- tables ----------------------------------------------------------------------------------------
 
-Table = list[list[str]]  # the first row is its head
+Table = list[list[str]]  # the first row is the header
 
 
 def flow_table(trained: Runs) -> Table:
-    """What comes to the first word, before and after training, and costs after it by seed."""
+    """Gradients at the first word before and after training, and final costs by seed."""
     rows = [["recurrence", "gradient at the first word / at the last, before training",
              "a step", "after training", "cost of a line", "of its last word"]]  # fmt: skip
     for name, of_seeds in trained.items():
@@ -185,7 +185,7 @@ def flow_table(trained: Runs) -> Table:
 
 
 def clipping_table(clipped: Runs, unclipped: Runs) -> Table:
-    """How trainings by plain gradient descent ended, with clipping and without."""
+    """Costs of plain gradient descent, with clipping and without."""
     rows = [["recurrence", "clipped", "cost of a line at the start", "at the end",
              "highest on the way", "diverged"]]  # fmt: skip
     for name in (name for name in clipped if name in unclipped):
@@ -202,7 +202,7 @@ def clipping_table(clipped: Runs, unclipped: Runs) -> Table:
 
 
 def shown(value: float) -> str:
-    """Three digits; no finite number: a dash."""
+    """Three digits; a dash if the number is not finite."""
     if not math.isfinite(value):
         return "-"
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
@@ -215,12 +215,12 @@ def mean(values: Sequence[float]) -> str:
 
 
 def geometric(values: Sequence[float]) -> float:
-    """Geometric mean; 0 where a value is."""
+    """Geometric mean; 0 if any value is 0."""
     return math.exp(np.mean(np.log(values))) if min(values) > 0 else 0.0
 
 
 def spread(values: Sequence[float]) -> str:
-    """Geometric mean over seeds, the least and the greatest."""
+    """Geometric mean over seeds, with minimum and maximum."""
     if not all(map(math.isfinite, values)):
         return "not finite"
     return f"{geometric(values):.0e} ({min(values):.0e} to {max(values):.0e})"

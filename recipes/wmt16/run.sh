@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# The Edinburgh systems of WMT16: a large cGRU, the mean of its last models, and their ensemble.
+# Edinburgh's systems of WMT16: a large cGRU, the average of its last checkpoints, and their
+# ensemble.
 #
 #   DATA=DIR [OUT=wmt16] [SOURCE=en] [TARGET=de] [SEARCH="beam-search"] [TAG=WORD]
 #   recipes/wmt16/run.sh [options of cgru train]
 #   SAMPLE=1 [DATA=DIR] recipes/wmt16/run.sh        all steps in minutes, on a small model
 #
-# DATA holds raw text, a sentence a line, plain or .gz: train.en and train.de (train.NAME.en and
-# .de too, for more than one corpus), dev.en and dev.de, test.en and test.de; and mono.de, if text
-# of the target language is to be translated back: by a model of the other direction, which is
-# trained first, by SEARCH (--output-sampling of cgru translate), TAG before each source. Run it
-# again after an interruption and it goes on. Needs: pip install '.[prep]', and '.[recipes]' for a
-# sample without DATA.
+# DATA holds raw text, one sentence per line, plain or .gz: train.en and train.de (or several,
+# train.NAME.en and .de), dev.en and dev.de, test.en and test.de. If it has mono.de, a model of the
+# reverse direction is trained first and translates it back with SEARCH (--output-sampling of cgru
+# translate), with TAG before each source. Run it again after an interruption to resume. Needs: pip
+# install '.[prep]', and '.[recipes]' for a sample without DATA.
 set -euo pipefail
 
 source=${SOURCE:-en} target=${TARGET:-de} sample=${SAMPLE:-}
@@ -29,7 +29,7 @@ if [ -z "$data" ]; then
     python "$here/../quickstart/data.py" "$data" -s "$source" -t "$target"
 fi
 
-# The file of a text, plain or packed: file NAME LANGUAGE
+# Print the file of a text, plain or gzipped: file NAME LANGUAGE
 file() {
   local path
   for path in "$data/$1.$2" "$data/$1.$2.gz"; do
@@ -52,10 +52,10 @@ test=("$(file test "$source")" "$(file test "$target")")
 mono=
 for path in "$data/mono.$target"{,.gz}; do [ ! -e "$path" ] || mono=$path; done
 
-# The first lines of a text, unless they are there: sample_of LINES FILE NAME
+# Copy the first lines of a text, unless that has been done: sample_of LINES FILE NAME
 sample_of() {
   [ ! -e "$out/sample/$3" ] || return 0
-  # Not `head`, behind which gzip would fail.
+  # Not `head`, because gzip would fail when it closes the pipe.
   if [[ $2 = *.gz ]]; then gzip -dc "$2"; else cat "$2"; fi |
     awk -v lines="$1" 'NR <= lines' > "$out/sample/$3.part"
   mv "$out/sample/$3.part" "$out/sample/$3"
@@ -84,19 +84,19 @@ else
   options=(--dim-emb 512 --dim-rnn 1024 --optimizer adadelta --learn-rate 1 --disp-freq 1000u
     --valid-freq 10000u --save-freq 30000u --beam-size 12 --early-stopping 10)
 fi
-# Romanian has little text, so that dropout helps; the other languages had none.
+# Romanian has little text, so dropout helps; Edinburgh used none for the other languages.
 if [[ $source = ro || $target = ro ]]; then
   options+=(--dropout-embedding 0.2 --dropout-hidden 0.2 --dropout-source 0.1 --dropout-target 0.1)
 fi
 
-# prepare FOLDER and what to prepare
+# Prepare a folder: prepare FOLDER TEXTS...
 prepare() {
   cgru prep "$@" --normalize-punctuation --tokenize --escape --split-hyphens --truecase \
     --max-length 80 --keep-duplicates --keep-identical --subwords subword-nmt \
     --subword-vocabulary "$merges" --vocabulary-size 90000
 }
 
-# Target text and its translation as one more corpus.
+# Add the target text and its back-translation as another corpus.
 if [ -n "$mono" ]; then
   back=$out/back
   if [ ! -e "$back/text.$source" ]; then
@@ -123,7 +123,7 @@ prepare "$out/prep" -s "${sources[@]}" -t "${targets[@]}" --dev "${dev[@]}" --te
 cgru train "$out/prep" -m "$out/model/model.npz" --mini-batch 80 --max-length 50 --clip-norm 1 \
   --valid-metrics bleu cross-entropy --normalize 1 --keep 4 "${options[@]}" "$@"
 
-# The last models that --keep left, the newest last.
+# The checkpoints kept by --keep, the newest last.
 model=$out/model/model.npz
 kept=()
 while read -r path; do

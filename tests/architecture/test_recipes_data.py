@@ -212,8 +212,8 @@ def test_quickstart_knows_each_of_its_languages(quickstart):
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (["-t", "xx"], 2, "data.py: error: xx: no such language; choose of cs da de"),
-        (["-t", "en"], 2, "data.py: error: en: is source and target; name two languages"),
+        (["-t", "xx"], 2, "data.py: error: xx: no such language; choose from cs da de"),
+        (["-t", "en"], 2, "data.py: error: en is both source and target; name two languages"),
     ],
 )
 def test_quickstart_refuses(quickstart, tmp_path, capsys, options, code, message):
@@ -366,7 +366,7 @@ def test_pairs_that_teach_nothing_are_left_out(it_docs):
         "source = target": 1,
         "no letter": 1,
         "placeholders differ": 1,
-        "came before": 1,
+        "duplicate": 1,
     }
 
 
@@ -458,15 +458,15 @@ def test_it_docs_refuses(it_docs, tmp_path, capsys):
     broken = tmp_path / "broken"
     broken.write_bytes(b"!<arch>\nnothing")
     cases = [
-        ([], 2, "nothing to read; name --wheel FILE, --debs SOURCE TARGET or both"),
-        (["--wheel", wheel, "-s", "de"], 2, "de: is source and target"),
+        ([], 2, "nothing to read; give --wheel FILE, --debs SOURCE TARGET or both"),
+        (["--wheel", wheel, "-s", "de"], 2, "de is both source and target"),
         (["--wheel", wheel, "-t", "fr"], 1, f"{wheel}: no messages in en and fr"),
         (["--wheel", tmp_path / "none"], 1, f"{tmp_path / 'none'}: No such file"),
-        (["--wheel", broken], 1, f"{broken}: not a whole wheel"),
+        (["--wheel", broken], 1, f"{broken}: not a complete wheel"),
         (["--debs", german, german], 1, f"{german}: holds de, not en"),
-        (["--debs", broken, german], 1, f"{broken}: not a whole .deb"),
-        (["--debs", wheel, german], 1, f"{wheel}: not a whole .deb"),
-        (["--wheel", wheel], 1, "only 1 pairs are there for test; ask for fewer"),
+        (["--debs", broken, german], 1, f"{broken}: not a complete .deb"),
+        (["--debs", wheel, german], 1, f"{wheel}: not a complete .deb"),
+        (["--wheel", wheel], 1, "there are only 1 pairs for test; ask for fewer"),
     ]
     for options, code, message in cases:
         assert it_docs.main([str(tmp_path / "data"), *map(str, options)]) == code
@@ -483,4 +483,4 @@ def test_a_package_that_ends_too_early(it_docs, tmp_path, capsys):
         (tmp_path / "cut.deb").write_bytes(whole[:size])
         options = ["--debs", str(tmp_path / "cut.deb"), str(german)]
         assert it_docs.main([str(tmp_path / "data"), *options]) == 1
-        assert "cut.deb: not a whole .deb" in capsys.readouterr().err
+        assert "cut.deb: not a complete .deb" in capsys.readouterr().err

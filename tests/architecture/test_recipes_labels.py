@@ -58,9 +58,9 @@ def test_messages_are_of_one_language_and_one_set(tmp_path):
     "content, message",
     [
         (None, "No such file"),
-        (b"no zip", "not a whole wheel"),
+        (b"no zip", "not a complete wheel"),
         ({"c": {"de": ["drei Worte hier"]}}, "no messages in nl"),
-        ({"c": {"de": ["drei Worte hier"], "nl": ["drie woorden hier"]}}, "100 are wanted"),
+        ({"c": {"de": ["drei Worte hier"], "nl": ["drie woorden hier"]}}, "100 are needed"),
     ],
 )
 def test_a_wheel_that_will_not_do(tmp_path, capsys, content, message):
@@ -100,7 +100,7 @@ def test_texts_are_dealt_out(tmp_path, capsys):
     assert (tmp_path / "data/train.text").read_text().count("\n") == 32
     (tmp_path / "no.tgz").write_bytes(b"no package")
     assert tags.main([str(tmp_path / "x"), "--package", str(tmp_path / "no.tgz")]) == 1
-    assert "not a whole package" in capsys.readouterr().err
+    assert "not a complete package" in capsys.readouterr().err
 
 
 def test_the_most_frequent_tag():
@@ -143,5 +143,5 @@ def test_the_table(tmp_path, capsys):
     (tmp_path / "simple.labels").write_text("y\ny\n")
     results.main([str(tmp_path), files[0], "--apart", "short"])
     assert capsys.readouterr().out.splitlines()[2:] == ["| simple | 50.0 | 0.0 |"]
-    with pytest.raises(SystemExit, match=r"short\.labels has not as many"):
+    with pytest.raises(SystemExit, match=r"short\.labels: number of labels differs"):
         results.main([str(tmp_path), str(tmp_path / "short.labels"), "--apart", "short"])

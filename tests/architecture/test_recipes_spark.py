@@ -74,7 +74,7 @@ def test_each_line_is_in_one_part_and_in_order(tmp_path_factory, recipe, texts, 
     ]
 
 
-def test_a_corpus_that_is_none_is_told(recipe, tmp_path):
+def test_an_invalid_corpus_is_an_error(recipe, tmp_path):
     parts, _ = recipe
     with pytest.raises(CgruError, match="No such file"):
         parts.files_of(tmp_path / "missing")
@@ -83,11 +83,11 @@ def test_a_corpus_that_is_none_is_told(recipe, tmp_path):
         parts.files_of(tmp_path)
     for name in ("a.txt", "b.parquet"):
         (tmp_path / name).touch()
-    with pytest.raises(CgruError, match="of one kind"):
+    with pytest.raises(CgruError, match="use one kind only"):
         parts.files_of(tmp_path)
 
 
-def test_a_job_goes_on_only_with_what_it_began_with(recipe, tmp_path):
+def test_a_job_resumes_only_with_the_same_request(recipe, tmp_path):
     parts, _ = recipe
     (tmp_path / "text").write_text("a\nb\nc\n")
     plan = planned(parts, [tmp_path / "text"], 2)
@@ -189,7 +189,7 @@ def test_a_model_stays_on_its_gpu(recipe, model, monkeypatch):
     assert os.environ["CUDA_VISIBLE_DEVICES"] == "3"
     worker.translator_of(TranslateOptions(model=(model,)))
     worker.take_gpus(["3"])
-    with pytest.raises(CgruError, match="let each executor have one"):
+    with pytest.raises(CgruError, match="give each executor one GPU"):
         worker.take_gpus(["1"])
 
 
@@ -264,7 +264,7 @@ def whole(model, tmp_path_factory):
 
 
 @pytest.mark.exhaustive
-def test_a_worker_that_is_killed_loses_and_doubles_nothing(model, whole, tmp_path):
+def test_a_killed_worker_loses_and_duplicates_nothing(model, whole, tmp_path):
     job = Job(tmp_path, model)
     job.wait_for(2)
     killed = job.workers()
@@ -279,7 +279,7 @@ def test_a_worker_that_is_killed_loses_and_doubles_nothing(model, whole, tmp_pat
 
 
 @pytest.mark.exhaustive
-def test_a_job_that_is_killed_goes_on_without_its_finished_parts(model, whole, tmp_path):
+def test_a_killed_job_resumes_without_its_finished_parts(model, whole, tmp_path):
     job = Job(tmp_path, model)
     job.wait_for(4)
     os.killpg(job.process.pid, signal.SIGKILL)
@@ -291,13 +291,13 @@ def test_a_job_that_is_killed_goes_on_without_its_finished_parts(model, whole, t
     assert before.items() <= job.parts().items() and len(before) < len(job.parts())
     assert job.text() == whole
     code, messages = Job(tmp_path, model).told()
-    assert code == 0 and "nothing is left to do" in messages
+    assert code == 0 and "nothing left to do" in messages
     code, messages = Job(tmp_path, model, "-n").told()
     assert code == 1 and "was begun with other options" in messages
 
 
 @pytest.mark.exhaustive
-def test_a_worker_that_is_killed_again_and_again_ends_the_job_in_a_line(model, whole, tmp_path):
+def test_a_worker_killed_repeatedly_ends_the_job_with_one_line(model, whole, tmp_path):
     job = Job(tmp_path, model, master="local[2,1]")
     job.wait_for(1)
     for pid in job.workers():
