@@ -155,4 +155,4 @@ def test_a_decoder_without_the_word_before(data, tmp_path, translate, score, kin
     assert lists_of_h5 == lists
     assert convert(model, "--info").stdout.count("feedback") == 1
     refused = convert(model, tmp_path / "x.npz", "--to", "dl4mt")
-    assert refused.exit_code == 1 and "without the word before" in refused.stderr
+    assert refused.exit_code == 1 and "does not read the previous word" in refused.stderr
