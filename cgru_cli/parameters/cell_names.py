@@ -192,9 +192,8 @@ def _gamma_names(s: Structure, cell: CellPlace, gamma: str) -> dict[Dialect, str
     level = "" if cell.level == 1 else f"_{cell.level}"
     drt = cell.transition - (1 if cell.part == "decoder" and cell.level == 1 else 0)
     nl = "_nl" if cell.part == "decoder" and cell.level == 1 else ""
-    own = f"{prefix}_{gamma}" if shallow else (
-        f"{prefix}{level}" + (f"{nl}_drt_{drt}" if drt > 0 else "") + f"_{gamma}"
-    )  # fmt: skip
+    transition = f"{nl}_drt_{drt}" if drt > 0 else ""
+    own = f"{prefix}_{gamma}" if shallow else f"{prefix}{level}{transition}_{gamma}"
     names = {Dialect.NEMATUS: own, Dialect.S2S: f"{_s2s_cell(s, cell)}_{gamma}"}
     if shallow:
         names[Dialect.AMUN] = own

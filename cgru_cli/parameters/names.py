@@ -56,6 +56,7 @@ def name_at(path: str, structure: Structure) -> str:
     return next(row.name for row in parameters(structure) if row.path == path)
 
 
+_PREDICTOR = "decoder/next_word_predictor"  # Nematus-TF's readout
 _READOUT = {
     "prev": ("V_o", "E", "prev_emb_to_hidden", 0),
     "lstm": ("U_o", "D", "state_to_hidden", 1),
@@ -110,10 +111,8 @@ def _embeddings(s: Structure) -> Iterator[Parameter]:
             names |= {Dialect.AMUN: name, Dialect.MARIAN_NEMATUS: name}
             names[Dialect.S2S] = "Wemb" if s.shared_embeddings else "encoder_Wemb"
             names[Dialect.NMTPY] = "Wemb" if s.shared_embeddings else "Wemb_enc"
-        yield Parameter(
-            "E_x", f"encoder/embedding{factor or ''}", (f"Vs{factor}", f"Es{factor}"),
-            "normal", names,
-        )  # fmt: skip
+        path, shape = f"encoder/embedding{factor or ''}", (f"Vs{factor}", f"Es{factor}")
+        yield Parameter("E_x", path, shape, "normal", names)
     if s.embeds_target and target_table(s) == "decoder/embedding":
         if s.type is Type.LM:
             of_all = s.shared_embeddings  # Marian's tied-embeddings-all, of one side
@@ -132,49 +131,41 @@ def _embeddings(s: Structure) -> Iterator[Parameter]:
 def _labels(s: Structure) -> Iterator[Parameter]:
     """What gives labels to annotations, with what pools them; no other program has it."""
     if s.type is Type.CLASSIFIER and s.pooling is Pooling.ATTENTION:
-        path = "pooling"
-        rows: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
-            ("W_a", "Wc_att", ("C", "A"), "orthogonal"),
-            ("b_a", "b_att", ("A",), "zeros"),
-            ("v_a", "U_att", ("A", "1"), "normal"),
-        )
-        for symbol, root, shape, initializer in rows:
-            yield Parameter(symbol, f"{path}/{root}", shape, initializer, same(f"{path}_{root}"))
+        for symbol, root, shape, initializer, *_ in _ATTENTION[1:]:
+            yield Parameter(symbol, f"pooling/{root}", shape, initializer, same(f"pooling_{root}"))
         yield from norm_rows(
             s, lambda suffix: same(f"pooling_Wc_att{suffix}"), "W_a", "pooling/Wc_att", "A"
         )
         if s.normalization is Normalization.MARIAN:
             names = same("pooling_gamma1")
             yield Parameter("gamma", "pooling/gamma1", ("A",), "ones", names, feature="gamma")
-    for root, symbol, shape, initializer in (
-        ("W", "W_o", ("C", "L"), "normal"),
-        ("b", "b_o", ("L",), "zeros"),
-    ):
-        names = same(f"ff_logit_{root}")
-        yield Parameter(symbol, f"decoder/output/{root}", shape, initializer, names)
+    yield Parameter("W_o", "decoder/output/W", ("C", "L"), "normal", same("ff_logit_W"))
+    yield Parameter("b_o", "decoder/output/b", ("L",), "zeros", same("ff_logit_b"))
     if s.crf:
-        for symbol, root, shape in (
-            ("a", "start", ("L",)),
-            ("A", "transitions", ("L", "L")),
-            ("b", "end", ("L",)),
-        ):
-            yield Parameter(symbol, f"decoder/crf/{root}", shape, "zeros", same(f"crf_{root}"))
+        yield Parameter("a", "decoder/crf/start", ("L",), "zeros", same("crf_start"))
+        yield Parameter(
+            "A", "decoder/crf/transitions", ("L", "L"), "zeros", same("crf_transitions")
+        )
+        yield Parameter("b", "decoder/crf/end", ("L",), "zeros", same("crf_end"))
+
+
+# Symbol, name, shape, initialiser; Nematus-TF's names of the array and of its norm.
+_ATTENTION: tuple[tuple[str, str, tuple[str, ...], str, str, str], ...] = (
+    ("U_a", "W_comb_att", ("D", "A"), "normal", "state_to_hidden", "hidden_state_norm"),
+    ("W_a", "Wc_att", ("C", "A"), "orthogonal", "context_to_hidden", "hidden_context_norm"),
+    ("b_a", "b_att", ("A",), "zeros", "hidden_bias", ""),
+    ("v_a", "U_att", ("A", "1"), "normal", "hidden_to_score", ""),
+)
 
 
 def _attention(s: Structure) -> Iterator[Parameter]:
-    rows = [
-        ("U_a", "W_comb_att", ("D", "A"), "normal", "state_to_hidden", "hidden_state_norm"),
-        ("W_a", "Wc_att", ("C", "A"), "orthogonal", "context_to_hidden", "hidden_context_norm"),
-        ("b_a", "b_att", ("A",), "zeros", "hidden_bias", None),
-        ("v_a", "U_att", ("A", "1"), "normal", "hidden_to_score", None),
-    ]
-    for symbol, root, shape, initializer, tf, _ in rows:
+    for symbol, root, shape, initializer, tf, _ in _ATTENTION:
         names = same(f"decoder_{root}", *MARIAN, Dialect.NMTPY) | {
             Dialect.NEMATUS_TF: f"decoder/base/attention/{tf}",
             Dialect.NEMATUS_TF_01: f"decoder/{tf}",
         }
         yield Parameter(symbol, f"decoder/attention/{root}", shape, initializer, names)
-    for symbol, root, shape, _, _, norm in rows:
+    for symbol, root, shape, _, _, norm in _ATTENTION:
         if norm:
 
             def norm_names(suffix: str, root: str = root, norm: str = norm) -> dict[Dialect, str]:
@@ -205,7 +196,7 @@ def _readout(s: Structure) -> Iterator[Parameter]:
             s,
             nematus=f"ff_logit_{part}",
             nmtpy="ff_logit_gru" if part == "lstm" else f"ff_logit_{part}",
-            tf=f"decoder/next_word_predictor/{tf}",
+            tf=f"{_PREDICTOR}/{tf}",
             s2s="decoder_ff_logit_l1",
             index=index,
             path=f"decoder/readout/{part}",
@@ -213,26 +204,18 @@ def _readout(s: Structure) -> Iterator[Parameter]:
             shape=(width, "R"),
         )
     if s.readout_activation is Activation.PRELU:
-        yield Parameter(
-            "a", "decoder/readout/prelu_slope", ("E",), "ones",
-            tf_only("ff_logit_prelu_slope", "decoder/next_word_predictor/hidden_prelu/slope"),
-            feature="prelu",
-        )  # fmt: skip
+        path = "decoder/readout/prelu_slope"
+        names = tf_only("ff_logit_prelu_slope", f"{_PREDICTOR}/hidden_prelu/slope")
+        yield Parameter("a", path, ("E",), "ones", names, feature="prelu")
     yield from _output(s)
     if s.mixture > 1:
-        for root, shape, initializer in (("W", ("E", "M"), "normal"), ("b", ("M",), "zeros")):
-            yield Parameter(
-                "W_pi", f"decoder/mixture/pi/{root}", shape, initializer,
-                tf_only(
-                    f"ff_logit_pi_{root}", f"decoder/next_word_predictor/hidden_to_pi_logits/{root}"
-                ),
-                feature="mixture",
-            )  # fmt: skip
+        nematus, tf = "ff_logit_pi", f"{_PREDICTOR}/hidden_to_pi_logits"
+        yield from _layer("W_pi", "decoder/mixture/pi", ("E", "M"), nematus, tf, "mixture")
         for k in range(s.mixture):
             yield from _feed_forward(
                 s,
                 nematus=f"ff_logit_mos_{k}",
-                tf=f"decoder/next_word_predictor/hidden_to_mos_hidden_{k}",
+                tf=f"{_PREDICTOR}/hidden_to_mos_hidden_{k}",
                 path=f"decoder/mixture/hidden{k}",
                 symbol=f"W_{k}",
                 shape=("E", "E"),
@@ -246,19 +229,21 @@ def _readout(s: Structure) -> Iterator[Parameter]:
             symbol="W_l",
             shape=("Es", "Es"),
         )
-        for root, shape, initializer in (("W", ("Es", "V"), "normal"), ("b", ("V",), "zeros")):
-            yield Parameter(
-                "W_lo", f"decoder/lexical/output/{root}", shape, initializer,
-                tf_only(
-                    f"ff_logit_lexical_{root}",
-                    f"decoder/next_word_predictor/lexical_to_logits/{root}",
-                ),
-                feature="lexical",
-            )  # fmt: skip
+        nematus, tf = "ff_logit_lexical", f"{_PREDICTOR}/lexical_to_logits"
+        yield from _layer("W_lo", "decoder/lexical/output", ("Es", "V"), nematus, tf, "lexical")
+
+
+def _layer(
+    symbol: str, path: str, shape: tuple[str, str], nematus: str, tf: str, feature: str
+) -> Iterator[Parameter]:
+    """W and b of x W + b, in Nematus and Nematus-TF."""
+    for root, size, initializer in (("W", shape, "normal"), ("b", shape[1:], "zeros")):
+        names = tf_only(f"{nematus}_{root}", f"{tf}/{root}")
+        yield Parameter(symbol, f"{path}/{root}", size, initializer, names, feature=feature)
 
 
 def _output(s: Structure) -> Iterator[Parameter]:
-    tf = "decoder/next_word_predictor/hidden_to_logits"
+    tf = f"{_PREDICTOR}/hidden_to_logits"
     rows: list[tuple[str, str, tuple[str, ...], str]] = [("b", "b_o", ("V",), "zeros")]
     if not s.tied_output:
         rows.insert(0, ("W", "W_o", ("E", "V"), "normal"))

@@ -69,15 +69,12 @@ def _nmtpy_limit(length: int) -> int:
 
 _DEFAULTS = (
     ProgramDefaults(Program.NEMATUS, 5, 0.0, True, _nematus_limit),
-    ProgramDefaults(
-        Program.NEMATUS_TF, 5, 0.0, True, _nematus_limit,
-        search="nematus-tf", mini_batch=80, maxi_batch=20,
-    ),
+    ProgramDefaults(Program.NEMATUS_TF, 5, 0.0, True, _nematus_limit, True, "nematus-tf", 80, 20),
     ProgramDefaults(Program.DL4MT, 5, 0.0, True, _nematus_limit),
     ProgramDefaults(Program.MARIAN, 12, 0.0, False, marian_limit),
     ProgramDefaults(Program.AMUN, 12, 0.0, False, marian_limit),
     ProgramDefaults(Program.NMTPY, 12, 1.0, True, _nmtpy_limit),
-)  # fmt: skip
+)
 PROGRAMS: dict[str, ProgramDefaults] = {defaults.program: defaults for defaults in _DEFAULTS}
 
 # Those that --compat stands in for.
