@@ -1,4 +1,4 @@
-"""Language models of n-grams: ARPA files, and those that KenLM made of them, read by kenlm."""
+"""N-gram language models: ARPA files and KenLM's binary files, read by kenlm."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..text.vocabulary import Vocabulary
 
 _BINARY = b"mmap lm http://kheafield.com/code"
 _ZIPPED = b"\x1f\x8b"
-_PLACE = re.compile(r".* threw \w+( because .*?')?\.? ")  # in kenlm's own code, in its messages
-_LOOKED_AT = 1 << 16  # bytes, comments in front of the first section among them
+_PLACE = re.compile(r".* threw \w+( because .*?')?\.? ")  # in kenlm's source, in its messages
+_LOOKED_AT = 1 << 16  # bytes; comments may precede the first section
 
 
 def is_arpa(path: str) -> bool:
-    """Whether a file holds n-grams, .gz or not. Raises CgruError where it cannot be read."""
+    """Whether a file, gzipped or not, holds n-grams. Raises CgruError where it cannot be read."""
     with reading(path):
         try:
             with open(path, "rb") as file:
@@ -33,16 +33,16 @@ def is_arpa(path: str) -> bool:
 
 
 class NGrams:
-    """A language model of n-grams."""
+    """An n-gram language model."""
 
     def __init__(self, path: str):
-        """Raises CgruError for a file that is none, and where kenlm is not installed."""
+        """Raises CgruError for a damaged file, and where kenlm is not installed."""
         try:
             import kenlm
         except ImportError:
             raise CgruError(
-                f"{path}: models of n-grams are read by kenlm, which is not installed: pip install "
-                "'cgru[arpa]'"
+                f"{path}: n-gram models need kenlm, which is not installed: "
+                "pip install 'cgru[arpa]'"
             ) from None
         settings = kenlm.Config()
         settings.show_progress = False
@@ -50,17 +50,17 @@ class NGrams:
         try:
             self._model = kenlm.Model(path, settings)
         except OSError as error:
-            told = _PLACE.sub("", str(error).partition("(")[2].removesuffix(")"))
-            raise CgruError(f"{path}: damaged: {' '.join(told.split())}") from None
+            problem = _PLACE.sub("", str(error).partition("(")[2].removesuffix(")"))
+            raise CgruError(f"{path}: damaged: {' '.join(problem.split())}") from None
         self.path = path
         self._states = kenlm.State(), kenlm.State()
 
     def known(self, vocabulary: Vocabulary) -> int:
-        """How many words of a vocabulary the model knows."""
+        """The number of a vocabulary's words that the model knows."""
         return sum(word in self._model for word in vocabulary.words.values())
 
     def log_probs(self, texts: Sequence[Sequence[str]]) -> np.ndarray:
-        """log p(text) of each, given as words, its end counted: nats, float64."""
+        """log p(text) of each text, given as words, with its end: nats, float64."""
         return np.array([self._log_prob(text) for text in texts], np.float64)
 
     def _log_prob(self, words: Sequence[str]) -> float:

@@ -1,7 +1,7 @@
-"""Files of named arrays: `.npz` and `.h5`, read without trust and written whole or not at all.
+"""Files of named arrays: `.npz` and `.h5`, read as untrusted and written atomically.
 
-A model file is a dict of arrays. Its headers are read first, so that names and shapes can be
-judged before memory or time is spent on what they declare.
+Headers are read first, so that names and shapes can be checked before any memory is spent on what
+they declare.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ GIT_LFS = b"version https://git-lfs"
 MOST_ARRAYS = 10_000  # of a file; the deepest models have some hundreds
 MOST_EXPANDED = 100  # bytes of arrays for a byte of the file; trained weights give at most 1.2
 ALWAYS_ALLOWED = 1 << 26  # bytes of arrays, whatever the file's size
-_DEFLATED = 1032  # bytes that deflate makes of one at most
-_HEAP = b"GCOL\x01\0\0\0"  # how a heap of an HDF5 file begins
+_DEFLATED = 1032  # bytes that deflate can make of one
+_HEAP = b"GCOL\x01\0\0\0"  # the first bytes of a heap in an HDF5 file
 _NOT_READ = "cannot be read; is the file complete?"
 
 
 @dataclass(frozen=True, eq=False)
 class StoredArray:
-    """An array of a file, whose content is read when it is asked for.
+    """An array of a file, whose content is read on demand.
 
-    name: in the file; shape: of what `read` returns; turned: whether that is the transpose of what
-    the file holds.
+    name: in the file; shape: of the array that `read` returns; turned: whether this is the
+    transpose of the stored array.
     """
 
     name: str
@@ -68,15 +68,12 @@ class StoredArray:
         return dataclasses.replace(self, shape=self.shape[1:], read=lambda: read()[0])
 
     def as_stored(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """A shape of the table in the order of axes that the file has."""
+        """A shape with its axes in the file's order."""
         return shape[::-1] if self.turned else shape
 
 
 def read_npz(path: Path, skip: Callable[[str], bool] = lambda name: False) -> dict[str, np.ndarray]:
-    """The arrays of an `.npz`, as stored, but for those whose name is to be skipped.
-
-    Raises CgruError as `open_npz` does.
-    """
+    """The arrays of an `.npz`, except those whose names are skipped; raises as `open_npz`."""
     start_of(path)
     with open_npz(path, skip) as stored:
         return {name: array.read() for name, array in stored.items()}
@@ -86,20 +83,18 @@ def read_npz(path: Path, skip: Callable[[str], bool] = lambda name: False) -> di
 def open_npz(
     path: Path, skip: Callable[[str], bool] = lambda name: False
 ) -> Iterator[dict[str, StoredArray]]:
-    """The arrays of an `.npz`, to be read inside, but for those whose name is to be skipped.
+    """The arrays of an `.npz`, except those whose names are skipped; they can be read inside.
 
-    Members are stored or deflated. Nothing is unpickled: an array of Python objects that is not
-    skipped is an error, as is a header that does not fit the bytes behind it, and a file whose
-    arrays are far larger than itself.
-
-    Raises CgruError naming the file, and the array where one is at fault.
+    Members are stored or deflated. Nothing is unpickled: an array of Python objects is an error
+    unless it is skipped. So is a header that does not fit the bytes after it, and a file whose
+    arrays are far larger than itself. Raises CgruError, naming the file and the array.
     """
     with contextlib.ExitStack() as stack:
         with parsing(path, "not a complete .npz file"):
             archive = stack.enter_context(zipfile.ZipFile(path))
         members = archive.infolist()
         if len(members) > MOST_ARRAYS:
-            raise CgruError(f"{path}: {len(members)} arrays; a model has less than {MOST_ARRAYS}")
+            raise CgruError(f"{path}: {len(members)} arrays; a model has at most {MOST_ARRAYS}")
         stored: dict[str, StoredArray] = {}
         for member in members:
             name = member.filename.removesuffix(".npy")
@@ -115,27 +110,24 @@ def open_npz(
 def _stored(
     path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str
 ) -> StoredArray:
-    """A member of which the header is read."""
+    """A member, whose header is read now."""
     source = f"{path}: array {name}"
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise CgruError(
-            f"{source}: compressed by method {member.compress_type}; only stored and deflated "
-            "arrays are read, as NumPy writes them"
+            f"{source}: compressed by method {member.compress_type}; NumPy writes arrays stored or "
+            "deflated, and only these are read"
         )
     if member.file_size > _DEFLATED * (member.compress_size + 1):
         raise CgruError(
-            f"{source}: cannot have {member.file_size} bytes, of {member.compress_size} compressed"
+            f"{source}: {member.compress_size} compressed bytes cannot be {member.file_size} bytes"
         )
     with parsing(source, _NOT_READ), archive.open(member) as stream:
         major, minor = np.lib.format.read_magic(stream)
-        if (major, minor) == (1, 0):
-            header = np.lib.format.read_array_header_1_0(stream)
-        elif (major, minor) == (2, 0):
-            header = np.lib.format.read_array_header_2_0(stream)
-        else:
+        if (major, minor) not in ((1, 0), (2, 0)):
             raise ValueError(f"unknown .npy version {major}.{minor}")
+        read_header = getattr(np.lib.format, f"read_array_header_{major}_0")
+        shape, fortran_order, dtype = read_header(stream)
         start = stream.tell()
-    shape, fortran_order, dtype = header
     if dtype.hasobject:
         raise CgruError(f"{source}: holds pickled Python objects, which are never loaded")
     expected, stored = math.prod(shape) * dtype.itemsize, member.file_size - start
@@ -160,12 +152,12 @@ def _stored(
 
 
 def _check_expansion(path: Path, stored: Mapping[str, StoredArray]) -> None:
-    """Raise CgruError for a file that would grow beyond what any model does when it is read."""
+    """Raise CgruError for a file whose arrays are far larger than the file."""
     total = sum(math.prod(array.shape) * array.dtype.itemsize for array in stored.values())
     if total > ALWAYS_ALLOWED + MOST_EXPANDED * path.stat().st_size:
         largest = max(stored.values(), key=lambda a: math.prod(a.shape) * a.dtype.itemsize)
         raise CgruError(
-            f"{path}: {path.stat().st_size} bytes that claim to hold arrays of {total} bytes "
+            f"{path}: a file of {path.stat().st_size} bytes that declares arrays of {total} bytes "
             f"(the largest is {largest.name} {largest.shape}); not a model"
         )
 
@@ -182,7 +174,7 @@ def write_npz(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
             # not ascontiguousarray, which would make a 0-d array 1-d
             array = np.asarray(array, order="C")
             entry = zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0))
-            entry.file_size = array.nbytes  # by which zip64 is decided on, with some to spare
+            entry.file_size = array.nbytes  # decides on zip64, with some bytes to spare
             with archive.open(entry, "w") as member:
                 np.lib.format.write_array(member, array, allow_pickle=False)
 
@@ -190,8 +182,8 @@ def write_npz(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
 def _check_heaps(path: Path) -> None:
     """Raise ValueError where a heap of texts in an HDF5 file is damaged.
 
-    The library walks from object to object by their sizes, and for ever where free space has none;
-    it does so deaf to signals. (HDF5 File Format Specification, III.E: the global heap.)
+    The library steps from object to object by their sizes. Where free space has size 0 it never
+    ends, and no signal stops it. (HDF5 File Format Specification, III.E: the global heap.)
     """
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         start = content.find(_HEAP)
@@ -212,25 +204,23 @@ def _check_heaps(path: Path) -> None:
 
 @contextlib.contextmanager
 def open_hdf5(path: Path, attribute: str) -> Iterator[tuple[dict[str, StoredArray], str | None]]:
-    """Datasets by their path, to be read inside, and a text attribute, if it is there.
+    """Datasets by path, which can be read inside, and a text attribute, if the file has it.
 
     Raises CgruError naming the file.
     """
     import h5py
 
     stored: dict[str, StoredArray] = {}
-    damaged = "not a complete HDF5 file"
 
     def visit(name: str, item: object) -> None:
         if not isinstance(item, h5py.Dataset):
             return
         if item.external or item.is_virtual:
-            raise CgruError(f"{path}: dataset {name} is kept in other files, which are not read")
-        # deflate shrinks a thousandfold at most; a forged size would allocate any memory
-        if item.nbytes > 1100 * item.id.get_storage_size():
-            raise CgruError(f"{path}: dataset {name} claims {item.nbytes} bytes, not there")
+            raise CgruError(f"{path}: dataset {name} is stored in other files, which are not read")
+        if item.nbytes > 1100 * item.id.get_storage_size():  # deflate shrinks a thousandfold
+            raise CgruError(f"{path}: dataset {name} declares {item.nbytes} bytes, not there")
         if len(stored) >= MOST_ARRAYS:
-            raise CgruError(f"{path}: a model has less than {MOST_ARRAYS} arrays")
+            raise CgruError(f"{path}: a model has at most {MOST_ARRAYS} arrays")
 
         def read() -> np.ndarray:
             with parsing(f"{path}: dataset {name}", _NOT_READ):
@@ -239,14 +229,14 @@ def open_hdf5(path: Path, attribute: str) -> Iterator[tuple[dict[str, StoredArra
         stored[name] = StoredArray(name, tuple(item.shape), item.dtype, read)
 
     with contextlib.ExitStack() as stack:
-        with parsing(path, damaged):
+        with parsing(path, "not a complete HDF5 file"):
             _check_heaps(path)
             file = stack.enter_context(h5py.File(path, "r"))
             file.visititems(visit)
             value = file.attrs.get(attribute)
             text = value.decode() if isinstance(value, bytes) else value
             if text is not None and not isinstance(text, str):
-                raise ValueError(f"attribute {attribute} is no text")
+                raise ValueError(f"attribute {attribute} is not text")
         _check_expansion(path, stored)
         yield stored, text
 

@@ -1,4 +1,4 @@
-"""The description of a model in a command line, compared with the model."""
+"""Compare a model with its description on a command line (`--model-is`)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _UNSEEN = ("skip", "enc-type", "best-deep")  # of models of one level
 
 
 def check_declared(models: Sequence[Model], declared: Sequence[str]) -> None:
-    """Raise CgruError for a model that is not what `NAME=VALUE` says, UsageError for other names.
+    """Raise CgruError for a model that contradicts `NAME=VALUE`, UsageError for unknown names.
 
-    Names are Marian's of options. A vocabulary of 0 words is one of any size; what a single level
-    cannot show, such as skip connections, is not compared.
+    The names are Marian's options. A vocabulary of 0 words matches any size. Properties that a
+    model of one level cannot show, such as skip connections, are not compared.
     """
     for model in models:
         facts = _facts(model)
@@ -40,7 +40,7 @@ def check_declared(models: Sequence[Model], declared: Sequence[str]) -> None:
 
 
 def _facts(model: Model) -> dict[str, tuple[str, ...]]:
-    """A model in Marian's names of options: all ways to write each value, the plainest first."""
+    """All ways to write each value, the plainest first, by Marian's names of options."""
     s = model.structure
     known = keyed(s, MARIAN_KEYS) | {
         "tied-embeddings": s.tied_output,
@@ -75,7 +75,7 @@ def _types(model: Model) -> tuple[str, ...]:
 
 
 def _vocabularies(model: Model, value: str) -> tuple[bool, str]:
-    """Whether so many words hold the model's, and how many it has."""
+    """Whether the declared numbers of words fit the model, and its own numbers."""
     s = model.structure
     sizes = list(s.vocabularies)
     try:

@@ -1,7 +1,7 @@
 """The program that wrote a file's arrays, and its conventions.
 
-A dialect is recognised from the arrays alone. What is recognised and cannot be computed is
-refused here, by its name.
+The names of the arrays tell the dialect. Models that are recognised and cannot be computed are
+refused here.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from ..parameters.structure import Encoder, Structure
 from .array_files import StoredArray
 from .model import ModelSettings
 
+MARIAN_YAML = "special:model.yml"  # the array with Marian's configuration
 DESCRIPTIONS = {
     Dialect.NEMATUS: "Nematus and DL4MT",
     Dialect.NEMATUS_TF: "Nematus-TF",
@@ -30,10 +31,7 @@ DESCRIPTIONS = {
 
 
 def recognise(path: Path, stored: Mapping[str, StoredArray], settings: ModelSettings) -> Dialect:
-    """The dialect in which the arrays are written.
-
-    Raises CgruError where they are those of no model this package knows.
-    """
+    """The dialect of the arrays' names. Raises CgruError for names of no known model."""
     names = set(stored)
     if any(name.startswith(("encoder/", "decoder/")) for name in names):
         old = any("forwardEncoder" in name for name in names)
@@ -55,49 +53,52 @@ def recognise(path: Path, stored: Mapping[str, StoredArray], settings: ModelSett
     return Dialect.NEMATUS
 
 
-# What is recognised and cannot be computed: a test on the names, and what to say.
-_UNCOMPUTABLE = (
-    (lambda n: any("self_W" in x or "self_attention" in x or "/layer_" in x for x in n),
-     "a transformer; cgru computes recurrent models only"),
-    (lambda n: any(x.startswith(("lm_", "fusion_lm_", "ff_logit_lm")) for x in n),
-     "a Nematus model fused with a language model; "
-     "translate with the program that trained it, or drop the fusion and retrain"),
-    (lambda n: any(re.match(r"decoder_\d+_(W_comb_att|Wc_att)$", x) for x in n),
-     "a Nematus model with attention in its high decoder levels (decoder_deep gru_cond); "
-     "it is recognised but not computed"),
-    (lambda n: any(re.match(r"decoder_att\d+_", x) for x in n),
-     "a Marian multi-source model; only one source is computed"),
-    (lambda n: any(x.startswith(("deep_encoder_", "deepencoder_")) for x in n),
-     "an nmtpy model with stacked encoders; it is recognised but not computed"),
-    (lambda n: "ff_logit_gru_W" in n and ("encoder_b1" in n or "encoder_s1" in n),
-     "an nmtpy model with a layer-normalised encoder; it is recognised but not computed"),
-    (lambda n: "ff_logit_gru_W" in n and not {"ff_logit_ctx_W", "ff_state_W"} <= n,
-     "an nmtpy model with simple_output or without ff_state; it is recognised but not computed"),
-)  # fmt: skip
+def _uncomputable(names: set[str]) -> str:
+    """The kind of model that has such names and cannot be computed, "" for any other."""
+
+    def some(pattern: str) -> bool:
+        return any(re.search(pattern, name) for name in names)
+
+    if some("self_W|self_attention|/layer_"):
+        return "a transformer; cgru computes recurrent models only"
+    if some("^(lm_|fusion_lm_|ff_logit_lm)"):
+        return (
+            "a Nematus model fused with a language model; translate with the program that trained "
+            "it, or drop the fusion and retrain"
+        )
+    if some(r"^decoder_\d+_(W_comb_att|Wc_att)$"):
+        return (
+            "a Nematus model with attention in its high decoder levels (decoder_deep gru_cond), "
+            "which cgru does not compute"
+        )
+    if some(r"^decoder_att\d+_"):
+        return "a Marian multi-source model; cgru computes models of one source"
+    if some("^(deep_encoder_|deepencoder_)"):
+        return "an nmtpy model with stacked encoders, which cgru does not compute"
+    if "ff_logit_gru_W" in names and {"encoder_b1", "encoder_s1"} & names:
+        return "an nmtpy model with a layer-normalised encoder, which cgru does not compute"
+    if "ff_logit_gru_W" in names and not {"ff_logit_ctx_W", "ff_state_W"} <= names:
+        return "an nmtpy model with simple_output or without ff_state, which cgru does not compute"
+    return ""
 
 
 def refuse_uncomputable(
     path: Path, stored: Mapping[str, StoredArray], settings: ModelSettings
 ) -> None:
-    """Name what the file holds, where it is a model this package cannot compute.
-
-    Raises CgruError.
-    """
-    names = set(stored)
-    for test, kind in _UNCOMPUTABLE:
-        if test(names):
-            raise CgruError(f"{path}: {kind}")
+    """Raise CgruError, naming the kind of model, where it cannot be computed."""
+    if kind := _uncomputable(set(stored)):
+        raise CgruError(f"{path}: {kind}")
     u, ux = stored.get("decoder_U"), stored.get("decoder_Ux")
     if u is not None and ux is not None and ux.ndim == 2:
         state = ux.shape[0]
         if (u.shape, ux.shape) == ((state, 3 * state), (state, state)):
-            raise CgruError(f"{path}: a Nematus LSTM; only GRU cells are computed by this version")
+            raise CgruError(f"{path}: a Nematus LSTM; of Nematus only GRU cells are computed")
     if settings.unsupported:
         raise CgruError(f"{path}: {settings.unsupported[0]} (says {settings.source}); not computed")
 
 
 def smoothed(stored: dict, settings: ModelSettings, dialect: Dialect) -> dict:
-    """Nematus-TF's translate swaps in the exponentially smoothed weights where there are any."""
+    """The arrays that Nematus-TF translates with: exponentially smoothed ones, if there are any."""
     if dialect not in (Dialect.NEMATUS_TF, Dialect.NEMATUS_TF_01):
         return stored
     smooth = {n.removesuffix("_smooth"): a for n, a in stored.items() if n.endswith("_smooth")}
@@ -117,11 +118,11 @@ def program(dialect: Dialect, settings: ModelSettings) -> str:
 def convention(
     parameter: Parameter, dialect: Dialect, structure: Structure, array: np.ndarray
 ) -> np.ndarray:
-    """Between a dialect's convention and ours; every case is its own inverse and exact.
+    """Convert an array between a dialect's convention and cgru's; exact, and its own inverse.
 
     nmtpy's update gate weighs the proposal, not the previous state: sigma(-x) = 1 - sigma(x).
-    Marian concatenates an alternating encoder's stacks, not its directions: at even depth the
-    halves of every product with a context are swapped.
+    Marian concatenates the stacks of an alternating encoder, not its directions: at even depth the
+    halves of every matrix that multiplies a context are swapped.
     """
     if dialect is Dialect.NMTPY and parameter.cell and parameter.shape[-1] == "2D":
         array = array.copy()
@@ -131,6 +132,3 @@ def convention(
     if dialect is Dialect.S2S and swapped and parameter.shape[0] == "C":
         array = np.concatenate(np.split(array, 2)[::-1])
     return array
-
-
-MARIAN_YAML = "special:model.yml"

@@ -1,4 +1,4 @@
-"""The sizes of a model, as most of its arrays tell them."""
+"""The sizes of a model, by a majority vote of its arrays."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .array_files import StoredArray
 
 
 class Sizes:
-    """The sizes that shapes' letters stand for, each told by all arrays that have it.
+    """The numbers that the letters of shapes stand for. Every array votes for the letters it has.
 
-    An array that was cut or transposed by mistake is outvoted, and can then be named with the
+    An array that was cut or transposed by mistake is outvoted; a message can then name it with the
     shape that it should have.
     """
 
@@ -26,23 +26,21 @@ class Sizes:
         known: Mapping[str, Parameter],
         named: Structure,
     ):
-        """named: a structure whose sizes are all 1, but for what follows from the arrays' names."""
+        """named: the structure as far as the arrays' names tell it, with sizes of 1."""
         self._path, self._arrays, self._known = path, arrays, known
         readers = named.context
         self._factors = len(named.source_embeddings)
         self._wide = 1 + readers  # state and context side by side, in states
-        self._multiples = {
-            "2D": ("D", 2), "3D": ("D", 3), "4D": ("D", 4), "C": ("D", readers),
-            "A": ("D", readers), "R": ("E", 1),
-        }  # fmt: skip
+        self._multiples = {"2D": ("D", 2), "3D": ("D", 3), "4D": ("D", 4)}
+        self._multiples |= {"C": ("D", readers), "A": ("D", readers), "R": ("E", 1)}
         if self._factors == 1:
             self._multiples["Es"] = ("Es0", 1)
-        # letter -> size -> the arrays that say so, and at which axis
+        # letter -> size -> the arrays that have it, and at which axis
         self._votes: dict[str, dict[int, list[tuple[str, int]]]] = defaultdict(
             lambda: defaultdict(list)
         )
         for name, parameter in known.items():
-            shape = arrays[name].shape[-len(parameter.shape) :]  # of what was to be a row, the row
+            shape = arrays[name].shape[-len(parameter.shape) :]  # a row may have an axis more
             if len(shape) != len(parameter.shape) or _reads_levels_below(parameter):
                 continue
             for axis, (letter, size) in enumerate(zip(parameter.shape, shape, strict=True)):
@@ -51,11 +49,11 @@ class Sizes:
                     self._votes[base][size // times].append((name, axis))
 
     def tells(self, letter: str) -> bool:
-        """Whether any array tells the size of a letter."""
+        """Whether any array has the letter."""
         return letter in self._votes
 
     def of(self, letter: str, what: str) -> int:
-        """The size of a letter. Raises CgruError where no array tells, or two differ."""
+        """The size of a letter. Raises CgruError where no array has it, or two differ."""
         if letter not in self._votes:
             raise CgruError(
                 f"{self._path}: the arrays that would tell the size of {what} are missing"
@@ -63,7 +61,7 @@ class Sizes:
         return self.get(letter)
 
     def get(self, letter: str, default: int = 0) -> int:
-        """The size of a letter. Raises CgruError where there are as many arrays for another."""
+        """The size of a letter. Raises CgruError where the vote is a tie."""
         if letter not in self._votes:
             return default
         votes = sorted(self._votes[letter].items(), key=lambda vote: -len(vote[1]))
@@ -87,7 +85,7 @@ class Sizes:
         return 2 * wide > len(rows)
 
     def check_sum_of_factors(self) -> None:
-        """Raise CgruError where the factors' embeddings are not as wide as the encoder reads."""
+        """Raise CgruError where the factors' embeddings are not as wide as the encoder's input."""
         if self._factors < 2 or not self.tells("Es"):
             return
         width = self.get("Es")
@@ -101,8 +99,9 @@ class Sizes:
             )
 
     def check_shared(self, target: tuple[int, int], tied: bool, dialect: Dialect) -> None:
-        """Raise CgruError where the source's embedding cannot be the target's too, of which there
-        is no other; target: the shape that it should have.
+        """Raise CgruError where the source's embedding cannot serve the target, which has none.
+
+        target: the shape that it should have.
         """
         shape = self.get("Vs0"), self.get("Es0")
         if shape == target:
@@ -131,7 +130,7 @@ class Sizes:
 
 
 def _reads_levels_below(parameter: Parameter) -> bool:
-    """Whether this multiplies what a high decoder level reads, of one width or another."""
+    """Whether this matrix multiplies the input of a high decoder level, whose width varies."""
     cell = parameter.cell
     return (
         cell is not None

@@ -1,6 +1,6 @@
-"""The structure of a model from its arrays, and from its configuration where they cannot tell.
+"""The structure of a model from its arrays, or from its configuration where they cannot tell.
 
-The arrays are believed: a configuration that says otherwise is warned about.
+If the two disagree, the arrays win and a warning says so.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from .sizes_from_arrays import Sizes
 
 
 def layout_of(stored: Mapping[str, StoredArray], settings: ModelSettings, dialect: Dialect) -> dict:
-    """The fields of `Structure` that decide what its arrays are called.
+    """The fields of `Structure` that decide the names of its arrays.
 
-    Where names and shapes cannot tell, the configuration does, or the program's default.
+    The configuration, or the program's default, decides where names and shapes cannot tell.
     """
     marian, declared = dialect in MARIAN, settings.structure
     kind = Type.CGRU
     if dialect in (Dialect.NEMATUS, Dialect.S2S) and "decoder_W_comb_att" not in stored:
         if not any(n.startswith(("decoder_W", "encoder_bi")) and "emb" not in n for n in stored):
-            kind = Type.LM  # of Marian its cell is the decoder's, of DL4MT the encoder's
+            kind = Type.LM  # Marian names its cell as the decoder's, DL4MT as the encoder's
         elif dialect is Dialect.NEMATUS:
             kind = Type.ENCDEC
     encoder = declared.get("encoder", Encoder.BIDIRECTIONAL if marian else Encoder.ALTERNATING)
@@ -122,10 +122,10 @@ def structure_of(
     layout: dict,
     dialect: Dialect,
 ) -> Structure:
-    """The structure that the arrays tell, and the configuration where they cannot.
+    """The structure that the arrays, and the configuration where they cannot, describe.
 
-    Names tell of everything but sizes, and most arrays of those. Raises CgruError where arrays
-    that would tell a size are missing, or are two that differ.
+    Names tell everything but the sizes, which most arrays agree on. Raises CgruError where the
+    arrays that would tell a size are missing, or are two that differ.
     """
     features = {parameter.feature for parameter in known.values()}
     cells = [parameter.cell for parameter in known.values() if parameter.cell]
@@ -204,7 +204,7 @@ def _bias(
     settings: ModelSettings,
     dialect: Dialect,
 ) -> Bias:
-    """Theano's convention or Nematus-TF's own: the arrays tell where an encoder has transitions."""
+    """Theano's convention or Nematus-TF's own; an encoder's transitions tell, if it has any."""
     tf = dialect in (Dialect.NEMATUS_TF, Dialect.NEMATUS_TF_01)
     default = Bias.NEMATUS_TF if tf and settings.program != "nematus" else Bias.THEANO
     declared = settings.structure.get("bias", default)
@@ -212,25 +212,21 @@ def _bias(
     if dialect in MARIAN or not deep:
         return Bias.THEANO
     if structure.encoder_transition > 1:
-        has_bias = any(
-            p.feature == "transition-bias" and p.cell is not None and p.cell.part == "encoder"
-            for p in known.values()
-        )
-        if not has_bias and declared is Bias.THEANO:
+        biases = [p.cell for p in known.values() if p.feature == "transition-bias"]
+        if any(cell is not None and cell.part == "encoder" for cell in biases):
+            return Bias.THEANO
+        if declared is Bias.THEANO:
             raise CgruError(
                 f"{path}: a deep Nematus-TF model that Nematus' own converter wrote without its "
                 "bias convention; convert the checkpoint (model-N.index) instead, or lay the "
                 "Nematus-TF .json beside this file"
             )
-        if has_bias:
-            return Bias.THEANO
         return Bias.NEMATUS_TF
     return declared
 
 
 def compare(path: Path, structure: Structure, settings: ModelSettings, dialect: Dialect) -> None:
-    """Warn where the configuration contradicts the arrays, which are believed, or is needed and not
-    there.
+    """Warn where the configuration contradicts the arrays, or is missing and would be needed.
 
     Raises CgruError where Nematus' own converter is known to have dropped arrays silently.
     """
@@ -248,22 +244,22 @@ def compare(path: Path, structure: Structure, settings: ModelSettings, dialect: 
             )
     own = structure.as_dict() | {"normalized": structure.normalization is not Normalization.NONE}
     for name, value in settings.structure.items():
-        told = own.get(name)
+        found = own.get(name)
         if name == "source_vocabularies":
-            value, told = value[:1], structure.source_vocabularies[:1]
+            value, found = value[:1], structure.source_vocabularies[:1]
         if name in ("bias", "old_dropout", "encoder", "residual", "readout_activation", "rms"):
-            continue  # told by the configuration, not by arrays
-        if value != told:
+            continue  # the configuration decides these
+        if value != found:
             warn(
                 f"{settings.source} says {name.replace('_', ' ')} {_plain(value)}, "
-                f"the arrays say {_plain(told)}: the arrays are right"
+                f"the arrays say {_plain(found)}: the arrays are right"
             )
     stacked = structure.encoder_depth > 1 or structure.decoder_depth > 1
-    told_by = "encoder" if structure.type.reads_source else "residual"
-    if dialect in MARIAN and stacked and told_by not in settings.structure:
+    needed = "encoder" if structure.type.reads_source else "residual"
+    if dialect in MARIAN and stacked and needed not in settings.structure:
         warn(
-            f"{path}: no Marian configuration says how its levels are stacked; taken for "
-            "Marian's defaults (enc-type bidirectional, no skip), which the arrays cannot tell"
+            f"{path}: no Marian configuration says how its levels are stacked, and the arrays "
+            "cannot tell; assuming Marian's defaults (enc-type bidirectional, no skip)"
         )
 
 

@@ -1,8 +1,8 @@
-"""Text as yaml-cpp 0.6, the YAML library of Marian, writes it, to the byte.
+"""Text exactly as yaml-cpp 0.6, the YAML library of Marian, writes it.
 
-A scalar stands as it is where that can be read back; otherwise between double quotes. Two slips of
-the library belong to the format: U+007F, U+07FF and U+FFFF are written one byte longer than UTF-8
-has them, and whatever is no UTF-8 becomes U+FFFD between quotes but stays as it is without them.
+A scalar that can be read back stands as it is, any other between double quotes. Two bugs of the
+library are reproduced: U+007F, U+07FF and U+FFFF take one byte more than in UTF-8, and bytes that
+are not UTF-8 become U+FFFD between quotes but stay as they are without them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 _READ_AS_NULL = frozenset({b"", b"~", b"null", b"Null", b"NULL"})
 _NEEDS_QUOTES = re.compile(
-    rb"""\A[][,{}#&*!|>'"%@`]  # begins as something else than text
+    rb"""\A[][,{}#&*!|>'"%@`]  # begins like something other than text
     | \A[-?:](?:[ ]|\Z)        # an item, or half of a pair
     | :(?:[ ]|\Z) | [ ]\#      # ends the text
     | [ ]\Z
@@ -20,10 +20,8 @@ _NEEDS_QUOTES = re.compile(
     """,
     re.VERBOSE,
 )
-_ESCAPES = {
-    ord('"'): b'\\"', ord("\\"): b"\\\\", ord("\n"): b"\\n", ord("\t"): b"\\t", ord("\r"): b"\\r",
-    ord("\b"): b"\\b",
-}  # fmt: skip
+_ESCAPED = (b'\\"', b"\\\\", b"\\n", b"\\t", b"\\r", b"\\b")
+_ESCAPES = dict(zip(b'"\\\n\t\r\b', _ESCAPED, strict=True))
 _REPLACEMENT = 0xFFFD
 
 
@@ -49,7 +47,7 @@ def _in_quotes(code: int) -> bytes:
 
 
 def _code_points(text: bytes) -> Iterator[int]:
-    """Code points of UTF-8; U+FFFD for each sequence that is none."""
+    """Code points of UTF-8; U+FFFD for each invalid sequence."""
     place = 0
     while place < len(text):
         first = text[place]
