@@ -40,7 +40,7 @@ _TYPES = {"f32": "float32", "bf16": "bfloat16", "f16": "float16", "f64": "float6
 
 @dataclasses.dataclass(frozen=True)
 class Model:
-    """A rung of the ladder at a size, and the precision of its products."""
+    """A type of model at a size, and the precision of its products."""
 
     kind: str
     cell: str

@@ -75,7 +75,7 @@ class Recurrences:
             transition = layers.transition(self._cell)
             (xW,) = layers.input(self._cell)(tf.transpose(x, [1, 0, 2]))
             zeros = tf.zeros([tf.shape(x)[0], self.state])
-            carry, inputs = ((zeros, zeros),), transition.unit.sums.of_input(xW)
+            carry, inputs = ((zeros, zeros),), transition.unit.sums.from_input(xW)
             if self.masked:
                 steps = tf.transpose(mask)[..., None]
                 (states,), _ = scan(Readers([[transition]]), carry, (inputs,), (steps,))

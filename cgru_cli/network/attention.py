@@ -1,8 +1,8 @@
-"""Attention to the annotations, and what it needs kept of the source.
+"""Attention to the annotations, and the memory that it needs of the source.
 
-A product may be taken before the sum as well as behind it: (sum_i alpha_ij h_i) W = sum_i alpha_ij
-(h_i W). In a search, many hypotheses attend to one sentence: there W is multiplied to the words of
-the source, once, and not to the context of every hypothesis at every step.
+A product may be taken before the sum as well as after it: (sum_i alpha_ij h_i) W = sum_i alpha_ij
+(h_i W). In a search, many hypotheses attend to one sentence: there W is applied once per source
+position, and not to the context of every hypothesis in every step.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from ..parameters.structure import DecoderStart, Normalization
+from ..parameters.structure import DecoderStart
 from .encoder import Encoded
 from .layers import Layers
 from .normalization import Norm, normalize
 from .products import Fixed, Product, Products
 
-# numbers of a hidden layer that are computed at once in a search: 8 MiB
+# numbers of the hidden layer that a search computes at once: 8 MiB
 TILE = 2**21
 
 
 class Memory(NamedTuple):
-    """What the encoder leaves to a decoder that attends; kept for the whole sentence."""
+    """The memory of a decoder that attends: `annotations`, or in a search `products`."""
 
-    annotations: tf.Tensor | tuple  # (B,S,C) compute dtype: h_i; () in a search, which has
+    annotations: tf.Tensor | tuple  # (B,S,C) compute dtype: h_i
     products: tf.Tensor | tuple  # (B,S,N) compute dtype: h_i [W | C_o], and h_i if c_j is read
     projected: tf.Tensor  # (B,S,A) float32: W_a h_i + b_a, normalised
     start: tf.Tensor  # (B,D) float32: s_0
@@ -40,25 +40,25 @@ class Place(NamedTuple):
 
 
 class Context(NamedTuple):
-    """What a decoder makes of c_j."""
+    """The context c_j and its products."""
 
-    of_cell: tf.Tensor  # (R,3D), or as wide as the unit's products: c_j W
+    cW: tf.Tensor  # (R,3D), or as wide as the unit's products: c_j W
     readout: tf.Tensor  # (R,R') c_j C_o
     itself: tf.Tensor  # (R,C) c_j; (R,0) in a search unless higher levels read it
 
 
 class Attention(NamedTuple):
-    """Attention to the annotations of a batch (eq. 6-8); a row a sentence, unless placed."""
+    """Attention to the annotations of a batch (eq. 6-8); a row per sentence, unless placed."""
 
     summed: Product  # (B,S,N): alpha_j -> c_j, or its products
-    of_context: Products  # c_j [W | C_o]
-    is_multiplied: bool  # whether these are what is summed
+    context_product: Products  # c_j [W | C_o]
+    is_multiplied: bool  # whether `summed` gives the products
     projected: tf.Tensor  # (B,S,A): W_a h_i + b_a, normalised
     v: tf.Tensor  # (A,1)
     query_norm: Norm | None
     mask: Fixed  # (B,S) float32
     place: Fixed | None = None  # of a search
-    tiled: bool = False  # whether the energies of a search are computed in tiles
+    tiled: bool = False  # whether a search computes energies in tiles
 
     def attend(self, query: tf.Tensor) -> tuple[tf.Tensor, Context]:
         """query: (R,A) U_a s -> alignment alpha_j (R,S), and the context."""
@@ -80,23 +80,23 @@ class Attention(NamedTuple):
         return weights, self._context(tf.gather_nd(c, place))
 
     def _context(self, c: tf.Tensor) -> Context:
-        """c: (R,N), what the sum is."""
+        """c: (R,N), the weighted sum."""
         if not self.is_multiplied:
-            of_cell, readout = self.of_context(c)
-            return Context(of_cell, readout, c)
-        width = self.of_context.width
+            cW, readout = self.context_product(c)
+            return Context(cW, readout, c)
+        width = self.context_product.width
         products, itself = tf.split(c, [width, c.shape[-1] - width], axis=-1)
-        of_cell, readout = self.of_context.apart(products)
-        return Context(of_cell, readout, itself)
+        cW, readout = self.context_product.apart(products)
+        return Context(cW, readout, itself)
 
 
 class AttentionLayer:
-    """The arrays of attention; `over` a batch it is a part of the decoder's cell.
+    """The arrays of attention; `over` a batch gives the attention of a decoder's cell.
 
-    of_cell: the arrays that multiply the context for the cell that reads it.
+    cell_arrays: the arrays of the cell that multiply the context.
     """
 
-    def __init__(self, layers: Layers, of_cell: tuple[str, ...]):
+    def __init__(self, layers: Layers, cell_arrays: tuple[str, ...]):
         path = "decoder/attention"
         self.structure = layers.structure
         weights = layers.weights
@@ -104,50 +104,39 @@ class AttentionLayer:
         s = layers.structure
         summed = any(map(s.adds_input, s.encoder_levels()))
         bounded = layers.bounded_states and not summed  # annotations, and their mean
-        self.of_context = layers.product(of_cell, ("decoder/readout/ctx/W",), bounded=bounded)
-        self.of_annotation = layers.product((f"{path}/Wc_att",), bounded=bounded)
-        self.bias = weights[f"{path}/b_att"]
+        arrays = (cell_arrays, ("decoder/readout/ctx/W",))
+        self.context_product = layers.product(*arrays, bounded=bounded)
+        self.annotation_layer = layers.annotation_layer(path, bounded=bounded)
         self.v = weights[f"{path}/U_att"]
-        self.annotation_norm = weights.norm(f"{path}/Wc_att", f"{path}/gamma1")
         self.query_norm = weights.norm(f"{path}/W_comb_att", f"{path}/gamma2")
         self.start_layer = layers.affine("decoder/start", quantized=False)  # once a sentence
 
     def memory(self, encoded: Encoded, search: bool) -> Memory:
-        """All that does not change from step to step; search: many rows are to attend to it."""
+        """Everything that does not change from step to step."""
         annotations: Any = encoded.annotations
-        products, mask = (), encoded.mask
+        products = ()
         if self.structure.decoder_start is DecoderStart.LAST_BACKWARD:
             summary = annotations[:, 0, -self.structure.state :]
         else:
-            summary = mean_annotation(annotations, mask)
+            summary = mean_annotation(annotations, encoded.mask)
         start = tf.tanh(self.start_layer(summary))
-        (projected,) = self.of_annotation.at_positions()(annotations)
-        if self.annotation_norm and self.annotation_norm.kind is Normalization.MARIAN:
-            projected = normalize(projected, self.annotation_norm) + self.bias
-        else:
-            projected = normalize(projected + self.bias, self.annotation_norm)
+        projected = self.annotation_layer(annotations)
         if search:
-            products = self.of_context.at_positions().joined(annotations)
+            products = self.context_product.at_positions().joined(annotations)
             if self.structure.deep_context:
                 products = tf.concat([products, annotations], axis=-1)
             annotations, products = (), tf.cast(products, self.dtype)
         else:
             annotations = tf.cast(annotations, self.dtype)
-        return Memory(
-            annotations,
-            products,
-            projected,
-            start,
-            mask,
-            encoded.embeddings if self.structure.lexical else (),
-        )
+        embeddings = encoded.embeddings if self.structure.lexical else ()
+        return Memory(annotations, products, projected, start, encoded.mask, embeddings)
 
     def over(self, memory: Memory, place: Place | None) -> Attention:
         """Attention to this batch."""
         search = tf.is_tensor(memory.products)
         return Attention(
             Product(memory.products if search else memory.annotations),
-            self.of_context,
+            self.context_product,
             search,
             memory.projected,
             self.v,
@@ -159,17 +148,17 @@ class AttentionLayer:
 
 
 def attend(projected: tf.Tensor, query: tf.Tensor, v: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
-    """Alignment alpha_ij = softmax_i e_ij (eq. 7), a row a sentence.
+    """Alignment alpha_ij = softmax_i e_ij (eq. 7), a row per sentence.
 
     projected: (B,S,A) W_a h_i + b_a; query: (B,A) U_a s'_j; v: (A,1); mask: (B,S), 1 at words.
-    Returns (B,S), zero at padding. All float32: on CPUs tanh and its gradient take two to four
-    times as long in types of 16 bits.
+    Returns (B,S), zero at padding. All is float32: on CPUs tanh and its gradient take two to four
+    times as long in 16-bit types.
     """
     return masked_softmax(energies(projected, query, v), mask)
 
 
 def energies(projected: tf.Tensor, query: tf.Tensor, v: tf.Tensor) -> tf.Tensor:
-    """e_ij = v_a^T tanh(W_a h_i + U_a s'_j) (eq. 8): (R,S), a row of each for every row."""
+    """e_ij = v_a^T tanh(W_a h_i + U_a s'_j) (eq. 8): (R,S); projected (R,S,A), query (R,A)."""
     # not x[:, None], whose gradient is copied into a tensor of zeros
     hidden = tf.tanh(projected + tf.expand_dims(query, 1))
     energy = tf.matmul(tf.reshape(hidden, [-1, hidden.shape[-1]]), v)
@@ -181,8 +170,8 @@ def energies_in_tiles(
 ) -> tf.Tensor:
     """The same (R,S) for rows (R,A) of the sentences (R,) of a search, some rows at a time.
 
-    Their hidden layer stays in a processor's cache: half the time of all rows at once, with the
-    same numbers.
+    Their hidden layer stays in the processor's cache, which takes half the time of all rows at once
+    and gives the same numbers.
     """
     words, width = tf.shape(projected)[1], projected.shape[-1]
     count = tf.shape(query)[0]
@@ -200,7 +189,7 @@ def energies_in_tiles(
 
 
 def masked_softmax(energy: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
-    """softmax over the words of each row: (R,S), zero where the mask (R,S) is."""
+    """Softmax over the words of each row: (R,S), zero where the mask (R,S) is zero."""
     weights = tf.exp(energy - tf.reduce_max(energy, axis=-1, keepdims=True)) * mask
     return weights / tf.reduce_sum(weights, axis=-1, keepdims=True)
 

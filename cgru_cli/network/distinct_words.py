@@ -1,4 +1,4 @@
-"""Words of a batch, each once: what depends on a word alone is computed for so many rows only."""
+"""The distinct words of a batch, so that functions of a word are computed once per word."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ import tensorflow as tf
 
 
 def distinct(words: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Words (...) int32 -> each of them once (U,), and the place there of every one (...)."""
+    """Words (...) int32 -> the distinct ones (U,), and the place of each word among them (...)."""
     once, places = tf.unique(tf.reshape(words, [-1]))
     return once, tf.reshape(places, tf.shape(words))
 
 
 def at_their_places(rows: tf.Tensor, places: tf.Tensor | None) -> tf.Tensor:
-    """What was computed of distinct words (U,...), where the words stand (...,...).
-
-    Without places the rows stand there already.
-    """
+    """Rows of distinct words (U,...) at the places (...) of the words; all rows if None."""
     return rows if places is None else tf.gather(rows, places)

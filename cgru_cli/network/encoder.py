@@ -1,4 +1,4 @@
-"""The encoder: every level's readers, run over the source."""
+"""The encoder: the readers of every level, run over the source."""
 
 from __future__ import annotations
 
@@ -16,26 +16,23 @@ from .units import UnitState, width_of_state
 
 
 class Encoded(NamedTuple):
-    """An encoded source: B sentences, S words with EOS; () where a model reads none."""
+    """An encoded source: B sentences, S words with EOS; () without an encoder."""
 
     annotations: tf.Tensor | tuple  # (B,S,C): [forward ; backward], or one reader's
     mask: tf.Tensor  # (B,S): 1 at words and EOS
     embeddings: tf.Tensor | tuple  # (B,S,Es)
-    last: tuple[
-        tuple[UnitState, ...], ...
-    ]  # by level and reader: the state after the last word read
-    starts: tf.Tensor | tuple = ()  # (B,S) int32: 1 where a word begins; of taggers
-    condition: Any = ()  # (B,S,F) int32: the source as it is, where no encoder reads it
+    last: tuple[tuple[UnitState, ...], ...]  # by level and reader: the state after its last word
+    starts: tf.Tensor | tuple = ()  # (B,S) int32: 1 where a word begins; for taggers
+    condition: Any = ()  # (B,S,F) int32: the source itself, without an encoder
 
 
 def last_annotation(annotations: Any, mask: tf.Tensor, structure: Structure) -> tf.Tensor:
     """[hf_S ; hb_1], the last annotation of each direction: (B,S,C), (B,S) -> (B,C)."""
     s = structure
     ends = tf.cast(tf.reduce_sum(mask, axis=1), tf.int32) - 1
-    at_end = {"forward": tf.gather(annotations, ends, batch_dims=1),
-              "backward": annotations[:, 0]}  # fmt: skip
+    last = {"forward": tf.gather(annotations, ends, batch_dims=1), "backward": annotations[:, 0]}
     parts = [
-        at_end[direction][:, place * s.state : (place + 1) * s.state]
+        last[direction][:, place * s.state : (place + 1) * s.state]
         for place, direction in enumerate(s.directions(s.encoder_depth))
     ]
     return tf.concat(parts, axis=-1)
@@ -61,7 +58,7 @@ class Readers(NamedTuple):
     ) -> tuple[tuple, tuple]:
         """By reader: states (B,D), inputs x W, masks (B,1), 1 at words.
 
-        A masked step keeps the state: the backward reader starts at the last word.
+        Padding keeps the state, so the backward reader starts at the last word.
         """
         new = []
         for cells, state, x, here in zip(self.cells, states, inputs, mask, strict=True):
@@ -71,7 +68,7 @@ class Readers(NamedTuple):
 
 
 class SourceEncoder:
-    """Embeddings and levels of readers; once: each word is looked up once."""
+    """Embeddings and levels of readers; once: look up each distinct word once."""
 
     def __init__(self, layers: Layers, once: bool = False):
         s = self.structure = layers.structure
@@ -90,8 +87,9 @@ class SourceEncoder:
             self.levels.append(readers)
 
     def __call__(self, source: tf.Tensor, mask: tf.Tensor, differentiable: bool) -> Encoded:
-        """source: (B,S,F) int32, of a tagger with a last column of where words begin, or without
-        where all do; mask: (B,S) float32, 1 at words and EOS.
+        """source: (B,S,F) int32; mask: (B,S) float32, 1 at words and EOS.
+
+        A tagger's source may have one more column, 1 where a word begins; without it, all do.
         """
         if not self.levels:
             return Encoded((), mask, (), (), condition=source)
@@ -124,7 +122,7 @@ class SourceEncoder:
             last.append(ended)
             if s.adds_input(level):
                 states = [state + x for state, x in zip(states, read, strict=True)]
-        # the forward reader's states first, whatever stack it belongs to
+        # the forward reader's states come first, in either stack
         annotations = tf.transpose(tf.concat(states, axis=-1), [1, 0, 2])
         if "annotations" in self.masks:
             annotations *= self.masks["annotations"][:, None]
@@ -141,7 +139,7 @@ class SourceEncoder:
         differentiable: bool,
         places: tf.Tensor | None,
     ) -> tuple[list[tf.Tensor], tuple[UnitState, ...]]:
-        """A level over (S,B,N) inputs -> its (S,B,D) by source position, and its last states.
+        """A level's states (S,B,D) by source position, and its last states, of inputs (S,B,N).
 
         With places (S,B), the inputs are those of distinct words (U,N).
         """
@@ -155,7 +153,7 @@ class SourceEncoder:
             self.levels[level - 1], below, backward, strict=True
         ):
             (xW,) = product(x)
-            xW = at_their_places(transitions[0].unit.sums.of_input(xW), places)
+            xW = at_their_places(transitions[0].unit.sums.from_input(xW), places)
             inputs.append(in_order(xW, reverse))
             cells.append(transitions)
         zeros = tf.zeros([tf.shape(mask)[1], self.structure.state])

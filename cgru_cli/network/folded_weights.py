@@ -1,4 +1,4 @@
-"""Parameters as they are multiplied: by their place in the model, with what is folded into them."""
+"""Parameters as the model multiplies by them, by path, with constant factors folded in."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ class FoldedWeights:
         return tensor if dropout is None else tensor * (1 - dropout.readout)
 
     def _kept(self, parameter) -> float:
-        """What old dropout left of the input that this matrix multiplies.
+        """The factor of old dropout in this matrix.
 
-        Programs that did not scale in training scaled every dropped input by 1 - p at inference:
-        that is a factor of the matrix.
+        Programs that did not scale in training multiplied each input with dropout by 1 - p at
+        inference; here it is a factor of the matrix.
         """
         drop = self.structure.old_dropout
         if drop is None or len(parameter.shape) < 2:
             return 1.0
         embedding, hidden = 1 - drop.embedding, 1 - drop.hidden
         if parameter.path.endswith("embedding") or "/embedding" in parameter.path:
-            return 1.0  # looked up, not multiplied: the factor goes to what follows
+            return 1.0  # a lookup: the matrices that read it have the factor
         if parameter.path.startswith("decoder/output"):
             return 1 - drop.readout
         if parameter.path.startswith("decoder/readout/prev"):
@@ -74,5 +74,5 @@ class FoldedWeights:
 
 
 def weight_norm(W: tf.Tensor, scale: tf.Tensor) -> tf.Tensor:
-    """Columns of W divided by their norm and by the scale, as Nematus-Theano has it."""
+    """Columns of W divided by their norm and by the scale, as in Nematus-Theano."""
     return W / (tf.sqrt(tf.reduce_sum(W * W, axis=0, keepdims=True) + NEMATUS_EPSILON) * scale)

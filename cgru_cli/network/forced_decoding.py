@@ -1,4 +1,4 @@
-"""Forced decoding: the network run over given translations, as scoring and training need it."""
+"""Forced decoding: the network over given translations, for scoring and training."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Forced(NamedTuple):
 
 
 class Unrolled(NamedTuple):
-    """The recurrent part at every target position, time first: what the readout reads."""
+    """The readout's inputs at every target position, time first."""
 
     recurrence: Recurrence  # (T,B,..) each
-    of_previous: tf.Tensor | tuple  # (T,B,E) E[y_{j-1}] V_o; () of labels, and without feedback
-    words: tf.Tensor | tuple  # (T,B,Es) sum_i alpha_ij E_x[x_i], of a lexical model
+    previous: tf.Tensor | tuple  # (T,B,E) E[y_{j-1}] V_o; () for labels, and without feedback
+    words: tf.Tensor | tuple  # (T,B,Es) sum_i alpha_ij E_x[x_i], for a lexical model
 
     def alignment(self) -> tf.Tensor | tuple:
         """(B,T,S) float32; () without attention."""
@@ -32,7 +32,7 @@ class Unrolled(NamedTuple):
         )
 
     def rows(self, index: tf.Tensor, inverse: tf.Tensor) -> Unrolled:
-        """Only some positions, side by side: (N,..) each; see `select`."""
+        """Some positions, side by side: (N,..) each; see `select`."""
         return tf.nest.map_structure(lambda x: select(x, index, inverse), self)
 
 
@@ -47,19 +47,19 @@ def unroll(
     """Run encoder and decoder over a batch, each position given the words before it.
 
     source: (B,S[,F]) int32; source_mask: (B,S) float32; target: (B,T) int32, ended by EOS.
-    Only the recurrence runs step by step: embeddings before it and the readout behind it are one
-    product over all positions.
+    Only the recurrence runs step by step: the embeddings before it and the readout after it are
+    computed for all positions at once.
     """
     memory = network.encode(source, source_mask, differentiable=differentiable)
     target = tf.transpose(target)  # (T,B)
     previous = tf.concat([tf.fill(tf.shape(target[:1]), -1), target[:-1]], axis=0)
     kept = network.masks.get("target")
-    x, of_previous = network.embed(previous, kept if kept is None else tf.transpose(kept))
+    x, previous = network.embed(previous, kept if kept is None else tf.transpose(kept))
     if not network.structure.type.writes_text:
         return Unrolled(memory.at_all(tf.shape(target)[0], x), (), ())
     start = network.start(memory)
-    cell = network.rung.cell(memory, None)
-    steps = () if tf.is_tensor(x) else target[:, :0]  # without feedback nothing else counts them
+    cell = network.decoder.cell(memory, None)
+    steps = () if tf.is_tensor(x) else target[:, :0]  # without feedback only this has T rows
     recurrence, _ = scan(cell, start.cells, x, steps, differentiable=differentiable)
     words = ()
     if network.structure.lexical:
@@ -67,15 +67,15 @@ def unroll(
         words = tf.transpose(tf.matmul(weights, memory.embeddings), [1, 0, 2])
         if "lexical" in network.masks:
             words *= network.masks["lexical"]
-    return Unrolled(recurrence, of_previous, words)
+    return Unrolled(recurrence, previous, words)
 
 
 class Words(NamedTuple):
-    """The target positions of a batch that do not pad, N of T*B, side by side."""
+    """The target positions of a batch without padding, N of T*B, side by side."""
 
     index: tf.Tensor  # (N,) int32: flat positions, time first
-    places: tf.Tensor  # (T*B,) int32: where each position went, N where nowhere
-    sentence: tf.Tensor  # (N,) int32: whose word it is
+    places: tf.Tensor  # (T*B,) int32: the place of each position in `index`, N for padding
+    sentence: tf.Tensor  # (N,) int32: the sentence of each word
 
     @classmethod
     def of(cls, mask: tf.Tensor) -> Words:
@@ -93,7 +93,7 @@ class Words(NamedTuple):
         return tf.gather(tf.reshape(tf.transpose(x), [-1]), self.index)
 
     def put_back(self, x: tf.Tensor, batch: tf.Tensor) -> tf.Tensor:
-        """(N,) -> (B,T), 0 where a position pads; batch: of which only the shape counts."""
+        """(N,) -> (B,T), the shape of batch, 0 at padding."""
         flat = tf.gather(tf.concat([x, tf.zeros_like(x[:1])], axis=0), self.places)
         return tf.transpose(tf.reshape(flat, tf.shape(tf.transpose(batch))))
 
@@ -115,8 +115,8 @@ def force_decode(
 def select(x: tf.Tensor, index: tf.Tensor, inverse: tf.Tensor) -> tf.Tensor:
     """Rows of (T,B,..) at the flat positions `index` (N,), as (N,..).
 
-    inverse: (T*B,) where each position went, N where nowhere. The gradient is a selection too,
-    where that of a gather would be a slow addition into place.
+    inverse: (T*B,) the place of each position in `index`, N for none. The gradient is a selection
+    too, where that of `tf.gather` would be a slow scatter.
     """
     shape = tf.shape(x)
 

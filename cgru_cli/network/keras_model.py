@@ -1,4 +1,4 @@
-"""A model of any rung as a Keras model; its computation is a `Network`."""
+"""A model of any type as a Keras model; its computation is a `Network`."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class RecurrentModel(keras.Model):
     """Variables from the name table, one a row; called with (source, source mask, target).
 
     Without arrays it begins as Nematus' models did, the same every time. Keras' optimizers,
-    `summary()` and precision policies work on it: products are computed in the
-    policy's compute dtype, states and softmax in float32. packed: see `Network`.
+    `summary()` and precision policies work on it: products are computed in the policy's compute
+    dtype, states and softmax in float32. packed: see `Network`.
 
-    What is traced of it stays when other arrays are assigned: its `Network` is made anew inside
-    each function, where joining matrices costs little beside multiplying by them.
+    Traces remain valid when other arrays are assigned: each function makes a new `Network`, where
+    joining matrices costs little compared with multiplying by them.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class RecurrentModel(keras.Model):
         return {name: array_of(variable) for name, variable in self.parameters.items()}
 
     def network(self) -> Network:
-        """The computation on the variables as they stand; gradients flow back through it."""
+        """The computation on the variables' present values; it is differentiable."""
         return Network(self.structure, self.parameters, self.compute_dtype, packed=self.packed)
 
     def call(self, inputs: tuple[tf.Tensor, tf.Tensor, tf.Tensor]) -> tf.Tensor:
@@ -95,7 +95,7 @@ class RecurrentModel(keras.Model):
 
     @property
     def quantized(self) -> bool:
-        """See `Network`; what is trained is not multiplied in 8 bits."""
+        """Never: training needs gradients, which 8-bit products do not have."""
         return False
 
     @property
@@ -105,10 +105,14 @@ class RecurrentModel(keras.Model):
 
 
 def array_of(variable: keras.Variable | tf.Variable) -> np.ndarray:
-    """A variable's value, read-only and, on CPUs, without a copy; it stays as it is now.
+    """A variable's present value, read-only and, on CPUs, without a copy.
 
-    TensorFlow writes into a variable's memory only where nothing else reads it.
+    A later assignment leaves it as it is: TensorFlow writes into a variable's memory only if
+    nothing else reads it.
     """
     array = np.asarray(tf.convert_to_tensor(variable))
     array.flags.writeable = False
     return array
+
+
+SearchedModel = Network | RecurrentModel  # a search calls both alike

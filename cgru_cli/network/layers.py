@@ -1,7 +1,7 @@
-"""A model's arrays made ready: products that share an input are joined, units have their biases.
+"""A model's arrays, ready to use: matrices with the same input are joined, units have their biases.
 
-What the encoder, the rungs of the ladder and the readout are built from. Parameters come by their
-path in the model, as `names.py` has them.
+The encoder, the decoders and the readout are built from these layers. Parameters are given by their
+path in the model, as in `names.py`.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from .units import GRU, LSTM, PHI, GRUBefore, Plain, Recurrent, Sums, UnitState
 
 
 class Transition(NamedTuple):
-    """A cell: the product with its state, and the unit that makes the next state of it."""
+    """A cell: the product with its state, and the unit that computes the next state."""
 
-    of_state: Products
+    product: Products
     unit: Recurrent
 
     def step(self, state: UnitState, x: tf.Tensor | None) -> UnitState:
-        """x: from `Sums.of_input`; None in a transition, whose bias alone may stand there."""
-        (hU,) = self.of_state(state[0])
-        return self.unit.step(state, hU, self.unit.sums.of_input(None) if x is None else x)
+        """x: from `Sums.from_input`; None in a transition cell, which may have a bias there."""
+        (hU,) = self.product(state[0])
+        return self.unit.step(state, hU, self.unit.sums.from_input(None) if x is None else x)
 
 
 def transit(cells: list[Transition], state: UnitState, x: tf.Tensor | None) -> UnitState:
-    """A cell and its transitions, each on the state the one before left; x enters the first."""
+    """A step of a cell and its transition cells, one after the other; the first reads x."""
     for cell in cells:
         state, x = cell.step(state, x), None
     return state
@@ -49,12 +49,12 @@ class Affine(NamedTuple):
     norm: Norm | None
 
     def __call__(self, x: tf.Tensor, sentence: tf.Tensor | None = None) -> tf.Tensor:
-        """x: (R,N) -> (R,M); sentence: (R,) whose each row is, see `Products.for_rows`."""
+        """x: (R,N) -> (R,M); sentence: (R,) of each row, see `Products.for_rows`."""
         (xW,) = self.product.for_rows(sentence)(x)
-        return self.of_product(xW)
+        return self.add(xW)
 
-    def of_product(self, xW: tf.Tensor) -> tf.Tensor:
-        """The rest, where x W was a part of another product."""
+    def add(self, xW: tf.Tensor) -> tf.Tensor:
+        """Bias and normalisation alone, for an x W that another product included."""
         if self.norm is not None and self.norm.kind is Normalization.MARIAN:
             return normalize(xW, self.norm) + self.bias
         return normalize(xW + self.bias, self.norm)
@@ -63,8 +63,8 @@ class Affine(NamedTuple):
 class Layers:
     """The arrays of one model, by path.
 
-    dtype: that of the products; int8 of those by a model's matrices alone, see `quantization`.
-    masks: dropout of training, see `dropout.py`. packed: see `Network`.
+    dtype: of the products; int8 applies to products with the model's matrices only, see
+    `quantization`. masks: dropout of training, see `dropout.py`. packed: see `Network`.
     """
 
     def __init__(
@@ -80,9 +80,9 @@ class Layers:
         if self.quantized:
             check_available()
         self.dtype = tf.float32 if self.quantized else dtype
-        # all states lie in [-1,1], where they begin and tanh or sigma leads
+        # whether all states lie in [-1,1]: they begin there, and tanh and sigma stay there
         self.bounded_states = Unit.RELU not in (structure.encoder_unit, structure.decoder_unit)
-        # compiled code fuses operations by itself, and GPUs want few large ones
+        # compiled code fuses operations by itself, and GPUs need few large ones
         self.in_tiles = packed and not tf.config.get_visible_devices("GPU")
         self.weights = FoldedWeights(structure, arrays)
 
@@ -94,7 +94,7 @@ class Layers:
     ) -> Products:
         """The product with all matrices at the groups' paths.
 
-        bounded: what is multiplied lies in [-1,1]. quantized: whether it may be in 8 bits.
+        bounded: the input lies in [-1,1]. quantized: the product may be in 8 bits.
         """
         matrices = [[self.weights[path] for path in group] for group in groups]
         masks = [self.masks.get(path) for group in groups for path in group]
@@ -114,11 +114,15 @@ class Layers:
 
     def affine(self, path: str, *, bounded: bool = False, quantized: bool = True) -> Affine:
         """The feed-forward layer at this path; see `product`."""
-        return Affine(
-            self.product((f"{path}/W",), bounded=bounded, quantized=quantized),
-            self.weights[f"{path}/b"],
-            self.weights.norm(f"{path}/W", f"{path}/gamma"),
-        )
+        product = self.product((f"{path}/W",), bounded=bounded, quantized=quantized)
+        norm = self.weights.norm(f"{path}/W", f"{path}/gamma")
+        return Affine(product, self.weights[f"{path}/b"], norm)
+
+    def annotation_layer(self, path: str, *, bounded: bool = False) -> Affine:
+        """W_a h_i + b_a of the attention at this path, for annotations (B,S,C)."""
+        product = self.product((f"{path}/Wc_att",), bounded=bounded).at_positions()
+        norm = self.weights.norm(f"{path}/Wc_att", f"{path}/gamma1")
+        return Affine(product, self.weights[f"{path}/b_att"], norm)
 
     def input(self, cell: CellPlace) -> Products:
         """The product with a cell's input."""
@@ -126,8 +130,9 @@ class Layers:
 
     def transition(self, cell: CellPlace) -> Transition:
         """A cell with the product of its state."""
-        of_state = self.product(state_arrays(cell), bounded=self.bounded_states)
-        return Transition(of_state, self.unit(cell))
+        return Transition(
+            self.product(state_arrays(cell), bounded=self.bounded_states), self.unit(cell)
+        )
 
     def unit(self, cell: CellPlace) -> Recurrent:
         """The unit of a cell, with its biases and norms."""
@@ -142,15 +147,15 @@ class Layers:
                 Sums(place, part, (), states[i : i + 1])
                 for i, part in enumerate(biases or (None, None))
             )
-            of_reset = self.product((f"{cell.path}/Ux",), bounded=True)
-            return GRUBefore(Sums(cell.bias, bias, inputs), gates, proposal, of_reset)
+            reset_product = self.product((f"{cell.path}/Ux",), bounded=True)
+            return GRUBefore(Sums(cell.bias, bias, inputs), gates, proposal, reset_product)
         sums = Sums(cell.bias, bias, inputs, states)
         if cell.unit is Unit.GRU:
             return GRU(sums)
         return LSTM(sums) if cell.unit is Unit.LSTM else Plain(sums, PHI[cell.unit])
 
     def context_sums(self, cell: CellPlace) -> Sums:
-        """What is added to the product of a context that enters a cell beside its input."""
+        """The normalisation of a context's product, for a cell that also has another input."""
         roots = [path.rpartition("/")[2] for path in context_arrays(cell)]
         return Sums(BiasPlace.NONE, None, self._norms(cell, roots, ""))
 

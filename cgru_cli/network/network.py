@@ -1,8 +1,8 @@
-"""The one seam of the computation: `encode`, `start`, `step`.
+"""The computation of a model: `encode`, `start` and `step`.
 
-A `Network` is a model's arrays made ready to be multiplied. Training scans `step`, search loops
-it, scoring sums it, ensembles average it. What differs from rung to rung of the ladder stands in
-a file of its own: `lm`, `conditioned`, `encdec`, `seq2seq`, `rnnsearch`, `cgru`; `classifier`
+A `Network` is a model's arrays, ready to be multiplied. Training scans `step`, search loops it,
+scoring sums its log-probabilities, ensembles average them. Each type of the ladder is in a file of
+its own: the decoders `lm`, `conditioned`, `encdec`, `seq2seq`, `rnnsearch` and `cgru`; `classifier`
 and `tagger`, which give labels.
 """
 
@@ -37,23 +37,26 @@ from .readout import OutputColumns, Readout
 from .scan import ScanCell
 
 
-class Rung(Protocol):
-    """The decoder of a rung of the ladder, made from a model's `Layers`."""
+class Decoder(Protocol):
+    """What a type of the ladder implements, made from a model's `Layers`."""
 
     def memory(self, encoded: Encoded, search: bool, /) -> Any:
-        """The memory, kept of the source for the whole sentence: a named tuple, (B,..) each.
+        """What the decoder keeps of the source: a named tuple of tensors (B,..).
 
-        search: it is to be read by many hypotheses of each sentence.
+        search: many hypotheses of each sentence will read it.
         """
 
     def start(self, memory: Any, /) -> States:
-        """The states before the first word, a row a sentence."""
+        """The states before the first word, a row per sentence."""
 
     def cell(self, memory: Any, place: Place | None, /) -> ScanCell:
-        """The recurrent cell: (states, x) -> (Recurrence, states); a row a sentence, or placed."""
+        """The recurrent cell: (states, x) -> (Recurrence, states).
+
+        Without a place, a row is a sentence.
+        """
 
 
-RUNGS: dict[Type, Callable[[Layers], Rung]] = {
+DECODERS: dict[Type, Callable[[Layers], Decoder]] = {
     Type.LM: LanguageModel,
     Type.ENCDEC: EncoderDecoder,
     Type.SEQ2SEQ: SequenceToSequence,
@@ -72,37 +75,14 @@ class SearchState(NamedTuple):
     slot: tf.Tensor  # (R,) int32: number of the hypothesis within its sentence
 
 
-class SearchedModel(Protocol):
-    """What a search calls of a model: of a `Network`, or a `RecurrentModel` in training."""
-
-    structure: Structure
-    quantized: bool  # products in 8 bits
-    read_out: Any  # Readout or LabelReadout
-
-    def encode(self, source: tf.Tensor, mask: tf.Tensor, *, search: bool = False) -> Any:
-        """See `Network.encode`."""
-
-    def start(self, memory: Any) -> SearchState:
-        """See `Network.start`."""
-
-    def step(
-        self,
-        state: SearchState,
-        previous: tf.Tensor,
-        memory: Any,
-        columns: OutputColumns | None = None,
-    ) -> tuple[tf.Tensor, SearchState, tf.Tensor | tuple]:
-        """See `Network.step`."""
-
-
 class Network:
     """The computation of one model.
 
     arrays: every parameter by its DL4MT/Nematus name; variables or plain arrays. dtype: that of
     the products, int8 for those of `quantization`; states, alignments and softmax stay float32.
     masks: dropout of training, by the names of `dropout.py`, each (B,N) for a batch of B sentences.
-    packed: what there is of a batch is found out as it is computed: each word is looked up once,
-    padding is not read out; compiled code, whose shapes are fixed, computes everything.
+    packed: skip padding and repeated words at run time; compiled code, whose shapes are fixed,
+    computes everything.
     """
 
     def __init__(
@@ -117,12 +97,12 @@ class Network:
         self.structure, self.masks, self.packed = structure, masks or {}, packed
         layers = Layers(structure, arrays, tf.as_dtype(dtype), self.masks, packed)
         self.quantized = layers.quantized
-        self.once = packed and not self.masks  # a mask is another in each sentence
+        self.once = packed and not self.masks  # each sentence has its own masks
         self.encoder = SourceEncoder(layers, self.once)
         conditioned = structure.condition is not Condition.NONE
-        make_rung = ConditionedLanguageModel if conditioned else RUNGS[structure.type]
-        self.rung: Rung = make_rung(layers)
-        self.read_out: Any  # one or the other, called alike
+        make_decoder = ConditionedLanguageModel if conditioned else DECODERS[structure.type]
+        self.decoder: Decoder = make_decoder(layers)
+        self.read_out: Any  # of words or of labels
         if not structure.type.writes_text:
             self.read_out = LabelReadout(layers)
             if structure.crf:
@@ -133,7 +113,7 @@ class Network:
             return
         self.target_embedding = layers[target_table(structure)]
         first = base_cells(structure)[0]
-        self.of_embedding = layers.product(input_arrays(first), ("decoder/readout/prev/W",))
+        self.embedding_product = layers.product(input_arrays(first), ("decoder/readout/prev/W",))
         self.first_sums = layers.unit(first).sums
 
     def encode(
@@ -144,20 +124,20 @@ class Network:
         differentiable: bool = False,
         search: bool = False,
     ) -> Any:
-        """What the decoder keeps of the source: the rung's memory.
+        """What the decoder keeps of the source: its memory.
 
-        source: (B,S) int32, or (B,S,F) with F factors, none without a source, each sentence ended
-        by EOS, or a condition as `text.conditions` has it; mask: (B,S) float32, 1 at words and EOS.
-        search: see `Rung.memory`; for the same numbers, less is computed at each step, and more
-        here.
+        source: (B,S) int32, or (B,S,F) with F factors (0 without a source), each sentence ended by
+        EOS; or a condition, as in `text.conditions`. mask: (B,S) float32, 1 at words and EOS.
+        search: see `Decoder.memory`; the numbers are the same, with more work here and less in each
+        step.
         """
         if source.shape.rank == 2:
             source = source[..., None]
-        return self.rung.memory(self.encoder(source, mask, differentiable), search)
+        return self.decoder.memory(self.encoder(source, mask, differentiable), search)
 
     def start(self, memory: Any) -> SearchState:
-        """The decoder before its first word, one row a sentence."""
-        cells = self.rung.start(memory)
+        """The decoder before its first word, a row per sentence."""
+        cells = self.decoder.start(memory)
         rows = tf.range(tf.shape(cells[0][0])[0])
         return SearchState(cells, rows, tf.zeros_like(rows))
 
@@ -170,26 +150,27 @@ class Network:
     ) -> tuple[tf.Tensor, SearchState, tf.Tensor | tuple]:
         """One target word: logits (R,V), the new state, the alignment (R,S), or () without.
 
-        previous: (R,) int32, the word before; -1 at the start, where its embedding is zeros.
-        columns: of `read_out.columns`, the N words whose logits are wanted, (R,N), if not all.
+        previous: (R,) int32, the previous word; -1 at the start, where its embedding is zeros.
+        columns: from `read_out.columns`, to get the logits of N words only, (R,N).
         """
-        x, readout_of_previous = self.embed(previous)
-        cell = self.rung.cell(memory, Place(state.sentence, state.slot))
+        x, previous_readout = self.embed(previous)
+        cell = self.decoder.cell(memory, Place(state.sentence, state.slot))
         recurrence, cells = cell.step(state.cells, x, ())
         words = ()
         if self.structure.lexical:
             rows = tf.gather(memory.embeddings, state.sentence)
             words = tf.linalg.matvec(rows, recurrence.alignment, transpose_a=True)
-        logits = self.read_out(recurrence, readout_of_previous, words, columns=columns)
+        logits = self.read_out(recurrence, previous_readout, words, columns=columns)
         return logits, state._replace(cells=cells), recurrence.alignment
 
     def embed(
         self, previous: tf.Tensor, kept: tf.Tensor | None = None
     ) -> tuple[tf.Tensor | tuple, tf.Tensor | tuple]:
-        """E[y_{j-1}] times what it is multiplied with: for the first cell, and to read out.
+        """The products of E[y_{j-1}]: for the first cell, and for the readout.
 
-        kept: dropout of whole words, of the shape of previous. Of a CRF what the label before adds,
-        and (); () and () where the word before is not read: of other labels, and without feedback.
+        kept: dropout of whole words, of the shape of previous. For a CRF: the scores that the
+        previous label adds, and (). Where no previous word is read, with other labels and without
+        feedback: () and ().
         """
         if self.structure.crf:
             return self.chain.before(previous), ()
@@ -200,16 +181,15 @@ class Network:
         if kept is not None:
             known *= kept
         embedding = tf.gather(self.target_embedding, tf.maximum(words, 0)) * known[..., None]
-        xW, readout = self.of_embedding(embedding)
-        return at_their_places(self.first_sums.of_input(xW), places), at_their_places(
-            readout, places
-        )
+        xW, readout = self.embedding_product(embedding)
+        x = self.first_sums.from_input(xW)
+        return at_their_places(x, places), at_their_places(readout, places)
 
 
 def take_over(model: Model, dtype: str = "float32") -> Network:
     """A model's network for search and scoring.
 
-    The model is left without arrays: the network holds them in the form that it multiplies.
+    It leaves the model without arrays, which the network holds in the form that it multiplies.
     """
     network = Network(model.structure, model.arrays, dtype, packed=True)
     model.arrays = {}

@@ -1,4 +1,4 @@
-"""Layer normalisation as Nematus and Marian have it, and the RMS norm of Nematus-TF."""
+"""Layer normalisation of Nematus and of Marian, and the RMS norm of Nematus-TF."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MARIAN_EPSILON = 1e-9
 
 
 class Norm(NamedTuple):
-    """Gains and biases of one normalisation; bias is None where the kind has none."""
+    """Gains and biases of one normalisation; bias is None for kinds without one."""
 
     kind: Normalization
     gain: tf.Tensor  # (N,)

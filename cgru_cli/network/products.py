@@ -1,4 +1,4 @@
-"""Matrix products as objects: what the scan of training records and replays."""
+"""Matrix products as objects, which the scan of training records and replays."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import tensorflow as tf
 
 
 class Fixed:
-    """Tensors that no gradient is wanted of: a mask, a place."""
+    """Tensors without a gradient, such as a mask or a place."""
 
     def __init__(self, value: tf.Tensor | tuple[tf.Tensor, ...]):
         self.value = value
 
 
 class Product:
-    """x W, computed in the type of the matrix and given as float32.
+    """x W, computed in the type of the matrix, with a float32 result.
 
     matrix: (N,M), for all rows; or (B,N,M), one for each sentence.
     """
@@ -26,12 +26,12 @@ class Product:
 
     @property
     def dtype(self) -> tf.DType:
-        """Of what is multiplied."""
+        """The inputs' dtype."""
         return self.matrix.dtype
 
     @property
     def shape(self) -> tf.TensorShape:
-        """Of the matrix."""
+        """The matrix's shape."""
         return self.matrix.shape
 
     def __call__(self, x: tf.Tensor) -> list[tf.Tensor]:
@@ -41,34 +41,34 @@ class Product:
     def multiply(self, x: tf.Tensor) -> tf.Tensor:
         """x: (...,N) in the matrix's type -> (...,M) float32."""
         if self.shape.rank == 3 or x.shape.rank == 2:
-            return self.of_rows(x)
-        y = self.of_rows(tf.reshape(x, [-1, x.shape[-1]]))
+            return self.multiply_rows(x)
+        y = self.multiply_rows(tf.reshape(x, [-1, x.shape[-1]]))
         return tf.reshape(y, tf.concat([tf.shape(x)[:-1], [self.shape[-1]]], axis=0))
 
-    def of_rows(self, x: tf.Tensor) -> tf.Tensor:
-        """x: (R,N), or (B,R,N) where a matrix is one sentence's -> (R,M) or (B,R,M) float32."""
+    def multiply_rows(self, x: tf.Tensor) -> tf.Tensor:
+        """x: (R,N), or (B,R,N) with a matrix per sentence -> (R,M) or (B,R,M) float32."""
         return tf.cast(tf.matmul(x, self.matrix), tf.float32)
 
     def columns(self, places: tf.Tensor) -> list[tf.Tensor]:
-        """Some columns of the matrix, (M',) places: the tensors that `of_columns` takes."""
+        """Some columns of the matrix, by their places (M',): the tensors for `with_columns`."""
         return [tf.gather(self.matrix, places, axis=1)]
 
-    def of_columns(self, columns: list[tf.Tensor]) -> Product:
-        """The product with those columns alone, as `columns` gave them."""
+    def with_columns(self, columns: list[tf.Tensor]) -> Product:
+        """The product with the columns that `columns` returned."""
         (matrix,) = columns
         return Product(matrix)
 
 
 class Products(NamedTuple):
-    """x [W1|W2|..] for matrices that share an input, given back in groups.
+    """x [W1|W2|..] for matrices that share an input; the results come in groups.
 
-    One product where all read the same; with dropout, whose mask is another for each matrix
-    (Nematus after Gal and Ghahramani 2016), one product a matrix.
+    It is one product; with dropout, which has a mask for each matrix (Nematus after Gal and
+    Ghahramani 2016), one product per matrix.
     """
 
     parts: list[Product]
     masks: list[Fixed | None]  # (B,N) each, the same at every position
-    widths: list[list[int]]  # of the matrices, group by group
+    widths: list[list[int]]  # of the matrices, by group
 
     @classmethod
     def of(
@@ -77,9 +77,7 @@ class Products(NamedTuple):
         product: Callable[[tf.Tensor], Product] = Product,
         masks: list[tf.Tensor | None] | None = None,
     ) -> Products:
-        """Groups of matrices (N,M), and what multiplies by one; masks, one a matrix, or None
-        without dropout.
-        """
+        """product: makes the product with a matrix (N,M); masks: one per matrix, None for none."""
         widths = [[int(matrix.shape[-1]) for matrix in group] for group in groups]
         matrices = [matrix for group in groups for matrix in group]
         if masks is None or all(mask is None for mask in masks):
@@ -94,7 +92,7 @@ class Products(NamedTuple):
         return sum(map(sum, self.widths))
 
     def __call__(self, x: tf.Tensor) -> list[tf.Tensor]:
-        """x: (...,N) -> one float32 (...,width) a group."""
+        """x: (...,N) -> float32 (...,width) for each group."""
         return self.apart(self.joined(x))
 
     def joined(self, x: tf.Tensor) -> tf.Tensor:
@@ -105,29 +103,29 @@ class Products(NamedTuple):
         return products[0] if len(products) == 1 else tf.concat(products, axis=-1)
 
     def apart(self, y: tf.Tensor) -> list[tf.Tensor]:
-        """(...,all widths) -> one (...,width) a group."""
+        """(...,all widths) -> (...,width) for each group."""
         if len(self.widths) == 1:
             return [y]
         return tf.split(y, [sum(group) for group in self.widths], axis=-1)
 
     def columns(self, places: tf.Tensor) -> list[tf.Tensor]:
-        """Some columns of one matrix, (N,) places: the tensors that `of_columns` takes."""
+        """Some columns of the only matrix; see `Product.columns`."""
         (part,) = self.parts
         return part.columns(places)
 
-    def of_columns(self, columns: list[tf.Tensor]) -> Products:
-        """The product with those columns alone, as `columns` gave them; without dropout."""
+    def with_columns(self, columns: list[tf.Tensor]) -> Products:
+        """The product with these columns, without dropout."""
         (part,) = self.parts
-        product = part.of_columns(columns)
+        product = part.with_columns(columns)
         return Products([product], [None], [[product.shape[-1]]])
 
     def at_positions(self) -> Products:
-        """The same for (B,S,N), each sentence's mask at all its positions."""
+        """The same for inputs (B,S,N), with each sentence's mask at all its positions."""
         masks = [mask and Fixed(tf.expand_dims(mask.value, 1)) for mask in self.masks]
         return self._replace(masks=masks)
 
     def for_rows(self, sentence: tf.Tensor | None) -> Products:
-        """The same for rows that are not one a sentence: sentence (N,) tells whose each is."""
+        """The same for rows (N,) of the sentences given, unless a row is a sentence (None)."""
         if sentence is None:
             return self
         masks = [mask and Fixed(tf.gather(mask.value, sentence)) for mask in self.masks]
@@ -135,10 +133,10 @@ class Products(NamedTuple):
 
 
 def at_once(function: Callable[..., tf.Tensor], *given: tf.Tensor) -> tf.Tensor:
-    """A function's result, whose gradient is taken as a whole: none of its parts before all.
+    """The function's result; its gradients are computed together.
 
-    Left to themselves, those parts that nothing waits for, a bias', are taken last, and until then
-    what they are taken of is kept: of logits, the largest tensor of an update.
+    TensorFlow would compute the gradient of a bias last, as nothing waits for it, and until then
+    keep the gradient of the logits, the largest tensor of an update.
     """
 
     @tf.custom_gradient

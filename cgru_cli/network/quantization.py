@@ -1,10 +1,9 @@
-"""Matrix products of 8-bit integers, of oneDNN: weights are quantised once, with a scale a column,
-and what they multiply at each call.
+"""Matrix products of 8-bit integers, by oneDNN.
 
-x W becomes sum_n q(x_n) q(W_nm), exact in 32 bits, and is scaled to float32. TensorFlow keeps the
-operation for its own optimiser, without a function in Python; it multiplies unsigned by signed
-integers, and keeps the weights in the order that its kernel reads them in. A signed x is moved up
-by 128 for it, and 128 times the sum of each column of W is taken away.
+Weights are quantised once, with a scale per column; their inputs, in each call. x W becomes sum_n
+q(x_n) q(W_nm), exact in 32 bits, and is scaled to float32. TensorFlow uses the operation in its own
+optimiser only, without a function in Python. It multiplies unsigned by signed integers, so 128 is
+added to x, and 128 times the sum of each column of W is subtracted from the product.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ from ..errors import CgruError
 from .products import Product
 
 OPERATION = "_QuantizedMatMul"
-LARGEST = 127  # of the integers that stand for numbers
-ZERO = 128  # the unsigned integer that stands for 0
+LARGEST = 127  # the largest integer
+ZERO = 128  # the unsigned integer for 0
 
 
 class QuantizedProduct(Product):
-    """x W with x and W (N,M) as 8-bit integers, given as float32; it has no gradient.
+    """x W with x and W (N,M) as 8-bit integers and a float32 result; it has no gradient.
 
-    bounded: all of x lies in [-1,1], as a state or what tanh gives does: 127 steps to either side.
-    Otherwise each row has as many up to its own largest number, and depends on no other row.
+    bounded: all of x lies in [-1,1], like states and tanh: 127 steps to either side. If not, each
+    row has 127 steps up to its own largest number, whatever the other rows are.
     """
 
     def __init__(
@@ -41,8 +40,9 @@ class QuantizedProduct(Product):
         bounded: bool,
         constant: bool = True,
     ):
-        """integers: (N,M) int8, in steps of scale (M,); moved: (M,), what ZERO adds, to take away;
-        constant: whether the integers are the same at every call, and may be kept rearranged.
+        """integers: (N,M) int8, in steps of scale (M,); moved: (M,), the correction for ZERO.
+
+        constant: the integers are the same in every call, so the kernel may keep them rearranged.
         """
         self.integers, self.scale, self.moved = integers, scale, moved
         self.bounded, self.constant = bounded, constant
@@ -50,7 +50,7 @@ class QuantizedProduct(Product):
 
     @classmethod
     def of(cls, matrix: tf.Tensor, *, bounded: bool) -> QuantizedProduct:
-        """The product with a matrix (N,M) float32, of which only integers are kept."""
+        """The product with a matrix (N,M) float32; only its integers are kept."""
         integers, scale = quantized_weights(matrix)
         sums = tf.reduce_sum(tf.cast(integers, tf.int32), axis=0)
         moved = tf.cast(sums, tf.float32) * scale * (-ZERO / LARGEST)
@@ -58,24 +58,24 @@ class QuantizedProduct(Product):
 
     @property
     def dtype(self) -> tf.DType:
-        """Of what is multiplied, before it is quantised here."""
+        """The inputs' dtype before they are quantised here."""
         return tf.float32
 
     @property
     def shape(self) -> tf.TensorShape:
-        """Of the matrix."""
+        """The matrix's shape."""
         return self.integers.shape
 
     def columns(self, places: tf.Tensor) -> list[tf.Tensor]:
-        """As of `Product`: integers (N,M'), their scale and what ZERO adds (M',)."""
+        """See `Product`: integers (N,M'), their scale and correction (M',)."""
         return [
             tf.gather(self.integers, places, axis=1),
             tf.gather(self.scale, places),
             tf.gather(self.moved, places),
         ]
 
-    def of_columns(self, columns: list[tf.Tensor]) -> QuantizedProduct:
-        """As of `Product`; they are others at another call."""
+    def with_columns(self, columns: list[tf.Tensor]) -> QuantizedProduct:
+        """See `Product`; the columns change from call to call."""
         return QuantizedProduct(*columns, bounded=self.bounded, constant=False)
 
     def plus(self, bias: tf.Tensor) -> QuantizedProduct:
@@ -84,7 +84,7 @@ class QuantizedProduct(Product):
         other.bias = bias
         return other
 
-    def of_rows(self, x: tf.Tensor) -> tf.Tensor:
+    def multiply_rows(self, x: tf.Tensor) -> tf.Tensor:
         """x: (R,N) float32 -> (R,M) float32."""
         if self.bounded:
             added = self.moved if self.bias is None else self.moved + self.bias
@@ -106,7 +106,7 @@ def quantized_weights(matrix: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def quantized(x: tf.Tensor) -> tf.Tensor:
-    """Numbers in [-1,1] as quint8, round(127 x) + 128; what is beyond is cut off."""
+    """Numbers in [-1,1] as quint8, round(127 x) + 128, clipped."""
     return tf.raw_ops.QuantizeV2(
         input=x, min_range=-ZERO / LARGEST, max_range=1.0, T=tf.quint8, mode="MIN_COMBINED",
         round_mode="HALF_AWAY_FROM_ZERO",
@@ -130,7 +130,7 @@ def _quantized_matmul(
 
 @functools.cache
 def _attributes() -> dict[str, AttrValue]:
-    """Of the operation, but for whether the weights are constant."""
+    """The attributes of the operation, except whether the weights are constant."""
     real, mode = tf.float32.as_datatype_enum, AttrValue(s=b"SCALED")
     unsigned, signed = tf.quint8.as_datatype_enum, tf.qint8.as_datatype_enum
 
@@ -158,13 +158,13 @@ def _attributes() -> dict[str, AttrValue]:
 
 
 def check_available() -> None:
-    """Raises CgruError where 8-bit products are not to be had, or not right.
+    """Raises CgruError if 8-bit products are unavailable or wrong.
 
-    Processors without VNNI add pairs of products in 16 bits, which large numbers overflow.
+    Processors without VNNI add pairs of products in 16 bits, which overflow with large numbers.
     """
     if tf.config.get_visible_devices("GPU"):
-        raise CgruError("--precision int8: a matter of processors; --device cpu leaves GPUs alone")
-    instead = "--precision float32 does without, and bfloat16 where the processor has it"
+        raise CgruError("--precision int8 is for CPUs only; add --device cpu")
+    instead = "--precision float32 needs none, nor does bfloat16 if the processor has it"
     try:
         exact = _is_exact()
     except (tf.errors.OpError, RuntimeError, ValueError, TypeError) as error:
@@ -181,11 +181,11 @@ def check_available() -> None:
 
 
 def _is_exact() -> bool:
-    """Whether the largest numbers are multiplied right, in few rows and in many."""
+    """Whether products of the largest numbers are exact, in few rows and in many."""
     signs = np.where(np.arange(64 * 96).reshape(64, 96) % 5 < 4, LARGEST, -LARGEST)
     product = QuantizedProduct.of(tf.constant(signs, tf.float32), bounded=True)
     multiply = tf.function(
-        product.of_rows, input_signature=[tf.TensorSpec([None, 64])], autograph=False
+        product.multiply_rows, input_signature=[tf.TensorSpec([None, 64])], autograph=False
     )
     return all(
         np.allclose(multiply(np.full((rows, 64), x, np.float32)), x * signs.sum(axis=0), atol=0.1)

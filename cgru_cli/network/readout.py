@@ -15,42 +15,41 @@ from .quantization import QuantizedProduct
 
 
 class OutputColumns(NamedTuple):
-    """The output layer of some words, N of the vocabulary's; rows may have different ones of them.
+    """The output layer of N words of the vocabulary, of which rows may have different ones.
 
-    Of G sets of words, each a part of the N, a row has one; the other words have no probability.
+    Each of G sets has some of the N words. A row has one of the sets; other words have
+    probability 0.
     """
 
-    matrix: list[tf.Tensor]  # of `Products.of_columns`: W_o (E,N)
+    matrix: list[tf.Tensor]  # from `Products.columns`: W_o (E,N)
     bias: tf.Tensor  # (N,)
     lexical: tuple[Any, ...]  # matrix and bias of a lexical model, else ()
-    members: tf.Tensor  # (G,N) bool: which words each set has; all, where there is but one
-    of_row: tf.Tensor | tuple[()] = ()  # (R,) int32: the set of each row
+    members: tf.Tensor  # (G,N) bool: the words of each set; all, if there is only one
+    sets: tf.Tensor | tuple[()] = ()  # (R,) int32: the set of each row
 
     def only(self, logits: tf.Tensor) -> tf.Tensor:
-        """Logits (R,N), -inf at words that are not in a row's set."""
+        """Logits (R,N), -inf for words outside a row's set."""
         return tf.cond(
             tf.shape(self.members)[0] > 1,
-            lambda: tf.where(tf.gather(self.members, self.of_row), logits, -math.inf),
+            lambda: tf.where(tf.gather(self.members, self.sets), logits, -math.inf),
             lambda: logits,
         )
 
 
 class Readout:
-    """t_j = phi(s_j U_o + E[y_{j-1}] V_o + c_j C_o + biases), then W_o or what stands for it."""
+    """t_j = phi(s_j U_o + E[y_{j-1}] V_o + c_j C_o + biases), then the output layer W_o."""
 
     def __init__(self, layers: Layers):
         s, weights = layers.structure, layers.weights
         self.activation = s.readout_activation
-        summed = s.residual and s.decoder_depth > 1  # the highest level's states and others
-        self.of_top = layers.product(
-            ("decoder/readout/lstm/W",), bounded=layers.bounded_states and not summed
-        )
+        summed = s.residual and s.decoder_depth > 1  # the outputs of several levels
+        bounded = layers.bounded_states and not summed
+        self.top_product = layers.product(("decoder/readout/lstm/W",), bounded=bounded)
         read = {"lstm": True, "prev": s.feedback, "ctx": s.type.has_context}
-        self.parts = [
-            (weights[f"decoder/readout/{part}/b"],
-             weights.norm(f"decoder/readout/{part}/W", f"decoder/readout/{part}/gamma"))
-            for part in filter(read.get, read)
-        ]  # fmt: skip
+        self.parts = []  # without their products, which others compute
+        for path in (f"decoder/readout/{part}" for part in filter(read.get, read)):
+            norm = weights.norm(f"{path}/W", f"{path}/gamma")
+            self.parts.append(Affine(self.top_product, weights[f"{path}/b"], norm))
         prelu = s.readout_activation is Activation.PRELU
         self.prelu_slope = weights["decoder/readout/prelu_slope"] if prelu else None
         bounded = s.readout_activation is Activation.TANH
@@ -77,46 +76,41 @@ class Readout:
     def __call__(
         self,
         recurrence: Recurrence,
-        of_previous: tf.Tensor | tuple,
+        previous: tf.Tensor | tuple,
         words: tf.Tensor | tuple = (),
         sentence: tf.Tensor | None = None,
         columns: OutputColumns | None = None,
     ) -> tf.Tensor:
-        """Logits (R,V) float32; of some columns of the output layer alone, (R,N).
+        """Logits (R,V) float32; with columns, those of the columns only, (R,N).
 
-        of_previous: (R,R') E[y_{j-1}] V_o, () without feedback. words: (R,Es) sum_i alpha_ij
-        E_x[x_i], of a lexical model. sentence: (R,) whose a row is, for dropout, where the rows are
-        not one a sentence.
+        previous: (R,R') E[y_{j-1}] V_o, () without feedback. words: (R,Es) sum_i alpha_ij
+        E_x[x_i], for a lexical model. sentence: (R,) of each row, for dropout, unless a row is a
+        sentence.
         """
-        (of_top,) = self.of_top.for_rows(sentence)(recurrence.top)
-        others = (x for x in (of_previous, recurrence.context) if tf.is_tensor(x))
-        t = tf.add_n(
-            [
-                Affine(self.of_top, bias, norm).of_product(xW)
-                for xW, (bias, norm) in zip((of_top, *others), self.parts, strict=True)
-            ]
-        )
+        (sU,) = self.top_product.for_rows(sentence)(recurrence.top)
+        products = [sU, *(x for x in (previous, recurrence.context) if tf.is_tensor(x))]
+        t = tf.add_n([part.add(x) for part, x in zip(self.parts, products, strict=True)])
         t = activate(t, self.activation, self.prelu_slope)
         if self.mixture:
-            of_pi, pi_bias, hidden = self.mixture
-            (pi,) = of_pi.for_rows(sentence)(t)
+            pi_product, pi_bias, hidden = self.mixture
+            (pi,) = pi_product.for_rows(sentence)(t)
             logits = [
                 self._logits(tf.tanh(layer(t, sentence)), sentence, columns) for layer in hidden
             ]
             return mix(pi + pi_bias, logits)
         logits = self._logits(t, sentence, columns)
         if self.lexical:
-            of_words, output, output_bias = self.lexical
+            hidden_layer, output, output_bias = self.lexical
             if columns is not None:
                 matrix, output_bias = columns.lexical
-                output = output.of_columns(matrix)
+                output = output.with_columns(matrix)
             l = tf.tanh(words)
-            l = tf.tanh(of_words(l, sentence)) + l
+            l = tf.tanh(hidden_layer(l, sentence)) + l
             logits += output.for_rows(sentence)(l)[0] + output_bias
         return logits
 
     def columns(self, words: tf.Tensor) -> OutputColumns:
-        """The output layer of these words, (N,) ids: one set of them."""
+        """The output layer of these words, (N,) ids, as one set."""
         lexical: tuple = ()
         if self.lexical:
             _, output, bias = self.lexical
@@ -132,7 +126,7 @@ class Readout:
         self, t: tf.Tensor, sentence: tf.Tensor | None, columns: OutputColumns | None
     ) -> tf.Tensor:
         if columns is not None:
-            (logits,) = self.output.of_columns(columns.matrix)(t)
+            (logits,) = self.output.with_columns(columns.matrix)(t)
             return columns.only(tf.nn.bias_add(logits, columns.bias))
         output = self.output.for_rows(sentence)
         (product,) = output.parts
@@ -147,7 +141,7 @@ class Readout:
 
 
 def activate(x: tf.Tensor, activation: Activation, slope: tf.Tensor | None = None) -> tf.Tensor:
-    """The readout's non-linearity: (..., R) -> (..., E); slope (E,) is PReLU's."""
+    """The readout's non-linearity: (..., R) -> (..., E); slope: (E,), of PReLU."""
     if activation is Activation.TANH:
         return tf.tanh(x)
     if activation is Activation.LINEAR:
@@ -162,7 +156,7 @@ def activate(x: tf.Tensor, activation: Activation, slope: tf.Tensor | None = Non
 def mix(pi_logits: tf.Tensor, logits: list[tf.Tensor]) -> tf.Tensor:
     """Mixture of softmaxes (Yang et al. 2018): log sum_k pi_k softmax(logits_k).
 
-    pi_logits: (..., M); logits: M tensors (..., V). The result is normalised: its own log-softmax.
+    pi_logits: (..., M); logits: M tensors (..., V). The result is log-probabilities.
     """
     log_pi = tf.nn.log_softmax(pi_logits)
     parts = [log_pi[..., k, None] + tf.nn.log_softmax(part) for k, part in enumerate(logits)]

@@ -1,13 +1,13 @@
-"""Back-propagation through time for any cell, with the weights' gradients taken afterwards.
+"""Back-propagation through time for any cell; the weights' gradients are computed at the end.
 
-Autodiff of a loop adds each step's weight gradient into a buffer of the weights' size: one small
-product and one pass over all weights a step. Here the backward loop computes the gradients of the
-pre-activations only and stacks them; then each weight's gradient is one product over all steps,
-dW = sum_t x_t^T dy_t = X^T dY.
+Automatic differentiation of a loop adds each step's weight gradient to a buffer of the weights'
+size: one small product and one pass over all weights per step. Here the backward loop computes and
+stacks the gradients of the pre-activations only; then each weight's gradient is one product over
+all steps, dW = sum_t x_t^T dy_t = X^T dY.
 
-No cell has a backward pass of its own. A step is replayed under a gradient tape with every
-`Product` answering what it answered in the forward pass, so that only element-wise operations are
-computed twice; its gradient passes dy W^T to the input and leaves dy to be stacked.
+No cell has a backward pass of its own. The backward loop repeats each step under a gradient tape,
+where every `Product` returns its result of the forward pass, so that only element-wise operations
+are computed twice. The gradient of a product is dy W^T for its input, and dy, which is stacked.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .products import Product
 class ScanCell(Protocol):
     """A nest (tuples, lists) of `Product`s, tensors and constants, with a step.
 
-    Each product is taken once a step. Tensors are differentiated with, `Fixed` ones are not.
+    A step computes each product once. Tensors have gradients, `Fixed` ones do not.
     """
 
     def step(self, carry: Any, x: Any, fixed: Any, /) -> tuple[Any, Any]:
@@ -42,9 +42,9 @@ def scan(
 ) -> tuple[Any, Any]:
     """Run a cell over time: outputs of all steps, each (T,...), and the last carry.
 
-    carry, inputs, outputs: nests of float32 tensors; inputs (T,...), fixed (T,...) too but not
-    differentiated. length: steps to run, T if not given; outputs behind it are zeros. Without
-    differentiable, nothing is kept for the gradient, and none can be taken.
+    carry, inputs, outputs: nests of float32 tensors, inputs (T,...); fixed: the same, without a
+    gradient. length: the number of steps, T if None; later outputs are zeros. differentiable: keep
+    what the gradient needs.
     """
     loop = _Loop(cell, carry, inputs, fixed, length)
     if not differentiable:
@@ -57,7 +57,7 @@ def scan(
         outputs, last, record = here.run(recording=True)
 
         def backward(*gradients: tf.Tensor) -> list[tf.Tensor]:
-            # what does not need them would start at once, and its memory be taken for long
+            # or parts that do not need them would start at once, and hold memory for long
             with tf.control_dependencies(gradients):
                 return here.backward(record, gradients)
 
@@ -72,7 +72,7 @@ def scan(
 
 
 class _Loop:
-    """One scan: its cell taken apart into what is differentiated and what is not."""
+    """One scan: its cell in parts, with a gradient and without."""
 
     def __init__(
         self, cell: ScanCell, carry: Any, inputs: Any, fixed: Any, length: tf.Tensor | None
@@ -80,16 +80,16 @@ class _Loop:
         self.fixed = fixed
         self._take(cell, carry, inputs)
         self.length = self.size if length is None else length
-        # traced once outside the loop for the shapes alone: nothing reads it, so nothing runs
+        # traced outside the loop for the shapes only; it never runs, as nothing reads it
         recorders = [_Recorder(product) for product in self.products]
         self.outputs, _ = self._step(recorders, self.tensors, carry, tf.constant(0))
         self.sums = [recorder.y for recorder in recorders]
-        self.read = [recorder.x for recorder in recorders]
+        self.reads = [recorder.x for recorder in recorders]
         self.recorded = _SideBySide([*tf.nest.flatten(carry), *self.sums])
         self.record = _Stacks(self.recorded.templates)
 
     def _take(self, cell: ScanCell, carry: Any, inputs: Any) -> None:
-        """What it runs over."""
+        """Set the cell, and the tensors that it runs over."""
         self.cell, self.carry, self.inputs = cell, carry, inputs
         self.leaves = tf.nest.flatten(cell)
         self.products = [leaf for leaf in self.leaves if isinstance(leaf, Product)]
@@ -97,22 +97,22 @@ class _Loop:
         self.size = tf.shape(tf.nest.flatten((inputs, self.fixed))[0])[0]
 
     def differentiated(self) -> list[tf.Tensor]:
-        """All that gradients flow to, flat: matrices, the cell's tensors, carry, inputs."""
+        """All tensors with a gradient: matrices, the cell's tensors, carry, inputs."""
         matrices = [product.matrix for product in self.products]
         return [*matrices, *self.tensors, *tf.nest.flatten((self.carry, self.inputs))]
 
     def given(self, tensors: Sequence[tf.Tensor]) -> _Loop:
-        """This loop over the tensors that a gradient is taken of, in the order above."""
+        """This loop with other tensors, in the order of `differentiated`."""
         tensors = list(tensors)
         matrices = [tensors.pop(0) for _ in self.products]
         own = [tensors.pop(0) for _ in self.tensors]
         carry, inputs = tf.nest.pack_sequence_as((self.carry, self.inputs), tensors)
-        loop = copy.copy(self)  # with the shapes that it knows
+        loop = copy.copy(self)  # with the shapes
         loop._take(self._cell([Product(matrix) for matrix in matrices], own), carry, inputs)
         return loop
 
     def _cell(self, products: Sequence[Product], tensors: Sequence[tf.Tensor]) -> ScanCell:
-        """The cell with others in the place of its products and tensors."""
+        """The cell with other products and tensors."""
         next_products, next_tensors = iter(products), iter(tensors)
         leaves = [
             next(next_products) if isinstance(leaf, Product)
@@ -127,7 +127,7 @@ class _Loop:
         return self._cell(products, tensors).step(carry, x, fixed)
 
     def run(self, recording: bool) -> tuple[Any, Any, list[tf.Tensor]]:
-        """Outputs (T,...), last carry and, recording, what `backward` takes: carries and sums."""
+        """Outputs (T,...), last carry and, if recording, carries and products for `backward`."""
         given = _SideBySide(tf.nest.flatten(self.outputs))
         arrays = [self._array(template) for template in given.templates]
         record = self.record.empty(self.size) if recording else []
@@ -156,14 +156,14 @@ class _Loop:
     def backward(
         self, record: Sequence[tf.Tensor], gradients: Sequence[tf.Tensor]
     ) -> list[tf.Tensor]:
-        """Gradients of all that `differentiated` lists, from those of outputs and last carry."""
+        """Gradients of the tensors of `differentiated`, from those of outputs and last carry."""
         width = len(tf.nest.flatten(self.carry))
         d_outputs, d_carry = list(gradients[:-width]), list(gradients[-width:])
         inputs = tf.nest.flatten(self.inputs)
         stacks = [self._array(x[0]) for x in inputs]  # dx_t
-        stacks += [self._array(x) for x in self.read] + [self._array(y) for y in self.sums]
+        stacks += [self._array(x) for x in self.reads] + [self._array(y) for y in self.sums]
         zeros = [tf.zeros_like(tensor) for tensor in self.tensors]
-        # turned once: a product of few rows with a transposed matrix is slow on CPUs
+        # transposed once: a product of few rows with a transposed matrix is slow on CPUs
         transposed = [tf.linalg.matrix_transpose(product.matrix) for product in self.products]
 
         def body(i: tf.Tensor, record: list, d_carry: list, d_tensors: list, stacks: list) -> tuple:
@@ -225,13 +225,13 @@ class _Loop:
 
 
 class _Stacks:
-    """Tensors of each step, last in first out: the backward loop frees what it has read."""
+    """Tensors of each step, last in first out: the backward loop frees each after use."""
 
     def __init__(self, templates: Sequence[tf.Tensor]):
         self._kinds = [(template.dtype, template.shape) for template in templates]
 
     def empty(self, size: tf.Tensor) -> list[tf.Tensor]:
-        """A stack for each template, of so many steps at most."""
+        """A stack for each template, of at most `size` steps."""
         return [
             tf.raw_ops.EmptyTensorList(
                 element_shape=_partial(shape), max_num_elements=size, element_dtype=dtype
@@ -247,7 +247,7 @@ class _Stacks:
         ]
 
     def pop(self, stacks: Sequence[tf.Tensor]) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
-        """The stacks without the last step's values, and these."""
+        """The stacks without the last step's values, and these values."""
         popped = [
             tf.raw_ops.TensorListPopBack(
                 input_handle=stack, element_shape=_partial(shape), element_dtype=dtype
@@ -258,10 +258,10 @@ class _Stacks:
 
 
 class _SideBySide:
-    """Tensors of each step as few wider ones, where all shapes are known: in compiled code.
+    """Tensors of each step joined to few wider ones, if all shapes are known, in compiled code.
 
-    Each that is written at every step is an operation to be started, which takes a GPU longer than
-    what it does. Elsewhere tensors stay as they are, as joining them is work for a processor.
+    On a GPU, starting the operation that writes a tensor takes longer than the operation. Elsewhere
+    tensors stay as they are, as joining them costs time on a CPU.
     """
 
     def __init__(self, templates: Sequence[tf.Tensor]):
@@ -283,14 +283,14 @@ class _SideBySide:
         ]
 
     def apart(self, joined: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-        """The tensors as they were, or those of all steps, (T,..)."""
+        """The tensors before `joined`, of one step or of all steps, (T,..)."""
         tensors: dict[int, tf.Tensor] = {}
         for whole, places in zip(joined, self._groups, strict=True):
             if len(places) == 1:
                 tensors[places[0]] = whole
                 continue
             shapes = [self._shapes[i] for i in places]
-            steps = [-1] * (whole.shape.rank - 2)  # T, or none of one step
+            steps = [-1] * (whole.shape.rank - 2)  # T, or nothing for one step
             parts = tf.split(whole, [shape[1:].num_elements() for shape in shapes], axis=-1)
             for i, part, shape in zip(places, parts, shapes, strict=True):
                 tensors[i] = tf.reshape(part, [*steps, *shape])
@@ -298,7 +298,7 @@ class _SideBySide:
 
 
 def _partial(shape: tf.TensorShape) -> tf.Tensor:
-    """A shape as lists of tensors take it, with -1 for what is not known."""
+    """A shape for lists of tensors, with -1 for unknown sizes."""
     return tf.constant([-1 if size is None else size for size in shape], tf.int32)
 
 
@@ -310,12 +310,12 @@ def _deferred(product: Product, x: tf.Tensor, dy: tf.Tensor) -> tf.Tensor:
         x = tf.reshape(x, [-1, matrix.shape[0]])
         dy = tf.reshape(dy, [-1, matrix.shape[1]])
         return tf.matmul(x, dy, transpose_a=True)
-    # one matrix a sentence: (T,B,1,N) -> (B,N,T), (T,B,1,M) -> (B,T,M)
+    # one matrix per sentence: (T,B,1,N) -> (B,N,T), (T,B,1,M) -> (B,T,M)
     return tf.matmul(tf.transpose(x[:, :, 0], [1, 2, 0]), tf.transpose(dy[:, :, 0], [1, 0, 2]))
 
 
 class _Recorder(Product):
-    """A product that keeps what it read and what it answered."""
+    """A product that keeps its input and its result."""
 
     def __init__(self, product: Product):
         self.product = product
@@ -330,7 +330,7 @@ class _Recorder(Product):
 
 
 class _Replayer(Product):
-    """A product that answers what it did before; its gradient leaves dy at y."""
+    """A product that returns an earlier result y; the gradient of y is dy."""
 
     def __init__(self, product: Product, transposed: tf.Tensor, y: tf.Tensor):
         super().__init__(product.matrix)

@@ -1,4 +1,4 @@
-"""A model that scores given translations, batch by batch."""
+"""Scores of given translations, batch by batch."""
 
 from __future__ import annotations
 
@@ -27,17 +27,15 @@ class Scorer:
     def __init__(self, network: Network, *, with_alignment: bool):
         factors = network.structure.source_columns
         mask = tf.TensorSpec([None, None])
-        self._network, self._with_alignment = network, with_alignment
-        self._score = tf.function(
-            self._of_batch,
-            input_signature=(
-                tf.TensorSpec([None, None, factors], tf.int32),
-                mask,
-                tf.TensorSpec([None, None], tf.int32),
-                mask,
-            ),
-            autograph=False,
-        )
+        source = tf.TensorSpec([None, None, factors], tf.int32)
+        target = tf.TensorSpec([None, None], tf.int32)
+
+        def scored(*batch: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor | tuple]:
+            log_probs, alignment = score(network, *batch)
+            return log_probs, alignment if with_alignment else ()
+
+        signature = (source, mask, target, mask)
+        self._score = tf.function(scored, input_signature=signature, autograph=False)
 
     def __call__(
         self,
@@ -50,12 +48,6 @@ class Scorer:
         log_probs, alignment = self._score(source, source_mask, target, target_mask)
         return Scores(log_probs.numpy(), alignment.numpy() if tf.is_tensor(alignment) else None)
 
-    def _of_batch(
-        self, source: tf.Tensor, source_mask: tf.Tensor, target: tf.Tensor, mask: tf.Tensor
-    ) -> tuple[tf.Tensor, tf.Tensor]:
-        log_probs, alignment = score(self._network, source, source_mask, target, mask)
-        return log_probs, alignment if self._with_alignment else ()
-
 
 def score(
     network: Network,
@@ -64,7 +56,7 @@ def score(
     target: tf.Tensor,
     mask: tf.Tensor,
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """The tensors of `Scores`; only words are read out, no padding."""
+    """The tensors of `Scores`; padding is not read out."""
     unrolled = unroll(network, source, source_mask, target)
     words = Words.of(mask)
     logits = network.read_out(*unrolled.rows(words.index, words.places), words.sentence)
@@ -73,13 +65,13 @@ def score(
 
 def max_tokens_of(workspace: int, s: Structure) -> int:
     """Padded words that a batch may have on either side to stay within the workspace (MiB)."""
-    # of a target word: logits, their exponentials and a copy; states and what is read of them
+    # a target word takes logits, their exponentials and a copy; states and the readout's inputs
     per_token = 4.0 * (3 * s.target_vocabulary + 24 * s.state + 8 * s.context)
     return max(1, int(workspace * 2**20 / per_token))
 
 
 class Members:
-    """Forced decoding of each model: a search keeps only the mean of their attention."""
+    """Scores of each model of an ensemble: a search keeps only the mean of their attention."""
 
     def __init__(self, networks: Sequence[Network]):
         self._scorers = [Scorer(network, with_alignment=True) for network in networks]

@@ -1,7 +1,7 @@
-"""The recurrent units, each with its equations; the state is (h,), or of an LSTM (h, c).
+"""The recurrent units, each with its equations; the state is (h,), or for an LSTM (h, c).
 
-Row vectors; x W is what the input is multiplied to, h U what the state is. Several arrays of one
-unit are joined, so that x W and h U are one product each; R rows, D width of the state.
+Vectors are rows; x W is the product of the input, h U that of the state. The arrays of a unit are
+joined, so that x W and h U are one product each; R rows, D width of the state.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ UnitState = tuple[tf.Tensor, ...]  # (R,D) each; the first is what others read
 
 
 class Sums(NamedTuple):
-    """What a unit adds to its products x W and h U: bias and normalisation."""
+    """The bias and the normalisation of a unit's products x W and h U."""
 
     bias_place: BiasPlace
     bias: tf.Tensor | None  # as wide as the products
     input_norms: tuple[Norm, ...] = ()  # one for all columns, or for gates and for proposal
     state_norms: tuple[Norm, ...] = ()
 
-    def of_input(self, xW: tf.Tensor | None) -> tf.Tensor | None:
-        """All that does not depend on the state; may be computed for every position at once."""
+    def from_input(self, xW: tf.Tensor | None) -> tf.Tensor | None:
+        """Everything that does not depend on the state, computed for all positions at once."""
         if xW is None:
             return self.bias if self.bias_place is BiasPlace.AFTER else None
         return self._normalized(xW, self.input_norms, BiasPlace.INPUT)
 
-    def of_state(self, hU: tf.Tensor) -> tf.Tensor:
-        """The state's product, normalised, with the bias where it stands there."""
+    def from_state(self, hU: tf.Tensor) -> tf.Tensor:
+        """The state's product, normalised, with the bias if it belongs there."""
         return self._normalized(hU, self.state_norms, BiasPlace.STATE)
 
     def _normalized(self, x: tf.Tensor, norms: tuple[Norm, ...], here: BiasPlace) -> tf.Tensor:
@@ -47,7 +47,7 @@ class Sums(NamedTuple):
 
 
 def _normalize_parts(x: tf.Tensor, norms: tuple[Norm, ...]) -> tf.Tensor:
-    """All columns at once, or [gates | proposal], (..., 3D), each on its own as Nematus."""
+    """All columns at once, or as Nematus [gates | proposal], (..., 3D), each on its own."""
     if len(norms) < 2:
         return normalize(x, norms[0] if norms else None)
     width = x.shape[-1] // 3
@@ -60,18 +60,18 @@ class Recurrent(Protocol):
 
     @property
     def sums(self) -> Sums:
-        """What is added to the products of its input and its state."""
+        """Biases and normalisation of the products of its input and its state."""
 
     def step(self, state: UnitState, hU: tf.Tensor, x: tf.Tensor | None) -> UnitState:
-        """One step; hU: the state's product; x: from `Sums.of_input`, None without an input."""
+        """One step; hU: the state's product; x: from `Sums.from_input`, None without an input."""
 
 
 class GRU(NamedTuple):
     """Gated recurrent unit with the reset after the product (DL4MT, Nematus, Marian; cs224n).
 
     [r z] = sigma(x W_rz + h U_rz); p = tanh(x W + r * (h U)); h' = (1-z) * p + z * h
-    (eq. 2-5 and 9-12 of the cGRU note). With the bias at the state, p = tanh(x W + r * (h U + b)),
-    as the arrays of the second cell of the cGRU have it.
+    (eq. 2-5 and 9-12 of the cGRU note). With the bias at the state, as in the second cell of the
+    cGRU, p = tanh(x W + r * (h U + b)).
     """
 
     sums: Sums
@@ -80,7 +80,7 @@ class GRU(NamedTuple):
         """hU, x: (R,3D) [gates | proposal]."""
         (h,) = state
         parts = [2 * h.shape[-1], h.shape[-1]]
-        gates, proposal = tf.split(self.sums.of_state(hU), parts, axis=-1)
+        gates, proposal = tf.split(self.sums.from_state(hU), parts, axis=-1)
         if x is None:
             r, z = tf.split(tf.sigmoid(gates), 2, axis=-1)
             proposal *= r
@@ -101,18 +101,18 @@ class GRUBefore(NamedTuple):
     sums: Sums  # of the input, [gates | proposal]
     gates: Sums  # of h U_rz
     proposal: Sums  # of (r * h) U
-    of_reset: Products
+    reset_product: Products
 
     def step(self, state: UnitState, hU: tf.Tensor, x: tf.Tensor | None) -> UnitState:
-        """hU: (R,2D), the gates' alone; x: (R,3D)."""
+        """hU: (R,2D), of the gates only; x: (R,3D)."""
         (h,) = state
-        gates = self.gates.of_state(hU)
+        gates = self.gates.from_state(hU)
         if x is not None:
             xW_gates, xW = tf.split(x, [2 * h.shape[-1], h.shape[-1]], axis=-1)
             gates += xW_gates
         r, z = tf.split(tf.sigmoid(gates), 2, axis=-1)
-        (rhU,) = self.of_reset(r * h)
-        proposal = self.proposal.of_state(rhU)
+        (rhU,) = self.reset_product(r * h)
+        proposal = self.proposal.from_state(rhU)
         p = tf.tanh(proposal if x is None else proposal + xW)
         return (p + z * (h - p),)
 
@@ -128,7 +128,7 @@ class LSTM(NamedTuple):
     def step(self, state: UnitState, hU: tf.Tensor, x: tf.Tensor | None) -> UnitState:
         """hU, x: (R,4D)."""
         _, c = state
-        y = self.sums.of_state(hU)
+        y = self.sums.from_state(hU)
         f, i, g, o = tf.split(y if x is None else y + x, 4, axis=-1)
         c = tf.sigmoid(f) * c + tf.sigmoid(i) * tf.tanh(g)
         return tf.sigmoid(o) * tf.tanh(c), c
@@ -145,14 +145,13 @@ class Plain(NamedTuple):
 
     def step(self, state: UnitState, hU: tf.Tensor, x: tf.Tensor | None) -> UnitState:
         """hU, x: (R,D)."""
-        y = self.sums.of_state(hU)
-        y = y if x is None else y + x
-        return (self.phi(y),)
+        y = self.sums.from_state(hU)
+        return (self.phi(y if x is None else y + x),)
 
 
 PHI = {Unit.TANH: tf.tanh, Unit.RELU: tf.nn.relu, Unit.SIGMOID: tf.sigmoid}
 
 
 def width_of_state(unit: Unit) -> int:
-    """How many tensors (R,D) a state has."""
+    """The number of tensors (R,D) of a state."""
     return 2 if unit is Unit.LSTM else 1

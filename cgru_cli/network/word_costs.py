@@ -10,21 +10,21 @@ def word_costs(
 ) -> tf.Tensor:
     """(1-e) * -log p_y + e * mean_v(-log p_v) of each row, in nats: (N,V), (N,) -> (N,).
 
-    TensorFlow's own operation takes more than twice the time on CPUs, and label smoothing beside
-    it goes over the logits again; here the gradient is made of the forward pass's exponentials.
-    The logits' memory, the largest of an update, is used again for what follows; compiled: by XLA,
-    which sees to that, and lacks the operation that does it elsewhere.
+    TensorFlow's own operation takes more than twice the time on CPUs, and label smoothing would
+    read the logits once more; here the gradient reuses the exponentials of the forward pass. The
+    memory of the logits, the largest tensor of an update, is reused too. compiled: by XLA, which
+    reuses memory itself, and lacks the operation that does so elsewhere.
     """
     rest = 1 - label_smoothing
 
     @tf.custom_gradient
     def costs(logits: tf.Tensor) -> tuple:
         top = tf.reduce_max(logits, axis=-1, keepdims=True)
-        of_words = tf.gather(logits, words, batch_dims=1)[:, None]
-        wanted = rest * (of_words - top)
+        chosen = tf.gather(logits, words, batch_dims=1)[:, None]
+        wanted = rest * (chosen - top)
         if label_smoothing:
             wanted += label_smoothing * (tf.reduce_mean(logits, axis=-1, keepdims=True) - top)
-        with tf.control_dependencies([wanted]):  # so that the exponentials take the logits' place
+        with tf.control_dependencies([wanted]):  # so that the exponentials reuse the logits' memory
             exponentials = tf.exp(logits - top)
         total = tf.reduce_sum(exponentials, axis=-1, keepdims=True)
         cost = tf.math.log(total) - wanted

@@ -1,8 +1,8 @@
-"""How large the gradient is: of each parameter, and at each step of the recurrences.
+"""The norm of the gradient: of each parameter, and at each step of the recurrences.
 
-Every new state h_t is moved by a nudge n_t = 0 before anything reads it; then the gradient with
-respect to n_t is all of d cost / d h_t, by way of the readout, of the next state, of attention and
-of the levels above. What is nudged is the computation of training, its cells as they are.
+A nudge n_t = 0 is added to every new state h_t before anything reads it. The gradient with respect
+to n_t is then the whole of d cost / d h_t: through the readout, the next state, attention and the
+levels above. The rest of the computation is that of training.
 """
 
 from __future__ import annotations
@@ -17,32 +17,33 @@ import tensorflow as tf
 from ..network.attention import Place
 from ..network.ladder.levels import Levels, Recurrence, States
 from ..network.layers import Transition, transit
-from ..network.network import Network, Rung
+from ..network.network import Decoder, Network
 from ..network.scan import ScanCell
 from ..network.units import Sums, UnitState, width_of_state
 from ..parameters.structure import Structure, Unit
 from .objective import Examples
 from .step import TrainingStep, any_size
 
-ARRAYS = ("h", "c")  # of a state; c is an LSTM's memory
+ARRAYS = ("h", "c")  # the arrays of a state; c is an LSTM's memory
 
 
 class GradientNorms(NamedTuple):
-    """Costs and norms at one batch; those at states are means over sentences that have the step.
+    """Costs and norms at one batch.
 
-    By state ("decoder.1.h": level 1; "decoder.1.c": an LSTM's memory; "encoder.1.backward.h"), a
-    number a step. Steps count from the beginning of a sentence; those of the decoder, of the last
-    word's cost, from that word backwards.
+    States have names such as "decoder.1.h" (level 1), "decoder.1.c" (an LSTM's memory) and
+    "encoder.1.backward.h". Each has a number per step, the mean over the sentences with that step.
+    Steps count from the beginning of a sentence; for the last word, those of the decoder count from
+    that word backwards.
     """
 
     cost: float  # sum over the batch, nats
-    parameters: dict[str, float]  # of that
-    states: dict[str, list[float]]  # of a sentence's cost
-    last_word_cost: float  # of a sentence's last word, that before EOS; the mean
-    last_word: dict[str, list[float]]  # of that of a sentence
+    parameters: dict[str, float]  # the gradient of `cost`
+    states: dict[str, list[float]]  # the gradient of a sentence's cost
+    last_word_cost: float  # mean cost of a sentence's last word, before EOS
+    last_word: dict[str, list[float]]  # the gradient of a sentence's last word cost
 
     def to_json(self, count: int) -> dict[str, Any]:
-        """For the log, six digits a number; count: of what the cost is averaged by."""
+        """For the log, with six digits; count: the divisor of the cost."""
 
         def short(norms: list[float]) -> list[float]:
             return [float(f"{norm:.6g}") for norm in norms]
@@ -63,32 +64,32 @@ class GradientProbe:
 
     def __init__(self, step: TrainingStep):
         self.step = step
-        self._norms = tf.function(self._of_batch, autograph=False)
+        self._norms = tf.function(self._batch_norms, autograph=False)
         self._traced: Any = None
 
     def norms(self, examples: Examples, masks: Mapping[str, np.ndarray]) -> GradientNorms:
         """All norms at a batch, with its dropout masks."""
         mask = np.asarray(examples.target_mask)
-        ends = self.step.model.structure.type.writes_text  # EOS is counted
+        ends = self.step.model.structure.type.writes_text  # the mask counts EOS
         last = np.maximum(mask.sum(axis=1).astype(int) - 1 - ends, 0)
         only_last = mask * (np.arange(mask.shape[1]) == last[:, None])
         cost, parameters, states = self._run(examples, masks)
-        last_cost, _, of_last = self._run(examples._replace(target_mask=only_last), masks)
-        source = np.asarray(examples.source_mask) * mask[:, :1]  # 0 in a row that only pads
+        last_cost, _, last_states = self._run(examples._replace(target_mask=only_last), masks)
+        source = np.asarray(examples.source_mask) * mask[:, :1]  # 0 in rows of padding
         here = {"encoder": source.T > 0, "decoder": mask.T > 0}
+
+        def last_word(name: str, norms: np.ndarray) -> list[float]:
+            if name.startswith("encoder"):
+                return _means(norms, here["encoder"])
+            return _means(*_backwards(norms, last, mask[:, 0] > 0))
+
         return GradientNorms(
             cost,
             parameters,
             {name: _means(norms, here[name[:7]]) for name, norms in states.items()},
             last_cost / max(float(only_last.sum()), 1.0),
-            {
-                name: _means(
-                    *((norms, here["encoder"]) if name.startswith("encoder")
-                      else _backwards(norms, last, mask[:, 0] > 0))
-                )
-                for name, norms in of_last.items()
-            },
-        )  # fmt: skip
+            {name: last_word(name, norms) for name, norms in last_states.items()},
+        )
 
     def _run(self, examples: Examples, masks: Mapping[str, np.ndarray]) -> tuple:
         arguments = (
@@ -105,10 +106,10 @@ class GradientProbe:
             {name: norm.numpy() / scale for name, norm in states.items()},
         )
 
-    def _of_batch(
+    def _batch_norms(
         self, examples: Examples, masks: dict[str, tf.Tensor], scale: tf.Tensor
     ) -> tuple[tf.Tensor, dict[str, tf.Tensor], dict[str, tf.Tensor]]:
-        """Cost (), norms of parameters, () each, and at states, (T,B) or (S,B) each."""
+        """Cost (); norms of parameters, () each; norms at states, (T,B) or (S,B) each."""
         model = self.step.model
         arrays = {name: variable.value for name, variable in model.parameters.items()}
         values = {name: arrays[name] for name in self.step.trained}
@@ -117,14 +118,12 @@ class GradientProbe:
             tape.watch((values, nudges))
             network = NudgedNetwork(model.structure, arrays, model.compute_dtype, masks, nudges)
             cost = scale * self.step.objective.cost(network, examples)
-        of_arrays, at_states = tape.gradient(cost, (values, nudges), unconnected_gradients="zero")
+        d_arrays, d_states = tape.gradient(cost, (values, nudges), unconnected_gradients="zero")
+        flat = {name: tf.reshape(tf.convert_to_tensor(d), [-1]) for name, d in d_arrays.items()}
         return (
             cost,
-            {
-                name: _norm(tf.reshape(tf.convert_to_tensor(g), [-1]))
-                for name, g in of_arrays.items()
-            },
-            {name: _norm(gradient) for name, gradient in at_states.items()},
+            {name: _norm(gradient) for name, gradient in flat.items()},
+            {name: _norm(gradient) for name, gradient in d_states.items()},
         )
 
 
@@ -146,9 +145,9 @@ def zeros(structure: Structure, examples: Examples) -> dict[str, tf.Tensor]:
 
 
 class NudgedNetwork(Network):
-    """A network over a batch, its states moved by the nudges that `zeros` lists.
+    """A network over a batch that adds the nudges of `zeros` to its states.
 
-    Not packed: a word's state is nudged wherever it stands.
+    It is not packed: each position has nudges of its own.
     """
 
     def __init__(
@@ -161,18 +160,18 @@ class NudgedNetwork(Network):
     ):
         super().__init__(structure, arrays, dtype, masks)
 
-        def of(place: str, unit: Unit) -> UnitState:
+        def nudge(place: str, unit: Unit) -> UnitState:
             return tuple(nudges[f"{place}.{array}"] for array in ARRAYS[: width_of_state(unit)])
 
         s = structure
         self.nudges: States = tuple(
-            of(f"decoder.{level}", s.decoder_unit) for level in s.decoder_levels()
+            nudge(f"decoder.{level}", s.decoder_unit) for level in s.decoder_levels()
         )
         if self.nudges:
-            self.rung = _NudgedRung(self.rung)
+            self.decoder = _NudgedDecoder(self.decoder)
         for level, readers in enumerate(self.encoder.levels, 1):
             self.encoder.levels[level - 1] = [
-                (product, _nudged(cells, of(f"encoder.{level}.{direction}", s.encoder_unit)))
+                (product, _nudged(cells, nudge(f"encoder.{level}.{direction}", s.encoder_unit)))
                 for (product, cells), direction in zip(readers, s.directions(level), strict=True)
             ]
 
@@ -182,11 +181,11 @@ class NudgedNetwork(Network):
         return (x, self.nudges), readout
 
 
-class _NudgedRung:
-    """A rung whose cell reads, with a word, the nudges of the states that it makes."""
+class _NudgedDecoder:
+    """A decoder whose cell reads a word together with the nudges of its step."""
 
-    def __init__(self, rung: Rung):
-        self.memory, self.start, self._cell = rung.memory, rung.start, rung.cell
+    def __init__(self, decoder: Decoder):
+        self.memory, self.start, self._cell = decoder.memory, decoder.start, decoder.cell
 
     def cell(self, memory: Any, place: Place | None) -> ScanCell:
         return _NudgedCell(self._cell(memory, place))
@@ -202,7 +201,7 @@ class _NudgedCell(NamedTuple):
 
 
 class _NudgedLevels(NamedTuple):
-    """Levels that move each new state, that of the first among them, where it is handed on."""
+    """Levels that add the nudges to each new state, beginning with that of the first level."""
 
     levels: Levels
     nudges: States
@@ -222,7 +221,7 @@ class _NudgedLevels(NamedTuple):
 
 
 class _NudgedReader(NamedTuple):
-    """An encoder's cell and transitions as one cell, the nudges behind the input's columns."""
+    """A cell of the encoder and its transitions; its input ends with the columns of the nudges."""
 
     cells: list[Transition]
     unit: _Entrance
@@ -235,13 +234,13 @@ class _NudgedReader(NamedTuple):
 
 
 class _Entrance:
-    """The input sums of a cell's unit, followed by the nudges of its state."""
+    """The input of a cell's unit, followed by the nudges of its state."""
 
     def __init__(self, sums: Sums, nudge: UnitState):
         self.sums, self._sums, self._nudge = self, sums, nudge
 
-    def of_input(self, xW: tf.Tensor) -> tf.Tensor:
-        return tf.concat([self._sums.of_input(xW), *self._nudge], axis=-1)
+    def from_input(self, xW: tf.Tensor) -> tf.Tensor:
+        return tf.concat([self._sums.from_input(xW), *self._nudge], axis=-1)
 
 
 def _nudged(cells: list[Transition], nudge: UnitState) -> list[Any]:
@@ -253,20 +252,20 @@ def _moved(state: UnitState, nudge: UnitState) -> UnitState:
 
 
 def _norm(x: tf.Tensor) -> tf.Tensor:
-    """Length of the last axis; of numbers whose squares are no float32, too."""
+    """The norm over the last axis, also of numbers whose squares float32 cannot hold."""
     largest = tf.reduce_max(tf.abs(x), axis=-1, keepdims=True)
     norm = largest[..., 0] * tf.norm(tf.math.divide_no_nan(x, largest), axis=-1)
     return tf.where(tf.math.is_finite(largest[..., 0]), norm, largest[..., 0])
 
 
 def _backwards(norms: np.ndarray, last: np.ndarray, rows: np.ndarray) -> tuple:
-    """(T,B) by the distance from each sentence's last word, and where there is such a step."""
+    """(T,B) by the distance from each sentence's last word, and where that step exists."""
     steps = last - np.arange(len(norms))[:, None]
     return np.take_along_axis(norms, np.maximum(steps, 0), axis=0), (steps >= 0) & rows
 
 
 def _means(norms: np.ndarray, here: np.ndarray) -> list[float]:
-    """Means at each step, over the sentences that have this step."""
+    """The mean at each step, over the sentences that have this step."""
     counts = here.sum(axis=1)
     sums = np.where(here, norms, 0).sum(axis=1, dtype=np.float64)
     return [float(total / count) for total, count in zip(sums, counts, strict=True) if count]

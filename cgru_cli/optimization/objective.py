@@ -137,7 +137,7 @@ class TargetWords(NamedTuple):
         if (
             not network.structure.type.writes_text
         ):  # EOS behind labels is certain, and costs nothing
-            read_out = read_out.of_labels
+            read_out = read_out.labels
             weights *= tf.cast(target >= FIRST_LABEL, weights.dtype)
             target = tf.maximum(target - FIRST_LABEL, 0)
         if network.packed:

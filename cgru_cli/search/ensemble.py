@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
-from ..network.network import SearchedModel, SearchState
+from ..network.network import SearchState
 from .lattice import Lattice
 from .output_words import OutputWords
 from .top_k import top_k
+
+if TYPE_CHECKING:
+    from ..network.keras_model import SearchedModel
 
 
 class Steps(NamedTuple):
@@ -44,7 +47,7 @@ class Ensemble:
         if networks[0].structure.type.writes_text:  # shortlists of words, not of labels
             columns = [network.read_out.columns(tf.constant([0])) for network in self.networks]
             columns = tf.nest.map_structure(_any_columns, columns)
-            self.narrow_steps = self._compiled_steps([x._replace(of_row=rows) for x in columns])
+            self.narrow_steps = self._compiled_steps([x._replace(sets=rows) for x in columns])
         self.keep = Compiled(_kept, memories, rows, rows)
         self.append = Compiled(_appended, (states, memories), (states, memories))
 

@@ -8,13 +8,15 @@ probability 0.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
-from ..network.network import SearchedModel
 from ..network.readout import OutputColumns
+
+if TYPE_CHECKING:
+    from ..network.keras_model import SearchedModel
 
 
 class OutputWords(NamedTuple):
@@ -27,9 +29,9 @@ class OutputWords(NamedTuple):
 
     @classmethod
     def of(
-        cls, sets: Sequence[np.ndarray], of_sentence: np.ndarray, networks: Sequence[SearchedModel]
+        cls, sets: Sequence[np.ndarray], numbers: np.ndarray, networks: Sequence[SearchedModel]
     ) -> OutputWords:
-        """Sets of ids, each ascending and with EOS, and the number of each sentence's set."""
+        """Sets of ids, each ascending and with EOS; numbers: (B,) the set of each sentence."""
         members = np.zeros((len(sets), 1 + max(int(words[-1]) for words in sets)), bool)
         for row, words in zip(members, sets, strict=True):
             row[words] = True
@@ -37,7 +39,7 @@ class OutputWords(NamedTuple):
         members = members[:, words]
         columns = [network.read_out.columns(tf.constant(words)) for network in networks]
         columns = [one._replace(members=tf.constant(members)) for one in columns]
-        return cls(words, members, of_sentence.astype(np.int32), columns)
+        return cls(words, members, numbers.astype(np.int32), columns)
 
     def followed_by(
         self, others: OutputWords, live: np.ndarray, networks: Sequence[SearchedModel]
@@ -51,10 +53,10 @@ class OutputWords(NamedTuple):
         sets += [others.words[row] for row in others.members]
         new_number = np.zeros(len(self.members), np.int32)  # finished sentences may have any set
         new_number[kept] = np.arange(len(kept))
-        of_sentence = np.append(new_number[self.sets], others.sets + len(kept))
-        return OutputWords.of(sets, of_sentence, networks)
+        numbers = np.append(new_number[self.sets], others.sets + len(kept))
+        return OutputWords.of(sets, numbers, networks)
 
     def rows(self, sentences: np.ndarray) -> list[OutputColumns]:
         """The output layers for rows of these sentences (R,)."""
-        of_row = tf.constant(self.sets[sentences])
-        return [columns._replace(of_row=of_row) for columns in self.columns]
+        sets = tf.constant(self.sets[sentences])
+        return [columns._replace(sets=sets) for columns in self.columns]

@@ -73,7 +73,7 @@ def new_model(
     state: int = 64,
     seed: int = 1,
 ) -> LoadedModel:
-    """A model before training, a rung of the ladder, with its vocabularies."""
+    """A model of a type of the ladder before training, with its vocabularies."""
     kind, sources = Type(kind), [] if source is None else [source]
     structure = Structure(
         source_vocabularies=tuple(words.size for words in sources),

@@ -54,9 +54,14 @@ def test_products_are_those_of_the_integers(here, bounded):
 
     @tf.function
     def multiplied(x):
-        narrow = product.of_columns(product.columns(tf.constant(some)))
+        narrow = product.with_columns(product.columns(tf.constant(some)))
         three = product.multiply(tf.reshape(x, [3, 3, 40]))
-        return product.of_rows(x), product.plus(bias).of_rows(x), narrow.of_rows(x), three
+        return (
+            product.multiply_rows(x),
+            product.plus(bias).multiply_rows(x),
+            narrow.multiply_rows(x),
+            three,
+        )
 
     whole, with_bias, narrow, three = multiplied(x)
     expected = x.astype(float) @ Int8(W.astype(float), bounded)

@@ -25,8 +25,8 @@ from cgru_cli.parameters.structure import (
 )
 
 
-def rung(kind, **changes):
-    """What makes the plain structure one of another type."""
+def type_changes(kind, **changes):
+    """The changes of the plain structure that give one of another type."""
     fixed = {"type": kind, "decoder_base_transition": 2 if kind is Type.CGRU else 1}
     if not kind.reads_source:
         fixed |= {"source_vocabularies": (), "source_embeddings": ()}
@@ -57,12 +57,12 @@ NAMED = {
     "lexical": {"lexical": True},
     "prelu": {"readout_activation": Activation.PRELU},
     "maxout": {"readout_activation": Activation.MAXOUT},
-    "tagger with a CRF": rung(Type.TAGGER, crf=True),
-    "deep seq2seq of LSTMs": rung(
+    "tagger with a CRF": type_changes(Type.TAGGER, crf=True),
+    "deep seq2seq of LSTMs": type_changes(
         Type.SEQ2SEQ, encoder=Encoder.REVERSED, encoder_unit=Unit.LSTM, decoder_unit=Unit.LSTM,
         encoder_depth=2, decoder_depth=2, encoder_transition=2, decoder_base_transition=2,
     ),
-    "deep encdec": rung(
+    "deep encdec": type_changes(
         Type.ENCDEC, encoder=Encoder.BI_UNIDIRECTIONAL, encoder_unit=Unit.GRU_BEFORE,
         decoder_unit=Unit.TANH, encoder_depth=3, decoder_depth=2, deep_context=True,
         normalization=Normalization.NEMATUS,
@@ -220,7 +220,7 @@ def assert_gradients_are_right(structure, batch):
 def test_every_type_with_every_unit(kind, unit):
     encoder = Encoder.UNIDIRECTIONAL if kind is Type.SEQ2SEQ else Encoder.BIDIRECTIONAL
     units = {"encoder_unit": unit, "decoder_unit": unit}
-    structure = tiny(**rung(kind, encoder=encoder, **units))
+    structure = tiny(**type_changes(kind, encoder=encoder, **units))
     assert_gradients_are_right(structure, example(structure, lengths=((3, 2), (1, 1))))
 
 
@@ -228,7 +228,7 @@ def test_every_type_with_every_unit(kind, unit):
 @pytest.mark.parametrize("kind", WITHOUT_FEEDBACK)
 def test_a_decoder_without_the_word_before(kind, unit):
     units = {"encoder_unit": unit, "decoder_unit": unit, "encoder": Encoder.UNIDIRECTIONAL}
-    structure = tiny(**rung(kind, **units, feedback=False))
+    structure = tiny(**type_changes(kind, **units, feedback=False))
     assert_gradients_are_right(structure, example(structure, lengths=((3, 2), (1, 1))))
 
 
@@ -236,27 +236,27 @@ def test_a_decoder_without_the_word_before(kind, unit):
 @pytest.mark.parametrize("condition", [Condition.LABEL, Condition.VECTOR])
 def test_a_condition(condition, unit):
     given = {"condition": condition, "condition_size": 2, "decoder_unit": unit}
-    structure = tiny(**rung(Type.LM, **given))
+    structure = tiny(**type_changes(Type.LM, **given))
     assert_gradients_are_right(structure, example(structure, lengths=((3, 2), (4, 1))))
 
 
 @pytest.mark.parametrize("pooling", Pooling)
 def test_every_pooling(pooling):
-    structure = tiny(**rung(Type.CLASSIFIER, pooling=pooling))
+    structure = tiny(**type_changes(Type.CLASSIFIER, pooling=pooling))
     assert_gradients_are_right(structure, example(structure, lengths=((3, 2), (1, 1))))
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("unit", Unit)
 def test_a_crf(unit):
-    structure = tiny(**rung(Type.TAGGER, crf=True, encoder_unit=unit))
+    structure = tiny(**type_changes(Type.TAGGER, crf=True, encoder_unit=unit))
     assert_gradients_are_right(structure, example(structure, lengths=((3, 2), (1, 1))))
 
 
 @pytest.mark.parametrize("kind", [Type.RNNSEARCH, Type.CGRU])
 def test_a_start_from_the_last_backward_state(kind):
     start = {"decoder_start": DecoderStart.LAST_BACKWARD, "decoder_unit": Unit.GRU_BEFORE}
-    structure = tiny(**rung(kind, **start))
+    structure = tiny(**type_changes(kind, **start))
     assert_gradients_are_right(structure, example(structure))
 
 

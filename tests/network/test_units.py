@@ -18,7 +18,7 @@ def numbers(*shape):
 
 
 def step(unit, state, U, W):
-    x = unit.sums.of_input(tf.constant(numbers(R, E) @ W))
+    x = unit.sums.from_input(tf.constant(numbers(R, E) @ W))
     return unit.step(tuple(map(tf.constant, state)), tf.constant(state[0] @ U), x)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from cases import random_arrays
-from models import double_precision, ladder_oracle, pad_source, pad_target, rung
+from models import double_precision, ladder_oracle, pad_source, pad_target, typed
 from oracles.ladder import LadderModel
 from runs import ATTENTIVE, prepared, records, trained
 
@@ -24,19 +24,19 @@ STEP = 1e-5
 
 LSTM = {"encoder_unit": Unit.LSTM, "decoder_unit": Unit.LSTM}
 STRUCTURES = {
-    "lm of plain cells": rung(Type.LM, decoder_unit=Unit.TANH),
-    "deep lm of LSTMs": rung(Type.LM, **LSTM, decoder_depth=3, decoder_high_transition=2),
-    "deep lm, no residuals": rung(Type.LM, decoder_depth=2, residual=False),
-    "encdec": rung(Type.ENCDEC, **LSTM, encoder=Encoder.BIDIRECTIONAL, decoder_base_transition=2),
-    "reversed seq2seq": rung(
+    "lm of plain cells": typed(Type.LM, decoder_unit=Unit.TANH),
+    "deep lm of LSTMs": typed(Type.LM, **LSTM, decoder_depth=3, decoder_high_transition=2),
+    "deep lm, no residuals": typed(Type.LM, decoder_depth=2, residual=False),
+    "encdec": typed(Type.ENCDEC, **LSTM, encoder=Encoder.BIDIRECTIONAL, decoder_base_transition=2),
+    "reversed seq2seq": typed(
         Type.SEQ2SEQ, **LSTM, encoder=Encoder.REVERSED, encoder_depth=2, decoder_depth=2
     ),
-    "rnnsearch": rung(Type.RNNSEARCH, decoder_unit=Unit.GRU_BEFORE, encoder_unit=Unit.RELU),
-    "deep cgru": rung(
+    "rnnsearch": typed(Type.RNNSEARCH, decoder_unit=Unit.GRU_BEFORE, encoder_unit=Unit.RELU),
+    "deep cgru": typed(
         Type.CGRU, encoder_depth=2, encoder_transition=2, decoder_depth=2, deep_context=True,
         normalization=Normalization.NEMATUS,
     ),
-    "bi-unidirectional": rung(
+    "bi-unidirectional": typed(
         Type.CGRU, **LSTM, encoder=Encoder.BI_UNIDIRECTIONAL, encoder_depth=2,
         encoder_transition=2,
     ),
@@ -148,7 +148,7 @@ def test_norms_at_states_are_central_differences_of_the_oracle(name):
         loss_scale=SimpleNamespace(scale=np.float64(1.0)),
     )
     probe = GradientProbe(step)
-    probe._traced = probe._of_batch  # operation by operation: tracing would take most of the time
+    probe._traced = probe._batch_norms  # not traced, which would take most of the time
     with double_precision():
         found = probe.norms(examples, {})
     costs = [
@@ -181,7 +181,7 @@ def batch(s):
 @pytest.mark.parametrize("dtype", ["float32", "mixed_float16"])
 def test_norms_of_parameters_are_those_of_the_step(dtype):
     """With dropout and label smoothing, and float16's loss scale taken out again."""
-    s = rung(Type.LM)
+    s = typed(Type.LM)
     step, examples = real_step(s, dtype, label_smoothing=0.1), batch(s)
     dropped = masks(s, Rates(hidden=0.3), np.random.default_rng(1), 2, 1, 4)
     assert dropped
@@ -197,7 +197,7 @@ def test_norms_of_parameters_are_those_of_the_step(dtype):
 
 
 def test_rows_that_only_pad_do_not_count():
-    s = rung(Type.SEQ2SEQ, encoder=Encoder.UNIDIRECTIONAL)
+    s = typed(Type.SEQ2SEQ, encoder=Encoder.UNIDIRECTIONAL)
     step, examples = real_step(s), batch(s)
     probe = GradientProbe(step)
     expected = probe.norms(examples, {})
@@ -213,7 +213,7 @@ def test_rows_that_only_pad_do_not_count():
 
 def test_norms_whose_squares_are_no_float32():
     """As far as float32 goes, and beyond."""
-    s = rung(Type.LM, decoder_unit=Unit.RELU, target_embedding=4)
+    s = typed(Type.LM, decoder_unit=Unit.RELU, target_embedding=4)
     words = 12
     examples = Examples(
         np.zeros((1, 1, 0), np.int32), np.ones((1, 1), np.float32),

@@ -8,7 +8,7 @@ import runs
 from cases import random_arrays
 from click.testing import CliRunner
 from commands import one_line
-from models import forced_scores, rung
+from models import forced_scores, typed
 
 from cgru_cli import Translator
 from cgru_cli.cli import main
@@ -114,7 +114,7 @@ def test_scores_are_those_of_the_search(
 
 @pytest.mark.parametrize("condition", [Condition.LABEL, Condition.VECTOR])
 def test_a_text_never_depends_on_the_batch(condition):
-    s = rung(Type.LM, condition=condition, condition_size=3)
+    s = typed(Type.LM, condition=condition, condition_size=3)
     network = Network(s, random_arrays(s, 2), packed=True)
     sources = [[(2,)], [(4,)], [(3,)]]
     if condition is Condition.VECTOR:

@@ -14,7 +14,7 @@ import tensorflow as tf
 from cases import random_arrays
 from click.testing import CliRunner
 from commands import in_process, one_line, write_model
-from models import forced_scores, pad_source, rung
+from models import forced_scores, pad_source, typed
 
 from cgru_cli import Translator
 from cgru_cli.cli import main
@@ -87,7 +87,7 @@ def keras_dense(x, *weights, activation=None):
 @pytest.mark.parametrize("unit", [Unit.GRU, Unit.LSTM])
 @pytest.mark.parametrize("pooling", Pooling)
 def test_a_classifier_is_that_of_keras(unit, pooling):
-    s = rung(Type.CLASSIFIER, pooling=pooling, encoder_unit=unit, state=5, target_vocabulary=6)
+    s = typed(Type.CLASSIFIER, pooling=pooling, encoder_unit=unit, state=5, target_vocabulary=6)
     arrays = random_arrays(s, 3)
     ids = tf.constant([[3, 1, 4, 0], [2, 6, 5, 0]])
     ours = force_decode(Network(s, arrays), ids, tf.ones(ids.shape), tf.constant([[2, 0], [4, 0]]))
@@ -111,12 +111,12 @@ def test_a_classifier_is_that_of_keras(unit, pooling):
 @pytest.mark.parametrize("depth", [1, 2])
 def test_a_tagger_is_that_of_keras(unit, depth):
     """`TimeDistributed` over `Bidirectional`; of two levels, each stack reads its own below."""
-    s = rung(
+    s = typed(
         Type.TAGGER, encoder_unit=unit, state=5, target_vocabulary=6, encoder_depth=1,
         encoder=Encoder.BIDIRECTIONAL,
     )  # fmt: skip
     if depth == 2:  # [forward ; backward] is read by a level that reads forward
-        s = rung(
+        s = typed(
             Type.TAGGER, encoder_unit=unit, state=5, target_vocabulary=6, encoder_depth=2,
             encoder=Encoder.BI_UNIDIRECTIONAL, residual=False,
         )  # fmt: skip
@@ -138,7 +138,7 @@ def test_a_tagger_is_that_of_keras(unit, depth):
 
 @pytest.mark.parametrize("pooling", Pooling)
 def test_a_label_never_depends_on_the_batch(pooling):
-    s = rung(Type.CLASSIFIER, pooling=pooling, encoder=Encoder.ALTERNATING)
+    s = typed(Type.CLASSIFIER, pooling=pooling, encoder=Encoder.ALTERNATING)
     network = Network(s, random_arrays(s, 2), packed=True)
     sources = [[(3,), (1,), (4,)], [], [(2,)], [(6,)] * 9]
     labels = [[2], [3], [4], [5]]
@@ -152,7 +152,7 @@ def test_a_label_never_depends_on_the_batch(pooling):
 
 @pytest.mark.parametrize("crf", [False, True])
 def test_a_tag_never_depends_on_the_batch(crf):
-    s = rung(Type.TAGGER, crf=crf)
+    s = typed(Type.TAGGER, crf=crf)
     network = Network(s, random_arrays(s, 2), packed=True)
     # pieces, and whether they begin a word
     sources = [[(3, 1), (1, 0), (4, 1)], [(2, 1)], [(6, 1)] * 9]
@@ -166,7 +166,7 @@ def test_a_tag_never_depends_on_the_batch(crf):
 @pytest.mark.parametrize("crf", [False, True])
 def test_the_best_taggings_are_found(crf, count):
     """A beam of K gives the K most probable of all taggings."""
-    s = rung(Type.TAGGER, target_vocabulary=5, crf=crf)
+    s = typed(Type.TAGGER, target_vocabulary=5, crf=crf)
     arrays = random_arrays(s, 4)
     if crf:  # against what the words alone say
         arrays["crf_transitions"] *= 4

@@ -1,4 +1,4 @@
-"""Every rung of the ladder, with every unit and encoder, is the independent oracle's."""
+"""Every type of the ladder, with every unit and encoder, is that of the independent oracle."""
 
 import itertools
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from cases import random_arrays, tiny
-from models import double_precision, ladder_oracle, pad_source, pad_target, rung
+from models import double_precision, ladder_oracle, pad_source, pad_target, typed
 
 from cgru_cli.network.forced_decoding import force_decode
 from cgru_cli.network.network import Network
@@ -107,9 +107,9 @@ def check(s, seed=1):
 
 @pytest.mark.parametrize("unit", Unit)
 @pytest.mark.parametrize("kind", Type)
-def test_a_rung_with_a_unit_is_the_oracles(kind, unit):
+def test_a_type_with_a_unit_is_the_oracles(kind, unit):
     encoder = Encoder.UNIDIRECTIONAL if kind is Type.SEQ2SEQ else Encoder.BIDIRECTIONAL
-    check(rung(kind, encoder_unit=unit, decoder_unit=unit, encoder=encoder))
+    check(typed(kind, encoder_unit=unit, decoder_unit=unit, encoder=encoder))
 
 
 DEEP = {"encoder_depth": 2, "encoder_transition": 2, "decoder_depth": 2,
@@ -126,13 +126,13 @@ DEEP = {"encoder_depth": 2, "encoder_transition": 2, "decoder_depth": 2,
         and not (pair[0] is Type.SEQ2SEQ and len(tiny(encoder=pair[1]).directions(1)) > 1)
     ],
 )
-def test_a_deep_rung_is_the_oracles(kind, encoder, normalization):
+def test_a_deep_type_is_the_oracles(kind, encoder, normalization):
     units = list(Unit)
     place = list(Type).index(kind) + list(Encoder).index(encoder)
     one = units[place % len(units)]
     other = one if kind is Type.SEQ2SEQ else units[(place + 1) % len(units)]
     check(
-        rung(
+        typed(
             kind,
             encoder=encoder,
             normalization=normalization,
@@ -151,9 +151,9 @@ def test_a_deep_rung_is_the_oracles(kind, encoder, normalization):
 @pytest.mark.parametrize("encoder", [Encoder.ALTERNATING, Encoder.BIDIRECTIONAL, Encoder.REVERSED])
 def test_starts_from_the_last_backward_state(kind, encoder):
     start = DecoderStart.LAST_BACKWARD
-    check(rung(kind, encoder=encoder, decoder_start=start, decoder_unit=Unit.GRU_BEFORE))
+    check(typed(kind, encoder=encoder, decoder_start=start, decoder_unit=Unit.GRU_BEFORE))
     check(
-        rung(
+        typed(
             kind, encoder=encoder, decoder_start=start, encoder_depth=2, encoder_transition=2,
             normalization=Normalization.NEMATUS, decoder_unit=Unit.LSTM,
         )
@@ -164,31 +164,31 @@ def test_starts_from_the_last_backward_state(kind, encoder):
 @pytest.mark.parametrize("kind", WITHOUT_FEEDBACK)
 def test_a_decoder_without_the_word_before(kind, unit):
     units = {"encoder_unit": unit, "decoder_unit": unit, "feedback": False}
-    check(rung(kind, encoder=Encoder.REVERSED, **units))
-    check(rung(kind, encoder=Encoder.REVERSED, normalization=Normalization.NEMATUS, **DEEP, **units,
-               deep_context=kind.has_context))  # fmt: skip
+    check(typed(kind, encoder=Encoder.REVERSED, **units))
+    more = {"normalization": Normalization.NEMATUS, "deep_context": kind.has_context, **DEEP}
+    check(typed(kind, encoder=Encoder.REVERSED, **more, **units))
 
 
 @pytest.mark.parametrize("unit", Unit)
 @pytest.mark.parametrize("condition", [Condition.LABEL, Condition.VECTOR])
 def test_a_condition(condition, unit):
     given = {"condition": condition, "condition_size": 3, "decoder_unit": unit}
-    check(rung(Type.LM, **given))
-    check(rung(Type.LM, **given, normalization=Normalization.NEMATUS, decoder_depth=2))
+    check(typed(Type.LM, **given))
+    check(typed(Type.LM, **given, normalization=Normalization.NEMATUS, decoder_depth=2))
 
 
 @pytest.mark.parametrize("pooling", Pooling)
 def test_a_classifier_pools(pooling):
-    check(rung(Type.CLASSIFIER, pooling=pooling, encoder=Encoder.ALTERNATING))
+    check(typed(Type.CLASSIFIER, pooling=pooling, encoder=Encoder.ALTERNATING))
 
 
 def test_a_tagger_with_a_crf():
-    check(rung(Type.TAGGER, crf=True))
+    check(typed(Type.TAGGER, crf=True))
     deep = {"encoder": Encoder.BI_UNIDIRECTIONAL, "encoder_unit": Unit.LSTM, "encoder_depth": 2}
-    check(rung(Type.TAGGER, crf=True, **deep, normalization=Normalization.NEMATUS))
+    check(typed(Type.TAGGER, crf=True, **deep, normalization=Normalization.NEMATUS))
 
 
 @pytest.mark.parametrize("kind", [kind for kind in Type if kind.writes_text])
 def test_maxout(kind):
     encoder = Encoder.REVERSED if kind is Type.SEQ2SEQ else Encoder.ALTERNATING
-    check(rung(kind, encoder=encoder, readout_activation=Activation.MAXOUT))
+    check(typed(kind, encoder=encoder, readout_activation=Activation.MAXOUT))

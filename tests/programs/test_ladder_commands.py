@@ -1,4 +1,4 @@
-"""Every rung through the commands: trained, resumed, translated with; language models alone."""
+"""Every type through the commands: trained, resumed, translated with; language models alone."""
 
 import numpy as np
 import pytest

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from models import pad_source, pad_target, rung
+from models import pad_source, pad_target, typed
 
 from cgru_cli.network.keras_model import RecurrentModel
 from cgru_cli.network.network import Network
@@ -116,7 +116,7 @@ def learn(kind, unit, updates=UPDATES, **changes):
     sizes = {"target_vocabulary": WORDS + 1, "target_embedding": 12, "state": 24}
     if kind.reads_source:
         sizes |= {"source_vocabularies": (WORDS,), "source_embeddings": (12,)}
-    structure = rung(
+    structure = typed(
         kind, encoder_unit=unit, decoder_unit=unit, **sizes, **changes,
         encoder=Encoder.UNIDIRECTIONAL if one_way else Encoder.BIDIRECTIONAL,
     )  # fmt: skip

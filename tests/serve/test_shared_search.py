@@ -3,7 +3,7 @@
 import pytest
 from cases import random_arrays
 from commands import vocabulary
-from models import rung
+from models import typed
 from serving import Silent, loaded
 
 from cgru_cli import Translator
@@ -51,7 +51,7 @@ class Searching:
 
 
 def test_a_label_is_given_to_an_empty_line_too(tmp_path):
-    structure = rung(Type.CLASSIFIER, source_vocabularies=(4,), target_vocabulary=5)
+    structure = typed(Type.CLASSIFIER, source_vocabularies=(4,), target_vocabulary=5)
     words = vocabulary(tmp_path / "src.json", ["eos", "UNK", "a", "b"])
     labels = vocabulary(tmp_path / "trg.json", ["eos", "UNK", "A", "B", "C"])
     path = tmp_path / "model.npz"

@@ -222,8 +222,8 @@ def random_pairs(structure, seed, lengths):
     return sources, targets
 
 
-def rung(kind: Type, **changes):
-    """A structure of this type; what a type cannot have is left out."""
+def typed(kind: Type, **changes):
+    """A small structure of this type, without the features that the type cannot have."""
     fixed = {"type": kind, "decoder_base_transition": 2 if kind is Type.CGRU else 1}
     if not kind.writes_text:
         changes.pop("tied_output", None)
@@ -233,7 +233,7 @@ def rung(kind: Type, **changes):
 
 
 def ladder_oracle(s, arrays):
-    """The float64 oracle of a rung."""
+    """The float64 oracle of any type."""
     if not s.type.writes_text:
         return LabelModel(
             arrays,

@@ -28,7 +28,7 @@ class Conditional(NamedTuple):
     """REC1, ATT, REC2, then the levels above."""
 
     first: Transition
-    of_intermediate: Products  # s'_j [U_a | U]
+    intermediate_product: Products  # s'_j [U_a | U]
     attention: Attention
     second: Recurrent
     transitions: list[Transition]
@@ -38,33 +38,30 @@ class Conditional(NamedTuple):
         """states: (R,D) each; x: E[y_{j-1}] W, with all that does not depend on the state."""
         before, *above = states
         s1 = self.first.step(before, x)
-        query, s1U = self.of_intermediate(s1[0])
+        query, s1U = self.intermediate_product(s1[0])
         alignment, c = self.attention.attend(query)
-        s = self.second.step(s1, s1U, self.second.sums.of_input(c.of_cell))
+        s = self.second.step(s1, s1U, self.second.sums.from_input(c.cW))
         s = transit(self.transitions, s, None)
         top, new = self.levels.climb(s, above, c.itself)
         return Recurrence(top, c.readout, alignment), new
 
 
 class ConditionalGRU:
-    """The rung `cgru`."""
+    """The decoder of `cgru`."""
 
     def __init__(self, layers: Layers):
         self.structure = layers.structure
         first, second, *transitions = base_cells(layers.structure)
         self.first, self.second = layers.transition(first), layers.unit(second)
         self.attention = AttentionLayer(layers, input_arrays(second))
-        # products are joined by their input
-        self.of_intermediate = layers.product(
-            ("decoder/attention/W_comb_att",),
-            state_arrays(second),
-            bounded=layers.bounded_states,
+        self.intermediate_product = layers.product(
+            ("decoder/attention/W_comb_att",), state_arrays(second), bounded=layers.bounded_states
         )
         self.transitions = [layers.transition(cell) for cell in transitions]
         self.levels = Levels.of(layers)
 
     def memory(self, encoded: Encoded, search: bool) -> Memory:
-        """What is kept of the source."""
+        """All that attention needs of the source."""
         return self.attention.memory(encoded, search)
 
     def start(self, memory: Memory) -> States:
@@ -75,7 +72,7 @@ class ConditionalGRU:
         """The decoder's cell over a batch; without a place, a row is a sentence."""
         return Conditional(
             self.first,
-            self.of_intermediate,
+            self.intermediate_product,
             self.attention.over(memory, place),
             self.second,
             self.transitions,

@@ -1,14 +1,14 @@
 """Classifier: many to one, a label for the whole sentence (the deck; cs224n: sentiment).
 
-The annotations h_i of any encoder are pooled into one vector, and p(y | x) = softmax(v W_o + b_o):
+The annotations h_i of any encoder are pooled into one vector v; p(y | x) = softmax(v W_o + b_o).
 
-    last       v = [hf_S ; hb_1], the states that the readers end at
+    last       v = [hf_S ; hb_1], the last state of each reader
     mean       v = mean_i(h_i)
-    max        v = max_i(h_i), of each column
+    max        v = max_i(h_i), element by element
     attention  e_i = v_a^T tanh(W_a h_i + b_a), alpha_i = softmax_i e_i, v = sum_i alpha_i h_i
                (Yang et al. 2016, whose learned query is v_a)
 
-The last word of the S is EOS, and counts.
+Word S is EOS; it counts like the others.
 """
 
 from __future__ import annotations
@@ -18,27 +18,20 @@ from typing import Any
 import tensorflow as tf
 
 from ...parameters.structure import Pooling
-from ..attention import Place, attend, mean_annotation
+from ..attention import attend, mean_annotation
 from ..encoder import Encoded, last_annotation
-from ..layers import Affine, Layers
-from .labels import Labelled, Labelling
-from .levels import States
+from ..layers import Layers
+from .labels import Labelled, Labeller
 
 
-class Classifier:
-    """The rung `classifier`."""
+class Classifier(Labeller):
+    """The pooling of `classifier`."""
 
     def __init__(self, layers: Layers):
         s = self.structure = layers.structure
-        self.hidden: Affine
         if s.pooling is Pooling.ATTENTION:
-            weights, path = layers.weights, "pooling"
-            self.hidden = Affine(
-                layers.product((f"{path}/Wc_att",)).at_positions(),
-                weights[f"{path}/b_att"],
-                weights.norm(f"{path}/Wc_att", f"{path}/gamma1"),
-            )
-            self.query = weights[f"{path}/U_att"]
+            self.annotation_layer = layers.annotation_layer("pooling")
+            self.query = layers["pooling/U_att"]
 
     def memory(self, encoded: Encoded, _search: bool) -> Labelled:
         """v."""
@@ -57,14 +50,6 @@ class Classifier:
         if pooling is Pooling.MAX:
             lowest = tf.fill(tf.shape(h), h.dtype.min)
             return tf.reduce_max(tf.where(mask[..., None] > 0, h, lowest), axis=1), ()
-        projected = self.hidden(h)
+        projected = self.annotation_layer(h)
         alignment = attend(projected, tf.zeros_like(projected[:, 0]), self.query, mask)
         return tf.linalg.matvec(h, alignment, transpose_a=True), alignment
-
-    def start(self, memory: Labelled) -> States:
-        """No label given."""
-        return memory.start()
-
-    def cell(self, memory: Labelled, place: Place | None) -> Labelling:
-        """The next label; without a place, a row is a sentence."""
-        return memory.labelling(place)

@@ -1,11 +1,11 @@
-"""What models that give labels have in common: there is no decoder, and no word before is read.
+"""What models that give labels have in common: they have no decoder and read no previous word.
 
-A sentence has vectors v_1..v_n, each of which gets a label by itself, and then ends:
+A sentence has vectors v_1..v_n; each gets a label by itself, and then the sentence ends:
 
     p(y_t | x) = softmax(v_t W_o + b_o);  y_{n+1} = EOS
 
-So training, search and scoring take it as they take a text of n words. What the vectors are, the
-rungs say: `classifier`, `tagger`. The labels of a `crf` depend on the one before.
+Training, search and scoring treat the labels as a text of n words. `classifier` and `tagger`
+define the vectors; with a `crf`, a label depends on the previous one.
 """
 
 from __future__ import annotations
@@ -21,27 +21,18 @@ from .levels import Recurrence, States
 
 
 class Labelled(NamedTuple):
-    """What gets labels, of B sentences with at most W labels each."""
+    """The vectors that get labels, of B sentences with at most W labels each."""
 
     vectors: tf.Tensor  # (B,W,C) float32: v_t; (B,W,L) of a CRF: e_t + f_t
     count: tf.Tensor  # (B,) int32: n
-    alignment: tf.Tensor | tuple  # (B,S) float32: of the one vector, that the source is pooled by
+    alignment: tf.Tensor | tuple  # (B,S) float32: weights of the pooled words, for one vector
     mask: tf.Tensor | tuple  # (B,S) float32: 1 at words and EOS; () without alignment
-    log_z: tf.Tensor | tuple = ()  # (B,) float32, of a CRF that is searched
-
-    def labelling(self, place: Place | None) -> Labelling:
-        """The next label; without a place, a row is a sentence."""
-        sentence = tf.range(tf.shape(self.count)[0]) if place is None else place.sentence
-        return Labelling(self, sentence)
-
-    def start(self) -> States:
-        """The number of labels given, none: (B,1)."""
-        return ((tf.zeros_like(self.vectors[:, 0, :1]),),)
+    log_z: tf.Tensor | tuple = ()  # (B,) float32, of a CRF in a search
 
     def at(self, position: tf.Tensor, sentence: tf.Tensor, before: Any = ()) -> Recurrence:
-        """What is read out at positions (R,) int32 of sentences (R,) int32.
+        """The readout's input at positions (R,) int32 of sentences (R,) int32.
 
-        before: (R,L), of a CRF what the label before adds.
+        before: (R,L), for a CRF the scores that the previous label adds.
         """
         rows: Labelled = tf.nest.map_structure(lambda x: tf.gather(x, sentence), self)
         here = tf.minimum(position, tf.shape(self.vectors)[1] - 1)
@@ -65,11 +56,24 @@ class Labelled(NamedTuple):
         return Recurrence(vectors, (), self._aligned(ended), ended)
 
     def _aligned(self, ended: tf.Tensor) -> tf.Tensor | tuple:
-        """The alignment (..,B,S) of labels, and where they ended (..,B) that of EOS to EOS."""
+        """The alignment (..,B,S) of labels; where they ended (..,B), that of EOS to EOS."""
         if not tf.is_tensor(self.alignment):
             return ()
         last = tf.cast(tf.cumsum(self.mask, axis=1, reverse=True) == 1, tf.float32) * self.mask
         return self.alignment + ended[..., None] * (last - self.alignment)
+
+
+class Labeller:
+    """The part of `Decoder` that classifiers and taggers share."""
+
+    def start(self, memory: Labelled) -> States:
+        """The number of labels given so far, 0: (B,1)."""
+        return ((tf.zeros_like(memory.vectors[:, 0, :1]),),)
+
+    def cell(self, memory: Labelled, place: Place | None) -> Labelling:
+        """The cell that gives the next label; without a place, a row is a sentence."""
+        sentence = tf.range(tf.shape(memory.count)[0]) if place is None else place.sentence
+        return Labelling(memory, sentence)
 
 
 class Labelling(NamedTuple):
@@ -79,14 +83,14 @@ class Labelling(NamedTuple):
     sentence: tf.Tensor  # (R,) int32
 
     def step(self, states: States, before: Any, _fixed: tuple = ()) -> tuple[Recurrence, States]:
-        """states: (R,1) labels given; before: as of `Labelled.at`."""
+        """states: (R,1) labels given; before: see `Labelled.at`."""
         ((given,),) = states
         recurrence = self.labelled.at(tf.cast(given[:, 0], tf.int32), self.sentence, before)
         return recurrence, ((given + 1,),)
 
 
 class LabelReadout:
-    """v_t W_o + b_o; of a CRF, what was made of that."""
+    """v_t W_o + b_o; a CRF has computed its scores from that already."""
 
     def __init__(self, layers: Layers):
         self.output, self.bias = layers.output(), layers["decoder/output/b"]
@@ -95,36 +99,36 @@ class LabelReadout:
     def __call__(
         self,
         recurrence: Recurrence,
-        _of_previous: tuple = (),
+        _previous: tuple = (),
         _words: tuple = (),
         sentence: tf.Tensor | None = None,
         columns: None = None,
     ) -> tf.Tensor:
-        """Logits (R,V) float32; a label has those of EOS and the unknown word at -inf, EOS others.
+        """Logits (R,V) float32: -inf for EOS and UNK, or where labels ended for all but EOS.
 
-        sentence: (R,) whose a row is, for dropout, where the rows are not one a sentence. columns:
-        a label has no shortlist.
+        sentence: (R,) of each row, for dropout, unless a row is a sentence. columns: labels have no
+        shortlist.
         """
-        labels = self.of_labels(recurrence, sentence=sentence)
+        labels = self.labels(recurrence, sentence=sentence)
         edges = [[0, 0]] * (labels.shape.rank - 1) + [[FIRST_LABEL, 0]]
         logits = tf.pad(labels, edges, constant_values=-float("inf"))
         eos = tf.one_hot(0, logits.shape[-1], 0.0, -float("inf"), dtype=logits.dtype)
         return tf.where(tf.expand_dims(recurrence.ended, -1) > 0, eos, logits)
 
-    def of_labels(
+    def labels(
         self,
         recurrence: Recurrence,
-        _of_previous: tuple = (),
+        _previous: tuple = (),
         _words: tuple = (),
         sentence: tf.Tensor | None = None,
     ) -> tf.Tensor:
-        """Logits of the labels alone, (R,L) float32, whether or not the sentence has ended."""
+        """Logits of the labels only, (R,L) float32, whether or not the sentence has ended."""
         if self.crf:
             return recurrence.top
         (logits,) = self.output.for_rows(sentence)(recurrence.top)
         return logits + self.bias
 
-    def of_words(self, vectors: tf.Tensor) -> tf.Tensor:
-        """e_t: the same for all words of all sentences at once, (B,W,C) -> (B,W,L)."""
+    def at_all_words(self, vectors: tf.Tensor) -> tf.Tensor:
+        """e_t of all words of all sentences at once, (B,W,C) -> (B,W,L)."""
         (logits,) = self.output.at_positions()(vectors)
         return logits + self.bias

@@ -1,7 +1,7 @@
-"""What the decoders of all rungs have in common: their levels, and what a step hands on.
+"""What the decoders have in common: their levels, and the result of a step.
 
-The cell of each rung is a nest of products, biases and constants with a `step`, which search calls
-for a row a hypothesis, and `scan` runs over time, with its gradient.
+The cell of each decoder is a nest of products, biases and constants with a `step`. A search calls
+it with a row per hypothesis; `scan` runs it over time, and computes its gradient.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ States = tuple[UnitState, ...]  # by level of the decoder
 
 
 class Recurrence(NamedTuple):
-    """What a step's recurrent part hands to the readout; () where the rung has no such thing."""
+    """The input of the readout; () for parts that the type does not have."""
 
     top: tf.Tensor  # (R,D) output of the highest level
     context: tf.Tensor | tuple  # (R,R') c_j C_o
@@ -38,7 +38,7 @@ class Levels(NamedTuple):
 
     @classmethod
     def of(cls, layers: Layers) -> Levels:
-        """All levels above the first, none in a shallow model."""
+        """The levels of a structure; none in a shallow model."""
         s = layers.structure
         levels = []
         for level in s.high_levels():
@@ -50,16 +50,16 @@ class Levels(NamedTuple):
     def climb(
         self, first: UnitState, above: Sequence[UnitState], context: tf.Tensor | None = None
     ) -> tuple[tf.Tensor, States]:
-        """first: the new state of level 1; above: the others' before -> top (R,D), all states."""
+        """New state of level 1, old states of the others -> output (R,D), all new states."""
         new, top = [first], first[0]
         for (product, cells), state in zip(self.levels, above, strict=True):
             (xW,) = product(tf.concat([top, context], axis=-1) if self.deep_context else top)
-            state = transit(cells, state, cells[0].unit.sums.of_input(xW))
+            state = transit(cells, state, cells[0].unit.sums.from_input(xW))
             new.append(state)
             top = top + state[0] if self.residual else state[0]
         return top, tuple(new)
 
 
 def alike(structure: Structure, h: tf.Tensor) -> States:
-    """The same state for every level; an LSTM's memory begins as its output does, as in Marian."""
+    """The same state for every level; an LSTM's memory begins like its output, as in Marian."""
     return ((h,) * width_of_state(structure.decoder_unit),) * structure.decoder_depth

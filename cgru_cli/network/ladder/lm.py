@@ -2,7 +2,8 @@
 
     s_j = f(s_{j-1}, E[y_{j-1}]), s_0 = 0;  p(y_j) = g(E[y_{j-1}], s_j)
 
-With DL4MT's session 0 it has the names, and the readout. `Chain` is the decoder of `seq2seq` too.
+Its arrays and its readout are those of DL4MT's session 0. The other decoders that read the source
+only in their first state, `conditioned` and `seq2seq`, differ from it in s_0.
 """
 
 from __future__ import annotations
@@ -18,21 +19,21 @@ from ..layers import Layers, Transition, transit
 from .levels import Levels, Recurrence, States, alike
 
 
-class Nothing(NamedTuple):
-    """What a model without a source keeps of it: how many sentences there are."""
+class Beginning(NamedTuple):
+    """The memory of a decoder that reads the source only in its first state."""
 
-    none: tf.Tensor  # (B,0) float32
+    states: States  # s_0: (B,D) float32 each
 
 
 class Chain(NamedTuple):
-    """Cells that read the word before, or nothing, and no source."""
+    """Cells that read the previous word, or nothing, and no source."""
 
     cells: list[Transition]
     levels: Levels
 
     @classmethod
     def of(cls, layers: Layers) -> Chain:
-        """The decoder of a structure without contexts."""
+        """The cells of a structure without contexts."""
         cells = [layers.transition(cell) for cell in base_cells(layers.structure)]
         return cls(cells, Levels.of(layers))
 
@@ -47,20 +48,21 @@ class Chain(NamedTuple):
 
 
 class LanguageModel:
-    """The rung `lm`."""
+    """The decoder of `lm`."""
 
     def __init__(self, layers: Layers):
         self.structure = layers.structure
         self.chain = Chain.of(layers)
 
-    def memory(self, encoded: Encoded, _search: bool) -> Nothing:
-        """Nothing of the source."""
-        return Nothing(encoded.mask[:, :0])
-
-    def start(self, memory: Nothing) -> States:
+    def memory(self, encoded: Encoded, _search: bool) -> Beginning:
         """Zeros."""
-        return alike(self.structure, tf.zeros([tf.shape(memory.none)[0], self.structure.state]))
+        zeros = tf.zeros([tf.shape(encoded.mask)[0], self.structure.state])
+        return Beginning(alike(self.structure, zeros))
 
-    def cell(self, _memory: Nothing, _place: Place | None) -> Chain:
+    def start(self, memory: Beginning) -> States:
+        """s_0."""
+        return memory.states
+
+    def cell(self, _memory: Beginning, _place: Place | None) -> Chain:
         """The same for every batch."""
         return self.chain

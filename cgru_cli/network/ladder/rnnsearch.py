@@ -1,11 +1,11 @@
-"""RNNsearch: attention from the state before, one recurrent step (Bahdanau, Cho, Bengio 2015).
+"""RNNsearch: attention from the previous state, one cell (Bahdanau, Cho, Bengio 2015).
 
     e_ij = v_a^T tanh(U_a s_{j-1} + W_a h_i), alpha_ij = softmax_i e_ij, c_j = sum_i alpha_ij h_i
     s_j = f(s_{j-1}, E[y_{j-1}], c_j);  p(y_j) = g(E[y_{j-1}], s_j, c_j)
 
-Their g is a maxout layer (`Activation.MAXOUT`), their f a GRU with the reset before the product
-(`Unit.GRU_BEFORE`), and s_0 = tanh(h_bwd_1 W_init + b), of the backward reader's state at the first
-word (`DecoderStart.LAST_BACKWARD`), where the cGRU takes the mean annotation.
+Their g is a maxout layer (`Activation.MAXOUT`) and their f a GRU with the reset before the product
+(`Unit.GRU_BEFORE`). Their s_0 = tanh(h_bwd_1 W_init + b) reads the backward reader's state at the
+first word (`DecoderStart.LAST_BACKWARD`), where the cGRU reads the mean annotation.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from .levels import Levels, Recurrence, States, alike
 class Searching(NamedTuple):
     """Attention, then the cell that reads both word and context, then the levels above."""
 
-    of_state: Products  # s_{j-1} [U_a | U]
+    state_product: Products  # s_{j-1} [U_a | U]
     attention: Attention
-    context: Sums
+    context_sums: Sums
     unit: Recurrent
     transitions: list[Transition]
     levels: Levels
@@ -37,30 +37,30 @@ class Searching(NamedTuple):
     def step(self, states: States, x: tf.Tensor, _fixed: tuple = ()) -> tuple[Recurrence, States]:
         """states: (R,D) each; x: E[y_{j-1}] W, with all that does not depend on the state."""
         before, *above = states
-        query, sU = self.of_state(before[0])
+        query, sU = self.state_product(before[0])
         alignment, c = self.attention.attend(query)
-        s = self.unit.step(before, sU, x + self.context.of_input(c.of_cell))
+        s = self.unit.step(before, sU, x + self.context_sums.from_input(c.cW))
         s = transit(self.transitions, s, None)
         top, new = self.levels.climb(s, above, c.itself)
         return Recurrence(top, c.readout, alignment), new
 
 
 class RNNSearch:
-    """The rung `rnnsearch`."""
+    """The decoder of `rnnsearch`."""
 
     def __init__(self, layers: Layers):
         self.structure = layers.structure
         first, *transitions = base_cells(layers.structure)
         self.attention = AttentionLayer(layers, context_arrays(first))
-        self.of_state = layers.product(
+        self.state_product = layers.product(
             ("decoder/attention/W_comb_att",), state_arrays(first), bounded=layers.bounded_states
         )
-        self.context, self.unit = layers.context_sums(first), layers.unit(first)
+        self.context_sums, self.unit = layers.context_sums(first), layers.unit(first)
         self.transitions = [layers.transition(cell) for cell in transitions]
         self.levels = Levels.of(layers)
 
     def memory(self, encoded: Encoded, search: bool) -> Memory:
-        """What is kept of the source."""
+        """All that attention needs of the source."""
         return self.attention.memory(encoded, search)
 
     def start(self, memory: Memory) -> States:
@@ -70,9 +70,9 @@ class RNNSearch:
     def cell(self, memory: Memory, place: Place | None) -> Searching:
         """The decoder's cell over a batch; without a place, a row is a sentence."""
         return Searching(
-            self.of_state,
+            self.state_product,
             self.attention.over(memory, place),
-            self.context,
+            self.context_sums,
             self.unit,
             self.transitions,
             self.levels,

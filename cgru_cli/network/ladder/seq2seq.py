@@ -1,9 +1,9 @@
-"""Sequence to sequence: the decoder goes on from the encoder's last state (Sutskever et al. 2014).
+"""Sequence to sequence: the decoder continues the encoder's last state (Sutskever et al. 2014).
 
     s_0 = the encoder's last state, level by level;  s_j = f(s_{j-1}, E[y_{j-1}])
     p(y_j) = g(E[y_{j-1}], s_j)
 
-Without the word before (`Structure.feedback`), it is the simplest decoder (the deck; cs224n):
+Without the previous word (`Structure.feedback`), it is the simplest decoder (the deck; cs224n):
 
     s_j = f(s_{j-1});  p(y_j) = g(s_j)
 
@@ -12,35 +12,13 @@ They reverse the source, so that its first words are the nearest: `Encoder.REVER
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from ..attention import Place
 from ..encoder import Encoded
-from ..layers import Layers
-from .levels import States
-from .lm import Chain
+from .lm import Beginning, LanguageModel
 
 
-class Ends(NamedTuple):
-    """What the encoder leaves to the decoder: its last states, (B,D) each."""
+class SequenceToSequence(LanguageModel):
+    """The decoder of `seq2seq`."""
 
-    states: States
-
-
-class SequenceToSequence:
-    """The rung `seq2seq`."""
-
-    def __init__(self, layers: Layers):
-        self.chain = Chain.of(layers)
-
-    def memory(self, encoded: Encoded, _search: bool) -> Ends:
-        """The last state of each level's one reader."""
-        return Ends(tuple(state for (state,) in encoded.last))
-
-    def start(self, memory: Ends) -> States:
-        """The encoder's states."""
-        return memory.states
-
-    def cell(self, _memory: Ends, _place: Place | None) -> Chain:
-        """The same for every batch."""
-        return self.chain
+    def memory(self, encoded: Encoded, _search: bool) -> Beginning:
+        """The last state of each level's only reader."""
+        return Beginning(tuple(state for (state,) in encoded.last))
