@@ -200,7 +200,7 @@ class Update(Program):
         )
 
         def update(examples: Examples, scale: tf.Tensor, factor: tf.Tensor) -> tuple:
-            cost, gradients = step._of_batch(examples, {}, scale)
+            cost, gradients = step._share_gradients(examples, {}, scale)
             norm, gradients = step._regularized(gradients, factor)
             step._followed([gradients])
             return cost, norm

@@ -1,8 +1,8 @@
-"""Translations that a model in training samples, and how bad each is: for minimum risk training.
+"""Samples of a model in training, and the risk of each: for minimum risk training.
 
-Shen et al. 2016; Nematus' --objective MRT. The samples are the model's own, drawn by the sampler
-of `cgru translate`, without dropout; the risk is 1 less sentence-level BLEU or chrF by sacrebleu,
-of words whose sub-words are joined.
+Shen et al. 2016; Nematus' --objective MRT. The sampler of `cgru translate` draws them from the
+model without dropout. The risk is 1 minus sentence-level BLEU or chrF by sacreBLEU, after joining
+sub-words.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ Loss = Callable[[str, str], float]  # hypothesis, reference -> risk
 class MinimumRisk(NamedTuple):
     """The settings of minimum risk training."""
 
-    samples: int  # of each source, before equal ones are dropped
-    with_reference: bool  # whether it takes part in the risk
+    samples: int  # per source, before equal ones are dropped
+    with_reference: bool  # whether the expected risk counts the reference
     loss: str  # bleu or chrf
     longest: tuple[float, int] = (1.5, 5)  # a, b: a sample has at most a * source words + b
-    rows: int = 256  # candidates that are computed together, at least those of one source
+    rows: int = 256  # candidates computed together; at least those of one source
 
 
 class _Distinct(NamedTuple):
-    """A source's candidates, the reference first, and whether the risk counts the reference."""
+    """The candidates of a source, the reference first; whether the risk counts the reference."""
 
     words: list[list[int]]
     first_counts: bool
@@ -55,7 +55,7 @@ class Sampler:
         grid: bool,
         join: Callable[[Sequence[str]], str],
     ):
-        """join: words of the target's vocabulary -> text that is compared."""
+        """join: words of the target's vocabulary -> text to compare."""
         self._decoder = Ensemble([model], [1.0])
         self._target, self._risk, self._seed, self._grid = target, risk, seed, grid
         self._join, self._loss = join, loss(risk.loss)
@@ -65,9 +65,9 @@ class Sampler:
     ) -> list[tuple[Candidates, dict[str, np.ndarray]]]:
         """A batch's candidates, in parts that are computed one after the other.
 
-        masks: the batch's dropout, which all candidates of a source share. numbers: of each pair,
-        one that no other pair of the training has; what is drawn follows from it. rows: as many
-        parts are made as if the batch had that many pairs, of which the last may be of nothing.
+        masks: the batch's dropout, shared by all candidates of a source. numbers: one per pair,
+        unique in the training, which determines the samples. rows: makes as many parts as a batch
+        of so many pairs; the last ones may be empty.
         """
         count = batch.sentences
         together = max(1, self._risk.rows // (self._risk.samples + 1))
@@ -92,14 +92,15 @@ class Sampler:
             for row, mask in zip(batch.target[:count], batch.target_mask[:count], strict=True)
         ]
         lists = [
-            self._distinct(reference, [result.words.tolist() for result in of_source])
-            for reference, of_source in zip(references, drawn, strict=True)
+            self._distinct(reference, [result.words.tolist() for result in results])
+            for reference, results in zip(references, drawn, strict=True)
         ]
         return [
             self._part(batch, masks, lists, slice(start, min(start + together, count)))
-            if start < count else self._nothing(batch, masks)
+            if start < count
+            else self._nothing(batch, masks)
             for start in parts
-        ]  # fmt: skip
+        ]
 
     def _part(
         self,
@@ -134,7 +135,7 @@ class Sampler:
             mask.reshape(-1, longest),
         )
         dropped = {name: repeated(one) for name, one in masks.items() if name != "target"}
-        if "target" in masks:  # of whole words, which are others here: by their place
+        if "target" in masks:  # whole words: other words here, dropped by position
             whole = repeated(masks["target"])
             dropped["target"] = np.ones(examples.target.shape, np.float32)
             least = min(longest, whole.shape[1])
@@ -144,14 +145,14 @@ class Sampler:
     def _nothing(
         self, batch: Batch, masks: Mapping[str, np.ndarray]
     ) -> tuple[Candidates, dict[str, np.ndarray]]:
-        """A part without any translation, of cost 0: the first row's source, and no words."""
+        """An empty part, of cost 0: the first source, and no words."""
         part, dropped = self._part(batch, masks, [_Distinct([[EOS_ID]], False)], slice(0, 1))
         examples = part.examples
         nothing = examples._replace(target_mask=np.zeros_like(examples.target_mask))
         return part._replace(examples=nothing), dropped
 
     def _distinct(self, reference: list[int], samples: Sequence[list[int]]) -> _Distinct:
-        """The reference, then every other sample once; unfinished ones are ended."""
+        """The reference, then every other sample once; unfinished ones get an EOS."""
         ended = [words if words[-1] == EOS_ID else [*words, EOS_ID] for words in samples]
         counts = self._risk.with_reference or reference in ended
         return _Distinct([list(w) for w in dict.fromkeys(map(tuple, [reference, *ended]))], counts)

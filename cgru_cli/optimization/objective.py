@@ -18,34 +18,27 @@ from ..parameters.structure import FIRST_LABEL
 
 
 class Examples(NamedTuple):
-    """A batch as the device computes it; B sentences, EOS ends and pads."""
+    """A batch for the device; B sentences, ended and padded with EOS."""
 
     source: tf.Tensor  # (B,S,F) int32
     source_mask: tf.Tensor  # (B,S) float32
     target: tf.Tensor  # (B,T) int32
     target_mask: tf.Tensor  # (B,T) float32
-    weights: tf.Tensor | tuple = ()  # (B,T) float32 of words' costs; () where all are 1
-    alignment: tf.Tensor | tuple = ()  # (B,T,S) float32: given, A_ij; () without
+    weights: tf.Tensor | tuple = ()  # (B,T) float32 of words' costs; () if all are 1
+    alignment: tf.Tensor | tuple = ()  # (B,T,S) float32: the given A_ij; () without
 
     @classmethod
     def of(cls, batch: Batch) -> Self:
-        """What the device needs of a batch."""
-        return cls(
-            source=batch.source,
-            source_mask=batch.source_mask,
-            target=batch.target,
-            target_mask=batch.target_mask,
-            weights=batch.weights,
-            alignment=batch.alignment,
-        )
+        """The fields of a batch that the device needs."""
+        return cls(*(getattr(batch, name) for name in cls._fields))
 
 
 class Candidates(NamedTuple):
-    """Translations of G sources, K each, side by side as G*K sentences: the reference first."""
+    """K translations of each of G sources as G*K sentences, the reference first."""
 
     examples: Examples
     risk: tf.Tensor  # (G,K) float32: of each translation
-    kept: tf.Tensor  # (G,K) float32: 1 for those that the risk is expected over
+    kept: tf.Tensor  # (G,K) float32: 1 for those that the expected risk counts
 
 
 class Objective(Protocol):
@@ -57,11 +50,11 @@ class Objective(Protocol):
 
 @dataclass(frozen=True)
 class CrossEntropy:
-    """-log p(y_j | y_<j, x) of every word, in nats; beside it the cost of the guided attention.
+    """-log p(y_j | y_<j, x) of every word, in nats, plus the cost of the guided attention.
 
-    With label smoothing e (Szegedy et al. 2016, as Marian): (1-e) of it, and e of the mean of
-    -log p(v | y_<j, x) over the vocabulary. A batch's weights multiply both costs of a word, so
-    that a sentence of weight 0 might as well not be there; Marian's multiply the first alone.
+    With label smoothing e (Szegedy et al. 2016, as Marian): (1-e) times this cost, plus e times the
+    mean of -log p(v | y_<j, x) over the vocabulary. The weights of a batch multiply both costs of a
+    word, so a sentence of weight 0 has no effect; in Marian they multiply the first one only.
     """
 
     label_smoothing: float = 0.0
@@ -73,8 +66,8 @@ class CrossEntropy:
         cost = tf.reduce_sum(words.costs(self.label_smoothing))
         if self.guide is not None and self.guide.weight:
             attention = words.unrolled.alignment()
-            of_attention = attention_costs(attention, batch.alignment, self.guide.cost)
-            cost += self.guide.weight * tf.reduce_sum(of_attention * words.weights)
+            costs = attention_costs(attention, batch.alignment, self.guide.cost)
+            cost += self.guide.weight * tf.reduce_sum(costs * words.weights)
         return cost
 
 
@@ -83,8 +76,8 @@ class ExpectedRisk:
     """Minimum risk training (Shen et al. 2016; Nematus' --objective MRT).
 
     sum_k Q_k risk_k, Q_k = p(y_k | x)^alpha / sum_l p(y_l | x)^alpha over the kept translations
-    of a source; and, `mix` times, the reference's cross-entropy a word, in which alone labels are
-    smoothed (see `CrossEntropy`).
+    of a source, plus `mix` times the reference's cross-entropy per word. Label smoothing (see
+    `CrossEntropy`) applies to the latter only.
     """
 
     alpha: float = 0.005
@@ -96,20 +89,20 @@ class ExpectedRisk:
         words = TargetWords.of(network, batch.examples)
         sources, translations = tf.unstack(tf.shape(batch.risk))
 
-        def of_sentences(words: TargetWords, label_smoothing: float) -> tf.Tensor:
+        def sentence_costs(words: TargetWords, label_smoothing: float) -> tf.Tensor:
             """Sums of words' costs: (G,K)."""
             costs = words.costs(label_smoothing)
             sums = tf.math.unsorted_segment_sum(costs, words.sentence, sources * translations)
             return tf.reshape(sums, [sources, translations])
 
-        sums = of_sentences(words, 0.0)  # -log p(y_k | x)
+        sums = sentence_costs(words, 0.0)  # -log p(y_k | x)
         masked = tf.where(
             batch.kept > 0, -self.alpha * sums, tf.fill(tf.shape(sums), sums.dtype.min)
         )
         cost = tf.reduce_sum(tf.nn.softmax(masked) * batch.risk)
         if self.mix:
             if self.label_smoothing:
-                sums = of_sentences(words.first_of_each(translations), self.label_smoothing)
+                sums = sentence_costs(words.first_of_each(translations), self.label_smoothing)
             lengths = tf.reduce_sum(batch.examples.target_mask, axis=1)
             lengths = tf.reshape(lengths, tf.shape(sums))[:, 0]
             cost += self.mix * tf.reduce_sum(sums[:, 0] / tf.maximum(lengths, 1))
@@ -117,26 +110,24 @@ class ExpectedRisk:
 
 
 class TargetWords(NamedTuple):
-    """The target words of a batch, N side by side, and what a network says of them."""
+    """The N target words of a batch, side by side, and a network's logits."""
 
-    logits: tf.Tensor  # (N,V) float32; (N,L) of labels
+    logits: tf.Tensor  # (N,V) float32; (N,L) for labels
     targets: tf.Tensor  # (N,) int32
-    weight: tf.Tensor  # (N,) float32: by which a word's cost is multiplied; 0 at padding
-    sentence: tf.Tensor  # (N,) int32: whose word it is
-    weights: tf.Tensor  # (B,T) float32: as `weight`, where the words stand
+    weight: tf.Tensor  # (N,) float32: the factor of each word's cost; 0 at padding
+    sentence: tf.Tensor  # (N,) int32: the sentence of each word
+    weights: tf.Tensor  # (B,T) float32: `weight` by sentence and position
     unrolled: Unrolled
     compiled: bool  # by XLA
 
     @classmethod
     def of(cls, network: Network, examples: Examples) -> TargetWords:
-        """The words of a batch, by forced decoding; a packed network does not read out padding."""
+        """The words of a batch by forced decoding; a packed network skips padding."""
         source, source_mask, target, mask, weights, _ = examples
         unrolled = unroll(network, source, source_mask, target, differentiable=True)
         weights = mask if isinstance(weights, tuple) else mask * weights
         read_out: Any = network.read_out
-        if (
-            not network.structure.type.writes_text
-        ):  # EOS behind labels is certain, and costs nothing
+        if not network.structure.type.writes_text:  # EOS after the labels is certain: cost 0
             read_out = read_out.labels
             weights *= tf.cast(target >= FIRST_LABEL, weights.dtype)
             target = tf.maximum(target - FIRST_LABEL, 0)
@@ -153,13 +144,13 @@ class TargetWords(NamedTuple):
         return cls(logits, targets, weight, sentence, weights, unrolled, compiled)
 
     def costs(self, label_smoothing: float) -> tf.Tensor:
-        """Cost of each word, times its weight, in nats: (N,)."""
+        """The weighted cost of each word, in nats: (N,)."""
         costs = word_costs(self.logits, self.targets, label_smoothing, compiled=self.compiled)
         return costs * self.weight
 
     def first_of_each(self, group: tf.Tensor) -> TargetWords:
-        """Only the words of the first of each `group` () of sentences."""
-        if self.compiled:  # whose shapes are fixed: every group-th of all positions
+        """The words of the first of each `group` () of sentences."""
+        if self.compiled:  # with fixed shapes: every group-th of all positions
             index = tf.range(tf.size(self.targets))[::group]
         else:
             index = tf.where(self.sentence % group == 0)[:, 0]
@@ -173,26 +164,26 @@ AttentionCost = Literal["ce", "mse", "mult"]
 
 
 class Guide(NamedTuple):
-    """Guided attention: the cost of what differs from given word alignments (Chen et al. 2016)."""
+    """Guided attention: the cost of the difference from word alignments (Chen et al. 2016)."""
 
     cost: AttentionCost = "ce"
-    weight: float = 0.1  # of a word's alignment cost, beside its own
+    weight: float = 0.1  # factor of a word's alignment cost
 
 
 def attention_costs(attention: tf.Tensor, alignment: tf.Tensor, cost: AttentionCost) -> tf.Tensor:
-    """Cost of the attention at each target word, 0 at those that are aligned to nothing: (B,T).
+    """Cost of the attention at each target word, 0 at words without alignments: (B,T).
 
-    attention: (B,T,S), alpha_ij; alignment: (B,T,S), A_ij, which sums up to 1 at a target word with
+    attention: (B,T,S), alpha_ij; alignment: (B,T,S), A_ij, which sums to 1 at a target word with
     alignments and to 0 at others. With A_j the words that target word j is aligned to,
 
         ce    - sum_i A_ij log(alpha_ij + e)
         mse   sum_i (alpha_ij - A_ij)^2 / 2
         mult  - log(sum_{i in A_j} alpha_ij + e)
 
-    Marian's ce is the same but for EOS, which it always aligns to EOS, and for the divisor, to
-    which it adds the weighted number of points. Its mse (up to 1.9) takes 1 for each aligned word,
-    not a share, counts words without alignments too, and divides by all positions, padding among
-    them; its mult is the logarithm of one sum over the whole batch.
+    Marian's ce differs in EOS, which it always aligns to EOS, and in the divisor, to which it adds
+    the weighted number of points. Its mse (up to 1.9) uses 1 for each aligned word in place of a
+    share, counts words without alignments too, and divides by all positions including padding. Its
+    mult is the logarithm of one sum over the whole batch.
     """
     if cost == "ce":
         return -tf.reduce_sum(alignment * tf.math.log(attention + EPSILON), axis=-1)

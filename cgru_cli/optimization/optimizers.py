@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from ..errors import UsageError
 
-# What the numbers of --optimizer-params are, in order, and what they are by default.
+# The parameters of --optimizer-params, in order, with their defaults.
 PARAMETERS = {
     "adam": (("beta_1", 0.9), ("beta_2", 0.999), ("epsilon", 1e-8)),
     "adamw": (("beta_1", 0.9), ("beta_2", 0.999), ("epsilon", 1e-8), ("weight_decay", 0.004)),
@@ -30,9 +30,9 @@ _KERAS = {
 
 
 def optimizer(name: str, given: Sequence[float], rate: float) -> keras.optimizers.Optimizer:
-    """A new optimizer; given are its parameters in the order of PARAMETERS.
+    """A new optimizer; given: its first parameters, in the order of PARAMETERS.
 
-    Raises UsageError where more are given than it has.
+    Raises UsageError for too many parameters.
     """
     known = PARAMETERS[name]
     if len(given) > len(known):
@@ -44,17 +44,16 @@ def optimizer(name: str, given: Sequence[float], rate: float) -> keras.optimizer
     more: dict[str, Any] = (
         {"centered": bool(values.pop("centered"))} if "centered" in values else {}
     )
-    return _of_sums(_KERAS[name])(learning_rate=rate, **values, **more)
+    return _without_sums(_KERAS[name])(learning_rate=rate, **values, **more)
 
 
 class _AdamInOnePass:
-    """Keras' Adam, of its formula and with its variables, by TensorFlow's operation for it.
+    """Keras' Adam with the same formula and variables, by TensorFlow's operation for it.
 
-    That reads and writes the parameters once; the operations of Keras' own step go over them about
-    ten times.
+    The operation reads and writes the parameters once; Keras' own step does so about ten times.
     """
 
-    # what Keras' Adam has
+    # attributes of Keras' Adam
     _get_variable_index: Callable[[tf.Variable], int]
     _momentums: list
     _velocities: list
@@ -71,16 +70,23 @@ class _AdamInOnePass:
         step = tf.cast(self.iterations.value + 1, variable.dtype)
         beta_1, beta_2 = (tf.cast(beta, variable.dtype) for beta in (self.beta_1, self.beta_2))
         tf.raw_ops.ResourceApplyAdam(
-            var=variable.handle, m=m.handle, v=v.handle, grad=gradient,
-            beta1=beta_1, beta1_power=beta_1**step, beta2=beta_2, beta2_power=beta_2**step,
-            lr=tf.cast(learning_rate, variable.dtype), epsilon=self.epsilon,
-        )  # fmt: skip
+            var=variable.handle,
+            m=m.handle,
+            v=v.handle,
+            beta1_power=beta_1**step,
+            beta2_power=beta_2**step,
+            lr=tf.cast(learning_rate, variable.dtype),
+            beta1=beta_1,
+            beta2=beta_2,
+            epsilon=self.epsilon,
+            grad=gradient,
+        )
 
 
-def _of_sums(kind: type[keras.optimizers.Optimizer]) -> type[keras.optimizers.Optimizer]:
-    """An optimizer whose gradients are sums over all replicas already.
+def _without_sums(kind: type[keras.optimizers.Optimizer]) -> type[keras.optimizers.Optimizer]:
+    """An optimizer that takes the sums of gradients over all replicas.
 
-    Keras' own would sum them up, and send them, once more.
+    Keras' own would sum them over the replicas once more.
     """
     bases = (_AdamInOnePass, kind) if issubclass(kind, keras.optimizers.Adam) else (kind,)
     return type(kind.__name__, bases, {"_all_reduce_sum_gradients": lambda _, pairs: pairs})

@@ -1,7 +1,7 @@
-"""Weights that training keeps at a few levels (Aji and Heafield 2020, Marian's --quantize-bits).
+"""Weights rounded to a few levels in training (Aji and Heafield 2020, Marian's --quantize-bits).
 
-After an update every matrix is replaced by its nearest levels. What that takes away is added again
-before the next: small steps add up until they reach another level.
+After an update, every weight of a matrix is rounded to its nearest level. The rounding error is
+added back before the next rounding, so that small steps add up until they reach another level.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ import tensorflow as tf
 
 @dataclass(frozen=True)
 class Quantization:
-    """Which levels there are, of a matrix W with the scale S, which is max|W| at first.
+    """The levels of a matrix W with the scale S, which is max|W| unless it is fitted.
 
-    With n = 2**(bits-1) - 1 they are i * S / n, i = -n...n, or, log_based, 0 and +-S * 2**-i,
+    With n = 2**(bits-1) - 1 they are i * S / n, i = -n...n; if log_based, 0 and +-S * 2**-i,
     i = 0...n.
     """
 
     bits: int
     log_based: bool = False
-    scale_steps: int = 0  # how often the scale is fitted to the matrix by least squares
-    biases: bool = False  # whether vectors have levels too
+    scale_steps: int = 0  # number of times that least squares fit the scale to the matrix
+    biases: bool = False  # whether vectors are rounded too
 
-    def is_of(self, shape: tuple[int, ...]) -> bool:
+    def applies_to(self, shape: tuple[int, ...]) -> bool:
         """Whether an array of this shape is quantised: matrices always, vectors if `biases`."""
         return self.biases or len(shape) > 1
 
@@ -32,7 +32,7 @@ class Quantization:
         """The weights rounded to the nearest levels, of the same shape."""
 
         def fitted(scale: tf.Tensor) -> tf.Tensor:
-            # the least squares' where every weight stays at its level
+            """The best scale by least squares, if every weight keeps its level."""
             levels = tf.math.divide_no_nan(self._nearest(weights, scale), scale)
             return tf.math.divide_no_nan(
                 tf.reduce_sum(levels * weights), tf.reduce_sum(levels * levels)
@@ -41,13 +41,15 @@ class Quantization:
         scale = tf.reduce_max(tf.abs(weights))
         if self.scale_steps:
             (scale,) = tf.while_loop(
-                lambda _: True, lambda of: (fitted(of),), (scale,),
+                lambda _: True,
+                lambda scale: (fitted(scale),),
+                (scale,),
                 maximum_iterations=self.scale_steps,
-            )  # fmt: skip
+            )
         return self._nearest(weights, scale)
 
     def with_feedback(self, weights: tf.Variable, error: tf.Variable) -> None:
-        """Round weights and the last rounding's error together; error is then what is left."""
+        """Round the weights plus the error of the last rounding; set the new error."""
         whole = weights + error
         weights.assign(self.quantized(whole))
         error.assign(whole - weights)
@@ -57,7 +59,7 @@ class Quantization:
         sign = tf.sign(weights)
         size = tf.math.divide_no_nan(tf.minimum(tf.abs(weights), scale), scale)
         if self.log_based:
-            # two levels meet at their middle: 3/4 of the larger one
+            # the boundary of two levels is their middle, 3/4 of the larger one
             power = tf.floor(tf.math.log(size * (4 / 3)) / tf.math.log(2.0))
             return sign * scale * tf.pow(2.0, tf.clip_by_value(power, -most, 0.0))
         return sign * tf.floor(size * most + 0.5) / most * scale

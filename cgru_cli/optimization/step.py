@@ -1,7 +1,7 @@
 """The one training step: gradients of a batch, their sum, and the update of the parameters.
 
-Gradients are those of the sum of costs over a batch's words, so that batches can be added up, and
-the shares of one that replicas have; the update divides by what was counted.
+Gradients are those of the sum of costs over words, so that those of batches, and of the replicas'
+shares of a batch, can be added up; the update divides by the number of sentences or words.
 """
 
 from __future__ import annotations
@@ -20,38 +20,38 @@ from .objective import CrossEntropy, Objective
 from .quantized_weights import Quantization
 from .replicas import Replicas
 
-Share = tuple[Any, Mapping[str, np.ndarray]]  # of a batch, as the objective takes it; its dropout
+Share = tuple[Any, Mapping[str, np.ndarray]]  # part of a batch, for the objective; its dropout
 
 
 class Gradients(NamedTuple):
     """The cost of a batch, or of a replica's share of it, and the gradient."""
 
-    cost: tf.Tensor  # (): sum over words, nats; times the loss scale, as what follows
-    parameters: list[tf.Tensor]  # of each that is trained
+    cost: tf.Tensor  # (): sum over words, nats, times the loss scale
+    parameters: list[tf.Tensor]  # of each trained parameter, times the loss scale
 
 
 class Outcome(NamedTuple):
-    """What an update did."""
+    """The result of an update."""
 
     cost: float  # sum over words, nats
     norm: float  # of the gradient, before clipping
-    applied: bool  # not where cost or norm is not finite
+    applied: bool  # False if cost or norm is not finite
 
 
 @dataclass(frozen=True)
 class Regularization:
-    """Clipping, the terms that are added to the gradient, and smoothing of the weights."""
+    """Clipping, the terms added to the gradient, and smoothing of the weights."""
 
     clip_norm: float = 0.0  # 0: not clipped
     decay_c: float = 0.0  # L2: decay_c * sum of squares is added to the cost (Nematus)
-    map_decay_c: float = 0.0  # MAP-L2: of the differences from a prior (Nematus)
+    map_decay_c: float = 0.0  # MAP-L2: the same for differences from a prior (Nematus)
     smoothing: float = 0.0  # exponential smoothing of weights; 0: none
 
 
 class TrainingStep:
     """A model in training: its optimizer, smoothed weights, and the compiled functions.
 
-    It is made, with model and optimizer, inside `replicas.scope()`.
+    Create it, with model and optimizer, inside `replicas.scope()`.
     """
 
     def __init__(
@@ -67,17 +67,15 @@ class TrainingStep:
         replicas: Replicas | None = None,
         quantization: Quantization | None = None,
     ):
-        """frozen: names of parameters that stay; prior: what map_decay_c draws to, by name.
-
-        quantization: the levels at which weights are kept; those that stay are put there once.
+        """frozen: names of parameters to leave as they are; prior: the arrays for map_decay_c, by
+        name; quantization: the levels of weights, to which frozen ones are rounded once.
         """
         self.model, self.optimizer, self.regularization = model, optimizer, regularization
         self.objective, self.jit = objective or CrossEntropy(), jit
         self.replicas = replicas or Replicas()
         self.trained = {n: v for n, v in model.parameters.items() if n not in frozen}
         self.quantization = quantization
-        # by name: what the levels took away, which comes before the next update
-        self.errors: dict[str, tf.Variable] = {}
+        self.errors: dict[str, tf.Variable] = {}  # rounding errors of the last update, by name
         if quantization:
             self._quantize_first(quantization)
         optimizer.build(list(self.trained.values()))
@@ -91,20 +89,19 @@ class TrainingStep:
             self.prior = [tf.constant(prior[name]) for name in self.trained]
         self.updates = tf.Variable(0, dtype=tf.int64, trainable=False)
         self.loss_scale = LossScale(1024.0 if model.compute_dtype == "float16" else 1.0)
-        self._of_share = (
-            tf.function(self._of_batch, jit_compile=True, autograph=False) if jit
-            else self._of_batch
-        )  # fmt: skip
+        self._compute = self._share_gradients
+        if jit:
+            self._compute = tf.function(self._compute, jit_compile=True, autograph=False)
         self._gradients = tf.function(
-            lambda shares: self.replicas.run(self._of_share, shares), autograph=False
+            lambda shares: self.replicas.run(self._compute, shares), autograph=False
         )
         self._traced: Any = None
         self._add = tf.function(self._sum, autograph=False)
         self._reduce = tf.function(self._reduced, autograph=False)
-        self._follow = tf.function(self._followed, autograph=False)
+        self._apply = tf.function(self._applied, autograph=False)
 
     def gradients(self, shares: Sequence[Share]) -> Sequence[Gradients]:
-        """The sum of costs, and its gradient, of the share that each replica here has."""
+        """The sum of costs and its gradient, for the share of each replica here."""
         arguments = [
             (
                 tf.nest.map_structure(tf.convert_to_tensor, examples),
@@ -115,8 +112,8 @@ class TrainingStep:
         ]
         if self.jit:
             return self._gradients(arguments)
-        # one trace for all shapes, from the first on: another trace may round otherwise, and
-        # a resumed training begins with another batch
+        # one trace for all shapes: another trace may round differently, and a resumed training
+        # begins with another batch
         self._traced = self._traced or self._gradients.get_concrete_function(
             [any_size(share) for share in arguments]
         )
@@ -125,9 +122,9 @@ class TrainingStep:
     def update(self, batches: Sequence[Sequence[Share]], divisor: float, rate: float) -> Outcome:
         """One update from one batch, or from several as if they were one.
 
-        batches: of each, the shares of the replicas here. divisor: sentences or words of all of
-        them, everywhere, by which costs are averaged. A cost or gradient that is not finite leaves
-        everything as it is.
+        batches: the shares of the replicas here, for each batch. divisor: the sentences or words of
+        all batches on all replicas, over which costs are averaged. If cost or gradient is not
+        finite, nothing changes.
         """
         summed = self.gradients(batches[0])
         for shares in batches[1:]:
@@ -135,50 +132,50 @@ class TrainingStep:
         scale = self.loss_scale.scale
         factor = tf.constant(1.0 / (divisor * scale), tf.float32)
         costs, norms, gradients = zip(*self._reduce(summed, factor), strict=True)
-        del summed  # as large as the model, and not needed while that is updated
+        del summed  # frees as much memory as the model takes
         cost, norm = float(costs[0]) / scale, float(norms[0])
         finite = bool(np.isfinite(norm) and np.isfinite(cost))
         if finite:
             self.optimizer.learning_rate.assign(rate)
-            self._follow(gradients)
-        self.loss_scale.seen(finite)
+            self._apply(gradients)
+        self.loss_scale.adapt(finite)
         return Outcome(cost, norm, finite)
 
     def weights(self) -> dict[str, np.ndarray]:
-        """The model's arrays as they are used: smoothed, where they are smoothed."""
+        """The model's arrays for use: smoothed, if smoothing is on."""
         arrays = self.model.arrays()
         if self.smoothed:
             arrays |= {n: array_of(v) for n, v in zip(self.trained, self.smoothed, strict=True)}
         return arrays
 
     def state(self) -> dict[str, np.ndarray]:
-        """All to go on with to the bit: weights, smoothed weights, errors, optimizer."""
-        state = {f"weights/{name}": array for name, array in self.model.arrays().items()}
-        for name, variable in zip(self.trained, self.smoothed, strict=False):
-            state[f"smoothed/{name}"] = array_of(variable)
-        for name, error in self.errors.items():
-            state[f"quantization_error/{name}"] = array_of(error)
-        for place, variable in enumerate(self.optimizer.variables):
-            state[f"optimizer/{place}/{variable.name}"] = array_of(variable)
-        state["updates"] = array_of(self.updates)
-        state["loss_scale"] = np.array(self.loss_scale.state())
-        return state
+        """Everything needed for a bit-exact resume, by name."""
+        state = {name: array_of(variable) for name, variable in self._variables().items()}
+        return state | {"loss_scale": np.array(self.loss_scale.state())}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """The reverse of `state`. Raises KeyError or ValueError for that of another training."""
-        if set(state) != set(self.state()):
+        variables = self._variables()
+        if set(state) != {*variables, "loss_scale"}:
             raise ValueError("other arrays than this training has")
-        self.model.assign({n: state[f"weights/{n}"] for n in self.model.parameters})
-        for name, variable in zip(self.trained, self.smoothed, strict=False):
-            variable.assign(state[f"smoothed/{name}"])
-        for name, error in self.errors.items():
-            error.assign(state[f"quantization_error/{name}"])
-        for place, variable in enumerate(self.optimizer.variables):
-            variable.assign(state[f"optimizer/{place}/{variable.name}"])
-        self.updates.assign(int(state["updates"]))
+        for name, variable in variables.items():
+            variable.assign(state[name])
         self.loss_scale.restore(state["loss_scale"])
 
-    def _of_batch(self, examples: Any, masks: dict[str, tf.Tensor], scale: tf.Tensor) -> Gradients:
+    def _variables(self) -> dict[str, Any]:
+        """All variables that an update changes, by their names in `state`."""
+        variables = {f"weights/{name}": v for name, v in self.model.parameters.items()}
+        for name, variable in zip(self.trained, self.smoothed, strict=False):
+            variables[f"smoothed/{name}"] = variable
+        for name, error in self.errors.items():
+            variables[f"quantization_error/{name}"] = error
+        for place, variable in enumerate(self.optimizer.variables):
+            variables[f"optimizer/{place}/{variable.name}"] = variable
+        return variables | {"updates": self.updates}
+
+    def _share_gradients(
+        self, examples: Any, masks: dict[str, tf.Tensor], scale: tf.Tensor
+    ) -> Gradients:
         model = self.model
         arrays = {name: variable.value for name, variable in model.parameters.items()}
         values = [arrays[name] for name in self.trained]
@@ -199,18 +196,18 @@ class TrainingStep:
         )
 
     def _reduced(self, gradients: Sequence[Gradients], factor: tf.Tensor) -> tuple:
-        """The cost of the whole batch, and its gradient regularised, on each replica here."""
+        """The cost of the whole batch and its regularised gradient, on each replica here."""
 
-        def of_replica(share: Gradients) -> tuple[tf.Tensor, tf.Tensor, list[tf.Tensor]]:
-            cost, *of_batch = self.replicas.sum([share.cost, *share.parameters])
-            return cost, *self._regularized(of_batch, factor)
+        def reduce(share: Gradients) -> tuple[tf.Tensor, tf.Tensor, list[tf.Tensor]]:
+            cost, *summed = self.replicas.sum([share.cost, *share.parameters])
+            return cost, *self._regularized(summed, factor)
 
-        return self.replicas.run(of_replica, [(share,) for share in gradients])
+        return self.replicas.run(reduce, [(share,) for share in gradients])
 
     def _regularized(
         self, gradients: list[tf.Tensor], factor: tf.Tensor
     ) -> tuple[tf.Tensor, list[tf.Tensor]]:
-        """The gradient's norm, with what regularisation adds; and the gradient, clipped."""
+        """The norm of the gradient with the terms of regularisation, and the clipped gradient."""
         regularization = self.regularization
         variables = list(self.trained.values())
         if regularization.decay_c or self.prior:
@@ -231,15 +228,15 @@ class TrainingStep:
             factor *= regularization.clip_norm / tf.maximum(norm, regularization.clip_norm)
         return norm, [gradient * factor for gradient in gradients]  # once: they are large
 
-    def _followed(self, gradients: Sequence[list[tf.Tensor]]) -> None:
+    def _applied(self, gradients: Sequence[list[tf.Tensor]]) -> None:
         """Apply the same gradient on each replica; then smooth and quantise the weights."""
         variables = list(self.trained.values())
         self.replicas.run(
-            lambda of_replica: self.optimizer.apply(of_replica, variables),
-            [(of_replica,) for of_replica in gradients],
+            lambda gradient: self.optimizer.apply(gradient, variables),
+            [(gradient,) for gradient in gradients],
         )
         self.updates.assign_add(1)
-        # Marian: nearly no memory of the first, random weights
+        # as Marian: the first, random weights are soon forgotten
         t = tf.cast(self.updates, tf.float32)
         share = tf.maximum(self.regularization.smoothing, 1 - t / (t + 9))
         for smooth, variable in zip(self.smoothed, variables, strict=False):
@@ -253,9 +250,9 @@ class TrainingStep:
                 )
 
     def _quantize_first(self, quantization: Quantization) -> None:
-        """Round all weights to their levels; errors begin with 0, as Marian's do."""
+        """Round all weights to their levels; errors begin with 0, as in Marian."""
         arrays = self.model.arrays()
-        chosen = [name for name, array in arrays.items() if quantization.is_of(array.shape)]
+        chosen = [n for n, array in arrays.items() if quantization.applies_to(array.shape)]
         self.model.assign(arrays | {n: quantization.quantized(arrays[n]).numpy() for n in chosen})
         self.errors = {
             n: tf.Variable(tf.zeros(arrays[n].shape)) for n in chosen if n in self.trained
@@ -263,17 +260,17 @@ class TrainingStep:
 
 
 class LossScale:
-    """float16's gradients are scaled up, so that small ones are not lost; 1 for other types.
+    """The factor that keeps small gradients of float16 from becoming 0; 1 for other types.
 
-    Halved whenever the scaled gradient is not finite, doubled after 2,000 updates that are
+    It is halved if the scaled gradient is not finite, and doubled after 2,000 finite ones in a row
     (Micikevicius et al. 2018).
     """
 
     def __init__(self, scale: float):
         self.scale, self.dynamic, self.good = scale, scale != 1.0, 0
 
-    def seen(self, finite: bool) -> None:
-        """Account for one update."""
+    def adapt(self, finite: bool) -> None:
+        """Count one update, and change the factor if due."""
         if not self.dynamic:
             return
         if not finite:
@@ -298,13 +295,13 @@ def any_size(arguments: tuple) -> tuple:
         unknown = tensor.shape.rank - len(width)
         return tf.TensorSpec([None] * unknown + list(width), tensor.dtype)
 
-    def of_batch(tensor: tf.Tensor) -> tf.TensorSpec:
-        factors = tensor.shape[2:] if tensor.dtype.is_integer else ()  # as many in every batch
+    def batch_spec(tensor: tf.Tensor) -> tf.TensorSpec:
+        factors = tensor.shape[2:] if tensor.dtype.is_integer else ()  # the same in every batch
         return spec(tensor, *factors)
 
     words = ("source", "target")
     return (
-        tf.nest.map_structure(of_batch, examples),
+        tf.nest.map_structure(batch_spec, examples),
         {
             name: spec(mask) if name in words else spec(mask, mask.shape[-1])
             for name, mask in masks.items()

@@ -41,7 +41,7 @@ def compiled(unit):
                         ones([B, T], "f4"))  # fmt: skip
     examples = tf.nest.map_structure(tf.constant, examples)
     given = examples, {}, tf.constant(1.0)
-    return step._of_share.experimental_get_compiler_ir(*given)(stage="optimized_hlo")
+    return step._compute.experimental_get_compiler_ir(*given)(stage="optimized_hlo")
 
 
 @pytest.mark.parametrize(

@@ -138,23 +138,23 @@ def test_frozen_parameters_stay(name):
 def test_the_loss_scale_by_hand():
     scale = LossScale(1024.0)
     for _ in range(2):
-        scale.seen(False)
+        scale.adapt(False)
     assert scale.scale == 256
     for _ in range(1999):
-        scale.seen(True)
+        scale.adapt(True)
     assert scale.scale == 256
     other = LossScale(1024.0)
     other.restore(np.array(scale.state()))
     for one in (scale, other):
-        one.seen(True)
+        one.adapt(True)
         assert one.state() == [512.0, 0.0]
-        one.seen(True)
-        one.seen(False)  # counts anew
+        one.adapt(True)
+        one.adapt(False)  # counts anew
         for _ in range(2000):
-            one.seen(True)
+            one.adapt(True)
         assert one.state() == [512.0, 0.0]
     for _ in range(20):
-        scale.seen(False)
+        scale.adapt(False)
     assert scale.scale == 1
 
 
@@ -162,7 +162,7 @@ def test_no_loss_scale_but_for_float16():
     for dtype in ("float32", "bfloat16"):
         scale = Scripted(compute_dtype=dtype).loss_scale
         for finite in (False, True, False):
-            scale.seen(finite)
+            scale.adapt(finite)
         assert scale.scale == 1
 
 
