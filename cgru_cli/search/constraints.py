@@ -23,7 +23,7 @@ class Required:
     """The phrases that one translation must have, as automata that read its words.
 
     A state has a number for each phrase: how many of its first words the translation ends with, or
-    all of them once the translation has the phrase (Knuth, Morris and Pratt 1977).
+    all of them once the translation has the phrase.
     """
 
     def __init__(self, phrases: Sequence[Phrase]):
@@ -36,7 +36,6 @@ class Required:
         self.lengths = tuple(map(len, self.phrases))
         self.start = (0,) * len(self.phrases)
         self.words = frozenset(word for phrase in self.phrases for word in phrase)
-        self._borders = [_borders(phrase) for phrase in self.phrases]
 
     @property
     def fewest_words(self) -> int:
@@ -45,18 +44,10 @@ class Required:
 
     def after(self, state: tuple[int, ...], word: int) -> tuple[int, ...]:
         """The state after one more word."""
+        pairs = zip(self.phrases, state, strict=True)
         if word not in self.words:
-            pairs = zip(state, self.lengths, strict=True)
-            return tuple(place if place == length else 0 for place, length in pairs)
-        return tuple(self._place_after(i, place, word) for i, place in enumerate(state))
-
-    def _place_after(self, number: int, place: int, word: int) -> int:
-        phrase, borders = self.phrases[number], self._borders[number]
-        if place == len(phrase):
-            return place
-        while place and phrase[place] != word:
-            place = borders[place - 1]
-        return place + (phrase[place] == word)
+            return tuple(place if place == len(phrase) else 0 for phrase, place in pairs)
+        return tuple(_place_after(phrase, place, word) for phrase, place in pairs)
 
     def next_words(self, state: tuple[int, ...]) -> list[int]:
         """The next word of each missing phrase."""
@@ -77,18 +68,12 @@ def _within(phrase: Phrase, other: Phrase) -> bool:
     return any(other[i : i + len(phrase)] == phrase for i in places)
 
 
-def _borders(phrase: Phrase) -> list[int]:
-    """For each beginning of a phrase, the length of its longest proper border.
-
-    A border is a beginning that is an end too.
-    """
-    borders, border = [0], 0
-    for word in phrase[1:]:
-        while border and phrase[border] != word:
-            border = borders[border - 1]
-        border += phrase[border] == word
-        borders.append(border)
-    return borders
+def _place_after(phrase: Phrase, place: int, word: int) -> int:
+    """How many of the phrase's first words a translation ends with after one more word."""
+    if place == len(phrase):
+        return place
+    read = (*phrase[:place], word)
+    return next(n for n in range(len(read), -1, -1) if read[len(read) - n :] == phrase[:n])
 
 
 class Avoided:

@@ -1,4 +1,4 @@
-"""Attention to the annotations, against its equations by NumPy."""
+"""Attention to the annotations, compared with its equations in NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each word once, and back to where the words stand."""
+"""Distinct words, and their places in a batch."""
 
 import numpy as np
 import tensorflow as tf

@@ -1,4 +1,4 @@
-"""The network computes the equations of `recipes/lessons/equations.py`, whatever it does faster."""
+"""The network computes the equations of `recipes/lessons/equations.py`."""
 
 import equations
 import numpy as np
@@ -63,7 +63,7 @@ def test_tied_embeddings():
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_unit(unit):
-    """In a language model, whose cell has no input but the word before."""
+    """In a language model, whose cell reads only the previous word."""
     structure, arrays = a_model(Type.LM, encoder_unit=unit, decoder_unit=unit)
     h = c = np.zeros(structure.state)
     y, rows = np.zeros(structure.target_embedding), []

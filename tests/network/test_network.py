@@ -34,10 +34,10 @@ from cgru_cli.parameters.structure import Bias, Dropout, Encoder, Normalization
 
 
 def opened(shared, name):
-    """The case of a model below fixtures/, and the folder with its texts."""
+    """The case of a model in fixtures/, and the folder with its texts."""
     folder = shared(f"fixtures/{name.split('/')[0]}")
     vocabularies = ()
-    if name == "a-shallow/marian-nematus/model.npz":  # the npz names none
+    if name == "a-shallow/marian-nematus/model.npz":  # the npz does not name them
         vocabularies = (folder / "vocab.en.json", folder / "vocab.de.json")
     return case(folder / name.partition("/")[2], vocabularies), folder
 
@@ -80,7 +80,7 @@ def test_forced_scores_are_the_programs(shared, name):
 
 
 def test_a_language_models_costs_are_dl4mts(shared):
-    """Session 0; ids beyond the table are UNK."""
+    """DL4MT's session 0; ids beyond the table are UNK."""
     folder = shared("fixtures/dl4mt-session0")
     a_case = case(folder / "model.npz", ())
     ids, mask = pad_target(a_case.target_ids(folder / "src.txt"))
@@ -158,7 +158,7 @@ def test_intermediate_values_are_nematus(shared, name):
             (contexts[i, :T], pair["attctx"]),
         ):
             np.testing.assert_allclose(own, theirs, atol=1e-5, rtol=0)
-        # both sides are float32: each is up to 1.7e-5 from what float64 gives
+        # both sides are float32, each within 1.7e-5 of float64
         np.testing.assert_allclose(log_p[i, :T], -np.abs(pair["logp"]), atol=1e-5, rtol=1e-5)
 
 
@@ -200,13 +200,13 @@ def check_against_oracle(structure, arrays, sources, targets, log_p, alignment, 
             log_p[b, :T], expected.distributions, rtol=tolerance, atol=tolerance
         )
         np.testing.assert_allclose(alignment[b, :T, :S], expected.alignment, atol=tolerance)
-        assert not alignment[b, :, S:].any()  # nothing looks at padding
+        assert not alignment[b, :, S:].any()  # padding gets no attention
 
 
 @settings(max_examples=25)
 @given(structures(), st.integers(0, 1000))
 def test_any_structure_is_the_oracles(structure, seed):
-    """In float64, so that no rounding hides an error; padded by words that do not count."""
+    """In float64, so that rounding hides no error; padding has words, which must not count."""
     arrays = random_arrays(structure, seed)
     pairs = random_pairs(structure, seed, [(3, 2), (0, 1), (1, 3)])
     log_p, alignment = forced_in_float64(structure, arrays, *pairs, filler=1, longer=1)
@@ -265,7 +265,7 @@ SINGLE = {
 
 @pytest.mark.parametrize("feature", SINGLE)
 def test_a_feature_is_the_oracles(feature):
-    """In float32 as it runs, within 1e-6 where the model is shallow.
+    """In float32, as in use; within 1e-6 if the model is shallow.
 
     Layer norm over a handful of numbers divides by deviations that may be small, and depth
     repeats it: both enlarge float32's rounding of 6e-8.
@@ -283,7 +283,7 @@ def test_a_feature_is_the_oracles(feature):
 @settings(max_examples=4)
 @given(structures(), st.integers(0, 1000))
 def test_steps_are_forced_decoding(search, structure, seed):
-    """`step` one word at a time, on rows of any order, gives what `force_decode` gives at once."""
+    """`step`, word by word and with rows in any order, equals `force_decode` of all words."""
     network = Network(structure, random_arrays(structure, seed), packed=search)
     sources, targets = random_pairs(structure, seed, [(2, 3), (3, 3)])
     ids, mask = pad_source(sources)
@@ -432,7 +432,7 @@ def test_bfloat16_products_keep_states_and_softmax_in_float32():
     state = model.start(memory)
     logits, state, alignment = model.step(state, tf.fill([3], -1), memory)
     assert memory.annotations.dtype == tf.bfloat16
-    assert memory.projected.dtype == tf.float32  # of attention's energies
+    assert memory.projected.dtype == tf.float32  # for the energies of attention
     assert {logits.dtype, state.cells[0][0].dtype, alignment.dtype} == {tf.float32}
     _, gradients = loss_and_gradients(model, *batch)
     assert all(np.isfinite(tf.convert_to_tensor(g)).all() for g in gradients)

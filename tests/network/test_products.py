@@ -1,4 +1,4 @@
-"""Products, and gradients that are taken as a whole."""
+"""Products, and gradients that are computed together."""
 
 import numpy as np
 import tensorflow as tf

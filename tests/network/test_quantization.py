@@ -1,4 +1,4 @@
-"""Products of 8-bit integers: their numbers, what models make of them, where they are refused."""
+"""Products of 8-bit integers: their numbers, models that use them, and when they are refused."""
 
 import numpy as np
 import pytest
@@ -25,9 +25,9 @@ def here():
 
 
 class Int8:
-    """An oracle's matrix (N,M), which stands on the right of @; `bounded` as of the product."""
+    """A matrix (N,M) for an oracle, on the right of @; bounded: see `QuantizedProduct`."""
 
-    __array_ufunc__ = None  # NumPy leaves x @ this to this
+    __array_ufunc__ = None  # so that x @ this calls __rmatmul__
 
     def __init__(self, W, bounded):
         self.shape, largest = W.shape, np.abs(W).max(axis=0)
@@ -65,7 +65,7 @@ def test_products_are_those_of_the_integers(here, bounded):
 
     whole, with_bias, narrow, three = multiplied(x)
     expected = x.astype(float) @ Int8(W.astype(float), bounded)
-    # an x in the middle between two integers may go to either
+    # an x halfway between two integers may be rounded to either
     tolerance = {"rtol": 1e-5, "atol": 1.01 * np.abs(W).max() * np.abs(x).max() / 127}
     np.testing.assert_allclose(whole, expected, **tolerance)
     assert np.mean(np.isclose(whole, expected, rtol=1e-4, atol=1e-4)) > 0.9
@@ -73,12 +73,12 @@ def test_products_are_those_of_the_integers(here, bounded):
     np.testing.assert_allclose(narrow, whole.numpy()[:, some], rtol=1e-5, atol=1e-4)
     np.testing.assert_array_equal(tf.reshape(three, [9, 24]), whole)
     assert not whole.numpy()[:, 5].any() and np.allclose(whole[3], 0, atol=1e-3)
-    # a row does not depend on others
+    # a row does not depend on other rows
     np.testing.assert_array_equal(multiplied(np.stack([x[8]] * 9))[0][0], whole[8])
 
 
 class Quantized(ReferenceModel):
-    """The NumPy oracle of a whole model, its products but two those of integers."""
+    """The NumPy oracle of a whole model, with integer products except two."""
 
     def matrix(self, name, followed_by_softmax=False):
         W = super().matrix(name, followed_by_softmax)
@@ -86,7 +86,7 @@ class Quantized(ReferenceModel):
             return W
         read = ("encoder_W", "encoder_Wx", "encoder_r_W", "encoder_r_Wx", "decoder_W",
                 "decoder_Wx", "ff_logit_prev_W")  # fmt: skip
-        return Int8(W, bounded=name not in read)  # embeddings are not
+        return Int8(W, bounded=name not in read)  # embeddings are not bounded
 
 
 def test_a_models_steps_are_those_of_an_oracle_with_integers(here):
@@ -104,13 +104,13 @@ def test_a_models_steps_are_those_of_an_oracle_with_integers(here):
     forced = decode(tf.constant([[*source, 0]]), tf.constant([[*target, 0]]))
     got = tf.nn.log_softmax(forced.logits)[0].numpy()
     rounding = np.abs(expected.distributions - exact.distributions).max()
-    assert rounding > 1e-3  # else this would prove nothing
+    assert rounding > 1e-3  # or the test would prove nothing
     np.testing.assert_allclose(got, expected.distributions, atol=rounding / 10)
     np.testing.assert_allclose(forced.alignment[0], expected.alignment, atol=rounding / 10)
 
 
 def test_a_processor_that_rounds_sums_is_refused(monkeypatch):
-    """As those without VNNI do, which add two products in 16 bits."""
+    """Processors without VNNI add two products in 16 bits."""
 
     def saturating(x, integers, scale, added, constant):
         x = tf.cast(tf.cast(tf.bitcast(x, tf.uint8), tf.int32)[..., None], tf.int32)
@@ -147,4 +147,4 @@ def test_scores_stay_within_a_hundredth(here, name):
     got = -scores().numpy()
     assert abs(got.sum() / exact.sum() - 1) < 0.01
     assert np.median(np.abs(got / exact - 1)) < 0.01
-    assert np.abs(got / exact - 1).max() > 1e-5  # they are not float32's
+    assert np.abs(got / exact - 1).max() > 1e-5  # not computed in float32

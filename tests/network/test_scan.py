@@ -1,4 +1,4 @@
-"""The scan's gradient against plain autodiff, central differences, and itself under XLA."""
+"""The gradient of `scan`, compared with plain autodiff, central differences, and XLA."""
 
 import numpy as np
 import pytest
@@ -146,7 +146,7 @@ def dropped_for(structure, batch, dtype, rate=0.3):
 
 
 def without_the_scan(structure):
-    """What goes in, in float64 and with dropout, and what plain autodiff makes of it."""
+    """Inputs in float64 with dropout, and their gradients by plain autodiff."""
     batch = example(structure)
     arrays = as_tensors(random_arrays(structure, 0), tf.float64)
     dropped = dropped_for(structure, batch, tf.float64)
@@ -164,7 +164,7 @@ TRACED = ["plain", "deep cgru of LSTMs"]
     "name", [n if n in DROPPED else pytest.param(n, marks=pytest.mark.exhaustive) for n in NAMED]
 )
 def test_equals_autodiff_with_dropout(name):
-    """In float64; and in float32, some traced, as training runs them."""
+    """In float64, and in float32; some traced, as in training."""
     structure = tiny(**NAMED[name])
     batch, arrays, dropped, expected = without_the_scan(structure)
     with double_precision():

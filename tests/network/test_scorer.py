@@ -1,4 +1,4 @@
-"""Scores of given translations, batch by batch, against the float64 oracle."""
+"""Scores of given translations in batches, compared with the float64 oracle."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Every unit is the stock Keras cell, its arrays rearranged."""
+"""Every unit equals the stock Keras cell with rearranged arrays."""
 
 import keras
 import numpy as np
@@ -63,7 +63,7 @@ def test_gru_with_the_reset_before(place):
 
 
 def test_lstm():
-    """Keras orders its blocks i, f, c, o; ours are Marian's f, i, c, o."""
+    """Keras orders the blocks i, f, c, o; here they are f, i, c, o, as in Marian."""
     W, U, b, h, c = numbers(E, 4 * D), numbers(D, 4 * D), numbers(4 * D), numbers(R, D), numbers(D)
     c = np.tile(c, (R, 1))
     weights = [reordered(a, (1, 0, 2, 3)) for a in (W, U, b)]

@@ -1,4 +1,4 @@
-"""Who trains together, and how they meet."""
+"""The workers of a training, and how they meet."""
 
 import json
 import os
@@ -53,7 +53,7 @@ def test_one_process_trains_alone():
         ('{"cluster": {"worker": ["a:1"]}, "task": {"type": "evaluator"}}', "evaluator: workers"),
     ],
 )
-def test_what_is_not_understood(text, message):
+def test_a_bad_tf_config(text, message):
     with pytest.raises(CgruError, match=f"TF_CONFIG: .*{message}"):
         Cluster.of({"TF_CONFIG": text})
 
@@ -93,16 +93,16 @@ def test_they_wait_for_each_other(capsys):
         thread.start()
     time.sleep(0.5)
     assert not came
-    with socket.create_server(("", 0)):  # worker 0 hears of somebody else first
+    with socket.create_server(("", 0)):  # worker 0's address is reachable by others
         threads[0].start()
     for thread in threads:
         thread.join(30)
     assert sorted(came) == [0, 1, 2]
     port = int(group[0].addresses[0].partition(":")[2])
-    socket.create_server(("", port)).close()  # is free again
+    socket.create_server(("", port)).close()  # the port is free again
 
 
-def test_strangers_are_passed_over():
+def test_other_programs_are_ignored():
     first, second = here(2)
     thread = threading.Thread(target=first.meet, args=(60,), daemon=True)
     thread.start()
@@ -121,7 +121,7 @@ def test_strangers_are_passed_over():
     assert not thread.is_alive()
 
 
-def test_who_does_not_come_is_named(monkeypatch, capsys):
+def test_missing_workers_are_named(monkeypatch, capsys):
     monkeypatch.setattr(workers, "_PATIENCE", 0.1)
     monkeypatch.setattr(workers, "_TURN", 0.2)
     first, second, _ = here(3)

@@ -1,4 +1,4 @@
-"""What XLA makes of the training step: nothing that a GPU would wait for, and few operations.
+"""The training step compiled by XLA: no transfers that a GPU waits for, and few operations.
 
 On a GPU a step of a loop takes as long as starting its operations, one after the other. The counts
 are those of XLA for CPUs, whose fusion is much the same.
@@ -45,7 +45,7 @@ def compiled(unit):
 
 
 @pytest.mark.parametrize(
-    ("unit", "most"),  # operations a step: encoder and decoder, then both backward
+    ("unit", "most"),  # operations per step: encoder and decoder, then both backward
     [
         (Unit.GRU, [10, 16, 46, 22]),
         pytest.param(Unit.LSTM, [20, 19, 51, 30], marks=pytest.mark.exhaustive),

@@ -1,4 +1,4 @@
-"""Norms of gradients against central differences of the oracle, and against the training step."""
+"""Norms of gradients, compared with central differences and with the training step."""
 
 from types import SimpleNamespace
 
@@ -44,7 +44,7 @@ STRUCTURES = {
 
 
 class Nudged(LadderModel):
-    """The oracle with one number of one state moved: what `unit` made at its `time`-th step."""
+    """The oracle with a change to one number of the state that `unit` computes at step `time`."""
 
     def move(self, matrix, time, array, place, by):
         self.where, self.time, self.array, self.place, self.by = matrix, time, array, place, by
@@ -64,7 +64,7 @@ class Nudged(LadderModel):
 
 
 def last_matrices(s):
-    """By state, the name of the matrix of the cell that makes it, and whether it reads backward."""
+    """For each state, the name of its cell's matrix, and whether it reads backward."""
 
     def behind(prefix, count):
         return f"{prefix}_U_drt_{count - 1}" if count > 1 else f"{prefix}_U"
@@ -87,7 +87,7 @@ def last_matrices(s):
 
 
 def expected_norms(s, arrays):
-    """By state, for every sentence the norms (steps,) of d cost / d state; of the last word's."""
+    """For each state and sentence, norms (steps,) of d cost / d state; those of the last word."""
     exact = ladder_oracle(s, arrays)
     exact.__class__ = Nudged
     everything, last_word = {}, {}
@@ -111,7 +111,7 @@ def expected_norms(s, arrays):
                 norms = np.linalg.norm(found, axis=2)
                 both[0].append(norms[0])
                 last = norms[1]
-                if state.startswith("decoder"):  # counted from the last word
+                if state.startswith("decoder"):  # steps count from the last word
                     last = last[: max(len(target), 1)][::-1]
                 both[1].append(last)
             everything[f"{state}.{array}"], last_word[f"{state}.{array}"] = map(means, both)
@@ -119,7 +119,7 @@ def expected_norms(s, arrays):
 
 
 def means(of_sentences):
-    """Of each step, over those that have it."""
+    """The mean at each step, over the sentences with this step."""
     steps = range(max(map(len, of_sentences)))
     return [np.mean([norms[t] for norms in of_sentences if len(norms) > t]) for t in steps]
 
@@ -158,7 +158,7 @@ def test_norms_at_states_are_central_differences_of_the_oracle(name):
         for source, target in zip(SOURCES, TARGETS, strict=True)
     ]
     assert found.cost == pytest.approx(sum(cost.sum() for cost in costs))
-    last = [cost[-2:][0] for cost in costs]  # of nothing but EOS, that
+    last = [cost[-2:][0] for cost in costs]  # that of EOS, without other words
     assert found.last_word_cost == pytest.approx(np.mean(last))
     everything, last_word = expected_norms(s, arrays)
     close(found.states, everything, rtol=1e-6, atol=1e-9)
@@ -180,7 +180,7 @@ def batch(s):
 
 @pytest.mark.parametrize("dtype", ["float32", "mixed_float16"])
 def test_norms_of_parameters_are_those_of_the_step(dtype):
-    """With dropout and label smoothing, and float16's loss scale taken out again."""
+    """With dropout and label smoothing, and without float16's loss scale."""
     s = typed(Type.LM)
     step, examples = real_step(s, dtype, label_smoothing=0.1), batch(s)
     dropped = masks(s, Rates(hidden=0.3), np.random.default_rng(1), 2, 1, 4)
@@ -196,7 +196,7 @@ def test_norms_of_parameters_are_those_of_the_step(dtype):
     close(found.parameters, expected, rtol=tolerance, atol=tolerance / 10)
 
 
-def test_rows_that_only_pad_do_not_count():
+def test_rows_of_padding_do_not_count():
     s = typed(Type.SEQ2SEQ, encoder=Encoder.UNIDIRECTIONAL)
     step, examples = real_step(s), batch(s)
     probe = GradientProbe(step)
@@ -211,8 +211,8 @@ def test_rows_that_only_pad_do_not_count():
             assert one == pytest.approx(other, rel=1e-5)
 
 
-def test_norms_whose_squares_are_no_float32():
-    """As far as float32 goes, and beyond."""
+def test_norms_whose_squares_overflow_float32():
+    """At the limits of float32, and beyond."""
     s = typed(Type.LM, decoder_unit=Unit.RELU, target_embedding=4)
     words = 12
     examples = Examples(
@@ -235,7 +235,7 @@ def test_norms_whose_squares_are_no_float32():
 
 
 def test_train_records_them(tmp_path):
-    """Before the first update and with every line; the training is the same to the bit."""
+    """Before the first update and with every line; the training does not change by a bit."""
     data = prepared(tmp_path / "d")
     options = (data, *ATTENTIVE, "--enc-type", "bidirectional", "--after", "5u")
     options += ("--disp-freq", "2u", "--valid-freq", "0")

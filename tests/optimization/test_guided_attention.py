@@ -1,4 +1,4 @@
-"""What attention costs, against float64 NumPy from the definitions and central differences."""
+"""Costs of attention, compared with the definitions in float64 NumPy and central differences."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ KINDS = ("ce", "mse", "mult")
 
 
 def drawn(seed, shape=(3, 4, 5), scale=2.0):
-    """Energies (B,T,S), and which words are aligned: some to none, some to several."""
+    """Energies (B,T,S), and an alignment: some words to none, some to several."""
     rng = np.random.default_rng(seed)
     return rng.normal(0, scale, shape), rng.random(shape) < 0.3
 
@@ -84,8 +84,8 @@ def test_gradients_equal_central_differences(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_least_where_attention_is_where_it_should_be(kind):
-    """For ce the entropy of the shares; no attention at all there is dear, and finite."""
+def test_the_cost_is_least_if_attention_equals_the_alignment(kind):
+    """For ce, it is the entropy of the shares; without attention there, it is high and finite."""
     aligned = np.array([[[True, True, False], [False, True, False]]])
     right, wrong = shares_of(aligned), np.array([[[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]])
     least = [np.log(2), 0.0] if kind == "ce" else [0.0, 0.0]

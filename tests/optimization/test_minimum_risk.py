@@ -1,4 +1,4 @@
-"""Minimum risk training: its objective against the formula, its candidates, whole trainings."""
+"""Minimum risk training: its objective and formula, its candidates, whole trainings."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def candidates(dtype=tf.float64):
 
 
 def by_formula(arrays, alpha, mix, smoothing):
-    """From the log-probabilities of forced decoding, differentiated by TensorFlow alone."""
+    """From the log-probabilities of forced decoding, with TensorFlow's own gradient."""
     examples = candidates().examples
     network = Network(STRUCTURE, arrays, "float64")
     forced = force_decode(network, examples.source, examples.source_mask, examples.target)
@@ -140,7 +140,7 @@ def test_candidates(with_reference):
             assert bool(kept) == (bool(words) and (words != reference or with_reference))
 
 
-def test_candidates_follow_from_seed_and_number_alone():
+def test_candidates_depend_on_seed_and_number_only():
     one = sampler()
     ((whole, _),) = one(batch(), {}, [40, 41])
     parts = sampler(rows=7)(batch(), {}, [40, 41])
@@ -154,7 +154,7 @@ def test_candidates_follow_from_seed_and_number_alone():
 
 
 def test_shares_of_a_batch_have_the_same_candidates_in_as_many_parts():
-    """As replicas have them; the third has no pair."""
+    """The shares of replicas; the third has no pair."""
     ((whole, _),) = sampler()(batch(), {"x": np.float32([[1, 2], [3, 4]])}, [40, 41])
     padded = batch()._replace(**{
         name: np.concatenate([x, np.zeros_like(x[:1])])

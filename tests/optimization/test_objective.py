@@ -1,4 +1,4 @@
-"""Costs of words and batches against float64 NumPy, stock TensorFlow and the float64 oracle."""
+"""Costs of words and batches, compared with float64 NumPy, TensorFlow and the float64 oracle."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ SMOOTHINGS = (0.0, 0.1, 0.5, 0.9)
 
 
 def rows(seed, count, words, scale):
-    """Logits (N,V), words (N,), and gradients (N,) to come from above."""
+    """Logits (N,V), words (N,), and gradients (N,) of their costs."""
     rng = np.random.default_rng(seed)
     logits = rng.normal(0, scale, (count, words)).astype(np.float32)
     return logits, rng.integers(words, size=count).astype(np.int32), rng.normal(size=count)
@@ -74,7 +74,7 @@ def test_word_costs_equal_tensorflows(smoothing):
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
 def test_extreme_logits(smoothing):
-    """By hand: probabilities are 1 and 0 to the last bit, costs are differences of logits."""
+    """Probabilities are exactly 1 and 0, costs are differences of logits."""
     logits = np.array([[1e4, -1e4, 0, 0], [1e4, -1e4, 0, 0], [-1e4] * 4, [1e4] * 4], np.float32)
     words = np.arange(4, dtype=np.int32)
     found, gradient = computed(
@@ -105,7 +105,7 @@ NAMED = {
 
 
 def pairs(structure, seed=0, lengths=LENGTHS):
-    """Sources (one id a factor) and targets, without EOS."""
+    """Sources (an id per factor) and targets, without EOS."""
     rng = np.random.default_rng(seed)
     return [
         (
@@ -162,8 +162,8 @@ def test_any_structure_costs_what_the_oracle_says(data):
     assert found == pytest.approx(expected, rel=1e-5)
 
 
-def test_neither_padding_nor_companions_count():
-    """Whatever ids stand behind the ends; alone, in another order, among others."""
+def test_neither_padding_nor_other_sentences_count():
+    """With any ids after the end; alone, in another order, and among others."""
     structure = tiny()
     arrays, some = random_arrays(structure), pairs(structure)
     alone = [float(cost(structure, arrays, batch([pair]))) for pair in some]
@@ -176,7 +176,7 @@ def test_neither_padding_nor_companions_count():
 
 
 def test_sentences_that_are_padding_cost_nothing():
-    """Rows of a fixed grid that no sentence fills: a source of one EOS, no target word."""
+    """Empty rows of a fixed grid: a source of one EOS, no target word."""
     structure = tiny()
     arrays, some = random_arrays(structure), pairs(structure)
     examples = batch(some)
@@ -196,7 +196,7 @@ GUIDES = [None, Guide("ce", 0.7), Guide("mse", 3.0), Guide("mult", 0.2)]
 
 
 def beside(examples, seed=0):
-    """The batch with weights and aligned words, EOS's among them; of padding only noise."""
+    """The batch with weights and alignments, also of EOS; padding has noise."""
     rng = np.random.default_rng(seed)
     rows, length = examples.target_mask.shape
     weights = rng.uniform(0, 3, (rows, length))
@@ -212,7 +212,7 @@ def beside(examples, seed=0):
 
 
 def weighted_by_oracle(structure, arrays, some, examples, smoothing, guide):
-    """Word by word, in float64: its weight times its cost and that of its attention."""
+    """Word by word, in float64: the weight times the sum of both costs."""
     model, total = reference(structure, arrays), 0.0
     for row, (source, target) in enumerate(some):
         forced = model.force_decode(source, target)
@@ -241,7 +241,7 @@ def one_row(examples, row):
     ("name", "guide"), [*(("plain", guide) for guide in GUIDES), ("lexical", GUIDES[1])]
 )
 def test_weights_and_attention_by_the_oracle(name, guide):
-    """Whatever pads, alone or together, packed or not."""
+    """With any padding, alone or together, packed or not."""
     structure = tiny(**NAMED[name])
     arrays, some = random_arrays(structure), pairs(structure)
     for filler, longer in ((EOS, (0, 0)), (5, (2, 3))):
@@ -266,7 +266,7 @@ def with_gradients(structure, arrays, examples, guide, packed=True, dropped=None
 
 
 @pytest.mark.parametrize("guide", [GUIDES[0], GUIDES[1]])
-def test_weight_0_leaves_out_and_2_doubles(guide):
+def test_weight_0_removes_and_weight_2_doubles(guide):
     """Cost and gradients."""
     structure = tiny()
     some = pairs(structure)
@@ -286,7 +286,7 @@ def test_weight_0_leaves_out_and_2_doubles(guide):
 
 @pytest.mark.parametrize("guide", GUIDES[1:])
 def test_gradients_equal_plain_autodiff(guide):
-    """In float64, through the recurrence itself, with dropout."""
+    """In float64, through the recurrence, with dropout."""
     structure = tiny()
     examples = beside(batch(pairs(structure), filler=5, longer=(1, 2)))
     count, source = examples.source_mask.shape
@@ -321,7 +321,7 @@ def test_gradients_equal_plain_autodiff(guide):
 
 
 def test_packed_and_unpacked_have_the_same_gradients():
-    """With dropout, whose masks follow each word to its sentence, and all that costs can have."""
+    """With dropout, whose masks are by sentence, and all terms of the cost."""
     structure = tiny(mixture=2)
     examples = beside(batch(pairs(structure), filler=5, longer=(1, 2)))
     rates = Rates(0.3, 0.3, 0.3, 0.3, 0.3)

@@ -1,4 +1,4 @@
-"""Each optimizer's updates against the formulas, in float64 NumPy."""
+"""The updates of each optimizer, compared with the formulas in float64 NumPy."""
 
 import keras
 import numpy as np
@@ -17,7 +17,7 @@ GRADIENTS = [
 
 
 def adam(w, gradients, beta_1=0.9, beta_2=0.999, epsilon=1e-8):
-    """Kingma and Ba 2015, section 2's efficient order, in which epsilon is added to sqrt(v)."""
+    """Kingma and Ba 2015, in the efficient order of section 2: epsilon is added to sqrt(v)."""
     m = v = 0
     for t, g in enumerate(gradients, 1):
         m = beta_1 * m + (1 - beta_1) * g
@@ -28,7 +28,7 @@ def adam(w, gradients, beta_1=0.9, beta_2=0.999, epsilon=1e-8):
 
 
 def adamw(w, gradients, beta_1=0.9, beta_2=0.999, epsilon=1e-8, weight_decay=0.004):
-    """Loshchilov and Hutter 2019: the decay is apart from the gradient, times the rate."""
+    """Loshchilov and Hutter 2019: the decay times the rate, apart from the gradient."""
     m = v = 0
     for t, g in enumerate(gradients, 1):
         w = w - RATE * weight_decay * w
@@ -57,7 +57,7 @@ def adagrad(w, gradients, initial=0.0, epsilon=1e-8):
 
 
 def adadelta(w, gradients, rho=0.95, epsilon=1e-6):
-    """Zeiler 2012, algorithm 1, with a rate before the step."""
+    """Zeiler 2012, algorithm 1, with a factor for the step."""
     squares = steps = 0
     for g in gradients:
         squares = rho * squares + (1 - rho) * g**2
@@ -68,7 +68,7 @@ def adadelta(w, gradients, rho=0.95, epsilon=1e-6):
 
 
 def rmsprop(w, gradients, rho=0.95, momentum=0.0, epsilon=1e-7, centered=0.0):
-    """Hinton's lecture 6e, momentum over what is divided; centred as in Graves 2013, eq. 38-45."""
+    """Hinton's lecture 6e, momentum of the quotient; centred as in Graves 2013, eq. 38-45."""
     squares = mean = velocity = 0
     for g in gradients:
         squares = rho * squares + (1 - rho) * g**2
@@ -112,7 +112,7 @@ def test_updates_are_the_formulas(name, formula, given):
 
 
 def test_some_parameters_are_enough():
-    """Those not given keep their defaults: beta_1 alone."""
+    """The others keep their defaults."""
     expected = adam(START, GRADIENTS, 0.5)
     np.testing.assert_allclose(updated("adam", (0.5,)), expected, rtol=1e-4, atol=1e-6)
 

@@ -1,4 +1,4 @@
-"""Weights at a few levels, against NumPy written from the paper (Aji and Heafield 2020)."""
+"""Weights rounded to levels, compared with NumPy after the paper (Aji and Heafield 2020)."""
 
 import numpy as np
 import pytest
@@ -16,11 +16,11 @@ def levels(bits, log_based):
 
 
 def nearest(weights, scale, bits, log_based):
-    """Each weight's level, looked for among all; 0 is one of its own where levels are powers."""
+    """The nearest of all levels for each weight; log-based levels include 0."""
     grid = levels(bits, log_based)
     if log_based:
         grid = grid[grid != 0]
-    grid = grid[np.argsort(-np.abs(grid))]  # the larger of two that are as near
+    grid = grid[np.argsort(-np.abs(grid))]  # of two equally near, the larger
     at = grid[np.abs(weights[..., None] / scale - grid).argmin(-1)] * scale
     return np.where(weights == 0, 0.0, at) if log_based else at
 
@@ -38,7 +38,7 @@ def quantized(weights, bits, log_based=False, steps=0):
 @pytest.mark.parametrize(
     ("bits", "log_based"), [(2, False), (3, False), (8, False), (1, True), (3, True), (4, True)]
 )
-def test_by_numpy(bits, log_based, steps):
+def test_rounding_equals_numpy(bits, log_based, steps):
     weights = np.random.default_rng(bits).normal(size=(40, 30)).astype(np.float32)
     weights[0, :5] = 0
     made = Quantization(bits, log_based, steps).quantized(tf.constant(weights)).numpy()
@@ -67,13 +67,13 @@ def test_zeros_stay(log_based, steps):
 
 @pytest.mark.parametrize("given", [(3,), (3, True), (3, False, 2), (3, False, 0, True)], ids=str)
 def test_errors_are_added_before_the_next_rounding(given):
-    """An update follows the gradient from the levels, with what was taken from them added."""
+    """An update starts from the levels plus the rounding errors."""
     bits, log_based, steps, biases = (*given, *(False, 0, False)[len(given) - 1 :])
     step = Scripted(quantization=Quantization(*given))
     arrays = {n: np.array(a, np.float64) for n, a in START.items()}
     chosen = ["a", "b"] if biases else ["a"]
     arrays |= {n: quantized(arrays[n], bits, log_based, steps) for n in chosen}
-    errors = dict.fromkeys(chosen, 0.0)  # Marian does not keep the first one
+    errors = dict.fromkeys(chosen, 0.0)  # Marian does not keep the first error
     taken = 0.0
     for cost, gradients in random_script(6):
         step.follow((cost, gradients), rate=0.2)
@@ -89,7 +89,7 @@ def test_errors_are_added_before_the_next_rounding(given):
 
 
 def test_small_steps_add_up():
-    """Each alone is less than half of the way to another level."""
+    """Each is less than half of the way to another level."""
     step = Scripted(quantization=Quantization(3))
     before = step.weights()["a"]
     small = {"a": [[0.0, 0.0, 0.06]], "b": [0.0, 0.0]}
@@ -111,7 +111,7 @@ def test_frozen_weights_are_rounded_once():
     np.testing.assert_array_equal(step.weights()["a"], first)
 
 
-def test_averages_are_of_the_weights_before_the_rounding():
+def test_averages_use_the_weights_before_rounding():
     step = Scripted(quantization=Quantization(2), smoothing=0.5)
     ((cost, gradients),) = random_script(1)
     start = step.model.arrays()["a"]
@@ -123,7 +123,7 @@ def test_averages_are_of_the_weights_before_the_rounding():
     )
 
 
-def test_a_restored_step_goes_on_to_the_bit():
+def test_a_restored_step_continues_bit_exactly():
     def new():
         return Scripted("adam", smoothing=0.1, quantization=Quantization(3, False, 2))
 
@@ -144,7 +144,7 @@ def test_a_restored_step_goes_on_to_the_bit():
         Scripted("adam", smoothing=0.1).restore(state)
 
 
-def test_what_is_not_finite_changes_nothing():
+def test_a_gradient_that_is_not_finite_changes_nothing():
     step = Scripted(quantization=Quantization(3))
     first, second = random_script(2)
     step.follow(first)

@@ -1,4 +1,4 @@
-"""Training on several devices and in several processes gives what one device gives."""
+"""Training on several devices and in several processes equals training on one device."""
 
 import re
 import time
@@ -11,7 +11,7 @@ from runs import PLAIN, SIZES, arrays, process, records, trained
 
 from cgru_cli.optimization.replicas import Replicas
 
-LIMIT = 120  # seconds that a process may take
+LIMIT = 120  # seconds for a process
 DROPOUT = ("--dropout-embedding", "0.2", "--dropout-hidden", "0.2", "--dropout-source", "0.1")
 TWENTY = (
     *PLAIN, "--after", "20u", "--valid-freq", "7u", "--valid-metrics", "cross-entropy",
@@ -26,7 +26,7 @@ def data(tmp_path_factory):
 
 
 def ended(processes):
-    """Return codes and messages of processes, which may take so long together."""
+    """Return codes and messages of processes, all within LIMIT."""
     until = time.monotonic() + LIMIT
     found = []
     for one in processes:
@@ -36,7 +36,7 @@ def ended(processes):
 
 
 def same_training(model, expected, rtol=1e-6):
-    """The state of two trainings, up to the rounding of sums."""
+    """Asserts that two trainings have equal states, except for the rounding of sums."""
     found, expected = (arrays(f"{path}.state.npz") for path in (model, expected))
     assert found.keys() == expected.keys()
     for name, array in expected.items():
@@ -68,7 +68,7 @@ DELAYED = (*DROPOUT, "--optimizer-delay", "2")
     "more", [DELAYED, pytest.param((*DELAYED, "--jit", "on"), marks=pytest.mark.exhaustive)]
 )
 def test_two_devices_train_as_one(data, tmp_path, more):
-    """Over two epochs, in one process; with dropout too, whose masks are of the whole batch."""
+    """For two epochs, in one process, with dropout masks of the whole batch."""
     one, two = tmp_path / "one" / "m.npz", tmp_path / "two" / "m.npz"
     trained(data, "-m", one, *TWENTY, *more)
     ((code, messages),) = ended([
@@ -95,7 +95,7 @@ OF_TYPES = {
 
 @pytest.fixture(scope="module")
 def texts(data):
-    """Files and vocabularies of each type; the target has a word for each of the source."""
+    """Files and vocabularies of each type; source and target have the same number of words."""
     source = data / "train.src", data / "vocab.src.json"
     target = data / "train.trg", data / "vocab.trg.json"
     labels = runs.lines(data / "labels", ["AB"[i % 2] for i in range(61)]), data / "labels.json"
@@ -168,7 +168,7 @@ LONG = (
 
 
 def killed_in_the_midst(both, victim, log, update):
-    """SIGKILL to one of two workers when an update is logged; how both ended."""
+    """Kill one of two workers when an update is logged; how both ended."""
     while all(one.poll() is None for one in both):
         if log.exists() and f"Up. {update} " in log.read_text():
             both[victim].kill()
@@ -181,7 +181,7 @@ def killed_in_the_midst(both, victim, log, update):
 
 
 def test_a_killed_worker_ends_all_and_costs_nothing(data, tmp_path):
-    """The other one says so; going on ends where an undisturbed training does, bit by bit."""
+    """The other one reports it; a resumed training ends bit-exactly as an undisturbed one."""
     undisturbed, model = tmp_path / "undisturbed.npz", tmp_path / "m.npz"
     for code, messages in ended(runs.workers(2, data, "-m", undisturbed, *LONG)):
         assert code == 0, messages

@@ -1,4 +1,4 @@
-"""Updates against NumPy written from the formulas; one computation however it is run."""
+"""Updates compared with the formulas in NumPy; all ways to run a step agree."""
 
 import functools
 
@@ -28,7 +28,7 @@ def close(arrays, expected, rtol=1e-5, atol=1e-6):
 
 @pytest.mark.parametrize(("clip", "decay"), [(0.0, 0.0), (0.0, 0.05), (0.7, 0.05), (1e3, 0.0)])
 def test_an_sgd_update_by_numpy(clip, decay):
-    """Averaged, then the gradient of decay * |w|^2 added, then cut to length, then followed."""
+    """The gradient is averaged, gets that of decay * |w|^2, is clipped, and applied."""
     ((cost, gradients),) = random_script(1)
     step = Scripted(clip_norm=clip, decay_c=decay)
     outcome = step.follow((cost, gradients), divisor=4.0, rate=0.3)
@@ -42,7 +42,7 @@ def test_an_sgd_update_by_numpy(clip, decay):
 
 
 def test_map_l2_by_numpy():
-    """The gradient of c * |w - prior|^2 is added, of the parameters that are trained."""
+    """The gradient of c * |w - prior|^2 is added, for trained parameters."""
     ((cost, gradients),) = random_script(1)
     prior = {"a": np.array([[0.5, 1.0, 0.0]], np.float32), "b": np.array([1.0, 2.0], np.float32)}
     start = {n: np.array(a) for n, a in START.items()}
@@ -56,7 +56,7 @@ def test_map_l2_by_numpy():
         close(step.model.arrays(), {n: w - 0.3 * g.get(n, 0) for n, w in start.items()})
 
 
-def test_the_norm_of_zero_is_cut_to_zero():
+def test_a_gradient_of_zero_is_clipped_to_zero():
     step = Scripted(clip_norm=1.0)
     nothing = {n: np.zeros(np.shape(a)) for n, a in START.items()}
     assert step.follow((1.0, nothing)) == (1.0, 0.0, True)
@@ -64,7 +64,7 @@ def test_the_norm_of_zero_is_cut_to_zero():
 
 
 def test_batches_are_added_up():
-    """Gradients and costs of three batches, averaged by what all of them counted."""
+    """Gradients and costs of three batches are divided by the words of all."""
     script = random_script(3)
     step, whole = Scripted("adam"), Scripted("adam")
     outcome = step.follow(*script, divisor=7.0)
@@ -79,7 +79,7 @@ def test_batches_are_added_up():
 
 @pytest.mark.parametrize("share", [1e-4, 0.5])
 def test_smoothing_by_hand(share):
-    """Marian: avg += max(share, 1 - (n+1)/(n+10)) (w - avg), n updates having been before."""
+    """Marian: avg += max(share, 1 - (n+1)/(n+10)) (w - avg), after n updates."""
     step = Scripted(smoothing=share, frozen=["b"])
     expected = np.array(START["a"])
     for n, (cost, gradients) in enumerate(random_script(6)):
@@ -100,7 +100,7 @@ def test_without_smoothing_the_weights_are_the_models():
     ("where", "bad"),
     [("cost", np.nan), ("gradient", np.inf), ("gradient", np.nan), ("a batch before", -np.inf)],
 )
-def test_what_is_not_finite_changes_nothing(where, bad):
+def test_a_gradient_that_is_not_finite_changes_nothing(where, bad):
     step = Scripted("adam", smoothing=0.1, clip_norm=1.0)
     first, second, third = random_script(3)
     step.follow(first)
@@ -121,7 +121,7 @@ def test_what_is_not_finite_changes_nothing(where, bad):
 
 @pytest.mark.parametrize("name", ["adam", "adamw", "sgd"])
 def test_frozen_parameters_stay(name):
-    """Not moved by gradient, decay or the optimizer's own decay; the norm is without them."""
+    """Neither gradient nor decay moves them, and the norm leaves them out."""
     step = Scripted(name, frozen=["b"], decay_c=0.1, clip_norm=1.0)
     for cost, gradients in random_script(3):
         start = step.model.arrays()["a"].astype(float)
@@ -149,7 +149,7 @@ def test_the_loss_scale_by_hand():
         one.adapt(True)
         assert one.state() == [512.0, 0.0]
         one.adapt(True)
-        one.adapt(False)  # counts anew
+        one.adapt(False)  # starts counting again
         for _ in range(2000):
             one.adapt(True)
         assert one.state() == [512.0, 0.0]
@@ -158,7 +158,7 @@ def test_the_loss_scale_by_hand():
     assert scale.scale == 1
 
 
-def test_no_loss_scale_but_for_float16():
+def test_only_float16_has_a_loss_scale():
     for dtype in ("float32", "bfloat16"):
         scale = Scripted(compute_dtype=dtype).loss_scale
         for finite in (False, True, False):
@@ -166,8 +166,8 @@ def test_no_loss_scale_but_for_float16():
         assert scale.scale == 1
 
 
-def test_the_loss_scale_is_taken_out_again():
-    """The same update and the same outcome as without; halved where it is not finite."""
+def test_the_loss_scale_does_not_change_updates():
+    """Update and outcome are the same as without; it is halved if they are not finite."""
     step, unscaled = Scripted("adam", compute_dtype="float16"), Scripted("adam")
     assert step.loss_scale.scale == 1024
     one, bad, other = random_script(3)
@@ -186,7 +186,7 @@ def test_the_loss_scale_is_taken_out_again():
 
 
 @pytest.mark.parametrize("name", ["adam", "adadelta"])
-def test_a_restored_step_goes_on_to_the_bit(name):
+def test_a_restored_step_continues_bit_exactly(name):
     def new():
         return Scripted(name, smoothing=0.1, clip_norm=1.0, compute_dtype="float16")
 
@@ -198,7 +198,7 @@ def test_a_restored_step_goes_on_to_the_bit(name):
             state = {n: np.array(a) for n, a in whole.state().items()}
         whole.follow(update)
     resumed = new()
-    resumed.follow(*random_script(1, seed=9))  # whatever it was before
+    resumed.follow(*random_script(1, seed=9))  # any earlier state
     resumed.restore(state)
     same(resumed.state(), state)
     for update in script[3:]:
@@ -238,7 +238,7 @@ SMOOTHED = CrossEntropy(label_smoothing=0.1)
 
 
 def examples(seed=0, rows=slice(None)):
-    """Some of four sentence pairs, all padded to the longest."""
+    """Some of four sentence pairs, padded to the longest of all."""
     rng = np.random.default_rng(seed)
     sources = [[(int(i),) for i in rng.integers(7, size=length)] for length, _ in LENGTHS]
     targets = [rng.integers(6, size=length).tolist() for _, length in LENGTHS]
@@ -256,7 +256,7 @@ BATCHES = [(examples(seed), dropped(RATES, seed)) for seed in range(3)]
 
 @functools.cache
 def traced(name, jit=False, dtype="float32"):
-    """A step and the state it begins with: tracing is what takes time."""
+    """A step and its first state, made once because tracing takes time."""
     model = RecurrentModel(STRUCTURE, random_arrays(STRUCTURE), dtype=dtype)
     step = TrainingStep(model, optimizer(name, (), 0.1), HOW, SMOOTHED, jit=jit)
     return step, step.state()
@@ -291,7 +291,7 @@ def in_float64(smoothing):
 
 @pytest.mark.parametrize(("name", "given"), [("sgd", {}), ("adam", WHOLE)])
 def test_an_update_of_the_model_by_numpy(name, given):
-    """Averaged over four sentences, cut to length, followed at a rate of 0.02."""
+    """Averaged over four sentences, clipped, and applied at a rate of 0.02."""
     cost, gradients = in_float64(0.1)
     start = {n: a.astype(float) for n, a in random_arrays(STRUCTURE).items()}
     g = {n: gradient / 4 for n, gradient in gradients.items()}
@@ -304,8 +304,8 @@ def test_an_update_of_the_model_by_numpy(name, given):
     assert outcome.norm == pytest.approx(norm, rel=1e-5)
     for parameter, array in step.model.arrays().items():
         way, expected = g[parameter], start[parameter]
-        # Adam's first, m = (1 - b1) g and v = (1 - b2) g^2; the sign of what is rounding alone is
-        # anybody's
+        # Adam's first update: m = (1 - b1) g and v = (1 - b2) g^2; a g of
+        # rounding errors may have either sign
         sure = np.abs(way) > (1e-5 if name == "adam" else -1)
         expected = expected - 0.02 * (
             way if name == "sgd" else way / (np.abs(way) + 1e-8 / 0.001**0.5)
@@ -314,8 +314,8 @@ def test_an_update_of_the_model_by_numpy(name, given):
         assert np.abs(array - start[parameter]).max() <= 0.0201
 
 
-def test_two_half_batches_are_the_whole():
-    """Though the halves are padded less."""
+def test_two_half_batches_equal_the_whole():
+    """Although the halves have less padding."""
     whole = beginning("sgd")
     expected = whole.update([[(examples(), {})]], 4.0, 0.5), whole.state()
     halves = beginning("sgd")
@@ -328,7 +328,7 @@ def test_two_half_batches_are_the_whole():
 
 
 def test_xla_and_graph_mode_agree():
-    """Over 20 updates, dropout, label smoothing, clipping and smoothing on."""
+    """Over 20 updates with dropout, label smoothing, clipping and smoothing."""
     graph, xla = beginning("adam"), beginning("adam", True)
     costs = []
     for place in range(20):
@@ -340,8 +340,8 @@ def test_xla_and_graph_mode_agree():
     assert sum(costs[-3:]) < 0.9 * sum(costs[:3])
 
 
-def test_the_model_goes_on_to_the_bit():
-    """From its state, dropout and smoothing on, whatever it computed meanwhile."""
+def test_the_model_continues_bit_exactly():
+    """From its state, with dropout and smoothing, after other updates in between."""
     step = beginning("adam")
     for batch in BATCHES:
         step.update([[batch]], 4.0, 0.01)
@@ -349,7 +349,7 @@ def test_the_model_goes_on_to_the_bit():
     copies = {n: np.array(a) for n, a in state.items()}
     for batch in BATCHES:
         step.update([[batch], [batch]], 8.0, 0.02)
-    same(state, copies)  # what was given to be saved is not what is updated
+    same(state, copies)  # updates leave the saved arrays as they are
     expected = step.state()
     assert not np.array_equal(expected["smoothed/Wemb"], expected["weights/Wemb"])
     step.update([[(examples(7, slice(1)), {n: m[:1] for n, m in WHOLE.items()})]], 1.0, 0.5)
@@ -361,7 +361,7 @@ def test_the_model_goes_on_to_the_bit():
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_half_precision_lowers_the_cost(dtype):
-    """Weights stay float32; the first cost is float32's to the precision of the products."""
+    """Weights stay float32; the first cost equals float32's within the products' precision."""
     step = beginning("sgd", False, f"mixed_{dtype}")
     outcomes = [step.update([[(examples(), {})]], 4.0, 0.3) for _ in range(12)]
     assert all(outcome.applied for outcome in outcomes)

@@ -1,4 +1,4 @@
-"""The searches against the programs' own lists, and against trying every translation."""
+"""Searches compared with the programs' own lists, and with all possible translations."""
 
 import functools
 import itertools
@@ -66,7 +66,7 @@ def words(lists):
 
 
 def read_list(file, count):
-    """(tokens, score) of each hypothesis by sentence; costs made negative, padding left out."""
+    """(tokens, score) of each hypothesis by sentence; costs become negative, padding is removed."""
     lists = [[] for _ in range(count)]
     costs = file.parent.name in ("theano", "dl4mt", "dl4mt-session1")
     for line in text_lines(file):
@@ -117,7 +117,7 @@ def texts(a_case, found):
 
 
 def settings_of(file):
-    """Beam and normalisation, as the names of the files tell."""
+    """Beam size and normalisation, from the name of the file."""
     name = file.rpartition("/")[2]
     beam = int(next(part for part in name.split(".") if part[1:].isdigit())[1:])
     return beam, 1.0 if ".norm1" in name else 0.0
@@ -146,7 +146,7 @@ SHRINKING = {
         for kind in ("lstm", "tanh", "deep", "bi-unidirectional", "bi-uni-cell2-skip")
     },
     "dl4mt-session1/model.npz": ["nbest.k5.txt"],
-    # of these nematus_tf_beam has lists as well, for which what is traced is kept
+    # the cases with lists of nematus_tf_beam too, which share the traces
     "a-shallow/model.npz": [
         *(f"marian-amun/{name}" for name in FOUR),
         *(f"marian-nematus/{name}" for name in FOUR),
@@ -173,7 +173,7 @@ class Marian:
 
     def __call__(self, lengths):
         limits = [0] * len(lengths)
-        order = sorted(range(len(lengths)), key=lambda i: -lengths[i])  # the longest first
+        order = sorted(range(len(lengths)), key=lambda i: -lengths[i])  # longest first
         for start in range(0, len(order), self.mini_batch):
             for i in order[start : start + self.mini_batch]:
                 limits[i] = marian_limit(lengths[order[start]], self.factor)
@@ -184,7 +184,7 @@ ALONE, TEN, SHORT = Marian(3.0, 1), Marian(3.0, 10), Marian(2.0, 1)
 
 
 def limits_of(name, file):
-    """As the COMMANDS.txt of each folder says."""
+    """The options in COMMANDS.txt of each folder."""
     if name.startswith("marian"):
         return SHORT if "s2s-" in name or file == "nbest.k5.norm1.txt" else ALONE
     if file.startswith("marian"):
@@ -278,7 +278,7 @@ def every_translation(networks, weights, source, longest=LONGEST):
 
 
 def check_exhaustive(found, scored, settings):
-    """A beam that holds all translations lists all, with their own scores, in order."""
+    """A beam that holds all translations lists them all in order, with their own scores."""
     assert len(found) == len(scored)
     totals = []
     for one in found:
@@ -319,7 +319,7 @@ def test_an_endless_beam_finds_every_translation(seeds, normalize, penalty):
 BEGINNINGS = ((2, 3), (), (1,))
 
 
-def test_with_prefixes_an_endless_beam_finds_what_begins_so():
+def test_an_endless_beam_finds_all_translations_with_a_prefix():
     every = SearchSettings(V**LONGEST, 1.0, unk=4)  # an unknown word may be forced
     sources = [list(s) for s in SOURCES]
     lists = run(shrinking_beam, small_decoder(0), sources, LONGEST, every, prefixes=BEGINNINGS)
@@ -379,7 +379,7 @@ penalties = st.sampled_from([0.0, 0.4, -0.5])
 @settings(max_examples=20)
 @given(random_sources, beams, alphas, penalties, st.integers(1, 12), st.integers(0, 2))
 def test_lists_do_not_depend_on_the_batch(sources, beam, normalize, penalty, limit, seed):
-    """Alone or together, and the best alone is the best of the list."""
+    """In one batch or alone; the single best translation is the first of the list."""
     a_decoder = small_decoder(seed)
     every = SearchSettings(beam, normalize, penalty, with_alignment=True)
     together = run(shrinking_beam, a_decoder, sources, limit, every)
@@ -401,7 +401,7 @@ def test_lists_do_not_depend_on_the_batch(sources, beam, normalize, penalty, lim
 @settings(max_examples=5)
 @given(structures(), st.integers(0, 100))
 def test_scores_are_forced_scores(structure, seed):
-    """Of any structure; its search looks at the model through joined products and beams."""
+    """For any structure, though the search uses joined products and beams."""
     network = Network(structure, random_arrays(structure, seed))
     generator = np.random.default_rng(seed)
     sources = [
@@ -432,7 +432,7 @@ def test_a_model_with_itself_is_itself():
         np.testing.assert_allclose(other.model_scores, [one.score] * 2, atol=1e-5)
 
 
-def test_weights_of_zero_take_a_model_out():
+def test_a_weight_of_zero_removes_a_model():
     sources = [list(source) for source in SOURCES]
     beam = SearchSettings(beam_size=4)
     alone = run(shrinking_beam, small_decoder(0), sources, 8, beam)
@@ -445,7 +445,7 @@ def test_weights_of_zero_take_a_model_out():
 
 @pytest.mark.parametrize("search", [shrinking_beam, nematus_tf_beam])
 def test_a_suppressed_word_is_never_produced(search):
-    """And all others keep their probabilities: nothing is renormalised."""
+    """All other words keep their probabilities: nothing is renormalised."""
     sources = [list(source) for source in SOURCES]
     every = SearchSettings(beam_size=V**LONGEST, unk=2)
     for source, found in zip(
@@ -469,10 +469,10 @@ def test_a_suppressed_word_is_never_produced(search):
 
 
 def test_nematus_tf_prunes_without_normalising():
-    """Its best hypothesis of an endless beam is the best finished one, by total."""
+    """With an endless beam, its best hypothesis is the finished one with the best total."""
     sources = [list(source) for source in SOURCES]
     every = SearchSettings(V**LONGEST, normalize=1.0)
-    limit = LONGEST + 1  # it counts its start symbol
+    limit = LONGEST + 1  # the program counts its start symbol
     for source, found in zip(
         SOURCES, run(nematus_tf_beam, small_decoder(1), sources, limit, every), strict=True
     ):
@@ -514,7 +514,7 @@ def test_samples_depend_on_seed_and_line_only():
 
 
 def check_frequencies(found, expected):
-    """Chi-square: of n draws, each outcome about as often as it is probable."""
+    """A chi-square test: frequencies agree with probabilities."""
     counts = dict.fromkeys(expected, 0)
     for one in found:
         counts[tuple(one.words.tolist())] += 1
@@ -528,7 +528,7 @@ def check_frequencies(found, expected):
 
 
 def probabilities(source, temperature=1.0, top=V):
-    """Of every translation, drawn word by word at a temperature from the top words."""
+    """Probabilities of all translations, drawn word by word at a temperature from the top words."""
     network = small_network(0)
     sequences = list(itertools.product(range(1, V), repeat=LONGEST))
     ids, mask = pad_source([source] * len(sequences))
@@ -553,15 +553,15 @@ def test_frequencies_are_the_models(temperature, top):
     assert len(found) == 4000
     expected = probabilities(source, temperature, top or V)
     check_frequencies(found, expected)
-    if top:  # never a word below the k most probable
+    if top:  # only the k most probable words
         assert all(expected[tuple(one.words.tolist())] > 0 for one in found)
     scored = every_translation((small_network(0),), (1.0,), tuple(source))
-    for one in found[:50]:  # scores are the model's own, without temperature
+    for one in found[:50]:  # scores are those of the model, without temperature
         assert one.score == pytest.approx(scored[tuple(one.words.tolist())][0].sum(), abs=1e-4)
 
 
 def test_samples_of_one_sentence_are_independent():
-    """No word of a sample tells of a word of the next, at any distance."""
+    """No word of a sample predicts a word of the next, at any distance."""
     (found,) = draw(small_decoder(2), [[(1,)]], Sampling(50.0, seed=3), beam=600, limit=24)
     by_words = {tuple(one.words.tolist()) for one in found}
     # shared streams would repeat runs of words from sample to sample

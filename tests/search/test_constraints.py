@@ -1,4 +1,4 @@
-"""Required and avoided phrases, against trying every translation and looking for the phrases."""
+"""Required and avoided phrases, compared with a search of all translations for the phrases."""
 
 import functools
 import itertools
@@ -27,12 +27,12 @@ PHRASES = st.lists(st.lists(WORD, min_size=1, max_size=3).map(tuple), max_size=3
 
 
 def has(words, phrase):
-    """Whether the words of a phrase follow each other somewhere."""
+    """Whether the words contain the phrase."""
     return any(tuple(words[i : i + len(phrase)]) == phrase for i in range(len(words)))
 
 
 @given(PHRASES, st.lists(WORD, max_size=12))
-def test_a_phrase_is_there_wherever_its_words_follow_each_other(phrases, words):
+def test_states_count_the_words_of_a_phrase_found_so_far(phrases, words):
     required = Required(phrases)
     state = required.start
     for count in range(len(words) + 1):
@@ -47,7 +47,7 @@ def test_a_phrase_is_there_wherever_its_words_follow_each_other(phrases, words):
 
 
 @given(PHRASES, st.lists(WORD, max_size=6))
-def test_the_words_that_are_asked_for_complete_a_translation_in_time(phrases, begun):
+def test_the_next_words_complete_a_translation_in_time(phrases, begun):
     required = Required(phrases)
     state = required.start
     for word in begun:
@@ -72,12 +72,12 @@ def test_a_word_is_avoided_where_it_would_end_a_phrase(phrases, words):
 
 
 @given(st.integers(1, 12), st.integers(0, 6), st.data())
-def test_the_beam_is_shared_out_whole(capacity, most, data):
+def test_the_whole_beam_is_allocated(capacity, most, data):
     sizes = data.draw(st.dictionaries(st.integers(0, most), st.integers(1, 9)))
     shares = allocation(capacity, most, sizes)
     assert all(0 <= shares[number] <= sizes[number] for number in sizes)
     assert sum(shares.values()) == min(capacity, sum(sizes.values()))
-    for number in sizes:  # none is left out for want of a share of its own
+    for number in sizes:  # even one without a share of its own
         assert shares[number] >= min(sizes[number], capacity // (most + 1))
 
 
@@ -127,7 +127,7 @@ def test_an_endless_beam_finds_every_translation_that_is_allowed(name):
             if all(has(words, p) for p in has_all) and not any(has(words, p) for p in has_none)
         }
         own = {tuple(r.words[:-1].tolist()): r for r in results if r.finished}
-        if name == "two that overlap":  # what only their overlapping makes short enough is not
+        if name == "two that overlap":  # not those that are short enough only by overlapping
             assert own.keys() <= expected.keys() and (1, 3, 2) in own
         else:
             assert own.keys() == expected.keys()
@@ -144,7 +144,7 @@ PHRASE = st.lists(st.integers(1, V - 1), min_size=1, max_size=3).map(tuple)
 @settings(max_examples=25, deadline=None)
 @given(st.lists(PHRASE, min_size=1, max_size=3), st.integers(1, 6), st.data())
 def test_in_any_beam_all_phrases_are_there_and_scores_are_the_models(phrases, beam, data):
-    """Even where the limit leaves no word to spare: the phrases one after the other, and EOS."""
+    """Even if the limit allows only the phrases one after the other, and EOS."""
     required = Required(phrases)
     begun = data.draw(st.lists(st.integers(1, V - 1), max_size=2))
     limit = len(begun) + required.missing(required.start) + 1 + data.draw(st.integers(0, 2))
@@ -164,7 +164,7 @@ def test_in_any_beam_all_phrases_are_there_and_scores_are_the_models(phrases, be
     ]
 
 
-def test_words_of_a_shortlist_are_asked_for_by_their_places():
+def test_phrases_work_with_a_shortlist():
     words = np.array([0, 2, 4], np.int32)
     constraints = [Constraints.of([(4, 4)], [(2, 2), (1,)]), None]
     for result in searched(constraints, 3, 6, words=[words])[0]:

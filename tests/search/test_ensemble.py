@@ -1,4 +1,4 @@
-"""The lattice under a search, and the fast choice of the best words."""
+"""The lattice of a search, and the fast choice of the best words."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from cgru_cli.search.top_k import top_k
 def test_best_is_top_k(vocabulary, count):
     generator = np.random.default_rng(vocabulary + count)
     x = generator.normal(size=(7, vocabulary)).astype(np.float32)
-    x[2] = -1  # all alike
+    x[2] = -1  # all equal
     x[3] = np.round(x[3] * 2)  # many ties
     x[4, : vocabulary // 2] = -np.inf
     x[5] = -80 - np.abs(x[5])
@@ -41,8 +41,8 @@ def rows(*values):
 
 
 def test_sentences_may_finish_in_any_order():
-    """Memory of finished sentences is let go; the others read their own all the same, and what is
-    kept is as wide as the longest of them.
+    """Finished sentences leave the memory, which becomes as wide as the longest one left; the
+    others still read their own.
     """
     structure = tiny()
     network = Network(structure, random_arrays(structure, 1))

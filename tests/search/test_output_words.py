@@ -1,4 +1,4 @@
-"""Searches that may write some words alone: the model's own distribution over these words."""
+"""Searches restricted to some words use the model's distribution over these words."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def log_softmax(x):
 
 
 def logits(a_network, source, words):
-    """Of the word behind these words, in float64 as far as the network gives it."""
+    """Logits of the word after these words."""
     memory = a_network.encode(*pad_source([source]))
     state = a_network.start(memory)
     for word in (-1, *words):
@@ -46,7 +46,7 @@ def logits(a_network, source, words):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_sentence_has_the_distribution_over_its_own_words(kind):
-    """A mixture of softmaxes is one over these words too: each of its softmaxes is."""
+    """In a mixture of softmaxes, each softmax is restricted to these words."""
     a_network = network(**KINDS[kind])
     ids, mask = pad_source(SOURCES)
     decoder = Ensemble([a_network], [0.5])
@@ -79,7 +79,7 @@ def test_each_sentence_has_the_distribution_over_its_own_words(kind):
 
 
 def searched(decoder, batches, **settings):
-    """Lists of (words, total) by sentence, of batches of (sources, sets)."""
+    """Lists of (words, total) by sentence, for batches of (sources, sets)."""
 
     def begun():
         for sources, sets in batches:
@@ -94,7 +94,7 @@ def searched(decoder, batches, **settings):
     ]
 
 
-def test_all_words_are_no_restriction_to_the_bit():
+def test_a_set_of_all_words_changes_no_bit():
     for networks in ([network(1)], [network(1), network(2, tied_output=True)]):
         decoder = Ensemble(networks, [1.0 / len(networks)] * len(networks))
         batches = [(SOURCES, ()), (SOURCES[:2], ())]
@@ -103,8 +103,8 @@ def test_all_words_are_no_restriction_to_the_bit():
 
 
 def test_a_sentence_keeps_its_words_whoever_joins():
-    """Three batches of one search, of which each lets go of those before it."""
-    decoder = Ensemble([network(1), network(2)], [1.0, 0.0])  # 0 * -inf is no number
+    """Three batches of one search; each removes the finished sentences of the last."""
+    decoder = Ensemble([network(1), network(2)], [1.0, 0.0])  # 0 * -inf is not a number
     batches = [([SOURCES[i]], [SETS[i]]) for i in (0, 1, 2)]
     together = searched(decoder, [*batches, (SOURCES, SETS)])
     apart = [searched(decoder, [batch])[0] for batch in batches]
@@ -115,7 +115,7 @@ def test_a_sentence_keeps_its_words_whoever_joins():
         assert own and all(set(words) <= set(allowed.tolist()) for words, *_ in own)
 
 
-def test_forced_words_come_first_and_count_as_the_model_says():
+def test_forced_words_come_first_with_the_models_scores():
     decoder = Ensemble([network(1)], [1.0])
     lattice = decoder.begin([pad_source(SOURCES[:2])], SETS[:2])
     batch = SearchBatch(lattice, [4, 2], [6, 6], [[3], [9, 4]])
