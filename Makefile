@@ -1,8 +1,8 @@
-# The handful of commands that people use. `make` alone lists them.
+# The commands for users and contributors; `make` lists them.
 
 PYTHON ?= python3
 VENV ?= .venv
-# one more than two cores: some tests wait for a process that they started
+# One more than two cores, because some tests wait for processes that they start.
 JOBS ?= 3
 MODEL ?=
 SRC ?=
@@ -16,9 +16,9 @@ INSTALLED := $(VENV)/.installed
 
 help: ## list these commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
-	@echo '  PYTHON=python3.12 chooses the interpreter (3.11 to 3.13) that makes $(VENV)'
+	@echo '  PYTHON=python3.12 sets the interpreter (3.11 to 3.13) for $(VENV)'
 
-install: $(INSTALLED) ## make the environment .venv with cgru and its tools in it
+install: $(INSTALLED) ## create the environment .venv with cgru and its tools
 
 $(INSTALLED): requirements.txt setup.py
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
@@ -30,10 +30,10 @@ $(INSTALLED): requirements.txt setup.py
 test: $(INSTALLED) lint ## run all tests, and lint
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(PYTEST) tests
 
-test-all: $(INSTALLED) lint ## the same, with all combinations in the place of a choice of them
+test-all: $(INSTALLED) lint ## run all tests, with all combinations instead of a selection
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "" $(PYTEST) tests
 
-lint: $(INSTALLED) ## lint, format check and types alone
+lint: $(INSTALLED) ## run only the linter, the format check and the type checker
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -46,16 +46,16 @@ else
 	$(BIN)/cgru translate -m '$(MODEL)' $(if $(strip $(SRC)),-i '$(SRC)')
 endif
 
-soak: $(INSTALLED) ## try to break it for MINUTES=60: damaged files, changed bytes, kills
+soak: $(INSTALLED) ## run stress tests for MINUTES=60: damaged files, changed bytes, kills
 	$(BIN)/python tests/adversary/soak.py --minutes $(MINUTES)
 
 docs: $(INSTALLED) ## write docs/options.md, docs/names.md and the manual pages from the code
 	$(BIN)/python docs/generate.py
 
-site: $(INSTALLED) ## build the documentation as a site, in site/index.html
+site: $(INSTALLED) ## build the documentation site, in site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
-format: $(INSTALLED) ## format the code, and mend what lint can mend
+format: $(INSTALLED) ## format the code, and fix lint errors automatically
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
@@ -65,10 +65,10 @@ constraints: $(INSTALLED) ## pin the newest versions of all packages, with hashe
 		setup.py --extra prep --extra plot --extra tune --extra tensorboard --universal \
 		--python-version 3.11 --generate-hashes --no-annotate --output-file constraints.txt
 
-audit: $(INSTALLED) ## look for known weaknesses of these packages; needs PyPI's advisories
+audit: $(INSTALLED) ## check these packages for known vulnerabilities; needs PyPI's advisories
 	$(BIN)/python -m pip install --quiet pip-audit
 	$(BIN)/python -m pip_audit --strict --disable-pip --require-hashes -r constraints.txt
 
-clean: ## remove the environment and everything made
+clean: ## remove the environment and all generated files
 	rm -rf $(VENV) build dist demo site *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,8 +1,8 @@
-"""Hooks of MkDocs: the site holds every file of the repository that a page links to.
+"""MkDocs hooks that add to the site every file of the repository that a page links to.
 
-Pages link to each other by their paths in the repository, so that the links work there. Here the
-pages outside docs/ become pages of the site, under the path that they have, source files become
-pages that show them, and the links follow.
+Pages link to each other by their paths in the repository, so that the links work there. These hooks
+add pages outside docs/ to the site under their paths, show source files as pages, and adapt the
+links.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ LEXERS = {".py": "python", ".sh": "bash", ".toml": "toml", ".txt": "text", ".yml
 
 
 def _target(page: str, link: str) -> str:
-    """The path in the repository that a link of a page leads to."""
+    """The path in the repository of a page's link."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(page), link))
 
 
 def _in_site(path: str) -> str:
-    """Where a file of the repository stands in the site, below docs/."""
+    """The path in the site of a file of the repository."""
     if path == "README.md":
         return "index.md"
     if path.startswith("docs/"):
@@ -36,14 +36,14 @@ def _in_site(path: str) -> str:
 
 
 def _in_repository(site: str) -> str:
-    """The file of the repository that a page of the site is made of."""
+    """The file in the repository of a page of the site."""
     if (ROOT / "docs" / site).exists():
         return f"docs/{site}"
     return site if (ROOT / site).exists() else site.removesuffix(".md")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add what pages link to, and what those link to."""
+    """Add all files that pages link to, directly or indirectly."""
     pending = [_in_repository(file.src_uri) for file in files.documentation_pages()]
     pending += [site for site in _named(config.nav) if not (ROOT / "docs" / site).exists()]
     seen: set[str] = set()
@@ -79,12 +79,12 @@ def _file(path: str, site: str, config: MkDocsConfig) -> File:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Links by paths in the repository become links in the site."""
+    """Turn links to files of the repository into links within the site."""
     here = page.file.src_uri
     repository = _in_repository(here)
 
-    def mended(match: re.Match[str]) -> str:
+    def adapted(match: re.Match[str]) -> str:
         target = _in_site(_target(repository, match.group(1)))
         return f"]({posixpath.relpath(target, posixpath.dirname(here) or '.')}"
 
-    return LINK.sub(mended, markdown) if repository.endswith(".md") else markdown
+    return LINK.sub(adapted, markdown) if repository.endswith(".md") else markdown
