@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .validation import Validator
 
 
-FIRST_SIGN = 40.0  # seconds after which a first line is logged, whatever --disp-freq says
+FIRST_LINE = 40.0  # seconds after which the first line is logged, whatever --disp-freq says
 
 
 @dataclass
@@ -240,17 +240,16 @@ class Training:
         first = course.progress.updates <= plan.options.disp_first
         if first or plan.display.due(before, course.progress):
             self._show()
-        elif not self.shown and self.counted - self.began > FIRST_SIGN:
-            self.reporter.first_sign(course.progress, course.interval, self._rate())
+        elif not self.shown and self.counted - self.began > FIRST_LINE:
+            self.reporter.line(course, self._rate())  # the next one counts these updates again
             self.shown = True
         else:
-            self.reporter.progress(course.progress, course.interval)
+            self.reporter.progress(course)
 
     def _show(self) -> None:
         """Log a line of the updates since the last one."""
-        course = self.course
-        self.reporter.training(course.progress, course.interval, self._rate(), self.learnt)
-        course.interval = course.interval.shown()
+        self.reporter.training(self.course, self._rate(), self.learnt)
+        self.course.interval = self.course.interval.shown()
         self.shown = True
 
     # -- validation and saving -----------------------------------------------------------------

@@ -189,8 +189,8 @@ def _with_beside(texts: Texts, options: TrainOptions) -> Texts:
     for name, values in beside.items():
         if values and len(values) != count:
             raise UsageError(
-                f"{flag(TrainOptions, name)}: {len(values)} given; one is expected for each "
-                f"training text, of which there are {count}"
+                f"{flag(TrainOptions, name)}: {len(values)} given; one is expected for each of the "
+                f"{count} training texts"
             )
     if not any(options.domain_weights or (1,)):
         raise UsageError("--domain-weights: not all may be 0")

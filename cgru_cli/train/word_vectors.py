@@ -55,7 +55,13 @@ def _fill(table: np.ndarray, vocabulary: Vocabulary, path: Path) -> int:
             continue
         if ids[word] in seen:
             raise CgruError(f"{path}: line {number}: second vector of {word}")
-        table[ids[word]] = _numbers(values, f"{path}: line {number}")
+        try:
+            vector = np.array(values, np.float32)
+        except ValueError as error:
+            raise CgruError(f"{path}: line {number}: {error}") from None
+        if not np.isfinite(vector).all():
+            raise CgruError(f"{path}: line {number}: numbers must be finite")
+        table[ids[word]] = vector
         seen.add(ids[word])
     if not seen:
         raise CgruError(f"{path}: has no vector for any word of {vocabulary.path}")
@@ -83,13 +89,3 @@ def _lines(path: Path, width: int) -> Iterator[tuple[int, str, list[str]]]:
                         f"has {width} (--dim-emb)"
                     )
                 yield number, word, values
-
-
-def _numbers(values: list[str], where: str) -> np.ndarray:
-    try:
-        numbers = np.array(values, np.float32)
-    except ValueError as error:
-        raise CgruError(f"{where}: {error}") from None
-    if not np.isfinite(numbers).all():
-        raise CgruError(f"{where}: numbers must be finite")
-    return numbers

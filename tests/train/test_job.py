@@ -127,12 +127,12 @@ def test_a_dry_run_refuses_what_training_refuses(data, model):
     words = ["-v", data / "vocab.src.json", data / "vocab.trg.json"]
     endless = trained(*texts, *words, "-m", model, *SIZES, "--dry-run")
     assert "pairs: 60" in endless.output  # without a limit
-    for wrong, told in (
+    for wrong, message in (
         (["--valid-metrics", "blue"], "no such metric: blue"),
         (["--optimizer", "sgd", "--optimizer-params", 0.9, 0.9, 0.9], "optimizer-params"),
     ):
         result = train(data, "-m", model, *SIZES, "--dry-run", *wrong)
-        assert result.code == 2 and told in result.error
+        assert result.code == 2 and message in result.error
     assert not model.parent.exists()
 
 
@@ -349,8 +349,8 @@ def test_training_stops_when_validation_stalls(data, model):
         "--valid-metrics", "ce-mean-words", "--lr-decay", 0.5, "--after", "20u",
     )  # fmt: skip
     assert "stalled 2 times" in result.messages
-    told = [line for line in result.messages.splitlines() if "Decaying" in line]
-    assert [line.partition("] ")[2] for line in told] == [
+    message = [line for line in result.messages.splitlines() if "Decaying" in line]
+    assert [line.partition("] ")[2] for line in message] == [
         "Decaying learning rate to 5e-31 after having stalled 1 time(s)",
         "Decaying learning rate to 2.5e-31 after having stalled 2 time(s)",
     ]

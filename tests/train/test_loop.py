@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from cgru_cli.options.train import TrainOptions
-from cgru_cli.train.loop import FIRST_SIGN, Training
+from cgru_cli.train.loop import FIRST_LINE, Training
 from cgru_cli.train.plan import TrainingPlan
 from cgru_cli.train.run.folder import RunFolder
 from cgru_cli.train.run.log import TrainingLog
@@ -78,7 +78,7 @@ def run(tmp_path):
             plan=plan, examples=Examples(), step=Step(), sampler=None,
             validator=Validator() if validation else None, course=course,
             patience=plan.patience(),
-            reporter=Reporter(log, SimpleNamespace(plan=plan, corpus=range(200))),
+            reporter=Reporter(log, SimpleNamespace(plan=plan, corpus=range(200), folder=None)),
             saving=SimpleNamespace(
                 save=save, write=lambda path: None, folder=RunFolder(tmp_path / "m.npz")
             ),
@@ -114,7 +114,7 @@ def test_a_save_that_becomes_due_during_validation_follows_it_once(run):
 def test_a_first_line_is_logged_within_a_minute(run):
     ended = run(update=7.0, after="90u", disp_freq="30u", save_freq="0")
     signs = [line for line in ended.lines if line.startswith("Ep. 1")]
-    first = int(FIRST_SIGN // 7) + 1
+    first = int(FIRST_LINE // 7) + 1
     assert [line.split(" : ")[1] for line in signs] == ["Up. 6", "Up. 30", "Up. 60", "Up. 90"]
     assert f"Up. {first} " in signs[0] and signs[0].endswith(" : 6.7% : ETA 9m48s")
     assert "Time 210.00s" in signs[1]  # of all thirty updates

@@ -32,8 +32,8 @@ def test_memory_of_a_model():
     assert copies_of_model("adam", smoothed=True) == 5
     check_model(STRUCTURE, "adam", memory=lambda: 4 * size)
     check_model(STRUCTURE, "adam", memory=lambda: None)
-    told = refused(check_model, STRUCTURE, "adam", memory=lambda: 4 * size - 1)
-    assert f"{size // 4:,} parameters need" in told and "--dim-rnn" in told
+    message = refused(check_model, STRUCTURE, "adam", memory=lambda: 4 * size - 1)
+    assert f"{size // 4:,} parameters need" in message and "--dim-rnn" in message
     refused(check_model, STRUCTURE, "adam", smoothed=True, memory=lambda: 4 * size)
 
 
@@ -58,5 +58,5 @@ def test_the_workspace_has_to_hold_the_longest_pair():
     corpus = Corpus()
     needed = memory_of_batch(STRUCTURE, 1, 9, 11)
     check_batch(STRUCTURE, Batching(memory=int(needed) + 1), corpus)
-    told = refused(check_batch, STRUCTURE, Batching(memory=int(needed) - 1), corpus)
-    assert told.startswith("--workspace 0: the longest pair, of 9 and 11 words with EOS")
+    message = refused(check_batch, STRUCTURE, Batching(memory=int(needed) - 1), corpus)
+    assert message.startswith("--workspace 0: the longest pair, of 9 and 11 words with EOS")

@@ -47,14 +47,14 @@ def test_lines_are_drawn_uniformly():
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("num_threads=1", "num_threads=1: --NAME=VALUE is expected"),
         ("--eos_id=3", "cgru train sets eos_id itself"),
     ],
 )
-def test_options_that_are_refused(text, told):
-    with pytest.raises(UsageError, match=told):
+def test_options_that_are_refused(text, message):
+    with pytest.raises(UsageError, match=message):
         trainer_options(text)
 
 

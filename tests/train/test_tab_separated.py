@@ -79,7 +79,7 @@ def test_a_language_model_has_one_field(data):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"tsv_fields": 3}, "--tsv-fields 3: 2 are read"),
         ({"guided_alignment": ("points",)}, "--guided-alignment points: .* the number of a field"),
@@ -87,8 +87,8 @@ def test_a_language_model_has_one_field(data):
         ({"data_weighting": ("2",), "guided_alignment": ("2",)}, "are both field 2"),
     ],
 )
-def test_invalid_fields(options, told):
-    with pytest.raises(UsageError, match=told):
+def test_invalid_fields(options, message):
+    with pytest.raises(UsageError, match=message):
         Fields.of(TrainOptions(tsv=True, train_sets=("f",), **options))
 
 
@@ -104,9 +104,12 @@ def test_standard_input_is_read_once_and_its_copy_removed(monkeypatch):
 
 def test_standard_input_without_text(monkeypatch):
     monkeypatch.setattr(tab_separated, "_read", lambda: b"")
-    for sets, error, told in (
+    for sets, error, message in (
         (("-",), CgruError, "standard input is empty"),
         (("-", "t"), UsageError, "must hold the whole text"),
     ):
-        with pytest.raises(error, match=told), with_standard_input(TrainOptions(train_sets=sets)):
+        with (
+            pytest.raises(error, match=message),
+            with_standard_input(TrainOptions(train_sets=sets)),
+        ):
             pass

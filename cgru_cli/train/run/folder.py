@@ -130,7 +130,7 @@ class RunFolder:
         if not known:
             raise CgruError(
                 f"{self.state}: not the state of a training; restore it, or remove it "
-                f"and {self.model.name} to begin anew"
+                f"and {self.model.name} to start again"
             )
         return arrays, values
 

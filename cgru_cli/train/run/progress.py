@@ -142,37 +142,33 @@ WHOLE_TEXT = LogicalEpoch(Frequency(1, "e"))
 class End:
     """The limits of a training, any of which ends it; pairs: sentence pairs of an epoch."""
 
-    limits: Sequence[Frequency]
+    limits: Sequence[Frequency]  # above 0
     pairs: int
 
     def share(self, progress: Progress) -> float | None:
         """The share done, from 0 to 1, of the nearest limit; None without limits."""
-        done = [self._done(limit, progress) / limit.every for limit in self.limits if limit.every]
-        return min(1.0, max(done)) if done else None
-
-    def seconds_left(self, progress: Progress) -> float | None:
-        """Seconds to the end at the present speed; None while that is unknown."""
-        share = self.share(progress)
-        if not share or not progress.seconds:
-            return None
-        return progress.seconds * (1 - share) / share
+        shares = []
+        for limit in self.limits:
+            done = limit.of(progress)
+            if limit.unit == "e" and self.pairs:
+                done += min(1.0, progress.sentences / self.pairs)  # of the current epoch
+            shares.append(done / limit.every)
+        return min(1.0, max(shares)) if shares else None
 
     def shown(self, progress: Progress) -> str:
         """`12.3% : ETA 1h02m`, or the part of it that is known."""
-        share, seconds = self.share(progress), self.seconds_left(progress)
+        share = self.share(progress)
         if share is None:
             return ""
-        return f"{share:.1%}" + ("" if seconds is None else f" : ETA {_duration(seconds)}")
+        if not share or not progress.seconds:
+            return f"{share:.1%}"
+        seconds_left = progress.seconds * (1 - share) / share  # at the present speed
+        return f"{share:.1%} : ETA {_duration(seconds_left)}"
 
     def minutes_over(self, seconds: float) -> bool:
         """Whether a limit in minutes is reached after so many seconds of training."""
         now = Progress(seconds=seconds)
         return any(limit.unit == "m" and limit.reached(now) for limit in self.limits)
-
-    def _done(self, limit: Frequency, progress: Progress) -> float:
-        if limit.unit == "e" and self.pairs:
-            return progress.epochs + min(1.0, progress.sentences / self.pairs)
-        return limit.of(progress)
 
 
 def _duration(seconds: float) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ...optimization.step import Outcome, Share
     from ..examples import Example
     from ..setup import Setup
+    from .state import Course
     from .tensorboard import Summaries
 
 
@@ -66,22 +67,15 @@ class Reporter:
         probe: GradientProbe | None = None,
         devices: int = 1,
     ):
-        self.log, self._setup = log, setup
-        self._options, self._plan = setup.plan.options, setup.plan
+        self.log, self._plan, self._folder = log, setup.plan, setup.folder
         self.end = End(self._plan.after, len(setup.corpus))
         self._board, self._probe, self._devices = board, probe, devices
         self._compiled: set[tuple[int, int, int]] = set()  # shapes of batches
 
-    def training(
-        self,
-        progress: Progress,
-        interval: Interval,
-        rate: float,
-        learnt: Sequence[Share] | None = None,
-    ) -> None:
+    def training(self, course: Course, rate: float, learnt: Sequence[Share] | None = None) -> None:
         """Report the updates since the last line; rate: the next one's; learnt: the last batch."""
-        kind = self._plan.cost_type
-        self.first_sign(progress, interval, rate)
+        progress, interval, kind = course.progress, course.interval, self._plan.cost_type
+        self.line(course, rate)
         self.log.record(
             "train",
             progress,
@@ -97,20 +91,20 @@ class Reporter:
         if learnt:
             self.gradients(progress, learnt)
 
-    def first_sign(self, progress: Progress, interval: Interval, rate: float) -> None:
-        """Log the updates so far without a record; the next line counts them again."""
-        as_marian = self._options.compat == "marian"  # for scripts that read its lines
-        shown = None if as_marian and not self._options.lr_report else rate
-        line = training_line(
-            progress, interval, self._plan.cost_type, shown, self._plan.logical_epoch
-        )
+    def line(self, course: Course, rate: float) -> None:
+        """Log the updates since the last line, without a record."""
+        plan, progress = self._plan, course.progress
+        as_marian = plan.options.compat == "marian"  # for scripts that read its lines
+        shown = None if as_marian and not plan.options.lr_report else rate
+        line = training_line(progress, course.interval, plan.cost_type, shown, plan.logical_epoch)
         self.log.line(line if as_marian else line + self._share_done(progress))
 
-    def progress(self, progress: Progress, interval: Interval) -> None:
+    def progress(self, course: Course) -> None:
         """Draw a line on a terminal, which the next one overwrites."""
+        progress = course.progress
         self.log.draw(
             f"Ep. {progress.epoch} : Up. {progress.updates} : "
-            f"{interval.words_per_second:.0f} words/s{self._share_done(progress)}"
+            f"{course.interval.words_per_second:.0f} words/s{self._share_done(progress)}"
         )
 
     def _share_done(self, progress: Progress) -> str:
@@ -180,6 +174,5 @@ class Reporter:
 
     def draw(self) -> None:
         """Draw the learning curves so far, with --plot."""
-        if self._options.plot:
-            folder = self._setup.folder
-            curves.draw(folder.records, folder.model)
+        if self._plan.options.plot:
+            curves.draw(self._folder.records, self._folder.model)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ...optimization.replicas import Replicas
     from ...optimization.step import TrainingStep
 
-ADVICE = "restore the file, or remove it and the model to begin anew"
+ADVICE = "restore the file, or remove it and the model to start again"
 
 
 @dataclass

@@ -15,10 +15,12 @@ from cgru_cli.train.run.log import TrainingLog
 from cgru_cli.train.run.patience import Patience, Record
 from cgru_cli.train.run.progress import WHOLE_TEXT, Frequency, Interval, Progress
 from cgru_cli.train.run.reporter import Reporter, training_line, validation_line
+from cgru_cli.train.run.state import Course
 
 DEFAULTS = TrainOptions()
 PROGRESS = Progress(epochs=1, updates=7, batches=3, sentences=24, words=99, seconds=2.0)
 INTERVAL = Interval(cost=30.0, words=10, sentences=4, seconds=0.5, norm=1.5)
+COURSE = Course(PROGRESS, interval=INTERVAL)
 MASK = np.array([[1, 1, 1], [1, 1, 0], [0, 0, 0]], np.float32)  # two sentences of five words
 BATCH = [(SimpleNamespace(target_mask=MASK), {"source": 1}), "of the second replica"]
 
@@ -68,7 +70,7 @@ def report(tmp_path):
 )
 def test_training(report, cost_type, cost):
     board = Board()
-    lines, records = report("training", PROGRESS, INTERVAL, 1e-3, cost_type=cost_type, board=board)
+    lines, records = report("training", COURSE, 1e-3, cost_type=cost_type, board=board)
     assert lines == [
         f"Ep. 2 : Up. 7 : Sen. 24 : Cost {cost:.8f} : Time 0.50s : 20.00 words/s : gNorm 1.5000"
         " : L.r. 1.0000e-03"
@@ -86,20 +88,20 @@ def test_training(report, cost_type, cost):
 def test_the_share_done_is_shown_if_there_is_a_limit_but_not_in_marians_lines(report):
     marian = TrainOptions(compat="marian")
     after = (Frequency(10),)
-    for what, recorded in (("first_sign", 0), ("training", 1)):
-        (*_, line), records = report(what, PROGRESS, INTERVAL, 1e-3, after=after)
+    for what, recorded in (("line", 0), ("training", 1)):
+        (*_, line), records = report(what, COURSE, 1e-3, after=after)
         assert line.endswith(" : L.r. 1.0000e-03 : 70.0% : ETA 1s")
         assert len(records) == recorded
-        (*_, line), _ = report(what, PROGRESS, INTERVAL, 1e-3, after=after, options=marian)
+        (*_, line), _ = report(what, COURSE, 1e-3, after=after, options=marian)
         assert line.endswith(" : gNorm 1.5000")
         reported = TrainOptions(compat="marian", lr_report=True)
-        (*_, line), _ = report(what, PROGRESS, INTERVAL, 1e-3, after=after, options=reported)
+        (*_, line), _ = report(what, COURSE, 1e-3, after=after, options=reported)
         assert line.endswith(" : L.r. 1.0000e-03")
 
 
 @pytest.mark.parametrize(("cost_type", "count"), [("cross-entropy", 2), ("ce-mean-words", 5)])
 def test_gradients_are_averaged_as_costs_are(report, cost_type, count):
-    given = PROGRESS, INTERVAL, 1e-3
+    given = COURSE, 1e-3
     _, records = report("training", *given, BATCH, cost_type=cost_type, probe=Probe())
     assert [record["type"] for record in records] == ["train", "gradients"]
     assert (records[1]["cost"], records[1]["update"]) == (count, 7)
@@ -107,7 +109,7 @@ def test_gradients_are_averaged_as_costs_are(report, cost_type, count):
 
 def test_no_gradients_without_the_option_or_before_an_update(report):
     assert report("gradients", PROGRESS, BATCH) == ([], [])
-    _, records = report("training", PROGRESS, INTERVAL, 1e-3, None, probe=Probe())
+    _, records = report("training", COURSE, 1e-3, None, probe=Probe())
     assert [record["type"] for record in records] == ["train"]
 
 
@@ -138,7 +140,7 @@ def test_each_shape_is_compiled_once(report):
 def test_the_end_of_an_epoch(tmp_path, report):
     plan = SimpleNamespace(options=TrainOptions(), after=(), logical_epoch=WHOLE_TEXT)
     with TrainingLog(tmp_path / "log", tmp_path / "records", quiet=True) as log:
-        reporter = Reporter(log, SimpleNamespace(plan=plan, corpus=range(100)))
+        reporter = Reporter(log, SimpleNamespace(plan=plan, corpus=range(100), folder=None))
         reporter.end_of_epoch(PROGRESS, waited=0.25, seconds=1.5)
     lines = [line.partition("] ")[2] for line in (tmp_path / "log").read_text().splitlines()]
     assert lines == ["Seen 24 samples", "Starting data epoch 3 in logical epoch 3"]
