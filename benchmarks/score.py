@@ -204,12 +204,12 @@ class Scored:
     """Score pairs in batches, as in `cgru score`."""
 
     def __init__(self, arguments: argparse.Namespace, padded: Padded, precision: str):
-        from cgru_cli.formats.loaded_model import LoadedModel, Reading
+        from cgru_cli.formats.loaded_model import Reading, load_model
         from cgru_cli.options.score import ScoreOptions
         from cgru_cli.score.pairs.model_scorer import ModelScorer
 
         self.options = ScoreOptions(precision=precision)
-        loaded = LoadedModel.of(str(padded.path), padded.vocabularies)
+        loaded = load_model(str(padded.path), padded.vocabularies)
         self.model = ModelScorer(loaded, Reading(), precision=precision)
         self.padding = 0.0
 

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 class Reading(NamedTuple):
     """How to turn lines of text into words.
 
-    preprocessing: what is done to raw text first; to_pieces: whether SentencePiece cuts the text,
-    else words stand between spaces; longest: words that are read of a source line; split: how the
-    words of a source line are found that is not cut into pieces.
+    preprocessing: of raw text, done first; to_pieces: whether SentencePiece splits the text, else
+    words stand between spaces; longest: the most words that are read of a source line; split: a
+    source line that is not split into pieces gives these words.
     """
 
     preprocessing: Preprocessing | None = None
@@ -48,35 +48,14 @@ class Reading(NamedTuple):
 
 @dataclass
 class LoadedModel:
-    """A model with its vocabularies: those of its source, one a factor, and that of its target."""
+    """A model with its vocabularies: one for each factor of its source, and the target's."""
 
     model: Model
     sources: list[Vocabulary] = field(repr=False)
     target: Vocabulary = field(repr=False)
 
-    @classmethod
-    def of(cls, path: str | os.PathLike[str], vocabularies: Sequence[str] = ()) -> LoadedModel:
-        """The model in this file, with these vocabularies or, if there are none, its own.
-
-        vocabularies: files, source (one a factor) then target. Raises CgruError, naming the file,
-        for a model or vocabulary that cannot be read.
-        """
-        model = read_model.read(path)
-        *sources, target = model_vocabularies.find(model, vocabularies)
-        if not model.structure.type.writes_text:
-            check_labels(target)
-        if model.structure.condition is Condition.LABEL:
-            check_labels(sources[0])
-        for vocabulary in (*sources, target):
-            if vocabulary.eos_id != EOS_ID:
-                raise CgruError(
-                    f"{vocabulary.path}: ends sentences by id {vocabulary.eos_id}, the model by "
-                    f"id {EOS_ID}; it is not the vocabulary the model was trained with"
-                )
-        return cls(model, sources, target)
-
     def with_arrays(self, arrays: Mapping[str, np.ndarray]) -> LoadedModel:
-        """The same model with other weights: every array by its DL4MT/Nematus name."""
+        """The same model with other weights, by their DL4MT/Nematus names."""
         return dataclasses.replace(self, model=dataclasses.replace(self.model, arrays=dict(arrays)))
 
     @property
@@ -112,9 +91,9 @@ class LoadedModel:
     def tokenizer(
         self, to_pieces: bool, split: Callable[[str], list[str]] = tokens
     ) -> Callable[[str], list[str]]:
-        """From a source line to its words, as `split` gives them, or to the pieces of raw text.
+        """The function from a source line to its words, or to the pieces of raw text.
 
-        No words where the model reads no source; a condition is one.
+        A condition is one word; without a source there are none.
         """
         if not self.reads_words:
             return lambda line: [line] if self.reads_source else []
@@ -137,10 +116,10 @@ class LoadedModel:
         )
 
     def target_words(self, line: str, number: int, reading: Reading) -> list[str]:
-        """The words of a line (counted from 0) of the target language, in reading order.
+        """The words of a target line (counted from 0), in reading order.
 
-        Raises CgruError, naming the line, where it cannot be prepared, or has other labels than
-        the model gives.
+        Raises CgruError, naming the line, where it cannot be prepared or has labels that the model
+        does not know.
         """
         if not self.writes_text:
             labels = tokens(line)
@@ -153,13 +132,12 @@ class LoadedModel:
         return tokenize(prepared(reading.preprocessing, line, "target", number))
 
     def without_factors(self, words: Sequence[str]) -> Sequence[str]:
-        """Source words as they are shown: the first factor of each."""
+        """The first factor of each source word, for display."""
         return [word.split("|")[0] for word in words] if len(self.sources) > 1 else words
 
     def ids(self, words: Sequence[str], number: int) -> list[tuple[int, ...]]:
-        """As `source_ids`, of a tagger as `with_starts`; the error names line and model.
-
-        Of a condition as `condition_columns`.
+        """The columns of each source word: `source_ids`, a tagger's `with_starts`, or a condition's
+        `condition_columns`. Errors name the line (from 0) and the model.
         """
         if not self.reads_source:  # whatever other models of an ensemble read
             return []
@@ -179,11 +157,11 @@ class LoadedModel:
     def source_batch(
         self, sources: Sequence[Sequence[str]], numbers: Sequence[int] | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Source lines, as words, as the model takes them: ids (B,S,F) int32, mask (B,S) float32.
+        """Source lines, given as words, for the model: ids (B,S,F) int32, mask (B,S) float32.
 
-        S counts EOS, by which lines are ended and padded; F is the number of factors, 0 for a
-        language model. Of a model that reads from the end the last word stands first, EOS last.
-        numbers: of the lines (from 0), for messages.
+        S counts EOS, which ends and pads lines; F is the number of factors, 0 for a language model.
+        For a model that reads from the end the last word stands first, EOS last. numbers: of the
+        lines (from 0), for messages.
         """
         numbers = range(len(sources)) if numbers is None else numbers
         rows = [
@@ -195,31 +173,43 @@ class LoadedModel:
         return pad_ids(rows, self.model.structure.source_columns)
 
     def in_source_order(self, attention: np.ndarray, words: int) -> np.ndarray:
-        """Attention (T,S) over the positions of `source_batch`, over those of the line instead.
+        """Attention (T,S) over the positions of `source_batch`, reordered to those of the line.
 
-        words: of the line, without EOS; what stands behind them, EOS and padding, stays there.
+        words: of the line, without EOS; EOS and padding stay behind them.
         """
         if not self.source_reversed:
             return attention
         return np.concatenate([attention[:, :words][:, ::-1], attention[:, words:]], axis=1)
 
     def target_batch(self, targets: Sequence[Sequence[str]]) -> tuple[np.ndarray, np.ndarray]:
-        """Translations, as words in the order of writing: ids (B,T) int32, mask (B,T) float32.
+        """Translations, words in the order of writing, for the model: ids (B,T) int32, mask (B,T).
 
-        T counts EOS.
+        T counts EOS; the mask is float32.
         """
         ids, mask = pad_ids([[(i,) for i in self.target.encode(words)] for words in targets])
         return ids[..., 0], mask
 
 
 def load_model(path: str | os.PathLike[str], vocabularies: Sequence[str] = ()) -> LoadedModel:
-    """A model of any dialect with its vocabularies.
+    """A model of any program with its vocabularies.
 
     path: as `cgru translate -m` takes it (.npz, .h5, a checkpoint's name). vocabularies: files,
-    source (one a factor) then target; those that the model names if none are given. Raises
-    CgruError, naming the file, for what cannot be read.
+    source (one a factor) then target; if none are given, those that the model names. Raises
+    CgruError, naming the file, for a model or vocabulary that cannot be read.
     """
-    return LoadedModel.of(path, vocabularies)
+    model = read_model.read(path)
+    *sources, target = model_vocabularies.find(model, vocabularies)
+    if not model.structure.type.writes_text:
+        check_labels(target)
+    if model.structure.condition is Condition.LABEL:
+        check_labels(sources[0])
+    for vocabulary in (*sources, target):
+        if vocabulary.eos_id != EOS_ID:
+            raise CgruError(
+                f"{vocabulary.path}: ends sentences with id {vocabulary.eos_id}, the model with id "
+                f"{EOS_ID}; it is not the vocabulary that the model was trained with"
+            )
+    return LoadedModel(model, sources, target)
 
 
 ModelSource = str | os.PathLike[str] | LoadedModel
@@ -228,12 +218,12 @@ ModelSource = str | os.PathLike[str] | LoadedModel
 def loaded_models(
     models: ModelSource | Sequence[ModelSource], vocabularies: Sequence[str]
 ) -> list[LoadedModel]:
-    """Models from files, or in memory: of these a copy, which may let go of its arrays."""
+    """Models from files, and copies of models in memory, which may release their arrays."""
     given = [models] if isinstance(models, str | os.PathLike | LoadedModel) else models
     return [
         dataclasses.replace(one, model=dataclasses.replace(one.model))
         if isinstance(one, LoadedModel)
-        else LoadedModel.of(one, vocabularies)
+        else load_model(one, vocabularies)
         for one in given
     ]
 
@@ -252,7 +242,7 @@ def check_ensemble(models: Sequence[LoadedModel]) -> None:
         ):
             raise CgruError(
                 f"{other.model.path}: another target vocabulary than {first.model.path}; "
-                "an ensemble needs one and the same"
+                "an ensemble needs the same one"
             )
         if other.model.settings.right_left != first.model.settings.right_left:
             raise CgruError(
@@ -273,10 +263,10 @@ def check_ensemble(models: Sequence[LoadedModel]) -> None:
 def preprocessing_of(
     models: Sequence[LoadedModel], asked: Mapping[str, bool]
 ) -> Preprocessing | None:
-    """What is done to raw text for these models: MODEL.preprocess.json of the first that has one.
+    """The preprocessing of raw text for these models: MODEL.preprocess.json of the first with one.
 
-    asked: whether options are given that do a part of it. Raises CgruError where one is damaged or
-    two differ, UsageError where such an option is given.
+    asked: options that do a part of it, and whether each is given. Raises CgruError where a file is
+    damaged or two differ, UsageError where such an option is given.
     """
     paths = [f"{loaded.model.path}{PREPROCESSING}" for loaded in models]
     paths = [path for path in paths if os.path.exists(path)]
@@ -288,19 +278,19 @@ def preprocessing_of(
     for path, other in zip(paths[1:], others, strict=True):
         if other.as_json() != first.as_json():
             raise CgruError(
-                f"{path}: prepares text otherwise than {paths[0]}; prepare it yourself and give "
+                f"{path}: prepares text differently from {paths[0]}; prepare it yourself and add "
                 "--no-preprocess"
             )
     for flag, given in asked.items():
         if given:
             raise UsageError(
-                f"{flag}: {paths[0]} takes and gives raw text; add --no-preprocess to do without it"
+                f"{flag}: {paths[0]} reads and writes raw text; add --no-preprocess to leave it out"
             )
     return first
 
 
 def check_attention(models: Sequence[LoadedModel], wanted: bool) -> None:
-    """Raises CgruError where attention is wanted of models of which none has it."""
+    """Raises CgruError where attention is wanted and none of the models has it."""
     structures = [loaded.model.structure for loaded in models]
     if wanted and not any(structure.attends for structure in structures):
         kind = structures[0].type.value

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..formats.declared import check_declared
-from ..formats.loaded_model import LoadedModel, check_attention, check_ensemble
+from ..formats.loaded_model import LoadedModel, check_attention, check_ensemble, load_model
 from ..options.score import ScoreOptions
 from ..output.heatmap.heatmaps import Heatmaps
 from ..output.heatmap.view import model_names
@@ -46,7 +46,7 @@ def _run(plan: ScorePlan) -> None:
     if plan.compares_texts:
         evaluation.run(plan)
         return
-    models = [LoadedModel.of(path, options.vocabularies) for path in options.model]
+    models = [load_model(path, options.vocabularies) for path in options.model]
     check_declared([loaded.model for loaded in models], options.model_is)
     one_side = bool(models) and not any(loaded.reads_source for loaded in models)
     with plan.pairs(one_side=one_side) as pairs:
@@ -85,7 +85,7 @@ def _with_models(
     reading = plan.reading(models)
     backward = []
     if options.dual:
-        backward = [LoadedModel.of(options.dual, options.vocabularies[::-1])]
+        backward = [load_model(options.dual, options.vocabularies[::-1])]
         backward_reading = plan.reading(backward)
     starting.finish(options.device, options.cpu_threads)
     scorers = [

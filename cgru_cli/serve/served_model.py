@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import CgruError, UsageError
-from ..formats.loaded_model import LoadedModel
+from ..formats.loaded_model import load_model
 from ..options.serve import ServeOptions
 from ..score.pairs.model_scorer import ModelScorer
 from ..score.pairs.pair_scorer import PairScorer
@@ -42,7 +42,7 @@ class ServedModel:
         Raises CgruError for files that cannot be read, or models that make no ensemble.
         """
         self.name, self.paths = name, tuple(paths)
-        self._models = [LoadedModel.of(path, options.vocabularies) for path in paths]
+        self._models = [load_model(path, options.vocabularies) for path in paths]
         plan = SearchPlan.of(options.translating(self.paths), self._models)
         self.attends = any(one.model.structure.type.attends for one in self._models)
         self.reads_source = any(one.reads_source for one in self._models)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from ..errors import UsageError
 from ..formats.declared import check_declared
-from ..formats.loaded_model import LoadedModel
+from ..formats.loaded_model import load_model
 from ..options.translate import TranslateOptions
 from ..output.heatmap.heatmaps import Heatmaps
 from ..output.layout import Layout
@@ -53,7 +53,7 @@ def _run(options: TranslateOptions) -> None:
     heatmaps = Heatmaps.of(options.heatmap, options.heatmap_lines, options.model, inputs, outputs)
     starting = tensorflow_start.Start()
     with LineReader(*options.input) as reader:
-        models = [LoadedModel.of(path, options.vocabularies) for path in options.model]
+        models = [load_model(path, options.vocabularies) for path in options.model]
         check_declared([loaded.model for loaded in models], options.model_is)
         plan = SearchPlan.of(options, models)
         starting.finish(options.device, options.cpu_threads)

@@ -15,7 +15,13 @@ import numpy as np
 
 from ..errors import CgruError, UsageError
 from ..formats.arpa import NGrams, is_arpa
-from ..formats.loaded_model import LoadedModel, Reading, check_ensemble, preprocessing_of
+from ..formats.loaded_model import (
+    LoadedModel,
+    Reading,
+    check_ensemble,
+    load_model,
+    preprocessing_of,
+)
 from ..options.translate import TranslateOptions
 from ..output.hypothesis import Hypothesis
 from ..parameters.structure import EOS_ID
@@ -89,7 +95,7 @@ def _channel_model(options: TranslateOptions, direct: LoadedModel) -> LoadedMode
             "--channel-model: --vocabs cannot name the vocabularies of a model with factors "
             "for both directions; put them beside the models"
         )
-    channel = LoadedModel.of(str(options.channel_model), options.vocabularies[::-1])
+    channel = load_model(str(options.channel_model), options.vocabularies[::-1])
     if not (channel.reads_words and channel.writes_text):
         raise CgruError(
             f"--channel-model: {_named(channel)}; a translation model of the reverse direction "
@@ -132,7 +138,7 @@ def _language_model(
                 f"{direct.target.path}; n-grams of the same words, or sub-words, are needed"
             )
         return n_grams
-    lm = LoadedModel.of(path, options.vocabularies[-1:])
+    lm = load_model(path, options.vocabularies[-1:])
     if lm.reads_source or not lm.writes_text:
         raise CgruError(
             f"--lm: {_named(lm)}; a language model (--type lm without a condition, or an ARPA "

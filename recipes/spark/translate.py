@@ -28,7 +28,7 @@ from pyspark.sql import SparkSession
 
 from cgru_cli.cli import main as cgru
 from cgru_cli.errors import CgruError, UsageError, reason, writing
-from cgru_cli.formats.loaded_model import LoadedModel
+from cgru_cli.formats.loaded_model import load_model
 from cgru_cli.options.flags import statements
 from cgru_cli.options.translate import TranslateOptions
 from cgru_cli.system.terminal import tell
@@ -93,7 +93,7 @@ def _absolute(value: Any) -> Any:
 
 def run(asked: argparse.Namespace, options: TranslateOptions) -> tuple[str, list[str]]:
     """Run the job; return a summary line and the errors of parts that failed."""
-    worker.plan_of(options, [LoadedModel.of(path, options.vocabularies) for path in options.model])
+    worker.plan_of(options, [load_model(path, options.vocabularies) for path in options.model])
     files = parts.files_of(asked.input)
     with writing(asked.out):
         asked.out.mkdir(parents=True, exist_ok=True)

@@ -16,7 +16,7 @@ from parts import Part
 
 from cgru_cli.errors import CgruError, reason
 from cgru_cli.formats.declared import check_declared
-from cgru_cli.formats.loaded_model import LoadedModel
+from cgru_cli.formats.loaded_model import LoadedModel, load_model
 from cgru_cli.options.translate import TranslateOptions
 from cgru_cli.system.atomic_files import atomic_write
 from cgru_cli.system.tensorflow_start import Start
@@ -51,7 +51,7 @@ def plan_of(options: TranslateOptions, models: Sequence[LoadedModel]) -> SearchP
 def translator_of(options: TranslateOptions) -> Translator:
     """The translator of this process; its model is read once."""
     starting = Start(own_process=False)
-    models = [LoadedModel.of(path, options.vocabularies) for path in options.model]
+    models = [load_model(path, options.vocabularies) for path in options.model]
     plan = plan_of(options, models)
     starting.finish(options.device, options.cpu_threads)
     return Translator(plan, models)

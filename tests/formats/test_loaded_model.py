@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cgru_cli.errors import CgruError
-from cgru_cli.formats.loaded_model import LoadedModel, check_ensemble
+from cgru_cli.formats.loaded_model import check_ensemble, load_model
 from cgru_cli.text.source_words import SourceLines, pad_ids, source_ids
 from cgru_cli.text.vocabulary import Vocabulary
 
@@ -43,7 +43,7 @@ def test_batches_end_and_pad_by_eos(lines):
 
 
 def test_long_lines_are_cut_and_counted(tmp_path, capsys):
-    reader = LoadedModel.of(write_model(tmp_path), ())
+    reader = load_model(write_model(tmp_path), ())
     lines = SourceLines(reader.tokenizer(to_pieces=False), None, longest=3)
     assert lines.words("a b", 0) == ["a", "b"]
     assert lines.words("a b c d e", 1) == lines.words("a b c f", 2) == ["a", "b", "c"]
@@ -54,16 +54,16 @@ def test_long_lines_are_cut_and_counted(tmp_path, capsys):
 
 
 def test_an_ensemble_has_one_target_vocabulary(tmp_path):
-    one, same = (LoadedModel.of(write_model(tmp_path / name), ()) for name in ("one", "same"))
+    one, same = (load_model(write_model(tmp_path / name), ()) for name in ("one", "same"))
     check_ensemble([one, same])
     target = ["eos", "UNK", *(f"t{i}" for i in range(one.target.size - 2))]
-    other = LoadedModel.of(write_model(tmp_path / "other", target=target), ())
+    other = load_model(write_model(tmp_path / "other", target=target), ())
     with pytest.raises(CgruError, match=r"other/model\.npz: another target vocabulary than .*one"):
         check_ensemble([one, same, other])
 
 
 def test_an_ensemble_writes_in_one_direction(tmp_path):
-    one, other = (LoadedModel.of(write_model(tmp_path / name), ()) for name in ("one", "other"))
+    one, other = (load_model(write_model(tmp_path / name), ()) for name in ("one", "other"))
     other.model.settings.right_left = True
     check_ensemble([other, other])
     with pytest.raises(

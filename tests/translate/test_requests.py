@@ -4,7 +4,7 @@ import pytest
 from commands import write_model
 
 from cgru_cli.errors import CgruError
-from cgru_cli.formats.loaded_model import LoadedModel
+from cgru_cli.formats.loaded_model import load_model
 from cgru_cli.options.translate import TranslateOptions
 from cgru_cli.parameters.structure import Type
 from cgru_cli.translate.plan import SearchPlan
@@ -12,7 +12,7 @@ from cgru_cli.translate.requests import RequestReader
 
 
 def reader(path, vocabularies=(), **options):
-    loaded = LoadedModel.of(path, vocabularies)
+    loaded = load_model(path, vocabularies)
     plan = SearchPlan.of(TranslateOptions(model=(path,), **options), [loaded])
     return RequestReader(plan, loaded, loaded)
 

@@ -8,7 +8,7 @@ from commands import write_model
 
 from cgru_cli import Translator
 from cgru_cli.errors import CgruError, UsageError
-from cgru_cli.formats.loaded_model import LoadedModel, load_model
+from cgru_cli.formats.loaded_model import load_model
 from cgru_cli.options.translate import TranslateOptions
 from cgru_cli.parameters.structure import Type
 from cgru_cli.search.settings import Sampling, SearchSettings
@@ -28,7 +28,7 @@ def translator(path):
 
 
 def decided(path, **options):
-    models = [LoadedModel.of(path)]
+    models = [load_model(path)]
     return SearchPlan.of(TranslateOptions(model=(path,), **options), models)
 
 
@@ -129,7 +129,7 @@ def test_a_beam_beyond_the_workspace_is_refused_by_name(tmp_path):
 
 def test_characters_are_the_words_of_a_source_that_nothing_cuts(path):
     assert decided(path, char_level=True).reading.split("a b") == ["a", " ", "b"]
-    loaded = LoadedModel.of(path)
+    loaded = load_model(path)
     object.__setattr__(loaded.sources[0], "processor", object())
     for more, message in (({}, "SentencePiece cuts its source"), ({"no_spm_encode": True}, None)):
         options = TranslateOptions(model=(path,), char_level=True, **more)
