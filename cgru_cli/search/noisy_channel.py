@@ -1,8 +1,8 @@
-"""The noisy channel: translations y ranked by p(source | y) and p(y), too.
+"""The noisy channel: translations y ranked by p(source | y) and p(y) as well.
 
-A model of the reverse direction, the channel model, and a language model judge what the direct
-model proposes, at the end of its search or in each step of it. Source: Yee, Dauphin and Auli 2019,
-"Simple and Effective Noisy Channel Modeling for Neural Machine Translation" (section 2).
+A model of the reverse direction, the channel model, and a language model score the hypotheses of
+the direct model, in each step of its search or when they are finished. Source: Yee, Dauphin and
+Auli 2019, "Simple and Effective Noisy Channel Modeling for Neural Machine Translation" (section 2).
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ ChannelScore = Callable[[Sequence[int], Sequence[Sequence[int]]], np.ndarray]
 
 
 class ChannelSum(NamedTuple):
-    """What ranks a translation of T words of a source of S words, ends of sentences counted:
+    """The score of a translation of T words of a source of S words, both counted with EOS:
 
         (log p(y|x) - penalty T) / T^a  +  (channel log p(x|y) + lm log p(y)) / S^a
 
-    Yee et al. have a = 1, no penalty, and one weight for both; two weights are those of Bhosale et
-    al. 2020, "Language Models not just for Pre-training". Of the beginning of a translation T are
-    its words so far, and S all words of the source.
+    Yee et al. set a = 1, no penalty, and one weight for both; Bhosale et al. 2020, "Language Models
+    not just for Pre-training", have two weights. For an unfinished translation, T counts its words
+    so far, and S all words of the source.
     """
 
     channel: float  # weight
@@ -36,20 +36,20 @@ class ChannelSum(NamedTuple):
     settings: SearchSettings  # a is its normalize
 
     def total(self, direct: Any, channel: Any, lm: Any, length: Any, source_length: Any) -> Any:
-        """The sum of log-probabilities: of numbers, or of arrays of one shape."""
+        """The weighted sum of log-probabilities: numbers, or arrays of one shape."""
         reverse = self.channel * channel + self.lm * lm
         divided = reverse / source_length**self.settings.normalize
         return self.settings.total(direct, length) + divided
 
 
 class ChannelRanking:
-    """What a beam search ranks the extensions of its hypotheses by, and how far these have come.
+    """Ranks the extensions of hypotheses in a beam search, and keeps the words of each.
 
-    The language model is the last one of the search's ensemble, where its weight is 0.
+    The language model is the last model of the search's ensemble, where its weight is 0.
     """
 
     def __init__(self, channel_sum: ChannelSum, candidates: int, score: ChannelScore):
-        """candidates: so many extensions of each hypothesis are ranked, the most probable."""
+        """candidates: the number of extensions of each hypothesis, the most probable, to rank."""
         self._candidates, self._sum, self._score = candidates, channel_sum, score
         self._lengths: np.ndarray = np.zeros(0, int)  # (B,) words of the sources, with EOS
         self._words: list[tuple[int, ...]] = []  # of each row so far, EOS left out
@@ -60,11 +60,11 @@ class ChannelRanking:
 
     @property
     def count(self) -> int:
-        """So many of the most probable words have the candidates among them: one may be banned."""
+        """How many of the most probable words include all candidates: one word may be banned."""
         return self._candidates + (self._sum.settings.unk is not None)
 
     def begin(self, lengths: Sequence[int]) -> None:
-        """Sentences that join the search, each with one row; lengths: of their sources, EOS in."""
+        """Add sentences to the search, each with one row; lengths: of their sources, with EOS."""
         count = len(lengths)
         self._lengths = np.append(self._lengths, lengths).astype(int)
         self._words += [()] * count
@@ -72,10 +72,10 @@ class ChannelRanking:
         self._lm = np.append(self._lm, np.zeros(count))
 
     def totals(self, sentences: np.ndarray, direct: np.ndarray, expansion: Expansion) -> np.ndarray:
-        """What extensions are ranked by, (R,N), -inf where they are no candidates.
+        """The scores of extensions, (R,N), -inf where they are no candidates.
 
         sentences: (R,) of the rows; direct: (R,N) sums of log-probabilities, -inf for banned words.
-        Words that constraints ask for, behind the `count` first ones, are candidates all the same.
+        Words that constraints require, after the first `count`, are always candidates.
         """
         allowed = np.isfinite(direct)
         best = allowed[:, : self.count]
@@ -96,26 +96,26 @@ class ChannelRanking:
         return self._total
 
     def advance(self, parents: np.ndarray, places: np.ndarray, words: np.ndarray) -> None:
-        """The rows after a step: continuing these rows by the words (R,) at these places."""
+        """Take a step: the new rows continue these rows with the words (R,) at these places."""
         self._chosen = parents, places
         self._words = self._continued(parents, words)
         self._steps = self._steps[parents] + 1
         self._lm = self._extended[parents, places]
 
     def _continued(self, rows: np.ndarray, words: np.ndarray) -> list[tuple[int, ...]]:
-        """The words of rows with one more each, EOS left out."""
+        """The words of rows, each with one more, without EOS."""
         return [
             self._words[row] + ((int(word),) if word != EOS_ID else ())
             for row, word in zip(rows, words, strict=True)
         ]
 
     def take(self, kept: np.ndarray) -> None:
-        """Only some rows go on: (R,) bool."""
+        """Keep some rows: (R,) bool."""
         self._words = [words for words, keep in zip(self._words, kept, strict=True) if keep]
         self._steps, self._lm = self._steps[kept], self._lm[kept]
 
     def result(self, row: int, result: SearchResult) -> SearchResult:
-        """The translation that ends in a row of the last step, with what it is ranked by."""
+        """The translation that ends in a row of the last step, with its scores."""
         place = self._chosen[0][row], self._chosen[1][row]
         return result._replace(
             total=float(self._total[place]),

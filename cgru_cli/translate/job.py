@@ -7,7 +7,7 @@ in the order of the input as soon as that is possible.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ..errors import UsageError
 from ..formats.declared import check_declared
@@ -38,18 +38,7 @@ def run(options: TranslateOptions) -> None:
 def _run(options: TranslateOptions) -> None:
     if not options.model:
         raise UsageError("name a model: cgru translate -m MODEL")
-    files = (*options.config, options.lexicon, options.bpe, *options.model, *options.vocabularies)
-    files += (options.avoid, options.channel_model, options.lm)
-    if shortlist := shortlist_of(options):
-        files += (shortlist[0],)
-    inputs = (*options.input, *filter(None, files))
-    outputs = (options.output, options.output_alignment, options.log)
-    for output in filter(None, outputs):
-        check_distinct(inputs, output)
-    if not options.input:
-        check_distinct((None,), options.output)
-    if options.output_alignment and options.output_alignment == options.output:
-        raise UsageError("--output and --output-alignment name one file")
+    inputs, outputs = _check_files(options)
     heatmaps = Heatmaps.of(options.heatmap, options.heatmap_lines, options.model, inputs, outputs)
     starting = tensorflow_start.Start()
     with LineReader(*options.input) as reader:
@@ -61,23 +50,38 @@ def _run(options: TranslateOptions) -> None:
         with heatmaps, LineWriter(options.output) as writer:
             apart = LineWriter(options.output_alignment) if options.output_alignment else None
             try:
-                progress = ProgressCounter("lines", options.quiet)
-                _filter(reader, writer, apart, translator, heatmaps, progress)
+                _translate(reader, writer, apart, translator, heatmaps)
             finally:
                 if apart:
                     apart.close()
                 translator.requests.report()
 
 
-def _filter(
+def _check_files(options: TranslateOptions) -> tuple[Sequence[str], Sequence[str | None]]:
+    """The files to read and to write. Raises UsageError where an output is another of them."""
+    named = (options.lexicon, options.bpe, options.avoid, options.channel_model, options.lm)
+    shortlist = shortlist_of(options)
+    inputs = [*options.input, *options.config, *options.model, *options.vocabularies]
+    inputs += [file for file in (*named, shortlist and shortlist[0]) if file]
+    outputs = (options.output, options.output_alignment, options.log)
+    for output in filter(None, outputs):
+        check_distinct(inputs, output)
+    if not options.input:
+        check_distinct((None,), options.output)
+    if options.output_alignment and options.output_alignment == options.output:
+        raise UsageError("--output and --output-alignment name one file")
+    return inputs, outputs
+
+
+def _translate(
     reader: LineReader,
     writer: LineWriter,
     apart: LineWriter | None,
     translator: Translator,
     heatmaps: Heatmaps,
-    progress: ProgressCounter,
 ) -> None:
-    """All lines of the input, in windows."""
+    """Translate all lines of the input, in windows. apart: takes the alignments, if not None."""
+    progress = ProgressCounter("lines", translator.plan.options.quiet)
     in_order, alignments_in_order = InOrder(), InOrder()
     layout = translator.plan.layout
     start = 0
@@ -85,10 +89,9 @@ def _filter(
         for translation in translator.translations(window, start, n_best=layout.n_best):
             number = translation.number
             if heatmaps.wants(number):
+                views = translator.results.views(translation)
                 best = translation.hypotheses[0].text if translation.hypotheses else ""
-                heatmaps.add(
-                    number, translator.results.views(translation), window[number - start], best
-                )
+                heatmaps.add(number, views, window[number - start], best)
             text, alignments = rendered(layout, translation, apart is not None)
             writer.write(in_order.put(number, text))
             if apart:
@@ -106,7 +109,7 @@ def _windows(reader: LineReader, plan: SearchPlan) -> Iterator[list[str]]:
 
 
 def rendered(layout: Layout, translation: Translation, apart: bool) -> tuple[str, str]:
-    """The text of a line, and its alignments if they go to a file of their own, else "".
+    """The text of a line, and its alignments if they go to another file (apart), else "".
 
     An empty line gives an empty line (in n-best lists, one empty hypothesis).
     """

@@ -1,4 +1,4 @@
-"""Constraints of lines: phrases that a translation must have or must not have."""
+"""Phrases that the translation of a line must or must not contain."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LARGEST = 1 << 26  # bytes of a file of phrases
 
 
 class Fields(NamedTuple):
-    """The phrases of a line as text, not yet in words."""
+    """The phrases of a line as text, not yet split into words."""
 
     source: str
     beginning: str = ""  # of its translation
@@ -27,11 +27,11 @@ class Fields(NamedTuple):
 
 
 def split_line(line: str, number: int, form: str | None, force_decode: bool) -> Fields:
-    """A line (counted from 0) with phrases: `source [TAB beginning]`, and phrases by their form.
+    """Split a line (counted from 0): `source [TAB beginning]`, and phrases in one of two forms.
 
-    tabs: further fields, required phrases, then behind an empty field avoided ones. inline: marks
-    in the source, `<n translation="PHRASE">words</n>` as Moses has them, `<n avoid="PHRASE"/>`.
-    Raises CgruError, naming the line, for marks that are not understood.
+    tabs: more fields with required phrases and, after an empty field, avoided ones. inline: marks
+    in the source, `<n translation="PHRASE">words</n>` as in Moses, and `<n avoid="PHRASE"/>`.
+    Raises CgruError, naming the line, for an invalid mark.
     """
     source, *fields = line.split("\t") if form == "tabs" else line.split("\t", int(force_decode))
     beginning = fields.pop(0) if force_decode and fields else ""
@@ -49,7 +49,7 @@ def _unmarked(source: str, number: int) -> Fields:
     def words(mark: re.Match[str]) -> str:
         attributes = _ATTRIBUTE.findall(mark["attributes"])
         if not any(name in into for name, _ in attributes):
-            return mark[0]  # a text of its own
+            return mark[0]  # part of the text
         for name, phrase in attributes:
             if name not in into or "||" in phrase:
                 raise CgruError(
@@ -64,15 +64,15 @@ def _unmarked(source: str, number: int) -> Fields:
 
 
 class Phrases:
-    """Phrases from text to the ids of the model's words."""
+    """Turns phrases into ids of the model's words."""
 
     def __init__(self, model: LoadedModel, reading: Reading):
         self._model, self._reading = model, reading
 
     def ids(self, phrase: str, number: int) -> tuple[int, ...] | None:
-        """The words of a phrase on a line (counted from 0), in the order of writing.
+        """The ids of a phrase on a line (counted from 0), in the order of writing.
 
-        None where the vocabulary lacks one of them. Raises CgruError where it cannot be prepared.
+        None where the vocabulary lacks a word of it. Raises CgruError where it cannot be prepared.
         """
         target = self._model.target
         words = self._model.target_words(phrase, number, self._reading)
@@ -93,11 +93,11 @@ class Phrases:
         return required
 
     def avoided(self, phrases: Sequence[str], number: int) -> list[tuple[int, ...]]:
-        """The ids of avoided phrases, without phrases that the model cannot write anyway."""
+        """The ids of avoided phrases, except phrases that the model cannot write anyway."""
         return [ids for phrase in phrases if (ids := self.ids(phrase, number))]
 
     def read_avoided(self, path: str) -> list[tuple[int, ...]]:
-        """The ids of a file's phrases, one a line, .gz too. Raises CgruError naming the file."""
+        """The ids of a file's phrases, one per line, .gz too. Raises CgruError, naming the file."""
         try:
             text = read_bytes(path, "file of phrases", LARGEST).decode("utf-8")
         except UnicodeDecodeError:
@@ -107,7 +107,7 @@ class Phrases:
         if len(avoided) < len(lines):
             note(
                 f"{path}: {len(lines) - len(avoided)} of {len(lines)} phrases have words that the "
-                "model cannot write, and are avoided as it is"
+                "model cannot write, so they never occur"
             )
         return avoided
 
@@ -115,12 +115,12 @@ class Phrases:
 def check_consistent(
     required: Sequence[tuple[int, ...]], avoided: Sequence[tuple[int, ...]], number: int
 ) -> None:
-    """Raises CgruError where a required phrase has an avoided one in it; number: of the line."""
-    inside = set(avoided)
+    """Raises CgruError where a required phrase contains an avoided one; number: of the line."""
+    forbidden = set(avoided)
     for phrase in required:
         parts = (phrase[i:j] for i in range(len(phrase)) for j in range(i + 1, len(phrase) + 1))
-        if any(part in inside for part in parts):
+        if any(part in forbidden for part in parts):
             raise CgruError(
-                f"line {number + 1}: a required phrase has an avoided one in it; no translation "
+                f"line {number + 1}: a required phrase contains an avoided one; no translation "
                 "can have both"
             )

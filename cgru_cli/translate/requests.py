@@ -1,4 +1,4 @@
-"""Lines of input as the models read them, with what their translations must have."""
+"""Lines of input as the models read them, with the constraints on their translations."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
 
 class Request(NamedTuple):
-    """A line of input: the words of its source, and what its translation begins with and has."""
+    """A line of input."""
 
-    source: list[str]
-    prefix: list[int]  # ids
-    constraints: Constraints | None = None
-    text: str = ""  # of the source
+    source: list[str]  # its words
+    prefix: list[int]  # ids that its translation begins with
+    constraints: Constraints | None = None  # phrases that its translation must or must not contain
+    text: str = ""  # the source as text
     empty: bool = False  # there is nothing to translate
 
 
 class RequestReader:
-    """Reads lines, and phrases that their translations must have or must not have."""
+    """Reads lines, and phrases that their translations must or must not contain."""
 
     def __init__(self, plan: SearchPlan, target: LoadedModel, source: LoadedModel):
-        """target: the model whose words translations have; source: the one whose words lines have,
-        or the same where no model reads any.
+        """target: the model whose words translations have; source: the model whose words lines
+        have, or the target's where no model reads a source.
         """
         self._plan, self._target, self._source = plan, target, source
         self._generates = not source.reads_source
@@ -49,8 +49,8 @@ class RequestReader:
     def read(self, line: str, number: int) -> Request:
         """A line (counted from 0) as the models read it.
 
-        Raises CgruError where it cannot be prepared, is the source of a language model, or no
-        condition of one.
+        Raises CgruError where it cannot be prepared, where it is a source and the model is a
+        language model, and where it is not a condition that this model knows.
         """
         options, prefix = self._plan.options, ""
         fields = line.count("\t") + 1
@@ -61,7 +61,7 @@ class RequestReader:
             )
         said = Fields(line)
         if options.constraints or options.force_decode:
-            # of a language model the whole line is the beginning
+            # for a language model the whole line is the beginning
             behind_tab = options.force_decode and not self._generates
             said = split_line(line, number, options.constraints, behind_tab)
             line, prefix = said.source, said.beginning
@@ -75,7 +75,9 @@ class RequestReader:
             )
         words = self._lines.words(line, number)
         if self._source.reads_source and not self._source.reads_words:
-            self._source.ids(words, number)  # a bad one is told before others are searched with it
+            self._source.ids(
+                words, number
+            )  # an unknown condition ends here, before its batch is searched
         begun = self.prefix(prefix, number) if prefix else []
         constraints = self.constraints(said.required, said.avoided, number)
         empty = not (words or self._takes_empty)
@@ -84,9 +86,9 @@ class RequestReader:
     def constraints(
         self, required: Sequence[str], avoided: Sequence[str], number: int
     ) -> Constraints | None:
-        """The phrases that the translation of a line (counted from 0) must have and must not have.
+        """The phrases that the translation of a line (counted from 0) must and must not contain.
 
-        Raises CgruError, naming the line, for phrases that no translation can have.
+        Raises CgruError, naming the line, for phrases that no translation can satisfy.
         """
         from ..search.constraints import Constraints
 
@@ -97,9 +99,9 @@ class RequestReader:
         return Constraints.of(must, must_not)
 
     def prefix(self, begun: str | Sequence[str], number: int) -> list[int]:
-        """Ids of the words that the translation of a line (counted from 0) begins with.
+        """The ids of the words that the translation of a line (counted from 0) begins with.
 
-        begun: text, or words as the model has them. Raises CgruError where text cannot be prepared.
+        begun: text, or words of the model. Raises CgruError where text cannot be prepared.
         """
         if isinstance(begun, str):
             begun = self._target.target_words(begun, number, self._plan.reading)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..corpus.numpy_order import argsort
 from ..errors import CgruError
 from ..formats.loaded_model import LoadedModel, ModelSource, loaded_models
 from ..formats.shortlist import union
@@ -16,7 +17,6 @@ from ..options.translate import TranslateOptions
 from ..output.hypothesis import Hypothesis
 from ..system import tensorflow_start
 from ..system.windows import batches
-from .nematus_tf_batches import nematus_tf_batches
 from .noisy_channel import ChannelScorer
 from .plan import SearchPlan
 from .requests import Request, RequestReader
@@ -38,7 +38,7 @@ class Translator:
     """Lines in, translations out, by one model or an ensemble."""
 
     def __init__(self, plan: SearchPlan, models: Sequence[LoadedModel]):
-        """models: of the plan; their arrays go into the networks, and are gone from the models."""
+        """models: of the plan; their arrays move into the networks."""
         from ..network.network import take_over
         from ..network.scorer import Members
         from ..search.beam import max_tokens_of, mebibytes_of_word
@@ -99,43 +99,44 @@ class Translator:
         return cls(plan, loaded)
 
     def translate(self, lines: Iterable[str]) -> list[Hypothesis]:
-        """The best translation of each line, words, scores and attention in reading order.
+        """The best translation of each line; words, scores and attention are in reading order.
 
-        An empty line has an empty one; where the search ends nothing, one whose score is -inf.
-        Raises CgruError, naming the line, for one that cannot be read.
+        An empty line gives an empty translation. Where no hypothesis is finished, the translation
+        is empty and its score is -inf. Raises CgruError, naming the line, for a line that cannot be
+        read.
         """
         nothing = Hypothesis((), False, -math.inf, -math.inf)
-        lists = self._read_off(lines, n_best=False)
+        lists = self._lists(lines, n_best=False)
         return [hypotheses[0] if hypotheses else nothing for hypotheses in lists]
 
     def n_best(self, lines: Iterable[str]) -> list[list[Hypothesis]]:
-        """All translations of each line that the search ends with, best first; see `translate`.
+        """All finished translations of each line, best first; see `translate`.
 
-        At most as many as the beam has; of samples, all that were drawn.
+        A beam gives at most as many as its size; sampling gives all samples.
         """
-        return list(self._read_off(lines, n_best=True))
+        return list(self._lists(lines, n_best=True))
 
-    def _read_off(self, lines: Iterable[str], *, n_best: bool) -> Iterator[list[Hypothesis]]:
+    def _lists(self, lines: Iterable[str], *, n_best: bool) -> Iterator[list[Hypothesis]]:
         texts = list(lines)
         window = self.plan.mini_batch * self.plan.maxi_batch
         for start in range(0, len(texts), window):
             ready = self.translations(texts[start : start + window], start, n_best=n_best)
             for one in sorted(ready, key=lambda translation: translation.number):
-                turned = self.plan.layout.right_left
-                yield [h.reversed() if turned else h for h in one.hypotheses]
+                right_left = self.plan.layout.right_left
+                yield [h.reversed() if right_left else h for h in one.hypotheses]
 
     def translations(
         self, lines: Sequence[str], first: int = 0, *, n_best: bool = True
     ) -> Iterator[Translation]:
         """The translations of lines, as they get ready.
 
-        first: the number of the first line; with the seed it decides what is drawn. n_best:
-        whether all hypotheses are wanted, else the search may end when the best is certain.
+        first: the number of the first line, which seeds sampling along with the seed. n_best: find
+        all hypotheses; without it, the search may end when the best one is certain.
         """
         requests = [self.requests.read(line, first + i) for i, line in enumerate(lines)]
         searched = []
         for i, request in enumerate(requests):
-            # Nematus-TF translates empty lines with the others, which their mini-batch may show
+            # Nematus-TF searches empty lines too, which changes the n-best lists of their batch
             if request.empty and self.plan.search != "nematus-tf":
                 yield self.results.empty(first + i)
             else:
@@ -155,9 +156,9 @@ class Translator:
         yield from self.results.translations((*begun[place], found) for place, found in ended)
 
     def _batches(self, lengths: Sequence[int]) -> list[list[int]]:
-        """Lines, of so many words each, that are searched together."""
+        """Which lines are searched together; lengths: words of each line."""
         plan = self.plan
-        if plan.search == "nematus-tf":  # whose lists depend on what shares a batch
+        if plan.search == "nematus-tf":  # its n-best lists depend on the lines of a batch
             return nematus_tf_batches(lengths, plan.mini_batch)
         if plan.options.maxi_batch_sort != "none":
             return batches([length + 1 for length in lengths], plan.mini_batch, self.max_tokens)
@@ -165,7 +166,7 @@ class Translator:
         return [every[i : i + plan.mini_batch] for i in range(0, len(every), plan.mini_batch)]
 
     def begin(self, lines: Sequence[tuple[int, Request]]) -> SearchBatch:
-        """Lines, with their numbers, that a search begins with together."""
+        """The batch of some lines, with their numbers, for a search."""
         from ..search.hypotheses import SearchBatch
 
         numbers, requests = zip(*lines, strict=True)
@@ -190,9 +191,9 @@ class Translator:
         sources: Sequence[tuple[np.ndarray, np.ndarray]],
         wanted: Sequence[Sequence[int]],
     ) -> list[np.ndarray]:
-        """The words that translations may have, of each sentence or of all; none: every word.
+        """The words allowed in the translation of each sentence, or of all; () allows every word.
 
-        sources: as of `_sources`; wanted: words that each translation has to have.
+        sources: from `_sources`; wanted: words that each translation must contain.
         """
         if not self.plan.shortlists:
             return []
@@ -212,7 +213,7 @@ class Translator:
     def _sources(
         self, lines: Sequence[Sequence[str]], numbers: Sequence[int]
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Words of lines as each model reads them: ids and mask."""
+        """Ids and mask of lines for each model."""
         return [loaded.source_batch(lines, numbers) for loaded in self.models]
 
     def _search(
@@ -221,7 +222,7 @@ class Translator:
         begun: Sequence[tuple[int, Request]],
         settings: SearchSettings,
     ) -> Iterator[tuple[int, list[SearchResult]]]:
-        """Places in `begun`, which grows with the batches, and what was reached for them."""
+        """The place in `begun` (which grows with the batches) and the results of each line."""
         from ..search.beam import shrinking_beam
         from ..search.nematus_tf_beam import nematus_tf_beam
         from ..search.sampling import sample
@@ -241,3 +242,13 @@ class Translator:
                 lists = nematus_tf_beam(batch, settings)
             yield from enumerate(lists, done)
             done += len(lists)
+
+
+def nematus_tf_batches(lengths: Sequence[int], mini_batch: int) -> list[list[int]]:
+    """The mini-batches that Nematus-TF cuts a maxi-batch into, in its `read_all_lines`.
+
+    lengths: words of every line between white space, 0 for an empty line. The batches matter: they
+    decide the tail of n-best lists (see `search.nematus_tf_beam`).
+    """
+    order = argsort(lengths)
+    return [order[i : i + mini_batch] for i in range(0, len(order), mini_batch)]

@@ -1,4 +1,4 @@
-"""`cgru score` from the command line: numbers of the programs, layouts, lists, streams."""
+"""`cgru score` from the command line: the programs' scores, layouts, n-best lists, streams."""
 
 import json
 import math
@@ -24,13 +24,13 @@ def model(tmp_path_factory):
 
 @pytest.fixture
 def lines(score):
-    """As `score`, but it must succeed: the lines of the output."""
+    """Like `score`, but asserts success and returns the lines of the output."""
     return output_lines(score)
 
 
 @pytest.fixture
 def texts(tmp_path):
-    """Some pairs in two files, words of the model and others, one of them empty."""
+    """Pairs in two files: known words, unknown words, and an empty line."""
     source, target = tmp_path / "src", tmp_path / "trg"
     source.write_text("a b c\n\nf f a d\nb unseen\nc\n")
     target.write_text("A D@@ E\nF\n\nunseen B\nA A A A F B\n")
@@ -41,7 +41,7 @@ def numbers(lines):
     return np.array([[float(x) for x in line.split(" ")] for line in lines])
 
 
-# What the programs were given with a model whose files name no vocabularies.
+# Vocabularies that were given to the programs, as the model names none.
 NAMES = {"a-shallow/marian-nematus/model.npz": ("vocab.en.json", "vocab.de.json")}
 
 
@@ -56,27 +56,27 @@ def forced(lines, shared, name, compat, ending="", *more):
 
 @pytest.mark.parametrize(
     "name, file, ending",
-    [(name, SCORES[name][-1], "") for name in SCORES]  # the others are of the network's tests
+    [(name, SCORES[name][-1], "") for name in SCORES]  # tests of the network check the others
     + [("a-shallow/model.npz", file, "") for file in ("scores.norm1.txt", "theano/scores.txt")]
     + [("f-factors/model.npz", OOV["f-factors/model.npz"][0], ".oov")],
 )
-def test_scores_are_the_programs(shared, lines, name, file, ending):
+def test_scores_match_the_programs(shared, lines, name, file, ending):
     marian = "marian" in file or (name.startswith("marian") and "/" not in file)
     compat = "marian" if marian else "dl4mt" if "dl4mt" in file else "nematus"
     normalize = ["-n"] if "norm" in file else []
-    folder, told = forced(lines, shared, name, compat, ending, *normalize)
+    folder, printed = forced(lines, shared, name, compat, ending, *normalize)
     expected = numbers(line.split(" ||| ")[0] for line in text_lines(folder / file))
-    assert len(told) == len(expected) > 0
-    error = np.abs(numbers(told) - expected) / np.maximum(1, np.abs(expected) / 10)
+    assert len(printed) == len(expected) > 0
+    error = np.abs(numbers(printed) - expected) / np.maximum(1, np.abs(expected) / 10)
     assert error.max() <= (MARIAN if marian else NEMATUS)
 
 
 @pytest.mark.parametrize("name", ["marian-s2s", "marian-amun"])
-def test_alignments_stand_as_marian_prints_them(shared, lines, name):
-    folder, told = forced(
+def test_alignments_match_marians(shared, lines, name):
+    folder, printed = forced(
         lines, shared, f"{name}/model.npz", "marian", "", "-n", "--alignment", "soft"
     )
-    for mine, theirs in zip(told, text_lines(folder / "scores.align.txt"), strict=True):
+    for mine, theirs in zip(printed, text_lines(folder / "scores.align.txt"), strict=True):
         mine, theirs = (line.split(" ||| ") for line in (mine, theirs))
         assert len(mine) == len(theirs) == 2
         rows, expected = (
@@ -92,7 +92,7 @@ def test_alignments_stand_as_marian_prints_them(shared, lines, name):
         assert error < 1e-4
 
 
-def test_programs_write_numbers_each_in_its_way(model, lines, texts):
+def test_each_program_has_its_number_format(model, lines, texts):
     plain = lines("-m", model, *texts)
     assert all(line.startswith("-") and len(line.partition(".")[2]) == 6 for line in plain)
     assert lines("-m", model, *texts, "--compat", "marian") == plain
@@ -103,7 +103,7 @@ def test_programs_write_numbers_each_in_its_way(model, lines, texts):
     assert doubles == [repr(float(np.float32(x))) for x in numbers(doubles)[:, 0]]
 
 
-def test_words_add_up(model, lines, texts):
+def test_word_scores_add_up_to_the_score(model, lines, texts):
     plain = numbers(lines("-m", model, *texts))[:, 0]
     lengths = [len(line.split()) + 1 for line in texts[-1].read_text().splitlines()]
     for line, total, length in zip(
@@ -128,7 +128,7 @@ def test_json_has_the_whole_matrix(model, lines, texts):
 
 
 @pytest.mark.parametrize("weights", [(), ("0.3", "0.9")])
-def test_what_translate_prints_scores_the_same(shared, lines, tmp_path, weights):
+def test_scores_match_those_of_translate(shared, lines, tmp_path, weights):
     folder = shared("fixtures/a-shallow")
     source = tmp_path / "src"
     source.write_text("".join(f"{line}\n" for line in text_lines(folder / "src.txt")[:6]))
@@ -144,7 +144,7 @@ def test_what_translate_prints_scores_the_same(shared, lines, tmp_path, weights)
         assert float(features.split("Score= ")[1]) == pytest.approx(float(total), abs=1e-4)
 
 
-def test_several_models_have_a_column_each_or_one_together(model, lines, texts, tmp_path):
+def test_models_have_columns_and_ensembles_one(model, lines, texts, tmp_path):
     other = write_model(tmp_path / "other", seed=11)
     one, two = (numbers(lines("-m", m, *texts))[:, 0] for m in (model, other))
     both = ["-m", model, "-m", other]
@@ -186,7 +186,7 @@ def test_summaries(model, lines, texts):
     st.integers(1, 4),
     st.randoms(use_true_random=False),
 )
-def test_scores_do_not_depend_on_companions(model, lines, tmp_path, pairs, mini, maxi, random):
+def test_scores_do_not_depend_on_batches(model, lines, tmp_path, pairs, mini, maxi, random):
     def scored(pairs, *more):
         text = tmp_path / "pairs"
         text.write_text("".join(f"{' '.join(s)}\t{' '.join(t)}\n" for s, t in pairs))
@@ -206,9 +206,9 @@ def test_lists_keep_their_lines(model, lines, texts, tmp_path):
     ]  # fmt: skip
     path = tmp_path / "list"
     path.write_text("".join(f"{entry}\n" for entry in entries))
-    told = lines("-m", model, "-s", texts[1], "--n-best", path, "--n-best-feature", "R2L")
-    scores = [float(line.split("R2L= ")[1].split(" ")[0]) for line in told]
-    shapes = [line.replace(f"{score:g}", "X") for line, score in zip(told, scores, strict=True)]
+    printed = lines("-m", model, "-s", texts[1], "--n-best", path, "--n-best-feature", "R2L")
+    scores = [float(line.split("R2L= ")[1].split(" ")[0]) for line in printed]
+    shapes = [line.replace(f"{score:g}", "X") for line, score in zip(printed, scores, strict=True)]
     assert shapes == [
         "0 ||| A D@@ E ||| F0= -1.5 R2L= X ||| -1.5", "0 ||| F ||| F0= -2 F1= 3 R2L= X ||| -2",
         "3 ||| B ||| -7 R2L= X ", "3 ||| unseen ||| R2L= X ",
@@ -220,8 +220,8 @@ def test_lists_keep_their_lines(model, lines, texts, tmp_path):
 
 
 @pytest.mark.parametrize("file, more", [("nbest.k5.norm1.txt", ["-n"]), ("nbest.k5.txt", [])])
-def test_rescoring_is_nematus_rescore_py(shared, score, tmp_path, file, more):
-    """A list rescored by the model that made it: the same numbers, positive, behind each line.
+def test_rescoring_matches_nematus_rescore_py(shared, score, tmp_path, file, more):
+    """A list rescored by the model that wrote it: each line ends with its cost, positive.
 
     `rescore.py -s SRC -i LIST -b 80 -n`, and the list on standard input.
     """
@@ -236,9 +236,9 @@ def test_rescoring_is_nematus_rescore_py(shared, score, tmp_path, file, more):
     assert rescored.count("\n") == len(entries) == 30
     for line, entry in zip(rescored.splitlines(), entries, strict=True):
         assert line.rpartition(" ")[0] == entry.strip()
-        told, cost = float(entry.rpartition(" ")[2]), float(line.rpartition(" ")[2])
-        if told > -1e6:  # else an empty hypothesis that fills the list up
-            assert cost == pytest.approx(-told, rel=NEMATUS, abs=NEMATUS)
+        printed, cost = float(entry.rpartition(" ")[2]), float(line.rpartition(" ")[2])
+        if printed > -1e6:  # others are empty hypotheses that pad the list
+            assert cost == pytest.approx(-printed, rel=NEMATUS, abs=NEMATUS)
     with open(listed) as standard_input:
         descriptor = os.dup(0)
         os.dup2(standard_input.fileno(), 0)
@@ -252,7 +252,7 @@ def test_rescoring_is_nematus_rescore_py(shared, score, tmp_path, file, more):
     assert f"{listed}: line 1 is an entry of an n-best list" in messages
 
 
-def test_a_pipe_is_answered_while_it_stays_open(model):
+def test_pairs_are_scored_while_the_pipe_is_open(model):
     command = prepared.command("score", "-m", model)
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
@@ -277,7 +277,7 @@ def test_factors_are_read(tmp_path, lines):
     assert SOURCE[2] == "a"
 
 
-def test_bad_input_is_told(model, score, texts, tmp_path):
+def test_bad_input_is_refused(model, score, texts, tmp_path):
     one_line(score("-m", model, *texts[:-1], texts[1].parent / "no"), 1, "no: No such file")
     short = tmp_path / "short"
     short.write_text("A\n")
@@ -303,14 +303,14 @@ def test_bad_input_is_told(model, score, texts, tmp_path):
         (["-t", "a", "-t", "b", "-t", "c"], "name the source"),
     ],
 )
-def test_what_cannot_be_meant_is_told(model, score, tmp_path, monkeypatch, arguments, part):
+def test_invalid_combinations_are_refused(model, score, tmp_path, monkeypatch, arguments, part):
     monkeypatch.chdir(tmp_path)
     for name in "ab":
         (tmp_path / name).write_text("a\n")
     one_line(score("-m", model, *arguments), 2, part)
 
 
-def test_columns_have_no_words_of_their_own(model, score, texts, tmp_path):
+def test_word_scores_of_several_columns_are_refused(model, score, texts, tmp_path):
     other = write_model(tmp_path / "other", seed=11)
     one_line(score("-m", model, "-m", other, *texts, "--word-scores"), 2, "--ensemble")
 
@@ -321,10 +321,10 @@ def test_right_to_left_models_read_from_the_right(lines, tmp_path):
     text, turned = tmp_path / "text", tmp_path / "turned"
     text.write_text("a b c\tA B F\n")
     turned.write_text("c b a\tF B A\n")
-    told, expected = (
+    printed, expected = (
         lines("-m", path, "-t", file, "--word-scores")[0].split(" ||| WordScores= ")
         for path, file in ((backward, text), (forward, turned))
     )
-    assert told[0] == expected[0]
-    words, reversed_ = (line[1].split(" ") for line in (told, expected))
+    assert printed[0] == expected[0]
+    words, reversed_ = (line[1].split(" ") for line in (printed, expected))
     assert words == [*reversed(reversed_[:-1]), reversed_[-1]]

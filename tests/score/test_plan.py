@@ -1,4 +1,4 @@
-"""What `cgru score` is to do, decided from its options."""
+"""The plan of `cgru score`, made from its options."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ def texts(tmp_path, monkeypatch):
     (tmp_path / "w.json").write_text(json.dumps({"weights": {"F0": 2.0, "F1": 0.5}}))
 
 
-def test_weights_are_of_an_ensemble_alone(texts):
+def test_only_ensembles_have_weights(texts):
     two = ("m.npz", "n.npz")
     assert planned(model=two).weights == ()
     assert planned(model=two, ensemble=True).weights == (0.5, 0.5)
@@ -38,7 +38,7 @@ def test_weights_are_of_an_ensemble_alone(texts):
         planned(model=two, weights=("none.json",))
 
 
-def test_what_is_printed_is_decided(texts):
+def test_plan_decides_the_layout(texts):
     plain = planned()
     assert type(plain.layout([]).layout) is CgruLayout
     assert (plain.layout([]).layout.alignment, plain.normalize) == (None, 0.0)
@@ -48,7 +48,7 @@ def test_what_is_printed_is_decided(texts):
     assert planned(alignment="0.25").layout([]).layout.alignment == 0.25
 
 
-def test_lists_are_normalized_when_they_are_ranked(texts):
+def test_normalize_divides_the_sum_of_a_ranked_list(texts):
     ranked = planned(n_best="list", source=("src",), rerank="equal", normalize=0.7)
     assert ranked.normalize == 0.0 and ranked.alpha == 0.7
     assert planned().ranking is None and planned(normalize=0.7).normalize == 0.7
@@ -60,14 +60,14 @@ def test_lists_are_normalized_when_they_are_ranked(texts):
     assert tuned.ranking is not None and not tuned.compares_texts
 
 
-def test_weights_know_their_normalisation(texts):
+def test_file_of_weights_states_its_normalisation(texts):
     Path("n.json").write_text(json.dumps({"weights": {"F0": 1.0}, "normalize": 1.0}))
     asked = {"model": (), "n_best": "list", "rerank": "n.json"}
     assert planned(**asked).alpha == 1.0
     assert planned(**asked, normalize=0.0).alpha == 0.0
 
 
-def test_metrics_are_each_once_and_their_numbers_decided(texts):
+def test_plan_lists_each_metric_once_and_counts_resamples(texts):
     asked = {"model": (), "target": ("trg",), "reference": ("ref",)}
     compared = planned(**asked, metric=("BLEU,ter", "bleu"), confidence=True)
     assert compared.compares_texts and compared.metrics == ("bleu", "ter")
@@ -88,7 +88,7 @@ def test_metrics_are_each_once_and_their_numbers_decided(texts):
         ({"source": ("src",), "n_best": "list"}, NBestList),
     ],
 )
-def test_pairs_come_from_where_the_options_say(texts, options, kind):
+def test_options_select_the_reader_of_pairs(texts, options, kind):
     with planned(**options).pairs() as pairs:
         assert type(pairs) is kind
     if "source" not in options and len(options["target"]) == 1:
@@ -96,12 +96,12 @@ def test_pairs_come_from_where_the_options_say(texts, options, kind):
             assert type(pairs) is OneText
 
 
-def test_a_source_is_none_of_a_language_model(texts):
+def test_language_model_refuses_a_source(texts):
     with pytest.raises(UsageError, match=r"m\.npz is a language model"):
         planned(source=("src",), target=("trg",)).pairs(one_side=True)
 
 
-def test_files_that_are_read_are_named(texts):
+def test_plan_names_all_input_files(texts):
     asked = planned(
         source=("src",), target=("trg",), vocabularies=("v1", "v2"), weights=("w.json",),
         model=("m.npz", "n.npz"),

@@ -1,4 +1,4 @@
-"""The noisy channel in the beam, against a beam of plain Python and NumPy's models."""
+"""The noisy channel in the beam, against a beam in plain Python with models in NumPy."""
 
 import functools
 import itertools
@@ -76,7 +76,7 @@ def searched(beam, candidates, *, alpha=1.0, unk=None, constraints=(), batches=1
 
 
 def plain_beam(source, beam, candidates, alpha=1.0, unk=None):
-    """The same search with dictionaries: translations and what they are ranked by, best first."""
+    """The same search with dictionaries: translations and their scores, best first."""
     live, done = [()], {}
     for step in range(1, LONGEST + 1):
         extended = []
@@ -99,7 +99,7 @@ def plain_beam(source, beam, candidates, alpha=1.0, unk=None):
 
 
 @pytest.mark.parametrize("alpha", [1.0, 0.0])
-def test_an_endless_beam_ranks_every_translation(alpha):
+def test_unlimited_beam_ranks_every_translation(alpha):
     for source, results in zip(SOURCES, searched(V**LONGEST, V, alpha=alpha), strict=True):
         own = {tuple(r.words[:-1].tolist()): r for r in results if r.finished}
         every = [w for n in range(LONGEST) for w in itertools.product(range(1, V), repeat=n)]
@@ -118,7 +118,7 @@ def test_an_endless_beam_ranks_every_translation(alpha):
 @pytest.mark.parametrize(
     ("beam", "candidates", "unk"), [(1, 2, None), (2, 2, None), (3, 2, 1), (2, 3, 1), (3, 1, None)]
 )
-def test_a_narrow_beam_keeps_what_a_plain_one_does(beam, candidates, unk):
+def test_narrow_beam_equals_plain_python(beam, candidates, unk):
     together = searched(beam, candidates, unk=unk)
     joined = searched(beam, candidates, unk=unk, batches=3)
     for source, results, same in zip(SOURCES, together, joined, strict=True):
@@ -129,7 +129,7 @@ def test_a_narrow_beam_keeps_what_a_plain_one_does(beam, candidates, unk):
         assert [r.words.tolist() for r in same] == [r.words.tolist() for r in results]
 
 
-def test_required_words_are_candidates_whatever_their_probability():
+def test_required_words_are_always_candidates():
     constraints = [Constraints.of([(3, 3)], [])] * len(SOURCES)
     for results in searched(4, 1, constraints=constraints):
         assert results

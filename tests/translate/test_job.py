@@ -34,7 +34,7 @@ from cgru_cli.errors import CgruError
 from cgru_cli.network import quantization
 from cgru_cli.text import pipeline
 
-LIMIT = 30  # seconds that a process may take to answer on a busy machine
+LIMIT = 30  # seconds for a process to answer on a busy machine
 
 
 @pytest.fixture(scope="module")
@@ -44,12 +44,12 @@ def model(tmp_path_factory):
 
 @pytest.fixture
 def lines(translate):
-    """As `translate`, but it must succeed: the lines of the output."""
+    """Like `translate`, but asserts success and returns the lines of the output."""
     return output_lines(translate)
 
 
 def process(*arguments, **more):
-    """The command as a process of its own."""
+    """The command as a separate process."""
     command = prepared.command("translate", *arguments)
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     return subprocess.Popen(command, **(pipes | more))
@@ -59,7 +59,7 @@ def process(*arguments, **more):
 
 
 def same_numbers(line, expected):
-    """The same words; numbers within 1e-3, also those joined by commas."""
+    """The words are equal and the numbers are within 1e-3, also numbers joined by commas."""
     own, theirs = (text.replace(",", " , ").split(" ") for text in (line, expected))
     assert len(own) == len(theirs)
     for one, other in zip(own, theirs, strict=True):
@@ -82,7 +82,7 @@ COMPATIBLE = {
 
 
 @pytest.mark.parametrize("file", COMPATIBLE)
-def test_layouts_are_the_programs(shared, lines, file):
+def test_layouts_match_the_programs(shared, lines, file):
     folder = shared("fixtures/a-shallow")
     written = lines("-m", folder / "model.npz", "-i", folder / "src.txt", *COMPATIBLE[file].split())
     expected = text_lines(folder / file)
@@ -91,7 +91,7 @@ def test_layouts_are_the_programs(shared, lines, file):
         same_numbers(line, other)
 
 
-def test_theanos_alignments_stand_in_a_file_of_their_own(shared, lines, tmp_path):
+def test_theano_alignments_go_to_their_own_file(shared, lines, tmp_path):
     folder = shared("fixtures/a-shallow")
     written = lines("-m", folder / "model.npz", "-i", folder / "src.txt", "--compat", "nematus",
                     "-k", 5, "-n", "--n-best", "-a", tmp_path / "alignments")  # fmt: skip
@@ -142,8 +142,8 @@ ODD = [
 ]  # fmt: skip
 
 
-def test_a_pipe_keeps_its_lines(model, lines):
-    """Every odd line gives one line, the last needs no newline, and nothing is asked for."""
+def test_output_has_a_line_for_each_input_line(model, lines):
+    """Every odd line gives one line, and the last line needs no newline."""
     data = b"\n".join(ODD)
     started = process("-m", model)
     out, err = started.communicate(data, timeout=5 * LIMIT)
@@ -158,12 +158,12 @@ def test_a_pipe_keeps_its_lines(model, lines):
     assert "line 9 has 10000 words; cut to --max-length 1000" in messages
     assert "\\r\\n" in messages
     assert all(line.startswith("cgru: warning: ") for line in messages.splitlines())
-    # the same from files, a line at a time: nothing depends on what stands beside it
+    # the same from files, a line at a time: no line depends on its neighbours
     for i in (0, 3, 4, 6, 9, 11):
         assert lines("-m", model, text=ODD[i] + b"\n") == [written[i]]
 
 
-def test_a_long_line_is_cut_where_the_option_says(model, translate):
+def test_max_length_cuts_a_long_line(model, translate):
     code, text, messages = translate(
         "-m", model, "--max-length", 3, text="a b c d f\na b c\na b c c\n"
     )
@@ -216,8 +216,8 @@ def test_factors_are_read_and_counted(tmp_path, translate):
         assert messages.count("\n") == 1 and "line 2" in messages and "factors" in messages
 
 
-def test_a_lone_line_is_answered_while_the_pipe_stays_open(model, tmp_path):
-    """And a terminated process leaves whole lines, at once."""
+def test_single_line_is_translated_while_the_pipe_is_open(model, tmp_path):
+    """A terminated process ends at once and leaves whole lines."""
     started = process("-m", model)
     try:
         for text in (b"a b\n", b"c\n"):
@@ -239,7 +239,7 @@ def test_a_lone_line_is_answered_while_the_pipe_stays_open(model, tmp_path):
         started.kill()
 
 
-def test_an_interrupt_leaves_what_was_finished(model, tmp_path):
+def test_interrupt_keeps_finished_translations(model, tmp_path):
     source = tmp_path / "in"
     source.write_bytes(b"a b c d\n" * 200000)
     out = tmp_path / "out"
@@ -289,7 +289,7 @@ def test_files_may_be_several_and_compressed(model, lines, tmp_path):
     assert gzip.decompress(out.read_bytes()).decode().splitlines() == plain
 
 
-def test_bad_files_are_told(model, translate, tmp_path):
+def test_bad_files_are_refused(model, translate, tmp_path):
     same = tmp_path / "same"
     same.write_text("a\n")
     result = CliRunner().invoke(main, ["translate", "-m", model, "-i", str(same), "-o", str(same)])
@@ -317,7 +317,7 @@ def test_a_missing_model_ends_the_process_at_once(tmp_path):
 # -- vocabularies ----------------------------------------------------------------------------------
 
 
-def test_vocabularies_may_be_given_and_are_looked_for(tmp_path, translate, lines):
+def test_vocabularies_are_given_or_found(tmp_path, translate, lines):
     path = write_model(tmp_path / "m")
     expected = lines("-m", path, text="a b\n")
     (tmp_path / "m/model.npz.json").unlink()
@@ -330,13 +330,13 @@ def test_vocabularies_may_be_given_and_are_looked_for(tmp_path, translate, lines
     one_line(translate("-m", path, "-v", source, tmp_path / "no", text="a\n"), 1, "no")
 
 
-def test_exchanged_vocabularies_are_told(tmp_path, translate):
+def test_swapped_vocabularies_are_refused(tmp_path, translate):
     path = write_model(tmp_path / "m", source=[*SOURCE, "g"])
     source, target = tmp_path / "m/src.json", tmp_path / "m/trg.json"
     one_line(translate("-m", path, "-v", target, source, text="a\n"), 1, "exchanged")
 
 
-def test_words_beyond_the_matrix_are_unknown(tmp_path, lines):
+def test_words_beyond_the_embeddings_are_unknown(tmp_path, lines):
     path = write_model(tmp_path / "m")
     vocabulary(tmp_path / "m/src.json", [*SOURCE, "g"])
     assert lines("-m", path, text="a g\n") == lines("-m", path, text="a never-seen\n")
@@ -373,7 +373,7 @@ def test_words_beyond_the_matrix_are_unknown(tmp_path, lines):
         (["-v", "a", "b", "c", "-m"], ["-m lacks its value"]),
     ],
 )
-def test_what_cannot_be_meant_is_told(model, translate, arguments, parts):
+def test_invalid_combinations_are_refused(model, translate, arguments, parts):
     if arguments[-1] == "-m":
         arguments = [*arguments, model]
         one_line(translate(*arguments, text="a\n"), 1, "2 vocabularies expected")
@@ -401,14 +401,14 @@ def test_what_cannot_be_meant_is_told(model, translate, arguments, parts):
     ],
 )
 def test_extremes_run(model, translate, arguments):
-    """Or are refused in one line."""
+    """Extreme values run, or are refused in one line."""
     code, text, messages = translate("-m", model, *arguments, text="a b c\n\nd\n")
     assert code == 0 or (code in (1, 2) and messages.strip()), messages
     if code == 0:
         assert len(text.splitlines()) >= 3
 
 
-def test_normalisation_may_stand_anywhere(model, lines):
+def test_normalize_without_a_value_may_precede_any_option(model, lines):
     def best(*arguments):
         return lines(*arguments, "--translation-maxlen", 9, text="a b c\nd d d d\nf\n")
 
@@ -441,7 +441,7 @@ def test_sampling_is_reproducible(model, lines):
 
 
 def test_unknown_words_are_replaced(tmp_path, lines):
-    """By the source word that is looked at, or its translation; then subwords are joined."""
+    """By the source word with the most attention, or its translation in the lexicon."""
     path = write_model(tmp_path / "m")
     with np.load(path) as file:
         arrays = dict(file)
@@ -472,7 +472,7 @@ def test_a_shortlist_of_all_words_changes_nothing(model, lines, tmp_path):
 
 @pytest.fixture(scope="module")
 def wide(tmp_path_factory):
-    """A model of forty target words, w2 to w39, and a table that leaves seven to each source."""
+    """A model with forty target words, and a table that allows seven for each source word."""
     folder = tmp_path_factory.mktemp("wide")
     target = ["eos", "UNK", *(f"w{i}" for i in range(2, 40))]
     path = write_model(folder / "m", target=target)
@@ -486,7 +486,7 @@ FILLING = {f"w{i}" for i in range(2, 9)}  # the first words, up to a multiple of
 SHORT = ("2", "6", "--translation-maxlen", "6", "-k", "3", "--suppress-unk")
 
 
-def test_each_line_has_its_own_words_whatever_it_shares_a_batch_with(wide, lines):
+def test_each_line_has_its_own_shortlist(wide, lines):
     path, table, allowed = wide
     text = ["a", "b c", "d", "f a", "c"] * 3
     found = lines("-m", path, "--shortlist", table, *SHORT, text="\n".join(text) + "\n")
@@ -498,8 +498,8 @@ def test_each_line_has_its_own_words_whatever_it_shares_a_batch_with(wide, lines
         assert set(line.split()) <= FILLING | words
 
 
-def test_lines_of_a_given_mini_batch_share_their_words(wide, lines):
-    """As in Marian: three lines together have the words of all, in whatever order they come."""
+def test_lines_of_a_given_mini_batch_share_their_shortlist(wide, lines):
+    """As in Marian: three lines have the words of all three, in any order."""
     path, table, allowed = wide
     base = ("-m", path, "--shortlist", table, *SHORT)
     together = lines(*base, "--mini-batch", "3", text="a\nc\nf\nb\n")
@@ -518,17 +518,17 @@ def test_lines_of_a_given_mini_batch_share_their_words(wide, lines):
         ("--compat", "nematus-tf"),
     ],
 )
-def test_a_shortlist_goes_with_everything(wide, lines, more):
+def test_shortlist_combines_with_other_options(wide, lines, more):
     path, table, allowed = wide
     text = "a b\tw39\n" if "--force-decode" in more else "a b\n"
     (line,) = lines("-m", path, path, "--shortlist", table, *SHORT, *more, text=text)
     words = line.partition(" ||| ")[0].split()
     if text != "a b\n":
-        assert words.pop(0) == "w39"  # words to begin with are among those to choose from
+        assert words.pop(0) == "w39"  # words of a prefix are allowed
     assert words and set(words) <= FILLING | allowed["a"] | allowed["b"]
 
 
-def test_a_shortlist_of_other_words_is_told(wide, translate, tmp_path):
+def test_shortlist_of_other_words_is_refused(wide, translate, tmp_path):
     path, *_ = wide
     table = tmp_path / "lex.s2t"
     table.write_text("x y 0.5\n")
@@ -536,7 +536,7 @@ def test_a_shortlist_of_other_words_is_told(wide, translate, tmp_path):
     one_line(translate("-m", path, "--shortlist", tmp_path / "no", text="a\n"), 1, "not found")
 
 
-def test_translations_have_what_is_required_and_not_what_is_avoided(wide, lines, tmp_path):
+def test_translations_satisfy_their_constraints(wide, lines, tmp_path):
     path, *_ = wide
     base = ("-m", path, "-k", "4", "-n", "--n-best", "--translation-maxlen", "9")
     text = "a b\tw9 w30\tw5\nc\t\tw9\na b\n"
@@ -571,11 +571,11 @@ def test_translations_have_what_is_required_and_not_what_is_avoided(wide, lines,
         assert float(best[-1]) == pytest.approx(float(done.stdout), abs=1e-4)
 
 
-def test_constraints_that_cannot_be_met_are_told(wide, translate, tmp_path):
+def test_unsatisfiable_constraints_are_refused(wide, translate, tmp_path):
     path, *_ = wide
     base = ("-m", path, "--constraints")
     one_line(translate(*base, text="a\tnever\n"), 1, "line 1: required phrase 'never'")
-    one_line(translate(*base, text="a\tw3 w4\t\tw4\n"), 1, "line 1: a required phrase has")
+    one_line(translate(*base, text="a\tw3 w4\t\tw4\n"), 1, "line 1: a required phrase contains")
     for more in (("--compat", "nematus-tf"), ("--output-sampling", "full")):
         one_line(translate(*base, *more, text="a\n"), 2, "--constraints")
 
@@ -628,7 +628,7 @@ def test_sentencepiece_reads_and_writes_raw_text(tmp_path, lines):
 
 
 def prepared_by(path, **changes):
-    """Lay a preprocess.json beside a model: tokenizer, lower case and codes, if nothing else."""
+    """Write a preprocess.json for a model: tokenizer, lower case and codes, unless changed."""
     how = {"languages": ("en", "de"), "tokenize": True, "case": "lower", "pieces": True}
     settings = pipeline.PipelineSettings(**(how | {"subwords": "subword-nmt"} | changes))
     codes = ("#version: 0.2\nx y</w>\n",) if settings.subwords == "subword-nmt" else ()
@@ -638,7 +638,7 @@ def prepared_by(path, **changes):
 
 
 def write_joiner(folder, unknown=0.0):
-    """A model that writes D@@ among other words, and the more unknown words the more is given."""
+    """A model that often writes D@@, and unknown words with this bias."""
     path = write_model(folder, seed=7)
     with np.load(path) as file:
         arrays = dict(file)
@@ -659,14 +659,14 @@ PREPARED = "a b , e@@ f c\n\n\nd ( f ) !\n"
     ],
     ids=" ".join,
 )  # fmt: skip
-def test_raw_text_is_prepared_and_given_back(tmp_path, lines, arguments):
+def test_raw_text_is_preprocessed_and_restored(tmp_path, lines, arguments):
     path = write_joiner(tmp_path / "m")
     prepared_by(path)
     arguments = ["-m", path, "--translation-maxlen", 9, *arguments]
     expected = lines(*arguments, "--no-preprocess", text=PREPARED)
     assert any("D@@" in line for line in expected)
 
-    def joined(line):  # words that are letters only need no detokenizer
+    def joined(line):  # words of letters need no detokenizer
         fields = line.split(" ||| ")
         place = 1 if fields[0].isdigit() and "--n-best" in arguments else 0
         fields[place] = fields[place].replace("@@ ", "").removesuffix("@@")
@@ -677,7 +677,7 @@ def test_raw_text_is_prepared_and_given_back(tmp_path, lines, arguments):
     assert lines(*arguments, text=PREPARED) == expected
 
 
-def test_alignments_are_of_the_prepared_words(tmp_path, lines):
+def test_alignments_refer_to_preprocessed_words(tmp_path, lines):
     path = write_joiner(tmp_path / "m", unknown=5)
     base = ["-m", path, "--translation-maxlen", 6, "--unk-replace", "--alignment-format", "json"]
     raw, prepared = RAW.replace("\n\n \t ", ""), PREPARED.replace("\n\n", "")
@@ -688,12 +688,12 @@ def test_alignments_are_of_the_prepared_words(tmp_path, lines):
     assert [line["source"] for line in found] == sources
     for one, other, source in zip(found, expected, sources, strict=True):
         assert one["target"] == other["target"] and one["alignment"] == other["alignment"]
-        assert set(one["target"]) & set(source[:-1])  # where the unknown word stood
+        assert set(one["target"]) & set(source[:-1])  # in the place of the unknown word
         assert "@@" not in one["text"]
     assert "@@" in expected[0]["text"]
 
 
-def test_an_ensemble_prepares_text_in_one_way(tmp_path, lines, translate):
+def test_ensemble_shares_one_preprocessing(tmp_path, lines, translate):
     one, two = write_model(tmp_path / "a"), write_model(tmp_path / "b", 3)
     expected = lines("-m", one, two, "--join-bpe", text=PREPARED)
     prepared_by(two)
@@ -706,7 +706,7 @@ def test_an_ensemble_prepares_text_in_one_way(tmp_path, lines, translate):
     assert lines("-m", one, two, "--no-preprocess", "--join-bpe", text=PREPARED) == expected
 
 
-def test_preprocessing_that_cannot_be_is_told(tmp_path, translate):
+def test_invalid_preprocessing_is_refused(tmp_path, translate):
     path = write_model(tmp_path / "m")
     prepared_by(path)
     for flag in ("--join-bpe", "--no-spm-encode", "--no-spm-decode"):
@@ -720,9 +720,9 @@ def test_preprocessing_that_cannot_be_is_told(tmp_path, translate):
         one_line(translate("-m", path, text="a\n"), 1, "model.npz.preprocess.json")
 
 
-def test_without_preprocessing_its_packages_are_not_looked_for(model, lines, monkeypatch):
+def test_packages_of_preprocessing_load_only_when_used(model, lines, monkeypatch):
     for package in ("cgru_cli.text.pipeline", "sacremoses"):
-        monkeypatch.setitem(sys.modules, package, None)  # not to be imported
+        monkeypatch.setitem(sys.modules, package, None)  # importing it fails
     assert lines("-m", model, text="a b\n")
 
 
@@ -730,12 +730,12 @@ def test_without_preprocessing_its_packages_are_not_looked_for(model, lines, mon
 
 
 def test_marians_right_to_left_models_write_and_read_from_the_end(tmp_path, lines):
-    """They give what others give for the source turned round, all of it turned round."""
+    """Their output for a source is the reversed output of others for the reversed source."""
     forward = as_marian(write_model(tmp_path / "a"), "type: amun\n")
     backward = as_marian(write_model(tmp_path / "b"), "type: amun\nright-left: true\n")
     text, from_end = "f f\na b c\nd e a b\n", "f f\nc b a\nb a e d\n"
     arguments = ["-k", 3, "--allow-unk", "--translation-maxlen", 8]
-    for more in ((), ("--unk-replace",)):  # the same words of the source, wherever they stand
+    for more in ((), ("--unk-replace",)):  # the same source words at mirrored places
         plain = lines("-m", forward, *arguments, *more, text=from_end)
         turned = lines("-m", backward, *arguments, *more, text=text)
         assert turned == [" ".join(reversed(line.split(" "))) for line in plain]
@@ -776,7 +776,7 @@ def test_configurations_are_read(tmp_path, lines, monkeypatch):
 # -- ensembles -------------------------------------------------------------------------------------
 
 
-def test_ensembles_weigh_their_models(tmp_path, lines, translate):
+def test_ensemble_weights_apply(tmp_path, lines, translate):
     one, two = write_model(tmp_path / "a"), write_model(tmp_path / "b", 3, encoder_depth=2)
     text = "a b c\nd\n"
 
@@ -800,7 +800,7 @@ def test_ensembles_weigh_their_models(tmp_path, lines, translate):
     one_line(translate("-m", one, other, text="a\n"), 1, "another target vocabulary")
 
 
-def test_dialects_may_be_mixed(shared, lines):
+def test_ensemble_mixes_dialects(shared, lines):
     folder = shared("fixtures/a-shallow")
     pair = ["-v", folder / "vocab.en.json", folder / "vocab.de.json"]
     text = "\n".join(text_lines(folder / "src.txt")[:10]) + "\n"
@@ -813,7 +813,7 @@ def test_dialects_may_be_mixed(shared, lines):
 
 @pytest.mark.parametrize("precision", ["bfloat16", "int8"])
 def test_lower_precision_translates(shared, lines, precision):
-    """Not the same words everywhere, but as likely ones."""
+    """The words may differ, but their scores are close."""
     if precision == "int8":
         try:
             quantization.check_available()

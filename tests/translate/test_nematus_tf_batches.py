@@ -1,4 +1,4 @@
-"""Nematus-TF's mini-batches, against its rule, NumPy's own sort and its search."""
+"""Nematus-TF's mini-batches against its own rule, and their effect on its search."""
 
 import random
 
@@ -15,13 +15,13 @@ from cgru_cli.search.ensemble import Ensemble
 from cgru_cli.search.hypotheses import SearchBatch
 from cgru_cli.search.nematus_tf_beam import nematus_tf_beam
 from cgru_cli.search.settings import SearchSettings
-from cgru_cli.translate.nematus_tf_batches import nematus_tf_batches
+from cgru_cli.translate.translator import nematus_tf_batches
 
 BATCH, MAXI, BEAM = 4, 4, 5  # lines, mini-batches, hypotheses
 
 
 def read_all_lines(sentences, batch_size):
-    """The rule of Nematus-TF's function of that name: mini-batches, as places of their lines."""
+    """Nematus-TF's function of that name: mini-batches, as places of their lines."""
     lengths = np.array([len(sentence.strip().split()) for sentence in sentences], np.int16)
     places = lengths.argsort()
     return [places[i : i + batch_size].tolist() for i in range(0, len(places), batch_size)]
@@ -69,7 +69,7 @@ def lists_of(model, lines, batches):
     return lists
 
 
-def test_empty_lines_take_their_place_in_batches(tmp_path, model, text):
+def test_empty_lines_count_in_batches(tmp_path, model, text):
     code, written, messages = in_process("translate", tmp_path)(
         "-m", model, "--compat", "nematus-tf", "-k", BEAM, "--n-best", "--mini-batch", BATCH,
         "--maxi-batch", MAXI, text="\n".join([*text, ""]),
@@ -80,7 +80,7 @@ def test_empty_lines_take_their_place_in_batches(tmp_path, model, text):
         number, hypothesis, score = line.split(" ||| ")
         if not text[int(number)].split():
             assert not hypothesis.strip()  # an empty line gives an empty line
-        elif float(score) > -1e6:  # a short list is filled up
+        elif float(score) > -1e6:  # others pad a short list
             found.setdefault(int(number), []).append(float(score))
     expected, without = {}, {}
     for start in range(0, len(text), BATCH * MAXI):
@@ -93,5 +93,5 @@ def test_empty_lines_take_their_place_in_batches(tmp_path, model, text):
     assert found.keys() == expected.keys()
     for number, scores in expected.items():
         np.testing.assert_allclose(found[number], scores, atol=1e-3, err_msg=str(number))
-    # what the empty lines change: the length of a list, which its batch decides
+    # empty lines change the lengths of lists, which depend on the batch
     assert any(len(without[n]) != len(scores) for n, scores in expected.items())

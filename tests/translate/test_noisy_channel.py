@@ -1,4 +1,4 @@
-"""The noisy channel of the command, against `cgru score` of each model apart."""
+"""Translations ranked by a noisy channel, against `cgru score` of each single model."""
 
 import json
 import math
@@ -22,7 +22,7 @@ LINES = ["a b c", "", "f f a d", "b unseen", "c"]
 TEXT = "".join(f"{line}\n" for line in LINES)
 LM = {"type": Type.LM, "source_vocabularies": (), "source_embeddings": (),
       "decoder_base_transition": 1}  # fmt: skip
-# The same words with other numbers, as programs give them that count one side at a time.
+# The same words with other ids, as if the vocabulary had been built separately.
 MIXED_SOURCE = [*SOURCE[:2], *SOURCE[:1:-1]]
 MIXED_TARGET = [*TARGET[:2], *TARGET[:1:-1]]
 
@@ -35,7 +35,7 @@ def write_lm(folder, target=MIXED_TARGET, **changes):
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
-    """A direct model, one of the reverse direction, and a language model."""
+    """A direct model, a channel model and a language model."""
     folder = tmp_path_factory.mktemp("models")
     direct = write_model(folder / "direct", seed=3)
     with np.load(direct) as file:
@@ -64,7 +64,7 @@ def translate(tmp_path):
 @pytest.fixture
 def score(tmp_path):
     def scores(model, pairs):
-        """log p of each pair by `cgru score`; source None: of a language model."""
+        """log p of each pair by `cgru score`; source None: by a language model."""
         targets, sources = tmp_path / "t.txt", tmp_path / "s.txt"
         targets.write_text("".join(f"{target}\n" for _, target in pairs))
         arguments = ["-m", model, "-t", targets]
@@ -110,7 +110,7 @@ def test_features_are_the_scores_of_each_model(models, translate, score, way, al
         total = sum(w * f for w, f in zip(weights, own.values(), strict=True))
         assert float(entry[3]) == pytest.approx(total, abs=1e-4)
         t, s = (n**alpha for n in (len(text.split()) + 1, len(source.split()) + 1))
-        if len(text.split()) < 6:  # else the limit may have cut it, and it lacks its end
+        if len(text.split()) < 6:  # longer ones may be cut by the limit, without EOS
             assert list(own.values()) == pytest.approx(
                 [scores[0] / t, scores[1] / s, scores[2] / s], abs=2e-4
             )
@@ -135,7 +135,7 @@ def test_the_list_is_that_of_the_direct_model_in_another_order(models, translate
     assert alone == translate("-m", direct, "-k", 6, "-n", 1)
 
 
-def test_many_candidates_of_a_wide_beam_are_ranked_as_its_end(models, translate):
+def test_wide_beam_with_many_candidates_equals_ranking_at_the_end(models, translate):
     direct, channel, lm = models
     asked = ["-m", direct, "--channel-model", channel, "--lm", lm, "-k", 400, "--n-best",
              "--translation-maxlen", 3]  # fmt: skip
@@ -149,7 +149,7 @@ def test_many_candidates_of_a_wide_beam_are_ranked_as_its_end(models, translate)
         )
 
 
-def test_weights_that_score_tunes_weigh_the_sum(models, translate, tmp_path):
+def test_tuned_weights_apply_to_the_sum(models, translate, tmp_path):
     direct, channel, lm = models
     asked = ["-m", direct, "--channel-model", channel, "--lm", lm, "--n-best"]
     named = {"weights": {"F0": 1, "Channel": 0.25, "LM": 0.5}, "normalize": 0}
@@ -167,7 +167,7 @@ def test_weights_that_score_tunes_weigh_the_sum(models, translate, tmp_path):
 # -- words and text --------------------------------------------------------------------------------
 
 
-def test_text_is_cut_anew_by_models_of_other_words(models, translate, score, tmp_path):
+def test_models_with_other_words_split_the_text_anew(models, translate, score, tmp_path):
     direct, _, _ = models
     plain = [word.replace("@@", "") for word in TARGET]
     source = [word.replace("@@", "") for word in SOURCE]
@@ -186,7 +186,7 @@ def test_text_is_cut_anew_by_models_of_other_words(models, translate, score, tmp
 
 
 def arpa(path, words):
-    """A model of single words, the later ones the less probable; kenlm wants a pair, too."""
+    """A unigram model whose later words are less probable; KenLM needs a bigram too."""
     lines = [f"{-0.25 * i}\t{word}\t0" for i, word in enumerate(words, 2)]
     text = ["\\data\\", f"ngram 1={len(lines) + 1}", "ngram 2=1", "", "\\1-grams:", "-99\t<s>\t0"]
     text += [*lines, "", "\\2-grams:", "-9\t<unk> <unk>", "", "\\end\\"]
@@ -263,7 +263,7 @@ def test_other_words_are_refused_where_they_cannot_be_mapped(models, tmp_path):
     assert "sub-words" in error and "'F'" in error
 
 
-def test_a_list_without_features_keeps_its_form(models, translate):
+def test_nematus_list_without_features_keeps_its_columns(models, translate):
     direct, channel, lm = models
     asked = ["-m", direct, "--channel-model", channel, "--lm", lm, "--n-best", "-k", 2]
     empty = [entry for entry in translate(*asked) if entry[0] == "1"]
@@ -272,7 +272,7 @@ def test_a_list_without_features_keeps_its_form(models, translate):
     assert all(len(entry) == 3 and math.isfinite(float(entry[2])) for entry in costs)
 
 
-def test_vocabularies_of_the_command_are_those_of_all_three(models, translate, tmp_path):
+def test_given_vocabularies_apply_to_all_three_models(models, translate, tmp_path):
     direct, channel, lm = models
     source = vocabulary(tmp_path / "s.json", SOURCE)
     target = vocabulary(tmp_path / "t.json", TARGET)

@@ -1,4 +1,4 @@
-"""Phrases that lines name: their forms, their words, and what is refused."""
+"""Phrases in lines: their forms, their words, and invalid phrases."""
 
 import gzip
 
@@ -70,7 +70,7 @@ def test_a_line_without_marks_stays_as_it_is(line):
 
 
 @pytest.mark.parametrize("mark", ['translation="a||b"', 'translation="a" prob="0.5"'])
-def test_what_marks_of_moses_cannot_mean_here_is_told(mark):
+def test_unsupported_marks_of_moses_are_refused(mark):
     with pytest.raises(CgruError, match=r"line 3: .*one phrase each"):
         split_line(f"a <n {mark}>b</n>", 2, "inline", False)
 
@@ -89,12 +89,12 @@ def test_a_file_of_avoided_phrases(tmp_path, capsys):
     assert phrases().read_avoided(str(path)) == [(2, 3), (5,)]
     assert "1 of 3 phrases" in capsys.readouterr().err
     (tmp_path / "latin").write_bytes(b"\xe4\n")
-    for name, told in (("latin", "invalid UTF-8"), ("no", "not found")):
-        with pytest.raises(CgruError, match=told):
+    for name, message in (("latin", "invalid UTF-8"), ("no", "not found")):
+        with pytest.raises(CgruError, match=message):
             phrases().read_avoided(str(tmp_path / name))
 
 
-def test_what_contradicts_itself_is_told():
+def test_contradicting_phrases_are_refused():
     check_consistent([(1, 2, 3)], [(1, 3), (4,)], 0)
-    with pytest.raises(CgruError, match="line 2: a required phrase has an avoided one"):
+    with pytest.raises(CgruError, match="line 2: a required phrase contains an avoided one"):
         check_consistent([(1, 2, 3)], [(2, 3)], 1)

@@ -1,4 +1,4 @@
-"""Lines read as requests: words, beginnings, phrases, and what cannot be read."""
+"""Lines read as requests: words, prefixes, phrases, and invalid lines."""
 
 import pytest
 from commands import write_model
@@ -24,7 +24,7 @@ def path(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def language_model(tmp_path_factory):
-    """Its file and its vocabulary."""
+    """The path of a language model and of its vocabulary."""
     changes = {
         "type": Type.LM, "source_vocabularies": (), "source_embeddings": (),
         "decoder_base_transition": 1,
@@ -39,7 +39,7 @@ def test_a_line_is_its_words(path):
     assert request.text == " a  unseen b "
 
 
-def test_a_beginning_stands_behind_a_tab(path):
+def test_prefix_follows_a_tab(path):
     lines = reader(path, force_decode=True)
     request = lines.read("a b\tB A", 0)
     assert request.source == ["a", "b"] and request.text == "a b"
@@ -58,7 +58,7 @@ def test_phrases_of_a_line_and_of_all_lines(path, tmp_path):
         lines.read("a\tA B", 2)
 
 
-def test_fields_that_nobody_reads_are_told(path):
+def test_unexpected_fields_are_refused(path):
     with pytest.raises(CgruError, match="line 5: 2 fields between tabs; with --tsv the source"):
         reader(path, tsv=True).read("a\tb", 4)
 

@@ -1,4 +1,4 @@
-"""Lines translated in this process: windows, empty lines, limits, prefixes, views."""
+"""Lines translated by `Translator`: windows, empty lines, limits, prefixes, heat maps."""
 
 import dataclasses
 
@@ -32,7 +32,7 @@ def decided(path, **options):
     return SearchPlan.of(TranslateOptions(model=(path,), **options), models)
 
 
-def test_translations_have_their_lines_numbers(translator):
+def test_translations_carry_the_numbers_of_their_lines(translator):
     ready = list(translator.translations(LINES, 10))
     assert sorted(one.number for one in ready) == [10, 11, 12, 13, 14]
     by_number = {one.number: one for one in ready}
@@ -42,7 +42,7 @@ def test_translations_have_their_lines_numbers(translator):
     assert len(by_number[10].hypotheses) == 3
 
 
-def test_scores_add_up_and_cut_translations_have_no_end(translator):
+def test_scores_add_up_and_cut_translations_lack_eos(translator):
     for hypotheses in translator.n_best(LINES):
         totals = [one.total for one in hypotheses]
         assert totals == sorted(totals, reverse=True)
@@ -83,12 +83,12 @@ def test_a_language_model_writes_texts_and_translates_nothing(tmp_path):
     vocabulary = [str(tmp_path / "trg.json")]
     writer = Translator.of(path, vocabulary, translation_maxlen=4, beam_size=2)
     (one,) = writer.translate([""])
-    assert one.score < 0 and one.alignment is None  # written, if only its end
+    assert one.score < 0 and one.alignment is None  # at least EOS was written
     with pytest.raises(CgruError, match=r"line 1: .* is a language model"):
         writer.translate(["a"])
 
 
-def test_what_is_decided_is_in_the_plan(path):
+def test_plan_holds_the_decisions(path):
     plan = decided(path)
     assert (plan.search, plan.weights) == ("shrinking", (1,))
     assert plan.settings == SearchSettings(
@@ -127,7 +127,7 @@ def test_a_beam_beyond_the_workspace_is_refused_by_name(tmp_path):
         Translator.of(path, beam_size=1000, workspace=1)
 
 
-def test_characters_are_the_words_of_a_source_that_nothing_cuts(path):
+def test_char_level_makes_each_character_a_word(path):
     assert decided(path, char_level=True).reading.split("a b") == ["a", " ", "b"]
     loaded = load_model(path)
     object.__setattr__(loaded.sources[0], "processor", object())

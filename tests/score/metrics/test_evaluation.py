@@ -1,4 +1,4 @@
-"""Translations against references: what sacrebleu itself prints, and tables of systems."""
+"""Translations against references: sacreBLEU's own output, and tables of systems."""
 
 import gzip
 import json
@@ -23,7 +23,7 @@ def sacrebleu(*arguments):
 
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory):
-    """Two systems and two references whose lines have whatever files have."""
+    """Two systems and two references with unusual white space and line ends."""
     folder = tmp_path_factory.mktemp("texts")
     lines = {
         "one": ["The cat sat.\r", "A dog\u2028barks  ", "\u00a0It 's\tnot , so", "", "x y z 1.5"],
@@ -55,29 +55,29 @@ def texts(tmp_path_factory):
     ],
 )
 @pytest.mark.parametrize("system", ["one", "one.gz"])
-def test_what_sacrebleu_prints(evaluate, texts, ours, theirs, system):
+def test_output_is_sacrebleus(evaluate, texts, ours, theirs, system):
     references = [texts / "ref", texts / "other"]
     expected = sacrebleu(*references, "-i", texts / system, *theirs, "-f", "text")
     flags = [f"--reference={path}" for path in references]
     assert evaluate(*ours, "-t", texts / system, *flags) == (0, expected, "")
     as_json = sacrebleu(*references, "-i", texts / system, *theirs, "-f", "json")
-    told = evaluate(*ours, "-t", texts / system, *flags, "--format", "json")[1]
-    assert json.loads(told) == json.loads(as_json)
+    printed = evaluate(*ours, "-t", texts / system, *flags, "--format", "json")[1]
+    assert json.loads(printed) == json.loads(as_json)
 
 
 def test_a_system_of_wmt17(evaluate, shared):
     folder = shared("data/wmt17-en-de")
     system = folder / "newstest2017.uedin-nmt.4722.en-de.gz"
     reference = folder / "newstest2017-ende.ref.de.gz"
-    code, told, _ = evaluate("--metric", "bleu", "-t", system, "-r", reference)
-    assert (code, told) == (0, sacrebleu(reference, "-i", system, "-f", "text"))
-    assert " = 28.3 " in told
+    code, printed, _ = evaluate("--metric", "bleu", "-t", system, "-r", reference)
+    assert (code, printed) == (0, sacrebleu(reference, "-i", system, "-f", "text"))
+    assert " = 28.3 " in printed
 
 
 @pytest.mark.parametrize("test, flag", [("bootstrap", "bs"), ("randomisation", "ar")])
 def test_systems_are_compared_with_the_first(evaluate, texts, test, flag):
     systems = [texts / "one", texts / "two"]
-    # its JSON of the bootstrap fails on a float32
+    # sacreBLEU's own JSON of the bootstrap fails on a float32
     table = sacrebleu(
         texts / "ref", "-i", *systems, "-m", "bleu", "chrf", f"--paired-{flag}",
         f"--paired-{flag}-n", "50", "-f", "text", "-w", "3",
@@ -85,13 +85,13 @@ def test_systems_are_compared_with_the_first(evaluate, texts, test, flag):
     chances = re.findall(r"p = ([0-9.]+)", table)
     ours = ["--metric", "bleu,chrf", "-r", texts / "ref", "--paired", test, "--samples", "50"]
     ours += [f"-t{path}" for path in systems]
-    told = json.loads(evaluate(*ours, "--format", "json")[1])
-    second = told["systems"][1]
+    printed = json.loads(evaluate(*ours, "--format", "json")[1])
+    second = printed["systems"][1]
     assert [f"{second[name]['p']:.4f}" for name in ("bleu", "chrf")] == chances
-    for system in told["systems"]:
+    for system in printed["systems"]:
         for name in ("bleu", "chrf"):
             assert f"{system[name]['score']:.3f}" in table
-    assert f"{flag}:50" in told["signatures"]["bleu"]
+    assert f"{flag}:50" in printed["signatures"]["bleu"]
     for form in ("text", "markdown"):
         table = evaluate(*ours, "--format", form)[1]
         assert table.count("p = ") == 2 and f"paired {test}" in table
@@ -101,7 +101,7 @@ def test_systems_are_compared_with_the_first(evaluate, texts, test, flag):
 
 
 @pytest.mark.parametrize("more", [[], ["--confidence", "--samples", "40"]])
-def test_systems_stand_side_by_side(evaluate, texts, more):
+def test_systems_are_rows_of_a_table(evaluate, texts, more):
     systems = [texts / "one", texts / "two"]
     arguments = ["--metric", "bleu,chrf", "-r", texts / "ref", *more]
     code, table, messages = evaluate(*arguments, *(f"-t{path}" for path in systems))
@@ -119,8 +119,8 @@ def test_systems_stand_side_by_side(evaluate, texts, more):
 def test_a_pipe_is_a_system(texts):
     command = prepared.command("score", "--metric", "bleu", "-r", texts / "ref")
     with open(texts / "two", "rb") as file:
-        told = subprocess.run(command, stdin=file, capture_output=True, text=True, check=True)
-    assert told.stdout == sacrebleu(texts / "ref", "-i", texts / "two", "-f", "text")
+        printed = subprocess.run(command, stdin=file, capture_output=True, text=True, check=True)
+    assert printed.stdout == sacrebleu(texts / "ref", "-i", texts / "two", "-f", "text")
 
 
 @pytest.mark.parametrize(
@@ -142,14 +142,14 @@ def test_a_pipe_is_a_system(texts):
         (["-t", "one", "-r", "ref", "--tokenize", "nothing"], 2, "--tokenize nothing"),
     ],
 )
-def test_what_cannot_be_is_told(evaluate, texts, monkeypatch, arguments, code, part):
+def test_invalid_options_and_files_are_refused(evaluate, texts, monkeypatch, arguments, code, part):
     monkeypatch.chdir(texts)
     (texts / "short").write_text("x\n")
     (texts / "empty").write_text("")
-    returned, told, messages = evaluate("--metric", "bleu", *arguments)
-    one_line((returned, told, messages), code, part)
+    returned, printed, messages = evaluate("--metric", "bleu", *arguments)
+    one_line((returned, printed, messages), code, part)
 
 
-def test_its_options_need_it(evaluate, texts):
-    told = evaluate("-t", texts / "one", "--reference", texts / "ref")
-    one_line(told, 2, "--reference needs --metric or --tune")
+def test_reference_needs_a_metric(evaluate, texts):
+    printed = evaluate("-t", texts / "one", "--reference", texts / "ref")
+    one_line(printed, 2, "--reference needs --metric or --tune")

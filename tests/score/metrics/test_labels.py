@@ -1,4 +1,4 @@
-"""Accuracy, F1 and confusion of labels, against counting one by one, and as a command."""
+"""Accuracy, F1 and confusion of labels against plain counts, and by the command."""
 
 import json
 
@@ -25,7 +25,7 @@ lines = st.lists(st.lists(st.tuples(labels, labels), min_size=1, max_size=4), mi
         ("", set()),
     ],
 )
-def test_spans_are_those_of_seqeval(tags, expected):
+def test_spans_match_seqeval(tags, expected):
     assert spans(tags.split()) == expected
 
 
@@ -41,12 +41,12 @@ def score_of(name, given, right):
 
 
 def split(pairs):
-    """Lines of what was given, and of the reference."""
+    """The lines of a system, and those of the reference."""
     return [[" ".join(one[side] for one in line) for line in pairs] for side in (0, 1)]
 
 
 @given(lines)
-def test_scores_are_those_of_the_definition(pairs):
+def test_scores_match_their_definition(pairs):
     given, right = split(pairs)
     flat = [pair for line in pairs for pair in line]
 
@@ -107,7 +107,7 @@ def test_systems_with_other_labels_are_compared(tmp_path, score):
         assert systems[1]["f1"]["p"] < 0.05
 
 
-def test_what_is_refused(tmp_path, score):
+def test_invalid_use_is_refused(tmp_path, score):
     right, short = write(tmp_path, "r", "a\nb c\n"), write(tmp_path, "s", "a\nb\n")
     asked = ("--reference", right, "-t", short)
     one_line(score("--metric", "accuracy", *asked), 1, "s: line 2: 1 label, 2 in", "r")

@@ -1,4 +1,4 @@
-"""Lines of n-best lists as the programs write them."""
+"""Lines of the programs' n-best lists, parsed."""
 
 import pytest
 from hypothesis import given
@@ -14,7 +14,7 @@ NUMBERS = st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1,
 
 
 @given(st.integers(0, 10**9), WORDS, NUMBERS, st.floats(-100, 100))
-def test_what_marian_writes_is_read(number, words, values, total):
+def test_marians_lines_are_parsed(number, words, values, total):
     features = " ".join(f"F{i}= {value!r}" for i, value in enumerate(values))
     entry = parse(f"{number} ||| {' '.join(words)} ||| {features} ||| {total!r}")
     assert (entry.sentence, entry.text) == (number, " ".join(words))
@@ -39,7 +39,7 @@ def test_what_marian_writes_is_read(number, words, values, total):
         ("0||||||11.3", {"column0": 11.3}),
     ],
 )
-def test_features_are_where_each_program_has_them(line, features):
+def test_features_of_each_program_are_parsed(line, features):
     assert parse(line).features == features
 
 
@@ -51,7 +51,7 @@ def test_features_are_where_each_program_has_them(line, features):
         ("7 ||| a b  ||| 11.3 4", "7 ||| a b ||| 11.3 4 ||| 0.25"),
     ],
 )
-def test_another_total_stands_behind_the_features(line, expected):
+def test_new_total_follows_the_features(line, expected):
     assert parse(line).with_total(0.25) == f"{expected}\n"
     assert parse(parse(line).with_total(0.25)[:-1]).features == parse(line).features
 
@@ -70,7 +70,7 @@ def test_another_total_stands_behind_the_features(line, expected):
         ("0 ||| a ||| = 1", "a feature has no name"),
     ],
 )
-def test_lines_of_no_list_are_told(line, message):
+def test_invalid_lines_are_refused(line, message):
     with pytest.raises(CgruError, match=message):
         parse(line)
 
@@ -85,7 +85,7 @@ def test_lines_of_no_list_are_told(line, message):
         ("a-shallow/marian-amun/nbest.align.wordscores.k5.norm1.txt", {"F0"}),
     ],
 )
-def test_lists_of_the_programs_are_read(shared, path, names):
+def test_lists_of_the_programs_are_parsed(shared, path, names):
     entries = [parse(line) for line in text_lines(shared(f"fixtures/{path}"))]
     assert {name for entry in entries for name in entry.features} == names
     assert max(entry.sentence for entry in entries) == 49

@@ -1,4 +1,4 @@
-"""The best of an n-best list by weights, as lines come."""
+"""N-best lists reranked by weights, line by line."""
 
 import io
 
@@ -65,8 +65,8 @@ def test_the_whole_list_is_sorted_and_has_new_totals():
     )
 
 
-def test_lengths_are_those_of_the_model_that_wrote():
-    """By the text, whose words are fewer than the model's pieces, another hypothesis would win."""
+def test_lengths_are_in_words_of_the_model():
+    """The text has fewer words than the model's pieces, and would rank another hypothesis first."""
     lines = ["0 ||| one ||| F0= -4", "0 ||| two words ||| F0= -5"]
     scored = [
         "0 ||| one ||| WordScores= -1 -1 -1 -1 ||| F0= -4 ||| -1",
@@ -105,6 +105,6 @@ def test_lengths_are_those_of_the_model_that_wrote():
         (["9" * 5000 + " ||| a ||| F0= 1"], "list: line 1: no entry"),
     ],
 )
-def test_lists_that_cannot_be_ranked_are_told(lines, message):
+def test_unrankable_lists_are_refused(lines, message):
     with pytest.raises(CgruError, match=message):
         reranked(lines)

@@ -14,7 +14,7 @@ from cgru_cli.score.n_best.entry import parse
 
 @pytest.fixture
 def lines(score):
-    """As `score`, but it must succeed: the lines of the output."""
+    """Like `score`, but asserts success and returns the lines of the output."""
     return output_lines(score)
 
 
@@ -31,7 +31,7 @@ def by_sentence(lines):
 
 
 def best_of(lists, weights, alpha=0.0):
-    """The best texts, by sums of their own."""
+    """The best texts, computed anew."""
     texts = []
     for entries in lists:
         totals = [
@@ -45,7 +45,7 @@ def best_of(lists, weights, alpha=0.0):
 
 @pytest.fixture
 def two_scores(shared, lines, tmp_path):
-    """A list of one reference case with the scores of another: (folder, path)."""
+    """The n-best list of one model with the scores of another: (folder, path)."""
     folder = shared("fixtures/marian-amun")
     rescored = lines(
         "-m", shared("fixtures/marian-s2s/model.npz"), "-s", folder / "src.txt",
@@ -55,7 +55,7 @@ def two_scores(shared, lines, tmp_path):
 
 
 @pytest.mark.parametrize("metric", ["bleu", "chrf"])
-def test_tuned_weights_are_as_good_as_a_grids(two_scores, score, tmp_path, metric):
+def test_tuned_weights_are_at_least_as_good_as_a_grids(two_scores, score, tmp_path, metric):
     folder, path = two_scores
     code, text, messages = score(
         "--n-best", path, "--tune", tmp_path / "w.json", "--reference", folder / "trg.txt",
@@ -63,7 +63,7 @@ def test_tuned_weights_are_as_good_as_a_grids(two_scores, score, tmp_path, metri
         "--in-words",
     )  # fmt: skip
     assert code == 0, messages
-    told = json.loads((tmp_path / "w.json").read_text())
+    found = json.loads((tmp_path / "w.json").read_text())
     oracle = BLEU(tokenize="none", force=True) if metric == "bleu" else CHRF()
     references = [text_lines(folder / "trg.txt")]
     lists = by_sentence(text_lines(path))
@@ -73,17 +73,17 @@ def test_tuned_weights_are_as_good_as_a_grids(two_scores, score, tmp_path, metri
 
     angles = np.linspace(-np.pi, np.pi, 121)
     grid = max(scored({"F0": np.cos(a), "S2S": np.sin(a)}) for a in angles)
-    assert told["tuned"]["score"] >= grid
-    assert told["tuned"]["score"] == pytest.approx(scored(told["tuned"]["weights"]))
-    assert told["score"] == pytest.approx(scored(told["weights"]))
-    assert told["starting"]["score"] == pytest.approx(scored({"F0": 1, "S2S": 1}))
-    assert told["first"]["score"] == pytest.approx(
+    assert found["tuned"]["score"] >= grid
+    assert found["tuned"]["score"] == pytest.approx(scored(found["tuned"]["weights"]))
+    assert found["score"] == pytest.approx(scored(found["weights"]))
+    assert found["starting"]["score"] == pytest.approx(scored({"F0": 1, "S2S": 1}))
+    assert found["first"]["score"] == pytest.approx(
         oracle.corpus_score([entries[0].text for entries in lists], references).score
     )
-    assert told["signature"] == oracle.get_signature().format()
-    assert (told["sentences"], told["hypotheses"], told["normalize"]) == (50, 600, 1.0)
-    assert text.split("\n")[:-1] == best_of(lists, told["weights"], 1.0)
-    best = told["tuned"]["score"]
+    assert found["signature"] == oracle.get_signature().format()
+    assert (found["sentences"], found["hypotheses"], found["normalize"]) == (50, 600, 1.0)
+    assert text.split("\n")[:-1] == best_of(lists, found["weights"], 1.0)
+    best = found["tuned"]["score"]
     assert messages.startswith(
         f"cgru: {metric} {best:.1f} with the tuned weights; with the starting"
     )
@@ -112,7 +112,7 @@ def test_a_list_is_rescored_and_reranked_at_once(two_scores, lines, shared):
         ("e2-deep-theano/model.npz", "nbest.k5.norm1.txt", 1, "1", 5),
     ],
 )
-def test_the_model_that_made_a_list_ranks_it_the_same(
+def test_model_that_wrote_a_list_ranks_it_the_same(
     shared, lines, name, path, sign, alpha, k, tmp_path
 ):
     folder = shared(f"fixtures/{name.split('/')[0]}")
@@ -137,7 +137,7 @@ def test_the_model_that_made_a_list_ranks_it_the_same(
             assert mine == [entries[i].text for i in expected]
 
 
-def test_weights_of_a_file_are_an_ensembles(lines, tmp_path):
+def test_file_of_weights_applies_to_an_ensemble(lines, tmp_path):
     one, two = (write_model(tmp_path / name, seed) for name, seed in (("a", 5), ("b", 11)))
     both = ["-m", one, "-m", two]
     text = written(tmp_path / "pairs", ["a b\tA B", "f c d\tF"])
@@ -154,7 +154,7 @@ def test_weights_of_a_file_are_an_ensembles(lines, tmp_path):
     assert by_file[0] == 0
 
 
-def test_what_tune_wrote_is_what_translate_takes(lines, tmp_path):
+def test_translate_reads_the_weights_that_tune_wrote(lines, tmp_path):
     models = [write_model(tmp_path / name, seed) for name, seed in (("a", 5), ("b", 11))]
     flags = [f"-m{model}" for model in models]
     source = written(tmp_path / "src", ["a b c", "f f", "d a", "b c d f"])
@@ -187,7 +187,7 @@ def test_sentences_without_hypotheses_are_empty_lines(lines, tmp_path):
     assert lines("--n-best", path, "-s", source, "--rerank") == ["", "A", "", ""]
 
 
-def test_what_was_finished_is_written_whole(score, tmp_path):
+def test_finished_sentences_are_written_before_an_error(score, tmp_path):
     entries = [
         "0 ||| A ||| F0= -1",
         "1 ||| B ||| F0= -1",
@@ -200,7 +200,7 @@ def test_what_was_finished_is_written_whole(score, tmp_path):
     assert "list: line 4: hypothesis of sentence 0 after one of 1" in messages
 
 
-def test_bad_lists_references_and_weights_are_told(score, tmp_path):
+def test_bad_lists_references_and_weights_are_refused(score, tmp_path):
     path = written(tmp_path / "list", ["0 ||| A ||| F0= -1 F1= 2", "2 ||| B ||| F0= -1 F1= 2"])
     source, reference = (written(tmp_path / name, "abc") for name in ("src", "ref"))
     short = written(tmp_path / "short", "ab")
@@ -245,15 +245,15 @@ def test_bad_lists_references_and_weights_are_told(score, tmp_path):
         (["--n-best", "a"], "name a model"),
     ],
 )
-def test_what_cannot_be_meant_is_told(score, tmp_path, monkeypatch, arguments, part):
+def test_invalid_combinations_are_refused(score, tmp_path, monkeypatch, arguments, part):
     monkeypatch.chdir(tmp_path)
     written(tmp_path / "a", ["0 ||| A ||| F0= -1"])
     written(tmp_path / "b", ["A"])
     one_line(score(*arguments), 2, part)
 
 
-def test_of_raw_text_the_model_tells_the_length(lines, score, tmp_path):
-    """A list whose text shows fewer words than the model wrote: chosen by the model's words."""
+def test_model_gives_the_length_of_raw_text(lines, score, tmp_path):
+    """Lengths count the model's words, of which the text of a list may have fewer."""
     model = write_model(tmp_path / "m")
     source = written(tmp_path / "src", ["a b c", "f f d"])
     pieces = ["A B C D@@ E", "A F", "D@@ E D@@ E", "A B"]
@@ -274,8 +274,8 @@ def test_of_raw_text_the_model_tells_the_length(lines, score, tmp_path):
     one_line(score("--n-best", joined, "--in-words", "-m", model, "--rerank"), 2, "--in-words")
 
 
-def test_weights_stay_where_there_is_no_reason_to_change_them(lines, score, tmp_path, monkeypatch):
-    """The file is what is used, so it holds the weights that there were before."""
+def test_starting_weights_are_kept_without_a_held_out_gain(lines, score, tmp_path, monkeypatch):
+    """The file then has the starting weights, because other commands use its weights."""
     from cgru_cli.score.n_best import weight_search
 
     entries = ["0 ||| A ||| F0= -1 F1= -2", "0 ||| B ||| F0= -2 F1= -1", "1 ||| A ||| F0= 1 F1= 1"]
@@ -289,10 +289,10 @@ def test_weights_stay_where_there_is_no_reason_to_change_them(lines, score, tmp_
     code, text, messages = score(*given)
     assert code == 0, messages
     assert "the starting weights are kept" in messages
-    told = json.loads(tuned.read_text())
-    assert told["weights"] == told["starting"]["weights"] != told["tuned"]["weights"]
-    assert told["score"] == told["starting"]["score"] <= told["tuned"]["score"]
+    found = json.loads(tuned.read_text())
+    assert found["weights"] == found["starting"]["weights"] != found["tuned"]["weights"]
+    assert found["score"] == found["starting"]["score"] <= found["tuned"]["score"]
     assert text == "A\nA\n", "reranked by the weights of the file"
     monkeypatch.setattr(weight_search, "tune", lambda *a: replace(tune(*a), held_out=0.5))
     assert score(*given)[1] == "B\nA\n"
-    assert json.loads(tuned.read_text())["weights"] == told["tuned"]["weights"]
+    assert json.loads(tuned.read_text())["weights"] == found["tuned"]["weights"]

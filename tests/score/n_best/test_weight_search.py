@@ -1,4 +1,4 @@
-"""Weights found on a list: against a grid, against sacrebleu, by exhaustion."""
+"""Weights found on a list, against a grid, sacreBLEU and exhaustive search."""
 
 import builtins
 
@@ -18,13 +18,13 @@ METRICS = [BLEU(tokenize="none"), CHRF(), CHRF(word_order=2)]
 
 
 def in_words(line):
-    """An entry whose text is in the words of the model that wrote it."""
+    """An entry whose text has the words of the model that wrote it."""
     entry = parse(line)
     return entry._replace(length=entry.words)
 
 
 def corpus(seed, sentences=30, hypotheses=9, features=2):
-    """Entries of random sentences whose features tell something of their quality."""
+    """Entries of random sentences whose features correlate with their quality."""
     generator = np.random.default_rng(seed)
     references, lists = [], []
     for s in range(sentences):
@@ -48,7 +48,7 @@ def development(lists, references, metric=METRICS[0], alpha=1.0):
 
 
 def ranked(lists, weights, alpha):
-    """The best texts, one sum at a time."""
+    """The best texts, computed one by one."""
     best = []
     for entries in lists:
         totals = [
@@ -62,7 +62,7 @@ def ranked(lists, weights, alpha):
 
 @pytest.mark.parametrize("metric", METRICS, ids=["bleu", "chrf", "chrf++"])
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
-def test_scores_are_those_of_the_corpus(metric, alpha):
+def test_scores_match_sacrebleus_corpus_score(metric, alpha):
     lists, references = corpus(1)
     of_list = development(lists, references, metric, alpha)
     for weights in np.random.default_rng(2).normal(size=(5, 2)):
@@ -75,7 +75,7 @@ def test_scores_are_those_of_the_corpus(metric, alpha):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_weights_are_as_good_as_those_of_a_grid(seed):
+def test_weights_are_at_least_as_good_as_a_grids(seed):
     of_list = development(*corpus(seed))
     angles = np.linspace(0, 2 * np.pi, 721)
     grid = max(of_list.of_weights(np.array([np.cos(a), np.sin(a)])) for a in angles)
@@ -86,7 +86,7 @@ def test_weights_are_as_good_as_those_of_a_grid(seed):
 
 
 class Sum:
-    """A metric that is a sum."""
+    """A metric whose score is the sum of its statistics."""
 
     def _compute_score_from_stats(self, stats):
         self.score = stats[0]
@@ -102,7 +102,7 @@ NUMBERS = st.integers(-6, 6).map(float)
     arrays.arrays(np.float64, 2, elements=NUMBERS),
     arrays.arrays(np.float64, 2, elements=NUMBERS),
 )
-def test_the_best_point_of_a_line_is_found(features, stats, weights, direction):
+def test_line_search_finds_the_best_point(features, stats, weights, direction):
     of_list = Development(features, stats, Sum())
     reached = of_list.of_weights(of_list.along(weights, direction))
     heights, slopes = features @ weights, features @ direction
@@ -120,7 +120,7 @@ def test_the_same_seed_gives_the_same_weights():
     assert first != other
 
 
-def test_what_is_gained_is_told():
+def test_gains_and_intervals_are_reported():
     lists, references = corpus(4)
     of_list = development(lists, references)
     found = tune(of_list, [1.0, -1.0], 3, 200, 0)
@@ -136,7 +136,7 @@ def test_what_is_gained_is_told():
     assert tune(of_list, [1.0, -1.0], 0, 20, 0).held_out is None
 
 
-def test_it_is_never_worse_than_the_weights_to_start_with():
+def test_tuned_weights_are_never_worse_than_the_starting_ones():
     of_list = development(*corpus(5))
     best = tune(of_list, [1.0, 1.0], 2, 20, 0)
     again = tune(of_list, best.weights, 0, 20, 1)
@@ -144,13 +144,13 @@ def test_it_is_never_worse_than_the_weights_to_start_with():
     assert again.over_starting.gain >= 0
 
 
-def test_costs_start_with_weights_below_zero():
+def test_costs_start_with_negative_weights():
     lines = ["0 ||| a ||| 3 F= -1 G= 0", "0 ||| b ||| 0.5 F= -2 G= 0"]
     of_list = development([[in_words(line) for line in lines]], ["a"])
     assert of_list.starting() == [-1, 1, 1]
 
 
-def test_one_feature_has_a_sign():
+def test_single_feature_gets_its_sign():
     lines = ["0 ||| a b c d e ||| F= 3", "0 ||| b b ||| F= 5"]
     of_list = development([[in_words(line) for line in lines]], ["a b c d e"])
     found = tune(of_list, [1.0], 1, 5, 0)

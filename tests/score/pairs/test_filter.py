@@ -1,4 +1,4 @@
-"""Pairs kept by scores, and by two models, against NumPy."""
+"""Pairs kept by their scores, by one model or two, against NumPy."""
 
 import math
 import os
@@ -52,24 +52,24 @@ COST = st.floats(0, 50)
 
 
 @given(COST, COST)
-def test_models_that_agree_and_are_sure_score_high(forward, backward):
+def test_agreement_and_certainty_give_high_dual_scores(forward, backward):
     score = dual_cross_entropy(forward, backward)
     assert 0 < score <= 1
     assert score == dual_cross_entropy(backward, forward)
-    # independently: the larger cost counts one and a half times, the smaller half less than not
+    # the same formula in terms of the larger and the smaller cost
     large, small = max(forward, backward), min(forward, backward)
     assert score == pytest.approx(math.exp(-1.5 * large + 0.5 * small), rel=1e-9)
 
 
 @given(st.floats(-10, 10), st.none() | st.floats(-10, 10), st.none() | st.floats(-10, 10))
-def test_bounds_are_excluded(score, above, below):
+def test_bounds_are_exclusive(score, above, below):
     text = f"{score:.3f}"
     line = PairFilter(above, below).line(Pair("a", "b"), 6, text)
     kept = (above is None or float(text) > above) and (below is None or float(text) < below)
     assert line == (f"a\tb\t{text}\t7\n" if kept else "")
 
 
-def test_a_tab_inside_is_told_where_it_would_be_written():
+def test_kept_pair_with_a_tab_is_refused():
     with pytest.raises(CgruError, match="line 7: a tab within"):
         PairFilter(0, None).line(Pair("a\tb", "c"), 6, "1")
     assert PairFilter(0, None).line(Pair("a\tb", "c"), 6, "-1") == ""
@@ -91,7 +91,7 @@ def test_pairs_beyond_a_score_are_kept(model, lines, corpus, more):
     assert not set(rest) & set(kept)
 
 
-def test_two_models_score_as_junczys_dowmunt_has_it(model, backward, lines, corpus, tmp_path):
+def test_dual_scores_match_numpy(model, backward, lines, corpus, tmp_path):
     forward = np.array([float(x) for x in lines("-m", model, "-t", corpus, "-n")])
     turned = tmp_path / "turned"
     turned.write_text("".join(f"{target}\t{source}\n" for source, target in PAIRS))
@@ -105,21 +105,21 @@ def test_two_models_score_as_junczys_dowmunt_has_it(model, backward, lines, corp
     assert 0 < len(kept) < len(PAIRS)
 
 
-def test_how_much_was_kept_is_told(model, score, corpus):
+def test_number_of_kept_pairs_is_reported(model, score, corpus):
     code, text, messages = score("-m", model, "-t", corpus, "--keep-above", -1e9)
     assert (code, text.count("\n")) == (0, len(PAIRS))
     assert messages == "cgru: 8 of 8 pairs kept\n"
     assert score("-m", model, "-t", corpus, "--keep-above", 0, "--quiet")[1:] == ("", "")
 
 
-def test_an_ensemble_is_one_model(model, lines, corpus, tmp_path):
+def test_ensemble_filters_by_its_common_score(model, lines, corpus, tmp_path):
     both = ["-m", model, "-m", write_model(tmp_path / "other", seed=11), "--ensemble"]
     printed = lines(*both, "-t", corpus)
     kept = lines(*both, "-t", corpus, "--keep-above", -1e9)
     assert [line.split("\t")[2] for line in kept] == printed
 
 
-def test_kept_pairs_flow(model):
+def test_kept_pairs_are_written_at_once(model):
     command = prepared.command("score", "-m", model, "--keep-above", "-1e9")
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -147,5 +147,5 @@ def test_kept_pairs_flow(model):
         (["--dual", "b", "-v", "x", "-v", "y", "-v", "z"], "--vocabs"),
     ],
 )
-def test_what_cannot_be_meant_is_told(model, score, corpus, arguments, part):
+def test_invalid_combinations_are_refused(model, score, corpus, arguments, part):
     one_line(score("-m", model, "-t", corpus, "--keep-above", 0, *arguments), 2, part)

@@ -1,4 +1,4 @@
-"""Layouts of the programs' scorers, on scores made by hand."""
+"""Layouts of the programs' scorers, with made-up scores."""
 
 import json
 
@@ -43,7 +43,7 @@ def test_numbers_are_float32(program, expected):
     assert layout(program).number(-1 / 3) == expected
 
 
-def test_scores_that_are_probabilities_have_digits_however_small():
+def test_small_probabilities_keep_six_digits():
     assert layout(digits=True).number(1.5e-9) == "1.5e-09"
     assert layout(digits=True).number(1 / 3) == "0.333333"
 
@@ -53,7 +53,7 @@ def test_several_models_are_columns():
     assert text == "1.0 2.0\n"
 
 
-def test_words_and_alignments_stand_behind_the_score():
+def test_alignment_and_word_scores_follow_the_score():
     aligned = hypothesis(alignment=ALIGNMENT)
     text = layout(word_scores=True, alignment="hard").pair(0, ["a", "b"], [aligned])
     assert text == "-2.500000 ||| 0-0 1-1 2-2 ||| WordScores= -1.5 -0.75 -0.25\n"
@@ -61,7 +61,7 @@ def test_words_and_alignments_stand_behind_the_score():
     assert soft == "-2.500000 ||| 0.75,0.25,0 0.125,0.5,0.375 0,0.25,0.75\n"
 
 
-def test_json_is_an_object_a_line():
+def test_json_has_one_object_per_line():
     text = layout(alignment="soft", alignment_format="json", word_scores=True).pair(
         4, ["a", "b"], [hypothesis(alignment=ALIGNMENT)]
     )
@@ -73,7 +73,7 @@ def test_json_is_an_object_a_line():
     }  # fmt: skip
 
 
-def test_what_was_written_from_right_to_left_is_read_from_left_to_right():
+def test_right_to_left_output_is_printed_in_reading_order():
     text = layout(word_scores=True, right_left=True, alignment="hard").pair(
         0, ["a", "b"], [hypothesis(alignment=ALIGNMENT)]
     )
@@ -105,7 +105,7 @@ def test_nematus_lists_get_columns():
     assert entry == "0 ||| A ||| 9.5 1.0 3.0\n"
 
 
-def test_what_is_asked_of_words_stands_in_front_of_a_lists_features():
+def test_word_scores_precede_the_features_of_a_list():
     entry = layout(word_scores=True).entry("0 ||| A B ||| F0= -1 ||| -9", [hypothesis()])
     assert entry == "0 ||| A B ||| WordScores= -1.5 -0.75 -0.25 ||| F0= -1 Score= -2.5 ||| -9\n"
 

@@ -1,4 +1,4 @@
-"""Pairs scored by a model or several: alone, in batches, together, backward."""
+"""Pairs scored by one model or an ensemble: alone, in batches, backward."""
 
 import numpy as np
 import pytest
@@ -27,13 +27,13 @@ def model_scorer(loaded, reading=None, **more):
     return ModelScorer(copy, reading or Reading(), with_alignment=True, **more)
 
 
-def test_a_model_gives_up_its_arrays_to_its_network(loaded):
+def test_arrays_move_from_the_model_into_its_network(loaded):
     copy = LoadedModel(loaded.with_arrays(loaded.model.arrays).model, loaded.sources, loaded.target)
     ModelScorer(copy, Reading())
     assert copy.model.arrays == {} and loaded.model.arrays
 
 
-def test_a_batch_gives_what_each_pair_gives_alone(loaded):
+def test_batched_scores_equal_single_scores(loaded):
     scorer = PairScorer([model_scorer(loaded)])
     together = scorer.score(PAIRS)
     for pair, one in zip(PAIRS, together, strict=True):
@@ -74,7 +74,7 @@ def test_a_backward_scorer_reads_pairs_from_the_target(loaded):
     assert [one.score for one in backward] == [one.score for one in forward]
 
 
-def test_pairs_keep_their_numbers_whatever_the_batches(loaded):
+def test_pairs_keep_their_numbers_in_any_batches(loaded):
     scorer = PairScorer([model_scorer(loaded)])
     numbered = dict(in_batches([scorer], PAIRS, 10, 1))
     assert set(numbered) == {10, 11, 12, 13}

@@ -1,4 +1,4 @@
-"""Pairs of lines: from two texts, from tabs, from n-best lists."""
+"""Pairs read from two texts, from tabs, and from n-best lists."""
 
 import gzip
 import os
@@ -43,7 +43,7 @@ def test_several_files_are_one_text(tmp_path):
 
 
 @pytest.mark.parametrize("sources, targets", [(3, 2), (2, 3), (0, 1), (900, 901)])
-def test_other_counts_of_lines_are_told_before_any_is_read(tmp_path, sources, targets):
+def test_unequal_line_counts_are_refused_before_reading(tmp_path, sources, targets):
     source, target = (
         text(tmp_path / name, ["x"] * count) for name, count in (("s", sources), ("t", targets))
     )
@@ -52,7 +52,7 @@ def test_other_counts_of_lines_are_told_before_any_is_read(tmp_path, sources, ta
 
 
 @pytest.mark.parametrize("sources, targets", [(3, 2), (2, 3), (30, 31)])
-def test_of_pipes_they_are_told_at_the_end(tmp_path, sources, targets):
+def test_unequal_line_counts_of_pipes_are_refused_at_the_end(tmp_path, sources, targets):
     fifo = tmp_path / "pipe"
     os.mkfifo(fifo)
     if (child := os.fork()) == 0:
@@ -65,7 +65,7 @@ def test_of_pipes_they_are_told_at_the_end(tmp_path, sources, targets):
     os.waitpid(child, 0)
 
 
-def test_a_line_without_its_tab_is_told(tmp_path):
+def test_line_without_its_tab_is_refused(tmp_path):
     with pytest.raises(CgruError, match="line 2: 1 fields between tabs"):
         read(TabSeparated(text(tmp_path / "st", ["a\tb", "a b", "a\tb"])))
 
@@ -95,14 +95,14 @@ def test_hypotheses_have_the_source_of_their_number(tmp_path):
         (["-1 ||| a"], "line 1: no entry"),
     ],
 )
-def test_lists_that_are_none_are_told(tmp_path, entries, message):
+def test_invalid_lists_are_refused(tmp_path, entries, message):
     source = text(tmp_path / "s", ["zero", "one"])
     with pytest.raises(CgruError, match=message):
         read(NBestList([source], text(tmp_path / "n", entries)))
 
 
 @pytest.mark.parametrize("kind", ["tabs", "list", "texts"])
-def test_what_stands_before_a_bad_line_is_read(tmp_path, kind):
+def test_pairs_before_a_bad_line_are_read(tmp_path, kind):
     if kind == "tabs":
         pairs = TabSeparated(text(tmp_path / "st", [*["a\tb"] * 5, "bad", "a\tb"]))
     elif kind == "list":
@@ -123,7 +123,7 @@ def test_what_stands_before_a_bad_line_is_read(tmp_path, kind):
 
 
 def fifo(path):
-    """The bytes of a file as a pipe, which cannot be counted first: (its writer, its path)."""
+    """The bytes of a file as a pipe, whose lines cannot be counted: (writer's process, path)."""
     pipe = path.with_name("fifo.gz")
     os.mkfifo(pipe)
     if (child := os.fork()) == 0:

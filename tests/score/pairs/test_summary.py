@@ -19,7 +19,7 @@ PAIRS = [("a b", -6.0), ("", -1.0), ("a b c", -5.0)]  # 3, 1 and 4 words with th
         ("perplexity", math.exp(1.5)),
     ],
 )  # fmt: skip
-def test_costs_in_nats_a_column_each(kind, expected):
+def test_each_column_has_its_cost_in_nats(kind, expected):
     summary = Summary(kind, 2)
     for text, score in PAIRS:
         one = Hypothesis(text.split(), True, score, score / 7)
@@ -28,14 +28,14 @@ def test_costs_in_nats_a_column_each(kind, expected):
     assert summary.text() == f"{expected:.6f} {second:.6f}"
 
 
-def test_a_perplexity_beyond_numbers_is_infinite():
+def test_perplexity_overflows_to_infinity():
     summary = Summary("perplexity", 1)
     summary.add([Hypothesis((), True, -1e4, -1e4)])
     assert summary.text() == "inf"
 
 
 @pytest.mark.parametrize("kind", SUMMARIES)
-def test_nothing_has_a_sum_and_no_mean(kind):
+def test_no_pairs_have_a_sum_but_no_mean(kind):
     if kind == "ce-sum":
         assert Summary(kind, 1).text() == "0.000000"
         return
