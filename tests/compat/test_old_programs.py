@@ -27,7 +27,7 @@ def write(folder, *options):
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("a folder")  # with a space, as folders have
+    folder = tmp_path_factory.mktemp("a folder")  # folders may have a space
     done = write(folder)
     assert done.exit_code == 0, done.stderr
     assert f"nematus={folder}/nematus-tf" in done.stderr
@@ -39,8 +39,8 @@ def environment():
     return {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def test_the_names_are_those_of_the_programs(programs):
-    """As scripts of marian-examples, wmt16-scripts, Nematus' tests and DL4MT name them."""
+def test_names_are_those_of_the_programs(programs):
+    """Names in the scripts of marian-examples, wmt16-scripts, Nematus' tests and DL4MT."""
     named = [
         "marian", "marian-decoder", "marian-scorer", "marian-vocab", "amun", "build/marian",
         "build/marian-decoder", "build/marian-scorer", "build/marian-vocab", "build/amun",
@@ -75,7 +75,7 @@ def test_programs_of_python_call_cgru(programs, path, monkeypatch):
     ],
 )
 def test_programs_of_the_shell_call_cgru(programs, path, arguments, expected, tmp_path):
-    """With a Python in the place of the real one that prints what it is given."""
+    """A program that prints its arguments replaces Python."""
     printer = tmp_path / "python"
     printer.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
     printer.chmod(0o755)
@@ -86,11 +86,9 @@ def test_programs_of_the_shell_call_cgru(programs, path, arguments, expected, tm
     assert done.stdout.splitlines() == [*CGRU[1:], *expected]
 
 
-def test_a_script_makes_its_vocabularies_with_nothing_changed_but_a_path(
-    programs, environment, tmp_path
-):
-    """The helpers of wmt16-scripts, DL4MT and marian-examples, called in the ways they are."""
-    for name in ("nmt.py", "click.py", "corpus"):  # what lies about is not imported
+def test_script_makes_vocabularies_with_only_a_path_changed(programs, environment, tmp_path):
+    """The helpers of wmt16-scripts, DL4MT and marian-examples, called as in their scripts."""
+    for name in ("nmt.py", "click.py", "corpus"):  # modules in the current folder are not imported
         (tmp_path / name).write_text("b a\na\n")
     script = tmp_path / "script.sh"
     script.write_text(
@@ -121,8 +119,8 @@ def test_a_script_makes_its_vocabularies_with_nothing_changed_but_a_path(
     assert (tmp_path / "corpus.pkl").exists()
 
 
-def test_nothing_in_them_is_of_python_3_alone(programs):
-    """What Python 2 cannot read: annotations, f-strings, keyword-only marks, walrus, nonlocal."""
+def test_programs_run_under_python_2(programs):
+    """No annotations, f-strings, keyword-only arguments, walrus operators or nonlocal."""
     for path in PYTHON:
         text = (programs / path).read_text()
         assert text.isascii()
@@ -168,7 +166,7 @@ def test_dl4mts_train_leaves_defaults_to_its_compat(programs):
     assert module.arguments_of({"dim": 1024, "reload_": False}) == ["--dim", "1024"]
 
 
-def test_written_again_they_are_replaced_and_others_are_not(tmp_path):
+def test_own_files_are_replaced_and_others_are_not(tmp_path):
     folder = tmp_path / "programs"
     assert write(folder, "--quiet").stderr == ""
     (folder / "marian").write_text("old\nwritten by `cgru old-programs`\n")
@@ -186,7 +184,7 @@ def test_written_again_they_are_replaced_and_others_are_not(tmp_path):
     assert "exec" in (folder / "amun").read_text()
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path):
+def test_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").touch()
     done = write(tmp_path / "file")
     assert done.exit_code == 1

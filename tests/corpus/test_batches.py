@@ -1,4 +1,4 @@
-"""Batches: every pair once an epoch, always the same ones, never over budget, padded as said."""
+"""Batches: every pair once per epoch, reproducible, within the budget, and padded."""
 
 import itertools
 import threading
@@ -57,7 +57,7 @@ def fits(size, lengths):
 
 @settings(max_examples=300)
 @given(pairs_of_lengths, sizes, options, st.integers(0, 3), st.integers(0, 50))
-def test_every_pair_comes_once_and_from_any_start(lengths, size, options, number, start):
+def test_every_pair_comes_once_from_any_start(lengths, size, options, number, start):
     batches = epoch(lengths, size, number, **options)
     assert sorted(itertools.chain(*batches)) == list(range(len(lengths)))
     assert all(batches)
@@ -66,7 +66,7 @@ def test_every_pair_comes_once_and_from_any_start(lengths, size, options, number
 
 
 @given(pairs_of_lengths, sizes, st.integers(1, 6), st.sampled_from(["trg", "src"]))
-def test_batches_are_sorted_and_as_full_as_can_be(lengths, size, maxi_batch, sort):
+def test_batches_are_sorted_and_as_full_as_possible(lengths, size, maxi_batch, sort):
     batches = epoch(lengths, size, maxi_batch=maxi_batch, sort=sort, seed=0, shuffle=False)
     window = maxi_batch * size.sentences
     rows = [tuple(row) if sort == "src" else tuple(row[::-1]) for row in lengths.tolist()]
@@ -91,8 +91,8 @@ def test_epochs_and_seeds_differ():
     assert len(set(orders.values())) == 9
 
 
-def test_the_order_is_as_it_was():
-    """Resumed training relies on it, also after an update of NumPy."""
+def test_order_never_changes():
+    """Resuming relies on it, also after an update of NumPy."""
     lengths = np.array([[i % 5 + 2, i % 3 + 2] for i in range(12)])
     options = {"maxi_batch": 2, "sort": "trg", "seed": 1234}
     expected = [[0, 9, 7], [4, 2, 8], [1, 5, 11], [6, 3, 10]]
@@ -106,7 +106,7 @@ def test_batches_of_a_maxi_batch_are_shuffled():
     assert sorted(firsts) == list(range(0, 100, 5)) != firsts
 
 
-def test_too_long_pairs_stand_alone():
+def test_too_long_pairs_are_alone_in_their_batch():
     lengths = np.array([[2, 9], [3, 3], [90, 2], [3, 3]])
     options = {"maxi_batch": 9, "sort": "none", "seed": 0, "shuffle": False}
     assert epoch(lengths, BatchSize("words", words=6), **options) == [[0], [1], [2], [3]]
@@ -167,7 +167,7 @@ def test_factors_and_padding_rows():
 
 
 def test_weights_and_alignments_by_hand():
-    """What pads has weight 1, as masks have 0, and is aligned to nothing."""
+    """Padding has weight 1, because its mask is 0, and no alignment."""
     data = corpus([[5], [6, 7, 8]], [[1, 2], [3]])
     flat = np.array([(0, 0), (1, 0), (3, 1)], np.uint16)
     data.alignments = Alignments("", flat, np.array([[0, 0], [0, 3]]))
@@ -180,7 +180,7 @@ def test_weights_and_alignments_by_hand():
     assert batch.weights.dtype == batch.alignment.dtype == np.float32
     data.weights = DataWeights("", False, np.array([3, 1], np.float32), np.arange(2))
     assert make_batch(data, [1, 0], grid=False).weights.tolist() == [[1, 1, 1], [3, 3, 3]]
-    labels = make_batch(data, [1, 0], grid=False, ends=False)  # behind which EOS does not count
+    labels = make_batch(data, [1, 0], grid=False, ends=False)  # without EOS
     whole = make_batch(data, [1, 0], grid=False)
     assert labels.words == whole.words - 2
     assert labels.target_mask.sum(axis=1).tolist() == (whole.target_mask.sum(axis=1) - 1).tolist()
@@ -211,13 +211,13 @@ def test_nothing_is_lost_in_a_batch(pairs):
     assert batch.words == batch.target_mask.sum()
 
 
-def test_made_ahead_in_order():
+def test_items_made_ahead_come_in_order():
     with Ahead(iter(range(100)), depth=3) as items:
         assert list(items) == list(range(100))
         assert list(items) == []
 
 
-def test_no_more_than_depth_are_made():
+def test_at_most_depth_items_are_made():
     made = Counter()
 
     def items():
@@ -231,7 +231,7 @@ def test_no_more_than_depth_are_made():
         assert made["items"] <= 4
 
 
-def test_an_error_comes_after_the_items_before_it():
+def test_error_comes_after_the_items_before_it():
     def items():
         yield 1
         yield 2

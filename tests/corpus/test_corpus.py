@@ -1,4 +1,4 @@
-"""Encoded corpora: every pair is there, in order, and an encoding counts whole or not at all."""
+"""Encoded corpora have every pair, in order, and count only if they are complete."""
 
 import gzip
 import json
@@ -93,7 +93,7 @@ def test_factors(tmp_path):
     assert corpus.source(0).tolist() == [[5, 1, 9], [6, 2, 8]]
 
 
-def test_a_word_with_other_factors_is_refused(tmp_path):
+def test_word_with_other_factors_is_refused(tmp_path):
     with pytest.raises(ValueError, match="2 factors"):
         encode(tmp_path, ["5|1 6"], ["1"], source=factored)
     assert list((tmp_path / "cache").iterdir()) == []
@@ -123,7 +123,7 @@ def test_several_files_and_gzip(tmp_path):
 
 
 @pytest.mark.parametrize("largest, size", [(65535, 2), (65536, 4)])
-def test_ids_take_the_bytes_that_the_largest_needs(tmp_path, monkeypatch, largest, size):
+def test_ids_have_the_size_that_the_largest_needs(tmp_path, monkeypatch, largest, size):
     monkeypatch.setattr(parallel_files, "CHUNK", 2)
     ids = [1, 2, 3, largest, 5]
     corpus = encode(tmp_path, map(str, ids), map(str, ids))
@@ -132,7 +132,7 @@ def test_ids_take_the_bytes_that_the_largest_needs(tmp_path, monkeypatch, larges
     assert not [path for path in (tmp_path / "cache").iterdir() if "narrow" in path.name]
 
 
-def test_the_fingerprint_is_of_the_content(tmp_path, monkeypatch):
+def test_fingerprint_depends_on_the_content(tmp_path, monkeypatch):
     first = encode(tmp_path, ["5 6", "7"], ["1", "2"])
     monkeypatch.setattr(parallel_files, "CHUNK", 1)
     assert encode(tmp_path, ["5 6", "", "7"], ["1", "3", "2"]).fingerprint == first.fingerprint
@@ -159,7 +159,7 @@ def test_unchanged_files_are_not_read_again(tmp_path):
 
 
 @pytest.mark.parametrize("change", ["size", "time", "key", "max_length", "crop", "path"])
-def test_a_change_encodes_anew(tmp_path, change):
+def test_change_encodes_again(tmp_path, change):
     encode(tmp_path, ["5", "7"], ["1", "3"])
     source, options = tmp_path / "s", {"max_length": 100, "crop": False, "key": "k"}
     if change == "size":
@@ -178,11 +178,11 @@ def test_a_change_encodes_anew(tmp_path, change):
         tmp_path / "cache", **options,
     )  # fmt: skip
     assert len(read) == len(corpus) == 2
-    assert len(list((tmp_path / "cache").iterdir())) == 5  # nothing of the old one is left
+    assert len(list((tmp_path / "cache").iterdir())) == 5  # no old file is left
 
 
 @pytest.mark.parametrize("damage", ["manifest", "missing", "short", "number"])
-def test_a_damaged_cache_is_encoded_anew(tmp_path, damage):
+def test_damaged_cache_is_encoded_again(tmp_path, damage):
     first = encode(tmp_path, ["5"], ["1"])
     manifest = tmp_path / "cache" / MANIFEST
     names = json.loads(manifest.read_text())["files"]
@@ -202,7 +202,7 @@ def test_a_damaged_cache_is_encoded_anew(tmp_path, damage):
     assert content(again) == content(first)
 
 
-def test_an_interruption_leaves_the_previous_corpus(tmp_path):
+def test_interruption_leaves_the_previous_corpus(tmp_path):
     old = encode(tmp_path, ["5"], ["1"])
     before = snapshot(tmp_path / "cache")
 
@@ -215,7 +215,7 @@ def test_an_interruption_leaves_the_previous_corpus(tmp_path):
     assert content(old) == [([[5]], [1])]
 
 
-def test_what_a_killed_process_left_is_removed(tmp_path):
+def test_files_of_a_killed_process_are_removed(tmp_path):
     (tmp_path / "cache").mkdir()
     for name in ("source-0.ids", "source-0.narrow.ids", ".corpus.json.0.tmp", "notes.txt"):
         (tmp_path / "cache" / name).write_bytes(b"part")
@@ -225,7 +225,7 @@ def test_what_a_killed_process_left_is_removed(tmp_path):
     assert {MANIFEST, "notes.txt"} < names
 
 
-def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
+def test_full_disk_leaves_nothing(tmp_path, monkeypatch):
     def full(self, values):
         raise OSError(28, "No space left on device")
 
@@ -269,7 +269,7 @@ def test_missing_file(tmp_path):
         )  # fmt: skip
 
 
-def test_an_encoders_error_names_file_and_line(tmp_path, monkeypatch):
+def test_errors_of_encoders_name_file_and_line(tmp_path, monkeypatch):
     monkeypatch.setattr(parallel_files, "CHUNK", 2)
 
     def picky(line):

@@ -1,4 +1,4 @@
-"""Weights of sentences and words: lines to numbers, and what no weight is."""
+"""Weights of sentences and words: parsing, and invalid weights."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def test_a_weight_of_a_sentence(weight):
 
 @given(st.lists(weights), st.booleans())
 def test_weights_of_words(numbers, eos):
-    """EOS has 1 where there is none for it."""
+    """The default weight of EOS is 1."""
     line = " ".join(map(repr, [*numbers, *[0.25] * eos]))
     assert parse_words(line, len(numbers)) == [*numbers, 0.25 if eos else 1.0]
 
@@ -36,13 +36,13 @@ def test_weights_of_words(numbers, eos):
         ("1e39", "1e39 is not a weight"),  # of float32
     ],
 )
-def test_what_is_no_weight(line, message):
+def test_invalid_weights_are_refused(line, message):
     with pytest.raises(CgruError, match=message):
         parse_sentence(line)
 
 
 @pytest.mark.parametrize("line", ["", "1", "1 1 1 1"])
-def test_weights_of_another_length(line):
+def test_wrong_number_of_weights(line):
     with pytest.raises(CgruError, match="weights for a target of 2 words; as many are expected"):
         parse_words(line, 2)
 

@@ -1,4 +1,4 @@
-"""Masks: where Nematus has them, how many zeros, and what they do, in float64 NumPy."""
+"""Dropout masks: where Nematus has them, how many zeros, and their effect, in float64 NumPy."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from cgru_cli.optimization.objective import CrossEntropy, Examples
 from cgru_cli.parameters.names import parameters
 from cgru_cli.parameters.structure import Normalization
 
-# What is multiplied in the shallow model, by what Nematus drops before it.
+# The matrices of the shallow model, by the dropout that Nematus applies to their inputs.
 EMBEDDING = ["encoder_W", "encoder_Wx", "encoder_r_W", "encoder_r_Wx", "decoder_W", "decoder_Wx",
              "ff_logit_prev_W"]  # fmt: skip
 HIDDEN = [
@@ -25,7 +25,7 @@ OUTPUT = ["ff_logit_W"]
 
 
 def by_name(structure, drawn):
-    """Masks by DL4MT/Nematus names, those of no matrix by their own."""
+    """Masks by DL4MT's and Nematus' names of matrices, or by their own names."""
     names = {row.path: row.name for row in parameters(structure)}
     return {names.get(path, path): mask for path, mask in drawn.items()}
 
@@ -36,7 +36,7 @@ def drawn(structure, rates, sizes=(400, 30, 20), seed=0):
 
 
 def check(mask, rate):
-    """Zeros as often as the rate says, up to five standard errors; the rest makes up for them."""
+    """The share of zeros is the rate, up to five standard errors; other values compensate."""
     assert mask.dtype == np.float32
     kept = mask != 0
     np.testing.assert_array_equal(mask[kept], np.float32(1 / (1 - rate)))
@@ -54,7 +54,7 @@ def test_rates_of_the_shallow_model(rate):
         check(found[name], rate / 2)
 
 
-def test_only_what_has_a_rate_has_a_mask():
+def test_no_mask_without_a_rate():
     structure = tiny()
     assert drawn(structure, Rates()) == {}
     assert drawn(structure, Rates(embedding=0.1)).keys() == {*EMBEDDING, *OUTPUT}
@@ -67,7 +67,7 @@ def test_only_what_has_a_rate_has_a_mask():
 
 
 def test_shapes():
-    """One number a sentence and unit of the input, or a sentence and word."""
+    """One number per sentence and input unit, or per sentence and word."""
     structure = tiny(source_vocabularies=(7, 3), source_embeddings=(4, 2))
     found = drawn(structure, Rates(0.2, 0.2, 0.2, 0.2, 0.2), (9, 6, 3))
     arrays = random_arrays(structure)
@@ -92,7 +92,7 @@ def test_shapes():
     ],
 )  # fmt: skip
 def test_rates_of_other_structures(changes, more, rate):
-    """Levels above the first read states; the mixture and the lexical output the readout's."""
+    """Levels above the first read states; mixture and lexical output have the readout's rate."""
     found = drawn(tiny(state=8, **changes), Rates(embedding=0.6, hidden=0.3))
     assert found.keys() > {*EMBEDDING, *HIDDEN, *OUTPUT}
     for name in more:
@@ -100,7 +100,7 @@ def test_rates_of_other_structures(changes, more, rate):
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_a_tied_output_has_a_mask_of_its_own(shared):
+def test_tied_output_has_its_own_mask(shared):
     sizes = {"source_vocabularies": (6,), "source_embeddings": (5,)} if shared else {}
     structure = tiny(tied_output=True, shared_embeddings=shared, **sizes)
     found = drawn(structure, Rates(embedding=0.2))
@@ -108,7 +108,7 @@ def test_a_tied_output_has_a_mask_of_its_own(shared):
     assert found["decoder/output/W"].shape == (400, 5)
 
 
-def test_masks_follow_from_the_generator_alone():
+def test_masks_depend_only_on_the_generator():
     structure = tiny()
     rates = Rates(0.2, 0.3, 0.1, 0.1, 0.2)
     one, again, other = (drawn(structure, rates, seed=seed) for seed in (1, 1, 2))
@@ -118,7 +118,7 @@ def test_masks_follow_from_the_generator_alone():
     assert len({mask.tobytes() for mask in one.values()}) == len(one)
 
 
-# -- what they do ----------------------------------------------------------------------------------
+# -- effect of masks -------------------------------------------------------------------------------
 
 STRUCTURE = tiny()
 SENTENCES = [([1, 5, 2], [3, 3, 1]), ([4], [2]), ([6, 6, 6, 3], [1, 5])]
@@ -138,7 +138,7 @@ def log_softmax(x):
 
 
 class ByHand:
-    """The shallow model of one sentence, each product's input times the sentence's own mask."""
+    """The shallow model for one sentence; each product's input is multiplied by its mask."""
 
     def __init__(self, arrays, dropped, sentence):
         self.arrays = {n: a.astype(np.float64) for n, a in arrays.items()}
@@ -148,7 +148,7 @@ class ByHand:
         return (x * self.dropped.get(name, 1)) @ self.arrays[name]
 
     def gru(self, h, x, names, inside):
-        """names: W Wx U Ux b bx; the proposal's bias stands inside the reset, or outside."""
+        """names: W Wx U Ux b bx; the reset gate applies to the proposal's bias, or not."""
         W, Wx, U, Ux, b, bx = names
         r, z = np.split(sigma(self.product(x, W) + self.product(h, U) + self.arrays[b]), 2)
         hU, bias = self.product(h, Ux), self.arrays[bx]
@@ -156,7 +156,7 @@ class ByHand:
         return (1 - z) * p + z * h
 
     def annotations(self, source):
-        """(S,C), from embeddings of which whole words may be dropped."""
+        """(S,C), from embeddings, some of them dropped as whole words."""
         words = [*source, EOS]
         kept = self.dropped.get("source", np.ones(len(words)))
         x = [self.arrays["Wemb"][word] * kept[i] for i, word in enumerate(words)]
@@ -240,8 +240,8 @@ def test_the_network_with_masks_by_hand(rates):
         np.testing.assert_allclose(own, log_p, atol=1e-6)  # masks themselves are float32
 
 
-def test_dropped_words_are_as_if_their_embeddings_were_zeros():
-    """Word 6 of the source and word 3 of the target, wherever they stand."""
+def test_dropped_words_have_zero_embeddings():
+    """Source word 6 and target word 3, at all positions."""
     arrays, examples = random_arrays(STRUCTURE), batch()
     given = {
         "source": tf.cast(examples.source[..., 0] != 6, tf.float32),
@@ -272,8 +272,8 @@ def test_masks_of_ones_change_nothing(changes):
     assert found == pytest.approx(expected, rel=1e-6)
 
 
-def test_the_lexical_model_reads_embeddings_of_its_own():
-    """A mask of m there is embeddings times m, whose other readers divide by m."""
+def test_lexical_model_has_its_own_mask():
+    """Its mask m equals embeddings times m, divided by m for their other uses."""
     structure = tiny(lexical=True)
     arrays = random_arrays(structure)
     width = structure.source_embeddings[0]

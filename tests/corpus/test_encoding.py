@@ -1,4 +1,4 @@
-"""Alignments and weights in a corpus: kept, cut and left out with the pairs that they belong to."""
+"""Alignments and weights in a corpus are kept, cut and left out with their pairs."""
 
 import gzip
 import itertools
@@ -50,7 +50,7 @@ def weights(corpus):
     return [corpus.weights.of_pair(i, corpus.lengths[i, 1]).tolist() for i in range(len(corpus))]
 
 
-def test_they_come_back_in_order(tmp_path):
+def test_alignments_and_weights_come_back_in_order(tmp_path):
     corpus = encode(tmp_path, ["5 6", "7", "8"], ["1", "2 3", "4"], ["1-0 0-0", "", "1-1"],
                     ["1", "0.5", "2e3"])  # fmt: skip
     assert points(corpus) == [[[0, 0], [1, 0]], [], [[1, 1]]]
@@ -63,7 +63,7 @@ def test_they_come_back_in_order(tmp_path):
 
 @pytest.mark.parametrize("crop", [False, True])
 def test_targets_from_the_end(tmp_path, crop):
-    """Alignments and weights of words turn with them, before anything is cut; EOS's stay."""
+    """Alignments and weights of words are reversed, too, before the cut; those of EOS stay."""
     files = [write(tmp_path / name, [line]) for name, line in
              (("s", "5 6"), ("t", "1 2 3"), ("a", "0-0 1-1 2-3"), ("w", "7 8 9 4"))]  # fmt: skip
     corpus = encode_corpus(
@@ -82,7 +82,7 @@ def test_targets_from_the_end(tmp_path, crop):
 
 
 def test_both_sides_from_the_end(tmp_path):
-    """As Marian has them: cut first, then turned with what goes with them."""
+    """As in Marian: cut first, then reversed, with alignments and weights."""
     texts = {"s": "5 6 7", "t": "1 2 3", "a": "0-0 1-0 2-2 3-3", "w": "7 8 9 4"}
     files = [write(tmp_path / name, [line]) for name, line in texts.items()]
     for limit, source, target, aligned, weighed in (
@@ -116,7 +116,7 @@ lines = st.lists(
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines, st.integers(1, 5), st.booleans(), st.booleans())
-def test_what_belongs_to_a_pair_goes_with_it(tmp_path, pairs, limit, crop, by_word):
+def test_alignments_and_weights_stay_with_their_pair(tmp_path, pairs, limit, crop, by_word):
     """Left out, cut, or whole; written from the definition."""
     expected = []
     for (s, t), aligned, numbers in pairs:
@@ -191,12 +191,12 @@ def test_one_line_names_file_and_line(tmp_path, monkeypatch, alignments, weights
     assert list((tmp_path / "cache").iterdir()) == []
 
 
-def test_text_of_other_lengths_is_named_first(tmp_path):
+def test_texts_of_different_lengths_are_named_first(tmp_path):
     with pytest.raises(CgruError, match=r"/s has 2 lines and .*/t 3; .* must belong"):
         encode(tmp_path, ["5"] * 2, ["1"] * 3, ["0-0"] * 2)
 
 
-def test_words_counted_from_one_are_warned_about(tmp_path, capsys):
+def test_warning_of_words_counted_from_one(tmp_path, capsys):
     encode(tmp_path, ["5", "6 7"], ["1", "2 3"], ["1-1", "1-1 2-2"])
     assert "/a: no first word is aligned to anything" in capsys.readouterr().err
     encode(tmp_path, ["5", "6 7"], ["1", "2 3"], ["1-1", "1-1 0-2"])
@@ -204,8 +204,8 @@ def test_words_counted_from_one_are_warned_about(tmp_path, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_the_cache_is_of_all_files(tmp_path):
-    """Any change encodes anew; without one nothing is read."""
+def test_cache_depends_on_all_files(tmp_path):
+    """Any change encodes again; without one nothing is read."""
     given_first = (["5 6", "7"], ["1", "2"], ["0-0", "0-0"], ["1", "2"])
     first = encode(tmp_path, *given_first)
     manifest = tmp_path / "cache" / MANIFEST
@@ -236,8 +236,8 @@ def test_the_cache_is_of_all_files(tmp_path):
         )
 
 
-def test_fingerprints_are_of_the_content(tmp_path):
-    """That of the text is the same with and without; equal content, equal fingerprint."""
+def test_fingerprints_depend_on_the_content(tmp_path):
+    """Equal content has equal fingerprints; the text's does not depend on the others."""
     text = ["5 6", "7"], ["1", "2"]
 
     def prints(*beside, **more):

@@ -1,4 +1,4 @@
-"""Files of numbers come back as they were written, in the bytes that they need."""
+"""Files of numbers: read as written, in the size that the numbers need."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def test_whole_numbers(tmp_path, chunks):
     assert numbers.dtype.itemsize == (4 if max(flat, default=0) > 65535 else 2)
     assert mapped(numbers.path, numbers.dtype, (len(flat),)).tolist() == flat
     whole = written(tmp_path / "m.ids", "<u4", flat)
-    assert numbers.digest.digest() == whole.digest.digest()  # however they are stored
+    assert numbers.digest.digest() == whole.digest.digest()  # whatever their size in the file
     assert len(list(tmp_path.iterdir())) == 2
 
 
@@ -42,7 +42,7 @@ def test_a_file_of_another_size(tmp_path):
         mapped(numbers.path, numbers.dtype, (2,))
 
 
-def test_what_is_discarded_is_gone(tmp_path):
+def test_discarded_file_is_gone(tmp_path):
     numbers = Numbers(tmp_path / "n.ids", "<u2")
     numbers.append(np.array([70000]))
     numbers.discard()

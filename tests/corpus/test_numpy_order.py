@@ -1,4 +1,4 @@
-"""The order among equal lengths, against NumPy's own sort where it is still the old one."""
+"""The order among equal lengths, compared with NumPy's sort where it is still the old one."""
 
 import numpy as np
 from hypothesis import given
@@ -8,8 +8,8 @@ from cgru_cli.corpus.numpy_order import argsort
 
 
 @given(st.integers(0, 400), st.integers(1, 60), st.integers(0, 2**32))
-def test_it_is_numpys_quicksort(count, different, seed):
-    """16-bit keys: NumPy's vector instructions sort indices of wider ones only."""
+def test_order_is_that_of_numpys_quicksort(count, different, seed):
+    """16-bit keys, whose indices NumPy does not sort by vector instructions."""
     values = np.random.default_rng(seed).integers(different, size=count).tolist()
     assert argsort(values) == np.argsort(np.array(values, np.int16)).tolist()
 
@@ -28,6 +28,6 @@ def test_short_lists_keep_the_order_of_equals():
 
 
 def test_long_lists_do_not():
-    """What `sorted` would give is another order: the reason for this module."""
+    """`sorted` gives another order: the reason for this module."""
     values = [3, 1, 2] * 20
     assert argsort(values) != sorted(range(len(values)), key=values.__getitem__)

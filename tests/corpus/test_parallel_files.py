@@ -1,4 +1,4 @@
-"""Files that are read side by side, and fields between tabs that stand for files."""
+"""Files that are read together, and tab-separated fields in place of files."""
 
 import pytest
 from hypothesis import given
@@ -15,7 +15,7 @@ def columns(path, count):
 
 
 @given(st.lists(st.tuples(FIELD, FIELD, FIELD), min_size=1, max_size=20))
-def test_fields_are_read_as_files_are(tmp_path_factory, rows):
+def test_fields_are_read_like_files(tmp_path_factory, rows):
     folder = tmp_path_factory.mktemp("tsv")
     (folder / "all.tsv").write_text("".join("\t".join(row) + "\n" for row in rows), "utf-8")
     for number, side in enumerate("swt"):
@@ -32,7 +32,7 @@ def test_fields_are_read_as_files_are(tmp_path_factory, rows):
     assert list(text_lines(weight)) == [row[1] for row in rows]
 
 
-def test_fields_too_few_are_empty_and_too_many_are_named(tmp_path):
+def test_missing_fields_are_empty_and_extra_ones_named(tmp_path):
     path = tmp_path / "text.tsv"
     path.write_text("a\tb\nc\n")
     source, target = columns(path, 2)
@@ -45,7 +45,7 @@ def test_fields_too_few_are_empty_and_too_many_are_named(tmp_path):
             read()
 
 
-def test_a_file_with_more_lines_is_named_with_both_counts(tmp_path):
+def test_longer_file_is_named_with_both_counts(tmp_path):
     for name, count in (("s", 9000), ("t", 5000)):
         (tmp_path / name).write_text("x\n" * count)
     (files,) = files_of([tmp_path / "s"], [tmp_path / "t"], Beside())

@@ -1,4 +1,4 @@
-"""Alignments of word pairs: lines to points, points to shares, and what no alignment is."""
+"""Word alignments: lines to points, points to weights, and invalid alignments."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from cgru_cli.errors import CgruError
 
 
 def made(*pairs):
-    """Alignments of pairs of which each is a list of points."""
+    """Alignments from a list of points for each pair."""
     ends = np.cumsum([len(points) for points in pairs])
     spans = np.stack([ends - [len(points) for points in pairs], ends], axis=1)
     flat = np.array([point for points in pairs for point in points], np.uint16).reshape(-1, 2)
@@ -19,7 +19,7 @@ def made(*pairs):
 
 @given(st.sets(st.tuples(st.integers(0, 7), st.integers(0, 5))), st.randoms())
 def test_points_come_back_sorted_and_once(points, draw):
-    """In any order, some twice, whatever spaces stand between; place 7 and 5 are EOS."""
+    """In any order, some twice, with any spaces between; places 7 and 5 are EOS."""
     given_twice = [*points, *draw.sample(sorted(points), len(points) // 2)]
     draw.shuffle(given_twice)
     line = "  ".join(f"{i}-{j}" for i, j in given_twice) + " "
@@ -44,7 +44,7 @@ def test_points_come_back_sorted_and_once(points, draw):
         ("0-0\r", "is not an alignment"),
     ],
 )
-def test_what_is_no_alignment(line, message):
+def test_invalid_alignments_are_refused(line, message):
     with pytest.raises(CgruError, match=message):
         parse(line, 7, 5)
 
@@ -55,7 +55,7 @@ def test_an_empty_line_aligns_nothing():
 
 
 def test_from_the_end():
-    """By hand; twice is not at all."""
+    """By hand; reversing twice changes nothing."""
     points = [(0, 0), (2, 1), (2, 2), (4, 3)]  # of 3 target words and EOS
     assert from_end(points, 3) == [(0, 2), (2, 0), (2, 1), (4, 3)]
     assert from_end(from_end(points, 3), 3) == points
@@ -70,7 +70,7 @@ def test_cut_by_hand():
     assert cut(points, 5, 3, 2) == [(0, 0)]
 
 
-def test_shares_by_hand():
+def test_weights_by_hand():
     alignments = made([(0, 0), (2, 0), (1, 3)], [], [(0, 1), (1, 1), (2, 1), (0, 0)])
     shares = alignments.matrix([2, 0, 1], (4, 5, 3))
     expected = np.zeros((4, 5, 3))

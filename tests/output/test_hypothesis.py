@@ -1,4 +1,4 @@
-"""A translation and the same turned round."""
+"""A hypothesis and its reverse."""
 
 import numpy as np
 
@@ -7,13 +7,13 @@ from cgru_cli.output.hypothesis import Hypothesis
 ALIGNMENT = np.arange(12, dtype=np.float32).reshape(4, 3)
 
 
-def test_the_text_is_the_words_unless_it_was_made_of_them():
+def test_text_is_the_words_unless_detokenized():
     assert Hypothesis(["a@@", "b"], True, -1.0, -1.0).text == "a@@ b"
     assert Hypothesis(["a@@", "b"], True, -1.0, -1.0, detokenized="ab").text == "ab"
     assert Hypothesis([], True, 0.0, 0.0, detokenized="").text == ""
 
 
-def test_words_and_their_rows_are_reversed_and_the_end_stays():
+def test_words_and_rows_are_reversed_and_eos_stays_last():
     scores = np.array([-1, -2, -3, -4], np.float32)
     one = Hypothesis(["a", "b", "c"], True, -10.0, -5.0, scores, (-10.0,), ALIGNMENT)
     turned = one.reversed()
@@ -24,7 +24,7 @@ def test_words_and_their_rows_are_reversed_and_the_end_stays():
     assert (turned.score, turned.total, turned.model_scores) == (-10.0, -5.0, (-10.0,))
 
 
-def test_a_cut_translation_has_no_row_of_the_end():
+def test_cut_translation_has_no_row_for_eos():
     cut = Hypothesis(["a", "b"], False, -3.0, -3.0, np.array([-1, -2], np.float32))
     assert cut.reversed().word_scores.tolist() == [-2, -1]
     assert cut.reversed().alignment is None

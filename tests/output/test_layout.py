@@ -1,4 +1,4 @@
-"""Layouts, byte for byte as the original programs wrote their files."""
+"""Layouts, byte for byte those of the original programs."""
 
 import itertools
 import json
@@ -33,7 +33,7 @@ def fixture(name):
 
 
 def files(*patterns):
-    """Names below fixtures of all files that match; the patterns themselves where none does."""
+    """Names of the fixtures that match; the patterns themselves if none does."""
     found = [path for pattern in patterns for path in sorted(FIXTURES.glob(pattern))]
     return [path.relative_to(FIXTURES).as_posix() for path in found] or list(patterns)
 
@@ -57,7 +57,7 @@ def words(text):
 
 
 def same(written, path):
-    """Whether text is a file's, told by its first wrong line."""
+    """Check that text is a file's; fails at the first wrong line."""
     expected = path.read_text("utf-8")
     if written != expected:
         pairs = itertools.zip_longest(written.split("\n"), expected.split("\n"))
@@ -141,7 +141,7 @@ def test_nematus_tf_n_best_with_its_padding(name):
 )
 def test_nematus_tf_best(name):
     path = fixture(name)
-    written = [  # a line without a space at its end was cut
+    written = [  # a line was cut if no space ends it
         layout_of("nematus-tf").render(
             i, [], [Hypothesis(words(text.removesuffix(" ")), text.endswith(" "), -1.0, -1.0)]
         )
@@ -223,7 +223,7 @@ def test_dl4mt_best(name):
     assert same("".join(written), path)
 
 
-# What no fixture shows, on a hypothesis of two words over a source of two.
+# Cases without a fixture, with a hypothesis of two words and a source of two words.
 SOURCE = ["u@@", "v"]
 ALIGNMENT = np.array([[0.25, 0.5, 0.25], [0.5, 0.125, 0.375], [0.1, 0.2, 0.7]], np.float32)
 DONE = Hypothesis(["a@@", "b"], True, -3.0, -1.0, (-1.0, -1.5, -0.5), (-4.0, -2.0), ALIGNMENT)
@@ -276,13 +276,13 @@ def test_amun_counts_targets_first_leaves_eos_out_and_prints_three_decimals():
     listed = layout_of("amun", n_best=True, alignment="soft").render(3, SOURCE, [DONE])
     soft = "0.25,0.5,0.25 0.5,0.125,0.375"
     assert listed == f"3 ||| a@@ b ||| {soft} ||| F0= -4.000 F1= -2.000 ||| -1.000\n"
-    # It steps over the last row, and that of a hypothesis which was cut is a word's.
+    # It leaves out the last row, which belongs to a word in a cut hypothesis.
     assert layout_of("amun", alignment="hard").render(0, SOURCE, [CUT]) == "a@@ b ||| 0-1\n"
     empty = Hypothesis([], True, -1.0, -1.0, alignment=ALIGNMENT[:1])
     assert layout_of("amun", alignment="hard").render(0, SOURCE, [empty]) == " |||\n"
 
 
-def test_amun_alignment_in_nematus_form_takes_the_place_of_the_line():
+def test_amun_alignment_in_nematus_format_replaces_the_line():
     layout = layout_of("amun", alignment="soft", alignment_format="nematus")
     assert layout.render(0, SOURCE, [DONE]) == (
         "0 ||| a@@ b ||| 1 ||| u@@ v ||| 3 3\n0.25 0.5 0.25\n0.5 0.125 0.375\n0.1 0.2 0.7\n\n"
@@ -305,7 +305,7 @@ def test_nematus_costs_are_float32_unless_normalized(total, text):
     assert listed == f"0 ||| a ||| {0 - precise.total!r}\n"
 
 
-def test_nematus_alignment_counts_eos_also_in_a_hypothesis_without():
+def test_nematus_alignment_counts_eos_even_without_one():
     text = layout_of("nematus", alignment="hard").render(4, SOURCE, [CUT])
     header = "4 ||| a@@ b ||| 1.0 ||| u@@ v ||| 3 3"
     assert text == f"a@@ b\n{header}\n0.25 0.5 0.25\n0.5 0.125 0.375\n\n"
@@ -326,7 +326,7 @@ def test_nematus_json_follows_the_text():
     assert json.loads(links.split("]\n[")[0] + "]")[-1] == ["</s>", "</s>", "0.7", 4, 4]
 
 
-def test_json_is_one_object_a_line():
+def test_json_is_one_object_per_line():
     layout = layout_of(
         n_best=True,
         word_scores=True,
@@ -364,16 +364,16 @@ def test_an_unfinished_nematus_tf_line_has_no_space_for_eos():
     assert layout_of("nematus-tf", beam_size=4).render(0, SOURCE, [DONE]) == "a@@ b \n"
 
 
-def test_right_to_left_models_are_read_from_the_left():
+def test_right_to_left_models_are_printed_left_to_right():
     options = {"right_left": True, "word_scores": True, "alignment": "hard"}
     turned = layout_of(**options).render(0, SOURCE, [DONE])
     assert turned == "b a@@ ||| 0-0 1-1 2-2 ||| WordScores= -1.50000 -1.00000 -0.50000\n"
     cut = layout_of(**options).render(0, SOURCE, [CUT])
     assert cut == "b a@@ ||| 0-0 1-1 ||| WordScores= -1.50000 -1.00000\n"
-    # Marian's own output keeps these as they were decoded.
+    # Marian's own output keeps these in the order of decoding.
     marian = layout_of("marian", **options).render(0, SOURCE, [DONE])
     assert marian == "b a@@ ||| 0-1 1-0 2-2 ||| WordScores= -1.00000 -1.50000 -0.50000\n"
-    # so that the columns of a source that was read from its end are turned again
+    # columns of a reversed source are reversed again
     read_so = layout_of("marian", **options, source_reversed=True).render(0, SOURCE, [DONE])
     assert read_so == "b a@@ ||| 0-0 1-1 2-2 ||| WordScores= -1.00000 -1.50000 -0.50000\n"
     as_json = layout_of("marian", **options, alignment_format="json").render(0, SOURCE, [DONE])
@@ -433,7 +433,7 @@ def hypotheses_of(length):
 
 
 @given(st.integers(0, 4).flatmap(hypotheses_of))
-def test_numbers_are_read_back_to_the_digits_that_are_printed(hypothesis):
+def test_printed_numbers_are_read_back(hypothesis):
     layout = layout_of(n_best=True, word_scores=True, alignment="soft")
     _, _, soft, scores, score, total = (
         layout.render(0, SOURCE, [hypothesis]).removesuffix("\n").split(" ||| ")

@@ -1,4 +1,4 @@
-"""The look that all pictures share."""
+"""The style of all pictures."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from cgru_cli.output import picture_style
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_every_line_of_the_style_is_known_to_matplotlib():
+def test_matplotlib_knows_every_line_of_the_style():
     matplotlib = pytest.importorskip("matplotlib")
     from matplotlib import style
 
@@ -22,8 +22,8 @@ def test_every_line_of_the_style_is_known_to_matplotlib():
         assert not matplotlib.rcParams["axes.spines.top"]
 
 
-def test_it_is_that_of_all_pictures():
-    """Whatever draws by matplotlib reads it, and sets no look of its own by rcParams."""
+def test_all_pictures_have_the_style():
+    """All modules that use matplotlib read the style, and set no rcParams."""
     drawing = [*(ROOT / "cgru_cli").rglob("*.py"), *(ROOT / "recipes").rglob("*.py")]
     texts = {path: path.read_text("utf-8") for path in drawing}
     texts = {path: text for path, text in texts.items() if "FigureCanvasAgg(" in text}

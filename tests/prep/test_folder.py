@@ -1,4 +1,4 @@
-"""The folder of a preparation: what is done stays done, what is another's stays as it is."""
+"""The folder of `cgru prep`: interrupted runs resume, and files of others are not replaced."""
 
 import json
 import os
@@ -32,7 +32,7 @@ WANTED = request([("source", 1, "a.en", "f00")], lowercase=True)
 
 @pytest.fixture
 def make(tmp_path):
-    """Makes a folder of two steps; returns what was done and whether it went on."""
+    """Makes a folder in two steps; returns whether it resumed, and the steps that ran."""
 
     def run(wanted=WANTED, *, versions=VERSIONS, force=False, stop=None, path=tmp_path / "out"):
         done = []
@@ -63,7 +63,7 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir() if path.name != ".prep.lock")
 
 
-def test_the_manifest_says_what_there_is(make, tmp_path):
+def test_manifest_lists_the_outputs(make, tmp_path):
     assert make() == [False, "vocab.json", "train.src"]
     values = json.loads((tmp_path / "out/manifest.json").read_bytes())
     assert values.pop("seconds").keys() == {"vocab", "train"}
@@ -88,15 +88,15 @@ def test_the_manifest_says_what_there_is(make, tmp_path):
     assert names(tmp_path / "out") == ["manifest.json", "train.src", "vocab.json"]
 
 
-def test_what_is_whole_is_not_made_again(make, tmp_path):
+def test_complete_folder_is_not_made_again(make, tmp_path):
     make()
-    (tmp_path / "out/.prep").mkdir()  # as a kill right after the manifest leaves it
+    (tmp_path / "out/.prep").mkdir()  # left by a kill right after the manifest
     assert make() == ["complete"]
     assert not (tmp_path / "out/.prep").exists()
     assert make(force=True) == [False, "vocab.json", "train.src"]
 
 
-def test_an_interrupted_run_goes_on(make, tmp_path):
+def test_interrupted_run_resumes(make, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         make(stop="train.src")
     out = tmp_path / "out"
@@ -112,13 +112,13 @@ def test_an_interrupted_run_goes_on(make, tmp_path):
     assert names(out) == [".mine.0123456789ab.tmp", "manifest.json", "train.src", "vocab.json"]
 
 
-def test_another_version_begins_anew(make):
+def test_other_versions_start_over(make):
     with pytest.raises(KeyboardInterrupt):
         make(stop="train.src")
     assert make(versions={"cgru": "2"}) == [False, "vocab.json", "train.src"]
 
 
-def test_a_step_whose_files_changed_is_done_again_with_all_after_it(make, tmp_path):
+def test_step_with_changed_files_runs_again_with_all_later_steps(make, tmp_path):
     make()
     out = tmp_path / "out"
     with Folder.locked(out) as folder:
@@ -136,11 +136,11 @@ def test_a_step_whose_files_changed_is_done_again_with_all_after_it(make, tmp_pa
         for name in "abc":
             step(name)
         assert written == ["a", "b", "c"]
-        assert step("c") == {"number": 3}  # as it was left
+        assert step("c") == {"number": 3}  # not done again
         assert written == ["a", "b", "c"]
         assert step("a") == {
             "number": 4
-        }  # whose file c has overwritten: b and c are not done any more
+        }  # c has overwritten the file of a, so b and c count as not done
         assert list(folder._state["steps"]) == ["a"]
         step("b")
         assert written == ["a", "b", "c", "a", "b"]
@@ -148,7 +148,7 @@ def test_a_step_whose_files_changed_is_done_again_with_all_after_it(make, tmp_pa
             folder.step("d", lambda: (tmp_path / "none/x").write_text(""), [])
 
 
-def test_a_failure_leaves_no_empty_folder(tmp_path):
+def test_failure_leaves_no_empty_folder(tmp_path):
     for path in (tmp_path / "out", tmp_path / "a/b"):
         with pytest.raises(KeyboardInterrupt), Folder.locked(path) as folder:
             folder.begin(WANTED, VERSIONS, force=False)
@@ -171,14 +171,14 @@ def test_one_process_at_a_time(tmp_path):
         pass
 
 
-def test_where_no_folder_can_be(tmp_path):
+def test_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").touch()
     for path in (tmp_path / "file", tmp_path / "file/out"):
         with pytest.raises(CgruError, match=f"^{path}: cannot be written: "), Folder.locked(path):
             raise AssertionError
 
 
-def test_what_is_anothers_is_refused(make, tmp_path):
+def test_files_of_other_programs_are_not_replaced(make, tmp_path):
     out = tmp_path / "out"
     out.mkdir()
     for name in ("zzz", "train.src", "train.src.bak"):
@@ -193,11 +193,11 @@ def test_what_is_anothers_is_refused(make, tmp_path):
     (out / "vocab.json").write_text("[]")
     with pytest.raises(CgruError, match=r"vocab\.json: was changed since cgru prep wrote it"):
         make()
-    (out / "vocab.json").unlink()  # what is lost is made again
+    (out / "vocab.json").unlink()  # lost files are made again
     assert make() == [False, "vocab.json", "train.src"]
 
 
-# --- what is on the disk may be anything --------------------------------------------------------
+# --- damaged records ----------------------------------------------------------------------------
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-1, 2) | st.text(string.printable, max_size=5),
@@ -226,7 +226,7 @@ RECORDS = {
 
 
 def places(value, path=()):
-    """Every place in a JSON value: the keys that lead there. What steps return is their own."""
+    """The keys that lead to each place of a JSON value, except the results of steps."""
     for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
         if key == "content":
             continue
@@ -237,7 +237,7 @@ def places(value, path=()):
 
 @st.composite
 def damaged(draw, record):
-    """A record that lacks something, or has something else in its place."""
+    """A record with a field removed or replaced."""
     record = json.loads(json.dumps(record))
     *path, last = draw(st.sampled_from(list(places(record))))
     inside = record
@@ -253,7 +253,7 @@ def damaged(draw, record):
 @pytest.mark.parametrize("name", RECORDS)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(data=st.data())
-def test_damaged_records_are_told_or_made_again(name, data, make, tmp_path):
+def test_damaged_records_are_reported_or_made_again(name, data, make, tmp_path):
     content = data.draw(damaged(RECORDS[name]) | JSON.map(json.dumps).map(str.encode) | st.binary())
     out = tmp_path / "out"
     (out / ".prep").mkdir(parents=True, exist_ok=True)
@@ -269,7 +269,7 @@ def test_damaged_records_are_told_or_made_again(name, data, make, tmp_path):
         assert make(force=True) == [False, "vocab.json", "train.src"]
 
 
-# --- what differs -------------------------------------------------------------------------------
+# --- differences --------------------------------------------------------------------------------
 
 OPTIONS = st.dictionaries(st.sampled_from(["seed", "max_length"]), st.none() | st.integers(0, 1))
 INPUTS = st.dictionaries(
@@ -284,7 +284,7 @@ REQUESTS = st.builds(
 
 
 @given(REQUESTS, REQUESTS)
-def test_every_difference_is_named_and_nothing_else(old, new):
+def test_messages_name_each_difference_and_nothing_else(old, new):
     parts = [part for part in difference(old, new).split("; ") if part]
     given = [request["options"] for request in (old, new)]
     changed = [k for k in sorted({*given[0], *given[1]}) if given[0].get(k) != given[1].get(k)]
@@ -328,12 +328,12 @@ def test_differences_in_words():
         ("train.src.gz", False), ("sub/train.src", False), ("notes", False),
     ],
 )  # fmt: skip
-def test_the_places_that_a_run_writes_to(name, expected, tmp_path):
+def test_files_that_a_run_may_write(name, expected, tmp_path):
     assert writes(tmp_path, tmp_path / name) is expected
     assert not writes(tmp_path / "other", tmp_path / name)
 
 
-def test_a_link_into_the_folder_is_such_a_place(tmp_path):
+def test_link_into_the_folder(tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "train.en").symlink_to(tmp_path / "out/train.src")
     assert writes(os.fspath(tmp_path / "out"), os.fspath(tmp_path / "train.en"))
@@ -341,7 +341,7 @@ def test_a_link_into_the_folder_is_such_a_place(tmp_path):
     assert writes(tmp_path / "link", tmp_path / "out/dev.src")
 
 
-def test_json_is_written_as_it_is(tmp_path):
+def test_json_file_bytes(tmp_path):
     write_json(tmp_path / "x.json", {"ä": [1, None]})
     assert (tmp_path / "x.json").read_bytes() == '{\n "ä": [\n  1,\n  null\n ]\n}\n'.encode()
     assert manifest.FILE == "manifest.json"

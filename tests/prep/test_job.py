@@ -1,4 +1,4 @@
-"""`cgru prep`: the folder, done once, gone on with, refused; and the filters."""
+"""`cgru prep`: a folder is made, resumed or refused; `--apply` and `--undo`."""
 
 import contextlib
 import gzip
@@ -34,7 +34,7 @@ while len(PAIRS) < 300:
 
 @pytest.fixture
 def text(tmp_path):
-    """Writes pairs to two files; bytes are taken as they are."""
+    """Writes pairs of texts, or of bytes, to two files."""
 
     def write(pairs, name="train"):
         paths = []
@@ -50,7 +50,7 @@ def text(tmp_path):
 
 @pytest.fixture
 def job(tmp_path, text):
-    """Runs a job on `PAIRS` unless told otherwise; returns the folder."""
+    """Runs a job, by default on `PAIRS`; returns the folder."""
     source, target = text(PAIRS)
     defaults = {"source": (source,), "target": (target,), "subword_vocabulary": 60, "jobs": 1}
 
@@ -63,7 +63,7 @@ def job(tmp_path, text):
 
 
 def hashes(folder):
-    """Of everything but the manifest, which holds times and paths."""
+    """Hashes of all files except the manifest, which has times and paths."""
     return {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest()
         for path in folder.iterdir()
@@ -104,7 +104,7 @@ NAMES = {
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_folder_is_what_the_pipeline_says(name, job, text):
+def test_folder_matches_the_pipeline(name, job, text):
     options, vocabularies = NAMES[name]
     dev = text([("A small \u201cx\u201d", "Ein y"), ("", "nur"), ("A  cat", "ac")], "dev")
     folder = job(dev=tuple(dev), **options)
@@ -135,7 +135,7 @@ def test_the_folder_is_what_the_pipeline_says(name, job, text):
                     assert 1 not in read.encode(read.tokenize(line))
 
 
-def test_vocabularies_are_by_frequency_then_by_word(job, text):
+def test_vocabularies_are_sorted_by_frequency_then_word(job, text):
     source, target = text([("b a", "x"), ("a c b", "y z"), ("a UNK eos", "z")], "t")
     folder = job(source=(source,), target=(target,), subwords="none")
     assert json.loads((folder / "vocab.src.json").read_text()) == {
@@ -146,7 +146,7 @@ def test_vocabularies_are_by_frequency_then_by_word(job, text):
     assert json.loads((folder / "vocab.json").read_text()) == {"eos": 0, "UNK": 1, "a": 2, "b": 3}
 
 
-def test_cleaning_is_counted_and_the_rest_is_in_order(job, text):
+def test_cleaning_counts_pairs_and_keeps_the_order(job, text):
     good = [("a b", "x y"), ("c", "z")]
     bad = [(b"\xff", "x"), ("a\x01", "x"), ("", "x"), ("a", " "), ("s", "s"), ("a b c d", "x"),
            ("a b c d e f", "x y z u v"), ("c", "z"), ("long" * 9, "x"),
@@ -168,7 +168,7 @@ def test_cleaning_is_counted_and_the_rest_is_in_order(job, text):
     assert lines(folder / "train.src") == [*kept, "last"]
 
 
-def test_several_files_gz_and_several_tests(job, text, tmp_path):
+def test_several_files_gzip_and_several_test_sets(job, text, tmp_path):
     first, second = text(PAIRS[:100], "first"), text(PAIRS[100:], "second")
     packed = f"{second[0]}.gz"
     with gzip.open(packed, "wb") as file:
@@ -232,13 +232,13 @@ def test_legacy_codes_are_applied(job, tmp_path):
 
 
 @pytest.mark.parametrize("options", [{}, NAMES["codes"][0]], ids=["spm", "codes"])
-def test_the_number_of_jobs_changes_nothing(job, text, tmp_path, monkeypatch, options):
+def test_number_of_jobs_changes_nothing(job, text, tmp_path, monkeypatch, options):
     monkeypatch.setattr("cgru_cli.prep.raw_text.LINES", 40)
     one, two = (job(tmp_path / str(n), jobs=n, **options) for n in (1, 2))
     assert hashes(one) == hashes(two)
 
 
-def test_a_sample_is_drawn_by_the_seed(job, tmp_path):
+def test_sample_depends_on_the_seed(job, tmp_path):
     folders = [
         job(tmp_path / f"{seed}{n}", sample=40, seed=seed, subwords="subword-nmt")
         for n, seed in enumerate((1, 1, 2))
@@ -247,19 +247,19 @@ def test_a_sample_is_drawn_by_the_seed(job, tmp_path):
     assert first == again != other
 
 
-def test_the_same_again_does_nothing(job, capsys, tmp_path, text):
+def test_repeated_command_does_nothing(job, capsys, tmp_path, text):
     folder = job()
     before = {path: path.stat().st_mtime_ns for path in folder.iterdir()}
     capsys.readouterr()
     job(jobs=2)
     assert capsys.readouterr().err == f"cgru: prep: {folder}: up to date, nothing to do\n"
-    moved = text(PAIRS, "elsewhere")  # what counts is what a file holds
+    moved = text(PAIRS, "elsewhere")  # the content counts, not the path
     job(source=(moved[0],), target=(moved[1],), quiet=True)
     assert capsys.readouterr().err == ""
     assert {path: path.stat().st_mtime_ns for path in folder.iterdir()} == before
 
 
-def test_another_job_is_refused_by_name(job, text):
+def test_other_options_are_refused_and_named(job, text):
     folder = job()
     before = hashes(folder)
     with pytest.raises(
@@ -279,7 +279,7 @@ def test_another_job_is_refused_by_name(job, text):
     assert not (folder / ".prep").exists()
 
 
-def test_outputs_that_were_changed_are_refused_and_lost_ones_made_again(job):
+def test_changed_outputs_are_refused_and_lost_ones_made_again(job):
     folder = job()
     before = hashes(folder)
     (folder / "vocab.spm").unlink()
@@ -292,7 +292,7 @@ def test_outputs_that_were_changed_are_refused_and_lost_ones_made_again(job):
     assert hashes(folder) == before
 
 
-def test_files_of_somebody_else_are_not_overwritten(job, tmp_path):
+def test_files_of_others_are_not_overwritten(job, tmp_path):
     folder = tmp_path / "out"
     folder.mkdir()
     (folder / "train.src").write_text("mine\n")
@@ -323,7 +323,7 @@ def test_inputs_are_not_overwritten(job, tmp_path, text):
     '{"version": 1, "request": {"options": {}, "inputs": [1]}, "versions": {}, "outputs": {}}',
     '{"version": 1, "request": {"options": {}, "inputs": []}, "versions": {}, "outputs": {"a": 1}}',
 ])  # fmt: skip
-def test_a_damaged_manifest_is_one_clear_line(content, job, tmp_path):
+def test_damaged_manifest_gives_one_line(content, job, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out/manifest.json").write_text(content)
     with pytest.raises(CgruError, match=r"manifest\.json: damaged; --force"):
@@ -334,7 +334,7 @@ def test_a_damaged_manifest_is_one_clear_line(content, job, tmp_path):
     ("package", "options"),
     [("sacremoses", NAMES["codes"][0]), ("subword_nmt", {"subwords": "subword-nmt"})],
 )
-def test_a_package_that_is_missing(package, options, job, tmp_path, monkeypatch):
+def test_missing_package(package, options, job, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(CgruError, match=r"is not installed: pip install 'cgru\[prep\]'"):
         job(**options)
@@ -345,7 +345,7 @@ class Killed(BaseException):
     pass
 
 
-def test_an_interrupted_run_goes_on(job, tmp_path, monkeypatch, capsys):
+def test_interrupted_run_resumes(job, tmp_path, monkeypatch, capsys):
     options = {**NAMES["codes"][0], "dev": ()}
     undisturbed = hashes(job(tmp_path / "whole", **options))
     steps = list(manifest(tmp_path / "whole")["seconds"])
@@ -381,7 +381,7 @@ def test_an_interrupted_run_goes_on(job, tmp_path, monkeypatch, capsys):
         assert not list(folder.glob(".*.tmp"))
 
 
-def test_working_files_that_changed_are_made_again(job, tmp_path, monkeypatch):
+def test_changed_temporary_files_are_made_again(job, tmp_path, monkeypatch):
     undisturbed = hashes(job(tmp_path / "whole"))
     with monkeypatch.context() as patch, pytest.raises(Killed):
 
@@ -412,7 +412,7 @@ def bad_inputs(text):
 
 
 @pytest.mark.parametrize("number", range(7))
-def test_bad_input_is_one_line_and_leaves_nothing(number, job, text, tmp_path):
+def test_bad_input_gives_one_line_and_leaves_nothing(number, job, text, tmp_path):
     message, options = list(bad_inputs(text))[number]
     pairs = options.pop("pairs", None)
     if pairs is not None:
@@ -441,7 +441,7 @@ def test_texts_of_different_length(job, text, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_a_folder_that_cannot_be(job, tmp_path):
+def test_folder_that_cannot_be_made(job, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(CgruError, match="cannot be written"):
         job(tmp_path / "file")
@@ -449,7 +449,7 @@ def test_a_folder_that_cannot_be(job, tmp_path):
         job(tmp_path / "file" / "below")
 
 
-def test_two_at_once(job, tmp_path):
+def test_one_process_at_a_time(job, tmp_path):
     folder = tmp_path / "out"
     folder.mkdir()
     with FileLock(folder / ".prep.lock"), pytest.raises(CgruError, match="another cgru prep"):
@@ -457,7 +457,7 @@ def test_two_at_once(job, tmp_path):
     job()
 
 
-def test_a_full_disk_leaves_what_was_done(job, tmp_path, monkeypatch):
+def test_full_disk_leaves_finished_steps(job, tmp_path, monkeypatch):
     undisturbed = hashes(job(tmp_path / "whole"))
 
     def full(*_arguments):
@@ -502,7 +502,7 @@ def test_a_full_disk_leaves_what_was_done(job, tmp_path, monkeypatch):
         ({"apply": "x"}, "--apply and --source exclude"),
     ],
 )
-def test_what_cannot_be_meant(options, message, job, tmp_path):
+def test_contradicting_options_are_refused(options, message, job, tmp_path):
     with pytest.raises(UsageError, match=message):
         job(**options)
     assert not (tmp_path / "out").exists()
@@ -540,7 +540,7 @@ def test_from_the_command_line(text, tmp_path):
     assert prepared_cgru("--apply", folder, "--undo", folder, input=b"").returncode == 2
 
 
-def test_a_filter_answers_a_lone_line_at_once(job):
+def test_filter_answers_a_single_line_at_once(job):
     folder = job()
     command = [sys.executable, "-m", "cgru_cli", "prep", "--apply", str(folder)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
@@ -560,7 +560,7 @@ def test_no_tensorflow():
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
-def test_killed_at_any_moment_it_ends_the_same(text, tmp_path):
+def test_result_is_the_same_after_kills(text, tmp_path):
     pairs = [(f"{s} {i}", f"{t} {i}") for i in range(20) for s, t in PAIRS]
     source, target = text(pairs, "big")
     options = ["-s", source, "-t", target, "--vocabulary-format", "json", "--jobs", "2",

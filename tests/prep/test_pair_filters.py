@@ -64,11 +64,11 @@ def test_each_filter_has_its_switch(switch, source, target, found):
         ({"max_ratio": 2.0}, "a b", ""),
     ],
 )
-def test_what_is_just_right_stays(switch, source, target):
+def test_pairs_at_the_limits_stay(switch, source, target):
     assert reason(replace(OFF, **switch), source, target) is None
 
 
-def test_invalid_text_is_removed_or_left_to_be_replaced():
+def test_invalid_text_is_removed_or_kept():
     assert reject_raw(PrepOptions(), None, "a") == "invalid"
     assert reject_raw(PrepOptions(), "a", None) == "invalid"
     assert reject_raw(OFF, None, "a") is None
@@ -76,7 +76,7 @@ def test_invalid_text_is_removed_or_left_to_be_replaced():
 
 @settings(max_examples=20)  # each makes 256 files
 @given(st.lists(st.tuples(st.sampled_from("abcde"), st.sampled_from(["", "x", "y z"]))))
-def test_duplicates_are_those_a_set_finds(pairs):
+def test_duplicates_are_those_of_a_set(pairs):
     with tempfile.TemporaryDirectory() as folder:
         duplicates = Duplicates(Path(folder) / "digests")
         duplicates.add(digest(*pair) for pair in pairs[:3])
@@ -88,12 +88,12 @@ def test_duplicates_are_those_a_set_finds(pairs):
         seen.add(pair)
 
 
-def test_a_digest_tells_the_sides_apart():
+def test_digests_depend_on_the_side():
     assert digest("a b", "c") != digest("a", "b c")
     assert digest("a", "b") != digest("b", "a")
 
 
-def test_many_duplicates_go_by_the_disk(tmp_path, monkeypatch):
+def test_many_duplicates_are_written_to_disk(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_BUFFER", 240)
     duplicates = Duplicates(tmp_path / "digests")
     duplicates.add(digest(str(i % 8_000), "") for i in range(10_000))
@@ -103,7 +103,7 @@ def test_many_duplicates_go_by_the_disk(tmp_path, monkeypatch):
     assert [i for i in range(10_000) if is_set(bits, i)] == list(range(8_000, 10_000))
 
 
-def test_the_summary_names_what_was_removed():
+def test_summary_counts_by_filter():
     assert summary(Counter()) == ""
     removed = Counter(length=1200, empty=2)
     assert summary(removed) == "2 with an empty side, 1,200 with too many words"

@@ -39,7 +39,7 @@ def prep(capfdbinary):
 
 
 def odd_text(seed, count):
-    """Lines of words that begin, end and hold what YAML, JSON and Python treat specially."""
+    """Lines of words with characters that YAML, JSON or Python treat specially."""
     chance = random.Random(seed)
     parts = [bytes([i]) for i in range(1, 256) if i != 10]
     odd = "ü ß 字 😀 \x85 \xa0 \x80 \x9f \u2028 \ufeff \ufffd \ufffe \uffff \ufdd0 \u07ff \u0800"
@@ -65,7 +65,7 @@ def odd_text(seed, count):
 
 
 @pytest.mark.parametrize("limit", [0, 500])
-def test_marians_is_that_of_marian_to_the_byte(limit, prep):
+def test_marian_vocabulary_is_byte_identical(limit, prep):
     """Ten thousand lines of odd words, most of them of equal frequency."""
     if not MARIAN.exists():
         pytest.skip("pymarian is not installed")
@@ -75,17 +75,17 @@ def test_marians_is_that_of_marian_to_the_byte(limit, prep):
     code, ours, _ = prep("--compat", "marian", *size, text=text)
     assert code == 0
     assert ours.split(b"\n")[-5:] == theirs.stdout.split(b"\n")[-5:]
-    assert (ours == theirs.stdout) is True  # without a picture of the difference
+    assert (ours == theirs.stdout) is True  # without a long diff
     assert ours.count(b"\n") > 400
 
 
-def test_marians_of_an_empty_text_holds_the_specials(prep):
+def test_marian_vocabulary_of_an_empty_text(prep):
     assert prep("--compat", "marian") == (0, b"</s>: 0\n<unk>: 1", "")
 
 
 @pytest.mark.parametrize("side", ["sources", "targets"])
-def test_nematus_is_that_of_build_dictionary(side, prep, tmp_path):
-    """A dictionary that somebody made with Nematus' tool, characters of equal frequency in it."""
+def test_nematus_vocabulary_is_that_of_build_dictionary(side, prep, tmp_path):
+    """A dictionary made with Nematus' tool, with characters of equal frequency."""
     folder = need(SHARED / "legacy/nematus-lematus-hungarian/data")
     corpus = tmp_path / "train"
     corpus.write_bytes(gzip.decompress((folder / f"train-{side}.gz").read_bytes()))
@@ -99,8 +99,8 @@ def test_nematus_is_that_of_build_dictionary(side, prep, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["flickr30k.train.en", "flickr30k.train.de"])
-def test_dl4mts_pickle_is_python_2s(name):
-    """A pickle that somebody made with DL4MT's tool, read and written again."""
+def test_dl4mt_pickle_is_that_of_python_2(name):
+    """A pickle made with DL4MT's tool is read and written again."""
     file = need(SHARED / f"legacy/dl4mt-pickles/{name}.vocab.pkl.gz")
     original = gzip.decompress(file.read_bytes())
     words = {word.encode(): i for word, i in load(original, name).items()}
@@ -130,7 +130,7 @@ def by_build_dictionary(path):
 @given(
     st.text(st.sampled_from('abcdefghij  \n\r\t\x0c\x1c\x85\xa0\u2028"\\/\x01\x7f字'), max_size=400)
 )
-def test_nematus_tfs_is_that_of_python_3(tmp_path_factory, text):
+def test_nematus_tf_vocabulary_is_that_of_python_3(tmp_path_factory, text):
     corpus = tmp_path_factory.mktemp("text") / "corpus"
     corpus.write_bytes(text.encode())
     options = PrepOptions(vocabulary_only=True, compat="nematus-tf", quiet=True)
@@ -139,7 +139,7 @@ def test_nematus_tfs_is_that_of_python_3(tmp_path_factory, text):
     assert Path(f"{corpus}.json").read_bytes() == expected.encode()
 
 
-def test_the_three_differ_in_specials_and_form_only(prep, tmp_path):
+def test_programs_differ_in_specials_and_format_only(prep, tmp_path):
     corpus = tmp_path / "corpus"
     corpus.write_bytes(b"b a\na eos\n")
     prep("--compat", "nematus", corpus)
@@ -155,8 +155,8 @@ def test_the_three_differ_in_specials_and_form_only(prep, tmp_path):
     assert list(words.items()) == [("eos", 3), ("UNK", 1), ("a", 2), ("b", 4)]
 
 
-def test_bytes_that_are_no_utf_8(prep, tmp_path):
-    """Python 2 does not mind them; Python 3 does."""
+def test_invalid_utf8(prep, tmp_path):
+    """Python 2 accepts it; Python 3 does not."""
     corpus = tmp_path / "corpus"
     corpus.write_bytes(b"fine\na \xff\n")
     assert prep("--compat", "nematus", "--quiet", corpus)[0] == 0
@@ -178,20 +178,20 @@ def test_bytes_that_are_no_utf_8(prep, tmp_path):
         (["--compat", "nematus", "--lowercase", "corpus"], 2, "--lowercase has no effect"),
     ],
 )
-def test_what_cannot_be_meant_is_told(arguments, code, message, prep):
+def test_contradicting_options_are_refused(arguments, code, message, prep):
     returned, out, messages = prep(*arguments)
     assert (returned, out) == (code, b"")
     assert message in messages and messages.count("\n") == 1
 
 
-def test_a_compressed_text_is_refused(prep, tmp_path):
+def test_compressed_text_is_refused(prep, tmp_path):
     corpus = tmp_path / "corpus.gz"
     corpus.write_bytes(gzip.compress(b"a b\n"))
     code, _, messages = prep("--compat", "dl4mt", corpus)
     assert (code, messages) == (1, f"cgru: {corpus}: is compressed; unpack it first\n")
 
 
-def test_the_program_alone_is_no_request(tmp_path):
+def test_program_alone_is_refused(tmp_path):
     result = CliRunner().invoke(main, ["prep", str(tmp_path / "out"), "--compat", "marian"])
     assert result.exit_code == 2
     assert "--compat needs --vocabulary-only" in result.stderr

@@ -1,4 +1,4 @@
-"""Raw text: lines, chunks and pairs are those of the bytes, whatever these are."""
+"""Raw text: lines, chunks and pairs of any bytes."""
 
 import gzip
 import hashlib
@@ -65,7 +65,7 @@ def test_gzip_that_ends_too_early(tmp_path):
 
 
 @pytest.mark.parametrize("data", [b"plain text\n", gzip.compress(b"a\n", mtime=0)[:-8] + b"\0" * 8])
-def test_what_is_no_gzip(data, tmp_path):
+def test_other_files_named_gz(data, tmp_path):
     path = tmp_path / "text.gz"
     path.write_bytes(data)
     with pytest.raises(CgruError, match=r"text\.gz: not a complete gzip file"):
@@ -83,7 +83,7 @@ def is_full(sizes):
 
 
 @given(st.lists(st.binary(max_size=6)))
-def test_chunks_are_full_and_no_fuller(lines):
+def test_chunks_are_full_but_not_larger(lines):
     chunks = chunked(lines, raw_text.chunks)
     assert [line for chunk in chunks for line in chunk] == lines
     for i, chunk in enumerate(chunks):
@@ -104,7 +104,7 @@ def test_pairs_stay_together(pairs):
 
 
 @given(st.lists(st.binary(max_size=3), max_size=9), st.lists(st.binary(max_size=3), max_size=9))
-def test_a_text_that_grew_is_an_error(sources, targets):
+def test_text_that_grew_is_an_error(sources, targets):
     if len(sources) == len(targets):
         sources = [*sources, b"more"]
     with pytest.raises(CgruError, match="a text changed while it was read"):
@@ -129,7 +129,7 @@ def test_hashes(tmp_path):
     assert raw_text.sha256(str(path)) == hashlib.sha256(bytes(3_000_000)).hexdigest()
 
 
-def test_what_cannot_be_read(tmp_path):
+def test_unreadable_files(tmp_path):
     missing = tmp_path / "missing"
     readers = (raw_text.sha256, raw_text.check, raw_text.count_lines)
     for call in readers:

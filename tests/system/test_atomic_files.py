@@ -1,4 +1,4 @@
-"""Files written whole or not at all, alone and together."""
+"""Files that are written completely or not at all, alone and together."""
 
 import pytest
 
@@ -11,7 +11,7 @@ def write(path, content):
         file.write(content)
 
 
-def test_a_failure_leaves_the_old_file(tmp_path):
+def test_failure_leaves_the_old_file(tmp_path):
     path = tmp_path / "a"
     path.write_bytes(b"old")
     with pytest.raises(ValueError), atomic_write(path) as file:
@@ -21,7 +21,7 @@ def test_a_failure_leaves_the_old_file(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_several_files_take_their_places_together(tmp_path):
+def test_several_files_change_together(tmp_path):
     first, second = tmp_path / "a", tmp_path / "b"
     first.write_bytes(b"old")
     with all_or_nothing(tmp_path / "b"):
@@ -32,7 +32,7 @@ def test_several_files_take_their_places_together(tmp_path):
     assert sorted(tmp_path.iterdir()) == [first, second]
 
 
-def test_or_none_does(tmp_path):
+def test_failure_changes_no_file(tmp_path):
     first = tmp_path / "a"
     first.write_bytes(b"old")
     with pytest.raises(CgruError), all_or_nothing(tmp_path / "b"):
@@ -43,7 +43,7 @@ def test_or_none_does(tmp_path):
 
 
 @pytest.mark.parametrize("keep_same", [False, True])
-def test_a_file_that_would_not_change_may_stay(tmp_path, keep_same):
+def test_unchanged_file_may_stay(tmp_path, keep_same):
     first, second = tmp_path / "a", tmp_path / "b"
     first.write_bytes(b"same")
     second.write_bytes(b"old")
@@ -56,7 +56,7 @@ def test_a_file_that_would_not_change_may_stay(tmp_path, keep_same):
     assert sorted(tmp_path.iterdir()) == [first, second]
 
 
-def test_a_mark_of_an_interrupted_change_stays_until_all_is_written(tmp_path):
+def test_mark_of_an_interrupted_change_stays_until_all_files_are_written(tmp_path):
     whole, mark = tmp_path / "b", tmp_path / "b.incomplete"
     check_whole(whole)
     mark.touch()
@@ -72,8 +72,8 @@ def test_a_mark_of_an_interrupted_change_stays_until_all_is_written(tmp_path):
     assert list(tmp_path.iterdir()) == [whole]
 
 
-def test_where_nothing_can_be_put_back_the_mark_stays(tmp_path, monkeypatch):
-    """A signal comes after a change, and the file system fails as it is undone."""
+def test_mark_stays_if_files_cannot_be_restored(tmp_path, monkeypatch):
+    """A signal comes after a change, and the file system fails to undo it."""
     whole, side = tmp_path / "b", tmp_path / "a"
     whole.write_bytes(b"old")
     side.write_bytes(b"old")

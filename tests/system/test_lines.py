@@ -1,4 +1,4 @@
-"""Lines in and out: nothing is lost, reordered, split or held back."""
+"""Lines in and out: nothing is lost, reordered, split or delayed."""
 
 import gzip
 import os
@@ -24,7 +24,7 @@ fast = settings(
     max_examples=150,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-# Bytes near which implementations go wrong: line ends that are none, cut and invalid UTF-8.
+# Bytes that break implementations: characters like line ends, partial and invalid UTF-8.
 pieces = st.sampled_from(
     [b"\n", b"\r", b"\r\n", b"\0", b" ", b"a", b"\x0b", b"\x0c", b"\x1c", b"\x85", b"\xff"]
     + [text.encode() for text in ("\u2028", "\u2029", "\x85", "\u00a0", "\ufeff", "é", "𝄞")]
@@ -114,11 +114,11 @@ def test_tokens_of_a_long_line_take_little_memory():
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert found == [token for token in expected if token]
-    assert peak < 8 * len(line)  # a list of references; 30 times as much with an object a token
+    assert peak < 8 * len(line)  # a list of references; with an object per token, 30 times as much
 
 
 @given(st.text(" ab", max_size=40), st.integers(1, 5))
-def test_tokens_of_a_long_line_are_those_of_any(text, long):
+def test_tokens_of_a_long_line_are_those_of_a_short_one(text, long):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "LONG", long)
         assert tokens(text) == [token for token in text.split(" ") if token]
@@ -137,7 +137,7 @@ def test_gzip_members_are_concatenated(tmp_path):
     assert read_all(LineReader(path)) == ["a", "bc"]
 
 
-def test_a_lone_line_is_handed_over_at_once(pipe):
+def test_single_line_is_returned_at_once(pipe):
     reading, writing = pipe
     reader = LineReader(path_of(reading))
     timer = threading.Timer(0.05, writing.write, (b"alone\nunfinish",))
@@ -149,7 +149,7 @@ def test_a_lone_line_is_handed_over_at_once(pipe):
     assert reader.window(1000) == ["unfinished"]
 
 
-def test_a_steady_trickle_cannot_hold_a_window_back(pipe):
+def test_steady_trickle_cannot_delay_a_window(pipe):
     reading, writing = pipe
     done = threading.Event()
 
@@ -180,7 +180,7 @@ def test_a_fast_producer_fills_the_window(pipe):
     assert len(sizes) < 100  # most are the full 1600
 
 
-def test_a_fifo_behind_a_file_does_not_hold_the_file_back(tmp_path):
+def test_fifo_after_a_file_does_not_delay_the_file(tmp_path):
     (tmp_path / "file").write_bytes(b"first\n")
     os.mkfifo(tmp_path / "fifo")
     reader = LineReader(tmp_path / "file", tmp_path / "fifo")
@@ -257,7 +257,7 @@ def test_carriage_returns_stay_and_are_warned_about_once(tmp_path, capsys):
     ],
     ids=["missing", "directory", "plain", "empty", "short", "checksum", "garbage"],
 )
-def test_unreadable_inputs_are_one_line_that_names_them(tmp_path, name, content, says):
+def test_unreadable_inputs_give_one_line_that_names_them(tmp_path, name, content, says):
     path = tmp_path / name
     if content is not None:
         path.write_bytes(content)
@@ -267,7 +267,7 @@ def test_unreadable_inputs_are_one_line_that_names_them(tmp_path, name, content,
     assert "\n" not in str(caught.value)
 
 
-def test_lines_in_front_of_a_broken_end_are_handed_over_first(tmp_path):
+def test_lines_before_a_damaged_end_are_returned_first(tmp_path):
     whole = gzip.compress("".join(f"{i}\n" for i in range(20_000)).encode())
     (tmp_path / "x.gz").write_bytes(whole[: len(whole) // 2])
     reader = LineReader(tmp_path / "x.gz")
@@ -290,7 +290,7 @@ def test_output_file_grows_line_by_line(tmp_path):
     assert (tmp_path / "x").read_bytes().endswith(b"\n?\n")
 
 
-def test_compressed_output_is_readable_at_the_end_and_nearly_so_before(tmp_path):
+def test_compressed_output_can_be_read_while_it_grows(tmp_path):
     with LineWriter(tmp_path / "x.gz") as writer:
         writer.write("a\n")
         writer.write("b\n")
@@ -309,7 +309,7 @@ def test_unwritable_outputs(tmp_path):
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 @pytest.mark.parametrize("zipped", [False, True])
-def test_a_full_disk_is_one_line(zipped, tmp_path):
+def test_full_disk_gives_one_line(zipped, tmp_path):
     path = tmp_path / ("full.gz" if zipped else "full")
     path.symlink_to("/dev/full")
     writer = LineWriter(path)
@@ -318,7 +318,7 @@ def test_a_full_disk_is_one_line(zipped, tmp_path):
     writer.close(failed=True)
 
 
-def test_a_line_the_disk_had_room_for_only_in_part_is_taken_back(tmp_path, monkeypatch):
+def test_partial_line_on_a_full_disk_is_removed(tmp_path, monkeypatch):
     writer = LineWriter(tmp_path / "x")
     writer.write("before\n")
     room, write = [9], os.write
@@ -338,7 +338,7 @@ def test_a_line_the_disk_had_room_for_only_in_part_is_taken_back(tmp_path, monke
     assert (tmp_path / "x").read_bytes() == b"before\nfirst\n"
 
 
-def test_a_gone_reader_of_a_fifo(pipe):
+def test_reader_of_a_fifo_has_gone(pipe):
     reading, writing = pipe
     writer = LineWriter(path_of(writing))
     reading.close()
@@ -440,7 +440,7 @@ def test_filter_with_closed_or_nonblocking_stdin(pipe):
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("name", ["out", "out.gz"])
-def test_a_stopped_filter_keeps_what_was_finished(tmp_path, signum, name):
+def test_stopped_filter_keeps_finished_lines(tmp_path, signum, name):
     path = tmp_path / name
     piped = subprocess.PIPE
     with subprocess.Popen([*COPY, path], stdin=piped, stderr=piped) as process:

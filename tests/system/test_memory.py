@@ -1,11 +1,11 @@
-"""How much memory there is."""
+"""The memory of the machine."""
 
 import os
 
 from cgru_cli.system import memory
 
 
-def test_the_machines_memory_or_less_where_less_is_lent(tmp_path, monkeypatch):
+def test_memory_of_the_machine_or_of_its_cgroup(tmp_path, monkeypatch):
     physical = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     assert 0 < memory.whole_memory() <= physical
     limit = tmp_path / "memory.max"

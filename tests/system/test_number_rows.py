@@ -1,4 +1,4 @@
-"""Rows of `.npy` files as lines, read as lines of text are."""
+"""Rows of `.npy` files as lines."""
 
 import io
 
@@ -24,14 +24,14 @@ def test_rows_are_lines_of_the_same_numbers(tmp_path, dtype, order):
     assert count_lines([tmp_path / "rows.npy"]) == 5
 
 
-def test_windows_end_where_they_are_asked_to(tmp_path):
+def test_windows_have_the_size_asked_for(tmp_path):
     np.save(tmp_path / "rows.npy", np.zeros((5, 2)))
     with LineReader(tmp_path / "rows.npy") as reader:
         assert [len(reader.take(2)) for _ in range(4)] == [2, 2, 1, 0]
 
 
-def test_a_large_file_is_never_read_as_a_whole(tmp_path):
-    path = tmp_path / "large.npy"  # 80 GB of zeros that stand on no disk
+def test_large_file_is_not_read_into_memory(tmp_path):
+    path = tmp_path / "large.npy"  # a sparse file of 80 GB
     with open(path, "wb") as file:
         header = io.BytesIO()
         shape = (10_000_000, 2_000)

@@ -1,4 +1,4 @@
-"""Work by several processes: results in order, errors as they were raised."""
+"""Work by several processes: results come in order, and errors as raised."""
 
 import os
 import subprocess
@@ -20,7 +20,7 @@ def add(number, chunk):
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_results_are_in_order_and_errors_come_through(jobs):
+def test_results_come_in_order_and_errors_are_raised(jobs):
     with ProcessPool(jobs) as workers:
         assert list(workers.in_order(partial(add, 5), range(12))) == [5 + i for i in range(12)]
         assert list(workers.in_order(partial(add, 6), range(12))) == [6 + i for i in range(12)]
@@ -64,6 +64,6 @@ def test_workers_end_with_a_killed_parent():
         except ProcessLookupError:
             return
         if "Z" in Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[:1]:
-            return  # ended; nobody has asked for its exit code
+            return  # ended, but not reaped
         time.sleep(0.05)
     raise AssertionError("the worker lives on")

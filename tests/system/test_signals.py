@@ -1,4 +1,4 @@
-"""Signals: noted for later, or ending at once."""
+"""Signals: recorded, or ending the process at once."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ BOTH = pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
 
 
 @BOTH
-def test_at_once(signum):
+def test_stop_at_once(signum):
     before = signal.getsignal(signum)
     cleaned = []
     with pytest.raises(Stopped) as stopped, stop_cleanly():
@@ -29,7 +29,7 @@ def test_at_once(signum):
 
 
 @BOTH
-def test_noted(signum):
+def test_recorded(signum):
     with pytest.raises(Stopped) as stopped, stop_cleanly():
         outside = signal.getsignal(signum)
         with StopRequest() as stop:
@@ -43,7 +43,7 @@ def test_noted(signum):
 
 
 @BOTH
-def test_what_was_ignored_stays_so(signum):
+def test_ignored_signals_stay_ignored(signum):
     before = signal.signal(signum, signal.SIG_IGN)
     try:
         with stop_cleanly(), StopRequest() as stop:
@@ -54,7 +54,7 @@ def test_what_was_ignored_stays_so(signum):
         signal.signal(signum, before)
 
 
-def test_in_another_thread_nothing_changes():
+def test_nothing_changes_in_other_threads():
     before = signal.getsignal(signal.SIGTERM)
     seen = []
 
@@ -69,7 +69,7 @@ def test_in_another_thread_nothing_changes():
 
 
 @BOTH
-def test_the_second_one_ends_the_process(signum):
+def test_second_signal_ends_the_process(signum):
     script = (
         "import os, sys\n"
         "from cgru_cli.system.signals import StopRequest\n"

@@ -1,4 +1,4 @@
-"""Standard output that is full, closed, or read by nobody any more, in this process."""
+"""Standard output whose disk is full, or which is closed, in this process."""
 
 import io
 import os
@@ -19,11 +19,11 @@ def stdout(monkeypatch):
     return set_to
 
 
-def test_what_is_printed_is_written_at_once(stdout, tmp_path):
+def test_printed_text_is_written_at_once(stdout, tmp_path):
     with open(tmp_path / "out", "w") as file:
         stdout(file)
         with checked():
-            print("\u00e4\ud800", end="")  # the second is no character
+            print("\u00e4\ud800", end="")  # the second one is a lone surrogate
             assert (tmp_path / "out").read_bytes() == "\u00e4?".encode()
         assert sys.stdout is file
 
@@ -36,7 +36,7 @@ def test_a_full_disk(stdout):
             print("x")
 
 
-def test_a_closed_output_matters_only_where_something_is_printed(stdout):
+def test_closed_output_matters_only_if_something_is_printed(stdout):
     stdout(None)
     with checked():
         sys.stdout.flush()
@@ -44,7 +44,7 @@ def test_a_closed_output_matters_only_where_something_is_printed(stdout):
             print("x")
 
 
-def test_a_reader_that_has_gone(stdout):
+def test_reader_has_gone(stdout):
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "w") as pipe:
@@ -53,7 +53,7 @@ def test_a_reader_that_has_gone(stdout):
             print("x")
 
 
-def test_a_pipe_that_is_full_for_a_while(stdout):
+def test_pipe_that_is_full_for_a_while(stdout):
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     text = "x" * 300_000

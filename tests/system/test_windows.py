@@ -1,4 +1,4 @@
-"""Windows of lines, batches of like length, and the order of what comes out."""
+"""Windows of lines, batches of similar length, and the order of results."""
 
 import pytest
 from hypothesis import given, settings
@@ -34,7 +34,7 @@ def test_batches_are_a_bounded_partition(lengths, mini_batch, max_tokens):
 
 
 @given(order=st.permutations(range(12)))
-def test_results_come_out_in_order_and_as_soon_as_possible(order):
+def test_results_come_in_order_and_as_soon_as_possible(order):
     results, out, seen = InOrder(), "", set()
     for index in order:
         out += results.put(index, f"{index}\n")

@@ -1,4 +1,4 @@
-"""Conditions: labels and vectors as the one word that a model reads of them."""
+"""Conditions: a label or a vector becomes one source word."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def test_a_label_is_its_id():
 
 
 @given(st.lists(FLOATS, min_size=1, max_size=5))
-def test_numbers_come_through_a_batch_to_the_bit(numbers):
+def test_numbers_stay_bit_exact_in_a_batch(numbers):
     (columns,) = condition_columns(" ".join(map(repr, numbers)), [], len(numbers))
     ids, mask = pad_ids([[columns]], len(numbers))
     found = ids[0, 0].view(np.float32)
@@ -40,12 +40,12 @@ def test_numbers_come_through_a_batch_to_the_bit(numbers):
         ("1\t2", "1 numbers"),
     ],
 )
-def test_what_is_no_vector_is_said(line, message):
+def test_invalid_vectors_are_refused(line, message):
     with pytest.raises(CgruError, match=message):
         condition_columns(line, [], 2)
 
 
 @pytest.mark.parametrize("line", ["", "pos neg", "other", "<unk>"])
-def test_what_is_no_label_is_said(line):
+def test_invalid_labels_are_refused(line):
     with pytest.raises(CgruError, match=r"labels; one is expected|is not among the 2"):
         condition_columns(line, [LABELS], 2)

@@ -1,4 +1,4 @@
-"""Labels of lines as ids, and vocabularies of them."""
+"""Labels as ids, and vocabularies of labels."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def test_a_label_has_its_id():
     assert label_ids(["neg", "pos", "neg"], LABELS, one=False) == [3, 2, 3]
 
 
-def test_tags_are_as_many_as_words():
+def test_each_word_has_a_tag():
     source = [(5, 1), (7, 0), (6, 1)]  # two words, the first in two pieces
     check_tags(source, [2, 3])
     with pytest.raises(CgruError, match="3 tags for 2 words"):
@@ -33,7 +33,7 @@ def test_other_labels_are_refused(labels):
     "ids",
     [{"</s>": 0, "pos": 1, "neg": 2}, {"</s>": 0, "<unk>": 1}, {"</s>": 0, "<GO>": 1, "a": 2}],
 )
-def test_a_vocabulary_of_words_is_none_of_labels(ids):
+def test_vocabulary_of_words_is_refused(ids):
     check_labels(LABELS)
     with pytest.raises(CgruError, match="not a vocabulary of labels"):
         check_labels(Vocabulary(ids, "v.json"))

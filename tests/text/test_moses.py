@@ -1,4 +1,4 @@
-"""Moses' steps: words, punctuation and case, as sacremoses does them and back."""
+"""Moses' steps, with sacremoses: words, punctuation and case, and back."""
 
 import re
 import sys
@@ -42,7 +42,7 @@ def test_switches():
 
 
 @given(PLAIN)
-def test_letters_are_left_alone(words):
+def test_letters_do_not_change(words):
     text = " ".join(words)
     tokenizer = Tokenizer("en", escape=True, split_hyphens=True)
     assert tokenizer.split(text) == text
@@ -51,8 +51,8 @@ def test_letters_are_left_alone(words):
 
 @pytest.mark.parametrize("escape", [False, True])
 @given(text=TEXT)
-def test_splitting_adds_spaces_alone(escape, text):
-    """Where nothing is escaped, and but for @-@, all that changes is where the spaces are."""
+def test_splitting_only_adds_spaces(escape, text):
+    """Without escapes and @-@, only spaces change."""
     words = Tokenizer("en", escape, split_hyphens=False).split(text)
     assert not re.search("\n|^ | $|  ", words)
     if not escape:
@@ -63,7 +63,7 @@ def test_punctuation_by_hand():
     quoted = "\u201ca\u201d  \u2018b\u2019 \u2013 c\u2026 \u00abd\u00bb"
     assert PunctuationNormalizer("en")(quoted) == '"a" \'b\' - c... "d"'
     assert PunctuationNormalizer("de")("\u201ea\u201c") == '"a"'
-    # A number's separators are those of the language.
+    # The separators of numbers depend on the language.
     assert PunctuationNormalizer("de")("3\u00a0000") == "3,000"
     assert PunctuationNormalizer("en")("3\u00a0000") == "3.000"
 
@@ -75,7 +75,7 @@ def test_punctuation_is_single_spaced(text):
 
 
 def form_counts(lines):
-    """Of words in lines that begin by a word: the first of a line says nothing of its case."""
+    """Counts of words after the first of a line, whose case means nothing."""
     counts = {}
     for line in lines:
         for word in line.split(" ")[1:]:
@@ -96,7 +96,7 @@ def test_the_most_frequent_form_is_best(lines):
 
 def test_sentences_begin_anew_inside_a_line():
     model = CaseModel.learn(["He came . The cat saw The Times : Yes"])
-    # The words after a stop or a colon count no more than the first of the line.
+    # Words after a full stop or a colon count like the first of a line.
     assert set(model.best) == {"came", "cat", "saw", "The", "Times"} | set(".:") & set(model.best)
     assert "Yes" not in model.best and "He" not in model.best
 
@@ -111,7 +111,7 @@ def test_true_case():
 
 
 @given(PLAIN.filter(bool))
-def test_true_case_changes_case_alone(words):
+def test_true_case_changes_only_the_case(words):
     case = Truecaser(CaseModel(best=("Abc", "X"), known=()))
     text = " ".join(words)
     assert case(text).lower() == text
@@ -119,7 +119,7 @@ def test_true_case_changes_case_alone(words):
     assert case.undo(text)[0] == text[0].upper()
 
 
-def test_a_package_that_is_missing(monkeypatch):
+def test_missing_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "sacremoses", None)
     for make in (sacremoses, lambda: Tokenizer("en", False, False), lambda: CaseModel.learn(["a"])):
         with pytest.raises(CgruError, match=r"sacremoses is not installed: pip install 'cgru\["):

@@ -1,4 +1,4 @@
-"""The pipeline of a line: there, and back again."""
+"""The pipeline from a line of text to a model's input, and back."""
 
 import base64
 import json
@@ -26,7 +26,7 @@ WORDS = Counter(word for line in TEXT for word in line.split())
 CODES = learn_codes(WORDS, 40)
 BPE = learn_pieces(TEXT, "bpe", 60, 1.0)
 UNIGRAM = learn_pieces(TEXT, "unigram", 40, 1.0)
-# What real lines are made of, and what breaks them.
+# Parts of real lines, and characters that cause trouble.
 ODD = ["@@", "foo@@", "</w>", "</s>", "<unk>", "eos", "&amp;", "\u2581", "…"]
 CHARACTERS = "abcdehilorstw .@|_\u2581\u00a0\t\r\x01\u0301é<>/&;'\"-"
 LINES = (
@@ -66,7 +66,7 @@ def test_apply_then_undo_gives_the_cleaned_text(name, line):
 
 
 @given(line=LINES, form=st.sampled_from(["nfc", "nfkc", "none"]))
-def test_normalising_is_done_once(line, form):
+def test_normalising_twice_changes_nothing(line, form):
     of = pipeline(unicode=form)
     text = of.normalize(line)
     assert of.normalize(text) == text
@@ -106,7 +106,7 @@ def test_codes_by_hand():
     codes = Codes("#version: 0.2\nl o\nlo w</w>\nlo w\n", "codes")
     assert codes.split("low lower slow") == ["low", "low@@", "e@@", "r", "s@@", "low"]
     assert codes.join(["low@@", "e@@", "r", "low@@"]) == "lower low"
-    # A word that ends like a mark stays one word, for sed 's/@@ //g' too.
+    # A word that ends in the mark stays one word, also for sed 's/@@ //g'.
     pieces = codes.split("a@@ b @@")
     assert codes.join(pieces) == "a@@ b @@"
     assert re.sub("@@ ", "", " ".join(pieces)) == "a@@ b @@"
@@ -131,7 +131,7 @@ def test_codes_split_as_subword_nmt_does():
         ("", r"c:1: expected two sub-words"),
     ],
 )
-def test_what_is_no_file_of_codes(text, message):
+def test_other_files_than_codes_are_refused(text, message):
     with pytest.raises(CgruError, match=message):
         check_codes(text, "c")
 
@@ -192,7 +192,7 @@ TRUE = Preprocessing(PipelineSettings(("en", "en"), tokenize=True, case="true"),
 
 
 def test_true_case_by_hand():
-    # Sentence beginnings teach nothing; "The" inside a sentence came as often as "the", and first.
+    # Beginnings of sentences do not count; "The" is as frequent as "the" elsewhere, and came first.
     assert CASES.best == ("Anna", "The", "Times", "cat", "he", "saw")
     assert CASES.known == ("the",)
     assert TRUE.apply("He saw the CAT. Cat saw anna") == "he saw the cat . cat saw Anna"
@@ -215,7 +215,7 @@ def test_factors_are_repeated_on_sub_words():
 
 
 @pytest.mark.parametrize("name", [*PIPELINES, "true case"])
-def test_the_file_holds_everything(name, tmp_path):
+def test_file_has_the_whole_pipeline(name, tmp_path):
     of = TRUE if name == "true case" else PIPELINES[name]
     (tmp_path / "preprocess.json").write_text(json.dumps(of.as_json()), "utf-8")
     read = Preprocessing.read(tmp_path)
@@ -266,7 +266,7 @@ def with_setting(**changes):
         (with_setting(subwords="subword-nmt"), "expected two sub-words"),
     ],
 )
-def test_a_damaged_file_is_one_clear_line(values, message, tmp_path):
+def test_damaged_file_gives_one_line(values, message, tmp_path):
     path = tmp_path / "p.json"
     path.write_text(json.dumps(values))
     with pytest.raises(CgruError, match=message) as caught:
@@ -274,7 +274,7 @@ def test_a_damaged_file_is_one_clear_line(values, message, tmp_path):
     assert str(caught.value).startswith(str(path)) and "\n" not in str(caught.value)
 
 
-def test_no_file_at_all(tmp_path):
+def test_missing_file(tmp_path):
     with pytest.raises(CgruError, match="No such file"):
         Preprocessing.read(tmp_path)
     (tmp_path / "preprocess.json").write_bytes(b"\xff{")

@@ -1,4 +1,4 @@
-"""Which pieces begin words: as many as there are words between spaces, whatever the words are."""
+"""The pieces that begin words: as many as there are words between spaces."""
 
 import io
 
@@ -59,13 +59,13 @@ def test_words_are_cut_as_sentencepiece_cuts_the_line(pieces, words):
     ]
 
 
-def test_no_word_is_left_out_where_each_counts():
+def test_too_many_words_to_tag_are_refused():
     lines = SourceLines(tokens, None, longest=2, counted=len)
     assert lines.words("a b", 0) == ["a", "b"]
     with pytest.raises(CgruError, match="line 5: 3 words or pieces"):
         lines.words("a b c", 4)
 
 
-def test_characters_are_words_and_spaces_too():
+def test_characters_and_spaces_are_words():
     assert characters(" aü\u00a0 b\r") == ["a", "ü", "\u00a0", " ", "b"]
     assert characters(" \t") == []

@@ -1,4 +1,4 @@
-"""Sub-words: learned as written down, split as by hand, and joined to what they were."""
+"""Sub-words: learned as published, split as by hand, and joined again."""
 
 import base64
 import io
@@ -35,14 +35,14 @@ PIECES = {kind: learn_pieces(TEXT, kind, size, 1.0) for kind, size in SIZES.item
 
 def test_codes_are_learned_as_in_the_paper():
     # "st" and "es" come 9 times, then "est" 9, "lo" 7 and three pairs 6 times; of equals the last
-    # in the alphabet is taken.
+    # in the alphabet wins.
     text = learn_codes(PAPER, 4)
     assert text == "#version: 0.2\ns t</w>\ne st</w>\nl o\nw est</w>\n"
     assert Codes(text, "codes").split("lowest") == ["lo@@", "west"]
 
 
 def merged(word, text):
-    """The pieces of a word by its definition: the merge that stands first, everywhere, again."""
+    """The pieces of a word by definition: repeatedly apply the first merge of the file."""
     ranks = {tuple(line.split()): i for i, line in enumerate(text.split("\n")[1:-1])}
     symbols = [*word[:-1], word[-1] + "</w>"]
     while pairs := [pair for pair in pairwise(symbols) if pair in ranks]:
@@ -64,7 +64,7 @@ def test_codes_split_as_defined(word):
 
 
 @given(LINES)
-def test_what_codes_split_they_join(words):
+def test_codes_join_what_they_split(words):
     codes = Codes(MERGES, "codes")
     pieces = codes.split(words)
     assert all(piece and " " not in piece for piece in pieces)
@@ -74,20 +74,20 @@ def test_what_codes_split_they_join(words):
 
 @pytest.mark.parametrize("kind", PIECES)
 @given(words=LINES)
-def test_what_pieces_split_they_join(kind, words):
+def test_pieces_join_what_they_split(kind, words):
     pieces = Pieces(PIECES[kind], "spm")
     split = pieces.split(words)
     assert pieces.join(split) == words
     assert sum(piece.startswith("\u2581") for piece in split) == len(words.split())
 
 
-def test_pieces_that_no_model_has():
+def test_unknown_pieces_are_joined():
     pieces = Pieces(PIECES["bpe"], "spm")
     assert pieces.join(["\u2581xyz", "q", "\u2581\u2581", "w"]) == "xyzq  w"
     assert pieces.join([]) == ""
 
 
-def test_few_words_are_remembered(monkeypatch):
+def test_cache_is_bounded(monkeypatch):
     words = [f"low{'er' * (i % 7)}est{i % 11}" for i in range(60)]
     expected = [Codes(MERGES, "codes").split(word) for word in words]
     monkeypatch.setattr(subwords, "_CACHE", 3)
@@ -96,7 +96,7 @@ def test_few_words_are_remembered(monkeypatch):
     assert len(codes._bpe.cache) <= 4
 
 
-def test_codes_depend_on_counts_alone():
+def test_codes_depend_only_on_counts():
     assert learn_codes(Counter(dict(reversed(PAPER.items()))), 8) == learn_codes(PAPER, 8)
     check_codes(learn_codes(PAPER, 8), "codes")
 
@@ -124,7 +124,7 @@ def test_versions_of_codes():
         check_codes("#version: 3\na b\n", "codes")
 
 
-def test_fewer_than_asked_for_is_warned_about(capsys):
+def test_warning_of_fewer_merges(capsys):
     learn_codes(PAPER, 1000)
     assert re.search(
         r"the text gives \d+ merges, fewer than --subword-voc", capsys.readouterr().err
@@ -136,11 +136,11 @@ def test_fewer_than_asked_for_is_warned_about(capsys):
 
 
 @pytest.mark.parametrize("kind", PIECES)
-def test_a_model_of_pieces_is_as_asked_for(kind):
+def test_model_has_the_kind_and_size_asked_for(kind):
     processor = sentencepiece.SentencePieceProcessor(model_proto=base64.b64decode(PIECES[kind]))
     assert processor.get_piece_size() == SIZES[kind]
     assert [processor.eos_id(), processor.unk_id()] == [0, 1]
-    # Normalises nothing, so that ligatures and wide letters stay.
+    # It normalises nothing: ligatures and wide letters stay.
     text = "\ufb01 \uff21 a"
     assert processor.decode(processor.encode(text, out_type=str)) == text
 
@@ -156,7 +156,7 @@ def test_rare_characters_are_left_out():
 
 
 @pytest.mark.parametrize("text", ["%", "YWJj", "é"])
-def test_what_is_no_model_of_pieces(text):
+def test_other_files_than_models_are_refused(text):
     with pytest.raises(CgruError, match=r"^p\.json: its SentencePiece model is damaged$"):
         Pieces(text, "p.json")
 
@@ -178,7 +178,7 @@ def test_too_little_to_learn_from():
         learn_pieces(TEXT, "unigram", 4, 1.0)
 
 
-def test_a_package_that_is_missing(monkeypatch):
+def test_missing_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "subword_nmt", None)
     with pytest.raises(CgruError, match=r"not installed: pip install 'cgru\[prep\]'"):
         subword_nmt()

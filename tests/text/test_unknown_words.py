@@ -1,4 +1,4 @@
-"""Unknown words replaced through the alignment, and subwords joined."""
+"""Replacing unknown words by the alignment, and joining sub-words."""
 
 import gzip
 import subprocess
@@ -19,12 +19,12 @@ ALIGNMENT = np.array(
 TOKENS, SOURCE, UNKNOWN = ["UNK", "x", "UNK"], ["a", "b"], {"UNK", "<unk>"}
 
 
-def test_unknown_words_become_the_source_words_they_look_at():
+def test_unknown_words_become_their_source_words():
     assert replace_unknown(TOKENS, ALIGNMENT, SOURCE, UNKNOWN) == ["b", "x", "a"]
     assert TOKENS == ["UNK", "x", "UNK"]
 
 
-def test_a_lexicon_translates_and_what_it_lacks_is_copied():
+def test_lexicon_translates_and_other_words_are_copied():
     replaced = replace_unknown(TOKENS, ALIGNMENT, SOURCE, UNKNOWN, {"b": "B"})
     assert replaced == ["B", "x", "a"]
 
@@ -101,12 +101,12 @@ def test_a_lexicon_with_tabs_spaces_and_probabilities(tmp_path):
     assert read_lexicon(write(tmp_path, packed, "lexicon.gz")) == expected
 
 
-def test_the_best_translation_wins_wherever_it_stands(tmp_path):
+def test_best_translation_wins_in_any_order(tmp_path):
     path = write(tmp_path, b"a x -3.5\na y -0.5\na z -2\nb u\nb v\nc r 0.3\nc s 3e-1\n")
     assert read_lexicon(path) == {"a": "y", "b": "u", "c": "r"}
 
 
-def test_lines_and_words_end_only_where_they_do_elsewhere(tmp_path):
+def test_lines_end_at_newlines_and_words_at_spaces_only(tmp_path):
     path = write(tmp_path, "a\u00a0b c\u2028d\n".encode())
     assert read_lexicon(path) == {"a\u00a0b": "c\u2028d"}
 

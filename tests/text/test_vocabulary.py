@@ -8,7 +8,7 @@ from cgru_cli.errors import CgruError
 from cgru_cli.text.vocabulary import Vocabulary
 
 
-def test_words_of_the_corpus_named_like_the_special_ones():
+def test_words_with_the_names_of_special_words():
     vocabulary = Vocabulary({"the": 2, "UNK": 7, "eos": 9})
     assert (vocabulary.eos_id, vocabulary.unk_id, vocabulary.size) == (0, 1, 10)
     assert vocabulary.encode(["eos", "UNK", "the", "cat"]) == [9, 7, 2, 1]
@@ -53,10 +53,10 @@ def test_decode_takes_arrays():
     assert Vocabulary(old_style("a")).decode(np.array([2, 1, 0, 2], np.int32)) == ["a", "UNK"]
 
 
-def test_what_a_vocabulary_lacks_is_told_by_the_words():
+def test_lacking_words():
     own = Vocabulary({"eos": 0, "UNK": 1, "a": 2, "b": 3, "c": 4})
     other = Vocabulary({"</s>": 0, "b": 1, "<unk>": 2, "a": 3, "d": 4, "UNK": 5})
-    assert own.lacking(other) == ["d", "UNK"]  # which is a word there
+    assert own.lacking(other) == ["d", "UNK"]  # an ordinary word there
     assert other.lacking(own) == ["c"]
     assert other.lacking(Vocabulary(own.ids, limit=4)) == []
 
@@ -68,7 +68,7 @@ def test_tokens_are_between_ascii_spaces():
     assert vocabulary.detokenize(["a", "b\u00a0c"]) == "a b\u00a0c"
 
 
-def test_fingerprint_tells_content_apart():
+def test_fingerprint_depends_on_the_content():
     prints = [
         Vocabulary(ids).fingerprint
         for ids in (old_style("a", "b"), old_style("b", "a"), new_style("a"), old_style("a"))

@@ -1,4 +1,4 @@
-"""`--heatmap` of `cgru score` and `cgru translate`: which lines, what is shown, what is refused."""
+"""`--heatmap` of `cgru score` and `cgru translate`: lines, content and errors."""
 
 import json
 import re
@@ -43,14 +43,14 @@ def done(outcome):
 
 
 def data_of(path):
-    """What a page holds, by line."""
+    """The views of a page, by line."""
     text = path.read_text("utf-8")
     (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
     return {sentence["number"]: sentence["views"] for sentence in json.loads(data)}
 
 
 def check_against_json(view, told):
-    """A view is what --alignment-format json --word-scores tells of the line."""
+    """A view shows the numbers of --alignment-format json --word-scores."""
     assert view["source"] == told["source"]
     assert view["target"] == told["target"]
     np.testing.assert_allclose(view["weights"], told["alignment"], atol=6e-6)
@@ -60,7 +60,7 @@ def check_against_json(view, told):
 
 @pytest.fixture(scope="module")
 def alone(models, tmp_path_factory):
-    """Of each model, pages of some pairs and what is told of them as JSON."""
+    """For each model, the page of some pairs and their JSON."""
     folder = tmp_path_factory.mktemp("alone")
     score = in_process("score", folder)
     pages, told = [folder / "one.html", folder / "two.html"], []
@@ -96,7 +96,7 @@ def test_models_in_columns(models, alone, score, texts, tmp_path):
             check_against_json(view, told[number - 1])
 
 
-def test_an_ensembles_mean_and_models(models, alone, score, texts, tmp_path):
+def test_mean_and_models_of_an_ensemble(models, alone, score, texts, tmp_path):
     page = tmp_path / "out.html"
     more = ("--weights", "3", "1", "--summary", "perplexity", "--heatmap", page)
     lines, _ = done(score("-m", *models, *texts, *more))
@@ -180,7 +180,7 @@ def test_translate_shows_each_model_of_an_ensemble(models, translate, score, tmp
     for number, views in found.items():
         assert [view["name"] for view in views] == ["mean", "one/model.npz", "two/model.npz"]
         for view, expected in zip(views, scored[number], strict=True):
-            T = len(view["target"])  # one cut by the limit has no EOS
+            T = len(view["target"])  # without EOS if the limit cut it
             finished.add(view["target"] == expected["target"])
             assert view["target"] == expected["target"][:T]
             for name in ("weights", "probabilities"):
@@ -219,7 +219,7 @@ def test_pictures(models, score, texts, tmp_path):
     )
 
 
-def test_options_that_cannot_be_meant(models, score, translate, texts, tmp_path):
+def test_contradicting_options_are_refused(models, score, translate, texts, tmp_path):
     model = ("-m", models[0], *texts)
     for name in ("out.pdf", "out", "out.html.gz"):
         one_line(score(*model, "--heatmap", tmp_path / name), 2, ".html, .png or .svg")
@@ -245,7 +245,7 @@ def test_pictures_without_matplotlib(models, score, texts, tmp_path, monkeypatch
     one_line(outcome, 1, "pip install 'cgru[plot]'")
 
 
-def test_lines_that_are_not_there(models, score, translate, texts, tmp_path):
+def test_missing_lines(models, score, translate, texts, tmp_path):
     page = tmp_path / "out.html"
     arguments = ("-m", models[0], *texts, "--heatmap", page, "--heatmap-lines")
     _, messages = done(score(*arguments, "2,6-9"))
@@ -284,7 +284,7 @@ def test_lines_are_chosen_by_numbers_and_ranges(numbers):
 @pytest.mark.parametrize(
     "text", ["", "0", "1,", "a", "-3", "5-2", "1-2-3", "1;2", "0-3", "\u0661", "\u00b2"]
 )
-def test_what_chooses_no_lines(text):
+def test_invalid_line_numbers(text):
     with pytest.raises(UsageError, match="as 1,3-5"):
         chosen_lines(text, 200)
 
@@ -305,7 +305,7 @@ def test_the_first_lines_are_drawn_unless_others_are_chosen(tmp_path, capsys):
     assert "has the first 20 of 30 lines; --heatmap-lines chooses" in capsys.readouterr().err
 
 
-def test_after_an_error_nothing_is_written(tmp_path):
+def test_nothing_is_written_after_an_error(tmp_path):
     path = tmp_path / "out.html"
     for error, written in ((CgruError, False), (KeyboardInterrupt, False), (OutputClosed, True)):
         with pytest.raises(error), Heatmaps(str(path)) as maps:
@@ -319,7 +319,7 @@ def test_after_an_error_nothing_is_written(tmp_path):
     assert not path.exists()
 
 
-def test_without_the_option_nothing_is_wanted():
+def test_no_attention_is_kept_without_the_option():
     with Heatmaps(None) as maps:
         assert not maps.wanted
         assert not any(maps.wants(number) for number in range(3))

@@ -1,4 +1,4 @@
-"""The page of heat maps: what stands in its text, and what a browser makes of it."""
+"""The page of heat maps: its text, and how a browser shows it."""
 
 import json
 import re
@@ -68,7 +68,7 @@ def test_nothing_is_fetched():
     assert "default-src 'none'" in text
 
 
-def test_the_gallery_is_of_this_page():
+def test_gallery_has_the_current_page():
     gallery = Path(__file__).parents[3] / "docs/gallery"
     text = (gallery / "translated.html").read_text("utf-8")
     sentences = [
@@ -116,7 +116,7 @@ class HeatmapPage(Page):
 
 @pytest.fixture
 def open_page(browser, tmp_path):  # noqa: F811
-    """A function that opens a page; in the end it has complained of nothing and fetched nothing."""
+    """A function that opens a page; afterwards, there must be no errors and no requests."""
 
     def show(sentences):
         path = tmp_path / "page.html"
@@ -166,7 +166,7 @@ def test_the_darker_the_heavier(opened):
     assert scale[0] - scale[-1] > 200
 
 
-def test_what_the_pointer_is_on_is_told(opened):
+def test_pointer_shows_the_cell(opened):
     from selenium.webdriver.common.action_chains import ActionChains
 
     view = HOSTILE[0]
@@ -268,14 +268,14 @@ def test_hard_alignment_and_numbers(opened):
     assert opened.run(size, opened.cell(0, 1)) > 9
 
 
-def test_sentences_are_shown_as_people_read_them():
-    """Not the pieces of a model that reads raw text."""
+def test_sentences_are_shown_as_text():
+    """Not as the pieces of a model that reads raw text."""
     words = view(["▁A", "▁cast", "le", "</s>"], ["▁Ein", "▁Schloss", "</s>"])
     (told,) = data_of(page("x", [Sentence(1, [words], "A castle", "Ein Schloss")]))
     assert (told["source"], told["target"]) == ("A castle", "Ein Schloss")
 
 
-def test_the_scale_stands_beside_the_matrix_in_percent(opened):
+def test_legend_beside_the_matrix_is_in_percent(opened):
     assert opened.find(".scale").text.split("\n") == ["100 %", "50 %", "0 %"]
     place = "const b = arguments[0].getBoundingClientRect(); return [b.left, b.bottom, b.right]"
     left, bottom, _ = opened.run(place, opened.find(".scale"))

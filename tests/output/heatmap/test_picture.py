@@ -79,7 +79,7 @@ def test_shades_are_the_weights(monkeypatch):
     np.testing.assert_array_equal(shown[1], other.weights)
 
 
-def test_characters_that_no_font_has(capsys):
+def test_missing_characters_in_fonts(capsys):
     draw("png", Sentence(1, [view(["\U0001f9e9\ue123", "</s>"], ["A", "</s>"])]))
     assert "drawn as boxes" in capsys.readouterr().err
     draw("png", Sentence(1, [view(["plain", "</s>"], ["A", "</s>"])]))
@@ -92,7 +92,7 @@ def test_too_large():
         draw("png", *(Sentence(n, [huge]) for n in range(1, 4)))
 
 
-def test_the_scale_of_shades_is_in_percent():
+def test_legend_is_in_percent():
     views = [view(["a", "</s>"], ["A"] * 6) for _ in range(2)]
     texts = svg_texts(draw("svg", Sentence(1, views), Sentence(2, views[:1])))
     assert texts.count("100 %") == texts.count("0 %") == 2, "one beside the panels of each line"

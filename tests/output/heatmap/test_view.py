@@ -1,4 +1,4 @@
-"""What a heat map shows of a line."""
+"""The content of a heat map."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def hypothesis(finished=True, **changes):
     )._replace(**changes)
 
 
-def test_a_view_has_both_sides_with_their_ends():
+def test_view_has_both_sides_with_eos():
     view = View.of("m", ["a", "b"], hypothesis())
     assert (view.source, view.target) == (["a", "b", "</s>"], ["A", "B", "</s>"])
     np.testing.assert_allclose(view.probabilities, [0.5, 0.25, 0.125], rtol=1e-6)
@@ -26,14 +26,14 @@ def test_a_view_has_both_sides_with_their_ends():
     assert View.of("m", ["a", "b"], hypothesis(finished=False)).target == ["A", "B", "C"]
 
 
-def test_what_was_written_from_right_to_left_is_read_from_left_to_right():
+def test_right_to_left_output_is_shown_left_to_right():
     view = View.of("m", ["a", "b"], hypothesis(), right_left=True)
     assert view.target == ["B", "A", "</s>"]
     np.testing.assert_array_equal(view.weights, WEIGHTS[[1, 0, 2]])
     np.testing.assert_allclose(view.probabilities, [0.25, 0.5, 0.125], rtol=1e-6)
 
 
-def test_an_ensembles_probabilities_are_the_geometric_mean():
+def test_probabilities_of_an_ensemble_are_the_geometric_mean():
     own = np.log([[0.5, 0.2, 0.9], [0.1, 0.4, 0.9]])
     for weights in ((0.5, 0.5), (1.0, 1.0), (3.0, 1.0)):
         summed = np.tensordot(weights, own, 1).tolist()
@@ -58,7 +58,7 @@ def test_no_attention():
         (["m.npz", "m.npz"], ["m.npz", "m.npz"]),
     ],
 )
-def test_names_tell_models_apart(paths, names):
+def test_names_of_models_differ(paths, names):
     assert model_names(paths) == names
 
 
