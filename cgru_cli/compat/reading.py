@@ -58,10 +58,11 @@ def _find_row(program: str, command: str, options: type) -> FindRow:
     mine = own(options)
 
     def row(flag: str) -> tuple[Table, Row] | None:
-        for owner in (theirs, mine) if flag in theirs.flags else (mine, theirs):
-            if known := owner.row(flag):
-                return owner, known
-        return None
+        own_row = mine.row(flag) or mine.row(flag.replace("_", "-"))
+        if own_row is not None and flag not in theirs.flags:
+            return mine, own_row
+        row = theirs.row(flag)
+        return (theirs, row) if row else None
 
     return row
 

@@ -55,7 +55,11 @@ def one_value_each(words: Sequence[str], options: type) -> list[str]:
     underscore in a long name stands for a dash. Raises UsageError for an option that lacks its
     value, for a value of a switch, and for two values under two names of one option.
     """
-    known = {name: f for f, _ in statements(options).values() for name in (*f.flags, *f.aliases)}
+    known = {
+        name.replace("_", "-"): flag
+        for flag, _ in statements(options).values()
+        for name in (*flag.flags, *flag.aliases)
+    }
     seen: dict[str, tuple[str, list[str]]] = {}
     result: list[str] = []
     pending = list(words)
@@ -64,7 +68,7 @@ def one_value_each(words: Sequence[str], options: type) -> list[str]:
         if word == "--":
             return [*result, word, *pending]
         typed, equals, attached = word.partition("=")
-        flag = known.get(typed) or known.get(typed.replace("_", "-"))
+        flag = known.get(typed.replace("_", "-"))
         if flag is None:
             result.append(word)
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .flags import Options, options_of
+from .flags import Options, choice, options_of
 
 general_option = options_of("General")
 
@@ -14,20 +14,17 @@ class ConfiguredOptions(Options):
     """Options that name configuration files, say how to read them, or print the options."""
 
     config: tuple[str, ...] = general_option(
-        (), "file of options (.yml or .json), or a configuration of Marian or amun; later files "
-        "override earlier ones, and the command line overrides all", "-c", "--config",
-        metavar="FILE...", many=True, path="file",
-    )  # fmt: skip
+        "-c --config FILE...: file of options (.yml or .json), or a configuration of Marian or "
+        "amun; later files override earlier ones, and the command line overrides all"
+    )
     dump_config: str | None = general_option(
-        None, "print the options as .yml and exit: all of them (full), those that were given "
-        "(minimal), or those and what follows from them (expand)", "--dump-config",
-        choices=("full", "minimal", "expand"), implied="full", metavar="FORM",
-    )  # fmt: skip
+        "--dump-config FORM: print the options as .yml and exit: all of them (full), those that "
+        "were given (minimal), or those and what follows from them (expand)",
+        choice("full", "minimal", "expand", implied="full"),
+    )
     interpolate_env_vars: bool = general_option(
-        False, "replace ${NAME} in paths by the environment variable NAME",
-        "--interpolate-env-vars", kind=bool,
-    )  # fmt: skip
+        "--interpolate-env-vars: replace ${NAME} in paths by the environment variable NAME"
+    )
     relative_paths: bool = general_option(
-        False, "paths in a configuration file are relative to the folder of that file",
-        "--relative-paths", kind=bool,
-    )  # fmt: skip
+        "--relative-paths: paths in a configuration file are relative to the folder of that file"
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .configured import ConfiguredOptions
-from .flags import options_of
+from .flags import choice, options_of
 
 TO = ("dl4mt", "nematus", "nematus-tf", "marian-amun", "marian-nematus", "marian-s2s", "npz", "h5")
 
@@ -19,29 +19,25 @@ class ConvertOptions(ConfiguredOptions):
     """`cgru convert IN OUT`."""
 
     to: str | None = output_option(
-        None, "format of OUT (if not given: npz or h5, by the ending of its name)", "--to",
-        metavar="DIALECT", choices=TO, excludes=("--info",),
-    )  # fmt: skip
+        "--to DIALECT: format of OUT (if not given: npz or h5, by the ending of its name)",
+        choice(*TO),
+        excludes="--info",
+    )
     verify: bool = output_option(
-        False, "read OUT again and compare every array with IN, bit for bit", "--verify",
-        kind=bool, excludes=("--info",),
-    )  # fmt: skip
+        "--verify: read OUT again and compare every array with IN, bit for bit", excludes="--info"
+    )
     average: tuple[str, ...] = output_option(
-        (), "write the mean of IN and these models (checkpoint averaging)", "--average",
-        metavar="MODEL...", many=True, excludes=("--info",), path="file",
-    )  # fmt: skip
+        "--average MODEL...: write the mean of IN and these models (checkpoint averaging)",
+        excludes="--info",
+    )
     vocabularies: tuple[str, ...] = output_option(
-        (), "vocabulary files, source (one for each factor) then target, where IN names none",
-        "-v", "--vocabs", metavar="SRC TRG", many=True, aliases=("--dictionaries",), path="file",
-    )  # fmt: skip
-    force: bool = output_option(
-        False, "overwrite OUT", "-f", "--force", kind=bool, excludes=("--info",)
+        "-v --vocabs SRC TRG (--dictionaries): vocabulary files, source (one for each factor) "
+        "then target, where IN names none"
     )
+    force: bool = output_option("-f --force: overwrite OUT", excludes="--info")
 
-    info: bool = description_option(False, "describe IN, and write no file", "--info", kind=bool)
-    json: bool = description_option(
-        False, "print the description as JSON", "--json", kind=bool, needs=("--info",)
-    )
+    info: bool = description_option("--info: describe IN, and write no file")
+    json: bool = description_option("--json: print the description as JSON", needs="--info")
     arrays: bool = description_option(
-        False, "list every array in the description", "--arrays", kind=bool, needs=("--info",)
+        "--arrays: list every array in the description", needs="--info"
     )

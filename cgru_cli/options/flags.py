@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import os
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -58,39 +60,34 @@ GROUPS = (
     "",
 )
 _KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+_PATHS = re.compile("FILE|MODEL|DIR|SRC|COMMAND")  # in placeholders of values that are paths
 
 
 @dataclass(frozen=True)
 class Flag:
     """The statement of one option.
 
-    flags: as typed; aliases: the names that Nematus and Marian
-    give it, understood and not shown; kind: reads a value, raising ValueError for another; many:
-    takes one value or several, and may be repeated; implied: the value that stands for the option
-    without one; choices: the values allowed, in any case of letters; least, most, above, below,
-    off: as in `Bounds`; needs: options without which this one means nothing, each as typed
-    (`--tune`, `--objective mrt`, `--tune or --rerank`); excludes: options that it cannot be
-    together with; path: what a value names, for shells that complete it.
+    flags: as typed; aliases: secondary names, understood and not shown in helps; metavar: the
+    placeholder of its value; kind: reads a value, raising ValueError for another; choices: the
+    values allowed, in any case of letters; many: takes one value or several, and may be repeated;
+    joined: several values are the words of one text; implied: the value that stands for the option
+    without one; needs: options without which this one means nothing, each as typed (`--tune`,
+    `--objective mrt`, `--tune or --rerank`); excludes: options that it cannot be together with.
     """
 
     help: str
     flags: tuple[str, ...]
-    kind: Callable[[str], Any] = str
     aliases: tuple[str, ...] = ()
     metavar: str = ""
-    unit: str = ""
-    many: bool = False
-    implied: Any = None
+    kind: Callable[[str], Any] = str
+    bounds: Bounds = Bounds()
     choices: tuple[str, ...] = ()
-    least: float | None = None
-    most: float | None = None
-    above: float | None = None
-    below: float | None = None
-    off: float | None = None
+    many: bool = False
+    joined: bool = False
+    implied: Any = None
     needs: tuple[str, ...] = ()
     excludes: tuple[str, ...] = ()
     group: str = ""
-    path: Literal["", "file", "dir"] = ""
 
     @property
     def name(self) -> str:
@@ -108,14 +105,9 @@ class Flag:
         return self.kind in (int, float)
 
     @property
-    def joined(self) -> bool:
-        """Whether several values are one text, the words of the option's value."""
-        return self.many and self.implied is not None
-
-    @property
-    def bounds(self) -> Bounds:
-        """The bounds of the option's values."""
-        return Bounds(self.least, self.most, self.above, self.below, self.off)
+    def path(self) -> Literal["", "file"]:
+        """What a value names, for shells that complete it."""
+        return "file" if _PATHS.search(self.metavar) else ""
 
     @property
     def value_name(self) -> str:
@@ -125,8 +117,8 @@ class Flag:
 
     @property
     def description(self) -> str:
-        """The help with unit, choices, implied value, and options that are needed."""
-        text = self.help + (f" ({self.unit})" if self.unit else "")
+        """The help with choices, implied value, and options that are needed."""
+        text = self.help
         if self.metavar and not all(choice in self.help for choice in self.choices):
             text += f": {', '.join(self.choices)}"
         if self.implied is not None:
@@ -141,7 +133,7 @@ class Flag:
         kind = next((name for known, name in _KINDS.items() if known is self.kind), "text")
         if not self.is_number:
             return kind
-        off = "" if self.off is None else f"{self.off:g}, or "
+        off = "" if self.bounds.off is None else f"{self.bounds.off:g}, or "
         return f"{off}{kind} {dataclasses.replace(self.bounds, off=None)}"
 
     def read(self, given: Any) -> Any:
@@ -219,9 +211,87 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def option(default: Any, help: str, *flags: str, **more: Any) -> Any:
-    """A dataclass field that is an option; more: the fields of `Flag`."""
-    return field(default=default, metadata={"flag": Flag(help, flags, **more)})
+def option(
+    text: str,
+    values: Mapping[str, Any] | None = None,
+    *,
+    needs: str = "",
+    excludes: str = "",
+    group: str = "",
+) -> Any:
+    """A dataclass field that is an option.
+
+    text: `-k --beam-size K (--secondary-name ...): help`. A placeholder with `...` or of several
+    words takes several values; without a placeholder and values, the option is a switch. values:
+    what they are, and the default, by a function below; needs: options, `and` between them;
+    excludes: options, a comma between them.
+    """
+    head, _, help = text.partition(": ")
+    head, _, names = head.partition(" (")
+    words = head.split(" ")
+    flags = tuple(itertools.takewhile(lambda word: word.startswith("-"), words))
+    metavar = " ".join(words[len(flags) :])
+    if values is None:
+        values = {} if metavar else {"kind": bool}
+    many = not metavar.startswith("'") and ("..." in metavar or " " in metavar)
+    usual = {"default": () if many and "joined" not in values else None, "kind": str} | values
+    default = False if usual["kind"] is bool else usual["default"]
+    del usual["default"]
+    flag = Flag(
+        help,
+        flags,
+        tuple(names.rstrip(")").split()),
+        metavar,
+        many=many,
+        needs=tuple(needs.split(" and ")) if needs else (),
+        excludes=tuple(excludes.split(", ")) if excludes else (),
+        group=group,
+        **usual,
+    )
+    return field(default=default, metadata={"flag": flag})
+
+
+def text(**more: Any) -> dict[str, Any]:
+    """Values that are any text; more: default, implied, and joined of `Flag`, as below."""
+    return more
+
+
+def whole(least: int | None, most: int, *, off: int | None = None, **more: Any) -> dict[str, Any]:
+    """Values that are whole numbers from least to most, or `off`."""
+    return {"kind": int, "bounds": Bounds(least, most, off=off)} | more
+
+
+def number(
+    least: float | None = None,
+    most: float | None = None,
+    *,
+    above: float | None = None,
+    below: float | None = None,
+    off: float | None = None,
+    **more: Any,
+) -> dict[str, Any]:
+    """Values that are numbers from least to most, without `above` and `below`, or `off`."""
+    return {"kind": float, "bounds": Bounds(least, most, above, below, off)} | more
+
+
+def probability(default: float | None) -> dict[str, Any]:
+    """Values that are probabilities below 1."""
+    return number(0, below=1, default=default)
+
+
+def choice(*choices: str, **more: Any) -> dict[str, Any]:
+    """Values that are some words."""
+    return {"choices": choices} | more
+
+
+def read_by(kind: Callable[[str], Any], **more: Any) -> dict[str, Any]:
+    """Values that a function reads."""
+    return {"kind": kind} | more
+
+
+def frequency(default: str | None) -> dict[str, Any]:
+    """Values such as 500u, 2e or 30m."""
+    return read_by(one_frequency, default=default)
 
 
 def same(options: type, name: str) -> Any:
@@ -235,21 +305,22 @@ def options_of(group: str) -> Callable[..., Any]:
     return functools.partial(option, group=group)
 
 
+computing_option = options_of("Devices and memory")
+
+
 def device_option() -> Any:
     """The option --device."""
-    help = "device to compute on; a GPU if there is one, else the CPU, if not given"
-    return option(
-        None, help, "--device", metavar="cpu|gpu[:N]", group="Devices and memory"
-    )  # fmt: skip
+    return computing_option(
+        "--device cpu|gpu[:N]: device to compute on; a GPU if there is one, else the CPU, if not "
+        "given"
+    )
 
 
 def threads_option() -> Any:
     """The option --cpu-threads."""
-    help = "threads to compute with; all processors if not given"
-    return option(
-        None, help, "--cpu-threads", kind=int, metavar="N", least=1, most=4096,
-        group="Devices and memory",
-    )  # fmt: skip
+    return computing_option(
+        "--cpu-threads N: threads to compute with; all processors if not given", whole(1, 4096)
+    )
 
 
 @dataclass(frozen=True)

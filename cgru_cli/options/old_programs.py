@@ -12,12 +12,6 @@ class OldProgramsOptions(Options):
     """`cgru old-programs DIR`."""
 
     force: bool = option(
-        False,
-        "replace files of the same names that were not written by this command",
-        "-f",
-        "--force",
-        kind=bool,
+        "-f --force: replace files of the same names that were not written by this command"
     )
-    quiet: bool = option(
-        False, "write only warnings and errors to standard error", "--quiet", kind=bool
-    )
+    quiet: bool = option("--quiet: write only warnings and errors to standard error")

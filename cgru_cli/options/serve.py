@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from .configured import ConfiguredOptions
-from .flags import options_of, same
+from .flags import number, options_of, same, text, whole
 from .line_filter import model_option
 from .translate import TranslateOptions
 
@@ -23,10 +23,10 @@ class ServeOptions(ConfiguredOptions):
     """
 
     model: tuple[str, ...] = model_option(
-        (), "model files of any program; several are one ensemble, as for cgru translate; "
-        "NAME=FILE NAME=FILE,FILE ... serves several models (or ensembles) by name", "-m",
-        "--model", metavar="MODEL...", many=True, aliases=("--models",), path="file",
-    )  # fmt: skip
+        "-m --model MODEL... (--models): model files of any program; several are one ensemble, "
+        "as for cgru translate; NAME=FILE NAME=FILE,FILE ... serves several models (or "
+        "ensembles) by name"
+    )
     vocabularies: tuple[str, ...] = same(TranslateOptions, "vocabularies")
     log: str | None = same(TranslateOptions, "log")
     no_preprocess: bool = same(TranslateOptions, "no_preprocess")
@@ -59,72 +59,72 @@ class ServeOptions(ConfiguredOptions):
     precision: str = same(TranslateOptions, "precision")
 
     host: str = address_option(
-        "127.0.0.1", "address to listen at; 0.0.0.0 is every network of this machine", "--host",
-        metavar="ADDRESS",
-    )  # fmt: skip
+        "--host ADDRESS: address to listen at; 0.0.0.0 is every network of this machine",
+        text(default="127.0.0.1"),
+    )
     port: int = address_option(
-        8080, "port to listen at; 0: any free port, which is printed", "--port", kind=int,
-        metavar="N", least=0, most=65535,
-    )  # fmt: skip
+        "--port N: port to listen at; 0: any free port, which is printed",
+        whole(0, 65535, default=8080),
+    )
     tls_certificate: str | None = address_option(
-        None, "serve over TLS (https, wss) with this certificate, a .pem file",
-        "--tls-certificate", metavar="FILE", needs=("--tls-key",), path="file",
-    )  # fmt: skip
+        "--tls-certificate FILE: serve over TLS (https, wss) with this certificate, a .pem file",
+        needs="--tls-key",
+    )
     tls_key: str | None = address_option(
-        None, "private key of the certificate, a .pem file without password", "--tls-key",
-        metavar="FILE", needs=("--tls-certificate",), path="file",
-    )  # fmt: skip
+        "--tls-key FILE: private key of the certificate, a .pem file without password",
+        needs="--tls-certificate",
+    )
 
     batch_wait: float = sharing_option(
-        5, "longest time that a line waits for others to share its batch",
-        "--batch-wait", kind=float, metavar="MS", unit="milliseconds", least=0, most=60_000,
-    )  # fmt: skip
+        "--batch-wait MS: longest time that a line waits for others to share its batch "
+        "(milliseconds)",
+        number(0, 60_000, default=5),
+    )
     queue: int = sharing_option(
-        10_000, "largest number of waiting lines; requests beyond it are answered by 503",
-        "--queue", kind=int, metavar="N", unit="lines", least=1, most=100_000_000,
-    )  # fmt: skip
+        "--queue N: largest number of waiting lines; requests beyond it are answered by 503 "
+        "(lines)",
+        whole(1, 100_000_000, default=10_000),
+    )
 
     max_body: int = limit_option(
-        1024, "largest body of a request, or message of a WebSocket", "--max-body", kind=int,
-        metavar="KIB", unit="KiB", least=1, most=1_048_576,
-    )  # fmt: skip
+        "--max-body KIB: largest body of a request, or message of a WebSocket (KiB)",
+        whole(1, 1_048_576, default=1024),
+    )
     max_lines: int = limit_option(
-        1000, "largest number of lines of a request", "--max-lines", kind=int, metavar="N",
-        unit="lines", least=1, most=1_000_000,
-    )  # fmt: skip
+        "--max-lines N: largest number of lines of a request (lines)",
+        whole(1, 1_000_000, default=1000),
+    )
     max_characters: int = limit_option(
-        10_000, "longest line of a request", "--max-characters", kind=int, metavar="N",
-        unit="characters", least=1, most=10_000_000,
-    )  # fmt: skip
+        "--max-characters N: longest line of a request (characters)",
+        whole(1, 10_000_000, default=10_000),
+    )
     max_beam_size: int = limit_option(
-        24, "largest beam, and longest n-best list, that a request may ask for",
-        "--max-beam-size", kind=int, metavar="K", least=1, most=1000,
-    )  # fmt: skip
+        "--max-beam-size K: largest beam, and longest n-best list, that a request may ask for",
+        whole(1, 1000, default=24),
+    )
     max_phrases: int = limit_option(
-        20, "largest number of phrases that a request may require or forbid in a translation",
-        "--max-phrases", kind=int, metavar="N", least=0, most=1000,
-    )  # fmt: skip
+        "--max-phrases N: largest number of phrases that a request may require or forbid in a "
+        "translation",
+        whole(0, 1000, default=20),
+    )
     timeout: float = limit_option(
-        60, "how long a request may take, from its first byte to its answer", "--timeout",
-        kind=float, metavar="S", unit="seconds", above=0, most=86_400,
-    )  # fmt: skip
+        "--timeout S: how long a request may take, from its first byte to its answer (seconds)",
+        number(most=86_400, above=0, default=60),
+    )
 
     token_file: str | None = access_option(
-        None, "file with a password in its first line, which requests have to bring as "
-        "`Authorization: Bearer PASSWORD`", "--token-file", metavar="FILE", path="file",
-    )  # fmt: skip
-    cors: tuple[str, ...] = access_option(
-        (), "other sites whose pages may send requests, as https://example.org; * for all",
-        "--cors", metavar="ORIGIN...", many=True,
-    )  # fmt: skip
-    no_page: bool = access_option(False, "serve no page at /", "--no-page", kind=bool)
-    quiet: bool = access_option(
-        False, "write no line to standard error for each request", "--quiet", kind=bool
+        "--token-file FILE: file with a password in its first line, which requests have to bring "
+        "as `Authorization: Bearer PASSWORD`"
     )
+    cors: tuple[str, ...] = access_option(
+        "--cors ORIGIN...: other sites whose pages may send requests, as https://example.org; * "
+        "for all"
+    )
+    no_page: bool = access_option("--no-page: serve no page at /")
+    quiet: bool = access_option("--quiet: write no line to standard error for each request")
     log_texts: bool = access_option(
-        False, "write the texts of requests to standard error too", "--log-texts", kind=bool,
-        excludes=("--quiet",),
-    )  # fmt: skip
+        "--log-texts: write the texts of requests to standard error too", excludes="--quiet"
+    )
 
     def translating(self, models: tuple[str, ...]) -> TranslateOptions:
         """The options of `cgru translate` with these models and the same search."""

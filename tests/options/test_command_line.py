@@ -51,7 +51,7 @@ def test_names_of_files_and_folders_are_completed(line, kind):
         ("train --jit ", ["auto", "on", "off"]),
         ("train --max-length-", ["--max-length-crop"]),
         ("translate --max-length-", ["--max-length-factor"]),
-        ("translate -m A --suppress", ["--suppress-unk", "--suppress_unk"]),
+        ("translate -m A --suppress", ["--suppress-unk"]),
         ("translate --shortlist x 5 --quie", ["--quiet", "--quiet-translation"]),
         ("translate -v --quie", ["--quiet", "--quiet-translation"]),
         ("translate --seed ", []),

@@ -30,15 +30,18 @@ ALONE = {
 
 def value_of(flag):
     """A strategy of values that an option may have."""
+    bounds = flag.bounds
     if flag.choices:
         return st.sampled_from(flag.choices)
     if flag.kind is int:
-        return st.integers(flag.least, flag.most)
+        return st.integers(bounds.least, bounds.most)
     if flag.kind is float:
-        low, high = (flag.above, flag.most) if flag.least is None else (flag.least, flag.most)
+        low, high = (
+            (bounds.above, bounds.most) if bounds.least is None else (bounds.least, bounds.most)
+        )
         return st.floats(
-            low, flag.below if high is None else high,
-            exclude_min=flag.above is not None, exclude_max=flag.below is not None,
+            low, bounds.below if high is None else high,
+            exclude_min=bounds.above is not None, exclude_max=bounds.below is not None,
         )  # fmt: skip
     if flag.kind in (one_frequency, some_frequencies):
         return st.sampled_from(["0", "500", "2e", "1.5m", "10Mt"])

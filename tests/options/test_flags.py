@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from cgru_cli.cli import main
 from cgru_cli.errors import UsageError
 from cgru_cli.options.convert import ConvertOptions
-from cgru_cli.options.flags import option, statements
+from cgru_cli.options.flags import option, statements, whole
 from cgru_cli.options.translate import TranslateOptions
 
 
@@ -85,10 +85,11 @@ words = st.text(st.characters(codec="ascii", exclude_categories=["Cc", "Z"]), mi
 def test_a_dataclass_field_is_an_option():
     @dataclass(frozen=True)
     class Small:
-        depth: int = option(2, "how deep", "-d", "--depth", kind=int, unit="levels", metavar="N")
+        depth: int = option("-d --depth N (--levels): how deep: in levels", whole(1, 9, default=2))
 
     flag, default = statements(Small)["depth"]
-    assert (flag.name, flag.value_name, flag.description) == ("--depth", "N", "how deep (levels)")
+    assert (flag.flags, flag.aliases) == (("-d", "--depth"), ("--levels",))
+    assert (flag.name, flag.value_name, flag.description) == ("--depth", "N", "how deep: in levels")
     assert default == 2
 
 

@@ -82,8 +82,9 @@ def field_of(options, typed):
 @pytest.mark.parametrize("stated", NUMBERS, ids=named)
 def test_every_number_has_bounds_on_both_sides_and_a_default_within(stated):
     _, _, flag, default = stated
-    assert (flag.least is None) != (flag.above is None)
-    assert (flag.most is None) != (flag.below is None)
+    bounds = flag.bounds
+    assert (bounds.least is None) != (bounds.above is None)
+    assert (bounds.most is None) != (bounds.below is None)
     for one in default if isinstance(default, tuple) else (default, flag.implied):
         assert one is None or one in flag.bounds
 
@@ -91,10 +92,13 @@ def test_every_number_has_bounds_on_both_sides_and_a_default_within(stated):
 @pytest.mark.parametrize("stated", NUMBERS, ids=named)
 def test_numbers_out_of_bounds_are_refused_by_name(stated):
     command, _, flag, _ = stated
+    bounds = flag.bounds
     wrong = ["nan", "inf", "-inf", "1e308", 10**30, -(10**30), "9" * 400, "9" * 5000, "x", ""]
     step = 1 if flag.kind is int else 1e-3
-    wrong += [flag.above] if flag.least is None else [flag.least - step]
-    wrong += [flag.below] if flag.most is None else [flag.most + max(step, flag.most * 1e-9)]
+    wrong += [bounds.above] if bounds.least is None else [bounds.least - step]
+    wrong += (
+        [bounds.below] if bounds.most is None else [bounds.most + max(step, bounds.most * 1e-9)]
+    )
     for value in wrong:
         line = refused(command, f"{flag.name}={value}")
         assert line.startswith(f"cgru: {flag.name} ") and flag.expected in line, line
@@ -104,20 +108,24 @@ def test_numbers_out_of_bounds_are_refused_by_name(stated):
 @pytest.mark.parametrize("stated", NUMBERS, ids=named)
 def test_numbers_at_the_bounds_are_read(stated):
     _, _, flag, _ = stated
-    for bound in (flag.least, flag.most):
+    bounds = flag.bounds
+    for bound in (bounds.least, bounds.most):
         if bound is not None:
             assert flag.read(str(flag.kind(bound))) == bound
-    if flag.off is not None:
-        assert flag.read(str(flag.off)) == flag.off
+    if bounds.off is not None:
+        assert flag.read(str(bounds.off)) == bounds.off
     if flag.kind is float:
-        assert flag.above is None or flag.read(str(math.nextafter(flag.above, math.inf)))
-        assert flag.below is None or flag.read(str(math.nextafter(flag.below, 0)))
+        assert bounds.above is None or flag.read(str(math.nextafter(bounds.above, math.inf)))
+        assert bounds.below is None or flag.read(str(math.nextafter(bounds.below, 0)))
 
 
 @pytest.mark.parametrize("stated", NUMBERS, ids=named)
 def test_bounds_hold_however_options_are_made(stated):
     command, name, flag, _ = stated
-    wrong = flag.above if flag.least is None else flag.least - (1 if flag.kind is int else 0.5)
+    bounds = flag.bounds
+    wrong = (
+        bounds.above if bounds.least is None else bounds.least - (1 if flag.kind is int else 0.5)
+    )
     value = (wrong,) if flag.many else wrong
     with pytest.raises(UsageError, match=f"^{flag.name} .* is expected$"):
         COMMANDS[command](**{name: value})
