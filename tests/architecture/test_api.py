@@ -1,4 +1,4 @@
-"""The names that `import cgru_cli` gives: docs/api.md runs, and they agree with the commands."""
+"""The Python interface: docs/api.md runs, and its results equal those of the commands."""
 
 import re
 import subprocess
@@ -48,7 +48,7 @@ def test_the_page_runs(tmp_path, monkeypatch, capsys):
     assert len(blocks) == 7
     printed = capsys.readouterr().out
     assert names["after"] < names["before"]
-    # what the page prints of translations and scores is what the commands print
+    # the page prints the same translations and scores as the commands
     ranked = ["-m", "model.npz", "-k", 3, "--n-best"]
     listed = ran("translate", tmp_path, *ranked, text="a b c\nd f\n")
     totals = {}
@@ -90,7 +90,7 @@ def test_nothing_heavy_is_loaded_before_it_is_asked_for():
 
 def test_an_ensemble_translates_as_the_command_does(model, other, tmp_path):
     models = [model, other]
-    # alone: lines that are computed together may differ in the last digit
+    # one by one, because lines computed together may differ in the last digit
     options = {"beam_size": 4, "normalize": 0.8, "mini_batch": 1, "translation_maxlen": 9}
     translator = Translator.of(models, weights=(0.3, 0.9), **options)
     arguments = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
@@ -148,7 +148,7 @@ def test_a_right_to_left_model_is_read_from_the_left(tmp_path):
 
 
 def test_a_source_that_is_read_from_its_end_is_shown_from_its_beginning(tmp_path):
-    """Marian's right-to-left models: as for the line turned round, columns turned back."""
+    """Marian's right-to-left models give the results of the reversed line, in line order."""
     plain = load_model(write_model(tmp_path))
     backward = load_model(plain.model.path)
     backward.model.settings.source_reversed = True

@@ -1,4 +1,4 @@
-"""What the benchmarks compare with: the products that are counted, and Keras' layer."""
+"""The references of the benchmarks: counted products, and Keras' layer."""
 
 import importlib
 import math
@@ -68,7 +68,7 @@ def test_products_that_wait_for_one_another_go_step_by_step(load):
 def test_products_are_those_of_so_many_words(load):
     products = load("products")
     floor = products.Products(products.shallow((3, 4, 7), "lm", "gru"), 2, "float32")
-    floor(0, 5)  # runs, with a last step that is not full
+    floor(0, 5)  # runs, with an incomplete last step
 
 
 @pytest.mark.parametrize(

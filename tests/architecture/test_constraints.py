@@ -1,4 +1,4 @@
-"""The pinned packages are what setup.py asks for, for every Python, each with its hashes."""
+"""The pinned packages satisfy setup.py for every Python version, each with its hashes."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ EXTRAS = ("prep", "plot", "tune", "tensorboard")
 
 
 def pinned(python):
-    """Requirements by name, as a Linux machine with this Python takes them."""
+    """The requirements by name for this Python version on Linux."""
     machine = {
         "python_version": python, "python_full_version": f"{python}.4",
         "sys_platform": "linux", "platform_machine": "x86_64", "platform_system": "Linux",
@@ -35,7 +35,7 @@ def pinned(python):
 
 @pytest.fixture(scope="module")
 def asked():
-    """What setup.py asks for."""
+    """The requirements of setup.py."""
     given = {}
     file = ROOT / "setup.py"
     with mock.patch("setuptools.setup", lambda **arguments: given.update(arguments)):

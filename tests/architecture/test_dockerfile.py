@@ -1,4 +1,4 @@
-"""The Dockerfile, as far as a linter can tell without building it."""
+"""The Dockerfile, checked by a linter without building it."""
 
 import subprocess
 import sys

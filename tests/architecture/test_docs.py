@@ -1,4 +1,4 @@
-"""The documentation: pages that are found, links that lead somewhere, commands that exist."""
+"""The documentation: every page is linked, links are valid, commands and messages exist."""
 
 import ast
 import importlib.util
@@ -23,7 +23,7 @@ def _text(page: Path) -> str:
 
 
 def _prose(page: Path) -> str:
-    """A page without its blocks of code."""
+    """The text of a page without code blocks."""
     return re.sub(r"^(````*)\w*\n.*?^\1$", "", _text(page), flags=re.S | re.M)
 
 
@@ -42,7 +42,7 @@ def _navigation(items: object) -> Iterator[str]:
 
 
 def test_every_page_is_in_the_navigation():
-    """Of the site; a page from outside docs/ is named by its path in the repository."""
+    """The navigation of the site names pages outside docs/ by their path in the repository."""
     navigation = list(_navigation(yaml.safe_load(_text(ROOT / "mkdocs.yml"))["nav"]))
     assert len(navigation) == len(set(navigation))
     assert set(navigation) == {
@@ -71,7 +71,7 @@ def _links(page: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _headings(page: Path) -> set[str]:
-    """What links to a page's headings say, on GitHub and in the site."""
+    """The anchors of a page's headings, on GitHub and in the site."""
     titles = re.findall(r"^#+ (.+)$", _prose(page), re.M)
     plain = (re.sub(r"[^\w\s-]", "", title).strip().lower() for title in titles)
     return {re.sub(r"\s", "-", title) for title in plain}
@@ -148,7 +148,7 @@ def _split(arguments: list[str]) -> tuple[str, list[str]]:
 
 
 def _check_recipe(script: str, words: list[str]) -> None:
-    """The script exists, takes these variables, and its command these options."""
+    """Check that the script exists and supports these variables and options."""
     source = _text(ROOT / script)
     rest = words[words.index(script) + 1 :]
     if words[0] == "spark-submit":
@@ -203,7 +203,7 @@ def test_every_command_has_a_page_of_the_manual():
 
 
 def _templates() -> set[str]:
-    """Every text in the code, what is computed written as `...`."""
+    """Every string in the code, with `...` for computed parts."""
     texts = set()
     for path in (ROOT / "cgru_cli").rglob("*.py"):
         for node in ast.walk(ast.parse(_text(path))):

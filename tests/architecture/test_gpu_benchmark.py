@@ -1,4 +1,4 @@
-"""Compiled programs that are run elsewhere: they compute what the training and the search do."""
+"""Exported compiled programs compute the same as training and search."""
 
 import importlib
 from pathlib import Path
@@ -24,7 +24,7 @@ def made(load, name, kind, cell, *batch, precision="float32"):
 
 
 def values(tensors):
-    """Of tensors, and of variables as they are now."""
+    """The values of tensors, and the current values of variables."""
     return [
         tf.raw_ops.ReadVariableOp(resource=t, dtype=t._handle_data.shape_and_type[0].dtype).numpy()
         if t.dtype == tf.resource
@@ -76,7 +76,7 @@ def folder(tmp_path_factory):
 
 
 def row_of(printed):
-    """The one program of a printed table, by column."""
+    """The only row of a printed table, by column."""
     names, _, row = [line for line in printed.splitlines() if line.startswith("| ")][:3]
     return dict(zip(names.split(" | "), row.split(" | "), strict=True))
 
@@ -103,7 +103,7 @@ def test_jax_computes_the_same(load, folder, capsys):
 def test_what_differs_is_told(load, folder):
     exported = load("exported")
     update, decoding = exported.read_list(folder)
-    assert update.difference(folder, []) is None  # of more words than were to be checked
+    assert update.difference(folder, []) is None  # has more words than the limit for checks
     with np.load(folder / f"{decoding.name}.npz") as kept:
         results = [kept[f"result/{place}"][:-1] for place in range(len(decoding.results))]
     assert decoding.difference(folder, results) < 1e-12
@@ -129,7 +129,7 @@ def test_large_arrays_are_compared_by_a_part_and_their_norm(load):
     array = np.ones((100, 100), np.float32)
     kept = some(array)
     assert len(kept) <= load("exported").KEPT and kept[-1] == pytest.approx(100)
-    array[0, 1] = 3  # not in the part
+    array[0, 1] = 3  # not among the compared numbers
     assert some(array)[-1] == pytest.approx(np.sqrt(10008))
 
 

@@ -1,8 +1,7 @@
-"""Private names of other packages that are used: each is named here, and its package bounded.
+"""Private names of other packages in use: each is listed here, and its package has an upper bound.
 
-A package may change its private names in any version, so that one that is used keeps the package
-below the first version that was not tried. A new version is let in, in requirements.txt, when the
-tests have passed with it.
+A package may change its private names in any version, so its version must stay below the first one
+that was not tested. To allow a new version in requirements.txt, run the tests with it.
 """
 
 import ast
@@ -14,14 +13,14 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Module: the names in it, by the package that they belong to.
+# Private names by module, with the package that they belong to.
 PRIVATE = {
     "optimization/optimizers.py": {
-        # the optimizer's variables of a parameter, for an update in one pass
+        # the optimizer's variables of a parameter, for a fused update
         "keras": {"_get_variable_index", "_momentums", "_velocities"},
     },
     "score/metrics/labels.py": {
-        # metrics of labels are sacrebleu's to resample
+        # sacrebleu resamples the label metrics
         "sacrebleu": {
             "_cache_references",
             "_compute_score_from_stats",
@@ -29,12 +28,12 @@ PRIVATE = {
         },
     },
     "score/n_best/weight_search.py": {
-        # BLEU and chrF of many choices out of an n-best list, from what was counted once
+        # BLEU and chrF of many selections from an n-best list, from cached counts
         "sacrebleu": {"_extract_corpus_statistics", "_compute_score_from_stats"},
     },
 }
-# Named by a string: the method that would sum gradients of devices up a second time; parts of an
-# interface that are loaded when they are asked for.
+# Named by a string: the method that would sum the gradients of devices a second time, and parts of
+# an interface that are loaded on demand.
 IN_STRINGS = {
     "optimization/optimizers.py": {"keras": {"_all_reduce_sum_gradients"}},
     "system/tensorflow_start.py": {"tensorflow": {"_api"}},
@@ -55,7 +54,7 @@ def _is_private(name: str) -> bool:
 
 
 def _own_names(trees: dict[str, ast.AST]) -> set[str]:
-    """Everything that the package itself defines or assigns."""
+    """All names that the package itself defines or assigns."""
     names: set[str] = set()
     for tree in trees.values():
         for node in ast.walk(tree):
@@ -70,7 +69,7 @@ def _own_names(trees: dict[str, ast.AST]) -> set[str]:
 
 def test_every_private_name_is_named_here():
     trees = _trees()
-    # declared in a class that is mixed with another's, a name stays the other's
+    # a name declared in a mixin still belongs to the other class
     own = _own_names(trees) - {name for _, _, name in _stated()}
     used: dict[str, set[str]] = {}
     for module, tree in trees.items():

@@ -1,4 +1,4 @@
-"""The recipes: scripts that a shell understands, with commands and options that exist."""
+"""The recipes: their scripts are valid, their commands and options exist, and they run."""
 
 import gzip
 import json
@@ -58,10 +58,10 @@ def test_each_recipe_says_what_it_takes_and_what_it_gave(folder):
     assert variables == set(re.findall(r"`([A-Z]+)`", " ".join(rows)))
 
 
-# --- from nothing to a score --------------------------------------------------------------------
+# --- complete runs ------------------------------------------------------------------------------
 
 
-# Models that are traced in less time than the conditional GRU; the first has no annotations.
+# Models that are traced faster than the conditional GRU; the first has no annotations.
 SIZES = ("--dim-emb", "8", "--dim-rnn", "8", "--cell", "tanh")
 PLAIN = (*SIZES, "--type", "seq2seq", "--enc-type", "unidirectional")
 SMALL = (*SIZES, "--type", "rnnsearch", "--enc-type", "unidirectional")
@@ -85,10 +85,10 @@ def _lines(path: Path) -> int:
 
 
 def _text(folder: Path, names: dict[str, int], packed: bool = False, colours: int = 2) -> Path:
-    """Pairs that can be told apart, and each word of one side is one of the other.
+    """Write distinct pairs in which each word of one side is a word of the other.
 
-    What is most frequent, a model learns first: of lines of two colours their end, where its search
-    is soon over; of lines of six the colours, and its translations are long.
+    A model first learns what is most frequent: with two colours per line the end of the line, so
+    its search ends early; with six the colours, so its translations are long.
     """
     folder.mkdir()
     for place, (name, count) in enumerate(names.items()):
@@ -189,7 +189,7 @@ def test_multi30k(tmp_path):
 
 
 def test_ladder(tmp_path):
-    """The table's figures, found again from models and texts."""
+    """The figures of the table can be reproduced from models and texts."""
     for package in ("sacremoses", "subword_nmt", "nltk", "matplotlib"):
         pytest.importorskip(package)
     tests = {"test_2016_flickr": 5, "test_2017_flickr": 6}
@@ -245,7 +245,7 @@ def test_wmt16(tmp_path):
 
 
 def test_vanishing(tmp_path):
-    """Two of its models, for three updates: what is measured at the start is the README's."""
+    """Run two models for three updates; the initial gradients are those of the README."""
     models = {"MODELS": "tanh-small tanh-large", "SEEDS": 1, "UPDATES": 3}
     done = _run("vanishing/run.sh", "--disp-freq", "1u", OUT=tmp_path, **models)
     rows = [line.strip("| ").split(" | ") for line in done.stdout.splitlines() if " | " in line]

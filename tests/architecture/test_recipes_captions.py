@@ -1,4 +1,4 @@
-"""The recipe of captions: its pictures hold the digits that their captions name; and its table."""
+"""The captions recipe: images show the digits of their captions; the table is correct."""
 
 import importlib.util
 import os
@@ -24,7 +24,7 @@ def pictures():
 
 def test_pictures_hold_the_digits_of_their_numbers(pictures):
     labels = np.arange(20) % 10
-    pixels = np.repeat(labels[:, None] / 10, 64, axis=1)  # every pixel says which digit it is of
+    pixels = np.repeat(labels[:, None] / 10, 64, axis=1)  # every pixel encodes its digit
     numbers = np.array([341, 7, 980])
     made = pictures.draw(np.random.default_rng(1), numbers, pixels, labels)
     assert made.shape == (3, 192)

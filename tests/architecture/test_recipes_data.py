@@ -1,4 +1,4 @@
-"""The data of the recipes: what the made text says, and what is read from packages."""
+"""The data of the recipes: generated text, and text read from packages."""
 
 import gzip
 import importlib.util
@@ -91,7 +91,7 @@ def test_quickstart_dev_and_test_do_not_depend_on_the_size_of_train(quickstart, 
 
 
 class Drawn(random.Random):
-    """Draws what it is told: one answer after the other, whatever the question."""
+    """A random generator that returns the given values in order."""
 
     def __init__(self, *answers):
         super().__init__(0)
@@ -130,7 +130,7 @@ def test_quickstart_quantities(quickstart):
 
 
 def test_quickstart_numbers_in_words(quickstart):
-    # end, with thousands, how many, hundreds, unit
+    # last digits, whether thousands, how many, hundreds, unit
     phrase = quickstart.spelled(Drawn(0.0, 3, 2, 5, "kilometer"), 9)
     assert _said(phrase, "en", "de") == [
         "three thousand, two hundred and five kilometers",
@@ -371,7 +371,7 @@ def test_pairs_that_teach_nothing_are_left_out(it_docs):
 
 
 def _documents(it_docs, number: int, lines: int):
-    """Documents of their own lines, and one line that all have on one side or the other."""
+    """Documents with distinct lines, and one line that all share on one side."""
     return {
         f"x/{d}": [it_docs.Pair(f"en {d} {n}", f"de {d} {n}") for n in range(lines)]
         + [it_docs.Pair("Same" if d % 2 else "same", f"gleich {d}")]

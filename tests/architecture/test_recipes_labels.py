@@ -1,4 +1,4 @@
-"""The recipe of labels: its text, what it is compared with, and its tables."""
+"""The labels recipe: its text, its baselines and its tables."""
 
 import io
 import json
@@ -17,7 +17,7 @@ import tags
 
 
 def _wheel(path, components):
-    """A package with these messages, by component and language."""
+    """Write a package with these messages, by component and language."""
     with zipfile.ZipFile(path, "w") as archive:
         for component, by_language in components.items():
             for language, lines in by_language.items():

@@ -1,4 +1,4 @@
-"""The ladder's recipe: widths of equal budget, n-grams by Kneser-Ney, table and plot."""
+"""The ladder recipe: equal numbers of parameters, Kneser-Ney, table and plot."""
 
 import collections
 import importlib.util
@@ -34,8 +34,8 @@ def _load(name: str):
 MODELS = ("lm-rnn", "encdec-gru", "seq2seq-lstm", "rnnsearch-gru", "cgru-gru")
 
 
-def test_rungs_have_as_many_parameters(tmp_path):
-    """Counted in the arrays that a training begins with."""
+def test_models_have_equal_numbers_of_parameters(tmp_path):
+    """The parameters are counted in the initial arrays of a training."""
     words = {"</s>": 0, "<unk>": 1} | {f"w{i}": i for i in range(2, 600)}
     for side in ("src", "trg"):
         (tmp_path / f"vocab.{side}.json").write_text(json.dumps(words), "utf-8")
@@ -70,7 +70,7 @@ def kneser_ney():
 
 
 def _by_hand(text, order, discount, word, context):
-    """p(word | context) of interpolated Kneser-Ney with one discount, from the definition."""
+    """p(word | context) of interpolated Kneser-Ney with one discount, by definition."""
     padded = [["<s>"] * (order - 1) + line + ["0"] for line in text]
 
     def grams(n):
@@ -82,7 +82,7 @@ def _by_hand(text, order, discount, word, context):
         n = len(context) + 1
         if n == order:
             counts = {g[-1]: c for g, c in grams(n).items() if g[:-1] == context}
-        else:  # how many different words stand before
+        else:  # number of different preceding words
             counts = collections.Counter(g[-1] for g in grams(n + 1) if g[1:-1] == context)
         lower = probability(context[1:]) if context else 1 / SIZE
         total = sum(counts.values())
@@ -149,11 +149,11 @@ def test_discount_is_chosen_on_dev(kneser_ney, tmp_path):
 
 @pytest.mark.parametrize("order", [2, 3, 5])
 def test_the_arpa_file_gives_every_text_its_probability(kneser_ney, tmp_path, order):
-    """As kenlm reads it."""
+    """The probabilities are computed by kenlm."""
     pytest.importorskip("kenlm")
     model = kneser_ney.train(TEXT, SIZE, order)
     words = ["</s>", "<unk>", *"abcdef"]
-    assert kneser_ney.perplexity(model, [["6", "2", "6", "7"]]) > 1  # by contexts never seen
+    assert kneser_ney.perplexity(model, [["6", "2", "6", "7"]]) > 1  # with unseen contexts
     path = tmp_path / "kn.arpa"
     path.write_text("".join(f"{line}\n" for line in kneser_ney.arpa(model, words)), "utf-8")
     n_grams = NGrams(str(path))
@@ -183,7 +183,7 @@ def test_buckets_take_each_sentence_once(table):
 
 
 def _results(folder: Path) -> list[str]:
-    """Two seeds of a translator and of a language model, and n-grams."""
+    """Write results for two seeds of a translation and a language model, and for n-grams."""
     source = ["a b", "a@@ b c@@ d e", "a " * 11 + "a", "b " * 24 + "b"]
     references = ["ein roter ball liegt da", "zwei hunde laufen im gras", "drei " * 9, "vier " * 12]
     (folder / "test.src").write_text("".join(f"{line}\n" for line in source), "utf-8")
@@ -214,7 +214,7 @@ def test_table_has_what_the_runs_left(table, tmp_path, capsys):
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()]
     head, _, *rows = rows
     assert head[:5] == ["model", "states", "parameters", "perplexity", "BLEU"]
-    assert head[5:] == ["1-9 (2)", "10-12 (1)", "21- (1)", "words/s"]  # empty ones are left out
+    assert head[5:] == ["1-9 (2)", "10-12 (1)", "21- (1)", "words/s"]  # without empty buckets
     assert rows[0] == ["kneser-ney", "", "", "50.2", *[""] * 5]
     spread = math.sqrt(200)  # of 20 and 40
     assert rows[1] == [
@@ -238,7 +238,7 @@ def test_table_has_what_the_runs_left(table, tmp_path, capsys):
         assert cell == f"{mean:.1f} ± {gap / math.sqrt(2):.1f}"
 
 
-def test_plot_shows_each_rung(table, tmp_path):
+def test_plot_shows_each_model(table, tmp_path):
     pytest.importorskip("matplotlib")
     _results(tmp_path)
     arguments = [str(tmp_path), "--seeds", "1", "--updates", "7", "lm-gru", "encdec-gru"]

@@ -1,4 +1,4 @@
-"""The lessons: they run, are stored as they ran, and their language is one."""
+"""The lessons run, are stored with their output, and use a consistent language."""
 
 import re
 import sys
@@ -18,17 +18,17 @@ import lesson
 import run
 
 NAMES = [path.stem for path in run.LESSONS]
-LARGEST = 400_000  # bytes of a notebook with its pictures
+LARGEST = 400_000  # maximal size of a notebook with its plots, in bytes
 
 
 def _pictures(notebook: nbformat.NotebookNode) -> list[int]:
-    """How many pictures each cell draws."""
+    """The number of plots of each cell."""
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     return [sum("image/png" in o.get("data", {}) for o in cell.outputs) for cell in cells]
 
 
 def test_the_lessons_run():
-    """What they claim, they assert themselves; they draw as many pictures as are stored."""
+    """The notebooks assert their own claims; they draw as many plots as are stored."""
     for path, done in zip(run.LESSONS, run.run(run.LESSONS), strict=True):
         stored = _pictures(nbformat.read(path, as_version=4))
         assert _pictures(done) == stored and sum(stored) >= 1
@@ -94,7 +94,7 @@ def test_numbers_are_as_num2words_has_them(n):
 
 @pytest.mark.exhaustive
 def test_nematus_own_model_opened_up(monkeypatch):
-    """The last lesson's equations are those of a model that Nematus trained."""
+    """The equations of the last lesson give the results of a model trained by Nematus."""
     monkeypatch.setenv("MODEL", str(fixture_path("a-shallow/model.npz")))
     monkeypatch.setenv("LINE", "A man sleeping in a green room on a couch .")
     (done,) = run.run([run.HERE / "5-conditional-gru.ipynb"])

@@ -1,4 +1,4 @@
-"""The recipe that counts aligned words: its table is the shares of the links, and a shortlist."""
+"""The shortlist recipe: its table has the shares of the links, and works as a shortlist."""
 
 import gzip
 import subprocess

@@ -1,4 +1,4 @@
-"""The recipe that translates by Spark: no line is lost or doubled, whatever is killed."""
+"""The Spark recipe: no line is lost or duplicated, whatever process is killed."""
 
 import gzip
 import importlib
@@ -26,7 +26,7 @@ SEARCH = ("-k", "2", "--translation-maxlen", "8")
 
 @pytest.fixture(scope="module")
 def recipe():
-    """Its two modules that need no Spark."""
+    """The two modules that do not need Spark."""
     sys.path.insert(0, str(FOLDER))
     try:
         yield importlib.import_module("parts"), importlib.import_module("worker")
@@ -37,14 +37,14 @@ def recipe():
 
 
 def text_of(count, seed=1):
-    """Lines of a small model's words; some are empty."""
+    """Random lines of a small model's words; some are empty."""
     chance = random.Random(seed)
     lines = (chance.choices("abcdf", k=chance.randrange(7)) for _ in range(count))
     return "".join(f"{' '.join(line)}\n" for line in lines)
 
 
 def planned(parts, files, size):
-    """All parts of some files, counted."""
+    """All parts of some files, with their numbers of lines."""
     cut = [part for file in files for part in parts.cut(file, size, "text")]
     return parts.numbered(cut, [parts.count(part) for part in cut])
 
@@ -119,7 +119,7 @@ def model(tmp_path_factory):
 
 
 def translate(recipe, folder, text, *, last=False, size=60, **options):
-    """Parts of a text, translated by this process, and what came of them."""
+    """Translate parts of a text in this process; return their results."""
     parts, worker = recipe
     (folder / "in").write_bytes(text)
     plan = planned(parts, [folder / "in"], size)
@@ -152,7 +152,7 @@ def test_parts_together_are_what_the_command_prints(recipe, model, tmp_path, opt
         "-m", model, *SEARCH, *arguments, text=text.decode()
     )
     assert code == 0
-    # scores of a list may differ in their last digit, by what shares a batch
+    # scores of a list may differ in their last digit, depending on the batch
     fields = [[line.split(" ||| ")[:2] for line in t.splitlines()] for t in ("".join(texts), whole)]
     assert fields[0] == fields[1]
 
@@ -171,7 +171,7 @@ def test_a_part_that_fails_is_not_there_and_others_are(recipe, model, tmp_path, 
 
     monkeypatch.setattr(translator.requests, "read", picky)
     text = text_of(60).encode()
-    with pytest.raises(MemoryError):  # for Spark, which tries again
+    with pytest.raises(MemoryError):  # for Spark, which retries
         translate(recipe, tmp_path, text, model=(model,))
     done, texts = translate(recipe, tmp_path, text, model=(model,), last=True)
     wrong = [one for one in done if one.error]
@@ -199,7 +199,7 @@ LINES = 20_000
 
 
 class Job:
-    """`spark-submit` with two workers; the corpus, if there is none, is a text in two files."""
+    """`spark-submit` with two workers; by default the corpus is a text in two files."""
 
     def __init__(self, folder, model, *more, out="out", master="local[2,4]"):
         self.out, corpus = folder / out, folder / "corpus"
@@ -227,7 +227,7 @@ class Job:
             time.sleep(0.05)
 
     def workers(self):
-        """The processes that Spark's daemon has forked."""
+        """The processes forked by Spark's daemon."""
         found = []
         for status in Path("/proc").glob("[0-9]*/stat"):
             try:
@@ -273,7 +273,7 @@ def test_a_killed_worker_loses_and_duplicates_nothing(model, whole, tmp_path):
         os.kill(pid, signal.SIGKILL)
     code, messages = job.told()
     assert code == 0, messages
-    assert "crashed" in messages  # as Spark tells it
+    assert "crashed" in messages  # as reported by Spark
     assert job.text() == whole
     assert not list(job.out.glob(".part-*.tmp"))
 

@@ -1,4 +1,4 @@
-"""Files that are small, and endless or malicious to who reads them without looking."""
+"""Small files that unpack to gigabytes or are otherwise malicious."""
 
 import contextlib
 import io
@@ -16,7 +16,7 @@ from cgru_cli.errors import CgruError
 
 @contextlib.contextmanager
 def bounded(seconds: float = 10.0, mebibytes: float = 200.0):
-    """Fail where the block takes longer, or more memory of the process, than it may."""
+    """Fail if the block exceeds its limits of time or memory."""
     tracemalloc.start()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.process_time()
@@ -32,7 +32,7 @@ def bounded(seconds: float = 10.0, mebibytes: float = 200.0):
 
 
 def refused(call, *arguments, **bounds) -> str:
-    """What a call refuses, in one line and within bounds."""
+    """The one-line error of a call, which must stay within the limits."""
     with bounded(**bounds):
         try:
             call(*arguments)
@@ -45,14 +45,14 @@ def refused(call, *arguments, **bounds) -> str:
 
 
 def deflated_zeros(size: int) -> bytes:
-    """So many bytes of zeros, deflated without ever being there: whole pieces of 1 MiB."""
+    """Deflated zeros, made in pieces of 1 MiB without holding them in memory."""
     packer = zlib.compressobj(9, wbits=-15)
     piece = packer.compress(bytes(1 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)
     return piece * (size >> 20) + packer.compress(bytes(size % (1 << 20))) + packer.flush()
 
 
 def npy_header(shape, descr="<f4") -> bytes:
-    """How an `.npy` of this shape begins."""
+    """The header of an `.npy` of this shape."""
     buffer = io.BytesIO()
     values = {"descr": descr, "fortran_order": False, "shape": tuple(shape)}
     np.lib.format.write_array_header_1_0(buffer, values)

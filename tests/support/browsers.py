@@ -1,4 +1,4 @@
-"""Pages as a browser has them: Chromium without a window, and what a reader does."""
+"""Pages in a headless Chromium, and the actions of a user."""
 
 import os
 import shutil
@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture(scope="module")
 def browser():
-    """Chromium without a window; tests skip where there is none, if that is allowed."""
+    """A headless Chromium; tests are skipped without it, if that is allowed."""
     program = shutil.which("chromium") or shutil.which("google-chrome")
     driver = shutil.which("chromedriver")
     try:
@@ -22,7 +22,7 @@ def browser():
         pytest.skip(message)
     options = webdriver.ChromeOptions()
     options.binary_location = program
-    # --no-sandbox: Chromium refuses to run as root with it; the page is our own.
+    # --no-sandbox: Chromium refuses to run its sandbox as root; the page is trusted.
     for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
         options.add_argument(argument)
     options.add_argument("--window-size=1280,900")
@@ -33,7 +33,7 @@ def browser():
 
 
 class Page:
-    """The page as its reader has it; every test ends without a message on the console."""
+    """The page in the browser; every test checks that the console has no messages."""
 
     def __init__(self, browser, address):
         self.browser = browser

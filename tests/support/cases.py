@@ -19,7 +19,7 @@ def tiny(**changes) -> Structure:
 
 
 def small_structure(**changes) -> Structure:
-    """The same with larger vocabularies, and embeddings of one width, as tied ones have."""
+    """The same with larger vocabularies, and embeddings of equal size, so that they can be tied."""
     sizes = {
         "source_vocabularies": (11,),
         "source_embeddings": (6,),
@@ -30,7 +30,7 @@ def small_structure(**changes) -> Structure:
 
 
 def random_arrays(structure: Structure, seed: int = 0, scale: float = 1.0) -> dict[str, np.ndarray]:
-    """Every array of the table, float32, large enough to be far from linear."""
+    """All arrays of the structure, in float32, large enough to be far from linear."""
     generator = np.random.default_rng(seed)
     arrays = {}
     for parameter in parameters(structure):

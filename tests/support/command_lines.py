@@ -6,7 +6,7 @@ from cgru_cli.cli import main
 
 
 def parsed(command, *arguments):
-    """The options of a command line, as its command is given them."""
+    """The options of a command line, as passed to the command."""
     return parsed_and_told(command, *arguments)[0]
 
 

@@ -19,7 +19,7 @@ def vocabulary(path, words):
 
 
 def write_model(folder, seed=5, name="model.npz", source=SOURCE, target=TARGET, **changes):
-    """A random model in DL4MT's and Nematus' names, its configuration and vocabularies beside."""
+    """Write a random model with Nematus' names, with configuration and vocabularies."""
     folder.mkdir(exist_ok=True)
     sizes = {
         "source_vocabularies": (len(source),), "target_vocabulary": len(target), "state": 8,
@@ -36,7 +36,7 @@ def write_model(folder, seed=5, name="model.npz", source=SOURCE, target=TARGET, 
 
 
 def as_marian(path, yaml):
-    """Give a model Marian's own configuration inside the npz."""
+    """Add Marian's configuration to the npz of a model."""
     with np.load(path) as file:
         arrays = dict(file)
     arrays["special:model.yml"] = np.frombuffer(yaml.encode() + b"\0", np.int8)
@@ -81,7 +81,7 @@ def output_lines(run):
 
 
 def one_line(outcome, code, *parts):
-    """A failure is told in one line, and nothing is written."""
+    """Check that a command fails with one line and writes nothing."""
     returned, text, messages = outcome
     assert returned == code, messages
     last = messages.strip().splitlines()[-1]

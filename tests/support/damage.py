@@ -1,4 +1,4 @@
-"""Small good files of every kind that is read, what reads them, and ways to damage them."""
+"""Small valid files of every kind that cgru reads, their readers, and ways to damage them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ TOKENS = [
 
 
 def damaged(data: bytes, chance: random.Random) -> bytes:
-    """Bytes flipped, cut, doubled, exchanged, or replaced by what readers stumble over."""
+    """Flip, cut, repeat or exchange bytes, or replace them by problematic ones."""
     for _ in range(chance.choice((1, 1, 1, 2, 4))):
         start = chance.randint(0, len(data))
         end = min(len(data), start + chance.choice((0, 1, 1, 4, 16, 100)))
@@ -75,9 +75,9 @@ def damaged(data: bytes, chance: random.Random) -> bytes:
 
 
 class Reader(NamedTuple):
-    """good: makes files in a folder; read: reads them, and what may be wrong is a CgruError.
+    """good: writes files to a folder; read: reads them and raises only CgruError.
 
-    damage: does it to a file's bytes; victims: how the files that it is done to may end.
+    damage: changes the bytes of a file; victims: the endings of the files to damage.
     """
 
     good: Callable[[Path], None]
@@ -117,7 +117,7 @@ def _model(to: str, **changes) -> Callable[[Path], None]:
 
 
 def _plain(folder: Path) -> None:
-    """As Nematus leaves it: deflated, and a configuration without any words of cgru's."""
+    """A model as written by Nematus: deflated, with a configuration without cgru's keys."""
     _model("nematus")(folder)
     with np.load(folder / "model.npz") as file:
         np.savez_compressed(folder / "model.npz", **dict(file))
@@ -140,7 +140,7 @@ def _content(name: str, content: bytes | str) -> Callable[[Path], None]:
 
 
 def _binary_shortlist() -> bytes:
-    """Of source word 2 the target words 2 and 6; its checksum is not looked at."""
+    """Target words 2 and 6 for source word 2; the checksum is not verified."""
     offsets = [0, 0, 0, *[2] * (len(WORDS) - 2)]
     header = struct.pack("<6Q", 0xF11A48D5013417F5, 0, 2, 2, len(offsets), 2)
     return header + struct.pack(f"<{len(offsets)}Q", *offsets) + struct.pack("<2I", 2, 6)
@@ -296,7 +296,7 @@ READERS: dict[str, Reader] = {
 
 @functools.cache
 def good(kind: str) -> dict[str, bytes]:
-    """The files of a kind, by their names in a folder."""
+    """The valid files of a kind, by name."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         READERS[kind].good(folder)
@@ -308,9 +308,9 @@ def good(kind: str) -> dict[str, bytes]:
 
 
 def read_damaged(kind: str, folder: Path, chance: random.Random) -> str:
-    """Read files of a kind of which one is damaged; what is refused, "" if nothing is.
+    """Read files of a kind after damaging one; return the error message, "" if there is none.
 
-    Raises AssertionError where the refusal is not a message, and whatever else is raised.
+    Raises AssertionError if the error is not a proper message, and passes other exceptions on.
     """
     files = good(kind)
     reader = READERS[kind]

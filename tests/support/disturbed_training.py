@@ -1,4 +1,4 @@
-"""A small training that is disturbed, and has to come to the end that it has undisturbed."""
+"""A small training that is disturbed and must end as if it were not."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from cgru_cli.errors import CgruError
 from cgru_cli.formats import model_vocabularies
 from cgru_cli.formats.read_model import read
 
-KILLS = 10  # of one training, which is then let go on to its end
-WAITING = 900  # seconds of the clock, for two of the processor on a machine with other work
-Outcome = tuple[str, str]  # what was tried; what is wrong, "" if nothing is
+KILLS = 10  # per training, which then runs to its end
+WAITING = 900  # wall-clock seconds, for two CPU seconds on a busy machine
+Outcome = tuple[str, str]  # what was tried, and the problem, "" if there is none
 
 
 class DisturbedTraining:
-    """A training in a folder, what it gives undisturbed, and ways to disturb others like it.
+    """A training in a folder, its undisturbed result, and ways to disturb copies of it.
 
-    Its processes are forked from one that has imported TensorFlow: each takes some two seconds.
+    Its processes are forked from one that has imported TensorFlow, so each takes about two seconds.
     """
 
     def __init__(self, folder: Path):
@@ -42,14 +42,14 @@ class DisturbedTraining:
         self._run("half", "--after", "8u")
 
     def disturb(self, number: int, seed: int) -> Iterator[Outcome]:
-        """One of the ways, the `number`-th; killing it is every other."""
+        """Disturb it in the `number`-th way; every other way is a kill."""
         ways = (self.killed, self.failing, self.killed, self.changed_byte)
         yield from ways[number % len(ways)](seed)
 
     def killed(self, seed: int) -> Iterator[Outcome]:
-        """Kill it at moments of its work, and at calls of its file layer; it ends all the same.
+        """Kill it at random moments and at calls of its file layer; the result must be the same.
 
-        After each kill the model that is there is whole, or is refused.
+        After each kill, the saved model must be complete or refused.
         """
         chance = random.Random(seed)
         name = f"kill{seed}"
@@ -69,7 +69,7 @@ class DisturbedTraining:
         yield self._ends(name, "training, gone on with to its end after kills", seed)
 
     def failing(self, seed: int) -> Iterator[Outcome]:
-        """A call of its file layer fails: one line, and it can be gone on with."""
+        """Let a call of its file layer fail: a one-line error, and the run can be resumed."""
         chance = random.Random(seed)
         name = f"fail{seed}"
         kind = chance.choice([errno.ENOSPC, errno.EIO, "short"])
@@ -86,7 +86,7 @@ class DisturbedTraining:
         yield self._ends(name, "training, gone on with to its end after such a failure", seed)
 
     def changed_byte(self, seed: int) -> Iterator[Outcome]:
-        """A bit of a file of the folder is changed: going on is refused, or ends the same."""
+        """Flip a bit of a file in its folder: resuming is refused, or the result is the same."""
         chance = random.Random(seed)
         place = self.folder / f"byte{seed}"
         shutil.copytree(self.folder / "half", place)
@@ -133,7 +133,7 @@ class DisturbedTraining:
         return ""
 
     def _difference(self, place: Path) -> str:
-        """From what the undisturbed training left, "" where there is none."""
+        """The difference from the undisturbed training, "" if there is none."""
         try:
             left = comparable(place)
         except (OSError, KeyError, ValueError) as error:
@@ -147,13 +147,13 @@ class DisturbedTraining:
         return " ".join(sorted(said))
 
     def _goes_on_the_same(self, place: Path) -> bool:
-        """Of the model and its state alone, which a changed record or best model is no part of."""
+        """Compare only model and state, which do not depend on a changed record or best model."""
         models, *state = comparable(place)[:3]
         expected, *expected_state = self.expected[:3]
         return (models["m.npz"], state) == (expected["m.npz"], expected_state)
 
     def _ends(self, name: str, what: str, seed: int) -> Outcome:
-        """Let it go on to its end, and compare that."""
+        """Run it to its end, and compare the result."""
         done, place, wrong = self._run(name), self.folder / name, ""
         if done.returncode:
             wrong = f"seed {seed}: exit {done.returncode}: {done.stderr[-300:]}"

@@ -22,7 +22,7 @@ def name_of(path: Path) -> str:
 
 
 def shell_blocks(page: Path) -> str:
-    """The blocks of a page that are to be typed."""
+    """The shell blocks of a page."""
     return "\n".join(re.findall(r"^```sh\n(.*?)^```", page.read_text("utf-8"), re.S | re.M))
 
 
@@ -43,13 +43,13 @@ def commands(text: str) -> Iterator[list[str]]:
                     words, redirected = [], False
                 elif not redirected:
                     words.append(word)
-        except ValueError:  # quotes over several lines: no command of cgru's is in them
+        except ValueError:  # quotes over several lines never contain a command of cgru
             continue
         yield words
 
 
 def of_cgru(words: list[str]) -> list[str] | None:
-    """What follows `cgru` in a command; "$@" is left out but where an option needs a value."""
+    """The arguments of `cgru` in a command; "$@" is kept only as the value of an option."""
     for i, word in enumerate(words[:-1]):
         if word == "cgru" and words[i + 1] in main.commands:
             return list(_without_arguments(words[i + 1 :]))
@@ -67,10 +67,10 @@ def _without_arguments(words: list[str]) -> Iterator[str]:
 
 
 def parse(command: str, arguments: list[str]) -> None:
-    """As the command line is understood; raises where it is not. Nothing is run or read."""
+    """Parse a command line without running it; raises if it is invalid."""
     if {"-h", "--help"} & set(arguments):
         return
-    # a variable's 1 is no way to sample
+    # 1, the value of every variable, is not a valid way to sample
     arguments = [
         "full" if (before, word) == ("--output-sampling", "1") else word
         for before, word in pairwise(["", *arguments])

@@ -1,4 +1,4 @@
-"""A file layer that fails, or in which the process is killed, at the call of a number."""
+"""A file layer that fails, or kills the process, at its N-th call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 
 class Killed(BaseException):
-    """The process is no more: nothing that it would have done happens."""
+    """Stands for a killed process: nothing more is done."""
 
 
 REAL = {name: getattr(os, name) for name in dir(os)}
@@ -23,10 +23,10 @@ KINDS: list[int | str] = [errno.ENOSPC, errno.EIO, "short", "kill"]
 
 
 class Faults:
-    """Stands for `os` and `open` in the file layer, and fails at the call of a number.
+    """Replaces `os` and `open` in the file layer, and fails at the N-th call.
 
-    kind: an errno; "short": a write that takes a part; "kill": `kill` is done, and that call and
-    all others are not made any more. sync: whether data is made durable, which takes its time.
+    kind: an errno; "short": a partial write; "kill": call `kill`, and make neither this call nor
+    any later one. sync: whether to sync data to disk, which is slow.
     """
 
     CALLS = ("fsync", "replace", "link", "unlink", "open", "close")
@@ -54,7 +54,7 @@ class Faults:
         return call
 
     def happen(self, name: str = "write") -> bool:
-        """Count a call; raise where it is its turn. True for a write that is to be short."""
+        """Count a call and raise if it is its turn; returns True for a partial write."""
         if self.dead:
             raise Killed
         self.count += 1
@@ -72,7 +72,7 @@ class Faults:
     def opened(
         self, path, mode="r", buffering=-1, encoding=None, errors=None, newline=None, *more, **rare
     ):
-        """In the place of the built-in `open`; what is only read is read."""
+        """Replaces the built-in `open`; files opened for reading are not affected."""
         if "r" in mode or isinstance(path, int):
             return OPEN(path, mode, buffering, encoding, errors, newline, *more, **rare)
         self.happen()
@@ -97,11 +97,11 @@ class _File(io.FileIO):
 
 
 def asked_for(variable: str = "CGRU_TEST_FAULT") -> Callable[[], None]:
-    """Let faults happen in all of this process, as a variable of the environment says.
+    """Inject faults into this process, as specified by an environment variable.
 
-    It holds JSON: `number` and `kind` as of `Faults`, where a kill is a real one; `seconds` of
-    processor time after which the process ends at once, as if it was killed; `report`, a file for
-    the calls and the seconds there were. Returns what writes that file.
+    It holds JSON: `number` and `kind` as in `Faults`, with real kills; `seconds`, the CPU time
+    after which the process is killed; `report`, a file for the number of calls and seconds. Returns
+    a function that writes that file.
     """
     asked = json.loads(os.environ.get(variable, "{}"))
     if not asked:
@@ -114,7 +114,7 @@ def asked_for(variable: str = "CGRU_TEST_FAULT") -> Callable[[], None]:
         setattr(os, name, getattr(faults, name))
     builtins.open = io.open = faults.opened  # type: ignore[assignment]
     start = time.process_time()
-    if "seconds" in asked:  # nobody handles its signal, SIGPROF, which then ends the process
+    if "seconds" in asked:  # SIGPROF is not handled, so it ends the process
         signal.setitimer(signal.ITIMER_PROF, asked["seconds"])
 
     def report() -> None:

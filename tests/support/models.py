@@ -1,4 +1,4 @@
-"""Models for tests: random ones of any structure, and the reference cases with their texts."""
+"""Models for tests: random models of any structure, and the reference cases with their texts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from cgru_cli.parameters.structure import (
 
 EOS = 0
 LEGACY_ACTIVATIONS = [a for a in Activation if a is not Activation.MAXOUT]
-# Modules that say float32, of the computation that `double_precision` does in float64.
+# The modules that name float32 and that `double_precision` runs in float64.
 COMPUTING = (
     "network.attention", "network.ladder.levels", "network.ladder.encdec", "network.encoder",
     "network.normalization", "network.forced_decoding", "optimization.gradient_norms",
@@ -53,7 +53,7 @@ def log_probabilities(forced, target, mask):
 
 @st.composite
 def structures(draw) -> Structure:
-    """Structures in which every pair of features that can go together does."""
+    """Structures that cover every compatible pair of features."""
     normalization = draw(st.sampled_from(Normalization))
     marian = normalization is Normalization.MARIAN
     mixture = 1 if marian else draw(st.sampled_from((1, 1, 1, 2, 3)))
@@ -97,7 +97,7 @@ def structures(draw) -> Structure:
 
 
 class _Double(types.SimpleNamespace):
-    """TensorFlow with float64 in the place of float32."""
+    """TensorFlow with float64 instead of float32."""
 
     float32 = tf.float64
 
@@ -110,7 +110,7 @@ class _Double(types.SimpleNamespace):
 
 @contextlib.contextmanager
 def double_precision():
-    """Networks made and run inside compute in float64, so that no rounding hides an error."""
+    """Build and run networks in float64, so that rounding does not hide errors."""
     with pytest.MonkeyPatch.context() as patch:
         for module in COMPUTING:
             patch.setattr(importlib.import_module(f"cgru_cli.{module}"), "tf", _Double())
@@ -122,7 +122,7 @@ def reference(structure: Structure, arrays: dict[str, np.ndarray]) -> ReferenceM
     s, arrays = structure, dict(arrays)
     drop = s.old_dropout
     if drop is not None and drop.readout != drop.hidden:
-        # The oracle drops before the output layer what it drops elsewhere.
+        # The oracle uses the same dropout before the output layer as elsewhere.
         table = arrays["Wemb" if s.shared_embeddings else "Wemb_dec"]
         W = table.T if s.tied_output else arrays["ff_logit_W"]
         arrays["ff_logit_W"] = W.astype(np.float64) * (1 - drop.readout) / (1 - drop.hidden)
@@ -171,7 +171,7 @@ def pad_target(
 
 
 def forced_scores(network: Network, sources, targets) -> np.ndarray:
-    """log p(y | x) of each pair, EOS counted: (B,), nats."""
+    """log p(y | x) of each pair including EOS: (B,), nats."""
     ids, mask = pad_target(targets)
     decoded = force_decode(network, *pad_source(sources), ids)
     return log_probabilities(decoded, ids, mask).numpy().sum(axis=1)
@@ -187,7 +187,7 @@ class Case:
         self.network = Network(self.model.structure, self.model.arrays)
 
     def source_ids(self, path: Path) -> list[list[tuple[int, ...]]]:
-        """Every line's word ids, one of each factor, without EOS."""
+        """The word ids of each line, one per factor, without EOS."""
         lines = []
         for line in text_lines(path):
             factored = [word.rsplit("|", len(self.sources) - 1) for word in line.split(" ")]
@@ -197,18 +197,18 @@ class Case:
         return lines
 
     def target_ids(self, path: Path) -> list[list[int]]:
-        """Every line's word ids, without EOS."""
+        """The word ids of each line, without EOS."""
         return [self.target.encode(line.split(" ")) for line in text_lines(path)]
 
 
 @functools.lru_cache(maxsize=8)
 def case(path: Path, vocabularies: tuple[Path, ...] = ()) -> Case:
-    """A `Case`, kept for the tests that follow."""
+    """A `Case`, cached for later tests."""
     return Case(path, vocabularies)
 
 
 def text_lines(path: Path) -> list[str]:
-    """Lines as the programs read them: ended by a newline and nothing else."""
+    """The lines of a text, split only at newlines."""
     return path.read_bytes().decode("utf-8").removesuffix("\n").split("\n")
 
 

@@ -1,10 +1,10 @@
-"""`cgru` as a process of its own without the seconds that importing TensorFlow takes.
+"""Run `cgru` in a separate process without the seconds for importing TensorFlow.
 
-One server for all tests imports everything and then only forks; a program named `cgru` hands it
-the command line, the environment, the folder and the three standard streams, passes signals on,
-and ends as the forked process did. TensorFlow starts its threads at its first operation, so that
-the fork is of one thread. What a test measures of a start itself (its memory, its messages, what
-it imports) needs `python -m cgru_cli`.
+A server for all tests imports everything and then only forks. A program named `cgru` passes it the
+command line, the environment, the folder and the three standard streams, forwards signals, and
+exits like the forked process. TensorFlow starts its threads at its first operation, so the server
+forks with a single thread. Tests of the start itself (its memory, messages or imports) must use
+`python -m cgru_cli`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ import tempfile
 import time
 from pathlib import Path
 
-SHARED = "CGRU_PREPARED"  # names the folder of a server that other processes started
-# Objects of each generation, for gc.set_threshold: tracing makes many, of which few are garbage.
+SHARED = "CGRU_PREPARED"  # the folder of a server started by another process
+# For gc.set_threshold: tracing makes many objects, few of which are garbage.
 COLLECTED_AT = 20_000, 10, 10
 ROOT = Path(__file__).resolve().parents[2]
 CLIENT = '''#!{python} -IS
@@ -62,13 +62,13 @@ sys.exit(status)
 
 
 def share() -> None:
-    """Start the server for the processes of tests that are started behind this one (pytest -n)."""
+    """Start the server for the worker processes of pytest -n."""
     os.environ[SHARED] = str(_start())
 
 
 @functools.cache
 def folder() -> Path:
-    """A folder with the program `cgru`, to be put first in PATH; the server is started with it."""
+    """A folder with the program `cgru`, to put first in PATH; also starts the server."""
     place = Path(os.environ[SHARED]) if SHARED in os.environ else _start()
     until = time.monotonic() + 300
     while not (place / "server").exists():
@@ -96,26 +96,26 @@ def _start() -> Path:
         stderr=subprocess.DEVNULL,
     )  # fmt: skip
     atexit.register(server.wait)
-    atexit.register(server.stdin.close)  # which ends it; run first
+    atexit.register(server.stdin.close)  # ends it; run first
     return place
 
 
 def command(*arguments: object) -> list[str]:
-    """What to start in place of `python -m cgru_cli ARGUMENTS`."""
+    """The command that replaces `python -m cgru_cli ARGUMENTS`."""
     return [str(folder() / "cgru"), *map(str, arguments)]
 
 
 def path() -> str:
-    """PATH with the prepared `cgru` before any other."""
+    """PATH with the prepared `cgru` first."""
     return os.pathsep.join([str(folder()), str(Path(sys.executable).parent), os.environ["PATH"]])
 
 
 def _serve(address: str) -> dict:
-    """Fork for every connection; returns in the forked process, with what it is asked to do."""
+    """Fork for every connection; returns in the forked process, with its request."""
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(f"{address}.new")
     listening.listen(64)
-    os.rename(f"{address}.new", address)  # found when it listens
+    os.rename(f"{address}.new", address)  # exists once it listens
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     signal.set_wakeup_fd(writing)
@@ -128,7 +128,7 @@ def _serve(address: str) -> dict:
     selector.register(reading, selectors.EVENT_READ, "ended")
     while True:
         for key, _ in selector.select():
-            if key.data == "parent":  # the tests are done
+            if key.data == "parent":  # the tests have ended
                 for pid in children:
                     os.kill(pid, signal.SIGKILL)
                 os._exit(0)
@@ -143,7 +143,7 @@ def _serve(address: str) -> dict:
                     signal.set_wakeup_fd(-1)
                     selector.close()
                     for mine in (listening, connection, *children.values()):
-                        mine.detach()  # or its end would close a descriptor that is used again
+                        mine.detach()  # or it would close a reused descriptor when deleted
                     for number in range(3):
                         if number in streams:
                             os.dup2(streams[number], number)
@@ -168,7 +168,7 @@ def _received(connection: socket.socket) -> tuple[dict, dict[int, int]]:
     while left:
         part = connection.recv(left)
         data, left = data + part, left - len(part)
-    # above the three that they will be
+    # above the three standard descriptors
     streams = {number: os.dup(stream) for number, stream in zip(given, descriptors, strict=True)}
     for stream in descriptors:
         os.close(stream)
@@ -191,7 +191,7 @@ def _reap(children: dict[int, socket.socket], selector: selectors.BaseSelector) 
 
 
 def _imports() -> None:
-    """Everything that a command may need."""
+    """Import everything that a command may need."""
     from cgru_cli.system.tensorflow_start import imported_in_part
 
     with imported_in_part():
@@ -208,11 +208,11 @@ def _imports() -> None:
     gc.set_threshold(*COLLECTED_AT)
 
 
-_SERVERS: list[object] = []  # its own streams, whose end would close the descriptors
+_SERVERS: list[object] = []  # its own streams, which would close the descriptors when deleted
 
 
 def _become(request: dict) -> None:
-    """Be the process that was asked for."""
+    """Turn into the requested process."""
     for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -234,7 +234,7 @@ def _become(request: dict) -> None:
 
 
 if __name__ == "__main__":
-    import faults  # here: what such a process spawns reads this file without tests/support
+    import faults  # here, because child processes read this file without tests/support
 
     _imports()
     _become(_serve(sys.argv[1]))

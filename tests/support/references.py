@@ -1,9 +1,9 @@
-"""Which files of the original programs hold scores and attention of which reference model."""
+"""The files of the original programs with the scores and attention of each reference model."""
 
-NEMATUS, MARIAN = 1e-4, 2e-4  # nats; above 10 nats relative to every 10
+NEMATUS, MARIAN = 1e-4, 2e-4  # nats; relative to every 10 for scores above 10
 
 
-# model -> the files with its scores, by its folder; "dir/file" where another program wrote them
+# model -> the files with its scores in its folder; "dir/file" if another program wrote them
 SCORES = {
     "a-shallow/model.npz": [
         "scores.txt", "scores.norm1.txt", "theano/scores.txt", "native/scores.txt",

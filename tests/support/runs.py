@@ -1,4 +1,4 @@
-"""Small trainings: text that can be learnt, folders as `cgru prep` makes them, the command."""
+"""Small trainings: learnable text, prepared folders, and the command."""
 
 import contextlib
 import json
@@ -17,10 +17,10 @@ from cgru_cli.cli import main
 
 WORDS = [f"w{i}" for i in range(12)]
 SIZES = ("--dim-emb", "6", "--dim-rnn", "8", "--mini-batch", "8", "--maxi-batch", "4")
-# Models that are traced in less time than the conditional GRU, for what is so with any model.
+# Models that are traced faster than the conditional GRU, for tests that hold for any model.
 PLAIN = (*SIZES, "--type", "seq2seq", "--cell", "tanh", "--enc-type", "unidirectional")
 ATTENTIVE = (*SIZES, "--type", "rnnsearch", "--cell", "tanh", "--enc-type", "unidirectional")
-# Much that a training keeps of itself.
+# Options with which a training keeps a lot of state.
 EVERYTHING = (
     "--after", "14u", "-l", 0.01, "--dropout-hidden", 0.2, "--dropout-source", 0.1,
     "--dropout-embedding", 0.1, "--label-smoothing", 0.1, "--exponential-smoothing", 0.05,
@@ -31,7 +31,7 @@ EVERYTHING = (
 
 
 class Result(NamedTuple):
-    """How a command ended."""
+    """The result of a command."""
 
     code: int
     output: str
@@ -39,7 +39,7 @@ class Result(NamedTuple):
 
     @property
     def error(self) -> str:
-        """The one line of an error; there must be no other but warnings and the log's."""
+        """The line of an error; there must be no others except warnings and log lines."""
         lines = [
             line
             for line in self.messages.splitlines()
@@ -50,7 +50,7 @@ class Result(NamedTuple):
 
 
 def prepared(folder: Path, pairs: int = 60, dev: int = 6) -> Path:
-    """A folder to train on; a target is its source backwards."""
+    """A prepared folder in which each target is its source backwards."""
     folder.mkdir(parents=True, exist_ok=True)
     draw = random.Random(5)
     for name, count in (("train", pairs), ("dev", dev)):
@@ -74,7 +74,7 @@ def vocabulary(path: Path, words: list[str]) -> Path:
 
 
 def train(*arguments: object) -> Result:
-    """`cgru train` in this process, which traces equal steps once."""
+    """Run `cgru train` in this process, which traces equal steps once."""
     from traced_once import traced_once
 
     with traced_once():
@@ -85,14 +85,14 @@ def train(*arguments: object) -> Result:
 
 
 def trained(*arguments: object) -> Result:
-    """The same, for commands that are right."""
+    """The same, for commands that must succeed."""
     result = train(*arguments)
     assert result.code == 0, result.messages
     return result
 
 
 def process(*arguments: object, **more: object) -> subprocess.Popen:
-    """`cgru train` as a process of its own."""
+    """Run `cgru train` in a separate process."""
     command = server.command("train", *arguments)
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     more = {"env": os.environ | {"OMP_NUM_THREADS": "1"}} | more
@@ -100,8 +100,8 @@ def process(*arguments: object, **more: object) -> subprocess.Popen:
 
 
 def workers(count: int, *arguments: object, only: dict[int, list] | None = None) -> list:
-    """As many processes of `cgru train` that train together; only: what one is given alone."""
-    with contextlib.ExitStack() as stack:  # ports that are free
+    """Run several processes of `cgru train` that train together; only: options of one of them."""
+    with contextlib.ExitStack() as stack:  # find free ports
         servers = [stack.enter_context(socket.create_server(("", 0))) for _ in range(count)]
         addresses = [f"localhost:{server.getsockname()[1]}" for server in servers]
     started = []
@@ -120,14 +120,14 @@ def arrays(path: Path) -> dict[str, np.ndarray]:
 
 
 def records(model: Path, kind: str = "") -> list[dict]:
-    """What the log has for programs, of one type."""
+    """The records of one type in the metrics file."""
     text = Path(f"{model}.metrics.jsonl").read_text()
     entries = [json.loads(line) for line in text.splitlines()]
     return [entry for entry in entries if kind in ("", entry["type"])]
 
 
 def comparable(folder: Path) -> tuple:
-    """All that trainings of a model `m.npz` have to leave equal: times are not."""
+    """The files of a training of `m.npz` without their times, for comparison."""
     state = arrays(folder / "m.npz.state.npz")
     values = json.loads(state.pop("json").tobytes())
     for name in ("progress", "checked", "interval"):

@@ -1,4 +1,4 @@
-"""A training step whose costs and gradients are told beforehand."""
+"""A training step with prescribed costs and gradients."""
 
 from types import SimpleNamespace
 
@@ -14,7 +14,7 @@ START = {"a": [[1.0, -2.0, 0.5]], "b": [3.0, 0.25]}
 
 
 class Scripted(TrainingStep):
-    """The step of two small parameters, whose costs and gradients are told beforehand."""
+    """A step for two small parameters, with prescribed costs and gradients."""
 
     def __init__(
         self, name="sgd", given=(), frozen=(), compute_dtype="float32", prior=None,
@@ -46,7 +46,7 @@ class Scripted(TrainingStep):
 
 
 def random_script(count, seed=0, **changes):
-    """Costs and gradients of so many updates."""
+    """Random costs and gradients for a number of updates."""
     rng = np.random.default_rng(seed)
     shapes = {n: np.shape(a) for n, a in START.items()}
     return [(float(rng.uniform(1, 9)), {n: rng.normal(size=s) for n, s in shapes.items()})
@@ -54,7 +54,7 @@ def random_script(count, seed=0, **changes):
 
 
 def same(one, other):
-    """Bit by bit."""
+    """Whether both are bit-identical."""
     assert one.keys() == other.keys()
     for name, array in one.items():
         np.testing.assert_array_equal(array, other[name], err_msg=name, strict=True)

@@ -1,4 +1,4 @@
-"""The index of a TensorFlow checkpoint, changed by somebody who mends its checksums afterwards."""
+"""Modify the index of a TensorFlow checkpoint and correct its checksums."""
 
 import random
 import struct
@@ -14,7 +14,7 @@ def _varint(content, place):
 
 
 def crc32c(data):
-    """Castagnoli's checksum, bit by bit as its polynomial says (RFC 3720)."""
+    """Castagnoli's checksum, computed bit by bit from its polynomial (RFC 3720)."""
     register = 0xFFFFFFFF
     for byte in data:
         register ^= byte
@@ -24,7 +24,7 @@ def crc32c(data):
 
 
 def blocks(content):
-    """Start and size of every block of a table of LevelDB: of filters, of blocks, then those."""
+    """Start and size of every block of a LevelDB table: filters, index, then data."""
     footer, place = content[-48:], 0
     found = []
     for _ in range(2):
@@ -45,7 +45,7 @@ def blocks(content):
 
 
 def changed(content: bytes, chance: random.Random) -> bytes:
-    """Some bytes of its blocks changed, and the checksums those of what is there now."""
+    """Change some bytes of its blocks, and update the checksums."""
     places = blocks(content)
     data = bytearray(content)
     for _ in range(chance.choice((1, 1, 2, 4))):

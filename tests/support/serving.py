@@ -1,4 +1,4 @@
-"""A server in this process: its models, its engine, and clients that talk to it."""
+"""A server in this process: its models, its engine, and its clients."""
 
 import asyncio
 import contextlib
@@ -42,10 +42,12 @@ def loaded(*models, **more):
 
 @contextlib.contextmanager
 def serving(models, password=None, **more):
-    """The application of a running server, with models loaded before."""
+    """The application of a running server, with the given models."""
     service = Service(models, options(*next(iter(models.values())).paths, **more))
     service.start()
-    while not service.ready:  # its first trace is over: hypothesis collects garbage in this thread
+    while (
+        not service.ready
+    ):  # wait for its first trace, because hypothesis collects garbage in this thread
         time.sleep(0.01)
     app = application(service, password)
     try:

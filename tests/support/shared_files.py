@@ -11,7 +11,7 @@ FIXTURES = SHARED / "fixtures"
 
 
 def need(path: Path) -> Path:
-    """A reference file or folder; the test is skipped, or fails, where it is absent."""
+    """A reference file or folder; if it is missing, the test is skipped or fails."""
     if not path.exists():
         if os.environ.get("CGRU_REQUIRE_SHARED") == "1":
             pytest.fail(f"{path} is missing and CGRU_REQUIRE_SHARED=1")
@@ -20,5 +20,5 @@ def need(path: Path) -> Path:
 
 
 def fixture_path(name: str) -> Path:
-    """A file of the reference cases, as `a-shallow/model.npz`."""
+    """A file of the reference cases, such as `a-shallow/model.npz`."""
     return need(FIXTURES / name)

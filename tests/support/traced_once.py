@@ -1,9 +1,9 @@
-"""What is traced of a model is shared by the commands that tests run in one process.
+"""Share the traces of equal models among commands that tests run in one process.
 
-A command traces its models' search and scoring anew, which takes nearly all of its time where the
-model is small. What is traced follows from a model's structure, numbers and precision alone, and
-keeps nothing of what it computes: equal models can have it in common. A training step keeps what
-its `state` has, and is put back to that of a new one.
+A command traces the search and scoring of its models anew, which takes nearly all of its time if
+the model is small. A trace depends only on the structure, numbers and precision of a model and
+keeps no state, so equal models can share it. A training step keeps its `state`, which is reset to
+that of a new one.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from cgru_cli.train import validation
 from cgru_cli.train.validation import Validator
 
 KEPT: dict[Hashable, Any] = {}
-LIMIT = 24  # objects that are kept; the one that was not asked for longest goes first
+LIMIT = 24  # maximal number of cached objects; the least recently used is dropped first
 
 
 @contextlib.contextmanager
 def traced_once() -> Iterator[None]:
-    """Commands that run inside take what was traced before."""
+    """Commands run inside reuse earlier traces."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(network, "take_over", _network)
         patch.setattr(scorer, "Scorer", _scorer)
@@ -78,7 +78,7 @@ def _ensemble(networks: Sequence[Network], weights: Sequence[float]) -> Ensemble
 
 
 class _Validator(Validator):
-    """One that measures with the model, search and costs of those before it of this structure."""
+    """A validator that shares model, search and costs with earlier ones of its structure."""
 
     def __init__(self, settings: Any, dev_set: Any, model: RecurrentModel):
         key = Validator, model.structure, model.dtype_policy.name
@@ -88,7 +88,7 @@ class _Validator(Validator):
 
 
 class _Step(TrainingStep):
-    """One that traces the gradients for each kind of batches: weighted, aligned, with dropout."""
+    """A step that traces the gradients for each kind of batch: weighted, aligned, with dropout."""
 
     def gradients(self, shares: Any) -> Any:
         self.traced: dict[str, Any] = getattr(self, "traced", {})
@@ -103,14 +103,14 @@ class _Step(TrainingStep):
 
 
 def _kinds(thing: object) -> tuple[str, ...]:
-    """Its class and those that this is made of; the class may be made anew for each of it."""
+    """The names of its class and base classes; the class may be created anew for each object."""
     return tuple(kind.__qualname__ for kind in type(thing).__mro__)
 
 
 def _step(
     model: RecurrentModel, optimizer: Any, regularization: Any, objective: Any, **more: Any
 ) -> TrainingStep:
-    """Of one device, with nothing that is drawn to other weights or kept at levels."""
+    """A step on one device, without a prior model and quantised weights."""
     made = _Step(model, optimizer, regularization, objective, **more)
     if more["prior"] or more["quantization"] or more["replicas"].count > 1:
         return made

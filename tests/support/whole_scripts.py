@@ -1,4 +1,4 @@
-"""Whole scripts of other programs, run by what `cgru old-programs` writes and by the originals."""
+"""Whole scripts of other programs, run with `cgru old-programs` and with the originals."""
 
 import os
 import re
@@ -21,7 +21,7 @@ THEANO = "THEANO_FLAGS=mode=FAST_RUN,floatX=float32,device=cpu,on_unused_input=w
 
 
 def write_old_programs(folder):
-    """The programs, which start faster than they do elsewhere."""
+    """Write the programs, in a version that starts faster."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(old_programs, "INTERPRETER", (str(prepared.folder() / "cgru"),))
         old_programs.run(str(folder), OldProgramsOptions(quiet=True))
@@ -29,7 +29,7 @@ def write_old_programs(folder):
 
 
 def write_marian(folder):
-    """Marian itself by the names of its programs, on one processor."""
+    """Write Marian's own programs under their names, restricted to one processor."""
     if not PYMARIAN.exists():
         pytest.skip("pymarian is not installed")
     commands = {"": "train", "-decoder": "decode", "-scorer": "score", "-vocab": "vocab"}
@@ -43,7 +43,7 @@ def write_marian(folder):
 
 
 def run(script, folder, **paths):
-    """Run a script of the shell in a folder; its standard output."""
+    """Run a shell script in a folder; return its standard output."""
     (folder / "script.sh").write_text(script)
     environment = {**os.environ, "LC_ALL": "C.UTF-8", **{k: str(v) for k, v in paths.items()}}
     environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
@@ -56,7 +56,7 @@ def run(script, folder, **paths):
 
 
 def model_folder(path, name, *, lines=LINES):
-    """A copy of a reference case: its files as links, the texts cut to so many lines."""
+    """A copy of a reference case, with links to its files and shortened texts."""
     path.mkdir()
     for file in need(FIXTURES / name).iterdir():
         if file.name in ("src.txt", "trg.txt"):
@@ -68,7 +68,7 @@ def model_folder(path, name, *, lines=LINES):
 
 
 def same(ours, theirs, tolerance=3e-4):
-    """The same text, and numbers that differ by rounding only."""
+    """Check for equal text, and numbers that differ only by rounding."""
     texts = [text.splitlines() for text in (ours, theirs)]
     shapes = [[NUMBER.sub("#", line).rstrip() for line in lines] for lines in texts]
     assert shapes[0] == shapes[1]
@@ -83,7 +83,7 @@ def first(text, lines=LINES):
 
 
 def entries(text, sentences=LINES):
-    """The entries of an n-best list, but those that fill it up."""
+    """The entries of an n-best list, without padding."""
     lines = [line for line in text.split("\n") if line and "-10000000.0" not in line]
     return "".join(f"{line}\n" for line in lines if int(line.split(" ||| ")[0]) < sentences)
 
@@ -104,7 +104,7 @@ def hypotheses(text, sentences=LINES):
 
 
 def choice(names, *default):
-    """Parameters of a test: those named run by default, the others with all combinations."""
+    """Parameters of a test: the named ones run by default, the others only with `exhaustive`."""
     assert set(default) <= set(names)
     rest = pytest.mark.exhaustive
     return [name if name in default else pytest.param(name, marks=rest) for name in names]

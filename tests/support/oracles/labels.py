@@ -1,7 +1,6 @@
 """An independent reference ("oracle") for models that give labels: classifier and tagger.
 
-Plain NumPy in float64, one sentence at a time. The annotations are those of the ladder's oracle;
-what is made of them is here.
+Plain NumPy in float64, one sentence at a time. The annotations come from the ladder's oracle.
 """
 
 import itertools
@@ -15,7 +14,7 @@ from oracles.reference import EOS, NEMATUS_EPS, layer_norm, log_softmax
 
 
 class Labelled(NamedTuple):
-    """What a sentence gets, with EOS, which is certain; V words, of which from id 2 labels."""
+    """The labels of a sentence, followed by EOS with probability 1; V ids, labels from 2."""
 
     distributions: np.ndarray  # (n+1, V) log p
     log_probs: np.ndarray  # (n+1,) log p of the given labels and EOS
@@ -41,7 +40,7 @@ class LabelModel:
         self.reader = LadderModel(arrays, type="encdec", encoder_unit=unit, **encoder)
 
     def force_decode(self, source: Sequence[int], labels: Sequence[int]) -> Labelled:
-        """Of a source and its labels, both without EOS."""
+        """Score a source and its labels, both without EOS."""
         annotations, last, _ = self.reader.encode(source)
         vectors, weights = self.vectors(annotations, last)
         assert len(vectors) == len(labels)
@@ -76,17 +75,17 @@ class LabelModel:
         return (weights @ h)[None], weights
 
     def distribution(self, v: np.ndarray) -> np.ndarray:
-        """v (C,) -> log p (V,), of EOS and the unknown word 0."""
+        """v (C,) -> log p (V,), with probability 0 for EOS and the unknown word."""
         labels = log_softmax(label_logits(self.arrays, v))
         return np.concatenate([[-np.inf, -np.inf], labels])
 
     def chained(self, vectors: np.ndarray, labels: Sequence[int]) -> list[np.ndarray]:
-        """Of a CRF: log p(y_t | y_1..y_{t-1}), (V,) each, by the scores of all taggings."""
+        """For a CRF: log p(y_t | y_1..y_{t-1}), (V,) each, from the scores of all taggings."""
         n, L = len(vectors), len(self.arrays["ff_logit_b"])
         e = label_logits(self.arrays, vectors)
         rows = []
         for t in range(n):
-            weights = np.zeros(L)  # of the taggings that begin as given and go on with each tag
+            weights = np.zeros(L)  # of the taggings with the given prefix, followed by each tag
             for y in itertools.product(range(L), repeat=n):
                 if y[:t] == tuple(label - 2 for label in labels[:t]):
                     weights[y[t]] += np.exp(crf_score(self.arrays, e, y))

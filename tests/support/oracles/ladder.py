@@ -29,7 +29,7 @@ TYPES = ("lm", "encdec", "seq2seq", "rnnsearch", "cgru")
 UNITS = ("gru", "gru-before", "lstm", "tanh", "relu", "sigmoid")
 ENCODERS = ("unidirectional", "reversed", "bidirectional", "alternating", "bi-unidirectional")
 ATTENTIVE = ("rnnsearch", "cgru")
-GATED = ("gru", "gru-before")  # they have a second set of arrays, Ux Wx bx, for the proposal
+GATED = ("gru", "gru-before")  # these have a second set of arrays, Ux Wx bx, for the proposal
 ACTIVATIONS = {
     "tanh": np.tanh,
     "relu": lambda t: np.maximum(t, 0.0),
