@@ -55,7 +55,6 @@ def main() -> None:
 class Bench:
     def __init__(self, arguments: argparse.Namespace, folder: Path):
         self.a, self.folder = arguments, folder
-        starting = tensorflow_start.Start()
         self.padded = Padded(arguments.model, arguments.vocabs, folder)
         self.pairs = list(
             zip(
@@ -63,7 +62,7 @@ class Bench:
                 arguments.target)), strict=True,
             )
         )  # fmt: skip
-        starting.finish("cpu", arguments.threads)
+        tensorflow_start.start("cpu", arguments.threads)
         print(f"model {'/'.join(map(str, SIZES))}, {arguments.threads} threads", flush=True)
 
     def texts(self, count: int) -> list[str]:

@@ -66,11 +66,10 @@ def main() -> None:
 class Bench:
     def __init__(self, arguments: argparse.Namespace, folder: Path):
         self.a, self.folder = arguments, folder
-        starting = tensorflow_start.Start()
         self.padded = Padded(arguments.model, arguments.vocabs, folder)
         self.big = self.padded.model
         self.lines = arguments.source.read_text("utf-8").split("\n")[:-1]
-        starting.finish("cpu", arguments.threads)
+        tensorflow_start.start("cpu", arguments.threads)
         embedding, state, vocabulary = SIZES
         print(f"model {embedding}/{state}/{vocabulary}, {arguments.threads} threads")
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import settings
 from shared_files import SHARED
 
-from cgru_cli.system.tensorflow_start import imported_in_part
+from cgru_cli.system.tensorflow_start import quick_import
 
 # Tests run side by side (pytest -n): one thread each, also in the processes that they start.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -43,7 +43,7 @@ class InPart:
         load = spec.loader.exec_module
 
         def load_in_part(module: object) -> None:
-            with imported_in_part():
+            with quick_import():
                 load(module)
 
         spec.loader.exec_module = load_in_part

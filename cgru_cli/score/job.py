@@ -74,7 +74,6 @@ def _with_models(
     heatmaps = Heatmaps.of(
         options.heatmap, options.heatmap_lines, options.model, plan.files, (options.output,)
     )
-    starting = tensorflow_start.Start()
     columns = [models] if plan.weights else [[loaded] for loaded in models]
     if plan.weights:
         check_ensemble(models)
@@ -87,7 +86,7 @@ def _with_models(
     if options.dual:
         backward = [load_model(options.dual, options.vocabularies[::-1])]
         backward_reading = plan.reading(backward)
-    starting.finish(options.device, options.cpu_threads)
+    tensorflow_start.start(options.device, options.cpu_threads)
     scorers = [
         PairScorer.planned(plan, column, reading, with_alignment=attends) for column in columns
     ]

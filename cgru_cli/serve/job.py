@@ -34,9 +34,8 @@ def _run(options: ServeOptions) -> None:
     from .service import Service
 
     password = _password(options.token_file) if options.token_file else None
-    starting = tensorflow_start.Start()
     models = served_models(options)
-    starting.finish(options.device, options.cpu_threads, long_running=True)
+    tensorflow_start.start(options.device, options.cpu_threads, long_running=True)
     service = Service(models, options)
     # A collection in the thread of the requests, while TensorFlow traced a function in the one that
     # computes, has once ended the process.

@@ -53,26 +53,12 @@ def stop_cleanly() -> Iterator[None]:
 
     def stop(signum: int, frame: FrameType | None) -> None:
         signal.signal(signum, signal.SIG_DFL)
-        if _importing > 0 or _imports(frame):
+        if _imports(frame):
             _end_here(signum)
         raise Stopped(signum)
 
     with _handled_by(stop):
         yield
-
-
-_importing = 0  # threads inside `imports_elsewhere`
-
-
-@contextlib.contextmanager
-def imports_elsewhere() -> Iterator[None]:
-    """Around the imports of another thread, for which an orderly end of the process would wait."""
-    global _importing
-    _importing += 1
-    try:
-        yield
-    finally:
-        _importing -= 1
 
 
 def interruptible(work: Callable[[], Result]) -> Result:

@@ -38,13 +38,12 @@ def _train(options: TrainOptions, data: str | None) -> None:
     with contextlib.ExitStack() as stack:
         with _reporting_a_stop():
             if cluster.is_named(os.environ):  # workers meet first, to tell each other what fails
-                replicas = _join(_start(options), options)
+                replicas = _join(options)
                 setup = _prepare_together(options, data, stack, replicas)
             else:
                 plan, texts = decide(options, data)
-                starting = _start(options)  # TensorFlow loads while this process reads the text
                 setup = prepare(plan, texts, stack)
-                replicas = _join(starting, options)
+                replicas = _join(options)
         with StopRequest() as stop, replicas.failures_named():
             build_training(setup, stop, replicas).run()
 
@@ -59,13 +58,15 @@ def _reporting_a_stop() -> Iterator[None]:
         raise
 
 
-def _start(options: TrainOptions) -> tensorflow_start.Start:
-    return tensorflow_start.Start(compilation_cache=options.jit != "off")
-
-
-def _join(starting: tensorflow_start.Start, options: TrainOptions) -> Replicas:
-    """Finish TensorFlow's start on its devices, and join the other workers, if there are any."""
-    starting.finish(options.device, options.cpu_threads, options.together, training=True)
+def _join(options: TrainOptions) -> Replicas:
+    """Start TensorFlow on its devices, and join the other workers, if there are any."""
+    tensorflow_start.start(
+        options.device,
+        options.cpu_threads,
+        options.together,
+        training=True,
+        compilation_cache=options.jit != "off",
+    )
     from ..optimization.cluster import Cluster
     from ..optimization.replicas import Replicas
 

@@ -40,12 +40,11 @@ def _run(options: TranslateOptions) -> None:
         raise UsageError("name a model: cgru translate -m MODEL")
     inputs, outputs = _check_files(options)
     heatmaps = Heatmaps.of(options.heatmap, options.heatmap_lines, options.model, inputs, outputs)
-    starting = tensorflow_start.Start()
     with LineReader(*options.input) as reader:
         models = [load_model(path, options.vocabularies) for path in options.model]
         check_declared([loaded.model for loaded in models], options.model_is)
         plan = SearchPlan.of(options, models)
-        starting.finish(options.device, options.cpu_threads)
+        tensorflow_start.start(options.device, options.cpu_threads)
         translator = Translator(plan, models)
         with heatmaps, LineWriter(options.output) as writer:
             apart = LineWriter(options.output_alignment) if options.output_alignment else None

@@ -87,7 +87,6 @@ class Translator:
         """
         if refused := set(options) & set(PRINTED):
             raise TypeError(f"{min(refused)}: an option of files and what is printed in them")
-        starting = tensorflow_start.Start(own_process=False)
         loaded = loaded_models(models, vocabularies)
         names = tuple(str(one.model.path) for one in loaded)
         asked = TranslateOptions(model=names, vocabularies=tuple(vocabularies), **options)
@@ -95,7 +94,7 @@ class Translator:
         attends = attention and any(one.model.structure.attends for one in loaded)
         settings = dataclasses.replace(plan.settings, with_alignment=asked.unk_replace or attends)
         plan = dataclasses.replace(plan, settings=settings)
-        starting.finish(asked.device, asked.cpu_threads)
+        tensorflow_start.configure(asked.device, asked.cpu_threads)
         return cls(plan, loaded)
 
     def translate(self, lines: Iterable[str]) -> list[Hypothesis]:

@@ -15,9 +15,9 @@ from nbclient import NotebookClient
 
 HERE = Path(__file__).resolve().parent
 LESSONS = sorted(HERE.glob("[1-9]-*.ipynb"))
-FIRST = """from cgru_cli.system.tensorflow_start import imported_in_part
+FIRST = """from cgru_cli.system.tensorflow_start import quick_import
 
-with imported_in_part():  # in half the time
+with quick_import():  # in half the time
     import tensorflow"""
 
 

@@ -19,7 +19,7 @@ from cgru_cli.formats.declared import check_declared
 from cgru_cli.formats.loaded_model import LoadedModel, load_model
 from cgru_cli.options.translate import TranslateOptions
 from cgru_cli.system.atomic_files import atomic_write
-from cgru_cli.system.tensorflow_start import Start
+from cgru_cli.system.tensorflow_start import configure
 from cgru_cli.system.windows import InOrder
 from cgru_cli.translate.job import rendered
 from cgru_cli.translate.plan import SearchPlan
@@ -50,10 +50,9 @@ def plan_of(options: TranslateOptions, models: Sequence[LoadedModel]) -> SearchP
 @functools.lru_cache(maxsize=1)
 def translator_of(options: TranslateOptions) -> Translator:
     """The translator of this process; its model is read once."""
-    starting = Start(own_process=False)
     models = [load_model(path, options.vocabularies) for path in options.model]
     plan = plan_of(options, models)
-    starting.finish(options.device, options.cpu_threads)
+    configure(options.device, options.cpu_threads)
     return Translator(plan, models)
 
 

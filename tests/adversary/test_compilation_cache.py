@@ -14,13 +14,13 @@ def test_every_cut(tmp_path):
     path = tmp_path / "x.pb"
     for size in range(len(WHOLE) + 1):
         path.write_bytes(WHOLE[:size])
-        assert tensorflow_start._is_whole_message(str(path)) == (size in ENDS)
+        assert tensorflow_start._is_complete(str(path)) == (size in ENDS)
 
 
 @pytest.mark.parametrize("content", [b"\x0b", b"\x12\xff\xff\xff\xff\xff\xff\xff\xff\x7f", b"\xff"])
 def test_what_is_no_message(tmp_path, content):
     (tmp_path / "x.pb").write_bytes(content)
-    assert not tensorflow_start._is_whole_message(str(tmp_path / "x.pb"))
+    assert not tensorflow_start._is_complete(str(tmp_path / "x.pb"))
 
 
 def test_only_those_are_removed(tmp_path, monkeypatch):

@@ -74,7 +74,7 @@ OUTSIDE = {
 CLICK = "options.click_command"
 # Imported inside functions, where only some calls need it, by these below its layer.
 LATE = {
-    "system.tensorflow_start": {"tensorflow", "keras"},  # starts it
+    "system.tensorflow_start": {"tensorflow", "keras", "google"},  # starts it
     "formats.arpa": {"kenlm"},
     "system.structured_files": {"yaml"},
     "system.number_rows": {"numpy"},

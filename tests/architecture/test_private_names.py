@@ -36,7 +36,6 @@ PRIVATE = {
 # an interface that are loaded on demand.
 IN_STRINGS = {
     "optimization/optimizers.py": {"keras": {"_all_reduce_sum_gradients"}},
-    "system/tensorflow_start.py": {"tensorflow": {"_api"}},
 }
 PUBLIC = {"_replace", "_asdict", "_fields", "_make", "_exit"}  # documented, of the standard library
 

@@ -192,9 +192,9 @@ def _reap(children: dict[int, socket.socket], selector: selectors.BaseSelector) 
 
 def _imports() -> None:
     """Import everything that a command may need."""
-    from cgru_cli.system.tensorflow_start import imported_in_part
+    from cgru_cli.system.tensorflow_start import quick_import
 
-    with imported_in_part():
+    with quick_import():
         import tensorflow  # noqa: F401
     for module in sorted((ROOT / "cgru_cli").rglob("*.py")):
         if module.stem != "__main__":

@@ -11,7 +11,7 @@ from cgru_cli.system import tensorflow_start
 
 
 def test_a_descriptor_is_silent_and_python_is_not(capfd):
-    with tensorflow_start.silent_descriptor():
+    with tensorflow_start._silent_descriptor():
         os.write(2, b"from C\n")
         sys.stderr.write("from Python\n")
     os.write(2, b"after\n")
@@ -22,36 +22,32 @@ def test_a_descriptor_is_silent_and_python_is_not(capfd):
 def test_devices_and_threads_that_cannot_be():
     for device in ("tpu", "gpu:x", "cuda", "cpu:1"):
         with pytest.raises(UsageError, match="cpu, gpu or gpu:N"):
-            tensorflow_start.Start().finish(device, None)
+            tensorflow_start.start(device, None)
     with pytest.raises(CgruError, match="sees 0 GPUs"):
-        tensorflow_start.Start().finish("gpu:99", None)
+        tensorflow_start.start("gpu:99", None)
     with pytest.raises(UsageError, match="at least one"):
-        tensorflow_start.Start().finish("cpu", 0)
+        tensorflow_start.start("cpu", 0)
 
 
 def test_start_is_quiet():
     """In a process of its own, where stderr shows what is written; operations run side by side in
-    training alone. A stream that is in hand writes on, as where an error is printed by one thread
-    while another imports TensorFlow.
+    training alone. Python's own messages are written all the same.
     """
     program = (
         "import os, sys\n"
         "from cgru_cli.system import tensorflow_start\n"
-        "start = tensorflow_start.Start()\n"
-        "stream = sys.stderr\n"
-        "with tensorflow_start.silent_descriptor():\n"
+        "with tensorflow_start._silent_descriptor():\n"
         "    os.write(2, b'from C\\n')\n"
-        "    stream.write('written \\N{SNOWMAN}\\n')\n"
-        "start.finish('cpu', 3)\n"
+        "    sys.stderr.write('written \\N{SNOWMAN}\\n')\n"
+        "tensorflow_start.start('cpu', 3)\n"
         "from tensorflow.config import threading as t\n"
         "print(t.get_intra_op_parallelism_threads(), t.get_inter_op_parallelism_threads())\n"
-        "tensorflow_start.Start().finish('cpu', 3, training=True)\n"
+        "tensorflow_start.start('cpu', 3, training=True)\n"
         "print(t.get_intra_op_parallelism_threads(), t.get_inter_op_parallelism_threads())\n"
-        "tensorflow_start.Start().finish('cpu', 1)\n"
+        "tensorflow_start.start('cpu', 1)\n"
         "assert not {'matplotlib', 'scipy', 'IPython'} & set(sys.modules)\n"
-        "assert not any(name.startswith('tensorflow._api.v2.compat.') for name in sys.modules)\n"
         "import matplotlib, scipy  # which Keras alone does not find\n"
-        "import tensorflow as tf; assert tf.compat.v1.placeholder  # loaded when asked for\n"
+        "import tensorflow as tf\n"
         "print(tf.config.threading.get_intra_op_parallelism_threads())\n"
         "print(float(tf.reduce_sum(tf.matmul(tf.ones([9, 9]), tf.ones([9, 9])))))"
     )
@@ -67,15 +63,15 @@ def test_a_program_of_ones_own_stays_as_it_is_and_is_told_what_comes_too_late():
     program = (
         "import gc\n"
         "from cgru_cli.errors import CgruError\n"
-        "from cgru_cli.system.tensorflow_start import Start\n"
-        "Start(own_process=False).finish('cpu', 2)\n"
+        "from cgru_cli.system.tensorflow_start import configure\n"
+        "configure('cpu', 2)\n"
         "assert not gc.get_freeze_count()\n"
         "import tensorflow as tf\n"
         "assert tf.config.threading.get_intra_op_parallelism_threads() == 2\n"
         "tf.constant(1) + 1\n"
-        "Start(own_process=False).finish(None, None)\n"
+        "configure(None, None)\n"
         "try:\n"
-        "    Start(own_process=False).finish('cpu', 3)\n"
+        "    configure('cpu', 3)\n"
         "except CgruError as error:\n"
         "    print(error)\n"
     )
@@ -93,7 +89,7 @@ def test_keras_on_another_backend_is_told(monkeypatch):
 
 
 def test_too_few_addresses_are_told_before_tensorflow_ends_the_process():
-    program = "from cgru_cli.system.tensorflow_start import Start; Start().finish(None, 1)"
+    program = "from cgru_cli.system.tensorflow_start import start; start(None, 1)"
     done = subprocess.run(
         ["bash", "-c", f"ulimit -v 1500000; {sys.executable} -c '{program}'"],
         capture_output=True,
@@ -109,10 +105,10 @@ def test_threads_that_begin_operations(monkeypatch):
     asked = []
     monkeypatch.setattr(tf.config.threading, "set_intra_op_parallelism_threads", lambda _: None)
     monkeypatch.setattr(tf.config.threading, "set_inter_op_parallelism_threads", asked.append)
-    start = tensorflow_start.Start(own_process=False)
-    start.finish(None, None)
+    configure = tensorflow_start.configure
+    configure(None, None)
     assert asked == []  # as TensorFlow has it: one a processor
-    start.finish(None, None, long_running=True)
-    start.finish(None, 3)
-    start.finish(None, 3, training=True)
+    configure(None, None, long_running=True)
+    configure(None, 3)
+    configure(None, 3, training=True)
     assert asked == [1, 1, 3]

@@ -171,12 +171,8 @@ def decided(files, tmp_path, monkeypatch):
     data, paths = files
     seen = {}
 
-    class Start:
-        def __init__(self, **arguments):
-            seen["devices"] = [arguments]
-
-        def finish(self, *arguments, **more):
-            seen["devices"] += [arguments, more]
+    def start(*arguments, **more):
+        seen["devices"] = [arguments, more]
 
     class Validator:
         def __init__(self, settings, dev_set, model):
@@ -192,7 +188,7 @@ def decided(files, tmp_path, monkeypatch):
             raise Enough
         return build_training(setup, *parts)
 
-    monkeypatch.setattr(job.tensorflow_start, "Start", Start)
+    monkeypatch.setattr(job.tensorflow_start, "start", start)
     monkeypatch.setattr(validation, "Validator", Validator)
     monkeypatch.setattr(job, "build_training", build)
     monkeypatch.setattr(Training, "run", lambda training: seen.update(built(training)))

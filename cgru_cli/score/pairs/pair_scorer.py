@@ -92,7 +92,6 @@ class PairScorer:
         """
         if refused := set(options) - set(SCORING):
             raise TypeError(f"{min(refused)}: not an option of how models score pairs")
-        starting = tensorflow_start.Start(own_process=False)
         loaded = loaded_models(models, vocabularies)
         names = tuple(str(one.model.path) for one in loaded)
         asked = ScoreOptions(model=names, ensemble=len(names) > 1, **options)
@@ -100,7 +99,7 @@ class PairScorer:
         reading = plan.reading(loaded)
         if plan.weights:
             check_ensemble(loaded)
-        starting.finish(asked.device, asked.cpu_threads)
+        tensorflow_start.configure(asked.device, asked.cpu_threads)
         attends = attention and any(one.model.structure.attends for one in loaded)
         return cls.planned(plan, loaded, reading, with_alignment=attends)
 
