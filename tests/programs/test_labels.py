@@ -462,7 +462,7 @@ def test_options_without_a_meaning(data, tmp_path, given, code, message):
         (["D", "A"], "line 1: label 'D' is not among the 3"),
         (["B A", "A"], "line 1: 2 labels; one is expected"),
         (["", "A"], "line 1: 0 labels; one is expected"),
-        (["<unk>", "A"], "line 1: label '<unk>' is none"),
+        (["<unk>", "A"], "line 1: label '<unk>' is not among"),
     ],
 )
 def test_bad_labels_are_named_by_their_line(data, model, tmp_path, score, lines, message):
