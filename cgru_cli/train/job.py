@@ -76,7 +76,7 @@ def _join(options: TrainOptions) -> Replicas:
 def _prepare_together(
     options: TrainOptions, data: str | None, stack: contextlib.ExitStack, replicas: Replicas
 ) -> Setup:
-    """Prepare each process; worker 0 first, because the others may use the files it writes."""
+    """Prepare in each process; in worker 0 first, because the others use the files it writes."""
 
     def prepared() -> Setup:
         return prepare(*decide(options, data), stack, first=replicas.is_first)
@@ -86,7 +86,7 @@ def _prepare_together(
 
 
 def _describe(options: TrainOptions, data: str | None) -> None:
-    """--dry-run."""
+    """Describe the training, for --dry-run."""
     plan, texts = decide(options, data)
     if options.optimizer_params:
         build_optimizer(options)  # refuses parameters that it does not have

@@ -51,7 +51,7 @@ class Training:
     clock: Callable[[], float] = time.perf_counter
     # while it runs
     stop_asked: bool = False  # by a signal to any process
-    learnt: Sequence[Share] | None = None  # the last training batch
+    last_batch: Sequence[Share] | None = None  # the last training batch
     decays: int = 0  # of the learning rate that are in the log
     began: float = 0.0  # by the clock, when this process began to train
     counted: float = 0.0  # by the clock, up to when the seconds of progress are counted
@@ -164,7 +164,7 @@ class Training:
                 "device; lower --mini-batch, or use --mini-batch-fit with --workspace"
             ) from None
         if outcome.applied:
-            self.learnt = batches[-1]
+            self.last_batch = batches[-1]
         return outcome
 
     def _shares(self, group: Sequence[Example]) -> list[Sequence[Share]]:
@@ -248,7 +248,7 @@ class Training:
 
     def _show(self) -> None:
         """Log a line of the updates since the last one."""
-        self.reporter.training(self.course, self._rate(), self.learnt)
+        self.reporter.training(self.course, self._rate(), self.last_batch)
         self.course.interval = self.course.interval.shown()
         self.shown = True
 
@@ -274,7 +274,7 @@ class Training:
             raise _StopAsked  # several workers stop after the same update
 
     def _save(self, keep: int = 0) -> bool:
-        return self.saving.save(self.course, self.patience, self.learnt, keep)
+        return self.saving.save(self.course, self.patience, self.last_batch, keep)
 
     def _validate(self) -> None:
         """Validate on worker 0, and send patience, or that it was stopped, to the others."""

@@ -72,8 +72,10 @@ class Reporter:
         self._board, self._probe, self._devices = board, probe, devices
         self._compiled: set[tuple[int, int, int]] = set()  # shapes of batches
 
-    def training(self, course: Course, rate: float, learnt: Sequence[Share] | None = None) -> None:
-        """Report the updates since the last line; rate: the next one's; learnt: the last batch."""
+    def training(
+        self, course: Course, rate: float, last_batch: Sequence[Share] | None = None
+    ) -> None:
+        """Report the updates since the last line; rate: that of the next update."""
         progress, interval, kind = course.progress, course.interval, self._plan.cost_type
         self.line(course, rate)
         self.log.record(
@@ -88,8 +90,8 @@ class Reporter:
         )
         if self._board:
             self._board.training(progress, interval, kind, rate)
-        if learnt:
-            self.gradients(progress, learnt)
+        if last_batch:
+            self.gradients(progress, last_batch)
 
     def line(self, course: Course, rate: float) -> None:
         """Log the updates since the last line, without a record."""

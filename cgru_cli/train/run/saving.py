@@ -49,20 +49,20 @@ class Saving:
             self._marian_files = (".decoder.yml", ".amun.yml") if amun else (".decoder.yml",)
 
     def save(
-        self, course: Course, patience: Patience, learnt: Sequence[Share] | None, keep: int = 0
+        self, course: Course, patience: Patience, last_batch: Sequence[Share] | None, keep: int = 0
     ) -> bool:
         """Save the state, then the model of the same update; returns whether the model is usable.
 
-        A model that has not learnt yet, or whose cost is not finite, is not saved. learnt: the last
-        training batch, None if this process has not trained yet. keep: how many models of earlier
-        updates to keep, this one included; 0 leaves them alone.
+        A model that has not trained yet, or whose cost is not finite, is not saved. last_batch:
+        None if this process has not trained yet. keep: how many models of earlier updates to keep,
+        this one included; 0 leaves them alone.
         """
         updates = course.progress.updates
         if not updates:
             return False
         if not self._writes:
             return True  # worker 0 ends all workers if it is not
-        if not self._is_finite(learnt):
+        if not self._is_finite(last_batch):
             self._log.line(f"Not saved: the cost after update {updates} is not finite")
             return False
         if keep:  # before the state: after a kill in between it is written again
@@ -121,17 +121,17 @@ class Saving:
             "--clip-norm"
         )
 
-    def _is_finite(self, learnt: Sequence[Share] | None) -> bool:
+    def _is_finite(self, last_batch: Sequence[Share] | None) -> bool:
         """Whether cost and gradient of the last training batch are finite.
 
         They are computed again, as the update itself measured them with the weights before it.
         """
-        if learnt is None:
+        if last_batch is None:
             return self.updates > 0  # the weights are those of the last save, if there is one
         import tensorflow as tf
 
         scaled = self._step.loss_scale.dynamic  # a scaled gradient may well be infinite
-        for cost, gradients in self._step.gradients(learnt):
+        for cost, gradients in self._step.gradients(last_batch):
             norm = 0.0 if scaled else float(tf.linalg.global_norm(gradients))
             if not (math.isfinite(float(cost)) and math.isfinite(norm)):
                 return False

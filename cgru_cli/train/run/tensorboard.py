@@ -11,7 +11,7 @@ from .progress import CostType, Interval, Progress
 class Summaries:
     """Writes scalars over updates to a folder of TensorBoard's event files, unbuffered.
 
-    Raises CgruError where the folder cannot be written.
+    Raises CgruError if the folder cannot be written.
     """
 
     def __init__(self, folder: Path):
