@@ -8,38 +8,16 @@ Auli 2019, "Simple and Effective Noisy Channel Modeling for Neural Machine Trans
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..parameters.structure import EOS_ID
 from .hypotheses import SearchResult
 from .lattice import Expansion
-from .settings import SearchSettings
+from .settings import ChannelSum
 
 # Sentences (their numbers) and a translation or its beginning for each -> log p(source | it).
 ChannelScore = Callable[[Sequence[int], Sequence[Sequence[int]]], np.ndarray]
-
-
-class ChannelSum(NamedTuple):
-    """The score of a translation of T words of a source of S words, both counted with EOS:
-
-        (log p(y|x) - penalty T) / T^a  +  (channel log p(x|y) + lm log p(y)) / S^a
-
-    Yee et al. set a = 1, no penalty, and one weight for both; Bhosale et al. 2020, "Language Models
-    not just for Pre-training", have two weights. For an unfinished translation, T counts its words
-    so far, and S all words of the source.
-    """
-
-    channel: float  # weight
-    lm: float  # weight
-    settings: SearchSettings  # a is its normalize
-
-    def total(self, direct: Any, channel: Any, lm: Any, length: Any, source_length: Any) -> Any:
-        """The weighted sum of log-probabilities: numbers, or arrays of one shape."""
-        reverse = self.channel * channel + self.lm * lm
-        divided = reverse / source_length**self.settings.normalize
-        return self.settings.total(direct, length) + divided
 
 
 class ChannelRanking:

@@ -1,9 +1,12 @@
-"""The settings of a search and of sampling. This file imports no TensorFlow, so that plans can."""
+"""Settings of searches: how hypotheses are ranked, and how samples are drawn.
+
+This file imports no TensorFlow, so that plans can hold these settings.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
 @dataclass(frozen=True)
@@ -37,3 +40,24 @@ class Sampling:
     temperature: float = 1.0
     top: int | None = None
     seed: int = 0
+
+
+class ChannelSum(NamedTuple):
+    """The score of a translation of T words of a source of S words, both counted with EOS:
+
+        (log p(y|x) - penalty T) / T^a  +  (channel log p(x|y) + lm log p(y)) / S^a
+
+    Yee et al. set a = 1, no penalty, and one weight for both; Bhosale et al. 2020, "Language Models
+    not just for Pre-training", have two weights. For an unfinished translation, T counts its words
+    so far, and S all words of the source.
+    """
+
+    channel: float  # weight
+    lm: float  # weight
+    settings: SearchSettings  # a is its normalize
+
+    def total(self, direct: Any, channel: Any, lm: Any, length: Any, source_length: Any) -> Any:
+        """The weighted sum of log-probabilities: numbers, or arrays of one shape."""
+        reverse = self.channel * channel + self.lm * lm
+        divided = reverse / source_length**self.settings.normalize
+        return self.settings.total(direct, length) + divided

@@ -7,8 +7,8 @@ else text, which they split themselves.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,61 +31,146 @@ from ..text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from ..search.noisy_channel import ChannelRanking
-    from .plan import SearchPlan
+    from ..search.settings import SearchSettings
+    from ..text.source_words import SourceLines
     from .requests import Request
 
 
-@dataclass(frozen=True)
 class NoisyChannel:
-    """A channel model, a language model, and how they read the direct model's translations.
+    """A channel model and a language model, which score the translations of the direct models.
 
-    weights: of the two in the sum. candidates: extensions of each hypothesis that are ranked in a
-    step of the beam, None to rank the finished hypotheses. channel_reading, lm_reading: how they
-    split text into words, None where they take the direct model's words. In a beam the language
-    model is recurrent and has the direct model's target vocabulary.
+    They rank the extensions of hypotheses in each step of the beam, or the finished hypotheses. In
+    a beam the language model is recurrent and has the direct models' target vocabulary.
     """
 
-    channel: LoadedModel
-    lm: LoadedModel | NGrams
-    weights: tuple[float, float]
-    candidates: int | None
-    channel_reading: Reading | None
-    lm_reading: Reading | None
-
-    @property
-    def stepped(self) -> list[LoadedModel]:
-        """The language model, if it takes part in every step of the beam."""
-        in_beam = self.candidates is not None
-        return [self.lm] if in_beam and isinstance(self.lm, LoadedModel) else []
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         options: TranslateOptions,
         models: Sequence[LoadedModel],
         reading: Reading,
         weights: Sequence[float],
-    ) -> NoisyChannel:
-        """Read the two models that the options name, beside the direct ones.
+        settings: SearchSettings,
+    ):
+        """Read the two models that the options name. models: the direct ones, with their reading;
+        weights: of the channel model and the language model.
 
         Raises CgruError for models of another kind, or whose words cannot be mapped.
         """
+        from ..search.settings import ChannelSum
+
         direct = next((loaded for loaded in models if loaded.reads_words), models[0])
         if not (direct.reads_words and direct.writes_text):
             raise CgruError(f"--channel-model: {_named(direct)}, which does not translate")
-        channel = _channel_model(options, direct)
-        known = [(channel.sources[0], direct.target), (channel.target, direct.sources[0])]
-        lm = _language_model(options, models, direct)
-        lm_reading = None
-        if isinstance(lm, LoadedModel):
-            same = [(lm.target, direct.target)]
-            lm_reading = _reading("--lm", lm, same, direct, reading, options)
-        if options.channel_candidates is not None:
-            for own, words in known:
-                _check_words(channel, own, words)
-        channel_reading = _reading("--channel-model", channel, known, direct, reading, options)
-        both = (weights[0], weights[1])
-        return cls(channel, lm, both, options.channel_candidates, channel_reading, lm_reading)
+        self._channel = _channel_model(options, direct)
+        self._lm = _language_model(options, models, direct)
+        self._direct, self._members = direct, len(models)
+        self._sum = ChannelSum(weights[0], weights[1], settings)
+        self._candidates = options.channel_candidates
+        self._resources = options.workspace, options.precision
+        channel_words, words = self._channel.sources[0], self._channel.target
+        known = [(channel_words, direct.target), (words, direct.sources[0])]
+        for pair in known if self.within_beam else ():
+            _check_words(self._channel, *pair)
+        # how each splits text into words, None where it takes the direct model's words
+        read = functools.partial(_reading, direct=direct, reading=reading, options=options)
+        self._channel_reading = read("--channel-model", self._channel, known)
+        self._lm_reading = None
+        if isinstance(self._lm, LoadedModel):
+            self._lm_reading = read("--lm", self._lm, [(self._lm.target, direct.target)])
+
+    @property
+    def within_beam(self) -> bool:
+        """Whether hypotheses are ranked in each step, rather than when they are finished."""
+        return self._candidates is not None
+
+    @property
+    def stepped(self) -> list[LoadedModel]:
+        """The language model, if it takes part in every step of the beam."""
+        return [self._lm] if self.within_beam and isinstance(self._lm, LoadedModel) else []
+
+    # Made when they are first used: TensorFlow starts after the models are read.
+
+    @functools.cached_property
+    def _channel_scores(self) -> _ForcedDecoding:
+        """log p(x|y); the channel model's arrays move into its network."""
+        return _ForcedDecoding(self._channel, *self._resources)
+
+    @functools.cached_property
+    def _lm_scores(self) -> Callable[[Sequence[Sequence[str]]], np.ndarray]:
+        """log p(y), for a language model that is not stepped in the beam."""
+        if isinstance(self._lm, NGrams):
+            return self._lm.log_probs
+        forced = _ForcedDecoding(self._lm, *self._resources)
+        return lambda texts: forced([[]] * len(texts), texts)
+
+    @functools.cached_property
+    def _lines(self) -> SourceLines:
+        """Splits translations into the channel model's source words."""
+        return self._channel.source_lines(self._channel_reading or Reading())
+
+    def ranking(self, begun: Sequence[tuple[int, Request]]) -> ChannelRanking:
+        """The ranking of hypotheses in a beam; begun: its lines so far, which grow with it."""
+        from ..search.noisy_channel import ChannelRanking
+
+        sources: dict[int, list[str]] = {}
+
+        def score(sentences: Sequence[int], translations: Sequence[Sequence[int]]) -> np.ndarray:
+            for sentence in set(sentences) - set(sources):
+                sources[sentence] = self._source(*begun[sentence])
+            words = [self._reading_order(self._direct.target.decode(ids)) for ids in translations]
+            return self._channel_scores(words, [sources[sentence] for sentence in sentences])
+
+        return ChannelRanking(self._sum, self._candidates or 0, score)
+
+    def scored(
+        self, lines: Sequence[tuple[int, Request]], lists: Sequence[Sequence[Hypothesis]]
+    ) -> list[list[Hypothesis]]:
+        """The hypotheses of each line with the scores of both models added, in the same order."""
+        sources, of_channel, of_lm = [], [], []
+        for (number, request), hypotheses in zip(lines, lists, strict=True):
+            source = self._source(number, request)
+            for one in hypotheses:
+                words, text = self._reading_order(one.tokens), join_bpe(one.text)
+                sources.append(source)
+                split = self._lines.words(text, number) if self._channel_reading else words
+                of_channel.append(split)
+                if self._lm_reading and isinstance(self._lm, LoadedModel):
+                    words = self._lm.target_words(text, number, self._lm_reading)
+                of_lm.append(words)
+        channel = iter(self._channel_scores(of_channel, sources).tolist())
+        lm = iter(self._lm_scores(of_lm).tolist())
+        return [
+            [
+                self.featured(one, len(request.source) + 1, next(channel), next(lm))
+                for one in hypotheses
+            ]
+            for (_, request), hypotheses in zip(lines, lists, strict=True)
+        ]
+
+    def _reading_order(self, words: Sequence[str]) -> list[str]:
+        return list(words[::-1] if self._direct.right_left else words)
+
+    def _source(self, number: int, request: Request) -> list[str]:
+        """The words of a line as the channel model writes them, in reading order."""
+        if self._channel_reading is None:
+            return list(self._direct.without_factors(request.source))
+        text = join_bpe(request.text)
+        return self._channel.target_words(text, number, self._channel_reading)
+
+    def featured(
+        self, hypothesis: Hypothesis, source_length: int, channel: float, lm: float
+    ) -> Hypothesis:
+        """The hypothesis with the scores of both models as features, and their sum as its total.
+
+        source_length: words of the source, EOS counted; channel, lm: log-probabilities.
+        """
+        length = len(hypothesis.tokens) + hypothesis.finished
+        alpha = self._sum.settings.normalize
+        direct = hypothesis.model_scores[: self._members]
+        features = [(f"F{i}", score / length**alpha) for i, score in enumerate(direct)]
+        features += [("Channel", channel / source_length**alpha), ("LM", lm / source_length**alpha)]
+        total = self._sum.total(hypothesis.score, channel, lm, length, source_length)
+        return hypothesis._replace(total=total, model_scores=direct, features=features)
 
 
 def _channel_model(options: TranslateOptions, direct: LoadedModel) -> LoadedModel:
@@ -184,6 +269,7 @@ def _reading(
     flag: str,
     other: LoadedModel,
     known: Sequence[tuple[Vocabulary, Vocabulary]],
+    *,
     direct: LoadedModel,
     reading: Reading,
     options: TranslateOptions,
@@ -231,97 +317,6 @@ def _named(loaded: LoadedModel) -> str:
 
 def _without(loaded: LoadedModel, words: Vocabulary, missing: Sequence[str]) -> str:
     return f"{loaded.model.path} lacks {len(missing):,} words of {words.path}, as {missing[0]!r}"
-
-
-class ChannelScorer:
-    """The channel model and the language model, which score translations of lines."""
-
-    def __init__(self, noisy: NoisyChannel, plan: SearchPlan, direct: LoadedModel):
-        """direct: the first of the models that translate. The arrays of the channel model go into
-        its network, and those of a language model that is not stepped in the beam.
-        """
-        from ..search.noisy_channel import ChannelSum
-
-        self._noisy, self._direct, self._models = noisy, direct, len(plan.weights)
-        self._sum = ChannelSum(*noisy.weights, plan.settings)
-        resources = plan.options.workspace, plan.options.precision
-        self._channel = _ForcedDecoding(noisy.channel, *resources)
-        self._cut = noisy.channel.source_lines(noisy.channel_reading or Reading())
-        self._lm: Callable[[Sequence[Sequence[str]]], np.ndarray] | None = None
-        if isinstance(noisy.lm, NGrams):
-            self._lm = noisy.lm.log_probs
-        elif noisy.candidates is None:
-            forced = _ForcedDecoding(noisy.lm, *resources)
-            self._lm = lambda texts: forced([[]] * len(texts), texts)
-
-    @property
-    def within_beam(self) -> bool:
-        """Whether hypotheses are ranked in each step, rather than when they are finished."""
-        return self._lm is None
-
-    def ranking(self, begun: Sequence[tuple[int, Request]]) -> ChannelRanking:
-        """The ranking of hypotheses in a beam; begun: its lines so far, which grow with it."""
-        from ..search.noisy_channel import ChannelRanking
-
-        sources: dict[int, list[str]] = {}
-
-        def score(sentences: Sequence[int], translations: Sequence[Sequence[int]]) -> np.ndarray:
-            for sentence in set(sentences) - set(sources):
-                sources[sentence] = self._source(*begun[sentence])
-            words = [self._reading_order(self._direct.target.decode(ids)) for ids in translations]
-            return self._channel(words, [sources[sentence] for sentence in sentences])
-
-        return ChannelRanking(self._sum, self._noisy.candidates or 0, score)
-
-    def scored(
-        self, lines: Sequence[tuple[int, Request]], lists: Sequence[Sequence[Hypothesis]]
-    ) -> list[list[Hypothesis]]:
-        """The hypotheses of each line with the scores of both models added, in the same order."""
-        assert self._lm  # noqa: S101 - for types
-        noisy, sources, of_channel, of_lm = self._noisy, [], [], []
-        for (number, request), hypotheses in zip(lines, lists, strict=True):
-            source = self._source(number, request)
-            for one in hypotheses:
-                words, text = self._reading_order(one.tokens), join_bpe(one.text)
-                sources.append(source)
-                of_channel.append(self._cut.words(text, number) if noisy.channel_reading else words)
-                if noisy.lm_reading and isinstance(noisy.lm, LoadedModel):
-                    words = noisy.lm.target_words(text, number, noisy.lm_reading)
-                of_lm.append(words)
-        channel = iter(self._channel(of_channel, sources).tolist())
-        lm = iter(self._lm(of_lm).tolist())
-        return [
-            [
-                self.featured(one, len(request.source) + 1, next(channel), next(lm))
-                for one in hypotheses
-            ]
-            for (_, request), hypotheses in zip(lines, lists, strict=True)
-        ]
-
-    def _reading_order(self, words: Sequence[str]) -> list[str]:
-        return list(words[::-1] if self._direct.right_left else words)
-
-    def _source(self, number: int, request: Request) -> list[str]:
-        """The words of a line as the channel model writes them, in reading order."""
-        reading = self._noisy.channel_reading
-        if reading is None:
-            return list(self._direct.without_factors(request.source))
-        return self._noisy.channel.target_words(join_bpe(request.text), number, reading)
-
-    def featured(
-        self, hypothesis: Hypothesis, source_length: int, channel: float, lm: float
-    ) -> Hypothesis:
-        """The hypothesis with the scores of both models as features, and their sum as its total.
-
-        source_length: words of the source, EOS counted; channel, lm: log-probabilities.
-        """
-        length = len(hypothesis.tokens) + hypothesis.finished
-        alpha = self._sum.settings.normalize
-        direct = hypothesis.model_scores[: self._models]
-        features = [(f"F{i}", score / length**alpha) for i, score in enumerate(direct)]
-        features += [("Channel", channel / source_length**alpha), ("LM", lm / source_length**alpha)]
-        total = self._sum.total(hypothesis.score, channel, lm, length, source_length)
-        return hypothesis._replace(total=total, model_scores=direct, features=features)
 
 
 class _ForcedDecoding:

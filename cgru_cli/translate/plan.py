@@ -91,9 +91,6 @@ class SearchPlan:
         reading = _reading(options, models, search)
         sums = options.compat is not None and program.sums
         weights, channel_weights = _weights(options, sums=sums)
-        channel = None
-        if channel_weights:
-            channel = NoisyChannel.of(options, models, reading, channel_weights)
         layout = _layout(options, models, beam_size, normalize)
         no_unk = options.suppress_unk or not (program.allow_unk or options.allow_unk)
         attends = layout.alignment is not None or options.unk_replace or bool(options.heatmap)
@@ -104,6 +101,9 @@ class SearchPlan:
             unk=first.target.unk_id if no_unk else None,
             with_alignment=attends,
         )
+        channel = None
+        if channel_weights:
+            channel = NoisyChannel(options, models, reading, channel_weights, settings)
         return cls(
             options=options,
             search=search,

@@ -11,7 +11,6 @@ from ..formats.loaded_model import LoadedModel
 from ..output.heatmap.view import MEAN, View, model_names
 from ..output.hypothesis import Hypothesis
 from ..text import subwords, unknown_words
-from .noisy_channel import ChannelScorer
 from .plan import SearchPlan
 from .requests import Request
 
@@ -39,12 +38,11 @@ class Results:
         plan: SearchPlan,
         models: Sequence[LoadedModel],
         source: LoadedModel,
-        channel: ChannelScorer | None,
         members: Members | None,
     ):
         """source: the model whose source words are shown; members: for heat maps of each model."""
         self._plan, self._models, self._source = plan, models, source
-        self._channel, self._members = channel, members
+        self._channel, self._members = plan.channel, members
         self._target = models[0].target
 
     def translations(

@@ -17,7 +17,6 @@ from ..options.translate import TranslateOptions
 from ..output.hypothesis import Hypothesis
 from ..system import tensorflow_start
 from ..system.windows import batches
-from .noisy_channel import ChannelScorer
 from .plan import SearchPlan
 from .requests import Request, RequestReader
 from .results import Results, Translation
@@ -50,11 +49,10 @@ class Translator:
         source = next((loaded for loaded in models if loaded.reads_source), models[0])
         self.networks = [take_over(loaded.model, plan.options.precision) for loaded in models]
         self._ensemble = Ensemble(self.networks, weights)
-        self._channel = ChannelScorer(plan.channel, plan, source) if plan.channel else None
         self.requests = RequestReader(plan, models[0], source)
         shows_each = plan.options.heatmap and len(plan.weights) > 1
         members = Members(self.networks) if shows_each else None
-        self.results = Results(plan, models, source, self._channel, members)
+        self.results = Results(plan, models, source, members)
         beam_size, workspace = plan.settings.beam_size, plan.options.workspace
         structures = [loaded.model.structure for loaded in models]
         needed = mebibytes_of_word(beam_size, structures)
@@ -140,9 +138,9 @@ class Translator:
                 yield self.results.empty(first + i)
             else:
                 searched.append(i)
-        early = not n_best and self._channel is None
         settings = self.plan.settings
-        settings = self.plan.ending_early(settings) if early else settings
+        if not n_best and self.plan.channel is None:
+            settings = self.plan.ending_early(settings)
         begun: list[tuple[int, Request]] = []
 
         def beginning() -> Iterator[SearchBatch]:
@@ -228,8 +226,8 @@ class Translator:
 
         sampling = self.plan.sampling
         if not sampling and self.plan.search != "nematus-tf":
-            in_beam = self._channel and self._channel.within_beam
-            ranking = self._channel.ranking(begun) if self._channel and in_beam else None
+            channel = self.plan.channel
+            ranking = channel.ranking(begun) if channel and channel.within_beam else None
             yield from shrinking_beam(batches, settings, ranking=ranking)
             return
         done = 0

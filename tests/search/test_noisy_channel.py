@@ -15,8 +15,8 @@ from cgru_cli.search.beam import shrinking_beam
 from cgru_cli.search.constraints import Constraints
 from cgru_cli.search.ensemble import Ensemble
 from cgru_cli.search.hypotheses import SearchBatch
-from cgru_cli.search.noisy_channel import ChannelRanking, ChannelSum
-from cgru_cli.search.settings import SearchSettings
+from cgru_cli.search.noisy_channel import ChannelRanking
+from cgru_cli.search.settings import ChannelSum, SearchSettings
 
 EOS, V, LONGEST = 0, 4, 4
 CHANNEL, LM = 0.7, 0.4  # weights
