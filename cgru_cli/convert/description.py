@@ -10,10 +10,11 @@ from ..formats import model_vocabularies
 from ..formats.model import Model
 from ..parameters.structure import WITHOUT_FEEDBACK, Condition, Structure, Type
 
-_OF_DECODER = (  # beginnings of fields
-    "decoder", "target_embedding", "deep_context", "tied_output", "shared_embeddings",
-    "readout_activation", "mixture", "lexical",
-)  # fmt: skip
+# Beginnings of fields that describe the decoder.
+_OF_DECODER = tuple(
+    "decoder target_embedding deep_context tied_output shared_embeddings readout_activation "
+    "mixture lexical".split()
+)
 
 
 def describe(model: Model, given: Sequence[str] = ()) -> dict:
@@ -49,7 +50,7 @@ def describe(model: Model, given: Sequence[str] = ()) -> dict:
 
 
 def _structure(structure: Structure) -> dict:
-    """A structure's fields as plain values, without those of a missing encoder or decoder."""
+    """A structure's fields as plain values, without those that its type does not use."""
     values = json.loads(json.dumps(structure.as_dict()))
     kind = structure.type
     left_out: tuple[str, ...] = ()
@@ -69,7 +70,7 @@ def _structure(structure: Structure) -> dict:
 
 
 def as_text(description: dict, arrays: bool) -> str:
-    """A description as lines for people."""
+    """A description as text."""
     rows = [
         ("model", description["path"]),
         ("program", f"{description['program']} ({description['container']})"),

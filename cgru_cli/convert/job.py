@@ -1,4 +1,4 @@
-"""The job of `cgru convert`: describe a model, or write it in another program's form."""
+"""The job of `cgru convert`: describe a model, or write it in another program's format."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from .description import as_text, describe, shown
 
 
 def run(model: str, output: str | None, options: ConvertOptions) -> None:
-    """Describe or convert a model, as the command line asks.
+    """Describe or convert a model.
 
-    Raises CgruError for bad input and UsageError for a command that cannot be meant.
+    Raises CgruError for bad input and UsageError for an invalid command line.
     """
     if options.info:
         if output is not None:
-            raise UsageError("--info writes nothing: give no OUT")
+            raise UsageError("--info writes no model: leave OUT out")
         description = describe(read(model), options.vocabularies)
         sys.stdout.write(
             json.dumps(description, indent=2, ensure_ascii=False) + "\n"
@@ -39,8 +39,8 @@ def run(model: str, output: str | None, options: ConvertOptions) -> None:
         )
         return
     if output is None:
-        raise UsageError("name the file to write, OUT, or ask for --info")
-    output_path(output, options.to or _by_name(output))  # told before a large model is read
+        raise UsageError("name the file to write, OUT, or add --info")
+    output_path(output, options.to or _by_name(output))  # fails before a large model is read
     source = read(model)
     if options.average:
         source = average([source, *(read(other) for other in options.average)])
@@ -57,14 +57,14 @@ def write_model(
     *,
     force: bool = False,
 ) -> Path:
-    """Write a model in any program's form, its configuration and vocabularies beside it.
+    """Write a model in any program's format, with configuration and vocabularies beside it.
 
-    to: the form, of `options.convert.TO`; by the ending of the path (.npz, .h5) if not given.
-    vocabularies: files, source (one a factor) then target; those of the model if none are given.
-    force: overwrite files. Returns the path, of a checkpoint the prefix of its files.
+    to: the format, as in `cgru convert --to`; by default from the path's ending (.npz, .h5).
+    vocabularies: files, source (one a factor) then target; by default those of the model.
+    force: overwrite files. Returns the path; for a checkpoint the prefix of its files.
 
-    Raises CgruError where the form cannot hold the model, naming all that it cannot hold, and where
-    a file exists and force is not given; UsageError where the path does not fit the form.
+    Raises CgruError where the format cannot hold the model, naming each feature, and where a file
+    exists and force is not given; UsageError where the path does not fit the format.
     """
     to = to or _by_name(os.fspath(path))
     target = output_path(Path(path), to)
@@ -81,24 +81,24 @@ def _by_name(output: str) -> str:
     for ending, to in ((".npz", "npz"), (".h5", "h5"), (".hdf5", "h5")):
         if output.endswith(ending):
             return to
-    raise UsageError(f"{output}: say by --to what to write, or end the name in .npz or .h5")
+    raise UsageError(f"{output}: name the format with --to, or end the name in .npz or .h5")
 
 
 def _vocabularies(model: Model, given: Sequence[str]) -> list[Vocabulary]:
-    """The model's vocabularies; none, with a warning, where they are not read_back."""
+    """The model's vocabularies; none, with a warning, where they cannot be read."""
     if given:
         return model_vocabularies.find(model, given)
     try:
         return model_vocabularies.find(model)
     except CgruError as error:
-        warn(f"{error}; the model is written without")
+        warn(f"{error}; writing the model without vocabularies")
         return []
 
 
 def average(models: Sequence[Model]) -> Model:
-    """The mean of several models' arrays, taken in float64 and rounded to float32 once.
+    """The mean of several models' arrays, computed in float64 and rounded to float32 once.
 
-    Raises CgruError where they are not of one structure, naming what differs.
+    Raises CgruError where their structures differ, naming the difference.
     """
     first, *others = models
     for other in others:
@@ -125,7 +125,7 @@ def _different(one: Structure, other: Structure) -> str:
 
 
 def verify(written: Model, read_back: Model) -> None:
-    """Compare a model with what is read back from a file, array by array and bit by bit.
+    """Compare a model bit by bit with what is read back from a file.
 
     Raises CgruError naming the first difference.
     """

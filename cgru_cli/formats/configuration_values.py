@@ -127,11 +127,11 @@ def _switch(value: Any) -> bool:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, (int, float)) and not isinstance(value, bool):  # a name of digits, in YAML
+    if isinstance(value, (int, float)) and not isinstance(value, bool):  # a name of digits in YAML
         value = str(value)
     if not isinstance(value, str) or len(value) > _LONGEST_TEXT or "\0" in value:
         raise ValueError
-    value.encode("utf-8")  # which half a character cannot be
+    value.encode("utf-8")  # raises ValueError for half a surrogate pair
     return value
 
 
@@ -152,11 +152,11 @@ def _texts(value: Any) -> list[str]:
 
 
 LARGEST_NUMBER = 1e9
-_LONGEST_TEXT = 4096  # characters: what a path may have
+_LONGEST_TEXT = 4096  # characters, as in a path
 _MOST = 100  # vocabularies, models
 
 SIZE = Kind(f"a whole number from 1 to {LARGEST_SIZE}", _between(1, LARGEST_SIZE))
-# -1 and 0 say "as many as there are"
+# -1 and 0 mean "all"
 ROWS = Kind(f"a whole number up to {LARGEST_SIZE}", _between(-1, LARGEST_SIZE))
 DEPTH = Kind(f"a whole number from 1 to {DEEPEST}", _between(1, DEEPEST))
 COUNT = Kind(f"a whole number up to {LARGEST_SIZE}", lambda v: _between(0, LARGEST_SIZE)(v or 0))
@@ -214,7 +214,7 @@ def value_of(values: Mapping, key: str, source: str) -> Any:
 
 
 def shown(value: Any) -> str:
-    """A value as messages have it: of a long one the beginning."""
+    """A value as messages show it; only the beginning of a long one."""
     if isinstance(value, (dict, list, tuple)):
         return f"a {'set of names' if isinstance(value, dict) else 'list'} of {len(value)}"
     text = repr(value[:100] if isinstance(value, (str, bytes)) else value)

@@ -1,4 +1,4 @@
-"""A model as it was read: structure, arrays, and what its configuration says."""
+"""A model as it was read: structure, arrays and configuration."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ PREPROCESSING = ".preprocess.json"  # after a model's name: how raw text is prep
 
 @dataclass
 class ModelSettings:
-    """A configuration in neutral terms; what it does not say is absent.
+    """A configuration in neutral terms.
 
-    structure holds only declared fields of `Structure`, by their names there, and two that are
-    judged against the arrays: normalized, rms.
+    structure holds the fields of `Structure` that the configuration states, and two that are
+    compared with the arrays: normalized, rms.
     """
 
-    source: str = ""  # the file that says so
-    program: str = ""  # of parameters.program.Program, as far as the configuration tells
+    source: str = ""  # the file
+    program: str = ""  # a `Program`, if the configuration tells
     structure: dict = field(default_factory=dict)
     vocabularies: list[str] = field(default_factory=list)  # sources (one a factor), then target
-    unsupported: list[str] = field(default_factory=list)  # what this package cannot compute
+    unsupported: list[str] = field(default_factory=list)  # features that cgru cannot compute
     right_left: bool = False  # writes from the end of a sentence
-    source_reversed: bool = False  # and reads from the end too, as all of Marian's such models do
+    source_reversed: bool = False  # reads from the end too, as all such models of Marian do
     beam_size: int | None = None
     normalize: float | None = None
     word_penalty: float | None = None
@@ -38,7 +38,7 @@ class ModelSettings:
     values: dict = field(default_factory=dict)  # as read, for writing it back
 
     def update(self, other: ModelSettings) -> None:
-        """Take what another file adds; what is known already stays."""
+        """Add what another file states; values that are known already stay."""
         self.source = self.source or other.source
         self.program = self.program or other.program
         self.structure = other.structure | self.structure
@@ -54,12 +54,12 @@ class ModelSettings:
 
 @dataclass
 class Model:
-    """A model as this package holds it, whatever it was read from.
+    """A model in memory, whatever file it was read from.
 
-    arrays: float32, C order, by DL4MT/Nematus name; inert: arrays that the computation is blind
-    to; program: whose conventions hold, dl4mt or the value of a `Dialect`; container: the kind of
-    file it came from; origin: what of Marian's own form is needed to write the same file again
-    (plain values: dialect, yaml and its length in bytes, names of the arrays that were transposed).
+    arrays: float32, C order, by DL4MT/Nematus name; inert: arrays without an effect on the
+    computation; program: dl4mt or the value of a `Dialect`, whose conventions hold; container: the
+    kind of file it came from; origin: Marian's own form, to write the same file again (dialect,
+    yaml and its length in bytes, names of the transposed arrays).
     """
 
     path: Path
@@ -79,7 +79,7 @@ class Model:
 
     @property
     def one_direction(self) -> bool:
-        """Whether it reads and writes from the same end of a sentence, as all of Marian's do."""
+        """Whether it reads and writes from the same end of a sentence, as all Marian models do."""
         same = self.settings.right_left == self.settings.source_reversed
         return same or not self.structure.type.reads_source
 
@@ -89,5 +89,5 @@ class Model:
 
     @property
     def parameter_count(self) -> int:
-        """Numbers in all arrays that the computation uses."""
+        """The number of parameters."""
         return sum(math.prod(row.size(self.structure)) for row in parameters(self.structure))

@@ -1,4 +1,4 @@
-"""The vocabularies of a model: where they are found, and how they are laid beside another file."""
+"""The vocabularies of a model: finding them, and placing them beside another model."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .vocabulary_files import marian_needs_rewrite, read_vocabulary, write_vocab
 
 
 def find(model: Model, given: Sequence[str] = ()) -> list[Vocabulary]:
-    """Source vocabularies (one a factor), then the target's, each seen through its embedding.
+    """Source vocabularies (one a factor), then the target's, each limited to its embedding's rows.
 
-    given are paths from the command line. Otherwise the configuration's are looked for from the
-    model's folder, then there by their last part, then from the working directory.
-    One file does for both sides of a model with one embedding.
+    given: paths from the command line. Without them the configuration's paths are tried relative to
+    the model's folder, then by their last part there, then relative to the working directory. One
+    file is enough for both sides of a model with one embedding.
 
-    Raises CgruError where a file is missing or is no vocabulary, where there are too few or too
+    Raises CgruError where a file is missing or is not a vocabulary, where there are too few or too
     many, and where source and target are exchanged.
     """
     structure = model.structure
@@ -56,8 +56,9 @@ def find(model: Model, given: Sequence[str] = ()) -> list[Vocabulary]:
 
 
 def _located(model: Model, name: str) -> Path:
-    """The path of a vocabulary. A name from the working directory comes last: what happens to lie
-    there may be another model's.
+    """The path of a vocabulary.
+
+    The working directory comes last, as a file there may be another model's.
     """
     folder = model.path.parent
     candidates = list(dict.fromkeys((folder / name, folder / Path(name).name, Path(name))))
@@ -72,14 +73,14 @@ def _located(model: Model, name: str) -> Path:
             f"{model.path}: no vocabulary at {tried}; name the vocabularies with -v SRC TRG"
         )
     chosen, last = present[0], present[-1]
-    own = model.container == "h5" or "cgru" in model.settings.values  # which lays them beside
+    own = model.container == "h5" or "cgru" in model.settings.values  # cgru places them beside it
     if not own and chosen != last == Path(name) and not _same_content(chosen, last):
         warn(f"{chosen}: used, because it stands beside {model.path}; {last} differs")
     return chosen
 
 
 def _check_sides(model: Model, vocabularies: list[Vocabulary], rows: list[int]) -> None:
-    """Tell exchanged sides; other differences of size are common, and are no mistakes."""
+    """Raise CgruError for exchanged sides; other differences of size are common, and correct."""
     if len(rows) != 2:
         return
     sizes = [vocabulary.size for vocabulary in vocabularies]
@@ -99,7 +100,7 @@ def _check_sides(model: Model, vocabularies: list[Vocabulary], rows: list[int]) 
 
 @dataclasses.dataclass
 class Placement:
-    """One vocabulary on its way to another model's folder; style None copies it as it is."""
+    """One vocabulary to be placed in another model's folder; style None copies it unchanged."""
 
     vocabulary: Vocabulary
     path: Path
@@ -109,10 +110,9 @@ class Placement:
 def plan(
     vocabularies: Sequence[Vocabulary], folder: Path, to: str, force: bool
 ) -> tuple[list[str], list[Placement]]:
-    """The vocabularies' names beside a model written as `to`, and what has to be written for that.
+    """The vocabularies' names beside a model written as `to`, and the files to write for them.
 
-    Raises CgruError where a different file would be overwritten without force, before anything
-    is.
+    Raises CgruError where a different file would be overwritten without force.
     """
     names: list[str] = []
     placements: dict[Path, Placement] = {}
@@ -134,8 +134,7 @@ def plan(
             continue
         if path.exists() and not force:
             raise CgruError(
-                f"{path}: exists and is another vocabulary than {vocabulary.path}; "
-                "--force overwrites it"
+                f"{path}: exists and differs from {vocabulary.path}; --force overwrites it"
             )
         placements[path] = Placement(vocabulary, path, style)
     return names, list(placements.values())
@@ -160,9 +159,9 @@ def place(placement: Placement) -> None:
 
 
 def _style(vocabulary: Vocabulary, to: str) -> str | None:
-    """The form in which a program needs a vocabulary; None: as it is, "": none is written.
+    """The form in which a program needs a vocabulary; None: unchanged, "": none is written.
 
-    One that a program made, with no file to copy, is written in any case.
+    A vocabulary without a file is always written.
     """
     spm = vocabulary.format == "sentencepiece"
     to_copy = spm or Path(vocabulary.path).is_file()
@@ -189,7 +188,7 @@ def _name(vocabulary: Vocabulary, to: str, style: str | None) -> str:
 
 
 def _is_there(vocabulary: Vocabulary, path: Path, style: str | None) -> bool:
-    """Whether a file of the same content is there already."""
+    """Whether a file with the same content exists already."""
     if not path.is_file():
         return False
     if style is None:

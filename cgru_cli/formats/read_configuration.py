@@ -1,8 +1,8 @@
-"""Configurations of legacy models, whatever program and year wrote them.
+"""Configurations of legacy models, of every program and version.
 
-JSON of Nematus-Theano and Nematus-TF (all ages), DL4MT's pickled options, Marian's
-`special:model.yml`, `.yml`, `.decoder.yml` and `.amun.yml`. The arrays know better: `read_model`
-compares, and believes the arrays. `configuration_values` says what each value may be.
+JSON of Nematus-Theano and Nematus-TF, DL4MT's pickled options, Marian's `special:model.yml`,
+`.yml`, `.decoder.yml` and `.amun.yml`. `read_model` compares them with the arrays, which win.
+`configuration_values` has the keys and the bounds of values.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def from_nematus(values: object, source: str) -> ModelSettings:
     if rows and min(rows) > 0:
         declared["source_vocabularies"] = tuple(rows)
     if not theano:
-        # absent before the switch existed: then the model was computed in TensorFlow's way
+        # before the switch existed, models were computed in TensorFlow's way
         declared["bias"] = Bias.THEANO if value("theano_compat") else Bias.NEMATUS_TF
     if value("rnn_layer_normalization") and value("layer_normalization_type") == "rmsnorm":
         declared["rms"] = True
@@ -68,7 +68,7 @@ def from_nematus(values: object, source: str) -> ModelSettings:
 
 
 def _old_dropout(values: Mapping, is_dl4mt: bool, source: str) -> Dropout | None:
-    """The scaling that a program applied at inference because it did not in training."""
+    """The scaling that a program applied at inference instead of in training."""
     if is_dl4mt:  # one dropout of one half, before the output layer
         return Dropout(readout=0.5)
     if (value_of(values, "model_version", source) or 0) >= 0.1:
@@ -85,14 +85,13 @@ def _dictionaries(values: Mapping, source: str) -> list[str]:
     target = value_of(values, "target_dict", source)
     if sources and target:
         return [*sources, target]
-    # of a language model (DL4MT session 0)
-    if isinstance(values.get("dictionary"), str):
+    if isinstance(values.get("dictionary"), str):  # a language model of DL4MT session 0
         return [value_of(values, "dictionary", source)]
     return value_of(values, "dictionaries", source) or []
 
 
 def _unsupported(values: Mapping, source: str) -> list[str]:
-    """Unsupported kinds of model that the configuration names, in plain words."""
+    """The unsupported kinds of model that the configuration names."""
     kinds = []
     model_type = value_of(values, "model_type", source) or "rnn"
     if model_type != "rnn":
@@ -158,7 +157,7 @@ def from_marian(values: object, source: str) -> ModelSettings:
     if settings.marian_type == "lm":
         declared["type"] = Type.LM
         for name in [n for n in declared if n.startswith("encoder") or n == "shared_embeddings"]:
-            del declared[name]  # Marian's defaults, of an encoder that is not there
+            del declared[name]  # Marian's defaults; there is no encoder
     elif settings.marian_type and settings.marian_type not in ("amun", "nematus", "s2s"):
         settings.unsupported.append(f"Marian's type {shown(settings.marian_type)}")
     settings.right_left = settings.source_reversed = bool(value("right-left"))

@@ -1,7 +1,7 @@
 """Marian's shortlists: for each source word the target words that may translate it.
 
-Two kinds of files are read: tables of lexical probabilities (`lex.s2t`), as fast_align's
-`extract_lex` writes them, and the binary files that `marian-conv --shortlist` makes of them
+Two kinds of files are read: tables of lexical probabilities (`lex.s2t`), which fast_align's
+`extract_lex` writes, and the binary files that `marian-conv --shortlist` makes from them
 (src/data/shortlist.cpp of marian-dev).
 """
 
@@ -22,20 +22,20 @@ from ..text.vocabulary import Vocabulary
 
 _MAGIC = struct.pack("<Q", 0xF11A48D5013417F5)
 _HEADER = struct.Struct("<6Q")  # magic, checksum, FIRST, BEST, offsets, target words
-_QUICKSAND = struct.pack("<i", 1234567890)  # of a format that only Microsoft's programs write
-_KNOWN = 0.1  # warn where fewer of the entries have words of the vocabularies
-_NOBODY = b"NULL"  # what a word without a partner is aligned to
-_MULTIPLE = 8  # Marian's sets of words have a multiple of so many
+_QUICKSAND = struct.pack("<i", 1234567890)  # a format that only Microsoft's programs write
+_KNOWN = 0.1  # warn where a smaller part of the entries has words of the vocabularies
+_NOBODY = b"NULL"  # the partner of unaligned words
+_MULTIPLE = 8  # the size of Marian's sets of words is a multiple of this
 
 
 @dataclass(frozen=True)
 class Shortlist:
-    """The target words of a source word, and those that every sentence may have.
+    """The target words that each source word allows, and those that are always allowed.
 
-    first: words from the beginning of the target vocabulary, its most frequent ones, that are
-    always there; offsets (Vs + 1,) and targets: the words of source word i are
-    targets[offsets[i]:offsets[i + 1]], ids; vocabulary: size of the target vocabulary; shared:
-    source words count as their own translations, in one vocabulary for both languages.
+    first: the number of words at the beginning of the target vocabulary, its most frequent ones,
+    that are always allowed; offsets (Vs + 1,) and targets: source word i allows the ids
+    targets[offsets[i]:offsets[i + 1]]; vocabulary: size of the target vocabulary; shared: one
+    vocabulary serves both languages, and source words are their own translations too.
     """
 
     first: int
@@ -45,10 +45,10 @@ class Shortlist:
     shared: bool
 
     def of_words(self, sources: Iterable[int]) -> np.ndarray:
-        """The target words of these source words: ids (N,), ascending, as Marian chooses them.
+        """The target words that these source words allow: ids (N,), ascending, as in Marian.
 
-        EOS is always among them. More words follow the first ones until there are a multiple of
-        eight, as Marian's products need them, or the vocabulary ends.
+        EOS is always among them. The next most frequent words fill up to a multiple of eight, which
+        Marian's matrix products need, unless the vocabulary ends.
         """
         chosen = np.zeros(self.vocabulary, bool)
         chosen[: self.first] = True
@@ -72,29 +72,27 @@ class Shortlist:
         best: int = 100,
         prune: float = 0.0,
     ) -> Shortlist:
-        """A shortlist in this file, text or binary, gzipped or not, for these vocabularies.
+        """Read a shortlist for these vocabularies: text or binary, gzipped or not.
 
-        Of each source word the `best` target words are kept whose probability is above `prune`; a
-        binary file has its own first and best words, and first=0 trusts its checksum. Raises
-        CgruError, naming file and line, for what is no shortlist of these vocabularies.
+        Each source word keeps the `best` target words with a probability above `prune`. A binary
+        file has its own numbers; first=0 skips its checksum. Raises CgruError, naming file and
+        line, for anything that is not a shortlist of these vocabularies.
         """
         data = read_bytes(path, "shortlist")
         shared = source.fingerprint == target.fingerprint
         if data.startswith(_MAGIC):
             if (first, best, prune) != (100, 100, 0.0):
-                note(
-                    f"{path}: a binary shortlist; the numbers of words that it was made with count"
-                )
+                note(f"{path}: a binary shortlist; the numbers that it was made with are used")
             first, offsets, targets = _binary(data, path, source.size, target.size, first != 0)
         elif data.startswith(_QUICKSAND):
-            raise CgruError(f"{path}: a binary shortlist of another program; take lex.s2t as text")
+            raise CgruError(f"{path}: a binary shortlist of another program; use lex.s2t as text")
         else:
             offsets, targets = _best(*_text(data, path, source, target), source.size, best, prune)
         return cls(min(first, target.size), offsets, targets, target.size, shared)
 
 
 def union(shortlists: Sequence[Shortlist], sources: Sequence[Iterable[int]]) -> np.ndarray:
-    """The words that any of the shortlists, each with source words of its own, chooses: (N,)."""
+    """The words that any of the shortlists, each with its own source words, allows: (N,)."""
     chosen = [one.of_words(words) for one, words in zip(shortlists, sources, strict=True)]
     return np.unique(np.concatenate(chosen))
 
@@ -106,12 +104,12 @@ def _ids(vocabulary: Vocabulary) -> Mapping[bytes, int]:
 def _text(
     data: bytes, path: str, source: Vocabulary, target: Vocabulary
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Source words, target words, probabilities (N,) of a table `target source probability`.
+    """Source words, target words and probabilities (N,) of a table `target source probability`.
 
-    Words that a vocabulary lacks are its unknown word, as in Marian.
+    Words that a vocabulary lacks count as its unknown word, as in Marian.
     """
     source_ids, target_ids = _ids(source), _ids(target)
-    entries: dict[tuple[int, int], float] = {}  # of one pair of words the last counts
+    entries: dict[tuple[int, int], float] = {}  # the last entry of a pair counts
     count = known = turned = 0
     for number, line in enumerate(io.BytesIO(data), 1):
         fields = line.split()
@@ -143,7 +141,7 @@ def _text(
 def _check_words(
     path: str, count: int, known: int, turned: int, source: Vocabulary, target: Vocabulary
 ) -> None:
-    """Raises CgruError where a table is not of these vocabularies."""
+    """Raise CgruError for a table of other vocabularies."""
     if not count:
         raise CgruError(f"{path}: an empty shortlist; lines `target source probability` expected")
     if turned > 2 * known:
@@ -173,7 +171,7 @@ def _best(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Offsets and target words of the best entries of each source word.
 
-    Of equally probable words the one with the greater id is better, as in Marian.
+    Among equally probable words the one with the greater id is better, as in Marian.
     """
     order = np.lexsort((-targets, -probabilities, sources))
     order = order[probabilities[order] > np.float32(prune)]
@@ -189,7 +187,7 @@ def _binary(
 ) -> tuple[int, np.ndarray, np.ndarray]:
     """First words, offsets, target words of a binary shortlist."""
     if len(data) < _HEADER.size:
-        raise CgruError(f"{path}: a binary shortlist that breaks off in its header; copy it again")
+        raise CgruError(f"{path}: a binary shortlist that ends in its header; copy it again")
     _, checksum, first, _, offsets_size, targets_size = _HEADER.unpack_from(data)
     expected = _HEADER.size + 8 * offsets_size + 4 * targets_size
     if len(data) != expected:
@@ -218,7 +216,7 @@ def _binary(
 
 
 def _checksum(content: bytes) -> int:
-    """Marian's: boost's `hash_combine` over 64-bit words, bytes that do not fill one left out."""
+    """Marian's checksum: boost's `hash_combine` over 64-bit words, without remaining bytes."""
     seed, mask = 0, (1 << 64) - 1
     for (word,) in struct.iter_unpack("<Q", content[: len(content) // 8 * 8]):
         seed ^= (word + 0x9E3779B9 + (seed << 6) + (seed >> 2)) & mask

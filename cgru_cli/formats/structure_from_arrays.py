@@ -218,7 +218,7 @@ def _bias(
         if declared is Bias.THEANO:
             raise CgruError(
                 f"{path}: a deep Nematus-TF model that Nematus' own converter wrote without its "
-                "bias convention; convert the checkpoint (model-N.index) instead, or lay the "
+                "bias convention; convert the checkpoint (model-N.index) instead, or put the "
                 "Nematus-TF .json beside this file"
             )
         return Bias.NEMATUS_TF

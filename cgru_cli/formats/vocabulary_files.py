@@ -1,6 +1,6 @@
-"""Vocabularies in files, in every format that models of this family come with.
+"""Vocabulary files, in every format that these models come with.
 
-`read_vocabulary` goes by a file's content, not its name; every format may be gzipped:
+`read_vocabulary` recognises a file by its content, not its name; every format may be gzipped:
 
 - Nematus JSON, old (`eos`: 0, `UNK`: 1) or new (`<EOS>`: 0, `<GO>`: 1, `<UNK>`: 2);
 - DL4MT pickles;
@@ -25,7 +25,7 @@ from . import pickles
 
 Style = Literal["nematus", "marian"]
 
-# YAML allows these characters only as escapes, or takes them for line ends.
+# YAML allows these characters only as escapes, or reads them as line ends.
 _NOT_IN_YAML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _PICKLE_START = re.compile(
     rb"\x80[\x00-\x05]|[}\]][qr.(]|\([dl]p?\d*\n|\(i|c[\w.]+\n[\w.]+\n[()\]}pq]"
@@ -42,14 +42,14 @@ _NO_VOCABULARY = (
 def read_vocabulary(path: str | os.PathLike[str], limit: int | None = None) -> Vocabulary:
     """Read a vocabulary of any format; ids from `limit` on count as unknown.
 
-    Raises CgruError, in one line that names the file, when there is no file, it holds no
-    vocabulary, two words share an id, or a word appears twice.
+    Raises CgruError, naming the file, where it does not exist or is not a vocabulary, where two
+    words share an id, and where a word appears twice.
     """
     data = structured_files.read_bytes(path, "vocabulary", LARGEST)
     name = os.fspath(path)
     # each word has a line, or a colon (and some have one in them)
     if max(data.count(b"\n"), data.count(b":") // 2) > MOST_WORDS:
-        raise CgruError(f"{name}: more than {MOST_WORDS} words; no vocabulary, or none to be read")
+        raise CgruError(f"{name}: more than {MOST_WORDS} words, too many for a vocabulary")
     if not data.strip():
         raise CgruError(f"{name}: the vocabulary is empty")
     if _is_sentencepiece(data):
@@ -64,7 +64,7 @@ def read_vocabulary(path: str | os.PathLike[str], limit: int | None = None) -> V
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise CgruError(f"{name}: not a vocabulary (line {line} is not UTF-8)") from None
-    # Not strip(): the first word of a text vocabulary may well be an odd space.
+    # not strip(): the first word of a text vocabulary may be an unusual space
     start = text.lstrip(" \t\r\n")
     if start.startswith("{"):
         return Vocabulary(_read_json(text, name), path, limit, format="json")
@@ -79,12 +79,12 @@ def read_vocabulary(path: str | os.PathLike[str], limit: int | None = None) -> V
 def write_vocabulary(
     vocabulary: Vocabulary, path: str | os.PathLike[str], style: Style = "nematus"
 ) -> None:
-    """Write the first `size` ids, whole or not at all.
+    """Write the first `size` ids atomically.
 
-    "nematus" is JSON with all names as they were read. "marian" names EOS `</s>` and UNK `<unk>`
-    and is YAML if the path ends in .yml or .yaml and JSON otherwise; an ordinary word of the same
-    name is left out. A SentencePiece model is copied as it is, and only for Marian. Raises
-    CgruError when the file cannot be written.
+    "nematus" is JSON with all words as they were read. "marian" names EOS `</s>` and UNK `<unk>`,
+    without an ordinary word of the same name; it is YAML if the path ends in .yml or .yaml, and
+    JSON otherwise. A SentencePiece model is copied unchanged, only for Marian. Raises CgruError
+    where the file cannot be written.
     """
     if vocabulary.processor is not None:
         if style != "marian":
@@ -106,11 +106,11 @@ def write_vocabulary(
 
 
 def marian_needs_rewrite(vocabulary: Vocabulary) -> bool:
-    """Whether Marian needs another file than the one this vocabulary was read from.
+    """Whether Marian needs a different file from the one this vocabulary was read from.
 
-    Marian knows JSON and YAML by the file's name alone (so never gzipped) and in them takes id 0
-    for EOS and 1 for UNK where that id is unused or named `eos`, `UNK`; otherwise, and in text
-    always, it looks for `</s>` and `<unk>` (marian-dev, src/data/default_vocab.cpp).
+    Marian recognises JSON and YAML by the file's name alone (so never gzipped). In them id 0 is EOS
+    and id 1 UNK if that id is unused or named `eos`, `UNK`; otherwise, and always in text, it looks
+    for `</s>` and `<unk>` (marian-dev, src/data/default_vocab.cpp).
     """
     if vocabulary.format == "sentencepiece":
         return False
@@ -150,7 +150,7 @@ def _read_json(text: str, path: str) -> dict[str, Any]:
             f"{path}: not a vocabulary (broken JSON, line {error.lineno}: {error.msg})"
         ) from None
     except (ValueError, RecursionError):
-        # Numbers of thousands of digits, brackets within brackets without end.
+        # numbers of thousands of digits, or endlessly nested brackets
         raise CgruError(f"{path}: not a vocabulary (absurd JSON)") from None
 
 
@@ -163,7 +163,7 @@ def _is_json(text: str) -> bool:
 
 
 def _read_text(text: str, path: str) -> dict[str, int]:
-    # Only "\n" ends a line: words may hold what else Python takes for a line's end.
+    # only "\n" ends a line: words may contain the other characters that Python splits lines at
     words = text.removesuffix("\n").split("\n")
     if all(word.endswith("\r") for word in words[:-1]):
         words = [word.removesuffix("\r") for word in words]
@@ -171,7 +171,7 @@ def _read_text(text: str, path: str) -> dict[str, int]:
 
 
 def _read_yaml(text: str, path: str) -> dict[str, int]:
-    """Words and ids of a YAML mapping. Words are text, also `no`, `null`, `~` and `1.5`."""
+    """Words and ids of a YAML mapping. Words are text, even `no`, `null`, `~` and `1.5`."""
     text, restore = _protect_from_yaml(text)
     try:
         return _unique(_yaml_pairs(text, restore, path), path)
@@ -182,8 +182,8 @@ def _read_yaml(text: str, path: str) -> dict[str, int]:
 def _yaml_pairs(text: str, restore: Callable[[str], str], path: str) -> Iterator[tuple[str, int]]:
     """The pairs of a flat mapping, read from YAML's events.
 
-    Events carry the scalars' own text, before YAML gives it a type; and there is no tree, which
-    libyaml's composer builds by recursion until the stack of the process is full.
+    Events carry the text of scalars before YAML gives it a type. They also need no tree, which
+    libyaml builds by recursion until the process runs out of stack.
     """
     events = yaml.parse(text, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader))
     for expected in (yaml.StreamStartEvent, yaml.DocumentStartEvent, yaml.MappingStartEvent):
@@ -202,10 +202,9 @@ def _yaml_pairs(text: str, restore: Callable[[str], str], path: str) -> Iterator
 
 
 def _protect_from_yaml(text: str) -> tuple[str, Callable[[str], str]]:
-    """Put characters that YAML forbids, but Marian writes, in words that it would read unchanged.
+    """Replace characters that YAML forbids, but Marian writes, by private ones.
 
-    Returns the text with private characters in their place and a function that puts the original
-    ones back.
+    Returns the text, and a function that restores the original characters of a word.
     """
     odd = sorted(set(_NOT_IN_YAML.findall(text)))
     if not odd:
@@ -225,9 +224,9 @@ def _is_pickle(data: bytes, name: str) -> bool:
 
 
 def _is_sentencepiece(data: bytes) -> bool:
-    """A message whose first field is a piece: its text, then its score (sentencepiece_model.proto).
+    """Whether the first field is a piece, with text and score (sentencepiece_model.proto).
 
-    The first piece is a short special one in every model.
+    In every model the first piece is a short special one.
     """
     if len(data) < 10 or data[0] != 0x0A or data[2] != 0x0A:
         return False
@@ -247,7 +246,7 @@ def _read_sentencepiece(data: bytes, name: str, limit: int | None) -> Vocabulary
 
 
 def _json_lines(pairs: list[tuple[str, int]]) -> Iterator[str]:
-    # The layout of Nematus, one word per line.
+    # Nematus' layout, one word per line
     yield "{\n"
     yield ",\n".join(f"  {json.dumps(w, ensure_ascii=False)}: {i}" for w, i in pairs)
     yield "\n}\n"
@@ -255,9 +254,9 @@ def _json_lines(pairs: list[tuple[str, int]]) -> Iterator[str]:
 
 def _yaml_lines(pairs: list[tuple[str, int]]) -> Iterator[str]:
     for word, i in pairs:
-        # A JSON string is a YAML string too, once the forbidden characters are escapes.
+        # a JSON string is a YAML string once the forbidden characters are escaped
         quoted = _NOT_IN_YAML.sub(
             lambda match: f"\\u{ord(match[0]):04x}", json.dumps(word, ensure_ascii=False)
         )
-        # YAML ends the search for a key's colon after 1,024 characters.
+        # YAML stops looking for a key's colon after 1,024 characters
         yield f"{quoted}: {i}\n" if len(quoted.encode()) < 1000 else f"? {quoted}\n: {i}\n"

@@ -1,7 +1,7 @@
 """Configuration files as the legacy programs read them: the inverse of `read_configuration`.
 
-Each function makes the content of one file from a model's structure, and keeps what the model's
-own configuration says beyond it where that is in the same program's terms.
+Each function makes the content of one file from a model's structure. Other keys of the model's own
+configuration are kept if the same program wrote it.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _NO_DATASETS = ["source", "target"]  # Nematus-TF reads no configuration without
 def own_container(model: Model, dictionaries: Sequence[str]) -> dict:
     """The configuration in cgru's own `.npz` and `.h5`.
 
-    Nematus' keys only where Nematus would compute the same: it must not take the file for its own
-    where it would not.
+    It has Nematus' keys only where Nematus would compute the same, which must not take other files
+    for its own.
     """
     if cannot_hold(model.structure, "nematus"):
         return {"dictionaries": list(dictionaries)} if dictionaries else {}
@@ -91,9 +91,9 @@ def dl4mt(model: Model, dictionaries: Sequence[str]) -> dict:
 def nematus_tf(model: Model, dictionaries: Sequence[str]) -> dict:
     """`model-N.json` of Nematus-TF.
 
-    Nematus-TF computes with Theano's biases where the file is in Theano's terms (has no
-    `embedding_size`), whatever its `theano_compat` says: so deep models of Theano's convention
-    are described in those.
+    Nematus-TF computes with Theano's biases where the file has Theano's keys (no
+    `embedding_size`), whatever its `theano_compat` says. Deep models of Theano's convention are
+    therefore described by those.
     """
     s = model.structure
     theano = s.bias is Bias.THEANO
@@ -107,7 +107,7 @@ def nematus_tf(model: Model, dictionaries: Sequence[str]) -> dict:
         "layer_normalization_type": (
             "rmsnorm" if s.normalization is Normalization.RMS else "layernorm"
         ),
-        "exponential_smoothing": 0.0,  # smoothed weights, where there were any, are the weights now
+        "exponential_smoothing": 0.0,  # the weights are the smoothed ones, if there were any
     }
     if sum(s.source_embeddings) != s.target_embedding:
         added["target_embedding_size"] = s.target_embedding
@@ -135,7 +135,7 @@ def nematus_tf(model: Model, dictionaries: Sequence[str]) -> dict:
 
 
 def nematus_tf_progress() -> dict:
-    """`model-N.progress.json`: training that has not begun."""
+    """`model-N.progress.json` of a training that has not begun."""
     return {
         "bad_counter": 0,
         "uidx": 0,
@@ -153,13 +153,13 @@ def _sizes(s: Structure) -> dict:
         "dim_per_factor": list(s.source_embeddings),
     }
     if len(set(s.source_vocabularies)) > 1:
-        # Theano's own form gives all factors as many rows; Nematus-TF reads these by this key
+        # in Theano's form all factors have as many rows; Nematus-TF reads others by this key
         values["source_vocab_sizes"] = list(s.source_vocabularies)
     return values
 
 
 def _same_program(model: Model, programs: tuple[str, ...]) -> dict:
-    """The model's own configuration, where it is one of these programs that wrote it."""
+    """The model's own configuration, if one of these programs wrote it."""
     values = model.settings.values
     if model.program not in programs or MARIAN_YAML in values:
         return {}
@@ -175,7 +175,7 @@ def _with_dictionaries(values: dict, dictionaries: Sequence[str]) -> dict:
 
 
 def marian_model(model: Model, to: str) -> bytes:
-    """`special:model.yml`, ending in NUL: as it was where the model came from the same type."""
+    """`special:model.yml`, ending in NUL; the original for a model of the same type."""
     if model.origin.get("dialect") == to and "yaml" in model.origin:
         text = model.origin["yaml"].encode()
         return text.ljust(int(model.origin["bytes"]), b"\0")
@@ -203,7 +203,7 @@ def _marian_cell(unit: Unit, to: str) -> str:
     return "gru-nematus" if to == "marian-nematus" else unit.value
 
 
-def marian_decoder(model: Model, name: str, vocabularies: Sequence[str]) -> bytes:
+def decoder(model: Model, name: str, vocabularies: Sequence[str]) -> bytes:
     """`.decoder.yml`, with which `marian-decoder -c` needs nothing else."""
     settings = model.settings
     values = {
@@ -240,7 +240,7 @@ def _yaml(values: Mapping) -> bytes:
 
 
 def as_json(values: Mapping) -> bytes:
-    """JSON as Nematus writes it, in UTF-8; without keys that JSON has no text for."""
+    """JSON as Nematus writes it, in UTF-8, without keys that JSON cannot represent."""
     text = json.dumps(values, indent=2, ensure_ascii=False, default=_plain, skipkeys=True)
     return (text + "\n").encode()
 

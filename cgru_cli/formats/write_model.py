@@ -1,7 +1,7 @@
-"""Models written in the form of every program: the inverse of `read_model.read`.
+"""Models written in the format of every program: the inverse of `read_model.read`.
 
-All goes through the name table. Vocabularies and configuration are written first and the arrays
-last, so that a conversion which is killed leaves no model that is not whole.
+The name table names all arrays. Vocabularies and configuration are written first and the arrays
+last, so that a killed conversion leaves no incomplete model.
 """
 
 from __future__ import annotations
@@ -26,10 +26,6 @@ from .tensorflow_checkpoint import write_checkpoint
 
 # Files beside a model that are read as its configuration.
 _CONFIGURATION = (".json", ".pkl", ".decoder.yml", ".amun.yml", ".yml", ".progress.json")
-_MARIAN_FILES = {
-    ".decoder.yml": write_configuration.marian_decoder, ".amun.yml": write_configuration.amun,
-}  # fmt: skip
-_ENDINGS = {"h5": (".h5", ".hdf5")}
 
 
 def write(
@@ -42,15 +38,15 @@ def write(
     marian_files: Sequence[str] = (),
     keep_same: bool = False,
 ) -> None:
-    """Write a model, its configuration and its vocabularies as the format `to` (options.TO).
+    """Write a model, its configuration and its vocabularies in the format `to` of `cgru convert`.
 
-    The vocabularies are laid beside it, rewritten where the program needs another form, and the
-    preprocessing that the model has beside itself, or the given one, as it is. marian_files: of
-    Marian's files (.decoder.yml, .amun.yml), those that scripts find beside the model besides.
-    keep_same: a file that holds already what is written stays, with its time.
+    Vocabularies are placed beside it, rewritten where the program needs another form.
+    preprocessing: a file to place beside it too; by default the model's own. marian_files: also
+    write these of Marian's files (.decoder.yml, .amun.yml). keep_same: leave files untouched, with
+    their times, whose content would not change.
 
-    Raises CgruError where the format cannot hold the model, naming all that it cannot hold, and
-    where a file exists and force is not given; UsageError where the path does not fit the format.
+    Raises CgruError where the format cannot hold the model, naming each feature, and where a file
+    exists and force is not given; UsageError where the path does not fit the format.
     """
     path = output_path(path, to)
     lost = cannot_hold(model.structure, to)
@@ -69,9 +65,10 @@ def write(
     source = preprocessing or Path(f"{model.path}{PREPROCESSING}")
     contents = _configuration_files(model, path, to, names) | _preprocessing(source, path)
     for suffix in marian_files:
-        contents[Path(f"{path}{suffix}")] = _MARIAN_FILES[suffix](model, path.name, names)
+        make = write_configuration.amun if suffix == ".amun.yml" else write_configuration.decoder
+        contents[Path(f"{path}{suffix}")] = make(model, path.name, names)
     stale = _check_overwriting(path, to, contents, force)
-    # half-way there is the old model, or none, never a mixture
+    # a crash leaves the old model, or none, never a mixture
     with all_or_nothing(path, keep_same=keep_same):
         for placement in placements:
             model_vocabularies.place(placement)
@@ -84,17 +81,17 @@ def write(
 
 
 def _warn_of_order(model: Model, path: Path) -> None:
-    """DL4MT's own models of this kind were trained on lines that somebody had turned."""
+    """DL4MT's own models of this kind were trained on reversed lines."""
     ways = [(model.settings.right_left, "writes"), (model.settings.source_reversed, "reads")]
     if turned := " and ".join(way for from_end, way in ways if from_end):
         warn(
-            f"{path}: DL4MT cannot say that a model {turned} from the end of a sentence; whoever "
-            "translates with it has to turn the lines"
+            f"{path}: DL4MT cannot say that a model {turned} from the end of a sentence; reverse "
+            "the lines yourself when you translate with it"
         )
 
 
 def output_path(path: str | Path, to: str) -> Path:
-    """The file that is written: for a checkpoint the prefix of its files.
+    """The file to write; for a checkpoint the prefix of its files.
 
     Raises UsageError where the ending does not fit the format.
     """
@@ -103,7 +100,7 @@ def output_path(path: str | Path, to: str) -> Path:
         if path.name.endswith((".npz", ".h5", ".hdf5")):
             raise UsageError(f"{path}: a Nematus-TF checkpoint is named like model-1500")
         return path.with_name(path.name.removesuffix(".index")) if path.name else path
-    endings = _ENDINGS.get(to, (".npz",))
+    endings = (".h5", ".hdf5") if to == "h5" else (".npz",)
     if not path.name.endswith(endings):
         raise UsageError(f"{path}: a file written as {to} ends in {' or '.join(endings)}")
     return path
@@ -117,7 +114,7 @@ def _refuse_same_file(source: Path, target: Path) -> None:
 
 
 def _check_overwriting(path: Path, to: str, contents: dict[Path, bytes], force: bool) -> list[Path]:
-    """Configuration of a model that is replaced, which would be read as that of the new one.
+    """The configuration files of the replaced model, which would be read for the new one.
 
     Raises CgruError where anything would be overwritten without force.
     """
@@ -133,13 +130,11 @@ def _check_overwriting(path: Path, to: str, contents: dict[Path, bytes], force: 
 
 
 def _configuration_files(model: Model, path: Path, to: str, names: list[str]) -> dict[Path, bytes]:
-    def beside(suffix: str) -> Path:
-        return Path(f"{path}{suffix}")
-
+    """The contents of the configuration files, by path."""
     if to == "dl4mt":
-        return {beside(".pkl"): pickles.as_pickle(write_configuration.dl4mt(model, names))}
+        return {Path(f"{path}.pkl"): pickles.as_pickle(write_configuration.dl4mt(model, names))}
     if to.startswith("marian-"):
-        return {beside(".decoder.yml"): write_configuration.marian_decoder(model, path.name, names)}
+        return {Path(f"{path}.decoder.yml"): write_configuration.decoder(model, path.name, names)}
     if to == "h5":
         return {}
     program = model.program if to == "npz" else to
@@ -149,15 +144,15 @@ def _configuration_files(model: Model, path: Path, to: str, names: list[str]) ->
         "nematus-tf": write_configuration.nematus_tf,
     }[to]
     values = make(model, names) | {"cgru": own_configuration.own(model, program)}
-    files = {beside(".json"): write_configuration.as_json(values)}
+    files = {Path(f"{path}.json"): write_configuration.as_json(values)}
     if to == "nematus-tf":
         progress = write_configuration.nematus_tf_progress()
-        files[beside(".progress.json")] = write_configuration.as_json(progress)
+        files[Path(f"{path}.progress.json")] = write_configuration.as_json(progress)
     return files
 
 
 def _preprocessing(source: Path, path: Path) -> dict[Path, bytes]:
-    """The file that says how raw text is prepared, if there is one, beside the new model."""
+    """The content of the preprocessing file beside the new model, if there is one."""
     if not source.exists():
         return {}
     with reading(source):
@@ -174,7 +169,7 @@ def _write_arrays(model: Model, path: Path, to: str, names: list[str]) -> None:
 
 
 def arrays_as(model: Model, to: str) -> dict[str, np.ndarray]:
-    """The arrays as an `.npz` or checkpoint of the format `to` has them, by its names."""
+    """The arrays by their names in an `.npz` or checkpoint of the format `to`."""
     dialect = DIALECT[to]
     marian = dialect in MARIAN
     arrays: dict[str, np.ndarray] = {}
@@ -199,7 +194,7 @@ def arrays_as(model: Model, to: str) -> dict[str, np.ndarray]:
 
 
 def _inert(model: Model, to: str) -> np.ndarray:
-    """The attention's second bias: as it was, where the program can read that."""
+    """The attention's second bias: the original, where the program can read it."""
     original = model.inert.get(INERT[Dialect.NEMATUS])
     if to.startswith("marian-"):
         if original is not None and original.dtype == np.float32 and original.ndim in (1, 2):

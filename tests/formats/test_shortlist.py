@@ -132,7 +132,7 @@ GOOD = binary({2: [32, 11], 6: [42]})
         (b"s0 t0 0.5\ns1 t1 0.5\n", "has the target word first"),
         (b"A a 0.5\nB b 0.5\n", "none of its 2 lines"),
         (gzip.compress(b"t0 s0 0.5\n" * 99, mtime=0)[:-9], "not a complete gzip file"),
-        (GOOD[:20], "breaks off in its header"),
+        (GOOD[:20], "ends in its header"),
         (GOOD[:-4], "its header says"),
         (damaged(GOOD, 60), "checksum"),
         (binary({2: [32]}, size=23), "23 source words, the vocabulary has 22"),
@@ -152,7 +152,7 @@ def test_a_checksum_may_be_trusted_and_offsets_never(tmp_path, capsys):
     path = tmp_path / "lex.bin"
     path.write_bytes(damaged(GOOD, 8))
     assert Shortlist.read(str(path), SOURCE, TARGET, first=0).first == 8
-    assert "numbers of words" in capsys.readouterr().err
+    assert "the numbers that it was made with" in capsys.readouterr().err
     path.write_bytes(damaged(GOOD, 48 + 8 * 3))
     with pytest.raises(CgruError, match="its offsets"):
         Shortlist.read(str(path), SOURCE, TARGET, first=0)

@@ -321,7 +321,7 @@ def test_nothing_is_overwritten_without_force(tmp_path):
     (tmp_path / "v.json").write_text('{"eos": 0, "UNK": 1}')
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "v.json").write_text('{"eos": 0, "UNK": 1, "else": 2}')
-    with pytest.raises(CgruError, match="is another vocabulary"):
+    with pytest.raises(CgruError, match="exists and differs from"):
         write_model.write(model, tmp_path / "out" / "m.npz", "npz", [vocabulary, vocabulary])
     assert not (tmp_path / "out" / "m.npz").exists()
 
