@@ -10,8 +10,8 @@ import contextlib
 import dataclasses
 import os
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 from ..corpus.parallel_files import TsvColumn
 from ..errors import CgruError, UsageError, reading, writing
@@ -24,69 +24,59 @@ _COPY = "cgru-stdin."  # the beginning of a copy's name
 _COPIED = 1 << 20  # bytes at a time
 
 
-@dataclass(frozen=True)
-class Fields:
-    """The numbers of a line's fields, from 0; None for a field that it does not have."""
+def fields_of(options: TrainOptions) -> dict[str, int]:
+    """The numbers of a line's fields, from 0: source, target, alignment and weight, if it has them.
 
-    source: int | None
-    target: int
-    alignment: int | None = None
-    weight: int | None = None
-
-    @classmethod
-    def of(cls, options: TrainOptions) -> Fields:
-        """Raises UsageError for numbers of fields that are invalid or contradict each other."""
-        alignment = _number(options.alignments, "guided_alignment")
-        weight = _number(options.data_weighting, "data_weighting")
-        beside = [number for number in (alignment, weight) if number is not None]
-        names = ["source", "target"] if options.has_source else ["target"]
-        count = len(names) + len(beside)
-        if options.tsv_fields not in (0, count):
-            what = ", ".join(names)
-            more = " and one each for alignment and weights" if beside else ""
-            raise UsageError(f"--tsv-fields {options.tsv_fields}: {count} are read ({what}{more})")
-        if len(set(beside)) < len(beside):
-            raise UsageError(f"--guided-alignment and --data-weighting are both field {weight}")
-        for number in beside:
-            if number >= count:
-                raise UsageError(f"field {number}: there are {count} fields, the first is 0")
-        numbers = [number for number in range(count) if number not in beside]
-        return cls(numbers[0] if len(numbers) == 2 else None, numbers[-1], alignment, weight)
-
-    @property
-    def count(self) -> int:
-        """The number of fields of a line."""
-        return sum(number is not None for number in dataclasses.astuple(self))
-
-    def column(self, path: str, number: int) -> TsvColumn:
-        """A field of every line of a file."""
-        return TsvColumn(path, number, self.count)
-
-    def sides(self, path: str) -> tuple[TsvColumn | None, TsvColumn]:
-        """The source, if there is one, and the target of a file."""
-        source = None if self.source is None else self.column(path, self.source)
-        return source, self.column(path, self.target)
-
-    def of_dev_set(self, path: str) -> tuple[TsvColumn | None, TsvColumn]:
-        """The sides of a file to validate on, which may leave out alignments and weights.
-
-        Raises CgruError if the file cannot be read.
-        """
-        with LineReader(path) as reader:
-            tabs = "".join(reader.take(1)).count("\t")
-        text_alone = Fields(0, 1) if self.source is not None else Fields(None, 0)
-        return (self if tabs + 1 == self.count else text_alone).sides(path)
+    Raises UsageError for numbers that are invalid or contradict each other.
+    """
+    beside: dict[str, int] = {}
+    for name, option, values in (
+        ("alignment", "guided_alignment", options.alignments),
+        ("weight", "data_weighting", options.data_weighting),
+    ):
+        if len(values) > 1 or not all(value.isdecimal() for value in values):
+            raise UsageError(
+                f"{flag(TrainOptions, option)} {' '.join(values)}: with --tsv, name the number of "
+                "a field, from 0"
+            )
+        if values:
+            beside[name] = int(values[0])
+    names = ["source", "target"] if options.has_source else ["target"]
+    count = len(names) + len(beside)
+    if options.tsv_fields not in (0, count):
+        what = ", ".join(names)
+        more = " and one each for alignment and weights" if beside else ""
+        raise UsageError(f"--tsv-fields {options.tsv_fields}: {count} are read ({what}{more})")
+    if len(set(beside.values())) < len(beside):
+        number = beside["weight"]
+        raise UsageError(f"--guided-alignment and --data-weighting are both field {number}")
+    for number in beside.values():
+        if number >= count:
+            raise UsageError(f"field {number}: there are {count} fields, the first is 0")
+    others = [number for number in range(count) if number not in beside.values()]
+    return dict(zip(names, others, strict=True)) | beside
 
 
-def _number(values: tuple[str, ...], name: str) -> int | None:
-    if not values:
-        return None
-    if len(values) > 1 or not values[0].isdecimal():
-        raise UsageError(
-            f"{flag(TrainOptions, name)} {' '.join(values)}: with --tsv, name the number of a "
-            "field, from 0"
-        )
-    return int(values[0])
+def columns(
+    paths: Sequence[str | Path], fields: Mapping[str, int], name: str
+) -> tuple[TsvColumn, ...]:
+    """A field of each file; () if the lines do not have it."""
+    if name not in fields:
+        return ()
+    return tuple(TsvColumn(str(path), fields[name], len(fields)) for path in paths)
+
+
+def fields_of_dev_set(path: str | Path, fields: Mapping[str, int]) -> Mapping[str, int]:
+    """The fields of a file to validate on, which may leave out alignments and weights.
+
+    Raises CgruError if the file cannot be read.
+    """
+    with LineReader(path) as reader:
+        tabs = "".join(reader.take(1)).count("\t")
+    if tabs + 1 == len(fields):
+        return fields
+    sides = [name for name in ("source", "target") if name in fields]
+    return {name: number for number, name in enumerate(sides)}
 
 
 @contextlib.contextmanager

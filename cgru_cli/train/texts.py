@@ -20,7 +20,7 @@ from ..parameters.structure import EOS_ID
 from ..prep import folder as manifest
 from ..system.atomic_files import check_whole
 from ..text.vocabulary import Vocabulary
-from . import tab_separated
+from .tab_separated import columns, fields_of, fields_of_dev_set, is_copy
 
 PREPARED = "preprocess.json"  # in a folder that `cgru prep` made
 Text = Path | TsvColumn  # lines of one side: a file, or fields of its lines
@@ -126,7 +126,7 @@ def _beside_text(options: TrainOptions, *sides: tuple[Text, ...]) -> tuple[Path,
     """
     if options.compat != "marian" or options.begins_from:
         return ()
-    if tab_separated.is_copy(options):
+    if is_copy(options):
         raise UsageError("standard input: no vocabulary can be beside it; name them: -v SRC TRG")
     beside = []
     for (text,) in sides:
@@ -139,11 +139,8 @@ def _training_text(options: TrainOptions) -> tuple[tuple[Text, ...], tuple[Text,
     """The sources and the targets that the options name. Raises UsageError."""
     train = tuple(map(Path, options.train_sets))
     if options.tsv:
-        sides = [tab_separated.Fields.of(options).sides(str(path)) for path in train]
-        return (
-            tuple(source for source, _ in sides if source is not None),
-            tuple(target for _, target in sides),
-        )
+        fields = fields_of(options)
+        return columns(train, fields, "source"), columns(train, fields, "target")
     if not options.has_source:
         return (), train
     if len(train) % 2:
@@ -161,7 +158,9 @@ def _text_to_validate_on(options: TrainOptions) -> tuple[Text | None, Text] | No
     if options.tsv:
         if len(valid) > 1:
             raise UsageError(f"--valid-sets: {len(valid)} files; with --tsv one holds both sides")
-        return tab_separated.Fields.of(options).of_dev_set(str(valid[0]))
+        fields = fields_of_dev_set(valid[0], fields_of(options))
+        source, target = columns(valid, fields, "source"), columns(valid, fields, "target")
+        return source[0] if source else None, target[0]
     if not options.has_source:
         return None, valid[0]
     if len(valid) != 2:
@@ -175,12 +174,8 @@ def _with_beside(texts: Texts, options: TrainOptions) -> Texts:
     alignments: tuple[Text, ...] = tuple(map(Path, options.alignments))
     weights: tuple[Text, ...] = tuple(map(Path, options.data_weighting))
     if options.tsv:
-        fields = tab_separated.Fields.of(options)
-        files = list(map(str, texts.targets if options.train_sets else ()))
-        if fields.alignment is not None:
-            alignments = tuple(fields.column(path, fields.alignment) for path in files)
-        if fields.weight is not None:
-            weights = tuple(fields.column(path, fields.weight) for path in files)
+        fields, paths = fields_of(options), options.train_sets
+        alignments, weights = columns(paths, fields, "alignment"), columns(paths, fields, "weight")
     beside = {
         "guided_alignment": alignments,
         "data_weighting": weights,

@@ -12,7 +12,7 @@ from cgru_cli.options.train import TrainOptions
 from cgru_cli.train import tab_separated
 from cgru_cli.train.dev_set import DevSet
 from cgru_cli.train.encoding import encode
-from cgru_cli.train.tab_separated import Fields, with_standard_input
+from cgru_cli.train.tab_separated import fields_of, with_standard_input
 from cgru_cli.train.texts import Texts, read_vocabularies
 
 ROWS = [("a b", "0.5", "x y", "0-0 1-1"), ("b", "2", "y", "0-0"), ("a", "1", "x x", "0-1")]
@@ -89,7 +89,7 @@ def test_a_language_model_has_one_field(data):
 )
 def test_invalid_fields(options, message):
     with pytest.raises(UsageError, match=message):
-        Fields.of(TrainOptions(tsv=True, train_sets=("f",), **options))
+        fields_of(TrainOptions(tsv=True, train_sets=("f",), **options))
 
 
 def test_standard_input_is_read_once_and_its_copy_removed(monkeypatch):
