@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from .configured import ConfiguredOptions, general_option
 from .flags import choice, number, options_of, whole
@@ -60,7 +61,7 @@ class PrepOptions(ConfiguredOptions):
         whole(1, 100, default=1),
     )
 
-    unicode: str = token_option(
+    unicode: Literal["nfc", "nfkc", "none"] = token_option(
         "--unicode: Unicode normal form", choice("nfc", "nfkc", "none", default="nfc")
     )
     normalize_punctuation: bool = token_option(
@@ -83,7 +84,7 @@ class PrepOptions(ConfiguredOptions):
         needs=_TOKENIZED,
     )
 
-    subwords: str | None = subword_option(
+    subwords: Literal["bpe", "unigram", "subword-nmt", "none"] | None = subword_option(
         "--subwords: how words are split: by SentencePiece (bpe, unigram), by subword-nmt, or "
         "not at all; if not given, bpe, or subword-nmt with --codes",
         choice("bpe", "unigram", "subword-nmt", "none"),

@@ -58,7 +58,9 @@ def request(options: PrepOptions) -> Request:
 
 def _with_defaults(options: PrepOptions) -> PrepOptions:
     """The options, with defaults that depend on other options filled in."""
-    subwords = options.subwords or ("subword-nmt" if options.codes else "bpe")
+    subwords = options.subwords
+    if subwords is None:
+        subwords = "subword-nmt" if options.codes else "bpe"
     by_sentencepiece = subwords in ("bpe", "unigram")
     if options.codes and subwords != "subword-nmt":
         raise UsageError(f"--codes are subword-nmt's; they exclude --subwords {subwords}")

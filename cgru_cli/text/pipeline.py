@@ -10,7 +10,9 @@ import os
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+import msgspec
 
 from ..errors import CgruError, reading
 from ..system.structured_files import LARGEST, read_json
@@ -23,9 +25,8 @@ _FORMS: dict[str, Literal["NFC", "NFKC"]] = {"nfc": "NFC", "nfkc": "NFKC"}
 VERSION = 1
 FILE = "preprocess.json"
 SIDES = ("source", "target")
-UNICODE = ("nfc", "nfkc", "none")  # normal forms
-CASES = ("none", "lower", "true")
-SUBWORDS = ("bpe", "unigram", "subword-nmt", "none")
+Unicode = Literal["nfc", "nfkc", "none"]  # normal forms
+SubwordKind = Literal["bpe", "unigram", "subword-nmt", "none"]
 # Control characters except the tab and others that count as spaces, and byte order marks.
 _REMOVED = dict.fromkeys(
     (*range(0x09), *range(0x0E, 0x1C), *range(0x7F, 0x85), *range(0x86, 0xA0), 0xFEFF)
@@ -41,22 +42,15 @@ class PipelineSettings:
     """
 
     languages: tuple[str, str] = ("", "")
-    unicode: str = "nfc"
+    unicode: Unicode = "nfc"
     normalize_punctuation: bool = False
     tokenize: bool = False
     escape: bool = False
     split_hyphens: bool = False
-    case: str = "none"
-    factors: int = 1
-    subwords: str = "none"
+    case: Literal["none", "lower", "true"] = "none"
+    factors: Annotated[int, msgspec.Meta(ge=1)] = 1
+    subwords: SubwordKind = "none"
     pieces: bool = False
-
-    def __post_init__(self) -> None:
-        for name, choices in (("unicode", UNICODE), ("case", CASES), ("subwords", SUBWORDS)):
-            if getattr(self, name) not in choices:
-                raise ValueError(f"{name}: one of {', '.join(choices)} is expected")
-        if self.factors < 1:
-            raise ValueError("factors: at least 1 is expected")
 
     @property
     def uses_sentencepiece(self) -> bool:

@@ -1,6 +1,7 @@
 """The options of `cgru prep`, as they are typed and as they are used."""
 
 import dataclasses
+from typing import get_args
 
 import click
 import pytest
@@ -10,7 +11,7 @@ from cgru_cli.cli import main
 from cgru_cli.options.configured import ConfiguredOptions
 from cgru_cli.options.flags import statements
 from cgru_cli.options.prep import PrepOptions
-from cgru_cli.text.pipeline import SUBWORDS, UNICODE, PipelineSettings
+from cgru_cli.text.pipeline import PipelineSettings, SubwordKind, Unicode
 
 
 def parsed(*arguments):
@@ -92,7 +93,7 @@ def test_one_folder_is_made():
 
 def test_choices_are_those_of_the_pipeline():
     options = statements(PrepOptions)
-    assert options["unicode"][0].choices == UNICODE
-    assert options["subwords"][0].choices == SUBWORDS
-    assert PrepOptions().unicode in UNICODE and PipelineSettings().unicode in UNICODE
-    assert PipelineSettings().subwords in SUBWORDS
+    assert options["unicode"][0].choices == get_args(Unicode)
+    assert options["subwords"][0].choices == get_args(SubwordKind)
+    assert PrepOptions().unicode == PipelineSettings().unicode
+    assert PipelineSettings().subwords in get_args(SubwordKind)
