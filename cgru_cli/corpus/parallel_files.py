@@ -43,17 +43,17 @@ class TsvColumn(os.PathLike[str]):
             )
         return fields + [""] * (self.columns - len(fields))
 
+    def of(self, lines: list[str], done: int) -> list[str]:
+        """The field of each line; done: the number of lines before them."""
+        return [self.split(line, i)[self.column] for i, line in enumerate(lines, done + 1)]
+
 
 def text_lines(text: PathLike) -> Iterator[str]:
     """The lines of a file, or one field of each. Raises CgruError as `TsvColumn.split`."""
     with LineReader(text) as reader:
         done = 0
         while lines := reader.take(CHUNK):
-            if isinstance(text, TsvColumn):
-                numbered = enumerate(lines, done + 1)
-                yield from (text.split(line, number)[text.column] for number, line in numbered)
-            else:
-                yield from lines
+            yield from text.of(lines, done) if isinstance(text, TsvColumn) else lines
             done += len(lines)
 
 
@@ -139,9 +139,7 @@ def _side(path: PathLike | None, lines: dict[str, list[str]], done: int) -> list
     if path is None:
         return None
     whole = lines[os.fspath(path)]
-    if not isinstance(path, TsvColumn):
-        return whole
-    return [path.split(line, number)[path.column] for number, line in enumerate(whole, done + 1)]
+    return path.of(whole, done) if isinstance(path, TsvColumn) else whole
 
 
 def _refuse(files: Files, readers: dict[str, LineReader], counts: dict[str, int]) -> NoReturn:

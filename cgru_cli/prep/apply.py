@@ -14,24 +14,22 @@ _LINES, _TOKENS = 500, 50_000  # of a window
 def run(options: PrepOptions) -> None:
     """Standard input to standard output, a line for each line.
 
-    Raises CgruError for a bad folder or input, OutputClosed where nobody reads.
+    Raises CgruError for a bad folder or input, OutputClosed if the reader has gone.
     """
     pipeline = Preprocessing.read(options.apply or options.undo or "")
     number = 0
     with LineReader() as reader, LineWriter() as writer:
         while window := reader.window(_LINES, _TOKENS):
             done = []
-            for line in window:
-                number += 1
-                try:
-                    done.append(_filtered(pipeline, line, options))
-                except CgruError as error:
-                    writer.write("".join(done))
-                    raise CgruError(f"line {number}: {error}") from error
-            writer.write("".join(done))
-
-
-def _filtered(pipeline: Preprocessing, line: str, options: PrepOptions) -> str:
-    if options.apply:
-        return pipeline.apply(line, options.side or "source", options.words) + "\n"
-    return pipeline.undo(line, options.side or "target") + "\n"
+            try:
+                for line in window:
+                    number += 1
+                    if options.apply:
+                        text = pipeline.apply(line, options.side or "source", options.words)
+                    else:
+                        text = pipeline.undo(line, options.side or "target")
+                    done.append(f"{text}\n")
+            except CgruError as error:
+                raise CgruError(f"line {number}: {error}") from error
+            finally:
+                writer.write("".join(done))

@@ -270,12 +270,11 @@ class Folder:
             shutil.rmtree(self.work)
 
     def _remove_temporary(self) -> None:
-        """Remove the files that `atomic_write` leaves when a process is killed."""
-        for folder in (self.path, self.work, self.out):
-            for path in folder.iterdir() if folder.exists() else ():
-                name = re.fullmatch(r"\.(.+)\.[0-9a-f]{12}\.tmp", path.name)
-                if name and (folder != self.path or _OUTPUT.fullmatch(name[1])):
-                    path.unlink()
+        """Remove the second names of outputs that `all_or_nothing` leaves after a kill."""
+        for path in self.path.iterdir():
+            name = re.fullmatch(r"\.(.+)\.[0-9a-f]{12}\.tmp", path.name)
+            if name and _OUTPUT.fullmatch(name[1]):
+                path.unlink()
 
 
 def _holds(path: Path, digest: str) -> bool:

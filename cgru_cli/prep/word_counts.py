@@ -12,7 +12,7 @@ LARGEST = 1_000_000  # different words held in memory
 
 
 class WordCounts:
-    """Counts of words; beyond `largest` different words they are sorted on disk and merged."""
+    """Counts of words; more than `largest` different ones are sorted on disk and merged."""
 
     def __init__(self, folder: Path, name: str, largest: int = LARGEST):
         self._folder, self._name, self._largest = folder, name, largest
@@ -20,7 +20,6 @@ class WordCounts:
         self._runs: list[Path] = []
 
     def add(self, counts: Counter[str]) -> None:
-        """Add these counts."""
         self._counts.update(counts)
         if len(self._counts) > self._largest:
             path = self._folder / f"{self._name}.{len(self._runs)}"
@@ -30,7 +29,7 @@ class WordCounts:
             self._counts.clear()
 
     def most_common(self, limit: int, without: Container[str] = ()) -> list[str]:
-        """Words by falling count, those of equal count by code points; at most limit, 0: all."""
+        """At most `limit` words (0: all) by falling count, then by code points."""
         ordered = ((-count, word) for word, count in self._merged() if word not in without)
         chosen = heapq.nsmallest(limit, ordered) if limit else sorted(ordered)
         return [word for _, word in chosen]

@@ -18,7 +18,7 @@ from ..errors import CgruError, reading
 from ..system.structured_files import LARGEST, read_json
 from ..system.typed_json import dataclass_from_json
 from .moses import CaseModel, PunctuationNormalizer, Tokenizer, Truecaser
-from .subwords import Codes, Pieces, Subwords
+from .subwords import Codes, Pieces
 
 _FORMAT: Literal["cgru-preprocess"] = "cgru-preprocess"
 _FORMS: dict[str, Literal["NFC", "NFKC"]] = {"nfc": "NFC", "nfkc": "NFKC"}
@@ -105,7 +105,8 @@ class Preprocessing:
         truecasers = [Truecaser(model) for model in case_models]
         self._truecasers: list[Truecaser | None] = [*truecasers] or [None, None]
         kind = Pieces if settings.uses_sentencepiece else Codes
-        splitters: list[Subwords | None] = [kind(text, source) for text in subword_models] or [None]
+        models = [kind(text, source) for text in subword_models]
+        splitters: list[Pieces | Codes | None] = [*models] or [None]
         self._splitters = [splitters[0], splitters[-1]]
 
     @classmethod

@@ -1,4 +1,7 @@
-"""Words split into sub-words and joined again, by SentencePiece or by subword-nmt's codes."""
+"""Words split into sub-words and joined again, by SentencePiece or by subword-nmt's codes.
+
+For both, `join(split(words)) == words` if single spaces separate the words.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import sentencepiece
 
@@ -26,16 +29,6 @@ _MARK = "@@"
 _CACHE = 200_000  # words whose pieces subword-nmt keeps
 _LITTLE = 1 << 20  # characters: some seconds of training
 _THREADS = 4  # fixed, because the sums of EM depend on it
-
-
-class Subwords(Protocol):
-    """Splits words; `join(split(words)) == words` if single spaces separate the words."""
-
-    text: str  # the model, as preprocess.json keeps it
-
-    def split(self, words: str) -> list[str]: ...
-
-    def join(self, pieces: Sequence[str]) -> str: ...
 
 
 class Pieces:
