@@ -1,7 +1,7 @@
 """cgru: recurrent neural machine translation with the conditional GRU.
 
-Public names in the order in which one needs them; docs/api.md has an example of each. They are
-loaded when they are first asked for, so that `cgru --help` loads nothing heavy.
+docs/api.md has an example of each public name. They are loaded on first use, so that `cgru --help`
+stays fast.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .score.pairs.pair_scorer import PairScorer as PairScorer
     from .translate.translator import Translator as Translator
 
-# Where each public name stands.
+# The module of each public name.
 _PUBLIC = {
     "load_model": "formats.loaded_model.load_model",
     "Translator": "translate.translator.Translator",
@@ -37,10 +37,8 @@ _PUBLIC = {
     "Hypothesis": "output.hypothesis.Hypothesis",
     "CgruError": "errors.CgruError",
 }
-__all__ = [
-    "CgruError", "Hypothesis", "LoadedModel", "Model", "PairScorer", "RecurrentModel", "Structure",
-    "Translator", "__version__", "load_model", "read_model", "write_model",
-]  # fmt: skip
+__all__ = ["CgruError", "Hypothesis", "LoadedModel", "Model", "PairScorer", "RecurrentModel"]
+__all__ += ["Structure", "Translator", "__version__", "load_model", "read_model", "write_model"]
 
 
 def __getattr__(name: str) -> Any:
@@ -48,7 +46,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib
 
-    if name == "RecurrentModel":  # the one that is made of TensorFlow
+    if name == "RecurrentModel":  # its module imports TensorFlow
         from .system.tensorflow_start import import_tensorflow
 
         import_tensorflow()

@@ -13,11 +13,11 @@ _TENSORFLOW_NODE = re.compile(r"\{\{(function_)?node [^{}]*\}\}\s*")
 
 
 def one_line(text: str) -> str:
-    """A text as messages have it: one line of printable characters, not longer than LONGEST.
+    """Make a text safe for a message: one line of printable characters, at most some LONGEST.
 
-    Text of files gets into messages. A line break, a control code that a terminal would obey and a
-    character that turns the direction of writing are shown as Python escapes them; of too long a
-    message the middle is left out, and so are TensorFlow's names of graph nodes.
+    Messages contain text from files. Line breaks, control codes of terminals and characters that
+    change the direction of writing are escaped as in Python; the middle of a long message and
+    TensorFlow's names of graph nodes are cut out.
     """
     if len(text) > LONGEST:
         text = f"{text[: LONGEST - 500]} ... {text[-480:]}"
@@ -43,15 +43,15 @@ class UsageError(CgruError):
 
 
 class OutputClosed(Exception):
-    """Whoever read the output has gone (`| head`): end quietly, exit code 0."""
+    """The reader of the output has closed it (`| head`): end quietly, exit code 0."""
 
 
 class NotAModel(CgruError):
-    """A file that is named as a model and is of another kind."""
+    """A file given as a model that is of another kind."""
 
 
 def reason(error: BaseException) -> str:
-    """Why the system or a library failed: the first line of what it says, or what it calls it."""
+    """The first line of an error of the system or a library; its type if it has no message."""
     said = getattr(error, "strerror", None) or getattr(error, "message", None) or str(error)
     lines = one_line(str(said).lstrip()[: 2 * LONGEST].partition("\n")[0]).strip()
     return lines[:300] or type(error).__name__
@@ -59,7 +59,7 @@ def reason(error: BaseException) -> str:
 
 @contextlib.contextmanager
 def reading(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Raise CgruError `PATH: REASON` where a file, gzipped or not, cannot be read in the block."""
+    """Raise CgruError `PATH: REASON` if a file, gzipped or not, cannot be read in the block."""
     try:
         yield
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
@@ -72,10 +72,9 @@ def reading(path: str | os.PathLike[str]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def parsing(source: str | os.PathLike[str], otherwise: str) -> Iterator[None]:
-    """Raise CgruError `SOURCE: OTHERWISE (REASON)` for whatever is raised in the block.
+    """Raise CgruError `SOURCE: OTHERWISE (REASON)` for any exception in the block.
 
-    For parsers of other people's that are given bytes of nobody knows whom: no list of what they
-    raise on damaged ones was ever complete.
+    For third-party parsers on untrusted input: no list of what they raise is complete.
     """
     try:
         yield
@@ -87,7 +86,7 @@ def parsing(source: str | os.PathLike[str], otherwise: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Raise CgruError `PATH: cannot be written: REASON` where the system says so in the block."""
+    """Raise CgruError `PATH: cannot be written: REASON` for the system's errors in the block."""
     try:
         yield
     except OSError as error:
@@ -100,7 +99,7 @@ def warn(message: str) -> None:
 
 
 def note(message: str) -> None:
-    """Write `cgru: note: MESSAGE` to standard error: what is good to know and nothing wrong."""
+    """Write `cgru: note: MESSAGE`, which is informational, to standard error, if there is one."""
     _tell("note", message)
 
 
