@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import hmac
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import HTTPConnection
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..errors import reason
 from ..system.terminal import tell
 from . import page
 from .bodies import client_of
+from .messages import failed
 from .service import DRAINING, Service
 
 WITHOUT_PASSWORD = {"/health/live", "/health/ready", *page.FILES}
@@ -111,8 +112,3 @@ class Admission:
     def _is_allowed(self, origin: str, host: str) -> bool:
         is_own = urlsplit(origin).netloc.lower() == host.lower() != ""
         return is_own or "*" in self._sites or origin in self._sites
-
-
-def failed(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
-    """An error as JSON."""
-    return JSONResponse({"status": "error", "error": message}, status, headers)

@@ -1,4 +1,4 @@
-"""The application: which path answers what."""
+"""The application: the paths and their handlers."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from . import openapi, page
-from .admission import Admission, failed
+from .admission import Admission
 from .marian_websocket import MarianWebSocket
+from .messages import failed
 from .metrics import CONTENT_TYPE
 from .nematus_rest import NematusRest
 from .rest import Rest

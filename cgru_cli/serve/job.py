@@ -1,4 +1,4 @@
-"""`cgru serve`: models loaded, the engine started, and then requests until a signal."""
+"""`cgru serve`: load the models, start the engine, and answer requests until a signal."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ..system.log_file import log_to
 
 
 def run(options: ServeOptions) -> None:
-    """Serve as the options say, until SIGTERM or SIGINT.
+    """Serve until SIGTERM or SIGINT.
 
-    Raises CgruError for bad models, a file that cannot be read, an address that is taken, and
-    where the packages of the extra `serve` are missing.
+    Raises CgruError for bad models, an unreadable file, an address in use, or if a package of the
+    extra `serve` is missing.
     """
     try:
         import httptools  # noqa: F401
@@ -37,8 +37,8 @@ def _run(options: ServeOptions) -> None:
     models = served_models(options)
     tensorflow_start.start(options.device, options.cpu_threads, long_running=True)
     service = Service(models, options)
-    # A collection in the thread of the requests, while TensorFlow traced a function in the one that
-    # computes, has once ended the process.
+    # A garbage collection in this thread, while TensorFlow traced a function in the engine's, has
+    # crashed the process once.
     with collected_by_hand():
         service.start()
         try:
@@ -48,11 +48,9 @@ def _run(options: ServeOptions) -> None:
 
 
 def _password(path: str) -> str:
-    """The first line of a file. Raises CgruError where that is none to guard anything."""
+    """The first line of a file. Raises CgruError if it is too short or not printable ASCII."""
     with reading(path), open(path, encoding="utf-8", errors="replace") as file:
         password = file.readline(4096).strip()
     if len(password) < 8 or not password.isascii() or not password.isprintable():
-        raise CgruError(
-            f"{path}: its first line has to be a password of 8 ASCII characters at least"
-        )
+        raise CgruError(f"{path}: its first line must be a password of at least 8 ASCII characters")
     return password

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal, TypeVar
 
 import msgspec
@@ -232,6 +233,13 @@ def decoded(kind: type[Request], content: bytes) -> Request:
         raise Refusal(400, message) from None
 
 
-def encoded(answer: Struct) -> Response:
+def encoded(
+    answer: Struct, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
     """The answer as JSON."""
-    return Response(msgspec.json.encode(answer), media_type="application/json")
+    return Response(msgspec.json.encode(answer), status, headers, "application/json")
+
+
+def failed(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
+    """An error as JSON."""
+    return encoded(ErrorAnswer(message), status, headers)

@@ -1,4 +1,4 @@
-"""The page for people: files of the package, with nothing from elsewhere."""
+"""The page for people: files of the package, which load nothing from other sites."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 SCRIPTS = ("page", "server", "attention", "text")
-# Path of each file, and its type.
+# The name and type of the file at each path.
 FILES = {
     "/": ("index.html", "text/html"),
     "/page.css": ("page.css", "text/css"),
@@ -20,7 +20,7 @@ FILES = {
 
 
 def routes() -> list[Route]:
-    """The files, each at its path; read once."""
+    """The routes of the files, which are read once."""
     return [Route(path, _serving(*file), methods=["GET"]) for path, file in FILES.items()]
 
 

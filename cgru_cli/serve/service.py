@@ -1,4 +1,4 @@
-"""Between the protocols, which await, and the engine, which computes in a thread of its own."""
+"""The service behind all protocols: it hands lines to the engine and awaits their outcomes."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ DRAINING = "the server is about to stop"
 
 
 class Service:
-    """The models, and what a protocol may ask of them."""
+    """The models, the engine that computes, and the state of the server."""
 
     def __init__(self, models: Mapping[str, ServedModel], options: ServeOptions):
-        """models: by their names, the first one the default."""
+        """models: by name; the first one is the default."""
         self.models, self.options = dict(models), options
         self.metrics = Metrics()
         self.engine = Engine(
@@ -37,7 +37,7 @@ class Service:
         self.metrics.watch(lambda: self.engine.queued, lambda: self.active)
 
     def start(self) -> None:
-        """Begin to compute; ready once every model has translated a line."""
+        """Start the engine; ready when every model has translated a line."""
         self.engine.start()
         left = set(self.models)
 
@@ -52,7 +52,7 @@ class Service:
 
     @contextlib.contextmanager
     def active_request(self) -> Iterator[None]:
-        """Around a request that must be answered before the server may stop."""
+        """Count a request, for which a stopping server waits, as active inside the block."""
         self.active += 1
         try:
             yield
@@ -60,14 +60,14 @@ class Service:
             self.active -= 1
 
     def log(self, client: str, path: str | None, method: str, status: int, seconds: float) -> None:
-        """Count and log a request without its texts; path: None if the server has no such."""
+        """Count and log a request, without its texts; path: None for an unknown one."""
         self.metrics.answered(path or "other", method if path else "", status, seconds)
         if not self.options.quiet:
             shown = path or "(no such path)"
             tell(f"{client or '-'} {method} {shown} {status} {seconds:.3f} s")
 
     def model(self, name: str | None = None) -> ServedModel:
-        """A model by its name, or the default. Raises Refusal where there is none."""
+        """A model by name, or the default. Raises Refusal for an unknown name."""
         if name is None:
             return next(iter(self.models.values()))
         if name not in self.models:
@@ -75,7 +75,7 @@ class Service:
         return self.models[name]
 
     def searching(self, model: ServedModel, search: SearchOptions, *, forced: bool = False) -> Kind:
-        """The search that a request asks for, within the limits. Raises Refusal outside them."""
+        """The kind of a request's search. Raises Refusal if it exceeds the limits."""
         most = max(self.options.max_beam_size, model.plan.settings.beam_size)
         for name, value in (("beam_size", search.beam_size), ("n_best", search.n_best)):
             if value is not None and not 1 <= value <= most:
@@ -86,9 +86,9 @@ class Service:
             raise Refusal(400, str(error)) from None
 
     def check_lines(self, lines: Sequence[Sequence[str]]) -> None:
-        """Raises Refusal for too many lines, and for one that is too long or more than a line.
+        """Raise Refusal for too many lines, a line that is too long, or a line break in one.
 
-        lines: of each request's line its texts, as source and target.
+        lines: the texts of each line, such as source and target.
         """
         if len(lines) > self.options.max_lines:
             raise Refusal(
@@ -103,7 +103,7 @@ class Service:
                         f"{self.options.max_characters}",
                     )
                 if "\n" in text:
-                    raise Refusal(400, f"line {number}: has a line break; send a text a line")
+                    raise Refusal(400, f"line {number} has a line break; send each line as a text")
 
     async def outcomes(
         self,
@@ -113,10 +113,10 @@ class Service:
         *,
         in_order: bool = False,
     ) -> AsyncGenerator[tuple[int, Translation | ScoredPair], None]:
-        """Numbers and outcomes of all lines, as they get ready.
+        """Yield the number and outcome of each line when it is ready.
 
-        Whoever stops to listen has the rest dropped. Raises Refusal where the queue is full, and
-        for a line that cannot be done.
+        Closing the generator cancels the other lines. Raises Refusal if the queue is full, or if a
+        line fails.
         """
         self.check_lines([line.texts for line in lines])
         if self.options.log_texts:
@@ -141,7 +141,7 @@ class Service:
             self.engine.cancel(ticket)
 
     async def all(self, client: str, kind: Kind, lines: Sequence[Line | Pair]) -> list[Any]:
-        """The outcomes of all lines, in their order. Raises Refusal as `outcomes`."""
+        """The outcomes of all lines in order. Raises Refusal as `outcomes` does."""
         done: dict[int, Any] = {}
         outcomes = self.outcomes(client, kind, lines)
         try:
