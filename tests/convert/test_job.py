@@ -22,12 +22,12 @@ from cgru_cli.formats.read_model import read
 
 
 def run(*arguments):
-    """The command line's result."""
+    """The result of the command line."""
     return click.testing.CliRunner().invoke(main, ["convert", *map(str, arguments)])
 
 
 def vocabulary(path, count):
-    """A Nematus vocabulary of so many words."""
+    """A Nematus vocabulary with this many words."""
     words = ["eos", "UNK", *(f"w{i}" for i in range(2, count))]
     path.write_text(json.dumps({word: i for i, word in enumerate(words)}))
     return path
@@ -35,7 +35,7 @@ def vocabulary(path, count):
 
 @pytest.fixture
 def model(tmp_path):
-    """A small model on disk with its vocabularies; gives the path."""
+    """The path of a small model with its vocabularies."""
     folder = tmp_path / "in"
     folder.mkdir()
     structure = small_structure()
@@ -60,7 +60,7 @@ def test_info(model):
     assert [v["words"] for v in description["vocabularies"]] == [11, 13]
 
 
-def test_info_tells_from_which_end_a_model_reads_and_writes(model):
+def test_info_shows_the_directions_of_reading_and_writing(model):
     rows = {(False, False): [], (True, False): ["writes"], (True, True): ["writes", "reads"]}
     for (right_left, source_reversed), names in rows.items():
         made = read(model)
@@ -82,7 +82,7 @@ def test_info_without_vocabularies(model):
     assert named.exit_code == 1 and "nowhere.json" in named.stderr
 
 
-def test_vocabularies_go_along(model, tmp_path):
+def test_vocabularies_are_copied(model, tmp_path):
     (tmp_path / "out").mkdir()
     out = tmp_path / "out" / "model.npz"
     result = run(model, out, "--to", "marian-amun", "--verify")
@@ -93,7 +93,7 @@ def test_vocabularies_go_along(model, tmp_path):
     assert [v.size for v in model_vocabularies.find(read(out))] == [11, 13]
 
 
-def test_missing_vocabularies_are_a_warning(model, tmp_path):
+def test_a_warning_for_missing_vocabularies(model, tmp_path):
     (model.parent / "src.json").unlink()
     result = run(model, tmp_path / "out.npz")
     assert result.exit_code == 0 and "warning" in result.stderr and "-v SRC TRG" in result.stderr
@@ -125,8 +125,8 @@ def test_vocabularies_larger_and_smaller_than_the_matrix(model, capsys):
         assert ("of another model" in capsys.readouterr().err) == (sizes == (4, 13))
 
 
-def test_vocabularies_as_the_configuration_gives_them(model, tmp_path, monkeypatch, capsys):
-    """From the model's folder; of legacy ones another in the working directory is warned of."""
+def test_vocabularies_of_the_configuration(model, tmp_path, monkeypatch, capsys):
+    """They come from the model's folder; a warning names another one in the working directory."""
     monkeypatch.chdir(tmp_path)
     found = model_vocabularies.find(read(model))
     assert found[0].path == str(model.parent / "src.json")
@@ -230,7 +230,7 @@ def test_a_signal_leaves_nothing_behind(model, tmp_path, monkeypatch, signum, co
     assert not [path for path in out.iterdir() if "npz" in path.name and path.suffix != ".json"]
 
 
-def test_what_cannot_be_held_is_named(tmp_path):
+def test_features_that_the_format_lacks_are_named(tmp_path):
     result = run(fixture_path("b-layernorm/model.npz"), tmp_path / "out.npz", "--to", "marian-amun")
     assert result.exit_code == 1
     assert "layer normalisation of Nematus" in result.stderr

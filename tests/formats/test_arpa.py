@@ -1,4 +1,4 @@
-"""Models of n-grams, read by kenlm."""
+"""N-gram models, read by kenlm."""
 
 import gzip
 import math
@@ -40,7 +40,7 @@ def path(tmp_path):
     return file
 
 
-def test_a_text_has_the_sum_of_its_n_grams(path):
+def test_the_score_of_a_text_is_the_sum_of_its_n_grams(path):
     n_grams = NGrams(str(path))
     texts = [["a", "b@@"], [], ["b@@", "x", "a"], ["<s>"], ["</s>", "a"]]
     back_off = {
@@ -54,7 +54,7 @@ def test_a_text_has_the_sum_of_its_n_grams(path):
     assert all(value < 0 for value in found)
 
 
-def test_files_are_known_by_what_is_in_them(path, tmp_path):
+def test_files_are_recognised_by_content(path, tmp_path):
     zipped = tmp_path / "lm.gz"
     zipped.write_bytes(gzip.compress(TEXT.encode()))
     assert is_arpa(str(path)) and is_arpa(str(zipped))
@@ -71,7 +71,7 @@ def test_known_words_are_counted(path):
 
 
 @pytest.mark.parametrize("cut", [40, 150])
-def test_a_damaged_file_is_one_line(path, cut):
+def test_a_damaged_file_gives_one_line(path, cut):
     path.write_text(TEXT[:cut])
     with pytest.raises(CgruError) as error:
         NGrams(str(path))

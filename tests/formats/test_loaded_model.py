@@ -24,13 +24,13 @@ def test_a_word_has_an_id_for_each_factor(line):
 
 
 @pytest.mark.parametrize("word", ["a", "a|N|V"])
-def test_another_number_of_factors_is_an_error(word):
+def test_a_wrong_number_of_factors_is_an_error(word):
     with pytest.raises(CgruError, match=r"has [13] factors, expected 2 \(word\|factor"):
         source_ids(["a|N", word], FACTORS)
 
 
 @given(st.lists(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), max_size=5), min_size=1))
-def test_batches_end_and_pad_by_eos(lines):
+def test_eos_ends_and_pads_lines(lines):
     ids, mask = pad_ids(lines, 2)
     longest = max(map(len, lines)) + 1
     assert ids.shape == (len(lines), longest, 2) and mask.shape == (len(lines), longest)

@@ -1,4 +1,4 @@
-"""The restricted pickle reader: reads data of both Pythons, runs nothing, survives rubbish."""
+"""The pickle reader: it reads data of both Pythons, runs nothing and survives garbage."""
 
 import builtins
 import collections
@@ -43,7 +43,7 @@ def test_reads_what_python_3_writes(value, protocol):
 
 @given(st.binary(max_size=60))
 @settings(max_examples=300, deadline=None)
-def test_rubbish_is_an_error_in_one_line(data):
+def test_garbage_gives_one_line(data):
     try:
         load(data, "options")
     except CgruError as error:
@@ -52,7 +52,7 @@ def test_rubbish_is_an_error_in_one_line(data):
 
 @given(plain_data, st.integers(0, 5), st.data())
 @settings(max_examples=100, deadline=None)
-def test_damage_is_an_error_in_one_line(value, protocol, draw):
+def test_damage_gives_one_line(value, protocol, draw):
     data = bytearray(pickle.dumps(value, protocol))
     data[draw.draw(st.integers(0, len(data) - 1))] = draw.draw(st.integers(0, 255))
     try:
@@ -64,13 +64,13 @@ def test_damage_is_an_error_in_one_line(value, protocol, draw):
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
-        # Python 2 str is UTF-8 in bytes, unicode is text: both must come out as the same text.
+        # Python 2 str is UTF-8 bytes, unicode is text: both are read as the same text
         (b"S'sch\\xc3\\xb6n'\n.", "schön"),
         (b"\x80\x02U\x06sch\xc3\xb6n.", "schön"),
         (b"T\x06\x00\x00\x00sch\xc3\xb6n.", "schön"),
         (b"Vsch\xf6n\n.", "schön"),
         (b"\x80\x02X\x06\x00\x00\x00sch\xc3\xb6n.", "schön"),
-        # Text that looks like UTF-8 read as Latin-1 stays what it is.
+        # text that looks like UTF-8 decoded as Latin-1 is left alone
         (b"\x80\x02X\x04\x00\x00\x00\xc3\x83\xc2\xb6.", "\u00c3\u00b6"),
         (b"S'donn\\xe9es'\n.", "donn\\xe9es"),
         (b'S"it\'s"\n.', "it's"),
@@ -124,7 +124,7 @@ def test_runs_nothing(tmp_path, protocol, wrap, kind):
     with pytest.raises(CgruError, match=rf"model\.npz\.pkl: pickle asks for .*{wanted}; refused"):
         load(path, "options")
     assert not proof.exists()
-    # The same bytes do what they say when Python reads them.
+    # Python itself runs the same bytes
     pickle.loads(path.read_bytes())
     assert proof.exists()
 
@@ -226,7 +226,7 @@ def test_every_truncation_is_an_error():
                 load(data[:end], "x.pkl")
 
 
-def test_files_that_are_none(tmp_path):
+def test_missing_and_incomplete_files(tmp_path):
     with pytest.raises(CgruError, match=r"no\.pkl: options not found"):
         load(tmp_path / "no.pkl", "options")
     with pytest.raises(CgruError, match="is a folder"):

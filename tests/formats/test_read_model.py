@@ -1,4 +1,4 @@
-"""What is no model, is a damaged one, or one with odd arrays: told in one line, or read as said."""
+"""Damaged models, unusual arrays and files that are no models: an error of one line, or a model."""
 
 import io
 import json
@@ -27,13 +27,13 @@ from cgru_cli.system.structured_files import parse_yaml, read_json
 
 
 def npz(path, arrays):
-    """An `.npz` with whatever arrays, written by NumPy itself."""
+    """An `.npz` of these arrays, written by NumPy itself."""
     np.savez(path, **arrays)
     return path
 
 
 def refused(tmp_path, path, *words):
-    """`cgru convert` says one line that has these words, exits with 1 and writes nothing."""
+    """`cgru convert` prints one line with these words, exits with 1 and writes nothing."""
     out = tmp_path / "refused-out.npz"
     result = click.testing.CliRunner().invoke(main, ["convert", str(path), str(out)])
     assert result.exit_code == 1, result.output
@@ -119,7 +119,7 @@ def test_arrays_that_do_not_fit(tmp_path, arrays):
 
 
 def test_every_array_cut_by_one_is_named_with_its_shape(tmp_path, arrays):
-    """Whichever it is: what the others say is right. Rows of the source's words alone are free."""
+    """The other arrays outvote it. Only the rows of the source embedding can be any number."""
     path = tmp_path / "model.npz"
     for name, array in arrays.items():
         for axis, length in enumerate(array.shape):
@@ -150,7 +150,7 @@ def test_arrays_in_another_form_are_read(tmp_path, arrays, kind, capsys):
 
 
 def with_member(path, arrays, name, content, method=zipfile.ZIP_STORED):
-    """An `.npz` of these arrays and one member of any content."""
+    """An `.npz` of these arrays and one more member with this content."""
     npz(path, arrays)
     with zipfile.ZipFile(path, "a", method) as archive:
         archive.writestr(name, content)
@@ -158,7 +158,7 @@ def with_member(path, arrays, name, content, method=zipfile.ZIP_STORED):
 
 
 def npy(header, body=b""):
-    """An `.npy` with a header as given."""
+    """An `.npy` with this header."""
     text = header.encode()
     return b"\x93NUMPY\x02\x00" + struct.pack("<I", len(text)) + text + body
 
@@ -185,7 +185,7 @@ def test_forged_headers_allocate_nothing(tmp_path, arrays):
 
 
 class Trap:
-    """Unpickled, it leaves a trace."""
+    """Leaves a file behind when it is unpickled."""
 
     def __init__(self, path):
         self.path = path
@@ -230,7 +230,7 @@ def test_array_stored_twice(tmp_path, arrays):
     "content",
     ["{", "[]", '{"dim": "four"}', '{"cgru": 5}', '{"cgru": {"structure": {}}}', "\0", "[" * 99999],
 )
-def test_configuration_that_is_none(tmp_path, arrays, content):
+def test_invalid_configuration(tmp_path, arrays, content):
     path = npz(tmp_path / "model.npz", arrays)
     (tmp_path / "model.npz.json").write_text(content)
     refused(tmp_path, path, "model.npz.json")
@@ -366,7 +366,7 @@ def test_structure_without_any_configuration(tmp_path):
         assert model.structure.bias is Bias.THEANO
 
 
-def test_fixtures_folder_has_no_case_that_is_not_tested():
+def test_every_fixture_is_tested():
     need(FIXTURES)
     tested = {"a-shallow", "b-layernorm", "c-tied-dec", "d-tied-all", "e2-deep-theano", "f-factors"}
     tested |= {"marian-amun", "marian-amun-ln", "marian-nematus", "marian-nematus-ln"}

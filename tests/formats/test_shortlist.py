@@ -1,4 +1,4 @@
-"""Shortlists: the words that Marian chooses, its binary files, and files that are none."""
+"""Shortlists: the words that Marian chooses, its binary files, and invalid files."""
 
 import gzip
 import struct
@@ -22,7 +22,7 @@ def write(path, entries):
 
 
 def as_marian(entries, sources, first, best, prune, shared=None):
-    """The words that LexicalShortlistGenerator chooses: dictionaries, and what it says of them."""
+    """The words that Marian's LexicalShortlistGenerator chooses, computed with dictionaries."""
     source, target = (SOURCE, TARGET) if shared is None else (shared, shared)
     table = {}
     for t, s, p in entries:
@@ -52,23 +52,28 @@ ENTRIES = st.lists(
 ).map(lambda entries: [("t0", "s0", 0.2), *entries])
 
 
-@given(ENTRIES, st.lists(st.integers(0, 21)), st.integers(0, 50), st.integers(0, 6),
-       st.sampled_from((0.0, 0.1, 0.3)))  # fmt: skip
-def test_the_words_are_marians(tmp_path_factory, entries, sources, first, best, prune):
+@given(
+    ENTRIES,
+    st.lists(st.integers(0, 21)),
+    st.integers(0, 50),
+    st.integers(0, 6),
+    st.sampled_from((0.0, 0.1, 0.3)),
+)
+def test_marian_chooses_the_same_words(tmp_path_factory, entries, sources, first, best, prune):
     path = write(tmp_path_factory.getbasetemp() / "lex.s2t", entries)
     found = Shortlist.read(path, SOURCE, TARGET, first, best, prune)
     expected = as_marian(entries, sources, first, best, prune)
     assert found.of_words(sources).tolist() == expected
 
 
-def test_source_words_count_where_the_vocabulary_is_one(tmp_path):
+def test_source_words_are_allowed_where_both_sides_share_a_vocabulary(tmp_path):
     entries = [("t3", "t9", 0.5)]
     found = Shortlist.read(write(tmp_path / "lex", entries), TARGET, TARGET, 8, 2)
     assert found.of_words([11, 30]).tolist() == as_marian(entries, [11, 30], 8, 2, 0, TARGET)
     assert {11, 30, 5} <= set(found.of_words([11, 30]).tolist())
 
 
-def test_models_of_an_ensemble_have_the_words_of_all(tmp_path):
+def test_an_ensemble_allows_the_words_of_all_models(tmp_path):
     one, two = (
         Shortlist.read(write(tmp_path / "lex", entries), SOURCE, TARGET, 4, 2)
         for entries in ([("t20", "s0", 1.0)], [("t30", "s1", 1.0)])
@@ -76,7 +81,7 @@ def test_models_of_an_ensemble_have_the_words_of_all(tmp_path):
     assert {22, 32} <= set(union([one, two], [[2], [3]]).tolist())
 
 
-def test_nobody_is_no_word(tmp_path):
+def test_null_is_not_a_word(tmp_path):
     entries = [("t9", "s1", 1.0)]
     nobody = [("t30", "NULL", 1.0), ("NULL", "s1", 1.0)]
     with_nobody, without = (
@@ -91,7 +96,7 @@ def test_nobody_is_no_word(tmp_path):
 
 
 def binary(lists, first=8, size=22):
-    """A file as `marian-conv` lays it out: lists of target ids by source id."""
+    """A file as `marian-conv` writes it, from lists of target ids by source id."""
     offsets = np.cumsum([0, *(len(lists.get(i, ())) for i in range(size))]).astype("<u8")
     targets = np.array([t for i in range(size) for t in sorted(lists.get(i, ()))], "<u4")
     body = struct.pack("<4Q", first, 100, len(offsets), len(targets))
@@ -103,7 +108,7 @@ def binary(lists, first=8, size=22):
 
 
 @pytest.mark.parametrize("compress", [bytes, gzip.compress])
-def test_a_binary_file_is_the_table_that_it_was_made_of(tmp_path, compress):
+def test_a_binary_file_gives_the_same_shortlist_as_its_table(tmp_path, compress):
     entries = [("t9", "s0", 0.4), ("t30", "s0", 0.2), ("t40", "s4", 0.9)]
     text = Shortlist.read(write(tmp_path / "lex", entries), SOURCE, TARGET, 8)
     path = tmp_path / "lex.bin"
@@ -121,7 +126,7 @@ GOOD = binary({2: [32, 11], 6: [42]})
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "problem"),
     [
         (b"", "an empty shortlist"),
         (b"t0 s0 0.5\nt1 s1\n", ":2: expected `target source probability`"),
@@ -141,14 +146,14 @@ GOOD = binary({2: [32, 11], 6: [42]})
         (b"\xff\xfe\x00\x00", ":1: expected"),
     ],
 )
-def test_what_is_no_shortlist_is_told(tmp_path, content, told):
+def test_invalid_files(tmp_path, content, problem):
     (tmp_path / "lex").write_bytes(content)
-    with pytest.raises(CgruError, match=told) as error:
+    with pytest.raises(CgruError, match=problem) as error:
         Shortlist.read(str(tmp_path / "lex"), SOURCE, TARGET)
     assert str(tmp_path / "lex") in str(error.value) and "\n" not in str(error.value)
 
 
-def test_a_checksum_may_be_trusted_and_offsets_never(tmp_path, capsys):
+def test_the_checksum_can_be_skipped_but_offsets_are_checked(tmp_path, capsys):
     path = tmp_path / "lex.bin"
     path.write_bytes(damaged(GOOD, 8))
     assert Shortlist.read(str(path), SOURCE, TARGET, first=0).first == 8
@@ -158,7 +163,7 @@ def test_a_checksum_may_be_trusted_and_offsets_never(tmp_path, capsys):
         Shortlist.read(str(path), SOURCE, TARGET, first=0)
 
 
-def test_a_table_of_mostly_other_words_is_warned_of(tmp_path, capsys):
+def test_a_warning_for_a_table_of_mostly_unknown_words(tmp_path, capsys):
     path = write(tmp_path / "lex", [("t1", "s1", 0.5), *((f"x{i}", "y", 0.1) for i in range(20))])
     Shortlist.read(path, SOURCE, TARGET)
     assert "only 1 of its 21 lines" in capsys.readouterr().err

@@ -152,7 +152,7 @@ def test_every_part_names_the_checkpoint(tmp_path, suffix):
 
 
 def damage(kind, prefix):
-    """Spoil a copy of a checkpoint; gives the words that tell it."""
+    """Damage a copy of a checkpoint; return the expected words of the message."""
     index = prefix.with_name("ref.index")
     data = prefix.with_name("ref.data-00000-of-00001")
     if kind == "no data":

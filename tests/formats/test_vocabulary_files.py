@@ -132,7 +132,7 @@ def json_file(folder, content):
     ],
 )
 def test_formats(tmp_path, content, unk, kind, compress):
-    # The name says nothing: the content does.
+    # the content decides, not the name
     vocabulary = read_vocabulary(written(tmp_path, compress(content), "vocabulary"))
     assert vocabulary.format == kind
     assert (vocabulary.size, vocabulary.eos_id, vocabulary.unk_id) == (4, 0, 1)
@@ -294,7 +294,7 @@ def test_marian_text_needs_its_own_names():
     assert marian_needs_rewrite(Vocabulary(old_style("a"), "v.txt", format="text"))
 
 
-def test_writing_is_whole_or_not_at_all(tmp_path, monkeypatch):
+def test_writing_is_atomic(tmp_path, monkeypatch):
     path = json_file(tmp_path, old_style("a"))
     before = path.read_bytes()
 
@@ -393,7 +393,7 @@ def test_no_such_file(tmp_path):
 
 @given(st.binary(max_size=40))
 @settings(max_examples=150, deadline=None)
-def test_rubbish_never_escapes(tmp_path_factory, data):
+def test_garbage_gives_one_line(tmp_path_factory, data):
     path = written(tmp_path_factory.getbasetemp(), data, "rubbish")
     try:
         read_vocabulary(path)
@@ -401,10 +401,10 @@ def test_rubbish_never_escapes(tmp_path_factory, data):
         assert "\n" not in str(error)
 
 
-# The files on people's disks.
+# Real files.
 
 
-def test_reference_vocabularies_are_there():
+def test_reference_vocabularies_exist():
     if not REFERENCE and os.environ.get("CGRU_REQUIRE_SHARED") != "1":
         pytest.skip("reference vocabularies are not here")
     assert len(REFERENCE) > 50

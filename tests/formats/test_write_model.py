@@ -1,4 +1,4 @@
-"""Models written in the form of every program, and read again bit for bit."""
+"""Models written in the format of every program, and read back bit for bit."""
 
 import dataclasses
 import json
@@ -22,7 +22,7 @@ from cgru_cli.options.convert import TO
 from cgru_cli.parameters.structure import Activation, Bias, Dropout, Encoder, Normalization
 from cgru_cli.text.vocabulary import Vocabulary
 
-# The reference cases that can be computed, and the formats (beside npz and h5) that hold each.
+# The computable reference cases, and the formats (besides npz and h5) that hold each.
 ALL = {"dl4mt", "nematus", "nematus-tf", "marian-amun", "marian-nematus", "marian-s2s"}
 HOLDERS = {
     "a-shallow/model.npz": ALL,
@@ -52,18 +52,18 @@ FILE = {"h5": "model.h5", "nematus-tf": "model-7"}
 
 
 def target(folder, to):
-    """Where a format is written in a folder of its own."""
+    """The path for a format, in its own folder."""
     (folder / to).mkdir(exist_ok=True)
     return folder / to / FILE.get(to, "model.npz")
 
 
 def vocabularies_of(model):
-    """The model's vocabularies, where its folder tells them."""
+    """The model's vocabularies, if they can be found."""
     return model_vocabularies.find(model) if model.settings.vocabularies else []
 
 
 def without_own_words(path):
-    """Take out of a configuration what only cgru reads."""
+    """Remove the keys that only cgru reads from a configuration."""
     file = path.with_name(path.name + ".json")
     if file.exists():
         values = json.loads(file.read_text())
@@ -72,12 +72,12 @@ def without_own_words(path):
 
 
 def make(structure, path="model.npz", program="nematus"):
-    """A model of random numbers, as if read from path."""
+    """A model of random numbers with this path."""
     return Model(path, structure, random_arrays(structure), program)
 
 
 @pytest.mark.parametrize("name", HOLDERS)
-def test_every_format_that_holds_a_model_gives_it_back(name, tmp_path):
+def test_a_model_is_read_back_from_every_format_that_holds_it(name, tmp_path):
     fixture_path(name.split("/")[0])
     model = read(FIXTURES / name)
     vocabularies = vocabularies_of(model)
@@ -152,7 +152,9 @@ DEEP = {
 SYNTHETIC = {
     "weight-norm": ({"weight_normalization": True}, {"nematus"}),
     "weight-and-layer-norm": (
-        {"weight_normalization": True, "normalization": Normalization.NEMATUS}, {"nematus"}),
+        {"weight_normalization": True, "normalization": Normalization.NEMATUS},
+        {"nematus"},
+    ),
     "old-dropout": ({"old_dropout": Dropout(0.1, 0.2, 0.3, 0.4, 0.2)}, {"nematus"}),
     "dl4mt-dropout": ({"old_dropout": Dropout(readout=0.5)}, {"dl4mt"}),
     "mixture": ({"mixture": 3}, {"nematus-tf"}),
@@ -162,24 +164,31 @@ SYNTHETIC = {
     "linear": ({"readout_activation": Activation.LINEAR}, {"nematus-tf"}),
     "rms": ({"normalization": Normalization.RMS}, {"nematus-tf"}),
     "deep-context": (
-        DEEP | {"deep_context": True, "decoder_high_transition": 2}, {"nematus", "nematus-tf"}),
+        DEEP | {"deep_context": True, "decoder_high_transition": 2},
+        {"nematus", "nematus-tf"},
+    ),
     "three-levels": (
-        {"encoder_depth": 3, "decoder_depth": 3}, {"nematus", "nematus-tf", "marian-s2s"}),
+        {"encoder_depth": 3, "decoder_depth": 3},
+        {"nematus", "nematus-tf", "marian-s2s"},
+    ),
     "tf-bias": (DEEP | {"bias": Bias.NEMATUS_TF}, {"nematus-tf"}),
     "tf-bias-decoder": ({"decoder_depth": 2, "bias": Bias.NEMATUS_TF}, {"nematus-tf"}),
     "tied-src": (
         {"source_vocabularies": (13,), "shared_embeddings": True},
-        {"nematus", "nematus-tf", "marian-amun", "marian-s2s"}),
+        {"nematus", "nematus-tf", "marian-amun", "marian-s2s"},
+    ),
     "factors": (
         {"source_vocabularies": (11, 3, 4), "source_embeddings": (3, 2, 1)},
-        {"nematus", "nematus-tf"}),
+        {"nematus", "nematus-tf"},
+    ),
     "widths": ({"source_embeddings": (5,)}, {"nematus-tf"}),
     "one-direction": (
         DEEP | {"encoder": Encoder.BIDIRECTIONAL, "residual": False},
-        {"marian-nematus", "marian-s2s"}),
+        {"marian-nematus", "marian-s2s"},
+    ),
     "marian-norm-deep": (DEEP | {"normalization": Normalization.MARIAN}, {"marian-s2s"}),
     "deep-widths": (DEEP | {"source_embeddings": (5,)}, {"nematus-tf"}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", SYNTHETIC)
@@ -198,13 +207,13 @@ def test_structures_without_a_reference_case(name, tmp_path):
         verify(model, read(path))
 
 
-def test_npz_that_nematus_would_compute_otherwise_is_not_in_its_terms(tmp_path):
+def test_npz_has_no_keys_of_nematus_that_would_compute_it_differently(tmp_path):
     model = make(small_structure(decoder_depth=2, bias=Bias.NEMATUS_TF))
     write_model.write(model, tmp_path / "model.npz", "npz")
     assert set(json.loads((tmp_path / "model.npz.json").read_text())) == {"cgru"}
 
 
-def test_deep_theano_models_are_described_to_nematus_tf_in_theano_terms(tmp_path):
+def test_nematus_tf_gets_theano_keys_for_deep_theano_models(tmp_path):
     write_model.write(make(small_structure(**DEEP)), tmp_path / "model-1", "nematus-tf")
     values = json.loads((tmp_path / "model-1.json").read_text())
     assert "embedding_size" not in values and values["model_version"] == 0.2
@@ -225,8 +234,8 @@ def test_decoding_and_original_bias_of_the_attention_are_kept(tmp_path):
         assert again.inert["decoder_c_tt"].tolist() == [3]
 
 
-def test_from_which_end_marian_reads_the_source(tmp_path):
-    """From that from which it writes, so that others cannot be written for it."""
+def test_marian_reads_the_source_from_the_end_that_it_writes_from(tmp_path):
+    """Models that read and write from different ends cannot be written for Marian."""
     model = make(small_structure())
     model.settings.right_left = True
     with pytest.raises(CgruError, match=r"marian-amun: it has a decoder from right to left over"):
@@ -238,16 +247,19 @@ def test_from_which_end_marian_reads_the_source(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
-    [({}, ""), ({"right_left": True}, "a model writes from the end"),
-     ({"right_left": True, "source_reversed": True}, "a model writes and reads from the end")],
-)  # fmt: skip
-def test_dl4mt_has_no_word_for_from_which_end_a_model_writes(tmp_path, capsys, settings, told):
+    ("settings", "warning"),
+    [
+        ({}, ""),
+        ({"right_left": True}, "a model writes from the end"),
+        ({"right_left": True, "source_reversed": True}, "a model writes and reads from the end"),
+    ],
+)
+def test_dl4mt_cannot_state_the_direction_of_a_model(tmp_path, capsys, settings, warning):
     model = make(small_structure())
     model.settings = dataclasses.replace(model.settings, **settings)
     write_model.write(model, tmp_path / "m.npz", "dl4mt")
     warned = capsys.readouterr().err
-    assert warned.count("cgru: warning: ") == bool(told) and told in warned
+    assert warned.count("cgru: warning: ") == bool(warning) and warning in warned
 
 
 def test_dl4mt_options_are_a_python_2_pickle(tmp_path):
@@ -285,7 +297,7 @@ def test_marian_vocabularies_are_rewritten_where_marian_needs_it(tmp_path):
     assert read(path).settings.vocabularies == ["odd.yml", "plain.json"]
 
 
-def test_vocabularies_of_one_name_do_not_overwrite_each_other(tmp_path):
+def test_vocabularies_with_the_same_name_do_not_overwrite_each_other(tmp_path):
     for side in ("a", "b"):
         (tmp_path / side).mkdir()
         (tmp_path / side / "vocab.json").write_text(json.dumps({"eos": 0, "UNK": 1, side: 2}))
@@ -297,7 +309,7 @@ def test_vocabularies_of_one_name_do_not_overwrite_each_other(tmp_path):
 
 
 @pytest.mark.parametrize("to", ["npz", "nematus", "dl4mt", "marian-amun"])
-def test_vocabularies_that_a_program_made_are_written(tmp_path, to):
+def test_vocabularies_without_a_file_are_written(tmp_path, to):
     both = [
         Vocabulary({"</s>": 0, "<unk>": 1, side: 2}, tmp_path / f"{side}.json") for side in "ab"
     ]
@@ -326,7 +338,7 @@ def test_nothing_is_overwritten_without_force(tmp_path):
     assert not (tmp_path / "out" / "m.npz").exists()
 
 
-def test_configuration_of_a_replaced_model_does_not_stay(tmp_path):
+def test_the_configuration_of_a_replaced_model_is_removed(tmp_path):
     path = tmp_path / "model.npz"
     write_model.write(make(small_structure(old_dropout=Dropout(readout=0.5))), path, "npz")
     model = make(small_structure())
@@ -337,7 +349,7 @@ def test_configuration_of_a_replaced_model_does_not_stay(tmp_path):
 
 
 @pytest.mark.parametrize("to", TO)
-def test_preprocessing_goes_along(to, tmp_path):
+def test_preprocessing_is_copied(to, tmp_path):
     path = target(tmp_path, to)
     beside = path.with_name(f"{path.name}.preprocess.json")
     beside.write_text("of another model")

@@ -1,4 +1,4 @@
-"""Scalars of YAML, against what another parser reads, and against what Marian wrote."""
+"""YAML scalars: another parser reads them back, and Marian wrote the same."""
 
 import pytest
 import yaml
@@ -15,7 +15,7 @@ UNWRITABLE = ("\x7f", "\u07ff", "\uffff", "\ufffe", "\x85", "\u2028", "\u2029", 
 @example("- ")
 @example("null")
 def test_what_is_written_is_read_again(text):
-    """Non-characters, which Unicode has no use for, become U+FFFD, as in the library."""
+    """Unicode's non-characters become U+FFFD, as in the library."""
     expected = "".join(
         "\ufffd" if ord(c) & 0xFFFE == 0xFFFE or 0xFDD0 <= ord(c) < 0xFDF0 else c for c in text
     )
@@ -29,14 +29,31 @@ def test_what_is_written_is_read_again(text):
 @pytest.mark.parametrize(
     ("text", "written"),
     [
-        (b"plain", b"plain"), (b"a:b", b"a:b"), (b"a#", b"a#"), (b"?m", b"?m"), (b"-1", b"-1"),
-        (b"...", b"..."), (b"true", b"true"), (b"a\r", b"a\r"), (b"a\xff", b"a\xff"),
-        (b"", b'""'), (b"~", b'"~"'), (b"NULL", b'"NULL"'), (b"-", b'"-"'), (b"a:", b'"a:"'),
-        (b"'", b'"\'"'), (b'a"', b'a"'), (b'"', b'"\\""'), (b"\x0c", b'"\\x0c"'),
-        (b"\t", b'"\\t"'), (b"\xc2\xa0", b"\xc2\xa0"), (b"@\xc2\xa0", b'"@\\xa0"'),
-        (b"\x7f", b'"\xc1\xbf"'), (b"@\xdf\xbf", b'"@\xe0\x9f\xbf"'),
+        (b"plain", b"plain"),
+        (b"a:b", b"a:b"),
+        (b"a#", b"a#"),
+        (b"?m", b"?m"),
+        (b"-1", b"-1"),
+        (b"...", b"..."),
+        (b"true", b"true"),
+        (b"a\r", b"a\r"),
+        (b"a\xff", b"a\xff"),
+        (b"", b'""'),
+        (b"~", b'"~"'),
+        (b"NULL", b'"NULL"'),
+        (b"-", b'"-"'),
+        (b"a:", b'"a:"'),
+        (b"'", b'"\'"'),
+        (b'a"', b'a"'),
+        (b'"', b'"\\""'),
+        (b"\x0c", b'"\\x0c"'),
+        (b"\t", b'"\\t"'),
+        (b"\xc2\xa0", b"\xc2\xa0"),
+        (b"@\xc2\xa0", b'"@\\xa0"'),
+        (b"\x7f", b'"\xc1\xbf"'),
+        (b"@\xdf\xbf", b'"@\xe0\x9f\xbf"'),
         (b"@\xff", b'"@\xef\xbf\xbd"'),
     ],
-)  # fmt: skip
+)
 def test_what_marian_writes(text, written):
     assert scalar(text) == written

@@ -1,4 +1,4 @@
-"""What new models begin with: by scheme, array by array."""
+"""The initial arrays of new models, by scheme."""
 
 import numpy as np
 import pytest
@@ -13,9 +13,12 @@ from cgru_cli.parameters.structure import Activation, Bias, Normalization
 SCHEMES = next(f.choices for f, _ in statements(TrainOptions).values() if "--init" in f.flags)
 D, E = 40, 30
 WIDE = {
-    "source_vocabularies": (400,), "source_embeddings": (E,), "target_vocabulary": 300,
-    "target_embedding": E, "state": D,
-}  # fmt: skip
+    "source_vocabularies": (400,),
+    "source_embeddings": (E,),
+    "target_vocabulary": 300,
+    "target_embedding": E,
+    "state": D,
+}
 RECURRENT = [f"{cell}_{U}" for cell in ("encoder", "encoder_r", "decoder") for U in ("U", "Ux")]
 RECURRENT += ["decoder_U_nl", "decoder_Ux_nl"]
 SQUARE = ["decoder_Wc_att"]  # (2D,2D): orthogonal too, in DL4MT and Nematus
@@ -23,7 +26,7 @@ EMBEDDINGS = ["Wemb", "Wemb_dec"]
 
 
 def blocks(array):
-    """The square matrices side by side: each gate on its own."""
+    """The square matrices that stand side by side, one a gate."""
     rows, columns = array.shape
     assert columns % rows == 0
     return np.split(array.astype(np.float64), columns // rows, axis=1)
@@ -34,7 +37,7 @@ def orthogonal(array):
 
 
 def check_normal(array, deviation):
-    """As far as so many numbers tell: five standard errors."""
+    """Mean and deviation are right within five standard errors."""
     count = array.size
     assert abs(array.mean()) < 5 * deviation / np.sqrt(count)
     assert abs(array.std() / deviation - 1) < 5 / np.sqrt(2 * count)
@@ -65,8 +68,8 @@ def test_nematus():
     assert len(gates) == 2 and not np.allclose(*gates)
 
 
-def test_orthogonal_matrices_are_all_as_likely():
-    """Of every sign: each entry's mean is 0, its square's a third; half of them are reflections."""
+def test_all_orthogonal_matrices_are_equally_likely():
+    """Each entry's mean is 0, its square's a third; half of the matrices are reflections."""
     size, count = 3, 400
     structure = tiny(**WIDE | {"state": size})
     draws = [initial_arrays(structure, "nematus", seed)["encoder_Ux"] for seed in range(count)]
@@ -109,16 +112,27 @@ def test_scaled():
 @pytest.mark.parametrize(
     "changes",
     [
-        {"normalization": Normalization.NEMATUS, "encoder_depth": 2, "decoder_depth": 2,
-         "encoder_transition": 2, "decoder_base_transition": 3},
+        {
+            "normalization": Normalization.NEMATUS,
+            "encoder_depth": 2,
+            "decoder_depth": 2,
+            "encoder_transition": 2,
+            "decoder_base_transition": 3,
+        },
         {"normalization": Normalization.MARIAN},
         {"weight_normalization": True, "readout_activation": Activation.PRELU, "lexical": True},
-        {"normalization": Normalization.RMS, "bias": Bias.NEMATUS_TF, "mixture": 2,
-         "tied_output": True, "source_vocabularies": (7, 3), "source_embeddings": (4, 2)},
+        {
+            "normalization": Normalization.RMS,
+            "bias": Bias.NEMATUS_TF,
+            "mixture": 2,
+            "tied_output": True,
+            "source_vocabularies": (7, 3),
+            "source_embeddings": (4, 2),
+        },
     ],
-)  # fmt: skip
+)
 def test_biases_are_zeros_and_gains_ones(scheme, changes):
-    """Vectors by what they are called: gains multiply, biases add; all has the table's shape."""
+    """Gains are ones, biases zeros, by their names; all arrays have the table's shape."""
     structure = tiny(**changes)
     arrays = initial_arrays(structure, scheme, 1)
     rows = parameters(structure)
@@ -144,14 +158,14 @@ def test_the_seed_decides(scheme):
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_no_two_arrays_are_alike(scheme):
+def test_no_two_arrays_are_equal(scheme):
     arrays = list(matrices(initial_arrays(tiny(**WIDE), scheme, 1)).values())
     starts = {tuple(array.flat[:4].tolist()) for array in arrays}
     assert len(starts) == len(arrays)
 
 
 def test_the_output_bias_gives_words_their_frequencies():
-    """Its softmax is the unigram distribution, each word counted once more than it is."""
+    """Its softmax is the unigram distribution, with one added to every count."""
     counts = np.array([50, 0, 3, 1000, 3])
     bias = output_bias(counts)
     expected = (counts + 1) / (counts + 1).sum()
@@ -160,5 +174,5 @@ def test_the_output_bias_gives_words_their_frequencies():
     assert bias[2] == bias[4]
 
 
-def test_the_output_bias_of_nothing():
+def test_the_output_bias_of_an_empty_text():
     np.testing.assert_array_equal(output_bias(np.zeros(4, int)), 0)

@@ -1,4 +1,4 @@
-"""The table: complete, one-to-one in every dialect, and the only thing that follows a structure."""
+"""The name table: complete, one-to-one in every dialect, and determined by the structure."""
 
 import dataclasses
 import re
@@ -25,26 +25,50 @@ from cgru_cli.parameters.structure import (
 )
 
 PLAIN = {
-    "Wemb": (7, 4), "Wemb_dec": (6, 5),
-    "encoder_W": (4, 8), "encoder_b": (8,), "encoder_U": (4, 8),
-    "encoder_Wx": (4, 4), "encoder_bx": (4,), "encoder_Ux": (4, 4),
-    "encoder_r_W": (4, 8), "encoder_r_b": (8,), "encoder_r_U": (4, 8),
-    "encoder_r_Wx": (4, 4), "encoder_r_bx": (4,), "encoder_r_Ux": (4, 4),
-    "ff_state_W": (8, 4), "ff_state_b": (4,),
-    "decoder_W": (5, 8), "decoder_b": (8,), "decoder_U": (4, 8),
-    "decoder_Wx": (5, 4), "decoder_bx": (4,), "decoder_Ux": (4, 4),
-    "decoder_U_nl": (4, 8), "decoder_b_nl": (8,), "decoder_Ux_nl": (4, 4), "decoder_bx_nl": (4,),
-    "decoder_Wc": (8, 8), "decoder_Wcx": (8, 4),
-    "decoder_W_comb_att": (4, 8), "decoder_Wc_att": (8, 8), "decoder_b_att": (8,),
+    "Wemb": (7, 4),
+    "Wemb_dec": (6, 5),
+    "encoder_W": (4, 8),
+    "encoder_b": (8,),
+    "encoder_U": (4, 8),
+    "encoder_Wx": (4, 4),
+    "encoder_bx": (4,),
+    "encoder_Ux": (4, 4),
+    "encoder_r_W": (4, 8),
+    "encoder_r_b": (8,),
+    "encoder_r_U": (4, 8),
+    "encoder_r_Wx": (4, 4),
+    "encoder_r_bx": (4,),
+    "encoder_r_Ux": (4, 4),
+    "ff_state_W": (8, 4),
+    "ff_state_b": (4,),
+    "decoder_W": (5, 8),
+    "decoder_b": (8,),
+    "decoder_U": (4, 8),
+    "decoder_Wx": (5, 4),
+    "decoder_bx": (4,),
+    "decoder_Ux": (4, 4),
+    "decoder_U_nl": (4, 8),
+    "decoder_b_nl": (8,),
+    "decoder_Ux_nl": (4, 4),
+    "decoder_bx_nl": (4,),
+    "decoder_Wc": (8, 8),
+    "decoder_Wcx": (8, 4),
+    "decoder_W_comb_att": (4, 8),
+    "decoder_Wc_att": (8, 8),
+    "decoder_b_att": (8,),
     "decoder_U_att": (8, 1),
-    "ff_logit_lstm_W": (4, 5), "ff_logit_lstm_b": (5,),
-    "ff_logit_prev_W": (5, 5), "ff_logit_prev_b": (5,),
-    "ff_logit_ctx_W": (8, 5), "ff_logit_ctx_b": (5,),
-    "ff_logit_W": (5, 6), "ff_logit_b": (6,),
-}  # fmt: skip
+    "ff_logit_lstm_W": (4, 5),
+    "ff_logit_lstm_b": (5,),
+    "ff_logit_prev_W": (5, 5),
+    "ff_logit_prev_b": (5,),
+    "ff_logit_ctx_W": (8, 5),
+    "ff_logit_ctx_b": (5,),
+    "ff_logit_W": (5, 6),
+    "ff_logit_b": (6,),
+}
 
 
-def test_the_plain_model_is_dl4mts():
+def test_the_plain_model_is_that_of_dl4mt():
     structure = tiny()
     assert {p.name: p.size(structure) for p in parameters(structure)} == PLAIN
 
@@ -106,8 +130,13 @@ CHANGES = {
     "condition_size": 3,
 }
 DEEP = {"encoder_depth": 2, "encoder_transition": 2, "decoder_depth": 2}
-COMPUTED_OTHERWISE = {"residual": False, "old_dropout": Dropout(0.1), "pooling": Pooling.MAX,
-                      "condition": Condition.LABEL, "crf": True}  # fmt: skip
+COMPUTED_OTHERWISE = {
+    "residual": False,
+    "old_dropout": Dropout(0.1),
+    "pooling": Pooling.MAX,
+    "condition": Condition.LABEL,
+    "crf": True,
+}
 
 
 def table(structure):
@@ -115,12 +144,12 @@ def table(structure):
 
 
 @pytest.mark.parametrize("field", CHANGES)
-def test_every_field_of_a_structure_shows_in_its_arrays(field):
-    """So that arrays alone tell it."""
+def test_every_field_of_a_structure_changes_its_arrays(field):
+    """So that the arrays alone determine it."""
     assert table(tiny(**DEEP | {field: CHANGES[field]})) != table(tiny(**DEEP))
 
 
-def test_what_arrays_do_not_tell():
+def test_fields_that_arrays_do_not_determine():
     for field, value in COMPUTED_OTHERWISE.items():
         assert table(tiny(**DEEP, **{field: value})) == table(tiny(**DEEP))
     # Theano names by direction, the others by stack: the same arrays under exchanged names
@@ -143,7 +172,9 @@ def test_what_arrays_do_not_tell():
         (
             "e2-deep-theano",
             {
-                "encoder_depth": 2, "encoder_transition": 2, "decoder_depth": 2,
+                "encoder_depth": 2,
+                "encoder_transition": 2,
+                "decoder_depth": 2,
                 "decoder_base_transition": 3,
             },
             Dialect.NEMATUS,
@@ -161,22 +192,27 @@ def test_what_arrays_do_not_tell():
         (
             "marian-s2s-deep",
             {
-                "encoder_depth": 2, "encoder_transition": 2, "decoder_depth": 2,
-                "decoder_base_transition": 3, "decoder_high_transition": 2,
-                "normalization": Normalization.MARIAN, "tied_output": True,
+                "encoder_depth": 2,
+                "encoder_transition": 2,
+                "decoder_depth": 2,
+                "decoder_base_transition": 3,
+                "decoder_high_transition": 2,
+                "normalization": Normalization.MARIAN,
+                "tied_output": True,
             },
             Dialect.S2S,
         ),
     ],
-)  # fmt: skip
+)
 def test_files_hold_what_the_table_says(shared, name, structure, dialect):
-    """No name more, none less, but for what is known to be skipped."""
+    """Exactly these names, except for arrays that are skipped."""
     rows = parameters(tiny(**structure))
     with np.load(shared(f"fixtures/{name}/model.npz"), allow_pickle=False) as file:
         stored = {
-            n for n in file.files
+            n
+            for n in file.files
             if not is_training_array(n) and n not in (INERT.get(dialect), "special:model.yml")
-        }  # fmt: skip
+        }
     expected = {
         row.transposed[dialect] if row.transposed.get(dialect) in stored else row.names[dialect]
         for row in rows
@@ -186,7 +222,15 @@ def test_files_hold_what_the_table_says(shared, name, structure, dialect):
 
 
 def test_training_arrays_are_known():
-    for name in ("uidx", "history_errs", "zipped_params", "adam_t", "adam_encoder_U_mean",
-                 "decoder/embedding/embeddings/Adam_1", "beta1_power", "time"):  # fmt: skip
+    for name in (
+        "uidx",
+        "history_errs",
+        "zipped_params",
+        "adam_t",
+        "adam_encoder_U_mean",
+        "decoder/embedding/embeddings/Adam_1",
+        "beta1_power",
+        "time",
+    ):
         assert is_training_array(name)
     assert not is_training_array("encoder_U")

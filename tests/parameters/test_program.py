@@ -1,4 +1,4 @@
-"""What each program does by default."""
+"""The programs and their defaults."""
 
 import dataclasses
 from pathlib import Path
@@ -21,7 +21,7 @@ def test_every_compatible_program_is_described():
     assert {*PROGRAMS, Program.CGRU} == set(Program)
 
 
-def test_every_dialect_is_a_programs():
+def test_every_dialect_belongs_to_a_program():
     assert {dialect.program for dialect in Dialect} < set(PROGRAMS)
     assert Dialect.NEMATUS_TF_01.program is Program.NEMATUS_TF
 

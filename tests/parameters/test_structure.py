@@ -1,4 +1,4 @@
-"""Structures: JSON and back, the cells they consist of, the letters they bind."""
+"""Structures: to JSON and back, their cells, and the letters of their sizes."""
 
 import json
 
@@ -28,20 +28,24 @@ def test_json_and_back(structure):
         {"unheard_of": 1},
     ],
 )
-def test_what_is_no_structure_is_told(change):
+def test_invalid_structures_are_refused(change):
     with pytest.raises(CgruError, match=r"^x\.json: .*"):
         Structure.from_dict(tiny().as_dict() | change, "x.json")
 
 
 @given(structures())
-def test_cells_have_places_of_their_own(structure):
+def test_every_cell_has_its_own_place(structure):
     s = structure
     cells = [
         *base_cells(s),
         *(c for level in s.high_levels() for c in high_cells(s, level)),
-        *(c for level in s.encoder_levels() for d in ("forward", "backward")
-          for c in encoder_cells(s, d, level)),
-    ]  # fmt: skip
+        *(
+            c
+            for level in s.encoder_levels()
+            for d in ("forward", "backward")
+            for c in encoder_cells(s, d, level)
+        ),
+    ]
     assert len({cell.path for cell in cells}) == len(cells)
     assert len(cells) == (
         s.decoder_base_transition
@@ -57,7 +61,7 @@ def test_cells_have_places_of_their_own(structure):
     assert [cell.input for cell in base_cells(s)][:2] == ["E", "C"]
 
 
-def test_biases_stand_where_the_programs_have_them():
+def test_biases_are_where_the_programs_add_them():
     deep = {"encoder_transition": 2, "decoder_depth": 2, "decoder_high_transition": 2}
     theano, native = tiny(**deep), tiny(**deep, bias=Bias.NEMATUS_TF)
     place = BiasPlace
