@@ -1,7 +1,7 @@
 """`cgru score`: scores of given translations, pair after pair in the order of the input.
 
-Pairs are read as they come, sorted by length within a window, scored in batches, and written as
-soon as their turn has come.
+Pairs are read as they arrive, sorted by length within a window, scored in batches, and written as
+soon as all pairs before them are.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 
 def run(options: ScoreOptions) -> None:
-    """Score as the options say.
+    """Score pairs, n-best lists or texts.
 
-    Raises CgruError for bad models, vocabularies and input; OutputClosed where nobody reads.
+    Raises CgruError for bad models, vocabularies and input; OutputClosed where the reader has gone.
     """
     with log_to(options.log, "cgru score"):
         _run(ScorePlan.of(options))

@@ -1,4 +1,4 @@
-"""What `cgru score` is to do, decided from its options."""
+"""The plan of `cgru score`, made from its options."""
 
 from __future__ import annotations
 

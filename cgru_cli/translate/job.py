@@ -1,7 +1,7 @@
 """`cgru translate`: a filter from source lines to translations.
 
-Lines are read as they come, sorted by length within a window, translated in batches, and written
-in the order of the input as soon as that is possible.
+Lines are read as they arrive, sorted by length within a window, translated in batches, and written
+in the order of the input as soon as possible.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from .translator import Translator
 
 
 def run(options: TranslateOptions) -> None:
-    """Translate as the options say.
+    """Translate lines.
 
-    Raises CgruError for bad models, vocabularies and input; OutputClosed where nobody reads.
+    Raises CgruError for bad models, vocabularies and input; OutputClosed where the reader has gone.
     """
     with log_to(options.log, "cgru translate"):
         _run(options)

@@ -1,7 +1,7 @@
 """Translations ranked by a channel model and a language model too: see `search.noisy_channel`.
 
-The two models take the direct model's words where they know all of them, whatever their numbers,
-else text, which they split themselves.
+A model that knows all words of the direct model takes these words, even where its ids differ; any
+other model gets text and splits it itself.
 """
 
 from __future__ import annotations
@@ -247,8 +247,8 @@ def _language_model(
 def in_order_of(vocabulary: Vocabulary, loaded: LoadedModel) -> LoadedModel:
     """A language model, its target words numbered as in another vocabulary of the same words.
 
-    Each word keeps its probability. Ids without a word, where files have gaps, stand for each
-    other in their order.
+    Each word keeps its probability. Ids without a word, where files have gaps, are matched in
+    their order.
     """
     model, own = loaded.model, loaded.target
     size = model.structure.target_vocabulary

@@ -82,7 +82,7 @@ class SearchPlan:
         check_ensemble(models)
         first = models[0]
         program = PROGRAMS[options.compat or first.model.written_by]
-        # Nematus-TF's search is used only where its output is asked for
+        # Nematus-TF's search is used only with its --compat
         search = program.search if options.compat else "shrinking"
         sampling = sampling_of(options)
         _check(options, models, search, sampling)
@@ -252,7 +252,7 @@ def _limit(
 def _shortlists(options: TranslateOptions, models: Sequence[LoadedModel]) -> tuple[Shortlist, ...]:
     """The shortlist as each model reads it; read once where models share their vocabularies.
 
-    Raises CgruError for a file that is none, or of other vocabularies.
+    Raises CgruError for an invalid file, or one for other vocabularies.
     """
     asked = shortlist_of(options)
     if asked is None:

@@ -52,36 +52,36 @@ class RequestReader:
         Raises CgruError where it cannot be prepared, where it is a source and the model is a
         language model, and where it is not a condition that this model knows.
         """
-        options, prefix = self._plan.options, ""
-        fields = line.count("\t") + 1
-        if options.tsv and options.constraints != "tabs" and fields > 1 + options.force_decode:
+        options = self._plan.options
+        count = line.count("\t") + 1
+        if options.tsv and options.constraints != "tabs" and count > 1 + options.force_decode:
             raise CgruError(
-                f"line {number + 1}: {fields} fields between tabs; with --tsv the source is "
+                f"line {number + 1}: {count} fields between tabs; with --tsv the source is "
                 "expected or, with --force-decode, the beginning of its translation too"
             )
-        said = Fields(line)
+        fields = Fields(line)
         if options.constraints or options.force_decode:
-            # for a language model the whole line is the beginning
-            behind_tab = options.force_decode and not self._generates
-            said = split_line(line, number, options.constraints, behind_tab)
-            line, prefix = said.source, said.beginning
-            if self._generates and options.force_decode:
-                line, prefix = "", line
-        if self._generates and line:
+            after_tab = options.force_decode and not self._generates
+            fields = split_line(line, number, options.constraints, after_tab)
+        source, prefix = fields.source, fields.beginning
+        if self._generates and options.force_decode:  # a language model continues the whole line
+            source, prefix = "", source
+        if self._generates and source:
             raise CgruError(
                 f"line {number + 1}: {self._source.model.path} is a language model and translates "
                 "nothing; with --force-decode it continues lines, and empty lines give texts of "
                 "its own"
             )
-        words = self._lines.words(line, number)
+        words = self._lines.words(source, number)
         if self._source.reads_source and not self._source.reads_words:
-            self._source.ids(
-                words, number
-            )  # an unknown condition ends here, before its batch is searched
-        begun = self.prefix(prefix, number) if prefix else []
-        constraints = self.constraints(said.required, said.avoided, number)
-        empty = not (words or self._takes_empty)
-        return Request(words, begun, constraints, line, empty)
+            self._source.ids(words, number)  # an unknown condition is refused before the search
+        return Request(
+            words,
+            self.prefix(prefix, number) if prefix else [],
+            self.constraints(fields.required, fields.avoided, number),
+            source,
+            empty=not (words or self._takes_empty),
+        )
 
     def constraints(
         self, required: Sequence[str], avoided: Sequence[str], number: int

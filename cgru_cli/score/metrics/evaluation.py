@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 _TESTS = {"bootstrap": "bs", "randomisation": "ar"}
 
-# Of each metric, a score for each system: "score", and as asked for "mean" and "interval" (of
-# resamplings, and half of what holds 95 % of them), "p" (how likely a difference from the baseline
-# as large as this comes by chance). And the metric's signature.
+# Each metric's scores by system, and its signature. A score has the keys "score"; "mean" and
+# "interval", the mean of resamplings and half the width of their 95 % interval; and "p", the
+# p-value of the difference from the baseline.
 Scores = tuple[dict[str, list[dict[str, float]]], dict[str, str]]
 
 
 def run(plan: ScorePlan) -> None:
-    """Evaluate as the options say.
+    """Evaluate translations.
 
     Raises CgruError for files that cannot be read or differ in their number of lines, UsageError
-    for an unknown tokeniser; OutputClosed where nobody reads.
+    for an unknown tokeniser; OutputClosed where the reader has gone.
     """
     options = plan.options
     references = read_references(options.reference)
@@ -165,7 +165,7 @@ def _several_systems(
 def _alone(
     metrics: Mapping[str, Metric], systems: Mapping[str, Sequence[str]], plan: ScorePlan
 ) -> Scores:
-    """Every system by itself."""
+    """Each system without a test."""
     scores: dict[str, list[dict[str, float]]] = {name: [] for name in metrics}
     signatures = {}
     for name, metric in metrics.items():
@@ -184,7 +184,7 @@ def _alone(
 def _paired(
     metrics: Mapping[str, Metric], systems: Mapping[str, Sequence[str]], plan: ScorePlan
 ) -> Scores:
-    """Every system against the first: paired bootstrap (Koehn 2004) or approximate randomisation
+    """Each system against the first: paired bootstrap (Koehn 2004) or approximate randomisation
     (Riezler and Maxwell 2005).
     """
     from sacrebleu.significance import PairedTest

@@ -106,7 +106,7 @@ def spans(tags: Sequence[str]) -> set[tuple[str, int, int]]:
     """Kind, first and last place of each span that tags such as B-PER I-PER name.
 
     A tag is a letter and a kind, as B-PER: B begins a span, I continues one of its kind or begins
-    one, E ends one, S is one; O, and any word that is no such tag, is none (seqeval's
+    one, E ends one, S is one; O, like any other word, is outside of spans (seqeval's
     `get_entities`, which follows CoNLL's conlleval).
     """
     ended: set[tuple[str, int, int]] = set()

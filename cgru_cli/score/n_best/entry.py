@@ -30,7 +30,7 @@ class Entry(NamedTuple):
     text: str
     features: dict[str, float]
     fields: list[str]
-    place: int  # of the features among the fields; behind them where there are none
+    place: int  # of the features among the fields; their number where there are none
     length: int | None = None
 
     @property
@@ -46,7 +46,7 @@ class Entry(NamedTuple):
         return score / self.length**alpha
 
     def with_total(self, total: float) -> str:
-        """The line, ended, with another total behind its features."""
+        """The line, ended, with another total after its features."""
         rest = self.fields[self.place + 2 :]
         fields = [*self.fields[: self.place + 1], f"{total:g}", *rest]
         return SEPARATOR.join(field.strip(" ") for field in fields) + "\n"

@@ -26,7 +26,7 @@ _SAMPLES = 1000  # resampled lists of an interval, as in sacreBLEU
 
 @dataclass(frozen=True)
 class Ranking:
-    """What reranking and tuning need, read and checked before models run."""
+    """The input of reranking and tuning, read and checked before models run."""
 
     plan: ScorePlan
     weights: FeatureWeights
@@ -36,8 +36,8 @@ class Ranking:
     def of(cls, plan: ScorePlan) -> Ranking | None:
         """None where lists are neither ranked nor tuned on.
 
-        Raises CgruError for files that cannot be read or differ in their lines, and where what
-        --tune needs is not installed; UsageError for a metric that cannot be optimised.
+        Raises CgruError for files that cannot be read or differ in their number of lines, and where
+        scipy is missing for --tune; UsageError for a metric that cannot be optimised.
         """
         options, weights = plan.options, plan.ranking
         if weights is None or options.tune is None:
@@ -70,8 +70,7 @@ class Ranking:
     def to(self, writer: Writer, of_model: dict[int, int] | None = None) -> Reranker | Tuner:
         """The writer that takes the lines of the list and writes the result.
 
-        of_model: for each line (from 0) the number of words of its hypothesis by a model, put
-        there before the line comes; None without models.
+        of_model: length of each line's hypothesis by a model (see `Lengths`), None without models.
         """
         options = self.plan.options
         lengths = Lengths(of_model, in_words=options.in_words or options.join_bpe)
@@ -103,7 +102,7 @@ class Tuner:
         self._sentences += self._lists.add(text)
 
     def close(self, sentences: int | None) -> None:
-        """End the list, of so many sentences if their number is known."""
+        """End the list; sentences: their number, if it is known."""
         ranking, options = self._ranking, self._plan.options
         ranking.check_lines(sentences)
         lines = len(ranking.references[0])

@@ -37,7 +37,8 @@ class PairFilter:
     def line(self, pair: Pair, number: int, score: str) -> str:
         """A pair (counted from 0) that is kept, as text: source, target, score, number from 1.
 
-        score: as it is printed. "" for one that is not kept. Raises CgruError for a tab in it.
+        "" for a pair that is not kept. score: as it is printed. Raises CgruError for a tab in a
+        pair.
         """
         self._pairs += 1
         value = float(score)

@@ -45,7 +45,7 @@ class ScoreLayout:
     ) -> str:
         """The scores of one pair (counted from 0) by each model.
 
-        target: the translation as it was read.
+        target: the translation as given.
         """
         layout, first = self.layout, self.layout.as_read(scored[0])
         block = layout.block(number, 0, source, first)

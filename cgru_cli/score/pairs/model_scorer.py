@@ -77,5 +77,5 @@ class ModelScorer:
         if scores.alignment is None or not self.loaded.source_reversed:
             return scores
         rows = zip(scores.alignment, lines, strict=True)
-        turned = [self.loaded.in_source_order(row, len(line.source)) for row, line in rows]
-        return scores._replace(alignment=np.stack(turned))
+        aligned = [self.loaded.in_source_order(row, len(line.source)) for row, line in rows]
+        return scores._replace(alignment=np.stack(aligned))

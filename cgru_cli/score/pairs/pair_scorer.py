@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ...network.scorer import Scores
 
 
-# Options of `cgru score` that say how models score, not what is read and printed.
+# Options of `cgru score` for the scores of models, not for input and output.
 SCORING = """
     weights normalize no_preprocess no_spm_encode max_length mini_batch maxi_batch workspace
     precision device cpu_threads
@@ -84,14 +84,14 @@ class PairScorer:
         """A scorer by a model, or an ensemble of several.
 
         models, vocabularies: as of `Translator.of`. attention: whether hypotheses have it, where
-        the models do. options: those of `cgru score` that say how models score, by their names with
-        "_" for "-", as normalize=1.0, weights=(1.0, 0.5) or device="cpu".
+        the models do. options: those of `cgru score` for the scores of models, by their names with
+        "_" for "-", such as normalize=1.0, weights=(1.0, 0.5) or device="cpu".
 
         Raises CgruError for models that cannot be read or make no ensemble, UsageError for options
         that exclude each other, TypeError for unknown ones.
         """
         if refused := set(options) - set(SCORING):
-            raise TypeError(f"{min(refused)}: not an option of how models score pairs")
+            raise TypeError(f"{min(refused)}: not an option for the scores of models")
         loaded = loaded_models(models, vocabularies)
         names = tuple(str(one.model.path) for one in loaded)
         asked = ScoreOptions(model=names, ensemble=len(names) > 1, **options)
@@ -113,7 +113,7 @@ class PairScorer:
         with_alignment: bool = False,
         backward: bool = False,
     ) -> PairScorer:
-        """A scorer by these models as the plan says; their arrays go into the networks."""
+        """A scorer by these models according to the plan; their arrays move into networks."""
         options = plan.options
         return cls(
             [
@@ -142,15 +142,15 @@ class PairScorer:
         for start in range(0, len(given), window):
             texts = given[start : start + window]
             for number, (pair,) in in_batches([self], texts, start, self._mini_batch):
-                turned = self.models[0].loaded.right_left
-                scored[number] = pair.hypothesis.reversed() if turned else pair.hypothesis
+                right_left = self.models[0].loaded.right_left
+                scored[number] = pair.hypothesis.reversed() if right_left else pair.hypothesis
         return [scored[number] for number in range(len(given))]
 
     def read(self, source: str, target: str, number: int) -> list[Line]:
         """A pair (counted from 0) as each model reads it.
 
-        Raises CgruError where the models of an ensemble split the source into different words and
-        their attention is wanted.
+        Raises CgruError where the models of an ensemble split the source into different words, so
+        that the mean of their attention is undefined.
         """
         if self._backward:
             source, target = target, source
