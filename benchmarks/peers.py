@@ -81,15 +81,15 @@ def follow(command: Sequence[str], line: str, updates: int, warm_up: int, thread
         said: list[str] = []
         for text in child.stderr:
             said = [*said[-20:], text]
-            told = re.search(line, text)
-            if not told:
+            matched = re.search(line, text)
+            if not matched:
                 continue
-            number, now = int(told[1].replace(",", "")), (time.perf_counter(), cpu_of(child.pid))
+            number, now = int(matched[1].replace(",", "")), (time.perf_counter(), cpu_of(child.pid))
             if warm_up < number <= warm_up + updates:
                 found.wall.append(now[0] - before[0])
                 found.cpu.append(now[1] - before[1])
-                if told[2]:
-                    found.own.append(float(told[2].replace(",", "")))
+                if matched[2]:
+                    found.own.append(float(matched[2].replace(",", "")))
             before = now
         child.wait()
         status, run = read_usage(usage)

@@ -1,4 +1,4 @@
-"""Where the reference cases are; how TensorFlow and hypothesis run under test."""
+"""The location of the reference cases, and the settings of TensorFlow and hypothesis."""
 
 import gc
 import os
@@ -15,12 +15,12 @@ from shared_files import SHARED
 
 from cgru_cli.system.tensorflow_start import quick_import
 
-# Tests run side by side (pytest -n): one thread each, also in the processes that they start.
+# Tests run in parallel (pytest -n), so each uses one thread, also in child processes.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
 os.environ.setdefault("TF_NUM_INTEROP_THREADS", "1")
 
-# A shell that runs the tests in the background would have all of them deaf to Ctrl-C.
+# In a background job of a shell, SIGINT would be ignored by all tests.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -29,7 +29,7 @@ settings.load_profile("cgru")
 
 
 class InPart:
-    """Imports TensorFlow, when a test asks for it, as commands do: in less than half the time."""
+    """Imports TensorFlow like the commands, in less than half the time."""
 
     @staticmethod
     def find_spec(
@@ -54,13 +54,13 @@ sys.meta_path.insert(0, InPart)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Of the process that starts those that test, if tests run side by side."""
+    """Called in the main process if tests run in parallel."""
     if getattr(config.option, "dist", "no") != "no" and not hasattr(config, "workerinput"):
         prepared.share()
 
 
 def pytest_collection_finish() -> None:
-    """What was imported stays, and is not looked through for garbage again and again."""
+    """Exclude imported objects from garbage collection."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*prepared.COLLECTED_AT)
@@ -68,7 +68,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture
 def shared() -> Callable[[str], Path]:
-    """A file or folder below `shared`; without it the test is skipped, where that is allowed."""
+    """A file or folder below `shared`; without it the test is skipped, if that is allowed."""
 
     def find(name: str) -> Path:
         path = SHARED / name
@@ -84,7 +84,7 @@ def shared() -> Callable[[str], Path]:
 
 @pytest.fixture
 def traced_once() -> Iterator[None]:
-    """What is traced of equal models is shared by all that a test translates and scores with."""
+    """Share the traces of equal models among the commands of a test."""
     import traced_once
 
     with traced_once.traced_once():

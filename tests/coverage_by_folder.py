@@ -1,7 +1,7 @@
-"""Share of the lines of each folder that the tests run: `python tests/coverage_by_folder.py LINES`.
+"""Print the test coverage of each folder: `python tests/coverage_by_folder.py LINES`.
 
-LINES is the folder in which tests/measured left what each process ran. `.coverage` is written of
-it, for `coverage html`. Fails where all together are below 95 %, or one folder is below 90 %.
+LINES is the folder in which tests/measured recorded the lines that each process ran. Also writes
+`.coverage`, for `coverage html`. Fails if the total is below 95 %, or one folder is below 90 %.
 """
 
 from __future__ import annotations

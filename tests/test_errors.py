@@ -1,4 +1,4 @@
-"""Messages: one line of printable characters, bounded, whatever the text that gets into them."""
+"""Messages are one line of printable characters with a limited length, whatever their text."""
 
 import gzip
 
@@ -20,7 +20,7 @@ def test_control_characters_are_shown_as_escapes(capsys):
     assert capsys.readouterr().err == "cgru: warning: x\\r\\ny\n"
 
 
-def test_a_plain_message_stays_as_it_is():
+def test_a_plain_message_is_unchanged():
     for text in ("", "model.npz: é ü 中文: no such file", "a" * LONGEST):
         assert one_line(text) == text
 
@@ -32,7 +32,7 @@ def test_a_message_is_bounded_and_keeps_both_ends(character):
     assert message.startswith("begins ")
 
 
-def test_graph_nodes_are_not_told():
+def test_graph_nodes_are_not_shown():
     text = "{{function_node __wrapped__SaveV2_dtypes_9_device_/job:CPU:0}} No space {{node a/b}}"
     assert one_line(text).strip() == "No space"
     assert one_line("a template {{name}}") == "a template {{name}}"

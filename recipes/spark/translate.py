@@ -120,10 +120,10 @@ def run(asked: argparse.Namespace, options: TranslateOptions) -> tuple[str, list
         left = parts.left(asked.out, plan)
         tell(f"{len(plan)} parts, {sum(part.lines for part in plan)} lines; "
              f"{len(plan) - len(left)} parts are done")  # fmt: skip
-        told = _translate(session, plan, left, asked, options)
+        summary = _translate(session, plan, left, asked, options)
         if not parts.left(asked.out, plan):
             parts.tidy(asked.out)
-        return told
+        return summary
     finally:
         session.stop()
 

@@ -1,10 +1,10 @@
-"""What breaks it, tried for as long as is wanted: `make soak MINUTES=60`.
+"""Stress tests that run for as long as you like: `make soak MINUTES=60`.
 
-A line of 50 MB through every command; damaged files of every kind, read in processes that may have
-so much memory and time; trainings that are killed at any moment and at calls of their file layer,
-that meet a full disk, that go on from changed bytes. Prints a table of what was tried and what
-failed, and how to try a failure again; exit code 1 if anything failed. `--kills 200` tries
-trainings alone, until that many were killed.
+They pass a line of 50 MB through every command; read damaged files of every kind in processes with
+limited memory and time; and disturb trainings, which are killed at random moments and at calls of
+their file layer, run out of disk space, or resume from changed bytes. The script prints a table of
+what was tried and what failed, and how to repeat a failure; the exit code is 1 if anything failed.
+`--kills 200` tests only trainings, until that many were killed.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
 LINE = 50_000_000  # bytes of a long line
-# Mebibytes of memory in which a command does it, a fifth more than measured: see docs/security.md.
+# The limit of memory for a command in MiB, a fifth more than measured: see docs/security.md.
 LONG_LINES = {
     "translate": (["translate", "-m", "model.npz"], 950),
     "score": (["score", "-m", "model.npz", "-s", "long", "-t", "short"], 950),
     "prep --apply": (["prep", "--apply", "data"], 1000),
     "prep, learning": (["prep", "out", "-s", "long", "-t", "long2", "--jobs", "1"], 1150),
 }
-# A program that runs another and prints its exit code, its memory and its time; small itself, as a
-# process counts the memory of the one that it was forked from.
+# A program that runs another and prints its exit code, memory and time. It is small itself, because
+# the peak memory of a child starts at that of its parent.
 MEASURED = """
 import os, subprocess, sys
 child = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
@@ -48,20 +48,20 @@ _, status, used = os.wait4(child.pid, 0)
 child.returncode = os.waitstatus_to_exitcode(status)
 print(child.returncode, used.ru_maxrss >> 10, round(used.ru_utime + used.ru_stime))
 """
-# For a file: seconds of processor time, which other work on the machine does not lengthen, and
-# seconds of the clock, for what waits without computing.
+# The limits for a file: CPU seconds, which do not depend on other work on the machine, and
+# wall-clock seconds, for processes that wait.
 SECONDS, WAITING = 10, 300
-# Kibibytes that any file may take, beside twice those of the undamaged one: the 64 MiB of arrays
-# that the page on security allows, and what the interpreter has not used before.
+# The limit of memory for a file in KiB, in addition to twice that of the undamaged file: the 64 MiB
+# of arrays that docs/security.md allows, and memory that the interpreter has not used before.
 FLOOR = 96 << 10
-MEMORY = 4 << 30  # bytes of addresses of a process that reads files, for the machine's sake
-BATCH = 400  # files of one process
+MEMORY = 4 << 30  # address space in bytes of a process that reads files, to protect the machine
+BATCH = 400  # files per process
 
 
 def read_files(kind: str, seed: int, count: int) -> None:
-    """In a process of its own: damage and read files; a line of JSON for each that fails.
+    """In a separate process: damage and read files; print a line of JSON for each failure.
 
-    The last line has the kibibytes that the undamaged file took, and the most that another did.
+    The last line has the KiB for the undamaged file, and the maximum for the others.
     """
     from damage import READERS, good, read_damaged
 
@@ -75,7 +75,7 @@ def read_files(kind: str, seed: int, count: int) -> None:
         READERS[kind].read(folder)  # which imports what it needs
         undamaged = memory_taken(functools.partial(READERS[kind].read, folder))
         for number in range(seed, seed + count):
-            print(number, file=sys.stderr, flush=True)  # the last one is that which ended it
+            print(number, file=sys.stderr, flush=True)  # the last one ended it
             folder = Path(name) / str(number)
             folder.mkdir()
             used = int(time.process_time())
@@ -95,41 +95,41 @@ def read_files(kind: str, seed: int, count: int) -> None:
 
 
 def memory_taken(work: Callable[[], object]) -> int:
-    """Kibibytes of memory by which this process is larger at the largest moment of some work."""
+    """The increase of this process' peak memory during some work, in KiB."""
 
     def resident(name: str) -> int:
         lines = Path("/proc/self/status").read_text().splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith(name))
 
     gc.collect()
-    Path("/proc/self/clear_refs").write_text("5")  # the largest moment is now
+    Path("/proc/self/clear_refs").write_text("5")  # reset the peak to the current memory
     before = resident("VmRSS:")
     work()
     return max(0, resident("VmHWM:") - before)
 
 
 def write_files(files: Mapping[str, bytes], folder: Path) -> None:
-    """Lay files into a folder, which is made."""
+    """Write files to a folder, creating it."""
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
 
 
 class Table:
-    """What was tried and what failed."""
+    """The table of what was tried and what failed."""
 
     @property
     def kills(self) -> int:
-        """How many trainings were killed."""
+        """The number of trainings that were killed."""
         return sum(count for name, count in self.tried.items() if "killed" in name)
 
     def __init__(self) -> None:
         self.tried: collections.Counter[str] = collections.Counter()
         self.failed: dict[str, list[str]] = collections.defaultdict(list)
-        self.memory: dict[str, tuple[int, int]] = {}  # KiB: of undamaged files, of any other
+        self.memory: dict[str, tuple[int, int]] = {}  # KiB for undamaged files, and for any others
 
     def add(self, outcomes: Iterable[tuple[str, str]]) -> None:
-        """Take what was tried, and what is wrong, "" if nothing is."""
+        """Add what was tried, and the problem, "" if there is none."""
         for name, wrong in outcomes:
             self.tried[name] += 1
             if wrong:
@@ -151,7 +151,7 @@ class Table:
 
 
 def files(kind: str, seed: int, table: Table) -> None:
-    """One batch of damaged files of a kind."""
+    """Read one batch of damaged files of a kind."""
     command = [sys.executable, __file__, "--files", kind, "--seed", str(seed)]
     done = subprocess.run(command, capture_output=True, text=True)
     numbers = [line for line in done.stderr.splitlines() if line.isdigit()]
@@ -169,7 +169,7 @@ def files(kind: str, seed: int, table: Table) -> None:
 
 
 def long_lines(place: Path, table: Table) -> None:
-    """A line of 50 MB through every command, in the memory that the documentation says."""
+    """Pass a line of 50 MB through every command, within the documented memory."""
     from commands import write_model
 
     write_model(place)

@@ -41,7 +41,7 @@ def test_a_large_member_is_refused_unread(model, name):
     assert name in message
 
 
-def test_a_table_of_zeros_is_no_model(tmp_path):
+def test_a_table_of_zeros_is_not_a_model(tmp_path):
     arrays = random_arrays(small_structure())
     del arrays["Wemb"]
     path = tmp_path / "model.npz"
@@ -57,8 +57,8 @@ def test_a_training_array_is_not_unpacked(model):
         read(model)
 
 
-def test_one_member_as_many(model):
-    """Entries of the directory that all stand for the same compressed bytes."""
+def test_one_member_with_many_entries(model):
+    """Several directory entries refer to the same compressed bytes."""
     add_zeros(model, "mystery0", (8, 1 << 20))
     with zipfile.ZipFile(model, "a") as archive:
         first = archive.getinfo("mystery0.npy")
@@ -172,7 +172,7 @@ def test_yaml(name):
     assert message.startswith("x.yml: ")
 
 
-def test_yaml_as_people_write_it():
+def test_ordinary_yaml_is_read():
     text = "base: &size 512\ndim-emb: *size\nvocabs: [a.yml, b.yml]\ntrain-sets:\n  - a\n  - b\n"
     values = parse_yaml(text, "x.yml")
     assert values["dim-emb"] == 512 and values["vocabs"] == ["a.yml", "b.yml"]

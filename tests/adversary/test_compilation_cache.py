@@ -1,4 +1,4 @@
-"""Files of XLA's cache that were cut short are removed before XLA stumbles over them."""
+"""Truncated files of XLA's cache are removed before XLA crashes on them."""
 
 import pytest
 
@@ -7,10 +7,10 @@ from cgru_cli.system import tensorflow_start
 # A number, a text, 8 bytes, a message of 300 bytes, 4 bytes.
 WHOLE = b"\x08\xac\x02" + b"\x12\x03abc" + b"\x19" + bytes(8) + b"\x22\xac\x02" + bytes(300)
 WHOLE += b"\x2d" + bytes(4)
-ENDS = {3, 8, 17, len(WHOLE) - 5, len(WHOLE)}  # behind whole fields
+ENDS = {3, 8, 17, len(WHOLE) - 5, len(WHOLE)}  # after complete fields
 
 
-def test_every_cut(tmp_path):
+def test_every_truncation(tmp_path):
     path = tmp_path / "x.pb"
     for size in range(len(WHOLE) + 1):
         path.write_bytes(WHOLE[:size])
@@ -18,12 +18,12 @@ def test_every_cut(tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"\x0b", b"\x12\xff\xff\xff\xff\xff\xff\xff\xff\x7f", b"\xff"])
-def test_what_is_no_message(tmp_path, content):
+def test_a_file_that_is_not_a_message(tmp_path, content):
     (tmp_path / "x.pb").write_bytes(content)
     assert not tensorflow_start._is_complete(str(tmp_path / "x.pb"))
 
 
-def test_only_those_are_removed(tmp_path, monkeypatch):
+def test_only_truncated_files_are_removed(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("TF_XLA_FLAGS", "")
     folder = tmp_path / "cgru/xla"

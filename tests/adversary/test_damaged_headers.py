@@ -1,4 +1,4 @@
-"""Headers of arrays and names of datasets that NumPy and HDF5 themselves stumble over."""
+"""Array headers and dataset names on which NumPy and HDF5 themselves fail."""
 
 import zipfile
 

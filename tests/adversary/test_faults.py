@@ -1,5 +1,5 @@
-"""The file layer fails, or the process is killed, at every call of a save, a conversion, a step of
-prep in turn: what is there afterwards is the old state or the new one, whole.
+"""Let each call of a save, a conversion or a step of prep fail or kill the process in turn:
+afterwards the files are in the complete old or the complete new state.
 """
 
 import builtins
@@ -33,14 +33,14 @@ from cgru_cli.train.texts import Texts
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    """What a test writes need not outlast the machine."""
+    """Skip syncing, because the files of a test need not survive a power failure."""
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
 
 
 def every_fault(monkeypatch, kind, prepare, work, check, more=()):
-    """Do the work with a fault at its first, second, ... call, until it is through without one.
+    """Do the work with a fault at its first, second, ... call, until it completes without one.
 
-    more: modules that write files by themselves.
+    more: modules that write files themselves.
     """
     for number in range(1, 400):
         place = prepare(number)
@@ -86,7 +86,7 @@ def test_a_save_of_a_training(tmp_path, monkeypatch, kind):
 
 @pytest.fixture
 def written(tmp_path):
-    """A function that writes one of two models into a folder, with its vocabularies."""
+    """A function that writes one of two models to a folder, with its vocabularies."""
     models = {}
     structure = small_structure()
     for number in (1, 2):
@@ -118,8 +118,8 @@ def content(place):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_conversion(tmp_path, monkeypatch, kind, written):
-    """Over an older model: what is read is the old one or the new one, whole, or is refused; and
-    the same conversion again gives the new one.
+    """A conversion over an older model leaves the complete old or new model, or one that is
+    refused; the same conversion again gives the new one.
     """
     (tmp_path / "old").mkdir()
     (tmp_path / "new").mkdir()
@@ -152,7 +152,7 @@ def test_a_conversion(tmp_path, monkeypatch, kind, written):
 
 
 def test_a_conversion_that_is_killed(tmp_path, monkeypatch, written):
-    """Into a new folder: there is no model, or a whole one with all that belongs to it."""
+    """A conversion into a new folder leaves no model, or a complete one with all its files."""
 
     def prepare(number):
         (tmp_path / str(number)).mkdir()
@@ -171,8 +171,8 @@ TEXT = "the cat sees a dog\nA dog sees the cat\nThe cat has old dogs\n"
 
 @pytest.fixture
 def prepared(tmp_path, monkeypatch):
-    """A function that prepares a text into a folder, with working files of every kind; lower: so
-    that another folder comes of it.
+    """A function that prepares a text in a folder, with working files of every kind; lower: with an
+    option that changes the result.
     """
     (tmp_path / "a").write_text(TEXT)
     (tmp_path / "b").write_text(TEXT[::-1].strip() + "\n")
@@ -193,7 +193,7 @@ OF_PREP = (clean, duplicates, word_counts)
 
 
 def outputs(place):
-    """The files that stay, but for the seconds in the manifest."""
+    """The final files, without the seconds in the manifest."""
     found = content(place / "out")
     found.pop(".prep.lock", None)
     if "manifest.json" in found:
@@ -203,7 +203,7 @@ def outputs(place):
 
 @pytest.fixture
 def killed_for_good(monkeypatch):
-    """Where Python's own kill would still tidy up, the system's does not."""
+    """Kill with a signal, because an exception would still run cleanup code."""
     monkeypatch.setattr(Folder, "_leave_nothing", lambda self: None)
 
 
@@ -212,7 +212,7 @@ ALL = pytest.mark.exhaustive
 
 @pytest.mark.parametrize("kind", [pytest.param(errno.ENOSPC, marks=ALL), "kill"])
 def test_a_preparation(tmp_path, monkeypatch, kind, prepared, request):
-    """Into a new folder: it is whole or is none, and the same command again makes it whole."""
+    """Preparing a new folder leaves it complete or absent, and the same command completes it."""
     prepared(tmp_path)
     whole = outputs(tmp_path)
     assert {"train.src", "vocab.src.json", "codes.bpe", "preprocess.json"} <= whole.keys()
@@ -234,8 +234,8 @@ def test_a_preparation(tmp_path, monkeypatch, kind, prepared, request):
 
 
 @pytest.mark.parametrize("kind", [pytest.param(errno.EIO, marks=ALL), "kill"])
-def test_a_preparation_made_anew(tmp_path, monkeypatch, kind, prepared, request):
-    """Over an older folder: it stays as it was until all is made, and then is the new one."""
+def test_a_preparation_over_an_older_folder(tmp_path, monkeypatch, kind, prepared, request):
+    """Preparing over an older folder leaves it unchanged until the new one is complete."""
     prepared(tmp_path)
     old = outputs(tmp_path)
     (tmp_path / "new").mkdir()
@@ -269,7 +269,7 @@ def test_a_preparation_made_anew(tmp_path, monkeypatch, kind, prepared, request)
     assert bool(mixtures) == (kind == "kill") or len(mixtures) == 1
 
 
-def test_the_faults_are_faults(tmp_path, monkeypatch):
+def test_faults_are_raised(tmp_path, monkeypatch):
     faults = Faults(1, errno.EIO)
     monkeypatch.setattr(atomic_files, "os", faults)
     monkeypatch.setattr(atomic_files, "open", faults.opened, raising=False)

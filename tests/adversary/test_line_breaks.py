@@ -1,4 +1,4 @@
-"""A word of a vocabulary cannot add a line to the output."""
+"""A vocabulary word cannot add a line to the output."""
 
 import io
 import json
@@ -15,7 +15,7 @@ from cgru_cli.text.vocabulary import Vocabulary
 def test_a_word_with_a_line_break_is_refused(tmp_path, word):
     path = tmp_path / "vocabulary.json"
     path.write_text(json.dumps({"eos": 0, "UNK": 1, "a": 2, word: 3}))
-    with pytest.raises(CgruError, match=r"\(id 3\) holds a line break") as refused:
+    with pytest.raises(CgruError, match=r"\(id 3\) has a line break") as refused:
         read_vocabulary(path)
     assert "\n" not in str(refused.value)
 
@@ -30,7 +30,7 @@ def test_other_controls_are_characters_like_others(tmp_path):
 
 @pytest.fixture(scope="module")
 def pieces():
-    """A SentencePiece model with a piece for a line's end, and pieces of bytes."""
+    """A SentencePiece model with a piece for a line break, and byte pieces."""
     written = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(["a b c d e f", "f e d c b a"] * 20), model_writer=written,

@@ -1,6 +1,7 @@
-"""Every reader on damaged files: an error of one line or a good result, soon and in little memory.
+"""Every reader gives a one-line error or a valid result for damaged files, in little time and
+memory.
 
-`soak.py` drives the same function for hours.
+`soak.py` runs the same function for hours.
 """
 
 import resource
@@ -16,7 +17,7 @@ SECONDS, MEBIBYTES = 5, 400
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    """What a test writes need not outlast the machine."""
+    """Skip syncing, because the files of a test need not survive a power failure."""
     monkeypatch.setattr("os.fsync", lambda descriptor: None)
 
 

@@ -1,4 +1,4 @@
-"""Signals at moments when Python cannot be interrupted anywhere: at once, without a word."""
+"""A signal while Python cannot be interrupted ends the process at once, without a message."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ except BaseException as error:  # as an import machinery may that is interrupted
 
 
 def stopped(folder, script, signum):
-    """Exit code and messages of a script that is sent a signal once it says `here`."""
+    """Exit code and messages of a script that receives a signal once it prints `here`."""
     (folder / "script.py").write_text(script)
     paths = f"{folder}{os.pathsep}{os.environ.get('PYTHONPATH', os.getcwd())}"
     environment = os.environ | {"PYTHONPATH": paths}
@@ -46,7 +46,7 @@ def test_while_a_module_is_imported(tmp_path, signum):
 
 @BOTH
 def test_while_sentencepiece_trains(tmp_path, signum):
-    """The text is long and the training deaf: it is another process, which ends with this one."""
+    """SentencePiece ignores signals, so it runs in another process, which ends with this one."""
     script = """
 import random
 from cgru_cli.system.signals import stop_cleanly
@@ -65,7 +65,7 @@ if __name__ == "__main__":
     assert stopped(tmp_path, script, signum) == (128 + signum, "")
 
 
-# Two minutes in C code that no signal interrupts, as of a matrix of gigabytes.
+# Two minutes in C code that no signal interrupts, as for a matrix of gigabytes.
 DEAF = """
 import hashlib
 import numpy as np

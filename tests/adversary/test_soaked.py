@@ -1,4 +1,4 @@
-"""What the soak found, as it found it."""
+"""Regression tests for problems found by the soak."""
 
 import faulthandler
 
@@ -17,7 +17,7 @@ def test_an_hdf5_heap_in_which_the_library_walks_for_ever(tmp_path, inserted):
     whole = good("h5")["model.h5"]
     place = whole.index(b"encoder_transition")
     path.write_bytes(whole[:place] + bytes(inserted) + whole[place:])
-    faulthandler.dump_traceback_later(20, exit=True)  # such a loop hears no signal
+    faulthandler.dump_traceback_later(20, exit=True)  # such a loop ignores signals
     try:
         assert "not a complete HDF5 file" in refused(read, path, seconds=5)
     finally:

@@ -1,4 +1,4 @@
-"""Any byte of what a training goes on from is changed: it is refused, or makes no difference."""
+"""A changed byte in the state of a training is refused, or makes no difference."""
 
 import os
 
@@ -63,7 +63,7 @@ def test_bytes_of_the_encoded_text(tmp_path):
     expected = content(encoded())
     before = {path.name: path.read_bytes() for path in cache.iterdir()}
     assert content(encoded()) == expected
-    assert before == {path.name: path.read_bytes() for path in cache.iterdir()}  # kept, not made
+    assert before == {path.name: path.read_bytes() for path in cache.iterdir()}  # kept, not rebuilt
     chance = np.random.default_rng(1)
     for name in before:
         kind = name.split("-")[0]

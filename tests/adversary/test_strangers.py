@@ -1,4 +1,4 @@
-"""What a stranger may try: each ends in one line."""
+"""Unusual input from outside: each ends with one line."""
 
 import os
 

@@ -1,6 +1,6 @@
-"""One array of a model cut by a row or a column: it is named, with the shape that it should have.
+"""If one array of a model lacks a row or column, the error names it with its expected shape.
 
-What is cut off, the first or the last, makes no difference: only shapes are looked at.
+Only shapes matter, so it makes no difference whether the first or the last is cut off.
 """
 
 import functools
@@ -43,7 +43,7 @@ STRUCTURES = {
 
 @functools.cache
 def stored(name):
-    """The arrays of a model as its file has them, and what its configuration says."""
+    """The arrays in a model's file, and its configuration."""
     if name in STRUCTURES:
         structure = STRUCTURES[name]
         model = Model(Path("model.npz"), structure, random_arrays(structure), "nematus-tf")
@@ -70,7 +70,7 @@ def shown(shape):
 def test_the_array_that_was_cut_is_named(name):
     arrays, settings = stored(name)
     model = read(arrays, settings)
-    # of how many words there are nothing else tells, where only one table has them
+    # if only one table has the words, nothing else determines their number
     free = {("Wemb", 0), ("encoder_Wemb", 0)}
     free |= {(f"Wemb{factor}", 0) for factor in range(9)}
     if model.structure.shared_embeddings:
@@ -87,8 +87,8 @@ def test_the_array_that_was_cut_is_named(name):
                 read(arrays | {array_name: cut}, settings)
             message = str(refused.value)
             expected = array.shape[1:] if array.ndim == 2 and array.shape[0] == 1 else array.shape
-            told = f"{array_name}:" in message or f"{array_name} (" in message
-            assert told, (array_name, axis, message)
+            named = f"{array_name}:" in message or f"{array_name} (" in message
+            assert named, (array_name, axis, message)
             alternatives = shown(expected), shown(array.shape)
             assert any(shape in message for shape in alternatives), (array_name, axis, message)
             tried += 1
@@ -117,7 +117,7 @@ def test_two_arrays_that_differ_are_both_named():
         assert part in str(refused.value)
 
 
-def test_a_missing_target_embedding_is_told():
+def test_a_missing_target_embedding_is_named():
     arrays = random_arrays(small_structure())
     del arrays["Wemb_dec"]
     with pytest.raises(CgruError, match=r"Wemb_dec \(13, 6\), which is missing"):
@@ -125,7 +125,7 @@ def test_a_missing_target_embedding_is_told():
 
 
 @pytest.mark.parametrize("unit", ["lstm", "tanh"])
-def test_units_are_told_by_most_arrays(unit):
+def test_cells_are_recognised_by_most_arrays(unit):
     arrays, settings = stored(f"marian-s2s-{unit}")
     whole = read(arrays, settings).structure
     assert (whole.encoder_unit, whole.decoder_unit) == (unit, unit)

@@ -1,4 +1,4 @@
-"""Values of configurations that are of the wrong kind, or out of all bounds: one line each."""
+"""Configuration values of a wrong type or out of bounds are one-line errors."""
 
 import json
 
@@ -32,7 +32,7 @@ def model(tmp_path):
 
 
 @pytest.mark.parametrize("key", KINDS)
-def test_every_value_is_of_its_kind_or_refused(key):
+def test_every_value_has_its_type_or_is_refused(key):
     for value in ODD:
         for reader in (from_nematus, from_marian):
             try:
@@ -46,7 +46,7 @@ def test_every_value_is_of_its_kind_or_refused(key):
 
 
 def test_the_table_holds_every_key_that_is_read():
-    """A key without a kind is a KeyError only when a configuration has it."""
+    """A key without a type would be a KeyError only if a configuration has it."""
     every = dict.fromkeys(KINDS, "")
     assert from_nematus(every, "x.json") and from_marian(every, "x.yml")
     with pytest.raises(KeyError):

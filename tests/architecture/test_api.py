@@ -190,7 +190,7 @@ def test_loaded_models_stay_as_they_are(model, tmp_path):
     assert ids.tolist() == [[TARGET.index("B"), 0], [0, 0]] and mask.tolist() == [[1, 1], [1, 0]]
 
 
-def test_what_cannot_be_is_raised(model, tmp_path):
+def test_invalid_input_raises(model, tmp_path):
     with pytest.raises(CgruError, match=r"missing\.npz"):
         Translator.of(tmp_path / "missing.npz")
     with pytest.raises(TypeError, match="output"):

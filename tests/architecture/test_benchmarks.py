@@ -54,7 +54,7 @@ def test_every_matrix_is_multiplied_once_a_word(load, kind, cell, reader):
     assert counted == sum(math.prod(parameter.size(structure)) for parameter in matrices)
 
 
-def test_products_that_wait_for_one_another_go_step_by_step(load):
+def test_dependent_products_run_step_by_step(load):
     products = load("products")
     e, d, v = EMBEDDING, STATE, WORDS
     source, target = products.sides(products.shallow((e, d, v), "rnnsearch", "lstm"))
@@ -65,7 +65,7 @@ def test_products_that_wait_for_one_another_go_step_by_step(load):
     assert target.by_step == [(d, d)]
 
 
-def test_products_are_those_of_so_many_words(load):
+def test_products_count_the_words(load):
     products = load("products")
     floor = products.Products(products.shallow((3, 4, 7), "lm", "gru"), 2, "float32")
     floor(0, 5)  # runs, with an incomplete last step
@@ -81,7 +81,7 @@ def test_keras_layer_computes_the_same_recurrence(load, kind, reader):
     assert pair.difference(*pair.inputs(mask)) < 1e-5
 
 
-def test_keras_is_compared_with_lstms_alone(load):
+def test_keras_is_compared_only_with_lstms(load):
     with pytest.raises(ValueError, match="not an LSTM"):
         load("recurrence").Recurrences(load("products").shallow((6, 8, 9), "lm", "gru"))
 
@@ -148,9 +148,9 @@ def test_speeds_are_of_the_words_of_each_batch(load):
     words = [(10, 20), (30, 30), (5, 5)]
     ours = peers.Updates([1.0, 2.0, 1.0], [1.0, 1.0, 1.0], [20.0, 15.0, 5.0], 7)
     theirs = peers.Updates([2.0, 6.0, 1.5], [4.0, 4.0, 4.0], [], 9)
-    told = peers.report("cgru", ours, words)
-    assert "cgru: 30 words/s" in told and "14 target words/s" in told
-    assert told.endswith("peak 7 MiB; its log: 14 words/s")
+    report = peers.report("cgru", ours, words)
+    assert "cgru: 30 words/s" in report and "14 target words/s" in report
+    assert report.endswith("peak 7 MiB; its log: 14 words/s")
     assert "log" not in peers.report("marian", theirs, words)
     assert peers.compare("marian", theirs, ours) == "2.00 x the words/s of marian, 4.00 x by CPU"
 
@@ -167,5 +167,5 @@ def test_speeds_are_of_the_words_of_each_batch(load):
     ],
 )  # fmt: skip
 def test_lines_of_updates_are_recognised(load, program, line):
-    told = re.search(load("peers").LINES[program], line)
-    assert (told[1].replace(",", ""), float(told[2])) == ("1234", 1439.12)
+    report = re.search(load("peers").LINES[program], line)
+    assert (report[1].replace(",", ""), float(report[2])) == ("1234", 1439.12)

@@ -42,7 +42,7 @@ def values(tensors):
         pytest.param("Update", "tagger", "gru", (4, (3, 3)), marks=pytest.mark.exhaustive),
     ],
 )
-def test_the_program_is_what_runs_uncompiled(load, name, kind, cell, batch):
+def test_the_program_equals_the_uncompiled_computation(load, name, kind, cell, batch):
     program = made(load, name, kind, cell, *batch)
     case, text, _ = program.lowered()
     function, called_with = program.made
@@ -100,7 +100,7 @@ def test_jax_computes_the_same(load, folder, capsys):
     assert printed.count("| operation | times | ms | share |") == 2
 
 
-def test_what_differs_is_told(load, folder):
+def test_differences_are_reported(load, folder):
     exported = load("exported")
     update, decoding = exported.read_list(folder)
     assert update.difference(folder, []) is None  # has more words than the limit for checks
@@ -114,7 +114,7 @@ def test_what_differs_is_told(load, folder):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int64"])
-def test_arguments_are_drawn_alike(load, dtype):
+def test_arguments_are_reproducible(load, dtype):
     argument = load("exported").Argument("", (300, 7), dtype, -0.5, 0.5, seed=3)
     numbers = argument.draw()
     assert (numbers.shape, numbers.dtype.name) == ((300, 7), dtype)
@@ -166,7 +166,7 @@ def test_steps_of_loops_are_read(load):
     assert loop.steps is None
 
 
-def test_what_a_gpu_would_wait_for_is_read(load):
+def test_transfers_and_unknown_shapes_are_found(load):
     hlo = load("hlo")
     text = """HloModule m, entry_computation_layout={()->f32[<=8]{0}}
 

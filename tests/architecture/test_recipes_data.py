@@ -280,7 +280,7 @@ def _deb(path: Path, language: str, pages: dict[str, str], compression: str = "x
     return path
 
 
-def test_messages_are_joined_by_key(it_docs, tmp_path):
+def test_messages_are_aligned_by_key(it_docs, tmp_path):
     english = {
         "title": "Lamp",
         "config": {"step": {"user": {"title": "Turn  on {name}\u00a0now"}}, "only": "English"},
@@ -334,7 +334,7 @@ GERMAN = {
 
 
 @pytest.mark.parametrize("compression", ["xz", "gz"])
-def test_help_is_joined_by_page_and_id(it_docs, tmp_path, compression):
+def test_help_is_aligned_by_page_and_id(it_docs, tmp_path, compression):
     pages = {"swriter/01/find": PAGE.format(**ENGLISH), "only": '<p id="par_id1">English</p>'}
     english = _deb(tmp_path / "en.deb", "en-US", pages, compression)
     pages = {"swriter/01/find": PAGE.format(**GERMAN)}
@@ -349,7 +349,7 @@ def test_help_is_joined_by_page_and_id(it_docs, tmp_path, compression):
     }
 
 
-def test_pairs_that_teach_nothing_are_left_out(it_docs):
+def test_uninformative_pairs_are_removed(it_docs):
     pairs = [
         ("Lamp", "Lampe"),
         ("MQTT", "MQTT"),
@@ -475,7 +475,7 @@ def test_it_docs_refuses(it_docs, tmp_path, capsys):
         assert not (tmp_path / "data").exists()
 
 
-def test_a_package_that_ends_too_early(it_docs, tmp_path, capsys):
+def test_a_truncated_package(it_docs, tmp_path, capsys):
     pages = {"p": '<p id="par_1">' + "".join(map(chr, range(33, 60))) * 50 + "</p>"}
     whole = _deb(tmp_path / "en.deb", "en-US", pages).read_bytes()
     german = _deb(tmp_path / "de.deb", "de", pages)

@@ -63,7 +63,7 @@ def test_messages_are_of_one_language_and_one_set(tmp_path):
         ({"c": {"de": ["drei Worte hier"], "nl": ["drie woorden hier"]}}, "100 are needed"),
     ],
 )
-def test_a_wheel_that_will_not_do(tmp_path, capsys, content, message):
+def test_an_invalid_wheel_is_refused(tmp_path, capsys, content, message):
     wheel = tmp_path / "x.whl"
     if isinstance(content, bytes):
         wheel.write_bytes(content)
@@ -84,7 +84,7 @@ def test_tags_are_simplified(tag, expected):
     assert tags.simplified(tag) == expected
 
 
-def test_texts_are_dealt_out(tmp_path, capsys):
+def test_texts_are_split_into_sets(tmp_path, capsys):
     package = tmp_path / "brown.tgz"
     with tarfile.open(package, "w:gz") as archive:
         for i in range(20):

@@ -205,7 +205,7 @@ def _results(folder: Path) -> list[str]:
     return references
 
 
-def test_table_has_what_the_runs_left(table, tmp_path, capsys):
+def test_table_has_the_results_of_the_runs(table, tmp_path, capsys):
     references = _results(tmp_path)
     models = ["kneser-ney", "lm-gru", "encdec-gru"]
     table.main([str(tmp_path), "--seeds", "1 2", "--updates", "7", *models])
@@ -251,7 +251,7 @@ def test_plot_shows_each_model(table, tmp_path):
     assert (tmp_path / "ladder.svg").read_bytes() == drawn
 
 
-def test_a_run_that_is_not_there_is_named(table, tmp_path):
+def test_a_missing_run_is_named(table, tmp_path):
     _results(tmp_path)
     (tmp_path / "lm-gru/seed2/perplexity").unlink()
     with pytest.raises(table.CgruError, match=r"lm-gru/seed2/perplexity: No such file"):

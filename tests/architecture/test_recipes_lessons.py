@@ -51,7 +51,7 @@ def test_a_lesson_is_stored_as_it_ran(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_lesson_names_files_that_are_there(name):
+def test_a_lesson_names_existing_files(name):
     path = run.HERE / f"{name}.ipynb"
     text = "\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells)
     links = [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in link]

@@ -38,9 +38,9 @@ def test_a_table_has_the_shares_of_a_words_links(tmp_path, score):
 
 
 @pytest.mark.parametrize(
-    ("alignments", "told"),
+    ("alignments", "message"),
     [("0-0\n5-0\n", "line 2: link 5-0"), ("0-x\n\n", "line 1: '0-x'"), ("0-0\n", "shorter")],
 )
-def test_links_of_other_words_are_told(tmp_path, alignments, told):
+def test_links_outside_the_sentence_are_errors(tmp_path, alignments, message):
     done = count(tmp_path, alignments)
-    assert done.returncode == 1 and told in done.stderr and "Traceback" not in done.stderr
+    assert done.returncode == 1 and message in done.stderr and "Traceback" not in done.stderr

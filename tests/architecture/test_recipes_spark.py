@@ -142,7 +142,9 @@ def translate(recipe, folder, text, *, last=False, size=60, **options):
     ],
     ids=["best", "n-best", "samples"],
 )
-def test_parts_together_are_what_the_command_prints(recipe, model, tmp_path, options, arguments):
+def test_parts_together_equal_the_output_of_the_command(
+    recipe, model, tmp_path, options, arguments
+):
     text = text_of(60).encode()
     done, texts = translate(recipe, tmp_path, text, model=(model,), **options)
     assert len(texts) > 3 and not any(one.error for one in done)
@@ -157,7 +159,7 @@ def test_parts_together_are_what_the_command_prints(recipe, model, tmp_path, opt
     assert fields[0] == fields[1]
 
 
-def test_a_part_that_fails_is_not_there_and_others_are(recipe, model, tmp_path, monkeypatch):
+def test_a_failed_part_is_missing_and_others_are_complete(recipe, model, tmp_path, monkeypatch):
     _, worker = recipe
     translator = worker.translator_of(
         TranslateOptions(model=(model,), translation_maxlen=8, beam_size=2)
@@ -223,7 +225,7 @@ class Job:
 
     def wait_for(self, count):
         while len(self.parts()) < count:
-            assert self.process.poll() is None, self.told()
+            assert self.process.poll() is None, self.finished()
             time.sleep(0.05)
 
     def workers(self):
@@ -241,7 +243,7 @@ class Job:
                 found.append(int(status.parent.name))
         return found
 
-    def told(self):
+    def finished(self):
         code = self.process.wait(300)
         with self.log as log:
             log.seek(0)
@@ -271,7 +273,7 @@ def test_a_killed_worker_loses_and_duplicates_nothing(model, whole, tmp_path):
     assert killed
     for pid in killed:
         os.kill(pid, signal.SIGKILL)
-    code, messages = job.told()
+    code, messages = job.finished()
     assert code == 0, messages
     assert "crashed" in messages  # as reported by Spark
     assert job.text() == whole
@@ -283,16 +285,16 @@ def test_a_killed_job_resumes_without_its_finished_parts(model, whole, tmp_path)
     job = Job(tmp_path, model)
     job.wait_for(4)
     os.killpg(job.process.pid, signal.SIGKILL)
-    job.told()
+    job.finished()
     before = job.parts()
-    code, messages = Job(tmp_path, model, "--cpu-threads", "1").told()
+    code, messages = Job(tmp_path, model, "--cpu-threads", "1").finished()
     assert code == 0, messages
     assert f"{len(before)} parts are done" in messages
     assert before.items() <= job.parts().items() and len(before) < len(job.parts())
     assert job.text() == whole
-    code, messages = Job(tmp_path, model).told()
+    code, messages = Job(tmp_path, model).finished()
     assert code == 0 and "nothing left to do" in messages
-    code, messages = Job(tmp_path, model, "-n").told()
+    code, messages = Job(tmp_path, model, "-n").finished()
     assert code == 1 and "was begun with other options" in messages
 
 
@@ -302,7 +304,7 @@ def test_a_worker_killed_repeatedly_ends_the_job_with_one_line(model, whole, tmp
     job.wait_for(1)
     for pid in job.workers():
         os.kill(pid, signal.SIGKILL)
-    code, messages = job.told()
+    code, messages = job.finished()
     assert code == 1 and "Spark has given up: Job aborted" in messages
     assert "what is done stays" in messages and job.parts()
 
@@ -317,7 +319,7 @@ def test_a_table_keeps_its_columns(model, whole, tmp_path):
     columns = {"id": list(range(200)), "text": texts}
     parquet.write_table(table(columns), tmp_path / "corpus/a.parquet", row_group_size=64)
     job = Job(tmp_path, model, "--part-size", "0.0005")
-    code, messages = job.told()
+    code, messages = job.finished()
     assert code == 0, messages
     rows = [row for path in sorted(job.out.glob("*")) if path.suffix == ".parquet"
             for row in parquet.read_table(path).to_pylist()]  # fmt: skip
@@ -325,5 +327,5 @@ def test_a_table_keeps_its_columns(model, whole, tmp_path):
     assert [row["text"] for row in rows] == texts
     translations = [None if i == 70 else line for i, line in enumerate(whole.split("\n")[:200])]
     assert [row["translation"] for row in rows] == translations
-    code, messages = Job(tmp_path, model, "--column", "no", out="other").told()
+    code, messages = Job(tmp_path, model, "--column", "no", out="other").finished()
     assert code == 1 and "no column 'no'; --column names one of id, text" in messages

@@ -5,7 +5,7 @@ import json
 
 import click
 import pytest
-from command_lines import parsed, parsed_and_told
+from command_lines import parsed, parsed_with_note
 from shared_files import SHARED, need
 
 from cgru_cli.compat.rows import Checked, NoEffect, Option, Refused, Special, Takes
@@ -144,7 +144,7 @@ def test_every_short_option_means_what_its_program_means(program, command, row, 
         return  # in the tests of configurations
     if isinstance(row.meaning, Option):
         typed, expected = EFFECTS[program, command][flag]
-        options, told = parsed_and_told(command, "--compat", program, flag, *typed.split())
+        options, told = parsed_with_note(command, "--compat", program, flag, *typed.split())
         assert {name: getattr(options, name) for name in expected} == expected
         assert flag not in told
         return
@@ -153,7 +153,7 @@ def test_every_short_option_means_what_its_program_means(program, command, row, 
         with pytest.raises(click.UsageError, match=f"{flag}.* cannot be honoured"):
             parsed(command, *arguments)
         return
-    options, told = parsed_and_told(command, *arguments)
+    options, told = parsed_with_note(command, *arguments)
     if isinstance(row.meaning, NoEffect):
         assert flag in told
     else:
@@ -193,7 +193,7 @@ def test_the_batch_of_nematus_is_no_beam():
 
 def test_positional_arguments_of_dl4mt():
     line = "-n -p 20 -b 3 model.npz s.pkl t.pkl in.tok out.tok"
-    options, told = parsed_and_told("translate", "--compat", "dl4mt", *line.split())
+    options, told = parsed_with_note("translate", "--compat", "dl4mt", *line.split())
     assert (options.model, options.vocabularies) == (("model.npz",), ("s.pkl", "t.pkl"))
     assert (options.input, options.output) == (("in.tok",), "out.tok")
     assert (options.n_best, options.n_best_size, options.normalize) == (True, 3, 1.0)
@@ -264,7 +264,7 @@ def test_a_value_that_only_another_program_knows(command, line, field, value):
 
 def test_what_nematus_splits_a_batch_into_is_no_delay():
     line = "--compat nematus-tf --gradient_aggregation_steps 4"
-    options, told = parsed_and_told("train", *line.split())
+    options, told = parsed_with_note("train", *line.split())
     assert options.optimizer_delay == 1
     assert "--gradient_aggregation_steps" in told
 
@@ -280,22 +280,22 @@ def test_what_nematus_splits_a_batch_into_is_no_delay():
 )
 def test_the_starts_of_marians_decays(line, start, told):
     arguments = ["--compat", "marian", "--lr-decay", "0.5", *line.split()]
-    options, note = parsed_and_told("train", *arguments)
+    options, note = parsed_with_note("train", *arguments)
     assert (options.lr_decay_start, options.lr_decay_freq) == (start, 1)
     assert told in note and bool(told) == bool(note)
 
 
 def test_a_workspace_is_of_batches_that_fit_it():
-    options, told = parsed_and_told("train", "--compat", "marian", "-w", "900")
+    options, told = parsed_with_note("train", "--compat", "marian", "-w", "900")
     assert options.workspace == TrainOptions().workspace
     assert "--workspace (memory is taken as it is needed, without --mini-batch-fit)" in told
-    options, told = parsed_and_told("train", "--compat", "marian", "-w", "900", "--mini-batch-fit")
+    options, told = parsed_with_note("train", "--compat", "marian", "-w", "900", "--mini-batch-fit")
     assert (options.workspace, told) == (900, "")
 
 
 def test_segmentations_are_varied_of_spm_alone():
     arguments = ["--compat", "marian", "--sentencepiece-alphas", "0.1", "0.1", "-v"]
-    _, told = parsed_and_told("train", *arguments, "a.yml", "b.yml")
+    _, told = parsed_with_note("train", *arguments, "a.yml", "b.yml")
     assert "--sentencepiece-alphas (no vocabulary is a .spm)" in told
     with pytest.raises(click.UsageError, match=r"--sentencepiece-alphas .* cannot be honoured"):
         parsed("train", *arguments, "a.spm", "b.spm")
@@ -413,7 +413,7 @@ def test_strategies_that_nematus_does_not_have(line, message):
 def test_what_is_done_in_any_case_is_said_of_no_option():
     line = "--compat marian -m m.npz --overwrite --keep-best --sync-sgd"
     plain = parsed("train", *"--compat marian -m m.npz".split())
-    assert parsed_and_told("train", *line.split()) == (plain, "")
+    assert parsed_with_note("train", *line.split()) == (plain, "")
 
 
 def test_the_alignment_of_nematus_as_json():

@@ -1,7 +1,7 @@
 """Configuration files of Marian and amun."""
 
 import pytest
-from command_lines import parsed, parsed_and_told
+from command_lines import parsed, parsed_with_note
 
 from cgru_cli.errors import CgruError, UsageError
 
@@ -92,7 +92,7 @@ def test_the_file_that_marian_writes_of_a_training(tmp_path):
         "enc-depth: 2\ntransformer-heads: 8\ntrain-sets: [a, b]\nvocabs: [c, d]\n"
         "after-batches: 10\nmodel: m.npz\nconfig: [t.yml]\noption-of-another-version: []\n"
     )
-    options, told = parsed_and_told("train", "-c", path, "--mini-batch", 32)
+    options, told = parsed_with_note("train", "-c", path, "--mini-batch", 32)
     assert (options.type, options.enc_depth, options.no_skip) == ("s2s", 2, True)
     assert (options.mini_batch, options.max_length, options.init) == (32, 50, "glorot")
     assert (options.train_sets, options.after) == (("a", "b"), "10u")

@@ -2,7 +2,7 @@
 
 import click
 import pytest
-from command_lines import parsed_and_told
+from command_lines import parsed_with_note
 from program_options import documented, other_defaults
 
 from cgru_cli.compat.rows import Option, Takes
@@ -43,9 +43,9 @@ def test_what_becomes_of_an_option_without_counterpart(program, command):
         line = ["--compat", program, *LINE[command], row.flags[0], *values]
         if entry.kind == "refused":
             with pytest.raises((UsageError, click.UsageError), match="cannot be honoured"):
-                parsed_and_told(command, *line)
+                parsed_with_note(command, *line)
         else:
-            parsed_and_told(command, *line)
+            parsed_with_note(command, *line)
 
 
 def test_other_defaults():

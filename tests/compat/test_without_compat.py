@@ -6,7 +6,7 @@ import sys
 
 import click
 import pytest
-from command_lines import parsed, parsed_and_told
+from command_lines import parsed, parsed_with_note
 
 PLAIN = {"train": "data -m run/m -t a b -v c d", "translate": "-m m.npz", "score": "-m m.npz"}
 DEEP = {
@@ -139,8 +139,8 @@ OTHERS = {
 def changes(line, *compat):
     """The options that a line changes, as against the command alone, and the note."""
     command, *arguments = line.split()
-    options, told = parsed_and_told(command, *compat, *PLAIN[command].split(), *arguments)
-    plain, _ = parsed_and_told(command, *compat, *PLAIN[command].split())
+    options, told = parsed_with_note(command, *compat, *PLAIN[command].split(), *arguments)
+    plain, _ = parsed_with_note(command, *compat, *PLAIN[command].split())
     changed = {
         field.name: getattr(options, field.name)
         for field in dataclasses.fields(options)

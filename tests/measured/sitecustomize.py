@@ -1,8 +1,8 @@
-"""Which lines of `cgru_cli` a process runs, written to a file in the folder CGRU_LINES_RUN.
+"""Record the lines of `cgru_cli` that a process runs, in a file in the folder CGRU_LINES_RUN.
 
-Python imports this module at its start where PYTHONPATH names its folder, so that every process
-that a test starts is measured. SlipCover marks the lines in the compiled code; a tracer, which is
-told of every call in TensorFlow too, made the tests half as long again.
+Python imports this module at its start if its folder is in PYTHONPATH, so every process of a test
+is measured. SlipCover instruments the compiled code; a tracer, which also sees every call in
+TensorFlow, would make the tests half as long again.
 """
 
 import atexit
@@ -14,13 +14,14 @@ import tempfile
 
 
 class Measure(importlib.abc.MetaPathFinder):
-    """Loads SlipCover when the first module of the package is imported, and not before."""
+    """Loads SlipCover when the first module of the package is imported."""
 
     def find_spec(self, name, path, target=None):
         if name.partition(".")[0] == "cgru_cli":
             sys.meta_path.remove(self)
             _measure()
-            return sys.meta_path[0].find_spec(name, path, target)  # SlipCover's, for this one too
+            # SlipCover's loader, also for this module
+            return sys.meta_path[0].find_spec(name, path, target)
         return None
 
 
@@ -28,7 +29,7 @@ def _measure() -> None:
     from slipcover.importer import FileMatcher, ImportManager
     from slipcover.slipcover import Slipcover
 
-    # Marks that have been met stay: their removal looks through all objects of all frames.
+    # Keep the instrumentation: removing it scans all objects of all frames.
     measured = Slipcover(d_miss_threshold=-1)
     package = os.path.join(os.path.dirname(__file__), "..", "..", "cgru_cli")
     ImportManager(measured, FileMatcher(sources=[package])).__enter__()
@@ -40,7 +41,8 @@ def _measure() -> None:
         if lines and folder:
             with tempfile.NamedTemporaryFile("w", suffix=".tmp", dir=folder, delete=False) as file:
                 json.dump(lines, file)
-            os.rename(file.name, file.name + ".json")  # whole, or killed in the midst and not there
+            # complete, or missing if the process is killed
+            os.rename(file.name, file.name + ".json")
             measured.newly_seen.clear()
 
     def save_and_leave(status: int) -> None:
@@ -48,8 +50,8 @@ def _measure() -> None:
         leave(status)
 
     atexit.register(save)
-    os._exit = save_and_leave  # as the processes of multiprocessing end
-    os.register_at_fork(after_in_child=measured.newly_seen.clear)  # the parent tells of them
+    os._exit = save_and_leave  # as processes of multiprocessing end
+    os.register_at_fork(after_in_child=measured.newly_seen.clear)  # the parent reports them
 
 
 if "CGRU_LINES_RUN" in os.environ:

@@ -1,4 +1,4 @@
-"""Commands in the test's own process; programs with old names, for scripts run as they are."""
+"""Commands in the test's own process, and programs with old names for unchanged scripts."""
 
 import pytest
 from whole_scripts import write_marian, write_old_programs

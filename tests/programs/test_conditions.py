@@ -1,4 +1,4 @@
-"""Texts generated from labels and vectors, through the commands, and what is refused."""
+"""Texts generated from labels and vectors with the commands, and invalid input."""
 
 import json
 
@@ -28,7 +28,7 @@ SIZES = ("--type", "lm", "--condition", *SIZES)
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """Labels, a vector for each, and the text of each."""
+    """Labels, each with a vector and a text."""
     folder = tmp_path_factory.mktemp("conditions")
     labels = [("sport", "news", "art")[i % 3] for i in range(24)]
     runs.lines(folder / "labels", labels)
@@ -47,7 +47,7 @@ def given(data, condition="labels"):
 
 @pytest.fixture(scope="module")
 def of_labels(data):
-    """A model that has learnt the text of each label by heart."""
+    """A model that has memorised the text of each label."""
     valid = ("--valid-sets", data / "labels", data / "text", "--valid-freq", "40e")
     runs.trained("-m", data / "l.npz", *given(data), *valid, "--after", "40e")
     return data / "l.npz"
@@ -77,7 +77,7 @@ def test_texts_of_labels_are_generated(data, of_labels, translate):
 
 
 def test_texts_of_vectors_are_generated(data, of_vectors, translate):
-    """The same from a `.npy` and from numbers in a text."""
+    """A `.npy` and numbers in a text give the same results."""
     outcomes = [translate("-m", of_vectors, "-i", data / n) for n in ("numbers.npy", "numbers")]
     assert outcomes == [(0, text(data), "")] * 2
 
@@ -138,7 +138,7 @@ def test_a_text_never_depends_on_the_batch(condition):
         ),
     ],
 )
-def test_resumes_to_the_bit(data, tmp_path, condition, more):
+def test_resumes_bit_exactly(data, tmp_path, condition, more):
     arguments = (*given(data, condition), "--valid-freq", 0, *more)
     runs.trained("-m", tmp_path / "whole.npz", *arguments, "--after", "9u")
     for after in ("4u", "9u"):
@@ -159,8 +159,8 @@ def test_is_converted_and_described(data, of_labels, of_vectors, translate, tmp_
     assert all(np.array_equal(last.arrays[n], first.arrays[n]) for n in first.arrays)
     lines = {"l": "art\n", "v": "0.1 -2\n"}[name]
     assert translate("-m", h5, text=lines)[:2] == (0, f"{TEXTS['art']}\n")
-    told = run(model, "--info").stdout
-    assert f"condition size           {3 if name == 'l' else 2}\n" in told
+    output = run(model, "--info").stdout
+    assert f"condition size           {3 if name == 'l' else 2}\n" in output
     refused = run(model, tmp_path / "x.npz", "--to", "dl4mt")
     assert refused.exit_code == 1 and "a condition" in refused.stderr
 
@@ -200,8 +200,8 @@ def test_a_bad_line_is_named(
     assert result.code == 1 and message.replace("line 1", f"bad: line {number}") in result.error
 
 
-def test_a_bad_line_is_told_before_others_are_searched_with_it(of_labels, of_vectors):
-    """So that a server refuses it alone."""
+def test_a_bad_line_is_refused_before_the_search(of_labels, of_vectors):
+    """This lets a server refuse only that line."""
     for model, line in ((of_labels, "music"), (of_vectors, "1 x")):
         with pytest.raises(CgruError, match=r"^line 2: "):
             Translator.of(str(model)).requests.read(line, 1)
@@ -235,7 +235,7 @@ def test_vectors_of_another_width_are_named(data, of_vectors, translate, score, 
     one_line(score("-m", of_vectors, "-s", path, "-t", data / "text"), 1, message)
 
 
-def test_labels_without_their_vocabulary_are_no_vectors(data, tmp_path):
+def test_labels_without_their_vocabulary_are_refused(data, tmp_path):
     result = runs.train(
         "-m", tmp_path / "m.npz", "-t", data / "labels", data / "text", "-v", data / "vocab.json",
         *SIZES, "--after", "1u",
@@ -268,7 +268,7 @@ def test_what_a_search_without_source_words_cannot(data, of_labels, translate, t
 
 
 @pytest.mark.exhaustive
-def test_a_trained_model_goes_on_with_its_condition(data, of_labels, tmp_path):
+def test_a_pretrained_model_is_trained_further_with_its_condition(data, of_labels, tmp_path):
     more = ("--pretrained-model", of_labels, "--after", "1u", "--valid-freq", 0)
     runs.trained("-m", tmp_path / "m.npz", *given(data), *more)
     structures = [read_model.read(path).structure for path in (of_labels, tmp_path / "m.npz")]

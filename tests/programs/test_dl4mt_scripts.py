@@ -1,6 +1,6 @@
-"""Scripts of DL4MT's tutorial in which nothing is changed but a path.
+"""Scripts of DL4MT's tutorial in which only a path is changed.
 
-What they translate is compared with what the tutorial's programs, and Nematus, wrote of the
+Their translations are compared with those of the tutorial's programs, and Nematus, for the
 reference models.
 """
 
@@ -20,7 +20,7 @@ DL4MT = {
 
 
 @pytest.mark.parametrize("name", DL4MT)
-def test_dl4mts_scripts_write_what_it_wrote(old_programs, tmp_path, name):
+def test_dl4mts_scripts_give_its_output(old_programs, tmp_path, name):
     command, reference = DL4MT[name]
     folder = model_folder(tmp_path / "case", "dl4mt-session1")
     script = (
@@ -35,7 +35,7 @@ def test_dl4mts_scripts_write_what_it_wrote(old_programs, tmp_path, name):
 
 @pytest.mark.parametrize("session", choice(["session2", "session3"], "session3"))
 def test_later_sessions_of_dl4mt_translate(old_programs, tmp_path, session):
-    """dl4mt-tutorial/session2/test.sh and session3/test.sh, of which the latter lists three."""
+    """dl4mt-tutorial/session2/test.sh and session3/test.sh; the latter prints n-best lists of 3."""
     folder = with_pickled_vocabularies(tmp_path)
     listed = "-b 3 -p 1" if session == "session3" else "-p 8"
     run(
@@ -52,14 +52,14 @@ def test_later_sessions_of_dl4mt_translate(old_programs, tmp_path, session):
     else:
         lists = [line.split(" ||| ")[:3] for line in entries(theirs).splitlines()]
         threes = [[e for e in lists if e[0] == str(n)][:3] for n in range(LINES)]
-        found = [line.split("|||") for line in ours.splitlines()]  # which has no spaces around it
+        found = [line.split("|||") for line in ours.splitlines()]  # without spaces around it
         assert [e[:2] for e in found] == [e[:2] for three in threes for e in three]
         costs = [float(e[2]) for three in threes for e in three]
         assert [float(e[2]) for e in found] == pytest.approx(costs, abs=1e-4)
 
 
 def with_pickled_vocabularies(path):
-    """A folder with a reference model and its vocabularies as DL4MT has them."""
+    """A folder with a reference model and vocabularies in DL4MT's format."""
     folder = model_folder(path / "case", "a-shallow")
     for side in ("en", "de"):
         words = json.loads((folder / f"vocab.{side}.json").read_text("utf-8"))
@@ -69,7 +69,7 @@ def with_pickled_vocabularies(path):
 
 @pytest.mark.exhaustive
 def test_characters_are_words(old_programs, tmp_path):
-    """translate.py -c, of a line and of its characters between spaces."""
+    """translate.py -c gives the same for a line and for its characters separated by spaces."""
     folder = with_pickled_vocabularies(tmp_path)
     files = "model.npz tok.en.pkl tok.de.pkl"
     run(
@@ -87,9 +87,9 @@ def test_characters_are_words(old_programs, tmp_path):
 
 @pytest.mark.parametrize("options", choice(["-n -b 0.5", "-b 0.1", "-x -b 0.3 -n"], "-n -b 0.5"))
 def test_a_language_model_chooses_from_a_list(old_programs, tmp_path, options):
-    """dl4mt-tutorial/session3/score_nbest.sh, by the costs that DL4MT's own model has of its text.
+    """dl4mt-tutorial/session3/score_nbest.sh, with the costs of DL4MT's own model.
 
-    The list is of pairs of sentences, so that each of both parts of the sum decides somewhere.
+    The list has pairs of sentences for which each of the two terms of the sum decides once.
     """
     folder = model_folder(tmp_path / "case", "dl4mt-session0", lines=50)
     sentences = (folder / "src.txt").read_text("utf-8").splitlines()

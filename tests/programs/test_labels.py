@@ -1,4 +1,4 @@
-"""Models that give labels: equal to Keras' layers, through the commands, and what is refused."""
+"""Models that predict labels: equal to Keras layers, used with the commands, and invalid input."""
 
 import itertools
 import json
@@ -37,16 +37,16 @@ SIZES = (*SIZES, "--learn-rate", 0.02)
 
 
 def keras_reader(arrays, prefix, unit, state):
-    """A recurrent layer of Keras with these weights; its gates stand in another order."""
+    """A recurrent Keras layer with these weights, whose gates have another order."""
 
     def blocks(root, order):
         parts = np.split(arrays[f"{prefix}_{root}"], len(order), axis=-1)
         return np.concatenate([parts[i] for i in order], axis=-1)
 
-    if unit is Unit.LSTM:  # ours [f i g o], theirs [i f g o]
+    if unit is Unit.LSTM:  # cgru has [f i g o], Keras [i f g o]
         layer = keras.layers.LSTM(state, return_sequences=True)
         weights = [blocks(root, (1, 0, 2, 3)) for root in "WUb"]
-    else:  # ours [r z] and the proposal, theirs [z r p], with a second bias at the state
+    else:  # cgru has [r z] and the proposal, Keras [z r p], with a second bias for the state
         layer = keras.layers.GRU(state, return_sequences=True, reset_after=True)
         weights = [
             np.concatenate([blocks(root, (1, 0)), arrays[f"{prefix}_{root}x"]], axis=-1)
@@ -77,7 +77,7 @@ def keras_annotations(arrays, s, ids):
 
 
 def keras_dense(x, *weights, activation=None):
-    """A layer with this matrix, and this bias if it has one."""
+    """A Dense layer with this matrix, and with this bias if there is one."""
     layer = keras.layers.Dense(weights[0].shape[1], activation, use_bias=len(weights) > 1)
     layer.build(x.shape)
     layer.set_weights(list(weights))
@@ -86,7 +86,7 @@ def keras_dense(x, *weights, activation=None):
 
 @pytest.mark.parametrize("unit", [Unit.GRU, Unit.LSTM])
 @pytest.mark.parametrize("pooling", Pooling)
-def test_a_classifier_is_that_of_keras(unit, pooling):
+def test_a_classifier_equals_that_of_keras(unit, pooling):
     s = typed(Type.CLASSIFIER, pooling=pooling, encoder_unit=unit, state=5, target_vocabulary=6)
     arrays = random_arrays(s, 3)
     ids = tf.constant([[3, 1, 4, 0], [2, 6, 5, 0]])
@@ -109,13 +109,14 @@ def test_a_classifier_is_that_of_keras(unit, pooling):
 
 @pytest.mark.parametrize("unit", [Unit.GRU, Unit.LSTM])
 @pytest.mark.parametrize("depth", [1, 2])
-def test_a_tagger_is_that_of_keras(unit, depth):
-    """`TimeDistributed` over `Bidirectional`; of two levels, each stack reads its own below."""
+def test_a_tagger_equals_that_of_keras(unit, depth):
+    """`TimeDistributed` over `Bidirectional`; with two levels, each stack reads its own lower
+    level."""
     s = typed(
         Type.TAGGER, encoder_unit=unit, state=5, target_vocabulary=6, encoder_depth=1,
         encoder=Encoder.BIDIRECTIONAL,
     )  # fmt: skip
-    if depth == 2:  # [forward ; backward] is read by a level that reads forward
+    if depth == 2:  # a forward level reads [forward ; backward]
         s = typed(
             Type.TAGGER, encoder_unit=unit, state=5, target_vocabulary=6, encoder_depth=2,
             encoder=Encoder.BI_UNIDIRECTIONAL, residual=False,
@@ -130,10 +131,10 @@ def test_a_tagger_is_that_of_keras(unit, depth):
     output.set_weights([arrays["ff_logit_W"], arrays["ff_logit_b"]])
     found = np.exp(keras.ops.log_softmax(ours.logits))
     np.testing.assert_allclose(found[:, :3, 2:], output(h)[:, :3], atol=1e-6)
-    np.testing.assert_array_equal(found[:, 3], [[1, 0, 0, 0, 0, 0]] * 2)  # the end
+    np.testing.assert_array_equal(found[:, 3], [[1, 0, 0, 0, 0, 0]] * 2)  # EOS
 
 
-# -- a label depends on nothing but its line -------------------------------------------------------
+# -- a label depends only on its line --------------------------------------------------------------
 
 
 @pytest.mark.parametrize("pooling", Pooling)
@@ -154,7 +155,7 @@ def test_a_label_never_depends_on_the_batch(pooling):
 def test_a_tag_never_depends_on_the_batch(crf):
     s = typed(Type.TAGGER, crf=crf)
     network = Network(s, random_arrays(s, 2), packed=True)
-    # pieces, and whether they begin a word
+    # pieces, and whether each begins a word
     sources = [[(3, 1), (1, 0), (4, 1)], [(2, 1)], [(6, 1)] * 9]
     tags = [[2, 3], [4], [5] * 9]
     together = forced_scores(network, sources, tags)
@@ -165,10 +166,10 @@ def test_a_tag_never_depends_on_the_batch(crf):
 @pytest.mark.parametrize("count", [1, 6])
 @pytest.mark.parametrize("crf", [False, True])
 def test_the_best_taggings_are_found(crf, count):
-    """A beam of K gives the K most probable of all taggings."""
+    """A beam of K finds the K most probable taggings."""
     s = typed(Type.TAGGER, target_vocabulary=5, crf=crf)
     arrays = random_arrays(s, 4)
-    if crf:  # against what the words alone say
+    if crf:  # so that the words alone would predict other tags
         arrays["crf_transitions"] *= 4
     network = Network(s, arrays, packed=True)
     source = [[(3, 1), (1, 1), (4, 1), (4, 0), (6, 1)]]
@@ -187,7 +188,7 @@ def test_the_best_taggings_are_found(crf, count):
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """Text whose first word tells its label."""
+    """Text whose first word determines its label."""
     folder = runs.prepared(tmp_path_factory.mktemp("labels") / "data", pairs=60, dev=8)
     for name in ("train", "dev"):
         first = [line.split()[0] for line in (folder / f"{name}.src").read_text().splitlines()]
@@ -206,7 +207,7 @@ def text(data, name):
 
 @pytest.fixture(scope="module")
 def model(data):
-    """A classifier that has learnt its 60 lines by heart."""
+    """A classifier that has memorised its 60 lines."""
     path = data / "m.npz"
     given = ("--type", "classifier", "--pooling", "attention", *files(data), *SIZES)
     runs.trained("-m", path, *given, "--after", "25e")
@@ -223,8 +224,8 @@ def test_labels_are_learnt_and_printed(data, model, translate, score, tmp_path):
     assert code == 0 and labels == text(data, "train.labels"), messages
     (tmp_path / "given").write_text(labels)
     pair = ("-t", tmp_path / "given", "--reference", data / "train.labels")
-    code, told, _ = score("--metric", "accuracy", *pair)
-    assert code == 0 and told.endswith("= 100.0\n")
+    code, output, _ = score("--metric", "accuracy", *pair)
+    assert code == 0 and output.endswith("= 100.0\n")
 
 
 def test_an_n_best_list_has_probabilities_that_score_gives(data, model, translate, score, tmp_path):
@@ -259,7 +260,7 @@ def test_attention_is_shown(data, model, translate, tmp_path):
     "pooling",
     [p if p == "max" else pytest.param(p, marks=pytest.mark.exhaustive) for p in Pooling],
 )
-def test_resumes_to_the_bit(data, tmp_path, pooling):
+def test_resumes_bit_exactly(data, tmp_path, pooling):
     given = ("--type", "classifier", "--pooling", pooling, *files(data), *SIZES, "--seed", 3)
     given = (*given, "--dropout-hidden", 0.2, "--precision", "bfloat16", "--label-smoothing", 0.1)
     runs.trained("-m", tmp_path / "whole.npz", *given, "--after", "9u")
@@ -301,9 +302,9 @@ def test_is_converted_and_described(request, tmp_path, fixture):
     first, back = read_model.read(model), read_model.read(tmp_path / "back.npz")
     assert back.structure == first.structure
     assert all(np.array_equal(back.arrays[name], first.arrays[name]) for name in first.arrays)
-    told = run(model, "--info").stdout
-    assert "decoder" not in told and ("pooling" in told) == (fixture == "model")
-    assert ("crf  " in told) == (fixture != "model")
+    output = run(model, "--info").stdout
+    assert "decoder" not in output and ("pooling" in output) == (fixture == "model")
+    assert ("crf  " in output) == (fixture != "model")
     refused = run(model, tmp_path / "x.npz", "--to", "nematus")
     assert refused.exit_code == 1 and f"type {first.structure.type}" in refused.stderr
 
@@ -313,7 +314,7 @@ def test_is_converted_and_described(request, tmp_path, fixture):
 
 @pytest.fixture(scope="module")
 def tagged(data):
-    """The text in pieces, a tag for each of its words."""
+    """The text in pieces, with a tag for each word."""
     for name in ("train", "dev"):
         words = [line.split() for line in (data / f"{name}.src").read_text().splitlines()]
         pieces = [" ".join(f"{w[0]}@@ {w[1:]}" if w == "w3" else w for w in line) for line in words]
@@ -345,11 +346,11 @@ def test_tags_are_learnt_one_for_each_word(tagged, tagger, translate, score, tmp
     assert values["accuracy"] > 90 and values["span-f1"] > 80
     code, tags, _ = translate("-m", tagger, text="w1 never seen w@@ 3\n\nw2\n")
     assert [len(line.split()) for line in tags.splitlines()] == [4, 0, 1]
-    code, told, _ = score(
+    code, output, _ = score(
         "--metric", "accuracy,span-f1", "-t", tagged / "dev.tags",
         "--reference", tagged / "dev.tags",
     )  # fmt: skip
-    assert code == 0 and [line.split()[-1] for line in told.splitlines()] == ["100.0", "100.0"]
+    assert code == 0 and [line.split()[-1] for line in output.splitlines()] == ["100.0", "100.0"]
     code, scores, _ = score(
         "-m", tagger, "-s", tagged / "dev.pieces", "-t", tagged / "dev.tags", "--word-scores"
     )
@@ -366,7 +367,7 @@ def test_tags_are_learnt_one_for_each_word(tagged, tagger, translate, score, tmp
         pytest.param((), marks=pytest.mark.exhaustive),
     ],
 )
-def test_a_tagger_resumes_to_the_bit(tagged, tmp_path, more):
+def test_a_tagger_resumes_bit_exactly(tagged, tmp_path, more):
     given = ("--type", "tagger", *files_of_tags(tagged), *SIZES, "--dropout-hidden", 0.2, *more)
     runs.trained("-m", tmp_path / "whole.npz", *given, "--after", "9u")
     for after in ("4u", "9u"):
@@ -402,7 +403,7 @@ def test_tags_that_do_not_match_are_named(tagged, tagger, tmp_path, score, tags,
 
 @pytest.fixture(scope="module")
 def chained(tagged):
-    """A tag depends on the word, and on whether it is the second of a pair."""
+    """Text in which a tag depends on the word, and on whether it is the second of a pair."""
     for name in ("train", "dev"):
         lines = (tagged / f"{name}.src").read_text().splitlines()
         tags = [["BO"[i % 2] + str(int(w[1:]) % 2) for i, w in enumerate(x.split())] for x in lines]
@@ -490,7 +491,7 @@ def test_no_vocabulary_of_labels_is_left_of_bad_labels(data, tmp_path):
 @pytest.mark.exhaustive
 def test_lines_stream_in_constant_memory(chained, tmp_path):
     def largest(count):
-        """MiB that a process took which labelled so many lines."""
+        """The peak memory in MiB of a process that labels `count` lines."""
         text = runs.lines(tmp_path / "text", ["w1 w2 w0"] * count)
         with open(text) as given, open(tmp_path / "labels", "w") as labels:
             command = [sys.executable, "-m", "cgru_cli", "translate", "-m", chained]

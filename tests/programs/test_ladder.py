@@ -25,12 +25,12 @@ from cgru_cli.parameters.structure import (
 SOURCES = [[3, 1, 4, 1, 5], [], [2, 6]]
 TARGETS = [[2, 3], [5, 1, 4, 2], []]
 LABELS_BEFORE, VECTORS = [2, 0, 1], [[0.5, -1.25, 2.0], [0.0, 0.0, 0.0], [-3.0, 0.1, 1e-3]]
-# of as many labels as a source has words, or of one
+# one label per source word, or one in all
 LABELS = {Type.CLASSIFIER: [[2], [5], [3]], Type.TAGGER: [[2, 5, 3, 4, 2], [], [4, 3]]}
 
 
 def source_batch(s, longer=0):
-    """Ids and mask; without a source a position of no factors; conditions as they are given."""
+    """Ids and mask; without a source, one position without factors; conditions unchanged."""
     if s.condition is Condition.LABEL:
         return pad_source([[(2 + label,)] for label in LABELS_BEFORE], filler=1, longer=longer)
     if s.condition is Condition.VECTOR:
@@ -42,7 +42,7 @@ def source_batch(s, longer=0):
 
 
 def given_to_oracle(s):
-    """What each text is of."""
+    """The source, label or vector of each text."""
     if s.condition is Condition.NONE:
         return SOURCES if s.type.reads_source else [None] * len(SOURCES)
     if s.condition is Condition.LABEL:
@@ -51,7 +51,7 @@ def given_to_oracle(s):
 
 
 def stepped(network, source, mask, target):
-    """Log-probabilities (T,B,V) as a search computes them: word by word, of two rows a sentence."""
+    """Log-probabilities (T,B,V) as in a search: word by word, with two rows per sentence."""
     memory = network.encode(source, mask, search=True)
     state = network.start(memory)
     first = np.repeat(np.arange(len(target)), 2)
@@ -71,7 +71,8 @@ def stepped(network, source, mask, target):
 
 
 def check(s, seed=1):
-    """One padded batch in float64 against the oracle: each sentence, at once and by steps."""
+    """Compare a padded batch in float64 with the oracle, sentence by sentence: at once and by
+    steps."""
     arrays = random_arrays(s, seed)
     exact = ladder_oracle(s, arrays)
     with double_precision():
@@ -93,7 +94,7 @@ def check(s, seed=1):
         np.testing.assert_allclose(
             log_probs[row, :steps], expected.distributions, atol=1e-10, rtol=1e-10
         )
-        if not s.crf:  # whose search has sums of the best instead: test_labels
+        if not s.crf:  # its search maximises instead of summing: see test_labels
             np.testing.assert_allclose(
                 in_steps[:steps, row], expected.distributions, atol=1e-10, rtol=1e-10
             )
@@ -107,7 +108,7 @@ def check(s, seed=1):
 
 @pytest.mark.parametrize("unit", Unit)
 @pytest.mark.parametrize("kind", Type)
-def test_a_type_with_a_unit_is_the_oracles(kind, unit):
+def test_a_type_with_a_unit_equals_the_oracle(kind, unit):
     encoder = Encoder.UNIDIRECTIONAL if kind is Type.SEQ2SEQ else Encoder.BIDIRECTIONAL
     check(typed(kind, encoder_unit=unit, decoder_unit=unit, encoder=encoder))
 
@@ -126,7 +127,7 @@ DEEP = {"encoder_depth": 2, "encoder_transition": 2, "decoder_depth": 2,
         and not (pair[0] is Type.SEQ2SEQ and len(tiny(encoder=pair[1]).directions(1)) > 1)
     ],
 )
-def test_a_deep_type_is_the_oracles(kind, encoder, normalization):
+def test_a_deep_type_equals_the_oracle(kind, encoder, normalization):
     units = list(Unit)
     place = list(Type).index(kind) + list(Encoder).index(encoder)
     one = units[place % len(units)]
@@ -162,7 +163,7 @@ def test_starts_from_the_last_backward_state(kind, encoder):
 
 @pytest.mark.parametrize("unit", Unit)
 @pytest.mark.parametrize("kind", WITHOUT_FEEDBACK)
-def test_a_decoder_without_the_word_before(kind, unit):
+def test_a_decoder_without_feedback(kind, unit):
     units = {"encoder_unit": unit, "decoder_unit": unit, "feedback": False}
     check(typed(kind, encoder=Encoder.REVERSED, **units))
     more = {"normalization": Normalization.NEMATUS, "deep_context": kind.has_context, **DEEP}

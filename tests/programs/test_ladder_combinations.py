@@ -1,8 +1,8 @@
-"""Types, cells, encoders, depths, norms and tying, all together: trained, saved, resumed, used.
+"""Combinations of types, cells, encoders, depths, norms and tying: trained, saved, resumed, used.
 
-By default so many combinations that any two values meet; all of them with the marker `exhaustive`.
-Operations run one by one, without tracing, which for models of this size would take most of the
-time; `test_ladder_commands` takes some of the combinations through the commands.
+By default, a selection in which any two values occur together; all of them with the marker
+`exhaustive`. Operations run eagerly, because tracing would take most of the time for models of this
+size; `test_ladder_commands` runs some of the combinations with the commands.
 """
 
 import itertools
@@ -89,7 +89,7 @@ def batch(kind):
 
 def step_of(model, chosen):
     step = build_step(model, chosen, jit=False)
-    step._traced = step._gradients  # there are no concrete functions where nothing is traced
+    step._traced = step._gradients  # without tracing there are no concrete functions
     return step
 
 
@@ -101,7 +101,7 @@ def test_a_reader_both_ways_leaves_no_last_state(data, encoder):
 
 
 def combinations(kind):
-    """All that can go together with a type: of each option, in the order of `options`."""
+    """All valid combinations for a type: a value of each option, in the order of `options`."""
     encoders = ENCODERS.get(kind, (*BOTH_WAYS, "unidirectional", "reversed"))
     for chosen in itertools.product(
         CELLS, encoders, (1, 2), (False, True), (False, True), ("mean", "last-backward"),
@@ -118,7 +118,7 @@ def combinations(kind):
 
 
 def pairwise(everything):
-    """Few of the combinations, in which any two values that ever go together do so once."""
+    """A small selection in which every compatible pair of values occurs."""
     pairs = {chosen: set(itertools.combinations(enumerate(chosen), 2)) for chosen in everything}
     missing = set().union(*pairs.values())
     while missing:
@@ -143,7 +143,7 @@ def test_all_combinations(data, tmp_path, eagerly, kind):
 
 
 def check(data, tmp_path, chosen):
-    """A model of these options is trained, saved in two formats, resumed and used."""
+    """Train a model with these options, save it in two formats, resume and use it."""
     kind = chosen[0]
     examples = batch(kind)
     source, source_mask, target, mask = examples[:4]
@@ -173,7 +173,7 @@ def check(data, tmp_path, chosen):
 
     memory = network.encode(source, source_mask)
     state, word, total = network.start(memory), tf.constant([-1, -1]), 0.0
-    for place in range(2):  # the words that were scored, now one by one
+    for place in range(2):  # the scored words, now one by one
         logits, state, _ = network.step(state, word, memory)
         word = target[:, place]
         total += tf.gather(tf.nn.log_softmax(logits), word, batch_dims=1) * mask[:, place]

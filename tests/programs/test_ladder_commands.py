@@ -1,4 +1,4 @@
-"""Every type through the commands: trained, resumed, translated with; language models alone."""
+"""Every type with the commands: trained, resumed, translated with; and language models."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def data(tmp_path_factory):
     return runs.prepared(tmp_path_factory.mktemp("data") / "data", pairs=24)
 
 
-# Each type and, between them, what the others may be; all together: test_ladder_combinations.
+# Each type, with various other options; test_ladder_combinations has the combinations.
 CHOSEN = [
     ("lm", "lstm", "alternating", 2, True, True),
     ("encdec", "gru", "bidirectional", 1, False, False),
@@ -49,7 +49,7 @@ def test_trains_resumes_and_translates(
 
 @pytest.fixture(scope="module")
 def language_model(data):
-    """Trained for a few updates, beside the data."""
+    """A language model trained for a few updates, and its data."""
     model = data / "lm.npz"
     texts = ("-t", data / "train.trg", "-v", data / "vocab.trg.json")
     valid = ("--valid-sets", data / "dev.trg", "--valid-freq", "4u")
@@ -93,7 +93,7 @@ def test_a_language_model_is_a_feature_and_a_member(data, language_model, score,
     for line, fields in zip(rescored.splitlines(), hypotheses, strict=True):
         features = line.split(" ||| ")[2].split("=")[1:]
         own = [float(f.split()[0]) for f in features]
-        if len(fields[1].split()) == 200:  # cut at the limit: it has no EOS to be scored
+        if len(fields[1].split()) == 200:  # cut at the limit, so it has no EOS to score
             continue
         finished += 1
         assert own[-2:] == pytest.approx(own[:2], abs=1e-3)
@@ -102,7 +102,7 @@ def test_a_language_model_is_a_feature_and_a_member(data, language_model, score,
     assert finished
 
 
-def test_what_a_language_model_cannot_do(data, language_model, score, translate):
+def test_options_that_a_language_model_refuses(data, language_model, score, translate):
     refused = {
         "reads none": score("-m", language_model, "-s", data / "dev.src", "-t", data / "dev.trg"),
         "is a language model and translates nothing": translate("-m", language_model, text="W1\n"),
@@ -112,7 +112,7 @@ def test_what_a_language_model_cannot_do(data, language_model, score, translate)
         assert code in (1, 2) and message in messages and not output
 
 
-def test_texts_go_on_from_their_beginnings(data, language_model, translate):
+def test_texts_continue_from_their_beginnings(data, language_model, translate):
     code, output, _ = translate(
         "-m", language_model, "--force-decode", "--translation-maxlen", 4, text="W1 W2\n\nW3\n"
     )
@@ -121,8 +121,8 @@ def test_texts_go_on_from_their_beginnings(data, language_model, translate):
 
 
 @pytest.mark.parametrize("kind", ["encdec", pytest.param("seq2seq", marks=pytest.mark.exhaustive)])
-def test_a_decoder_without_the_word_before(data, tmp_path, translate, score, kind):
-    """Resumed to the bit, searched by beams, scored as it was searched, converted, described."""
+def test_a_decoder_without_feedback(data, tmp_path, translate, score, kind):
+    """It resumes bit-exactly, and can be searched, scored, converted and described."""
     given = [data, *runs.SIZES, "--type", kind, "--no-feedback", "--enc-type", "reversed"]
     given += ["--precision", "bfloat16", "--dropout-hidden", 0.2, "--valid-freq", 0]
     given += ["--log-gradients"]
@@ -136,7 +136,8 @@ def test_a_decoder_without_the_word_before(data, tmp_path, translate, score, kin
     search = ("-k", 4, "--normalize", 0, "--n-best", "--translation-maxlen", 3)
     code, lists, messages = translate("-m", model, *search, text="w1 w2\n")
     fields = [line.split(" ||| ") for line in lists.splitlines()]
-    fields = [f for f in fields if len(f[1].split()) < 3]  # a cut one has no EOS to be scored
+    # a translation that was cut has no EOS to score
+    fields = [f for f in fields if len(f[1].split()) < 3]
     assert code == 0 and fields, messages
     runs.lines(tmp_path / "s", ["w1 w2"] * len(fields))
     runs.lines(tmp_path / "t", [f[1] for f in fields])

@@ -1,4 +1,4 @@
-"""The oracle of ladder_reference.py against DL4MT, Marian, stock Keras cells and by hand."""
+"""Test the ladder's oracle against DL4MT, Marian, stock Keras cells and manual computation."""
 
 import json
 import re
@@ -23,7 +23,7 @@ def arrays_of(path: Path) -> dict[str, np.ndarray]:
 
 
 def ids(path: Path, text: Path, rows: int) -> list[list[int]]:
-    """The first lines of a text as ids; words not in the vocabulary or the matrix are UNK."""
+    """The first lines of a text as ids; words outside the vocabulary or the matrix are UNK."""
     vocabulary = json.loads(path.read_text(encoding="utf-8"))
     unknown = vocabulary["UNK"] if "UNK" in vocabulary else vocabulary["<UNK>"]
     found = [[vocabulary.get(word, unknown) for word in line.split(" ")] for line in lines(text)]
@@ -89,7 +89,7 @@ READOUT = ("prev", "lstm", "ctx")
 
 
 def ladder_name(name: str, alternating: bool = False) -> str:
-    """The name that an array of Marian's s2s has in the ladder.
+    """The ladder's name of an array of Marian's s2s.
 
     Marian names its two encoder stacks by the direction of their first level.
     """
@@ -134,10 +134,10 @@ def ladder_name(name: str, alternating: bool = False) -> str:
 def from_s2s(
     s2s: dict[str, np.ndarray], *, encoder: str = "bidirectional", encoder_depth: int = 1
 ) -> dict[str, np.ndarray]:
-    """Marian's arrays by the names of the ladder.
+    """Marian's arrays with the names of the ladder.
 
-    Where directions alternate, an even depth puts the states of the backward reader first: the
-    rows that read an annotation or a context then swap halves.
+    If directions alternate, an even depth puts the states of the backward reader first, so the rows
+    that read an annotation or a context swap halves.
     """
     alternating = encoder == "alternating"
     s2s = {name: array for name, array in s2s.items() if not name.startswith("special:")}
@@ -216,7 +216,7 @@ def a_cell(unit: str, bias: str, *, W=True, Wc=False) -> Cell:
 
 
 def swapped(a: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """[r | z] and the proposal's array, in the order of Keras: z, r, proposal."""
+    """[r | z] and the proposal's array in Keras' order: z, r, proposal."""
     r, z = np.split(a, 2, axis=-1)
     return np.concatenate([z, r, x], axis=-1)
 
@@ -234,7 +234,7 @@ def swapped(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     ],
 )
 @pytest.mark.parametrize("has_input", [True, False])
-def test_units_are_those_of_keras(unit, bias, has_input):
+def test_units_equal_those_of_keras(unit, bias, has_input):
     arrays = cell_arrays(unit)
     rng = np.random.default_rng(1)
     x, h, memory = rng.normal(size=E), rng.normal(size=D), rng.normal(size=D)
@@ -271,7 +271,7 @@ def test_units_are_those_of_keras(unit, bias, has_input):
     assert (step.c is not None) == (len(expected) == 2)
 
 
-# --- Nematus' layer norm of each unit, by hand ----------------------------------------------
+# --- Nematus' layer norm of each unit, computed manually -----------------------------------------
 
 
 def with_norms(arrays: dict[str, np.ndarray], skip=()) -> dict[str, np.ndarray]:
@@ -299,7 +299,7 @@ def test_layer_norm_of_units(unit, place):
         return y * a[f"cell_{name}_lns"] + a[f"cell_{name}_lnb"]
 
     def pair(of, h):
-        """The input's part and the state's part of a sum."""
+        """The input's and the state's term of a sum."""
         W, Wc, U, b = (a[f"cell_{name}{of}"] for name in ("W", "Wc", "U", "b"))
         return {
             "first": lambda: (LN(x @ W + b, "W" + of), LN(h @ U, "U" + of)),
@@ -368,7 +368,7 @@ def random_arrays(
     readout_activation="tanh",
     **_,
 ) -> dict[str, np.ndarray]:
-    """Every array of a model, once more by its own reading of the names."""
+    """Random arrays of a model, with independently stated names and shapes."""
     rng = np.random.default_rng(0)
     arrays = {}
 
@@ -461,7 +461,7 @@ TYPES = ("lm", "encdec", "seq2seq", "rnnsearch", "cgru")
 @pytest.mark.parametrize("type", TYPES)
 @pytest.mark.parametrize("normalization", ["none", "nematus"])
 def test_every_array_is_read(type, unit, normalization):
-    """Deep models of every kind: a distribution at each step, and no array left unread."""
+    """Deep models of every kind give a distribution at each step and read every array."""
     encoders = ["unidirectional", "reversed"]
     if type in ("encdec", "rnnsearch", "cgru"):
         encoders += ["bidirectional", "alternating", "bi-unidirectional"]
@@ -490,7 +490,7 @@ def test_every_array_is_read(type, unit, normalization):
 
 
 class Asked(dict):
-    """Remembers which names were asked for."""
+    """A dictionary that records which names were read."""
 
     def __init__(self, arrays):
         super().__init__(arrays)
@@ -518,7 +518,7 @@ def test_cgru_of_grus_is_that_of_the_other_oracle(normalization, encoder, deep_c
 
 
 def plain(arrays, prefix, h, x=None):
-    """tanh(x W + h U + b), as it is written in the books."""
+    """tanh(x W + h U + b), as in textbooks."""
     W, U, b = (arrays[f"{prefix}_{name}"] for name in "WUb")
     return np.tanh(x @ W + h @ U + b)
 
@@ -526,7 +526,7 @@ def plain(arrays, prefix, h, x=None):
 @pytest.mark.parametrize("residual", [False, True])
 @pytest.mark.parametrize("encoder", ["unidirectional", "reversed"])
 def test_sequence_to_sequence_by_hand(encoder, residual):
-    """Level n goes on where level n of the encoder ended, without the residual sum."""
+    """Level n starts from the final state of the encoder's level n, without the residual sum."""
     settings = {
         "type": "seq2seq",
         "encoder": encoder,
@@ -567,7 +567,7 @@ def test_sequence_to_sequence_hands_over_both_states_of_an_lstm():
         "decoder_unit": "lstm",
     }
     arrays = random_arrays(**settings)
-    for name in "WUb":  # the decoder reads on like the encoder, its first input is zeros
+    for name in "WUb":  # the decoder continues like the encoder; its first input is zero
         arrays[f"decoder_{name}"] = arrays[f"encoder_{name}"]
     arrays["Wemb_dec"][0] = arrays["Wemb"][0] = 0.0
     arrays["Wemb_dec"][TARGET] = arrays["Wemb"][TARGET]
@@ -577,12 +577,12 @@ def test_sequence_to_sequence_hands_over_both_states_of_an_lstm():
 
 
 @pytest.mark.parametrize("type", ["encdec", "rnnsearch", "cgru"])
-def test_reading_from_the_end_is_reading_the_sentence_turned_round(type):
+def test_reading_from_the_end_equals_reading_the_reversed_sentence(type):
     structure = {"encoder_depth": 2, "encoder_transition": 2}
     forward = random_arrays(type=type, encoder="unidirectional", **structure)
     backward = {name.replace("encoder_", "encoder_r_"): a for name, a in forward.items()}
     turned = decoded(backward, type=type, encoder="reversed", **structure)
-    # A forward reader of "EOS and the words from the end", less the EOS that is appended to it.
+    # A forward reader of "EOS and the reversed words", without the EOS that is appended to it.
     model = LadderModel(forward, type=type, encoder="unidirectional", **structure)
     hs, _, _ = model.encode([0, *SOURCE[::-1]])
     same(turned.annotations, hs[:-1][::-1])
@@ -604,7 +604,7 @@ def test_encoder_decoder_takes_each_reader_where_it_ends():
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("normalization", ["none", "nematus"])
 def test_attention_to_a_single_position_is_an_encoder_decoder(unit, normalization):
-    """The empty sentence: EOS alone is the mean, the last annotation and every context."""
+    """For an empty sentence, EOS is the mean, the last annotation and every context."""
     settings = {"encoder_unit": unit, "decoder_unit": unit, "normalization": normalization}
     settings |= {"decoder_base_transition": 3, "decoder_depth": 2, "deep_context": True}
     arrays = random_arrays(type="rnnsearch", **settings)
@@ -619,7 +619,7 @@ def test_attention_to_a_single_position_is_an_encoder_decoder(unit, normalizatio
 
 
 def test_attention_of_bahdanau_by_hand():
-    """It looks from the state before the step; the context then enters that step."""
+    """The query is the state before the step; the context then enters that step."""
     settings = {"type": "rnnsearch", "encoder_unit": "tanh", "decoder_unit": "tanh"}
     a = random_arrays(**settings)
     forced = decoded(a, **settings)
@@ -641,7 +641,7 @@ def test_attention_of_bahdanau_by_hand():
 
 
 def test_language_model_by_hand():
-    """From zeros, through two cells, with one level above them and its residual sum."""
+    """From a zero state, through two cells and one higher level with its residual sum."""
     settings = {"decoder_unit": "tanh", "decoder_depth": 2, "decoder_base_transition": 2}
     a = random_arrays(type="lm", **settings)
     forced = decoded(a, type="lm", **settings)
@@ -660,12 +660,12 @@ def test_language_model_by_hand():
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("normalization", ["none", "nematus"])
 def test_base_transitions_are_those_of_a_cgru_that_sees_no_context(unit, normalization):
-    """Where the bias of a cell without an input stands, for each type by its own names."""
+    """The position of the bias in a cell without input, for each type with its own names."""
     structure = {"decoder_base_transition": 4, "decoder_depth": 2, "decoder_high_transition": 2}
     structure |= {"encoder_unit": unit, "decoder_unit": unit, "encoder_depth": 2}
     norm = {"normalization": normalization}
     arrays = random_arrays(type="cgru", encoder="unidirectional", **structure)
-    # The context has no part in the cells, nor in the readout; the start is zeros.
+    # The context enters neither the cells nor the readout; the first state is zero.
     for name in ("decoder_Wc", "decoder_Wcx", "ff_logit_ctx_W", "ff_state_W"):
         if name in arrays:
             arrays[name] *= 0
@@ -686,7 +686,7 @@ def test_base_transitions_are_those_of_a_cgru_that_sees_no_context(unit, normali
         others[name.replace("_nl", "_drt_1")] = array
     for type in ("encdec", "rnnsearch"):
         same(decoded(others, **kinds | {"type": type}).distributions, expected)
-    # An encoder of zeros, which ends in zeros.
+    # An encoder with zero weights, which ends in zero states.
     silent = {n: 0 * a if n.startswith("encoder") else a for n, a in others.items()}
     same(decoded(silent, **kinds | {"type": "seq2seq"}).distributions, expected)
     renamed = {"Wemb": arrays["Wemb_dec"]}
@@ -698,7 +698,7 @@ def test_base_transitions_are_those_of_a_cgru_that_sees_no_context(unit, normali
 
 @pytest.mark.parametrize("type", TYPES)
 def test_maxout(type):
-    """The larger of two neighbouring columns: doubled columns change nothing to a linear one."""
+    """The maximum of two neighbouring columns: with doubled columns it is linear."""
     encoder = "unidirectional"
     arrays = random_arrays(type=type, encoder=encoder)
     linear = decoded(arrays, type=type, encoder=encoder, readout_activation="linear")
@@ -707,7 +707,7 @@ def test_maxout(type):
     doubled = arrays | {name: np.repeat(arrays[name], 2, axis=-1) for name in names}
     maxout = {"type": type, "encoder": encoder, "readout_activation": "maxout"}
     same(decoded(doubled, **maxout).distributions, linear.distributions)
-    # Columns of zeros beside each: max(t, 0).
+    # With a zero column beside each: max(t, 0).
     beside = arrays | {
         name: np.stack([arrays[name], 0 * arrays[name]], -1).reshape(*arrays[name].shape[:-1], -1)
         for name in names

@@ -1,4 +1,4 @@
-"""Models of other programs are trained on, and what is trained here is theirs to score."""
+"""Models of other programs can be trained further, and other programs can score ours."""
 
 import functools
 import gzip
@@ -39,13 +39,13 @@ LEGACY = {
     "nmtpy": "a-shallow/model.npz",
 }
 UPDATES, ROWS, RATE = 100, 8, 3e-4
-# lines of Multi30k's validation text, which no model was trained on
+# lines of Multi30k's validation text, on which no model was trained
 HELD_OUT, LEARNT = 50, UPDATES * ROWS
 
 
 @functools.cache
 def unseen_text(codes, folder, language):
-    """The lines behind those held out, as those that the reference models read."""
+    """Further lines, prepared like the text of the reference models."""
     tokenizer = Tokenizer(language, escape=True, split_hyphens=False)
     split = Codes(codes.read_text("utf-8"), str(codes)).split
     with gzip.open(folder / f"val.{language}.gz", "rt", encoding="utf-8", newline="\n") as stream:
@@ -61,7 +61,7 @@ def legacy_step(structure):
 
 
 def as_dialect(dialect, path, vocabularies, folder):
-    """The model's file, written in the dialect where no reference case is."""
+    """The model's file, converted to the dialect if there is no reference case in it."""
     model = read_model.read(path)
     if dialect == "DL4MT":
         path = folder / "model.npz"
@@ -72,11 +72,12 @@ def as_dialect(dialect, path, vocabularies, folder):
     return path
 
 
-COSTS = {}  # before and after, of the trainings that were run
+COSTS = {}  # costs before and after each training that was run
 
 
 def costs(case, held_out, sources, targets):
-    """Nats of the lines held out, before the updates and after; of equal trainings one is run."""
+    """The cost in nats of held-out lines, before and after the updates; equal trainings run
+    once."""
     arrays = {name: array.tobytes() for name, array in sorted(case.model.arrays.items())}
     given = repr((case.model.structure, held_out, sources, targets, arrays))
     key = hashlib.sha256(given.encode()).digest()
@@ -85,7 +86,7 @@ def costs(case, held_out, sources, targets):
         step, state = legacy_step(case.model.structure)
         step.restore(state)
         step.model.assign(case.model.arrays)
-        # batches of lines of about one length, as `cgru train` makes them, in an order by chance
+        # batches of similar lengths in random order, as in `cgru train`
         by_length = np.argsort([len(target) for target in targets], kind="stable")
         for rows in np.random.default_rng(1).permutation(by_length.reshape(UPDATES, ROWS)):
             pairs = [[side[row] for row in rows] for side in (sources, targets)]
@@ -98,7 +99,7 @@ def costs(case, held_out, sources, targets):
 
 @pytest.mark.parametrize("dialect", LEGACY)
 def test_a_model_of_each_dialect_learns_on(shared, tmp_path, dialect):
-    """A hundred updates on text like that it was trained on help with other lines of it."""
+    """A hundred updates on text like its training text improve the cost of other lines."""
     pytest.importorskip("sacremoses")
     pytest.importorskip("subword_nmt")
     folder = shared("fixtures") / Path(LEGACY[dialect]).parts[0]
@@ -117,8 +118,8 @@ def test_a_model_of_each_dialect_learns_on(shared, tmp_path, dialect):
     assert after < 0.99 * before  # measured: 0.971 to 0.987
 
 
-def test_marian_scores_a_trained_model_alike(tmp_path):
-    """Trained for some updates, converted, scored by Marian 1.12: to 2e-4 nats a sentence."""
+def test_marian_gives_a_trained_model_the_same_scores(tmp_path):
+    """After some updates and conversion, Marian 1.12 gives the same scores, to 2e-4 nats."""
     pytest.importorskip("pymarian")
     words = ["eos", "UNK", *(f"w{i}" for i in range(2, 14))]
     for side in ("src", "trg"):

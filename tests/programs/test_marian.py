@@ -1,4 +1,4 @@
-"""Marian itself decodes what is written for it, and gives the reference cases' n-best lists."""
+"""Marian itself decodes converted models, with the n-best lists of the reference cases."""
 
 import itertools
 import subprocess
@@ -19,7 +19,7 @@ from cgru_cli.system.structured_files import parse_yaml
 
 pytest.importorskip("pymarian")
 
-LINES = 20  # of the reference cases' 50: two batches
+LINES = 20  # of the 50 lines of the reference cases: two batches
 BATCHED = ["--mini-batch", "10", "--maxi-batch", "10", "--maxi-batch-sort", "src"]
 NORMALIZED = ["--normalize", "1"]
 
@@ -40,12 +40,12 @@ CASES = [
 
 
 def decode(folder, name, to, options):
-    """Marian's n-best lists from a model converted to one of its types, of the first lines."""
+    """Marian's n-best lists of the first lines, with a model converted to one of its types."""
     model = read(fixture_path(f"{name}/model.npz"))
     out = folder / "model.npz"
     write_model.write(model, out, to, model_vocabularies.find(model))
-    told = parse_yaml((folder / "model.npz.decoder.yml").read_bytes(), "decoder.yml")
-    vocabularies = [str(folder / v) for v in from_marian(told, "decoder.yml").vocabularies]
+    configuration = parse_yaml((folder / "model.npz.decoder.yml").read_bytes(), "decoder.yml")
+    vocabularies = [str(folder / v) for v in from_marian(configuration, "decoder.yml").vocabularies]
     lines = fixture_path(f"{name}/src.txt").read_text("utf-8").splitlines(keepends=True)
     (folder / "src.txt").write_text("".join(lines[:LINES]), "utf-8")
     program = Path(sys.executable).with_name("pymarian")
@@ -59,7 +59,7 @@ def decode(folder, name, to, options):
 
 
 def n_best(path, lines=None):
-    """Hypotheses and totals by sentence, of so many lines."""
+    """Hypotheses and totals by sentence, for the first lines."""
     lists = {}
     for line in path.read_text().split("\n")[:-1]:
         number, hypothesis, *_, total = line.split(" ||| ")
@@ -80,7 +80,7 @@ def test_marian_gives_the_reference_lists(tmp_path, name, to, expected, options)
 
 
 def test_marian_computes_a_deep_nematus_model(tmp_path):
-    """Nematus-TF searches otherwise: the best hypotheses are the same, and shared scores."""
+    """The search of Nematus-TF differs: compare best hypotheses and the scores of common ones."""
     found = decode(tmp_path, "e2-deep-theano", "marian-s2s", BATCHED)
     wanted = n_best(fixture_path("e2-deep-theano/nbest.k5.txt"), LINES)
     shared = 0
@@ -98,7 +98,7 @@ def test_marian_computes_a_deep_nematus_model(tmp_path):
 
 
 def test_a_right_to_left_model_gives_marians_numbers(tmp_path):
-    """Marian turns the source round as well, and prints attention as it was computed."""
+    """Marian also reverses the source, and prints the attention in reversed order."""
     fixture = fixture_path("marian-s2s/model.npz")
     with np.load(fixture) as file:
         arrays = dict(file)
@@ -131,7 +131,7 @@ def ran(*arguments):
 
 
 def same_numbers(ours, theirs):
-    """The same lines, numbers among their words almost the same."""
+    """Check for equal lines, with almost equal numbers."""
     ours, theirs = (text.replace(",", " ").splitlines() for text in (ours, theirs))
     assert len(ours) == len(theirs) > 0
     for one, other in zip(ours, theirs, strict=True):
@@ -146,7 +146,7 @@ def same_numbers(ours, theirs):
 
 @pytest.fixture(scope="module")
 def shortlisted(tmp_path_factory):
-    """A folder with a tied model, as Marian needs it for shortlists, and a table of words."""
+    """A folder with a tied model, which Marian needs for shortlists, and a shortlist."""
     folder = tmp_path_factory.mktemp("shortlist")
     model = read(fixture_path("c-tied-dec/model.npz"))
     vocabularies = model_vocabularies.find(model)
@@ -158,7 +158,7 @@ def shortlisted(tmp_path_factory):
         for source, target in zip(*texts, strict=True)
         for pair in itertools.product(source.split(), target.split())
     )
-    counts[max(vocabularies[0].words.items())[1], "."] = 1  # Marian's binary file needs the last
+    counts[max(vocabularies[0].words.items())[1], "."] = 1  # Marian's binary file requires the last
     (folder / "lex.s2t").write_text(
         "".join(f"{t} {s} {count / 100:.3f}\n" for (s, t), count in counts.items())
     )

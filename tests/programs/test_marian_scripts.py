@@ -1,8 +1,8 @@
-"""Whole scripts of Marian, amun, Nematus and DL4MT in which nothing is changed but a path.
+"""Whole scripts of Marian, amun, Nematus and DL4MT in which only a path is changed.
 
-Each is run on small data with the programs that `cgru old-programs` writes. Marian's are run by
-Marian as well (pymarian), and what both write is compared; of Nematus and DL4MT there is what they
-wrote of the reference models.
+Each runs on small data with the programs written by `cgru old-programs`. Marian's scripts also run
+with Marian (pymarian), and both outputs are compared; for Nematus and DL4MT there is their output
+for the reference models.
 """
 
 import re
@@ -17,7 +17,7 @@ from whole_scripts import (
     same,
 )
 
-# -- Marian's: the same script by both -------------------------------------------------------------
+# -- Marian's scripts, run by both -----------------------------------------------------------------
 
 DECODING = {
     # marian-examples/training-basics/run-me.sh
@@ -91,7 +91,7 @@ cat src.txt | $MARIAN/build/amun -m model.npz -s vocab.en.json -t vocab.de.json 
 $MARIAN/build/amun -m model.npz -s vocab.en.json -t vocab.de.json --mini-batch 1 --maxi-batch 1 \\
   -d 0 -b 5 -n -u --relative-paths --dump-config > dumped.yml
 cat src.txt | $MARIAN/build/amun -c dumped.yml --gpu-threads 1 > out""",
-    # as validate.sh of people's trainings writes it
+    # as written by common validate.sh scripts
     "written by a script": """
 prefix=model.npz
 cat > config.yml <<EOF
@@ -124,7 +124,7 @@ awk -F' [|][|][|] ' '!seen[$1]++ { print $2 }' nbest | sed 's/ *$//' > out""",
 
 @pytest.mark.parametrize("name", AMUN)
 def test_amuns_scripts_translate_as_marian_does(old_programs, tmp_path, name):
-    """The model is Marian's of that type, whose translations there are."""
+    """The model is Marian's of that type, with known translations."""
     folder = model_folder(tmp_path / "case", "marian-amun")
     run(AMUN[name], folder, MARIAN=old_programs)
     theirs = best_of((FIXTURES / "marian-amun/nbest.k5.norm1.txt").read_text("utf-8"))
@@ -151,7 +151,7 @@ VALIDATE = "cat $1 | wc -l | sed -r 's/ *([0-9]+)/\\1/'\n"
 
 
 def test_marian_is_trained_and_its_log_read(old_programs, marian, tmp_path):
-    """Training of other weights, but the same files and the lines that scripts look for."""
+    """Training gives other weights, but the same files and the log lines that scripts search."""
     found = []
     for programs in (marian, old_programs):
         folder = model_folder(tmp_path / programs.name, "marian-s2s", lines=50)

@@ -1,8 +1,8 @@
-"""Whole scripts of other programs that train, and go on with what was trained.
+"""Whole scripts of other programs that train, and then use the trained model.
 
-In none is anything changed but a path. Marian's are run by Marian as well (pymarian): both write
-the same kinds of lines and files, and with the model that Marian trained the rest of the script
-writes the same numbers.
+Only a path is changed in them. Marian's scripts also run with Marian (pymarian): both write the
+same kinds of lines and files, and with the model trained by Marian the rest of the script writes
+the same numbers.
 """
 
 import re
@@ -15,9 +15,9 @@ from whole_scripts import (
     same,
 )
 
-# name: (training, what is done with the model)
+# name: (training, use of the model)
 MARIAN = {
-    # a configuration that a script writes, and the same command again for longer
+    # a configuration written by a script, and the same command again with more updates
     "configuration": (
         """
 mkdir -p model
@@ -47,7 +47,7 @@ $MARIAN/build/marian -c config.yml -d 0 --after-batches 6
         "cat src.txt | $MARIAN/build/marian-decoder -c model/model.npz.decoder.yml -d 0 -b 3 -n "
         "--n-best --max-length-factor 1 --mini-batch 1 --maxi-batch 1 > $OUT",
     ),
-    # marian-examples/wmt2017-uedin: a second model, by which a list is ranked
+    # marian-examples/wmt2017-uedin: a second model that reranks a list
     "second model": (
         """
 mkdir -p model
@@ -68,7 +68,7 @@ $MARIAN/build/marian --model model/model.npz --type s2s --train-sets src.txt trg
         '\'{ split($3, f, " +"); print $1 "\\t" f[1] + f[2] "\\t" $2 }\' '
         "| sort -k1,1n -k2,2gr -s > $OUT",
     ),
-    # the options of 2016's systems
+    # the options of the systems of 2016
     "amun": (
         """
 mkdir -p model
@@ -101,7 +101,7 @@ WANTED = ("Ep. ", "[valid] Ep. ", "Seen ", "Starting data", "Training ", "Decayi
 
 
 def kinds(log):
-    """The kinds of lines that scripts look for, without their numbers."""
+    """The kinds of lines that scripts search for, without numbers."""
     lines = (line.partition("] ")[2] for line in log.splitlines())
     shown = (line for line in lines if line.startswith(WANTED))
     shown = (re.sub(r"Cost .*? : Time", "Cost : Time", line) for line in shown)
@@ -109,7 +109,7 @@ def kinds(log):
 
 
 @pytest.mark.parametrize("name", choice(MARIAN, "second model"))
-def test_marians_scripts_train_and_go_on(old_programs, marian, tmp_path, name):
+def test_marians_scripts_train_and_continue(old_programs, marian, tmp_path, name):
     training, going_on = MARIAN[name]
     logs, found = [], []
     for programs in (marian, old_programs):

@@ -1,7 +1,7 @@
-"""Scripts of Nematus, Theano's and TensorFlow's, that translate, score and rescore.
+"""Scripts of Nematus (Theano and TensorFlow) that translate, score and rescore.
 
-Nothing is changed in them but a path. What they write is compared with what Nematus wrote of the
-reference models.
+Only a path is changed in them. Their output is compared with that of Nematus for the reference
+models.
 """
 
 import pytest
@@ -30,14 +30,14 @@ def matrices(text, sentences):
     return "\n\n".join(block for block in blocks if block and int(block.split()[0]) < sentences)
 
 
-# name: (script, model, what Nematus wrote of it, how that is cut, lines of the text)
+# name: (script, model, Nematus' output, how to cut it, lines of the text)
 ON_TENSORFLOW = {
     # wmt16-scripts/sample/translate.sh
     "translate": (
         f"{TRANSLATE} -m model.npz -i src.txt -o out -k 5 -n -p 1",
         "a-shallow", "best.k5.norm1.txt", first, LINES,
     ),
-    # wmt16-scripts/r2l/README.md; the tail of a list depends on who is in its batch
+    # wmt16-scripts/r2l/README.md; the end of a list depends on its batch
     "n-best list": (
         f"time {TRANSLATE} -m model.npz -i src.txt -o out -k 5 -b 10 -n 1.0 -p 1 --n-best",
         "a-shallow", "nbest.k5.norm1.txt", entries, 50,
@@ -46,7 +46,7 @@ ON_TENSORFLOW = {
         "$nematus/nematus/translate.py -m model.npz -k 5 -b 10 --n_best -v < src.txt > out",
         "a-shallow", "nbest.k5.txt", entries, 50,
     ),
-    # Nematus' README, of a checkpoint, in long options
+    # Nematus' README, for a checkpoint, with long options
     "checkpoint": (
         "CUDA_VISIBLE_DEVICES=0 python3 $nematus/nematus/translate.py --models native/ref "
         "--input src.txt --output out --beam_size 5 --normalization_alpha 1.0 --n_best "
@@ -136,12 +136,12 @@ ON_THEANO = {
 
 
 @pytest.mark.parametrize("name", choice(ON_TENSORFLOW, "translate", "checkpoint", "score"))
-def test_those_on_tensorflow_write_what_it_wrote(old_programs, tmp_path, name):
+def test_scripts_for_tensorflow_give_its_output(old_programs, tmp_path, name):
     check(ON_TENSORFLOW[name], old_programs / "nematus-tf", tmp_path)
 
 
 @pytest.mark.parametrize("name", choice(ON_THEANO, "ensemble", "score"))
-def test_those_on_theano_write_what_it_wrote(old_programs, tmp_path, name):
+def test_scripts_for_theano_give_its_output(old_programs, tmp_path, name):
     check(ON_THEANO[name], old_programs, tmp_path)
 
 
@@ -156,8 +156,8 @@ def check(case, programs, path):
     same(ours if cut is best_of else cut(ours, lines), theirs)
 
 
-# Lists that Nematus wrote, rescored by the model that wrote them: the cost of each entry again.
-# name: (script, model, list, scores that are added)
+# Lists by Nematus, rescored with the model that wrote them, give the cost of each entry again.
+# name: (script, model, list, added scores)
 RESCORING = {
     # wmt16-scripts/r2l/README.md
     "normalised": (
@@ -204,7 +204,7 @@ def test_rescored_lists_have_their_scores_again(old_programs, tmp_path, name, pr
 
 
 def test_lists_are_rescored_and_reranked(old_programs, tmp_path):
-    """wmt16-scripts/r2l/README.md, by the model that wrote the list: the order stays."""
+    """wmt16-scripts/r2l/README.md, with the model that wrote the list: the order is unchanged."""
     folder = model_folder(tmp_path / "case", "a-shallow")
     run(
         f"{THEANO} python $nematus/nematus/translate.py -m model.npz -i src.txt -o nbest "
@@ -224,7 +224,7 @@ def test_lists_are_rescored_and_reranked(old_programs, tmp_path):
 
 
 def test_a_list_goes_through_pipes_to_a_second_model_and_back(old_programs, tmp_path):
-    """wmt17-scripts' translate-reranked.sh, the second model being the first again."""
+    """wmt17-scripts' translate-reranked.sh, with the first model as second model too."""
     folder = model_folder(tmp_path / "case", "a-shallow")
     (folder / "rerank_normalize.py").write_text(
         "import sys\n"

@@ -1,7 +1,7 @@
-"""Scripts of Nematus, Theano's and TensorFlow's, that train, and go on with what was trained.
+"""Scripts of Nematus (Theano and TensorFlow) that train, and then use the trained model.
 
-Nothing is changed in them but a path. What is looked at is the log, the files, and whether the
-scores of a list that the trained model writes are the same by its scorers.
+Only a path is changed in them. The tests check the log, the files, and that the scorers give the
+scores of a list written by the trained model.
 """
 
 import re
@@ -14,7 +14,7 @@ TRAIN = (
     "vocab.en.json vocab.de.json --dim_word 8 --dim 8 --n_words_src 300 --n_words 300 --maxlen 50 "
     "--optimizer adam --lrate 0.0001 --batch_size 10 --no_shuffle --dispFreq 1 "
 )
-# name: (training, updates that the log tells)
+# name: (training, updates in the log)
 ON_THEANO = {
     # Nematus' test/test_train_drt_layernorm.sh, then test_train_drt_weightnorm.sh
     "deep transition": (
@@ -43,7 +43,7 @@ ON_THEANO = {
         "-p 1 --suppress-unk | diff - dev.output\n",
         [1, 2],
     ),
-    # Nematus' README: minimum risk training of a model that was trained by cross-entropy
+    # Nematus' README: minimum risk training after cross-entropy
     "minimum risk": (
         f"{TRAIN} --finish_after 2\n"
         f"{TRAIN} --finish_after 3 --reload --objective MRT --mrt_samples 2 --mrt_alpha 0.005 "
@@ -52,7 +52,7 @@ ON_THEANO = {
         [1, 2, 3],
     ),
 }
-# Nematus' test/test_train*.sh, of the versions that have Theano's names of options
+# Nematus' test/test_train*.sh, in versions with Theano's option names
 ON_TENSORFLOW = {
     "reloaded": (
         f"{TRAIN} --finish_after 2 --summaryFreq 1\n"
@@ -80,12 +80,12 @@ ON_TENSORFLOW = {
 
 
 @pytest.mark.parametrize("name", choice(ON_THEANO))
-def test_those_on_theano_train_and_go_on(old_programs, tmp_path, name):
+def test_scripts_for_theano_train_and_continue(old_programs, tmp_path, name):
     check(ON_THEANO[name], old_programs, tmp_path)
 
 
 @pytest.mark.parametrize("name", choice(ON_TENSORFLOW))
-def test_those_on_tensorflow_train_and_go_on(old_programs, tmp_path, name):
+def test_scripts_for_tensorflow_train_and_continue(old_programs, tmp_path, name):
     training, updates = ON_TENSORFLOW[name]
     check((training.replace("nmt.py", "train.py"), updates), old_programs / "nematus-tf", tmp_path)
 
@@ -115,7 +115,7 @@ def check(case, programs, path):
 
 
 def test_nematus_is_trained_by_a_script_of_python(old_programs, tmp_path):
-    """wmt16-scripts/sample/config.py, killed and started again, then translate.sh."""
+    """wmt16-scripts/sample/config.py, killed and restarted, then translate.sh."""
     folder = model_folder(tmp_path / "case", "a-shallow", lines=50)
     (folder / "config.py").write_text(
         "import sys\nimport logging\n\nfrom nematus.nmt import train\n\n"
@@ -154,7 +154,7 @@ def test_nematus_is_trained_by_a_script_of_python(old_programs, tmp_path):
 
 def test_nematus_on_tensorflow_is_trained_and_its_lists_rescored(old_programs, tmp_path):
     """wmt17-scripts/training/scripts.tensorflow: train.sh and validate.sh, evaluate.sh; then
-    test_train_mapl2_loss.sh, which goes on.
+    test_train_mapl2_loss.sh, which continues training.
     """
     folder = model_folder(tmp_path / "case", "b-layernorm", lines=50)
     (folder / "validate.sh").write_text(
@@ -188,7 +188,7 @@ def test_nematus_on_tensorflow_is_trained_and_its_lists_rescored(old_programs, t
     for line in (folder / "rescored").read_text("utf-8").splitlines():
         number, _, scores = line.split(" ||| ")
         rescored = float(scores.split()[-1])
-        costs.setdefault(number, abs(rescored))  # a list of the search may lack its EOS
+        costs.setdefault(number, abs(rescored))  # an entry of a list may lack EOS
     scored = [abs(float(cost)) for cost in (folder / "costs").read_text("utf-8").split()]
     assert scored == pytest.approx(list(costs.values()), abs=1e-3)
 

@@ -1,7 +1,7 @@
-"""The oracle of reference.py against what Nematus, Theano and Marian themselves computed.
+"""Test the oracle in reference.py against the results of Nematus, Theano and Marian.
 
-The fixtures are found through CGRU_SHARED, else in the folder `shared` beside the repository;
-without them these tests are skipped, or fail where CGRU_REQUIRE_SHARED=1.
+CGRU_SHARED names the folder of the fixtures, by default `shared` beside the repository; without
+them these tests are skipped, or fail if CGRU_REQUIRE_SHARED=1.
 """
 
 import json
@@ -46,7 +46,7 @@ def lines(path: Path) -> list[str]:
 
 
 def vocabulary(folder: Path, language: str):
-    """A function from word to id; the words that are not in the vocabulary become UNK."""
+    """A function from word to id; words that are not in the vocabulary become UNK."""
     path = folder / f"vocab.{language}.json"
     if not path.exists():
         path = folder / "vocab.ende.json"  # one vocabulary for both sides
@@ -75,7 +75,7 @@ def pairs(folder: Path) -> list[tuple[list, list]]:
 
 
 def arrays_of(folder: Path) -> dict[str, np.ndarray]:
-    """The arrays by their Nematus-Theano names, also of a file that Marian wrote."""
+    """The arrays by their Nematus-Theano names, also for a file by Marian."""
     with np.load(folder / "model.npz", allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files}
     if "decoder_ff_logit_l2_Wt" in arrays:  # Marian stores the untied output transposed
@@ -88,9 +88,9 @@ def arrays_of(folder: Path) -> dict[str, np.ndarray]:
 def from_s2s_deep(s2s: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Rename Marian's alternating s2s arrays of two encoder and two decoder levels.
 
-    Marian names by stack and concatenates [forward stack ; backward stack]; with directions that
-    alternate, an even depth puts the backward states first. Here the forward ones come first,
-    so the rows that read an annotation or a context swap halves.
+    Marian's names refer to stacks, and it concatenates [forward stack ; backward stack]; with
+    alternating directions, an even depth puts the backward states first. Here the forward states
+    come first, so the rows that read an annotation or a context swap halves.
     """
     cells = {
         "encoder_bi_": ("encoder_", ""),
@@ -174,7 +174,7 @@ def test_activations(name, i):
         np.testing.assert_allclose(actual, wanted, rtol=0, atol=2e-5, err_msg=field)
 
 
-# --- what no fixture has: random weights, held against what must be equal to them ----------
+# --- features without fixtures: random weights, compared with equivalent computations -------------
 
 D, E, C, VS, VT = 5, 4, 10, 7, 6
 SOURCE, TARGET = [3, 1, 4, 6], [2, 5, 1]
@@ -232,7 +232,7 @@ EMBEDDINGS = {"Wemb", "Wemb_dec"}
 
 
 def matrices(arrays: dict[str, np.ndarray]) -> list[str]:
-    """What Theano's weight normalisation covers."""
+    """The matrices covered by Theano's weight normalisation."""
     return [n for n, a in arrays.items() if a.ndim == 2 and n not in EMBEDDINGS | {"ff_logit_W"}]
 
 
@@ -283,7 +283,7 @@ def test_old_dropout_can_be_folded_into_the_weights(tied):
         elif name in ("decoder_W", "decoder_Wx", "ff_logit_prev_W"):
             factor = keep["embedding"] * keep["target"]
         folded[name] = arrays[name] * factor
-    # Tied: the embedding itself must keep its scale.
+    # The tied embedding itself must keep its scale.
     output = arrays["Wemb_dec"].T if tied else arrays["ff_logit_W"]
     folded["ff_logit_W"] = output * keep["hidden"]
     scaled = distributions(arrays, old_dropout=p)
@@ -292,7 +292,7 @@ def test_old_dropout_can_be_folded_into_the_weights(tied):
 
 
 def norm_arrays(arrays, normalization, gain):
-    """Gains (and zero biases) for every place that the normalisation has."""
+    """Gains (and zero biases) for every position of the normalisation."""
     kinds = {"nematus": ("s", "b"), "rms": ("s",)}[normalization]
     result = dict(arrays)
     for name in matrices(arrays):
@@ -308,7 +308,7 @@ def norm_arrays(arrays, normalization, gain):
 
 @pytest.mark.parametrize("normalization", ["nematus", "rms"])
 def test_norms_do_not_see_the_scale_of_the_weights(normalization):
-    """Without biases, scaling a normalised matrix changes nothing but through eps."""
+    """Without biases, scaling a normalised matrix only has an effect through eps."""
     arrays = norm_arrays(random_arrays(), normalization, 0.7)
     scaled = matrices(random_arrays())
     scaled.remove("decoder_U_att")  # no norm follows this one
@@ -382,7 +382,7 @@ def test_lexical_model():
     same(distributions(arrays, lexical=True), distributions(shifted))
     arrays["ff_logit_lexical_W"] = rng.normal(size=(E, VT))
     different(distributions(arrays, lexical=True), distributions(shifted))
-    # A single source token (EOS): alpha is 1 whatever the rest, the logits are by hand.
+    # With a single source token (EOS), alpha is 1; the logits are computed manually.
     embedding = np.tanh(arrays["Wemb"][0])
     hidden = np.tanh(embedding @ arrays["ff_lexical_W"] + arrays["ff_lexical_b"]) + embedding
     extra = hidden @ arrays["ff_logit_lexical_W"] + arrays["ff_logit_lexical_b"]
@@ -397,7 +397,7 @@ def test_deep_context():
     blind = dict(arrays)
     for name in ("decoder_2_W", "decoder_2_Wx"):
         blind[name] = arrays[name].copy()
-        blind[name][D:] = 0.0  # the state comes first, the context after it
+        blind[name][D:] = 0.0  # first the state, then the context
     cut = {n: a[:D] if n in ("decoder_2_W", "decoder_2_Wx") else a for n, a in arrays.items()}
     same(distributions(blind, deep_context=True), distributions(cut))
     different(with_context, distributions(cut))
@@ -425,14 +425,14 @@ def test_switches_of_the_stacks():
     for i, a in enumerate(results):
         for b in results[:i]:
             different(a, b)
-    # Native Nematus-TF has no bias in the encoder's transition cells: it may be missing.
+    # Nematus-TF has no bias in the encoder's transition cells, so it may be missing.
     without = {n: a for n, a in arrays.items() if not ("encoder" in n and "_b" in n and "drt" in n)}
     assert len(without) == len(arrays) - 8
     same(distributions(without, bias="nematus_tf"), results[3])
 
 
 def test_empty_sentences_and_row_biases():
-    """EOS alone on either side; biases of shape (1, N) as Marian writes them."""
+    """Only EOS on either side; biases of shape (1, N) as in Marian."""
     arrays = random_arrays()
     assert distributions(arrays, source=[], target=[]).shape == (1, VT)
     rows = {n: a[None] if a.ndim == 1 else a for n, a in arrays.items()}

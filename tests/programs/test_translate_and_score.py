@@ -1,7 +1,7 @@
-"""`cgru score` gives a translation the score by which `cgru translate` chose it.
+"""`cgru score` gives a translation the same score as `cgru translate`.
 
-For every reference model, every search and ensembles; of a translation that was cut at the length
-limit, the score of its words without the end of the sentence.
+This holds for every reference model, every search and ensembles; for a translation that was cut at
+the length limit, the score of its words without EOS is the same.
 """
 
 import dataclasses
@@ -14,13 +14,13 @@ from references import SCORES
 from cgru_cli import PairScorer, Translator
 
 pytestmark = pytest.mark.usefixtures("traced_once")
-# What the programs were given with a model whose files name no vocabularies.
+# The vocabularies for models whose files do not name any.
 NAMES = {"a-shallow/marian-nematus/model.npz": ("vocab.en.json", "vocab.de.json")}
 LINES = 3
 
 
 def given(shared, name):
-    """The model's file, its vocabularies, and some source lines, the shortest ones."""
+    """The model's file, its vocabularies, and the shortest source lines."""
     folder = shared(f"fixtures/{name.split('/')[0]}")
     vocabularies = [str(folder / file) for file in NAMES.get(name, ())]
     lines = sorted(text_lines(folder / "src.txt"), key=len)[:LINES]
@@ -28,13 +28,13 @@ def given(shared, name):
 
 
 def limited(translator, limit):
-    """Translations of so many words at most."""
+    """Options for translations of at most `words` words."""
     translator.plan = dataclasses.replace(translator.plan, limit=lambda _length: limit)
     return translator
 
 
 def check(translator, scorer, lines):
-    """Returns how many translations were compared: finished, and cut."""
+    """Compare the scores; return the number of finished and of cut translations."""
     pairs = [
         (line, hypothesis)
         for line, hypotheses in zip(lines, translator.n_best(lines), strict=True)

@@ -1,8 +1,8 @@
-"""Whole scripts that make vocabularies on the way, by the helpers of Marian, Nematus and DL4MT.
+"""Whole scripts that make vocabularies with the tools of Marian, Nematus and DL4MT.
 
-Nothing is changed in them but a path. Marian's files are compared with Marian's own, byte by byte;
-the others with what their dictionaries are by definition: words by falling frequency, behind the
-end of the sentence and the unknown word.
+Only a path is changed in them. The files are compared byte by byte with Marian's own, or with the
+definition of the other dictionaries: the end of the sentence, the unknown word, then words by
+decreasing frequency.
 """
 
 import json
@@ -12,22 +12,22 @@ from collections import Counter
 import pytest
 from whole_scripts import choice, model_folder, run
 
-# marian-examples, each in its way
+# scripts of marian-examples
 MARIAN = {
     # wmt2017-uedin: a common vocabulary, cut
     "common": "cat src.txt trg.txt | $MARIAN/build/marian-vocab --max-size 60 > vocab.yml",
-    # training-basics: one of each language
+    # training-basics: one for each language
     "of each": "for lang in src trg; do\n"
     "  $MARIAN/build/marian-vocab < $lang.txt > vocab.$lang.yml\ndone\n"
     "cat vocab.src.yml vocab.trg.yml > vocab.yml",
-    # transformer-intro: of a compressed corpus
+    # transformer-intro: from a compressed corpus
     "compressed": "cat src.txt trg.txt | gzip > corpus.gz\n"
     "zcat corpus.gz | $MARIAN/build/marian-vocab > vocab.yml",
     "found or made": "if [ ! -e vocab.yml ]; then\n"
     "  cut -d ' ' -f 1-5 trg.txt | $MARIAN/marian-vocab -m 40 > vocab.yml\nfi",
     "of characters": "sed 's/ /_/g;s/./& /g' src.txt | $MARIAN/marian-vocab > vocab.yml",
 }
-# name: (script, its dictionaries and the texts that they are of)
+# name: (script, its dictionaries and their texts)
 DICTIONARIES = {
     # wmt16-scripts/sample/preprocess.sh
     "both": (
@@ -57,7 +57,7 @@ DICTIONARIES = {
 
 
 @pytest.mark.parametrize("name", choice(MARIAN, "common"))
-def test_marians_are_equal_to_the_byte(old_programs, marian, tmp_path, name):
+def test_marians_vocabularies_are_byte_identical(old_programs, marian, tmp_path, name):
     outputs = []
     for programs in (marian, old_programs):
         folder = model_folder(tmp_path / programs.name, "marian-s2s")

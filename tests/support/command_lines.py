@@ -7,10 +7,10 @@ from cgru_cli.cli import main
 
 def parsed(command, *arguments):
     """The options of a command line, as passed to the command."""
-    return parsed_and_told(command, *arguments)[0]
+    return parsed_with_note(command, *arguments)[0]
 
 
-def parsed_and_told(command, *arguments):
+def parsed_with_note(command, *arguments):
     """The options of a command line, and the note on options without effect."""
     cgru = click.Context(main, info_name="cgru", **main.context_settings)
     stated = main.commands[command]

@@ -45,9 +45,8 @@ def serving(models, password=None, **more):
     """The application of a running server, with the given models."""
     service = Service(models, options(*next(iter(models.values())).paths, **more))
     service.start()
-    while (
-        not service.ready
-    ):  # wait for its first trace, because hypothesis collects garbage in this thread
+    # Wait for its first trace, because hypothesis collects garbage in this thread.
+    while not service.ready:
         time.sleep(0.01)
     app = application(service, password)
     try:

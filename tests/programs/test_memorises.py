@@ -1,7 +1,7 @@
-"""Every type and every unit learns 20 sentence pairs by heart, which greedy search gives back.
+"""Every type and every unit memorises 20 sentence pairs, which greedy search reproduces.
 
-That is the whole way at once: initialisation, gradients, the optimizer and the search. Every type
-is tried with one unit, so that all units are; all pairs of both with the marker `exhaustive`.
+This tests initialisation, gradients, the optimizer and the search together. Every type is tested
+with one unit, and every unit with some type; all pairs with the marker `exhaustive`.
 """
 
 import math
@@ -47,7 +47,7 @@ CASES = [
 
 
 def pairs(kind):
-    """Sources and targets, without EOS; no two begin alike."""
+    """Sources and targets without EOS, all with different beginnings."""
     rng = np.random.default_rng(4)
     sources = rng.integers(1, WORDS, (PAIRS, LENGTH))
     targets = rng.integers(1, WORDS, (PAIRS, LENGTH))
@@ -61,7 +61,7 @@ def pairs(kind):
 
 
 @pytest.mark.parametrize(("kind", "unit"), CASES)
-def test_learns_by_heart(kind, unit):
+def test_memorises_pairs(kind, unit):
     learn(kind, unit)
 
 
@@ -75,12 +75,12 @@ def test_learns_by_heart(kind, unit):
         )
         for kind in WITHOUT_FEEDBACK
         for unit in Unit
-        # which learns 19 of the 20 with any number of updates tried, and any size
+        # it learns 19 of the 20 for any number of updates and any size
         if (kind, unit) != (Type.SEQ2SEQ, Unit.RELU)
     ],
 )
-def test_learns_by_heart_without_the_word_before(kind, unit):
-    # the state alone tells what was written, which plain cells take longer to learn
+def test_memorises_without_feedback(kind, unit):
+    # only the state records the output so far, which plain cells learn more slowly
     learn(kind, unit, updates=3 * UPDATES, feedback=False)
 
 
@@ -95,7 +95,7 @@ def test_learns_by_heart_without_the_word_before(kind, unit):
         for unit in Unit
     ],
 )  # fmt: skip
-def test_learns_by_heart_what_belongs_to_a_condition(condition, unit):
+def test_memorises_the_texts_of_conditions(condition, unit):
     learn(Type.LM, unit, condition=condition, condition_size=PAIRS)
 
 
@@ -103,11 +103,11 @@ def test_learns_by_heart_what_belongs_to_a_condition(condition, unit):
     "pooling",
     ["attention", *(pytest.param(p, marks=pytest.mark.exhaustive) for p in ("last", "max"))],
 )
-def test_learns_labels_by_heart(pooling):
+def test_memorises_labels(pooling):
     learn(Type.CLASSIFIER, Unit.GRU, pooling=Pooling(pooling))
 
 
-def test_learns_tags_of_a_crf_by_heart():
+def test_memorises_tags_of_a_crf():
     learn(Type.TAGGER, Unit.GRU, crf=True)
 
 
@@ -131,7 +131,7 @@ def learn(kind, unit, updates=UPDATES, **changes):
     batch = Examples(source, source_mask, *pad_target(targets))
     model = RecurrentModel(structure, initial_arrays(structure, "scaled", 1, forget_bias=1.0))
     step = TrainingStep(model, optimizer("adam", (), 0.1), Regularization(clip_norm=1.0), jit=False)
-    # which of the texts it is, nothing tells a language model
+    # a language model cannot know which of the texts it is
     least = 0.0 if structure.has_source else math.log(PAIRS)
     for _ in range(updates):
         if step.update([[(batch, {})]], PAIRS, 0.015).cost < PAIRS * (least + 0.1):
