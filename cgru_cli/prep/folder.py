@@ -14,7 +14,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
 import msgspec
 
@@ -111,36 +111,35 @@ class Folder:
         finally:
             lock.release()
 
-    def is_complete(self, wanted: Mapping[str, Any]) -> bool:
-        """Whether the folder holds all that is wanted, unchanged since the manifest was written."""
-        manifest = self._manifest()
-        if manifest is None or difference(manifest["request"], wanted):
-            return False
-        for name, entry in manifest["outputs"].items():
-            if not _holds(self.path / name, entry["sha256"]):
-                return False
-        with writing(self.path):
-            mark_of(self.path / FILE).unlink(missing_ok=True)  # all is as the manifest says
-            self._remove_work()
-            self._remove_temporary()
-        return True
-
-    def begin(self, wanted: Mapping[str, Any], versions: Mapping[str, str], force: bool) -> bool:
-        """Prepare to make what is wanted; returns whether an interrupted run resumes.
+    def begin(
+        self, wanted: Mapping[str, Any], versions: Mapping[str, str], force: bool
+    ) -> Literal["complete", "resumed", "new"]:
+        """Prepare to make what is wanted: nothing is to do, an interrupted run resumes, or neither.
 
         force: begin anew, whatever the folder holds. Raises CgruError, naming the difference, where
         it holds something else.
         """
-        state = None
+        manifest = state = None
         if not force:
-            manifest, state = self._manifest(), self._interrupted()
-            begun = state
-            if state and (state["versions"] != versions or difference(state["request"], wanted)):
+            manifest = _record(self.path / FILE, _Manifest)
+            state = _record(self.work / "state.json", _State)
+            if state and not state["steps"]:  # nothing to resume from
                 state = None
-            self._check_replaceable(wanted, manifest, state or manifest or begun)
+        resumed = state
+        if state and (state["versions"] != versions or difference(state["request"], wanted)):
+            resumed = None
+        if manifest and not difference(manifest["request"], wanted):
+            if self._is_complete(manifest["outputs"]):
+                with writing(self.path):
+                    mark_of(self.path / FILE).unlink(missing_ok=True)  # nothing is missing
+                    self._remove_work()
+                    self._remove_temporary()
+                return "complete"
+        elif not resumed and not force:
+            self._check_replaceable(wanted, manifest or state)
         with writing(self.path):
-            if state is not None:
-                self._state = state
+            if resumed:
+                self._state = resumed
             else:
                 self._remove_work()
                 self.work.mkdir()
@@ -148,15 +147,21 @@ class Folder:
                 self._save()
             self.out.mkdir(exist_ok=True)
             self._remove_temporary()
-        return state is not None
+        return "resumed" if resumed else "new"
 
-    def _check_replaceable(
-        self, wanted: Mapping[str, Any], manifest: dict[str, Any] | None, record: Any
-    ) -> None:
-        """Raise CgruError if the folder's files are not those of the same request.
+    def _is_complete(self, outputs: Mapping[str, Any]) -> bool:
+        """Whether no output is missing. Raises CgruError for a changed one."""
+        existing = [name for name in outputs if (self.path / name).exists()]
+        for name in existing:
+            if not _holds(self.path / name, outputs[name]["sha256"]):
+                raise CgruError(
+                    f"{self.path / name}: was changed since cgru prep wrote it; --force to "
+                    "make it again"
+                )
+        return len(existing) == len(outputs)
 
-        record: of the run that made them, or None.
-        """
+    def _check_replaceable(self, wanted: Mapping[str, Any], record: Any) -> None:
+        """Raise CgruError if an earlier run, or another program, made something else here."""
         if record is None:
             for name in self._outputs():
                 raise CgruError(
@@ -168,13 +173,6 @@ class Folder:
                 f"{self.path}: made with other options or text: {changed}; name another folder, or "
                 "--force to make it anew"
             )
-        elif manifest and not difference(manifest["request"], wanted):
-            for name, entry in manifest["outputs"].items():
-                if (self.path / name).exists() and not _holds(self.path / name, entry["sha256"]):
-                    raise CgruError(
-                        f"{self.path / name}: was changed since cgru prep wrote it; --force to "
-                        "make it again"
-                    )
 
     def step(
         self, name: str, make: Callable[[], dict[str, Any]], files: list[str]
@@ -256,14 +254,6 @@ class Folder:
         """A file of a step: in `out`, or in the folder after a run that was killed as it ended."""
         waiting = self.out / name
         return waiting if waiting.exists() else self.path / name
-
-    def _manifest(self) -> dict[str, Any] | None:
-        return _record(self.path / FILE, _Manifest)
-
-    def _interrupted(self) -> dict[str, Any] | None:
-        """The state of an interrupted run; None if there is no step to resume from."""
-        state = _record(self.work / "state.json", _State)
-        return state if state and state["steps"] else None
 
     def _remove_work(self) -> None:
         if self.work.exists():

@@ -55,11 +55,12 @@ def run(folder: str | None, options: PrepOptions) -> None:
         if writes(folder, entry["path"]):
             raise UsageError(f"{entry['path']}: the output would replace it; name another OUT")
     with Folder.locked(folder) as place:
-        if not options.force and place.is_complete(wanted.recorded()):
+        begun = place.begin(wanted.recorded(), _versions(), options.force)
+        if begun == "complete":
             say(f"{folder}: up to date, nothing to do")
             return
         counts = _line_counts(wanted)
-        if place.begin(wanted.recorded(), _versions(), options.force):
+        if begun == "resumed":
             say("resuming an interrupted run")
         with ProcessPool(options.jobs or processors()) as workers:
             _Job(place, wanted, counts, workers, say).run()

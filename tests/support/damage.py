@@ -194,7 +194,7 @@ def _prepared(folder: Path) -> None:
 
 def _prepare_again(folder: Path) -> None:
     with Folder.locked(folder / "data") as place:
-        place.is_complete({"options": {}, "inputs": []})
+        place.begin({"options": {}, "inputs": []}, {"cgru": "1"}, force=False)
 
 
 def _lines(parse: Callable[[str], object]) -> Callable[[Path], None]:
