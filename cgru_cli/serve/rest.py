@@ -17,14 +17,7 @@ from ..score.pairs.pair_scorer import ScoredPair
 from ..translate.results import Translation
 from . import messages
 from .bodies import answered, body, client_of
-from .messages import (
-    AlternativesRequest,
-    ModelRequest,
-    ScoreRequest,
-    TranslateRequest,
-    decoded,
-    encoded,
-)
+from .messages import decoded, encoded
 from .served_model import SearchOptions, ServedModel
 from .service import Service
 from .work import Kind, Line, Pair, Refusal
@@ -52,7 +45,7 @@ class Rest:
     async def translate(self, request: Request) -> Response:
         """POST /v1/translate."""
         service = self._service
-        asked = decoded(TranslateRequest, await body(request, service.options))
+        asked = decoded(messages.TranslateRequest, await body(request, service.options))
         model = service.model(asked.model)
         lines = self._lines(asked)
         forced = any(line.prefix or line.required or line.avoided for line in lines)
@@ -64,10 +57,10 @@ class Rest:
             headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
             return StreamingResponse(events, media_type="text/event-stream", headers=headers)
         done = await answered(request, service, kind, lines)
-        translations = [messages.TranslatedLine(**_line(model, one, asked)) for one in done]
+        translations = [_line(messages.TranslatedLine, model, one, asked) for one in done]
         return encoded(messages.TranslateAnswer(model.name, translations))
 
-    def _lines(self, asked: TranslateRequest) -> list[Line]:
+    def _lines(self, asked: messages.TranslateRequest) -> list[Line]:
         """The lines of a request, each with its prefix and constraints. Raises Refusal."""
         count, most = len(asked.texts), self._service.options.max_phrases
         for name in ("prefixes", "constraints"):
@@ -86,15 +79,16 @@ class Rest:
         return lines
 
     async def _events(
-        self, client: str, kind: Kind, lines: Sequence[Line], asked: TranslateRequest
+        self, client: str, kind: Kind, lines: Sequence[Line], asked: messages.TranslateRequest
     ) -> AsyncIterator[bytes]:
         """Server-sent events: `translation` with its index, then `done`, or `error`."""
         outcomes = self._service.outcomes(client, kind, lines, in_order=True)
         try:
             async with asyncio.timeout(self._service.options.timeout):
                 async for number, one in outcomes:
-                    line = _line(kind.model, cast(Translation, one), asked)
-                    yield _event("translation", messages.TranslationEvent(index=number, **line))
+                    line = cast(Translation, one)
+                    event = _line(messages.TranslationEvent, kind.model, line, asked, index=number)
+                    yield _event("translation", event)
             yield _event("done", {"model": kind.model.name, "count": len(lines)})
         except Refusal as refusal:
             yield _event("error", {"status": refusal.status, "error": str(refusal)})
@@ -106,7 +100,7 @@ class Rest:
     async def alternatives(self, request: Request) -> Response:
         """POST /v1/alternatives: words that may follow a prefix, and the translation with each."""
         service = self._service
-        asked = decoded(AlternativesRequest, await body(request, service.options))
+        asked = decoded(messages.AlternativesRequest, await body(request, service.options))
         model, prefix, count = service.model(asked.model), asked.prefix, asked.count
         next_word = SearchOptions(beam_size=count, n_best=count, normalize=0.0)
         kind = service.searching(model, next_word, forced=bool(prefix))
@@ -128,14 +122,14 @@ class Rest:
                 whole, word = best[0], one.tokens[place]
             else:
                 continue
-            shown = _hypothesis(model, whole, asked)
-            listed.append(messages.Alternative(word=word, probability=probability, **shown))
+            more = {"text": whole.text, "word": word, "probability": probability}
+            listed.append(_scored(messages.Alternative, model, whole, asked, **more))
         return encoded(messages.AlternativesAnswer(model.name, listed))
 
     async def score(self, request: Request) -> Response:
         """POST /v1/score."""
         service = self._service
-        asked = decoded(ScoreRequest, await body(request, service.options))
+        asked = decoded(messages.ScoreRequest, await body(request, service.options))
         model = service.model(asked.model)
         if asked.alignment and not model.attends:
             raise Refusal(400, f"{model.name}: this model has no attention: no alignments")
@@ -146,8 +140,8 @@ class Rest:
         for pair in done:
             length = len(pair.hypothesis.tokens) + 1
             hypothesis = pair.hypothesis._replace(total=pair.hypothesis.score / length**alpha)
-            shown = _scored_words(model, hypothesis, asked)
-            scores.append(messages.ScoredPair(source=[*pair.source, EOS], **shown))
+            source = [*pair.source, EOS]
+            scores.append(_scored(messages.ScoredPair, model, hypothesis, asked, source=source))
         return encoded(messages.ScoreAnswer(model.name, scores))
 
 
@@ -165,36 +159,37 @@ def _description(model: ServedModel) -> messages.ModelDescription:
     )
 
 
-def _line(model: ServedModel, one: Translation, asked: TranslateRequest) -> dict[str, Any]:
-    """The fields of a `TranslatedLine`."""
+def _line(
+    kind: Any, model: ServedModel, one: Translation, asked: messages.TranslateRequest, **more: Any
+) -> Any:
+    """A message of a kind of `TranslatedLine`, with more fields if it has them."""
     hypotheses = one.hypotheses[: asked.n_best]
     if one.empty:
         hypotheses = [hypothesis._replace(alignment=None) for hypothesis in hypotheses]
-    return {
-        "text": hypotheses[0].text if hypotheses else "",
-        "source": [*one.source, EOS],
-        "hypotheses": [messages.Hypothesis(**_hypothesis(model, h, asked)) for h in hypotheses],
-    }
+    return kind(
+        text=hypotheses[0].text if hypotheses else "",
+        source=[*one.source, EOS],
+        hypotheses=[_scored(messages.Hypothesis, model, h, asked, text=h.text) for h in hypotheses],
+        **more,
+    )
 
 
-def _hypothesis(model: ServedModel, one: Hypothesis, asked: ModelRequest) -> dict[str, Any]:
-    """The fields of a `Hypothesis` message."""
-    return {"text": one.text} | _scored_words(model, one, asked)
-
-
-def _scored_words(model: ServedModel, one: Hypothesis, asked: ModelRequest) -> dict[str, Any]:
-    """The fields of `ScoredWords`, in reading order; the end's, if it is finished, come last."""
+def _scored(
+    kind: Any, model: ServedModel, one: Hypothesis, asked: messages.ModelRequest, **more: Any
+) -> Any:
+    """A message of a kind of `ScoredWords`, in reading order, with more fields if it has them."""
     one = one.reversed() if model.right_left else one
-    shown = {
-        "words": list(one.tokens),
-        "finished": bool(one.finished),
-        "score": float(one.score),
-        "total": float(one.total),
-    }
+    shown = kind(
+        words=list(one.tokens),
+        finished=bool(one.finished),
+        score=float(one.score),
+        total=float(one.total),
+        **more,
+    )
     if asked.word_scores:
-        shown["word_scores"] = one.word_scores.tolist()
+        shown.word_scores = one.word_scores.tolist()
     if asked.alignment and one.alignment is not None:
-        shown["alignment"] = [[round(w, 6) for w in row] for row in one.alignment.tolist()]
+        shown.alignment = [[round(w, 6) for w in row] for row in one.alignment.tolist()]
     return shown
 
 
