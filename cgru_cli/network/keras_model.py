@@ -13,8 +13,7 @@ from ..parameters.initialization import initial_arrays
 from ..parameters.names import parameters
 from ..parameters.structure import Structure
 from .forced_decoding import force_decode
-from .network import Network, SearchState
-from .readout import OutputColumns, Readout
+from .network import Network
 
 keras.config.set_floatx("float32")  # a user's ~/.keras/keras.json may say otherwise
 
@@ -25,9 +24,6 @@ class RecurrentModel(keras.Model):
     Without arrays it begins as Nematus' models did, the same every time. Keras' optimizers,
     `summary()` and precision policies work on it: products are computed in the policy's compute
     dtype, states and softmax in float32. packed: see `Network`.
-
-    Traces remain valid when other arrays are assigned: each function makes a new `Network`, where
-    joining matrices costs little compared with multiplying by them.
     """
 
     def __init__(
@@ -68,40 +64,16 @@ class RecurrentModel(keras.Model):
         return {name: array_of(variable) for name, variable in self.parameters.items()}
 
     def network(self) -> Network:
-        """The computation on the variables' present values; it is differentiable."""
+        """The computation on the variables' present values; it is differentiable.
+
+        Call it inside each compiled function, so that traces remain valid when other arrays are
+        assigned; joining matrices there costs little compared with multiplying by them.
+        """
         return Network(self.structure, self.parameters, self.compute_dtype, packed=self.packed)
 
     def call(self, inputs: tuple[tf.Tensor, tf.Tensor, tf.Tensor]) -> tf.Tensor:
         """(B,S[,F]) source, (B,S) mask, (B,T) target -> logits (B,T,V), forced decoding."""
         return force_decode(self.network(), *inputs, differentiable=True).logits
-
-    def encode(self, source: tf.Tensor, mask: tf.Tensor, *, search: bool = False) -> Any:
-        """See `Network.encode`."""
-        return self.network().encode(source, mask, search=search)
-
-    def start(self, memory: Any) -> SearchState:
-        """See `Network.start`."""
-        return self.network().start(memory)
-
-    def step(
-        self,
-        state: SearchState,
-        previous: tf.Tensor,
-        memory: Any,
-        columns: OutputColumns | None = None,
-    ) -> tuple[tf.Tensor, SearchState, tf.Tensor]:
-        """See `Network.step`."""
-        return self.network().step(state, previous, memory, columns)
-
-    @property
-    def quantized(self) -> bool:
-        """Never: training needs gradients, which 8-bit products do not have."""
-        return False
-
-    @property
-    def read_out(self) -> Readout:
-        """See `Network.read_out`."""
-        return self.network().read_out
 
 
 def array_of(variable: keras.Variable | tf.Variable) -> np.ndarray:
@@ -113,6 +85,3 @@ def array_of(variable: keras.Variable | tf.Variable) -> np.ndarray:
     array = np.asarray(tf.convert_to_tensor(variable))
     array.flags.writeable = False
     return array
-
-
-SearchedModel = Network | RecurrentModel  # a search calls both alike

@@ -116,6 +116,10 @@ class Network:
         self.embedding_product = layers.product(input_arrays(first), ("decoder/readout/prev/W",))
         self.first_sums = layers.unit(first).sums
 
+    def network(self) -> Network:
+        """This network; a `RecurrentModel` in training has the same method."""
+        return self
+
     def encode(
         self,
         source: tf.Tensor,

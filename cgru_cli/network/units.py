@@ -7,7 +7,7 @@ joined, so that x W and h U are one product each; R rows, D width of the state.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import tensorflow as tf
 
@@ -55,17 +55,6 @@ def _normalize_parts(x: tf.Tensor, norms: tuple[Norm, ...]) -> tf.Tensor:
     return tf.concat([normalize(gates, norms[0]), normalize(proposal, norms[1])], axis=-1)
 
 
-class Recurrent(Protocol):
-    """A unit: its sums, and one step of its state."""
-
-    @property
-    def sums(self) -> Sums:
-        """Biases and normalisation of the products of its input and its state."""
-
-    def step(self, state: UnitState, hU: tf.Tensor, x: tf.Tensor | None) -> UnitState:
-        """One step; hU: the state's product; x: from `Sums.from_input`, None without an input."""
-
-
 class GRU(NamedTuple):
     """Gated recurrent unit with the reset after the product (DL4MT, Nematus, Marian; cs224n).
 
@@ -77,7 +66,10 @@ class GRU(NamedTuple):
     sums: Sums
 
     def step(self, state: UnitState, hU: tf.Tensor, x: tf.Tensor | None) -> UnitState:
-        """hU, x: (R,3D) [gates | proposal]."""
+        """One step; hU: the state's product; x: from `Sums.from_input`, None without an input.
+
+        hU, x: (R,3D) [gates | proposal].
+        """
         (h,) = state
         parts = [2 * h.shape[-1], h.shape[-1]]
         gates, proposal = tf.split(self.sums.from_state(hU), parts, axis=-1)
@@ -148,6 +140,8 @@ class Plain(NamedTuple):
         y = self.sums.from_state(hU)
         return (self.phi(y if x is None else y + x),)
 
+
+Recurrent = GRU | GRUBefore | LSTM | Plain
 
 PHI = {Unit.TANH: tf.tanh, Unit.RELU: tf.nn.relu, Unit.SIGMOID: tf.sigmoid}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import keras
@@ -41,52 +41,35 @@ def optimizer(name: str, given: Sequence[float], rate: float) -> keras.optimizer
     values = dict(known) | {
         parameter: value for (parameter, _), value in zip(known, given, strict=False)
     }
-    more: dict[str, Any] = (
-        {"centered": bool(values.pop("centered"))} if "centered" in values else {}
+    if "centered" in values:
+        values["centered"] = bool(values["centered"])
+    kind = _KERAS[name]
+    # the gradients are sums over the replicas already, which Keras would sum once more
+    methods: dict[str, Any] = {"_all_reduce_sum_gradients": lambda _, pairs: pairs}
+    if issubclass(kind, keras.optimizers.Adam):
+        methods["update_step"] = _adam_in_one_pass
+    return type(kind.__name__, (kind,), methods)(learning_rate=rate, **values)
+
+
+def _adam_in_one_pass(
+    self: Any, gradient: tf.Tensor, variable: tf.Variable, learning_rate: tf.Tensor
+) -> None:
+    """The update of Keras' Adam with its variables, by TensorFlow's operation for it.
+
+    The operation reads and writes the parameters once; Keras' own update does so about ten times.
+    """
+    place = self._get_variable_index(variable)
+    step = tf.cast(self.iterations.value + 1, variable.dtype)
+    beta_1, beta_2 = (tf.cast(beta, variable.dtype) for beta in (self.beta_1, self.beta_2))
+    tf.raw_ops.ResourceApplyAdam(
+        var=variable.handle,
+        m=self._momentums[place].value.handle,
+        v=self._velocities[place].value.handle,
+        beta1_power=beta_1**step,
+        beta2_power=beta_2**step,
+        lr=tf.cast(learning_rate, variable.dtype),
+        beta1=beta_1,
+        beta2=beta_2,
+        epsilon=self.epsilon,
+        grad=gradient,
     )
-    return _without_sums(_KERAS[name])(learning_rate=rate, **values, **more)
-
-
-class _AdamInOnePass:
-    """Keras' Adam with the same formula and variables, by TensorFlow's operation for it.
-
-    The operation reads and writes the parameters once; Keras' own step does so about ten times.
-    """
-
-    # attributes of Keras' Adam
-    _get_variable_index: Callable[[tf.Variable], int]
-    _momentums: list
-    _velocities: list
-    iterations: Any
-    beta_1: float
-    beta_2: float
-    epsilon: float
-
-    def update_step(
-        self, gradient: tf.Tensor, variable: tf.Variable, learning_rate: tf.Tensor
-    ) -> None:
-        place = self._get_variable_index(variable)
-        m, v = self._momentums[place].value, self._velocities[place].value
-        step = tf.cast(self.iterations.value + 1, variable.dtype)
-        beta_1, beta_2 = (tf.cast(beta, variable.dtype) for beta in (self.beta_1, self.beta_2))
-        tf.raw_ops.ResourceApplyAdam(
-            var=variable.handle,
-            m=m.handle,
-            v=v.handle,
-            beta1_power=beta_1**step,
-            beta2_power=beta_2**step,
-            lr=tf.cast(learning_rate, variable.dtype),
-            beta1=beta_1,
-            beta2=beta_2,
-            epsilon=self.epsilon,
-            grad=gradient,
-        )
-
-
-def _without_sums(kind: type[keras.optimizers.Optimizer]) -> type[keras.optimizers.Optimizer]:
-    """An optimizer that takes the sums of gradients over all replicas.
-
-    Keras' own would sum them over the replicas once more.
-    """
-    bases = (_AdamInOnePass, kind) if issubclass(kind, keras.optimizers.Adam) else (kind,)
-    return type(kind.__name__, bases, {"_all_reduce_sum_gradients": lambda _, pairs: pairs})

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from ..network.network import SearchState
+from ..network.network import Network, SearchState
 from .lattice import Lattice
 from .output_words import OutputWords
 from .top_k import top_k
 
 if TYPE_CHECKING:
-    from ..network.keras_model import SearchedModel
+    from ..network.keras_model import RecurrentModel
 
 
 class Steps(NamedTuple):
@@ -33,19 +33,21 @@ class Steps(NamedTuple):
 class Ensemble:
     """Models that share a target vocabulary, and their weights in the sum."""
 
-    def __init__(self, networks: Sequence[SearchedModel], weights: Sequence[float]):
-        self.networks = list(networks)
+    def __init__(self, models: Sequence[Network | RecurrentModel], weights: Sequence[float]):
+        self.models = list(models)
         self.weights = [float(weight) for weight in weights]
-        self.vocabulary = networks[0].structure.target_vocabulary
-        self._begin = [_beginning(network) for network in self.networks]
+        self.vocabulary = models[0].structure.target_vocabulary
+        self._begin = [_beginning(model) for model in self.models]
         # the steps take what the beginnings return, with any number of rows
         begun = [_any_rows(begin.structured_outputs) for begin in self._begin]
         states, memories = [state for state, _ in begun], [memory for _, memory in begun]
         rows = tf.TensorSpec([None], tf.int32)
         self._signature = (states, memories, rows, rows)
         self.steps = self._compiled_steps()
-        if networks[0].structure.type.writes_text:  # shortlists of words, not of labels
-            columns = [network.read_out.columns(tf.constant([0])) for network in self.networks]
+        networks = [model.network() for model in models]
+        self._quantized = networks[0].quantized
+        if models[0].structure.type.writes_text:  # shortlists of words, not of labels
+            columns = [network.read_out.columns(tf.constant([0])) for network in networks]
             columns = tf.nest.map_structure(_any_columns, columns)
             self.narrow_steps = self._compiled_steps([x._replace(sets=rows) for x in columns])
         self.keep = Compiled(_kept, memories, rows, rows)
@@ -66,7 +68,7 @@ class Ensemble:
         narrow = None
         if len(words):
             sentences = np.arange(int(states[0].sentence.shape[0]))
-            narrow = OutputWords.of(words, sentences % len(words), self.networks)
+            narrow = OutputWords.of(words, sentences % len(words), self.models)
         lengths = np.array([np.asarray(mask).sum(axis=1) for _, mask in sources], np.int32)
         return Lattice(self, states, memories, lengths, narrow)
 
@@ -84,7 +86,7 @@ class Ensemble:
     def best(self, states, memories, parents, previous, count, columns=None):
         """The `count` most probable words of each row: places in the output layer, scores."""
         logits, states, alignments = self._step(states, memories, parents, previous, columns)
-        if len(logits) > 1 or self.networks[0].structure.crf:
+        if len(logits) > 1 or self.models[0].structure.crf:
             each = self._log_probs(logits)
             log_probs, words = top_k(self._weighted(each), count)
             own = tf.stack([tf.gather(part, words, batch_dims=1) for part in each], axis=-1)
@@ -92,7 +94,7 @@ class Ensemble:
         # the maximum is known: the log-softmax needs no pass of its own
         values, words = top_k(logits[0], count)
         largest = values[:, :1]
-        if self.networks[0].quantized:  # oneDNN's softmax takes half the time and rounds otherwise
+        if self._quantized:  # oneDNN's softmax takes half the time and rounds differently
             highest = tf.gather(tf.nn.softmax(logits[0]), words[:, :1], batch_dims=1)
             total = 1 / highest
         else:
@@ -128,19 +130,19 @@ class Ensemble:
         The cells of a state still have the last step's rows; its sentence and slot, the new ones'.
         """
         results = []
-        columns = columns or [None] * len(self.networks)
-        members = zip(self.networks, states, memories, columns, strict=True)
-        for network, state, memory, own_columns in members:
+        columns = columns or [None] * len(self.models)
+        members = zip(self.models, states, memories, columns, strict=True)
+        for model, state, memory, own_columns in members:
             cells = tf.nest.map_structure(lambda x: tf.gather(x, parents), state.cells)
             state = state._replace(cells=cells)
-            results.append(network.step(state, previous, memory, own_columns))
+            results.append(model.network().step(state, previous, memory, own_columns))
         return [list(part) for part in zip(*results, strict=True)]
 
     def _log_probs(self, logits: list[tf.Tensor]) -> list[tf.Tensor]:
         """Each model's, (R,V); the scores of a CRF's tags stay as they are, see `crf`."""
         return [
-            part if network.structure.crf else tf.nn.log_softmax(part)
-            for network, part in zip(self.networks, logits, strict=True)
+            part if model.structure.crf else tf.nn.log_softmax(part)
+            for model, part in zip(self.models, logits, strict=True)
         ]
 
     def _weighted(self, log_probs: list[tf.Tensor]) -> tf.Tensor:
@@ -171,15 +173,16 @@ class Compiled:
         return self._trace(*arguments)
 
 
-def _beginning(network: SearchedModel) -> tf.types.experimental.ConcreteFunction:
+def _beginning(model: Network | RecurrentModel) -> tf.types.experimental.ConcreteFunction:
     """Source ids (B,S,F) and mask (B,S) -> state and memory."""
 
     def begin(source: tf.Tensor, mask: tf.Tensor) -> tuple[SearchState, Any]:
+        network = model.network()
         memory = network.encode(source, mask, search=True)
         return network.start(memory), memory
 
     return tf.function(begin, autograph=False).get_concrete_function(
-        tf.TensorSpec([None, None, network.structure.source_columns], tf.int32),
+        tf.TensorSpec([None, None, model.structure.source_columns], tf.int32),
         tf.TensorSpec([None, None], tf.float32),
     )
 

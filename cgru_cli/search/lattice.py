@@ -60,8 +60,8 @@ class Lattice:
             (self._states, self._memories), (other._states, other._memories)
         )
         if self._narrow is not None and other._narrow is not None:
-            networks = self.ensemble.networks
-            self._narrow = self._narrow.followed_by(other._narrow, self._live, networks)
+            models = self.ensemble.models
+            self._narrow = self._narrow.followed_by(other._narrow, self._live, models)
         self._lengths = np.append(self._lengths, other._lengths, axis=1)
         self._row_of = np.append(self._row_of, other._row_of + self._sentences)
         self._sentences += other._sentences

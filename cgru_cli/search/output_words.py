@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from ..network.network import Network
 from ..network.readout import OutputColumns
 
 if TYPE_CHECKING:
-    from ..network.keras_model import SearchedModel
+    from ..network.keras_model import RecurrentModel
 
 
 class OutputWords(NamedTuple):
@@ -29,7 +30,10 @@ class OutputWords(NamedTuple):
 
     @classmethod
     def of(
-        cls, sets: Sequence[np.ndarray], numbers: np.ndarray, networks: Sequence[SearchedModel]
+        cls,
+        sets: Sequence[np.ndarray],
+        numbers: np.ndarray,
+        models: Sequence[Network | RecurrentModel],
     ) -> OutputWords:
         """Sets of ids, each ascending and with EOS; numbers: (B,) the set of each sentence."""
         members = np.zeros((len(sets), 1 + max(int(words[-1]) for words in sets)), bool)
@@ -37,12 +41,12 @@ class OutputWords(NamedTuple):
             row[words] = True
         words = np.flatnonzero(members.any(axis=0)).astype(np.int32)
         members = members[:, words]
-        columns = [network.read_out.columns(tf.constant(words)) for network in networks]
+        columns = [model.network().read_out.columns(tf.constant(words)) for model in models]
         columns = [one._replace(members=tf.constant(members)) for one in columns]
         return cls(words, members, numbers.astype(np.int32), columns)
 
     def followed_by(
-        self, others: OutputWords, live: np.ndarray, networks: Sequence[SearchedModel]
+        self, others: OutputWords, live: np.ndarray, models: Sequence[Network | RecurrentModel]
     ) -> OutputWords:
         """These sets, less those of finished sentences, and the others' behind them.
 
@@ -54,7 +58,7 @@ class OutputWords(NamedTuple):
         new_number = np.zeros(len(self.members), np.int32)  # finished sentences may have any set
         new_number[kept] = np.arange(len(kept))
         numbers = np.append(new_number[self.sets], others.sets + len(kept))
-        return OutputWords.of(sets, numbers, networks)
+        return OutputWords.of(sets, numbers, models)
 
     def rows(self, sentences: np.ndarray) -> list[OutputColumns]:
         """The output layers for rows of these sentences (R,)."""

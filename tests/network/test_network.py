@@ -1,7 +1,6 @@
 """The network against the programs whose models it computes, and against a float64 oracle."""
 
 import functools
-import inspect
 
 import keras
 import numpy as np
@@ -397,17 +396,6 @@ def test_the_model_lists_every_variable_of_the_table():
     assert "decoder.attention" in "".join(printed)
 
 
-def test_a_search_calls_a_model_in_training_as_a_network():
-    arrays = random_arrays(tiny())
-    for model in (RecurrentModel(tiny(), arrays), Network(tiny(), arrays)):
-        for name in ("structure", "quantized", "read_out"):
-            assert hasattr(model, name), f"{type(model).__name__}.{name}"
-    for name in ("encode", "start", "step"):
-        given = inspect.signature(getattr(RecurrentModel, name)).parameters
-        assert set(given) <= set(inspect.signature(getattr(Network, name)).parameters), name
-    assert "search" in inspect.signature(RecurrentModel.encode).parameters
-
-
 def test_a_new_model_starts_as_nematus_did():
     model = RecurrentModel(tiny(normalization=Normalization.NEMATUS))
     arrays = model.arrays()
@@ -428,9 +416,10 @@ def test_bfloat16_products_keep_states_and_softmax_in_float32():
     assert logits.dtype == tf.float32 and all(v.dtype == "float32" for v in model.variables)
     difference = np.abs(logits - exact).max()
     assert 0 < difference < 0.1
-    memory = model.encode(*batch[:2])
-    state = model.start(memory)
-    logits, state, alignment = model.step(state, tf.fill([3], -1), memory)
+    network = model.network()
+    memory = network.encode(*batch[:2])
+    state = network.start(memory)
+    logits, state, alignment = network.step(state, tf.fill([3], -1), memory)
     assert memory.annotations.dtype == tf.bfloat16
     assert memory.projected.dtype == tf.float32  # for the energies of attention
     assert {logits.dtype, state.cells[0][0].dtype, alignment.dtype} == {tf.float32}

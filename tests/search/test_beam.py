@@ -50,7 +50,7 @@ def run(search, decoder, sources, limit, settings, *more, prefixes=()):
         limits = limit(lengths)
     else:
         limits = [limit(length) if callable(limit) else limit for length in lengths]
-    lattice = decoder.begin([(ids, mask)] * len(decoder.networks))
+    lattice = decoder.begin([(ids, mask)] * len(decoder.models))
     batch = SearchBatch(lattice, lengths, limits, prefixes)
     if search is shrinking_beam:
         found = dict(search([batch], settings))

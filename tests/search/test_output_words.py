@@ -84,7 +84,7 @@ def searched(decoder, batches, **settings):
     def begun():
         for sources, sets in batches:
             lengths = [len(words) + 1 for words in sources]
-            lattice = decoder.begin([pad_source(sources)] * len(decoder.networks), sets)
+            lattice = decoder.begin([pad_source(sources)] * len(decoder.models), sets)
             yield SearchBatch(lattice, lengths, [6] * len(sources))
 
     lists = dict(shrinking_beam(begun(), SearchSettings(**({"beam_size": 4} | settings))))
