@@ -19,7 +19,7 @@ keras.config.set_floatx("float32")  # a user's ~/.keras/keras.json may say other
 
 
 class RecurrentModel(keras.Model):
-    """Variables from the name table, one a row; called with (source, source mask, target).
+    """A variable for each row of the name table; called with (source, source mask, target).
 
     Without arrays it begins as Nematus' models did, the same every time. Keras' optimizers,
     `summary()` and precision policies work on it: products are computed in the policy's compute
@@ -37,7 +37,7 @@ class RecurrentModel(keras.Model):
         super().__init__(autocast=False, **kwargs)
         self.structure, self.packed = structure, packed
         self.parameters = {}
-        groups: dict[str, keras.layers.Layer] = {}  # what `summary()` lists
+        groups: dict[str, keras.layers.Layer] = {}  # for `summary()`
         for row in parameters(structure):
             path = row.path.rpartition("/")[0].replace("/", ".")
             if path not in groups:

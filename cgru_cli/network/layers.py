@@ -54,7 +54,7 @@ class Affine(NamedTuple):
         return self.add(xW)
 
     def add(self, xW: tf.Tensor) -> tf.Tensor:
-        """Bias and normalisation alone, for an x W that another product included."""
+        """Add bias and normalisation to x W, which another product may have computed."""
         if self.norm is not None and self.norm.kind is Normalization.MARIAN:
             return normalize(xW, self.norm) + self.bias
         return normalize(xW + self.bias, self.norm)

@@ -107,20 +107,17 @@ def quantized_weights(matrix: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 
 def quantized(x: tf.Tensor) -> tf.Tensor:
     """Numbers in [-1,1] as quint8, round(127 x) + 128, clipped."""
-    return tf.raw_ops.QuantizeV2(
-        input=x, min_range=-ZERO / LARGEST, max_range=1.0, T=tf.quint8, mode="MIN_COMBINED",
-        round_mode="HALF_AWAY_FROM_ZERO",
-    ).output  # fmt: skip
+    rounding = {"mode": "MIN_COMBINED", "round_mode": "HALF_AWAY_FROM_ZERO"}
+    quantize = tf.raw_ops.QuantizeV2
+    return quantize(input=x, min_range=-ZERO / LARGEST, max_range=1.0, T=tf.quint8, **rounding)[0]
 
 
 def _quantized_matmul(
     x: tf.Tensor, integers: tf.Tensor, scale: tf.Tensor, added: tf.Tensor, constant: bool
 ) -> tf.Tensor:
     """(R,N) quint8 in steps of 1/127, (N,M) int8 in steps of scale (M,), (M,) -> (R,M) float32."""
-    inputs = [
-        x, tf.bitcast(integers, tf.qint8), added,
-        tf.constant(0.0), tf.constant(255 / LARGEST), -LARGEST * scale, LARGEST * scale,
-    ]  # fmt: skip
+    ranges = [tf.constant(0.0), tf.constant(255 / LARGEST), -LARGEST * scale, LARGEST * scale]
+    inputs = [x, tf.bitcast(integers, tf.qint8), added, *ranges]
     graph = tf.compat.v1.get_default_graph()
     attributes = _attributes() | {"is_weight_const": AttrValue(b=constant)}
     return graph.create_op(

@@ -15,10 +15,10 @@ from .quantization import QuantizedProduct
 
 
 class OutputColumns(NamedTuple):
-    """The output layer of N words of the vocabulary, of which rows may have different ones.
+    """The output layer of N words of the vocabulary.
 
-    Each of G sets has some of the N words. A row has one of the sets; other words have
-    probability 0.
+    Each of G sets has some of the N words. Each row has one of the sets; in this row, all other
+    words have probability 0.
     """
 
     matrix: list[tf.Tensor]  # from `Products.columns`: W_o (E,N)

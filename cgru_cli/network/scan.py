@@ -43,8 +43,8 @@ def scan(
     """Run a cell over time: outputs of all steps, each (T,...), and the last carry.
 
     carry, inputs, outputs: nests of float32 tensors, inputs (T,...); fixed: the same, without a
-    gradient. length: the number of steps, T if None; later outputs are zeros. differentiable: keep
-    what the gradient needs.
+    gradient. length: the number of steps, T if None; later outputs are zeros. Without
+    differentiable, the result has no gradient, and less is kept in memory.
     """
     loop = _Loop(cell, carry, inputs, fixed, length)
     if not differentiable:
@@ -114,12 +114,13 @@ class _Loop:
     def _cell(self, products: Sequence[Product], tensors: Sequence[tf.Tensor]) -> ScanCell:
         """The cell with other products and tensors."""
         next_products, next_tensors = iter(products), iter(tensors)
-        leaves = [
-            next(next_products) if isinstance(leaf, Product)
-            else next(next_tensors) if tf.is_tensor(leaf)
-            else leaf
-            for leaf in self.leaves
-        ]  # fmt: skip
+        leaves = []
+        for leaf in self.leaves:
+            if isinstance(leaf, Product):
+                leaf = next(next_products)
+            elif tf.is_tensor(leaf):
+                leaf = next(next_tensors)
+            leaves.append(leaf)
         return tf.nest.pack_sequence_as(self.cell, leaves)
 
     def _step(self, products: Sequence, tensors: Sequence[tf.Tensor], carry: Any, t: tf.Tensor):

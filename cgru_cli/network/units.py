@@ -16,7 +16,7 @@ from ..parameters.structure import Normalization, Unit
 from .normalization import Norm, normalize
 from .products import Products
 
-UnitState = tuple[tf.Tensor, ...]  # (R,D) each; the first is what others read
+UnitState = tuple[tf.Tensor, ...]  # (R,D) each; other layers read the first
 
 
 class Sums(NamedTuple):

@@ -54,7 +54,7 @@ class Cluster(NamedTuple):
         """Wait until all workers are there, at the address of worker 0, which is then free again.
 
         TensorFlow would wait without end, and ignore signals. Raises CgruError if some have not
-        come in so many seconds.
+        come in time.
         """
         until = time.monotonic() + seconds
         missing = _wait_for_others(self, until) if self.index == 0 else _report(self, until)
@@ -79,7 +79,7 @@ def _wait_for_others(workers: Cluster, until: float) -> list[int]:
             if time.monotonic() > warning:
                 warn(f"waiting for {', '.join(map(workers.name, sorted(missing)))}")
                 warning = until
-            with contextlib.suppress(OSError, ValueError):  # nobody, or another program
+            with contextlib.suppress(OSError, ValueError):  # no connection, or another program
                 other = stack.enter_context(server.accept()[0])
                 other.settimeout(_TURN)
                 index = int(other.recv(len(_HERE) + 20).removeprefix(_HERE))

@@ -138,7 +138,7 @@ class _Search:
         self.ranking.take(alive)
 
     def _decided(self) -> np.ndarray:
-        """Rows of sentences whose best translation no live hypothesis can beat any more: (R,) bool.
+        """Rows of sentences whose best translation no live hypothesis can still beat: (R,) bool.
 
         Log-probabilities only lower a score, and the division by length helps a negative one most
         at the limit. Dropping whole sentences, never single rows, leaves the search as it is.

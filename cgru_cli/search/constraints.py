@@ -110,15 +110,15 @@ class Progress(NamedTuple):
     """How far a hypothesis has come."""
 
     state: tuple[int, ...]  # of `Required`
-    last: Phrase  # its last words, as many as `Avoided` looks at
+    last: Phrase  # its last words, as many as `Avoided` needs
 
 
 class Asked(NamedTuple):
-    """The words that rows must or may have next beside the most probable, and must not have."""
+    """The words that prefixes and phrases ask for or forbid as the next ones."""
 
-    words: np.ndarray  # (R,X) int32: words to score; -1 where a row asks for fewer
+    words: np.ndarray  # (R,X) int32: words to score besides the best; -1 if a row asks for fewer
     banned: list[list[int]]  # words of each row that must not be next
-    forced: np.ndarray  # (R,) int32: the only word that may be next, -1 where others may
+    forced: np.ndarray  # (R,) int32: the only next word allowed, -1 if there are others
 
 
 class Tracker:
@@ -172,7 +172,7 @@ class Tracker:
         return Asked(words, banned, forced)
 
     def _forced(self, sentences: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """The next word of each row's prefix, -1 behind its end: (R,) int32."""
+        """The next word of each row's prefix, -1 after its end: (R,) int32."""
         forced = np.full(len(sentences), -1, np.int32)
         if any(self.prefixes):
             for row, (sentence, step) in enumerate(zip(sentences, steps, strict=True)):

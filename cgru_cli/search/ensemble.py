@@ -111,7 +111,7 @@ class Ensemble:
     def asked(self, states, memories, parents, previous, count, asked, banned, columns=None):
         """As `best`, followed by the words at the places asked for, (R,X).
 
-        banned: (N,2) pairs of a row and a place, whose score is -inf.
+        banned: (N,2) pairs of a row and a place, which get the score -inf.
         """
         logits, states, alignments = self._step(states, memories, parents, previous, columns)
         each = self._log_probs(logits)

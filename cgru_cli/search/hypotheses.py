@@ -47,7 +47,7 @@ class Rows(NamedTuple):
         return cls(
             numbers + first_sentence,
             numbers + first_parent,
-            numbers,  # no result reads back beyond the first word
+            numbers,  # results end at the first word
             np.full_like(numbers, START),
             np.zeros(sentences, np.float32),
         )
@@ -61,7 +61,7 @@ class Rows(NamedTuple):
         return self.score[:, None] + expansion.log_probs
 
     def followed_by(self, others: Rows) -> Rows:
-        """These rows and behind them the others, of later sentences."""
+        """These rows, followed by the others, of later sentences."""
         return Rows(*map(np.append, self, others))
 
 
@@ -96,7 +96,7 @@ class SearchResult(NamedTuple):
     words: np.ndarray  # (T,) int32
     finished: bool
     score: float  # weighted sum of log-probabilities
-    total: float  # what it is ranked by
+    total: float  # the total that ranks it
     word_scores: np.ndarray  # (T,) float32: weighted log-probability of each word
     model_scores: np.ndarray  # (M,) float32: each model's own sum
     alignment: np.ndarray | None  # (T,S) float32
@@ -178,8 +178,8 @@ def best_extensions(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The best `capacity` extensions of each live sentence: rows (ascending sentence), places.
 
-    totals: (R,N), what extensions are ranked by, -inf where a word must not follow; capacity: (B,)
-    int, of every sentence.
+    totals: (R,N), the totals that rank extensions, -inf where a word must not follow; capacity:
+    (B,) int, of every sentence.
 
     The best k of a sentence are among the best k of its rows, so only those are looked at. Equal
     scores go to the earlier row, then to the more probable word.

@@ -55,7 +55,7 @@ class Lattice:
         self._live = self._row_of  # sentences of the last step
 
     def join(self, other: Lattice) -> Lattice:
-        """Both searches as one; the other's sentences and rows are numbered behind these."""
+        """Both searches as one; the other's sentences and rows come after these."""
         self._states, self._memories = self.ensemble.append(
             (self._states, self._memories), (other._states, other._memories)
         )
@@ -81,8 +81,8 @@ class Lattice:
 
         sentences, parents, previous: (R,) int32: the sentence of each new row (ascending), the
         row of the last step that it continues, and its last word (-1 at the start). asked: words
-        that follow behind the best ones, which they may be among, and words that are not extended
-        by; not looked at where all words are extended.
+        to add after the best ones, even if they are among these, and words to leave out; ignored
+        without a count.
         """
         self._compact(sentences)
         rows = self._row_of[sentences].astype(np.int32)

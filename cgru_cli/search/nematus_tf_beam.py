@@ -10,12 +10,12 @@ from .settings import SearchSettings
 
 
 def nematus_tf_beam(batch: SearchBatch, settings: SearchSettings) -> list[list[SearchResult]]:
-    """Nematus-TF's search (beam_search_sampler.py): best-first lists, one a sentence.
+    """Nematus-TF's search (beam_search_sampler.py): best-first lists, one per sentence.
 
     At each step the k best extensions of the k alive hypotheses compete: the finished among them
-    for the k places of the finished, the others stay alive. A batch goes on until, in each of its
-    sentences, the worst finished hypothesis beats the best alive one. With this rule of the program
-    the tail of an n-best list depends on the batch.
+    for the k places of the finished, the others stay alive. A batch ends once the worst finished
+    hypothesis beats the best alive one in each sentence. With this rule of the program, the tail of
+    an n-best list depends on the batch.
     """
     beam, size = settings.beam_size, len(batch.lengths)
     history = History(settings)

@@ -48,7 +48,7 @@ class OutputWords(NamedTuple):
     def followed_by(
         self, others: OutputWords, live: np.ndarray, models: Sequence[Network | RecurrentModel]
     ) -> OutputWords:
-        """These sets, less those of finished sentences, and the others' behind them.
+        """These sets, without those of finished sentences, followed by the others.
 
         live: (L,) sentences of these that are still searched.
         """

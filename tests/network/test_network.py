@@ -128,10 +128,12 @@ def test_intermediate_values_are_nematus(shared, name):
 
     with np.load(folder / "attention.npz") as file:
         pairs = [
-            {key: file[f"{key}_{i}"] for key in ("x", "y", "ctx", "s0", "states", "att", "attctx",
-                                                 "logp")}
+            {
+                key: file[f"{key}_{i}"]
+                for key in ("x", "y", "ctx", "s0", "states", "att", "attctx", "logp")
+            }
             for i in range(50)
-        ]  # fmt: skip
+        ]
     ids, mask = pad_source([[(int(i),) for i in pair["x"][0][:-1]] for pair in pairs])
     target, _ = pad_target([pair["y"][:-1] for pair in pairs])
     memory = network.encode(ids, mask)
@@ -224,27 +226,34 @@ SINGLE = {
     "weight norm": {"weight_normalization": True},
     "weight norm, deep": {"weight_normalization": True, **DEEP},
     "weight and layer norm": {
-        "weight_normalization": True, "normalization": Normalization.NEMATUS,
+        "weight_normalization": True,
+        "normalization": Normalization.NEMATUS,
     },
     "old dropout": {"old_dropout": ALL_DROPPED},
     "old dropout, deep": {"old_dropout": ALL_DROPPED, **DEEP, "deep_context": True},
     "old dropout, tied": {"old_dropout": ALL_DROPPED, "tied_output": True},
     "old dropout, weight norm": {"old_dropout": ALL_DROPPED, "weight_normalization": True},
-    **{f"old dropout of {name}": {"old_dropout": Dropout(**{name: 0.4})}
-       for name in Dropout._fields},
+    **{
+        f"old dropout of {name}": {"old_dropout": Dropout(**{name: 0.4})}
+        for name in Dropout._fields
+    },
     "mixture": {"mixture": 3},
     "mixture, layer norm": {"mixture": 2, "normalization": Normalization.NEMATUS},
     "lexical": {"lexical": True},
     "lexical, layer norm": {"lexical": True, "normalization": Normalization.NEMATUS},
     "lexical, factors": {
-        "lexical": True, "source_vocabularies": (7, 3), "source_embeddings": (4, 2),
+        "lexical": True,
+        "source_vocabularies": (7, 3),
+        "source_embeddings": (4, 2),
     },
     "mixture, lexical": {"mixture": 2, "lexical": True},
     "deep context": {**DEEP, "deep_context": True},
     "deep": DEEP,
     "deep, Nematus-TF": {**DEEP, "bias": Bias.NEMATUS_TF},
     "deep, Nematus-TF, layer norm": {
-        **DEEP, "bias": Bias.NEMATUS_TF, "normalization": Normalization.NEMATUS,
+        **DEEP,
+        "bias": Bias.NEMATUS_TF,
+        "normalization": Normalization.NEMATUS,
     },
     "deep, no residual": {**DEEP, "residual": False},
     "deep, no alternation": {**DEEP, "encoder": Encoder.BIDIRECTIONAL},
@@ -255,11 +264,13 @@ SINGLE = {
     **{f"readout {name}": {"readout_activation": name} for name in LEGACY_ACTIVATIONS},
     "tied": {"tied_output": True},
     "shared": {
-        "shared_embeddings": True, "tied_output": True,
-        "source_vocabularies": (6,), "source_embeddings": (5,),
+        "shared_embeddings": True,
+        "tied_output": True,
+        "source_vocabularies": (6,),
+        "source_embeddings": (5,),
     },
     "factors": {"source_vocabularies": (7, 3, 5), "source_embeddings": (4, 2, 3)},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("feature", SINGLE)
@@ -321,7 +332,7 @@ FEATURES = {
     "plain": {},
     "lexical": {"lexical": True, "weight_normalization": True, "tied_output": True},
     "mixture": {"mixture": 2, "normalization": Normalization.RMS},
-}  # fmt: skip
+}
 
 
 def training_batch(structure):

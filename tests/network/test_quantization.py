@@ -84,8 +84,15 @@ class Quantized(ReferenceModel):
         W = super().matrix(name, followed_by_softmax)
         if name in ("decoder_U_att", "ff_state_W"):
             return W
-        read = ("encoder_W", "encoder_Wx", "encoder_r_W", "encoder_r_Wx", "decoder_W",
-                "decoder_Wx", "ff_logit_prev_W")  # fmt: skip
+        read = (
+            "encoder_W",
+            "encoder_Wx",
+            "encoder_r_W",
+            "encoder_r_Wx",
+            "decoder_W",
+            "decoder_Wx",
+            "ff_logit_prev_W",
+        )
         return Int8(W, bounded=name not in read)  # embeddings are not bounded
 
 
@@ -114,8 +121,9 @@ def test_a_processor_that_rounds_sums_is_refused(monkeypatch):
 
     def saturating(x, integers, scale, added, constant):
         x = tf.cast(tf.cast(tf.bitcast(x, tf.uint8), tf.int32)[..., None], tf.int32)
-        pairs = tf.reshape(x * tf.cast(integers, tf.int32), [-1, integers.shape[0] // 2, 2,
-                                                             integers.shape[1]])  # fmt: skip
+        pairs = tf.reshape(
+            x * tf.cast(integers, tf.int32), [-1, integers.shape[0] // 2, 2, integers.shape[1]]
+        )
         sums = tf.clip_by_value(tf.reduce_sum(pairs, axis=2), -(2**15), 2**15 - 1)
         return tf.cast(tf.reduce_sum(sums, axis=1), tf.float32) * scale / 127 + added
 

@@ -41,17 +41,26 @@ NAMED = {
     "weight norm": {"weight_normalization": True},
     "tied output": {"tied_output": True, "target_embedding": 4},
     "one embedding": {
-        "tied_output": True, "shared_embeddings": True,
-        "source_vocabularies": (6,), "source_embeddings": (5,),
+        "tied_output": True,
+        "shared_embeddings": True,
+        "source_vocabularies": (6,),
+        "source_embeddings": (5,),
     },
     "factors": {"source_vocabularies": (7, 3), "source_embeddings": (4, 2)},
     "deep": {
-        "encoder_depth": 2, "encoder_transition": 2, "decoder_depth": 3,
-        "decoder_base_transition": 3, "decoder_high_transition": 2,
+        "encoder_depth": 2,
+        "encoder_transition": 2,
+        "decoder_depth": 3,
+        "decoder_base_transition": 3,
+        "decoder_high_transition": 2,
     },
     "deep, Nematus-TF": {
-        "encoder_depth": 2, "encoder_transition": 2, "decoder_depth": 2,
-        "decoder_base_transition": 3, "deep_context": True, "bias": Bias.NEMATUS_TF,
+        "encoder_depth": 2,
+        "encoder_transition": 2,
+        "decoder_depth": 2,
+        "decoder_base_transition": 3,
+        "deep_context": True,
+        "bias": Bias.NEMATUS_TF,
     },
     "mixture": {"mixture": 2},
     "lexical": {"lexical": True},
@@ -59,19 +68,34 @@ NAMED = {
     "maxout": {"readout_activation": Activation.MAXOUT},
     "tagger with a CRF": type_changes(Type.TAGGER, crf=True),
     "deep seq2seq of LSTMs": type_changes(
-        Type.SEQ2SEQ, encoder=Encoder.REVERSED, encoder_unit=Unit.LSTM, decoder_unit=Unit.LSTM,
-        encoder_depth=2, decoder_depth=2, encoder_transition=2, decoder_base_transition=2,
+        Type.SEQ2SEQ,
+        encoder=Encoder.REVERSED,
+        encoder_unit=Unit.LSTM,
+        decoder_unit=Unit.LSTM,
+        encoder_depth=2,
+        decoder_depth=2,
+        encoder_transition=2,
+        decoder_base_transition=2,
     ),
     "deep encdec": type_changes(
-        Type.ENCDEC, encoder=Encoder.BI_UNIDIRECTIONAL, encoder_unit=Unit.GRU_BEFORE,
-        decoder_unit=Unit.TANH, encoder_depth=3, decoder_depth=2, deep_context=True,
+        Type.ENCDEC,
+        encoder=Encoder.BI_UNIDIRECTIONAL,
+        encoder_unit=Unit.GRU_BEFORE,
+        decoder_unit=Unit.TANH,
+        encoder_depth=3,
+        decoder_depth=2,
+        deep_context=True,
         normalization=Normalization.NEMATUS,
     ),
     "deep cgru of LSTMs": {
-        "encoder_unit": Unit.LSTM, "decoder_unit": Unit.LSTM, "encoder_depth": 2,
-        "decoder_depth": 2, "decoder_base_transition": 3, "normalization": Normalization.NEMATUS,
+        "encoder_unit": Unit.LSTM,
+        "decoder_unit": Unit.LSTM,
+        "encoder_depth": 2,
+        "decoder_depth": 2,
+        "decoder_base_transition": 3,
+        "normalization": Normalization.NEMATUS,
     },
-}  # fmt: skip
+}
 
 
 def example(structure, seed=0, lengths=((3, 4), (1, 1), (5, 2))):
@@ -206,11 +230,13 @@ def assert_gradients_are_right(structure, batch):
                 loss(
                     structure,
                     as_tensors({n: a + e * direction[n] for n, a in values.items()}, "float64"),
-                    batch, {}, differentiable=False,
+                    batch,
+                    {},
+                    differentiable=False,
                 )
             )
             for e in (1e-5, -1e-5)
-        )  # fmt: skip
+        )
         slope = sum(float((own[1][n] * d).sum()) for n, d in direction.items())
         assert (up - down) / 2e-5 == pytest.approx(slope, rel=1e-6, abs=1e-8)
 

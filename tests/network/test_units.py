@@ -39,8 +39,11 @@ def test_gru(place):
     """GRUCell(reset_after=True): bias [[b],[0]] or [[0],[b]], gates as [z | r]."""
     W, U, b, h = numbers(E, 3 * D), numbers(D, 3 * D), numbers(3 * D), numbers(R, D)
     biases = [reordered(b, (1, 0, 2)), np.zeros(3 * D)]
-    weights = [reordered(W, (1, 0, 2)), reordered(U, (1, 0, 2)),
-               np.stack(biases if place is BiasPlace.INPUT else biases[::-1])]  # fmt: skip
+    weights = [
+        reordered(W, (1, 0, 2)),
+        reordered(U, (1, 0, 2)),
+        np.stack(biases if place is BiasPlace.INPUT else biases[::-1]),
+    ]
     expected = stock(keras.layers.GRUCell(D, reset_after=True), weights, [h])
     own = step(GRU(Sums(place, tf.constant(b))), (h,), U, W)
     np.testing.assert_allclose(own[0], expected[0], atol=1e-6)

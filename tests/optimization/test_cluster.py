@@ -21,9 +21,11 @@ def config(cluster, index=0, kind="worker"):
 
 def slurm(tasks, rank, **more):
     return {
-        "SLURM_STEP_NUM_TASKS": str(tasks), "SLURM_PROCID": str(rank), "SLURM_JOB_ID": "45678",
+        "SLURM_STEP_NUM_TASKS": str(tasks),
+        "SLURM_PROCID": str(rank),
+        "SLURM_JOB_ID": "45678",
         **more,
-    }  # fmt: skip
+    }
 
 
 def test_tf_config():

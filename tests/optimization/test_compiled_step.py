@@ -37,8 +37,9 @@ def compiled(unit):
     model = RecurrentModel(structure, random_arrays(structure))
     step = TrainingStep(model, optimizer("sgd", (), 0.1), Regularization(), jit=True)
     ones = np.ones
-    examples = Examples(ones([B, S, 1], "i4"), ones([B, S], "f4"), ones([B, T], "i4"),
-                        ones([B, T], "f4"))  # fmt: skip
+    examples = Examples(
+        ones([B, S, 1], "i4"), ones([B, S], "f4"), ones([B, T], "i4"), ones([B, T], "f4")
+    )
     examples = tf.nest.map_structure(tf.constant, examples)
     given = examples, {}, tf.constant(1.0)
     return step._compute.experimental_get_compiler_ir(*given)(stage="optimized_hlo")

@@ -33,14 +33,21 @@ STRUCTURES = {
     ),
     "rnnsearch": typed(Type.RNNSEARCH, decoder_unit=Unit.GRU_BEFORE, encoder_unit=Unit.RELU),
     "deep cgru": typed(
-        Type.CGRU, encoder_depth=2, encoder_transition=2, decoder_depth=2, deep_context=True,
+        Type.CGRU,
+        encoder_depth=2,
+        encoder_transition=2,
+        decoder_depth=2,
+        deep_context=True,
         normalization=Normalization.NEMATUS,
     ),
     "bi-unidirectional": typed(
-        Type.CGRU, **LSTM, encoder=Encoder.BI_UNIDIRECTIONAL, encoder_depth=2,
+        Type.CGRU,
+        **LSTM,
+        encoder=Encoder.BI_UNIDIRECTIONAL,
+        encoder_depth=2,
         encoder_transition=2,
     ),
-}  # fmt: skip
+}
 
 
 class Nudged(LadderModel):
@@ -138,8 +145,9 @@ def test_norms_at_states_are_central_differences_of_the_oracle(name):
     source = tf.zeros([2, 1, 0], tf.int32), tf.ones([2, 1])
     if s.type.reads_source:
         source = pad_source([[(i,) for i in words] for words in SOURCES], filler=1, longer=1)
-    examples = Examples(source[0], tf.cast(source[1], tf.float64), target,
-                        tf.cast(target_mask, tf.float64))  # fmt: skip
+    examples = Examples(
+        source[0], tf.cast(source[1], tf.float64), target, tf.cast(target_mask, tf.float64)
+    )
     parameters = {n: SimpleNamespace(value=tf.constant(array)) for n, array in arrays.items()}
     step = SimpleNamespace(
         model=SimpleNamespace(structure=s, parameters=parameters, compute_dtype="float64"),
@@ -216,9 +224,11 @@ def test_norms_whose_squares_overflow_float32():
     s = typed(Type.LM, decoder_unit=Unit.RELU, target_embedding=4)
     words = 12
     examples = Examples(
-        np.zeros((1, 1, 0), np.int32), np.ones((1, 1), np.float32),
-        np.full((1, words + 1), 2, np.int32), np.ones((1, words + 1), np.float32),
-    )  # fmt: skip
+        np.zeros((1, 1, 0), np.int32),
+        np.ones((1, 1), np.float32),
+        np.full((1, words + 1), 2, np.int32),
+        np.ones((1, words + 1), np.float32),
+    )
     for factor in (1e-3, 1e2):
         arrays = {name: np.abs(array) for name, array in random_arrays(s, 1).items()}
         arrays["encoder_U"] = np.float32(factor) * np.eye(4, dtype=np.float32)
@@ -250,9 +260,11 @@ def test_train_records_them(tmp_path):
         norms = entry["parameters"].values()
         assert 0 < entry["last_word_cost"] < entry["cost"]
         assert entry["norm"] == pytest.approx(np.linalg.norm(list(norms)), rel=1e-5)
-        assert set(entry["states"]) == set(entry["last_word"]) == {
-            "decoder.1.h", "encoder.1.forward.h", "encoder.1.backward.h"
-        }  # fmt: skip
+        assert (
+            set(entry["states"])
+            == set(entry["last_word"])
+            == {"decoder.1.h", "encoder.1.forward.h", "encoder.1.backward.h"}
+        )
         assert all(min(norms) > 0 for norms in entry["states"].values())
     first = records(tmp_path / "with.npz", "train")[0]
     assert 0.1 < entries[0]["norm"] / first["gradient_norm"] < 10

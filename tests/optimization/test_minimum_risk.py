@@ -87,13 +87,12 @@ def test_compiled_costs_are_the_same():
     arrays = {n: tf.constant(a) for n, a in random_arrays(STRUCTURE).items()}
     costs = [
         tf.function(
-            lambda batch, packed: objective.cost(
-                Network(STRUCTURE, arrays, packed=packed), batch
-            ),
-            jit_compile=jit, autograph=False,
+            lambda batch, packed: objective.cost(Network(STRUCTURE, arrays, packed=packed), batch),
+            jit_compile=jit,
+            autograph=False,
         )(candidates(tf.float32), not jit)
         for jit in (False, True)
-    ]  # fmt: skip
+    ]
     assert float(costs[1]) == pytest.approx(float(costs[0]), rel=1e-5)
 
 
@@ -156,10 +155,12 @@ def test_candidates_depend_on_seed_and_number_only():
 def test_shares_of_a_batch_have_the_same_candidates_in_as_many_parts():
     """The shares of replicas; the third has no pair."""
     ((whole, _),) = sampler()(batch(), {"x": np.float32([[1, 2], [3, 4]])}, [40, 41])
-    padded = batch()._replace(**{
-        name: np.concatenate([x, np.zeros_like(x[:1])])
-        for name, x in zip(Batch._fields[:4], batch()[:4], strict=True)
-    })  # fmt: skip
+    padded = batch()._replace(
+        **{
+            name: np.concatenate([x, np.zeros_like(x[:1])])
+            for name, x in zip(Batch._fields[:4], batch()[:4], strict=True)
+        }
+    )
     padded.source_mask[2, 0] = 1
     masks = {"x": np.float32([[1, 2], [3, 4], [1, 1]])}
     for place in range(3):
@@ -189,9 +190,11 @@ def data(tmp_path_factory):
     return runs.prepared(tmp_path_factory.mktemp("data") / "data", pairs=24)
 
 
-GIVEN = (*runs.ATTENTIVE, "--objective", "mrt", "--mrt-samples", "4", "--dropout-hidden", "0.1",
-         "--mrt-ml-mix", "0.5", "--label-smoothing", "0.1", "--valid-freq", "0",
-         "-l", "0.01")  # fmt: skip
+GIVEN = (
+    *runs.ATTENTIVE,
+    *"--objective mrt --mrt-samples 4 --dropout-hidden 0.1 --mrt-ml-mix 0.5".split(),
+    *"--label-smoothing 0.1 --valid-freq 0 -l 0.01".split(),
+)
 
 
 def test_a_run_resumes_exactly(data, tmp_path):

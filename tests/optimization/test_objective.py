@@ -49,9 +49,12 @@ def computed(costs, logits, above):
 
 @settings(max_examples=60)
 @given(
-    st.integers(0, 9999), st.integers(1, 5), st.integers(2, 40),
-    st.sampled_from(SCALES), st.sampled_from(SMOOTHINGS),
-)  # fmt: skip
+    st.integers(0, 9999),
+    st.integers(1, 5),
+    st.integers(2, 40),
+    st.sampled_from(SCALES),
+    st.sampled_from(SMOOTHINGS),
+)
 def test_word_costs_equal_numpy(seed, count, words, scale, smoothing):
     logits, wanted, above = rows(seed, count, words, scale)
     found, gradient = computed(
@@ -82,8 +85,11 @@ def test_extreme_logits(smoothing):
     )
     of_all = np.mean([0, 2e4, 1e4, 1e4])
     expected = [
-        smoothing * of_all, (1 - smoothing) * 2e4 + smoothing * of_all, np.log(4), np.log(4)
-    ]  # fmt: skip
+        smoothing * of_all,
+        (1 - smoothing) * 2e4 + smoothing * of_all,
+        np.log(4),
+        np.log(4),
+    ]
     np.testing.assert_allclose(found, expected, rtol=1e-6)
     p = np.array([[1, 0, 0, 0], [1, 0, 0, 0], [0.25] * 4, [0.25] * 4])
     wanted = (1 - smoothing) * np.eye(4) + smoothing / 4
@@ -98,10 +104,13 @@ NAMED = {
     "mixture": {"mixture": 3},
     "lexical": {"lexical": True},
     "factors, deep": {
-        "source_vocabularies": (7, 3), "source_embeddings": (4, 2), "encoder_depth": 2,
-        "decoder_depth": 2, "tied_output": True,
+        "source_vocabularies": (7, 3),
+        "source_embeddings": (4, 2),
+        "encoder_depth": 2,
+        "decoder_depth": 2,
+        "tied_output": True,
     },
-}  # fmt: skip
+}
 
 
 def pairs(structure, seed=0, lengths=LENGTHS):
@@ -291,9 +300,13 @@ def test_gradients_equal_plain_autodiff(guide):
     examples = beside(batch(pairs(structure), filler=5, longer=(1, 2)))
     count, source = examples.source_mask.shape
     drawn = masks(
-        structure, Rates(0.3, 0.3, 0.3, 0.3, 0.3), np.random.default_rng(0), count, source,
+        structure,
+        Rates(0.3, 0.3, 0.3, 0.3, 0.3),
+        np.random.default_rng(0),
+        count,
+        source,
         examples.target.shape[1],
-    )  # fmt: skip
+    )
 
     def in_float64(x):
         return tf.cast(x, tf.float64) if x.dtype.is_floating else x

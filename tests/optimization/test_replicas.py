@@ -14,9 +14,10 @@ from cgru_cli.optimization.replicas import Replicas
 LIMIT = 120  # seconds for a process
 DROPOUT = ("--dropout-embedding", "0.2", "--dropout-hidden", "0.2", "--dropout-source", "0.1")
 TWENTY = (
-    *PLAIN, "--after", "20u", "--valid-freq", "7u", "--valid-metrics", "cross-entropy",
-    "-o", "sgd", "-l", "0.03", "--clip-norm", "2", "--exponential-smoothing", "0.1",
-)  # fmt: skip
+    *PLAIN,
+    *"--after 20u --valid-freq 7u --valid-metrics cross-entropy -o sgd -l 0.03".split(),
+    *"--clip-norm 2 --exponential-smoothing 0.1".split(),
+)
 
 
 @pytest.fixture(scope="module")
@@ -71,9 +72,9 @@ def test_two_devices_train_as_one(data, tmp_path, more):
     """For two epochs, in one process, with dropout masks of the whole batch."""
     one, two = tmp_path / "one" / "m.npz", tmp_path / "two" / "m.npz"
     trained(data, "-m", one, *TWENTY, *more)
-    ((code, messages),) = ended([
-        process(data, "-m", two, *TWENTY, *more, "--devices", "cpu:0", "cpu:1")
-    ])  # fmt: skip
+    ((code, messages),) = ended(
+        [process(data, "-m", two, *TWENTY, *more, "--devices", "cpu:0", "cpu:1")]
+    )
     assert code == 0, messages
     assert "2 devices" in messages
     same_training(two, one)
@@ -102,9 +103,10 @@ def texts(data):
     runs.vocabulary(labels[1], ["A", "B"])
     np.save(data / "vectors.npy", np.random.default_rng(3).normal(size=(61, 3)))
     of_types = {
-        "classifier": (source, labels), "label": (labels, target),
+        "classifier": (source, labels),
+        "label": (labels, target),
         "vector": ((data / "vectors.npy", None), target),
-    }  # fmt: skip
+    }
 
     def options(kind):
         files, vocabularies = zip(*of_types.get(kind, (source, target)), strict=True)
@@ -123,9 +125,13 @@ def texts(data):
 def test_two_devices_train_every_type_as_one(texts, tmp_path, kind):
     one, two = tmp_path / "one" / "m.npz", tmp_path / "two" / "m.npz"
     given = (
-        *texts(kind), *SIZES, "--cell", "tanh", *OF_TYPES[kind], "--dropout-hidden", "0.2",
-        "--after", "10u", "--valid-freq", "0", "-o", "sgd", "-l", "0.3", "--clip-norm", "2",
-    )  # fmt: skip
+        *texts(kind),
+        *SIZES,
+        "--cell",
+        "tanh",
+        *OF_TYPES[kind],
+        *"--dropout-hidden 0.2 --after 10u --valid-freq 0 -o sgd -l 0.3 --clip-norm 2".split(),
+    )
     both = process("-m", two, *given, "--devices", "cpu:0", "cpu:1")
     trained("-m", one, *given)
     ((code, messages),) = ended([both])
@@ -135,9 +141,11 @@ def test_two_devices_train_every_type_as_one(texts, tmp_path, kind):
 
 def test_minimum_risk_on_two_devices(data, tmp_path):
     options = (
-        data, "--objective", "mrt", "--mrt-samples", "5", "--mrt-alpha", "0.1", *PLAIN,
-        "--after", "4u", "--valid-freq", "0", "-o", "sgd", "-l", "0.3",
-    )  # fmt: skip
+        data,
+        *"--objective mrt --mrt-samples 5 --mrt-alpha 0.1".split(),
+        *PLAIN,
+        *"--after 4u --valid-freq 0 -o sgd -l 0.3".split(),
+    )
     one, two = tmp_path / "one" / "m.npz", tmp_path / "two" / "m.npz"
     trained(*options, "-m", one)
     ((code, messages),) = ended([process(*options, "-m", two, "--devices", "cpu:0", "cpu:1")])
@@ -161,10 +169,10 @@ def test_two_workers_train_as_one(data, tmp_path):
 
 
 LONG = (
-    *SIZES, "--type", "lm", "--cell", "tanh", "--dropout-hidden", "0.2", "--dropout-target", "0.1",
-    "--after", "80u", "--save-freq", "10u", "--valid-freq", "40u",
-    "--valid-metrics", "cross-entropy", "--disp-freq", "10u",
-)  # fmt: skip
+    *SIZES,
+    *"--type lm --cell tanh --dropout-hidden 0.2 --dropout-target 0.1 --after 80u".split(),
+    *"--save-freq 10u --valid-freq 40u --valid-metrics cross-entropy --disp-freq 10u".split(),
+)
 
 
 def killed_in_the_midst(both, victim, log, update):
@@ -206,7 +214,7 @@ def test_a_killed_worker_ends_all_and_costs_nothing(data, tmp_path):
         (["--train-sets", "OTHER", "DATA/train.trg"], "worker 0: training text is "),
         (["--train-sets", "DATA/none", "DATA/train.trg"], "DATA/none: No such file"),
     ],
-)  # fmt: skip
+)
 def test_workers_that_differ_say_so_and_end(data, tmp_path, only, message):
     other = runs.lines(tmp_path / "other", (data / "train.src").read_text().splitlines()[::-1])
     only = [x.replace("DATA", str(data)).replace("OTHER", str(other)) for x in only]

@@ -51,8 +51,9 @@ def test_map_l2_by_numpy():
         step.follow((cost, gradients), divisor=4.0, rate=0.3)
         g = {
             n: gradients[n] / 4 + 0.1 * start[n] + 0.4 * (start[n] - prior[n])
-            for n in start if n not in frozen
-        }  # fmt: skip
+            for n in start
+            if n not in frozen
+        }
         close(step.model.arrays(), {n: w - 0.3 * g.get(n, 0) for n, w in start.items()})
 
 

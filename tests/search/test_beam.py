@@ -151,13 +151,14 @@ SHRINKING = {
         *(f"marian-amun/{name}" for name in FOUR),
         *(f"marian-nematus/{name}" for name in FOUR),
         "marian-amun/nbest.align.wordscores.k5.norm1.txt",
-        "theano/nbest.k5.norm1.txt", "theano/nbest.k12.norm1.txt",
+        "theano/nbest.k5.norm1.txt",
+        "theano/nbest.k12.norm1.txt",
         "dl4mt/session2.nbest.k5.txt",
     ],
     "b-layernorm/model.npz": [f"marian-nematus/{name}" for name in FOUR],
     "c-tied-dec/model.npz": [f"marian-nematus/{name}" for name in FOUR],
     "d-tied-all/model.npz": [f"marian-amun/{name}" for name in FOUR],
-}  # fmt: skip
+}
 
 
 def opened(shared, name):
@@ -305,9 +306,10 @@ def test_an_endless_beam_finds_every_translation(seeds, normalize, penalty):
     every = SearchSettings(V**LONGEST, normalize, penalty)
     ensemble = small_decoder(*seeds, weights=weights)
     for source, found in zip(
-        SOURCES, run(shrinking_beam, ensemble, [list(s) for s in SOURCES], LONGEST, every),
+        SOURCES,
+        run(shrinking_beam, ensemble, [list(s) for s in SOURCES], LONGEST, every),
         strict=True,
-    ):  # fmt: skip
+    ):
         scored = every_translation(networks, weights, source)
         check_exhaustive(found, scored, every)
         best = max(

@@ -86,9 +86,11 @@ def test_an_ensemble_weighs_log_probabilities():
             rows(0, 1), rows(0, 1), rows(-1, -1), None, True
         )
         for members, weights in (
-            (networks[:1], None), (networks[1:], None), (networks, [0.25, 0.75]),
+            (networks[:1], None),
+            (networks[1:], None),
+            (networks, [0.25, 0.75]),
         )
-    )  # fmt: skip
+    )
     np.testing.assert_allclose(
         both.log_probs, 0.25 * one.log_probs + 0.75 * two.log_probs, atol=1e-5
     )

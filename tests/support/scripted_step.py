@@ -17,9 +17,15 @@ class Scripted(TrainingStep):
     """A step for two small parameters, with prescribed costs and gradients."""
 
     def __init__(
-        self, name="sgd", given=(), frozen=(), compute_dtype="float32", prior=None,
-        quantization=None, **regularization
-    ):  # fmt: skip
+        self,
+        name="sgd",
+        given=(),
+        frozen=(),
+        compute_dtype="float32",
+        prior=None,
+        quantization=None,
+        **regularization,
+    ):
         parameters = {n: keras.Variable(np.float32(a), name=n) for n, a in START.items()}
         model = SimpleNamespace(
             parameters=parameters,
@@ -29,9 +35,14 @@ class Scripted(TrainingStep):
         )
         how = Regularization(**regularization)
         super().__init__(
-            model, optimizer(name, given, 1.0), how, jit=False, frozen=frozen, prior=prior,
+            model,
+            optimizer(name, given, 1.0),
+            how,
+            jit=False,
+            frozen=frozen,
+            prior=prior,
             quantization=quantization,
-        )  # fmt: skip
+        )
         self.script = []
 
     def gradients(self, shares):
@@ -49,8 +60,10 @@ def random_script(count, seed=0, **changes):
     """Random costs and gradients for a number of updates."""
     rng = np.random.default_rng(seed)
     shapes = {n: np.shape(a) for n, a in START.items()}
-    return [(float(rng.uniform(1, 9)), {n: rng.normal(size=s) for n, s in shapes.items()})
-            for _ in range(count)]  # fmt: skip
+    return [
+        (float(rng.uniform(1, 9)), {n: rng.normal(size=s) for n, s in shapes.items()})
+        for _ in range(count)
+    ]
 
 
 def same(one, other):

@@ -92,10 +92,12 @@ class _Step(TrainingStep):
 
     def gradients(self, shares: Any) -> Any:
         self.traced: dict[str, Any] = getattr(self, "traced", {})
-        kind = str([
-            (tf.nest.map_structure(lambda _: 0, examples), sorted(masks))
-            for examples, masks in shares
-        ])  # fmt: skip
+        kind = str(
+            [
+                (tf.nest.map_structure(lambda _: 0, examples), sorted(masks))
+                for examples, masks in shares
+            ]
+        )
         self._traced = self.traced.get(kind)
         found = super().gradients(shares)
         self.traced[kind] = self._traced
@@ -117,9 +119,15 @@ def _step(
     config = optimizer.get_config() | {"name": ""}  # which Keras numbers
     described = json.dumps(config, sort_keys=True, default=str)
     key = (
-        model.structure, model.dtype_policy.name, _kinds(optimizer), described, regularization,
-        objective, more["jit"], tuple(more["frozen"]),
-    )  # fmt: skip
+        model.structure,
+        model.dtype_policy.name,
+        _kinds(optimizer),
+        described,
+        regularization,
+        objective,
+        more["jit"],
+        tuple(more["frozen"]),
+    )
     kept = _kept(key, lambda: made)
     if kept is not made:
         kept.restore(made.state())

@@ -6,7 +6,7 @@ The annotations h_i of any encoder are pooled into one vector v; p(y | x) = soft
     mean       v = mean_i(h_i)
     max        v = max_i(h_i), element by element
     attention  e_i = v_a^T tanh(W_a h_i + b_a), alpha_i = softmax_i e_i, v = sum_i alpha_i h_i
-               (Yang et al. 2016, whose learned query is v_a)
+               (Yang et al. 2016; v_a is a learned query)
 
 Word S is EOS; it counts like the others.
 """

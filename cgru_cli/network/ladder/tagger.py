@@ -5,7 +5,7 @@ Every annotation is read out by itself, y_t = g(V [h_t ; h'_t] + c):
     p(y_t | x) = softmax(h_t W_o + b_o)
 
 where h_t is the annotation of word t, or of its first piece if the word is split.
-With `--crf` a tag depends on those beside it, see `crf`.
+With `--crf` a tag depends on its neighbours, see `crf`.
 """
 
 from __future__ import annotations
