@@ -72,8 +72,8 @@ class Recurrences:
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch([x, *values])
             layers = Layers(self._structure, self._arrays, tf.float32, {})
-            transition = layers.transition(self._cell)
-            (xW,) = layers.input(self._cell)(tf.transpose(x, [1, 0, 2]))
+            product, (transition,) = layers.reader([self._cell])
+            (xW,) = product(tf.transpose(x, [1, 0, 2]))
             zeros = tf.zeros([tf.shape(x)[0], self.state])
             carry, inputs = ((zeros, zeros),), transition.unit.sums.from_input(xW)
             if self.masked:

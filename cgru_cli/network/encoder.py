@@ -10,7 +10,6 @@ from ..parameters.cells import encoder_cells
 from ..parameters.structure import Encoder, Structure, Type
 from .distinct_words import at_their_places, distinct
 from .layers import Layers, Transition, transit
-from .products import Products
 from .scan import scan
 from .units import UnitState, width_of_state
 
@@ -77,14 +76,10 @@ class SourceEncoder:
         self.embeddings = [
             layers[f"encoder/embedding{factor or ''}"] for factor in range(len(s.source_embeddings))
         ]
-        self.levels: list[list[tuple[Products, list[Transition]]]] = []
-        for level in s.encoder_levels():
-            readers = []
-            for direction in s.directions(level):
-                cells = encoder_cells(s, direction, level)
-                transitions = [layers.transition(cell) for cell in cells]
-                readers.append((layers.input(cells[0]), transitions))
-            self.levels.append(readers)
+        self.levels = [
+            [layers.reader(encoder_cells(s, direction, level)) for direction in s.directions(level)]
+            for level in s.encoder_levels()
+        ]
 
     def __call__(self, source: tf.Tensor, mask: tf.Tensor, differentiable: bool) -> Encoded:
         """source: (B,S,F) int32; mask: (B,S) float32, 1 at words and EOS.

@@ -7,7 +7,7 @@ path in the model, as in `names.py`.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import tensorflow as tf
@@ -124,9 +124,9 @@ class Layers:
         norm = self.weights.norm(f"{path}/Wc_att", f"{path}/gamma1")
         return Affine(product, self.weights[f"{path}/b_att"], norm)
 
-    def input(self, cell: CellPlace) -> Products:
-        """The product with a cell's input."""
-        return self.product(input_arrays(cell))
+    def reader(self, cells: Sequence[CellPlace]) -> tuple[Products, list[Transition]]:
+        """A cell's product with its input, and the cell followed by its transition cells."""
+        return self.product(input_arrays(cells[0])), [self.transition(cell) for cell in cells]
 
     def transition(self, cell: CellPlace) -> Transition:
         """A cell with the product of its state."""

@@ -108,17 +108,6 @@ class Products(NamedTuple):
             return [y]
         return tf.split(y, [sum(group) for group in self.widths], axis=-1)
 
-    def columns(self, places: tf.Tensor) -> list[tf.Tensor]:
-        """Some columns of the only matrix; see `Product.columns`."""
-        (part,) = self.parts
-        return part.columns(places)
-
-    def with_columns(self, columns: list[tf.Tensor]) -> Products:
-        """The product with these columns, without dropout."""
-        (part,) = self.parts
-        product = part.with_columns(columns)
-        return Products([product], [None], [[product.shape[-1]]])
-
     def at_positions(self) -> Products:
         """The same for inputs (B,S,N), with each sentence's mask at all its positions."""
         masks = [mask and Fixed(tf.expand_dims(mask.value, 1)) for mask in self.masks]

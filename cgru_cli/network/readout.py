@@ -21,7 +21,7 @@ class OutputColumns(NamedTuple):
     words have probability 0.
     """
 
-    matrix: list[tf.Tensor]  # from `Products.columns`: W_o (E,N)
+    matrix: list[tf.Tensor]  # from `Product.columns`: W_o (E,N)
     bias: tf.Tensor  # (N,)
     lexical: tuple[Any, ...]  # matrix and bias of a lexical model, else ()
     members: tf.Tensor  # (G,N) bool: the words of each set; all, if there is only one
@@ -100,13 +100,15 @@ class Readout:
             return mix(pi + pi_bias, logits)
         logits = self._logits(t, sentence, columns)
         if self.lexical:
-            hidden_layer, output, output_bias = self.lexical
-            if columns is not None:
-                matrix, output_bias = columns.lexical
-                output = output.with_columns(matrix)
+            hidden_layer, output, bias = self.lexical
             l = tf.tanh(words)
             l = tf.tanh(hidden_layer(l, sentence)) + l
-            logits += output.for_rows(sentence)(l)[0] + output_bias
+            if columns is None:
+                (product,) = output.for_rows(sentence)(l)
+            else:
+                matrix, bias = columns.lexical
+                (product,) = output.parts[0].with_columns(matrix)(l)
+            logits += product + bias
         return logits
 
     def columns(self, words: tf.Tensor) -> OutputColumns:
@@ -114,9 +116,9 @@ class Readout:
         lexical: tuple = ()
         if self.lexical:
             _, output, bias = self.lexical
-            lexical = output.columns(words), tf.gather(bias, words)
+            lexical = output.parts[0].columns(words), tf.gather(bias, words)
         return OutputColumns(
-            self.output.columns(words),
+            self.output.parts[0].columns(words),
             tf.gather(self.output_bias, words),
             lexical,
             tf.ones([1, tf.size(words)], tf.bool),
@@ -126,7 +128,7 @@ class Readout:
         self, t: tf.Tensor, sentence: tf.Tensor | None, columns: OutputColumns | None
     ) -> tf.Tensor:
         if columns is not None:
-            (logits,) = self.output.with_columns(columns.matrix)(t)
+            (logits,) = self.output.parts[0].with_columns(columns.matrix)(t)
             return columns.only(tf.nn.bias_add(logits, columns.bias))
         output = self.output.for_rows(sentence)
         (product,) = output.parts

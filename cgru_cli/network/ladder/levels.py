@@ -40,11 +40,7 @@ class Levels(NamedTuple):
     def of(cls, layers: Layers) -> Levels:
         """The levels of a structure; none in a shallow model."""
         s = layers.structure
-        levels = []
-        for level in s.high_levels():
-            cells = high_cells(s, level)
-            transitions = [layers.transition(cell) for cell in cells]
-            levels.append((layers.input(cells[0]), transitions))
+        levels = [layers.reader(high_cells(s, level)) for level in s.high_levels()]
         return cls(levels, s.deep_context, s.residual)
 
     def climb(
