@@ -60,7 +60,9 @@ class Cluster(NamedTuple):
         missing = _wait_for_others(self, until) if self.index == 0 else _report(self, until)
         if missing:
             names = ", ".join(map(self.name, missing))
-            raise CgruError(f"{names} did not come in {seconds:.0f} seconds; start all workers")
+            raise CgruError(
+                f"{names} did not connect within {seconds:.0f} seconds; start all workers"
+            )
 
 
 def _wait_for_others(workers: Cluster, until: float) -> list[int]:
@@ -71,7 +73,7 @@ def _wait_for_others(workers: Cluster, until: float) -> list[int]:
         try:
             server = stack.enter_context(socket.create_server(("", port)))
         except OSError as error:
-            raise CgruError(f"{workers.name(0)}: its port is taken ({error.strerror})") from None
+            raise CgruError(f"{workers.name(0)}: its port is in use ({error.strerror})") from None
         server.settimeout(_TURN)
         others = {}
         warning = time.monotonic() + _PATIENCE
@@ -98,7 +100,7 @@ def _report(workers: Cluster, until: float) -> list[int]:
     warning = time.monotonic() + _PATIENCE
     while (now := time.monotonic()) < until:
         if now > warning:
-            warn(f"waiting for {workers.name(0)}, and all others")
+            warn(f"waiting for {workers.name(0)} and all others")
             warning = until
         address = host.strip("[]"), int(port)
         with contextlib.suppress(OSError), socket.create_connection(address, _TURN) as first:
@@ -125,9 +127,9 @@ def _from_tf_config(text: str) -> tuple[tuple[str, ...], int]:
         kind, index = task.get("type", "worker"), int(task.get("index", 0))
         addresses = (*jobs.get("chief", ()), *jobs.get("worker", ()))
     except (AttributeError, TypeError, ValueError) as error:
-        raise CgruError(f"TF_CONFIG: not understood ({error})") from None
+        raise CgruError(f"TF_CONFIG: invalid ({error})") from None
     if others := sorted({*jobs, kind} - {"chief", "worker"}):
-        raise CgruError(f"TF_CONFIG: {others[0]}: workers, and one chief, train; nothing else")
+        raise CgruError(f"TF_CONFIG: {others[0]}: only workers and one chief can train")
     if kind == "worker":
         index += len(jobs.get("chief", ()))
     if addresses and not 0 <= index < len(addresses):
@@ -149,5 +151,5 @@ def _from_slurm(environment: Mapping[str, str]) -> tuple[tuple[str, ...], int]:
         )
         addresses = resolver.cluster_spec().as_dict()["worker"]
     except (KeyError, RuntimeError, ValueError, AssertionError) as error:
-        raise CgruError(f"Slurm's variables are not understood: {error}") from None
+        raise CgruError(f"invalid Slurm variables: {error}") from None
     return tuple(addresses), resolver.task_id

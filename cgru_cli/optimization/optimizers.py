@@ -37,7 +37,7 @@ def optimizer(name: str, given: Sequence[float], rate: float) -> keras.optimizer
     known = PARAMETERS[name]
     if len(given) > len(known):
         names = " ".join(parameter for parameter, _ in known)
-        raise UsageError(f"--optimizer-params: {name} has {names}; {len(given)} numbers are given")
+        raise UsageError(f"--optimizer-params: {name} takes {names}; got {len(given)} numbers")
     values = dict(known) | {
         parameter: value for (parameter, _), value in zip(known, given, strict=False)
     }

@@ -184,8 +184,8 @@ class Replicas:
                     self.barrier()
                     value, expected = _short(other.get(name)), _short(first.get(name))
                     raise CgruError(
-                        f"{self._workers.name(index)} trains otherwise than worker 0: {name} is "
-                        f"{value}, not {expected}"
+                        f"{self._workers.name(index)} differs from worker 0: {name} is {value}, "
+                        f"not {expected}"
                     )
 
     @contextlib.contextmanager
@@ -200,7 +200,7 @@ class Replicas:
             other = next((n for n in numbers if n != self._workers.index), None)
             who = "another worker" if other is None else self._workers.name(other)
             raise CgruError(
-                f"{who} has ended; the same command, for all workers, goes on from the last save"
+                f"{who} has ended; run all workers again to resume from the last save"
             ) from None
 
     def _summed(self, array: np.ndarray) -> np.ndarray:

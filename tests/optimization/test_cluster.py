@@ -46,13 +46,16 @@ def test_one_process_trains_alone():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "not understood"),
-        ("[]", "not understood"),
+        ("{", "invalid"),
+        ("[]", "invalid"),
         ('{"cluster": {"worker": ["a"]}}', "'a' where HOST:PORT"),
         ('{"cluster": {"worker": ["a:1", "a:1"]}}', "the same address"),
         ('{"cluster": {"worker": ["a:1", "b:1"]}, "task": {"index": 2}}', "no worker 2"),
-        ('{"cluster": {"worker": ["a:1"], "ps": ["b:1"]}}', "ps: workers, and one chief"),
-        ('{"cluster": {"worker": ["a:1"]}, "task": {"type": "evaluator"}}', "evaluator: workers"),
+        ('{"cluster": {"worker": ["a:1"], "ps": ["b:1"]}}', "ps: only workers and one chief"),
+        (
+            '{"cluster": {"worker": ["a:1"]}, "task": {"type": "evaluator"}}',
+            "evaluator: only workers",
+        ),
     ],
 )
 def test_a_bad_tf_config(text, message):
@@ -67,7 +70,7 @@ def test_slurm(monkeypatch):
     assert found.addresses == ("n1:25678", "n1:25679", "n2:25678", "n2:25679")
     assert found.index == 2
     monkeypatch.delitem(os.environ, "SLURM_STEP_NODELIST")
-    with pytest.raises(CgruError, match="Slurm's variables are not understood"):
+    with pytest.raises(CgruError, match="invalid Slurm variables"):
         Cluster.of(os.environ)
 
 
@@ -127,11 +130,13 @@ def test_missing_workers_are_named(monkeypatch, capsys):
     monkeypatch.setattr(workers, "_PATIENCE", 0.1)
     monkeypatch.setattr(workers, "_TURN", 0.2)
     first, second, _ = here(3)
-    with pytest.raises(CgruError, match=r"worker 1 \(localhost:\d+\), worker 2 .* did not come"):
+    with pytest.raises(CgruError, match=r"worker 1 \(localhost:\d+\), worker 2 .* did not connect"):
         first.meet(0.7)
     assert "waiting for worker 1 (localhost" in capsys.readouterr().err
-    with pytest.raises(CgruError, match=r"worker 0 \(localhost:\d+\) did not come in 1 seconds"):
+    with pytest.raises(
+        CgruError, match=r"worker 0 \(localhost:\d+\) did not connect within 1 seconds"
+    ):
         second.meet(0.7)
     port = int(first.addresses[0].partition(":")[2])
-    with socket.create_server(("", port)), pytest.raises(CgruError, match="its port is taken"):
+    with socket.create_server(("", port)), pytest.raises(CgruError, match="its port is in use"):
         first.meet(0.7)

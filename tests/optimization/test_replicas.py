@@ -210,7 +210,7 @@ def test_a_killed_worker_ends_all_and_costs_nothing(data, tmp_path):
 @pytest.mark.parametrize(
     ("only", "message"),
     [
-        (["--seed", "5"], "trains otherwise than worker 0: --seed is 5, not 1"),
+        (["--seed", "5"], "differs from worker 0: --seed is 5, not 1"),
         (["--train-sets", "OTHER", "DATA/train.trg"], "worker 0: training text is "),
         (["--train-sets", "DATA/none", "DATA/train.trg"], "DATA/none: No such file"),
     ],
