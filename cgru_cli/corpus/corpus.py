@@ -9,7 +9,7 @@ A cache folder holds `corpus.json` and the files that it names:
 - weights (N,) float32 of sentences, or (words + N,) of target words and EOS.
 
 `corpus.json` is written last: without it an encoding does not count. It has digests of itself and
-of the files, so that a changed cache is encoded anew.
+of the files, so that a changed cache is encoded again.
 """
 
 from __future__ import annotations

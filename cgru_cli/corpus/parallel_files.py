@@ -90,7 +90,7 @@ class Files(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """Some parallel lines, the first of which is line `first` of its file."""
+    """Some parallel lines; the first one is line `first` of its file."""
 
     files: Files
     first: int

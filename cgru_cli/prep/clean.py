@@ -33,7 +33,7 @@ def clean(
     """Write `words.src`, `words.trg`, the pairs that stay, and `sample.src`, `sample.trg` of them.
 
     pipeline: the preprocess.json of the steps up to words. Returns pairs read and kept, and how
-    many each filter removed. Raises CgruError where none is left.
+    many each filter removed. Raises CgruError if none is left.
     """
     shutil.rmtree(work / "digests", ignore_errors=True)
     files = [work / f"all.{ending}" for ending in _ENDINGS]

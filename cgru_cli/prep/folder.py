@@ -86,9 +86,9 @@ class Folder:
     @classmethod
     @contextlib.contextmanager
     def locked(cls, path: str | os.PathLike[str]) -> Iterator[Folder]:
-        """The folder, made if need be and locked against other processes.
+        """The folder, created if needed, and locked against other processes.
 
-        Raises CgruError where it cannot be made or written, or another process is in it.
+        Raises CgruError if it cannot be made or written, or another process is in it.
         """
         from filelock import FileLock, Timeout
 
@@ -99,7 +99,7 @@ class Folder:
             try:
                 lock.acquire(timeout=0)
             except Timeout as error:
-                raise CgruError(f"{path}: another cgru prep is at work there") from error
+                raise CgruError(f"{path}: another cgru prep is running there") from error
             except NotImplementedError as error:  # no locks on this file system
                 raise OSError(str(error)) from error
         place = cls(folder)
@@ -114,10 +114,10 @@ class Folder:
     def begin(
         self, wanted: Mapping[str, Any], versions: Mapping[str, str], force: bool
     ) -> Literal["complete", "resumed", "new"]:
-        """Prepare to make what is wanted: nothing is to do, an interrupted run resumes, or neither.
+        """Prepare to make what is wanted; returns whether it is complete, or a run is resumed.
 
-        force: begin anew, whatever the folder holds. Raises CgruError, naming the difference, where
-        it holds something else.
+        force: start over, whatever the folder holds. Raises CgruError, naming the difference, if it
+        holds something else.
         """
         manifest = state = None
         if not force:
@@ -165,13 +165,13 @@ class Folder:
         if record is None:
             for name in self._outputs():
                 raise CgruError(
-                    f"{self.path / name}: is there already, and not from a complete run of cgru "
-                    "prep; name another folder, or --force to overwrite"
+                    f"{self.path / name}: exists, and no complete run of cgru prep wrote it; name "
+                    "another folder, or --force to overwrite"
                 )
         elif changed := difference(record["request"], wanted):
             raise CgruError(
                 f"{self.path}: made with other options or text: {changed}; name another folder, or "
-                "--force to make it anew"
+                "--force to make it again"
             )
 
     def step(
@@ -179,8 +179,8 @@ class Folder:
     ) -> dict[str, Any]:
         """The result of `make`, called now or, for this step, by the interrupted run.
 
-        files: those it writes, relative to `out`, or to the folder where they begin with `.prep`.
-        A step whose files have changed is done again, and so is every step after it.
+        files: the files it writes, relative to `out`, or to the folder if they begin with `.prep`.
+        A step whose files have changed runs again, and so does every step after it.
         """
         steps = self._state["steps"]
         done = steps.get(name)
@@ -194,7 +194,7 @@ class Folder:
         started = time.monotonic()
         try:
             data = make()
-        except OSError as error:  # of temporary files; the others have their own message
+        except OSError as error:  # for temporary files; others have their own message
             place = error.filename or self.path
             raise CgruError(f"{place}: cannot be written: {reason(error)}") from error
         seconds = round(time.monotonic() - started, 3)
@@ -272,7 +272,7 @@ def _holds(path: Path, digest: str) -> bool:
 
 
 def _record(path: Path, kind: Any) -> Any:
-    """A manifest or state; None if there is none. Raises CgruError where it is damaged."""
+    """A manifest or state; None if there is none. Raises CgruError if it is damaged."""
     if not path.exists():
         return None
     with reading(path):
@@ -280,7 +280,7 @@ def _record(path: Path, kind: Any) -> Any:
     try:
         return msgspec.json.decode(content, type=kind)
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
-        raise CgruError(f"{path}: damaged; --force to make the folder anew") from error
+        raise CgruError(f"{path}: damaged; --force to make the folder again") from error
 
 
 def writes(folder: str | os.PathLike[str], path: str | os.PathLike[str]) -> bool:
@@ -302,7 +302,7 @@ def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
         entry = now or before or {}
         text = f"--{role} file {number} ({entry['path']})"
         if not now:
-            parts.append(f"{text} is not given any more")
+            parts.append(f"{text} is missing now")
         elif not before:
             parts.append(f"{text} is new")
         elif before["sha256"] != now["sha256"]:

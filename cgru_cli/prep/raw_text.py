@@ -42,7 +42,7 @@ def sha256(path: str | os.PathLike[str]) -> str:
 def read_lines(path: str | os.PathLike[str]) -> Iterator[bytes]:
     """Lines as bytes, without their newline and without a byte order mark.
 
-    The last line may lack its newline. Raises CgruError where the file cannot be read.
+    The last line may lack its newline. Raises CgruError if the file cannot be read.
     """
     with reading(path):
         packed = os.fspath(path).endswith(".gz")

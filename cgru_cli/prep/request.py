@@ -11,7 +11,7 @@ from ..options.prep import PrepOptions
 from ..text.pipeline import PipelineSettings
 from . import raw_text
 
-# Options that do not decide what is written; those that name files count by content.
+# Options that do not affect the result; those with files count by the files' content.
 _NOT_OF_THE_RESULT = frozenset(
     "source target dev test codes jobs force quiet apply undo side words vocabulary_only compat "
     "config dump_config interpolate_env_vars relative_paths".split()
@@ -33,7 +33,7 @@ class Request:
     inputs: list[dict[str, Any]]
 
     def recorded(self) -> dict[str, Any]:
-        """What decides the folder's content, by which a later run knows if it asks for the same."""
+        """The options and inputs that decide the content, for comparison with later runs."""
         values = dataclasses.asdict(self.options).items()
         options = {name: value for name, value in values if name not in _NOT_OF_THE_RESULT}
         return {"options": options, "inputs": self.inputs}
@@ -63,26 +63,28 @@ def _with_defaults(options: PrepOptions) -> PrepOptions:
         subwords = "subword-nmt" if options.codes else "bpe"
     by_sentencepiece = subwords in ("bpe", "unigram")
     if options.codes and subwords != "subword-nmt":
-        raise UsageError(f"--codes are subword-nmt's; they exclude --subwords {subwords}")
+        raise UsageError(f"--codes of subword-nmt exclude --subwords {subwords}")
     if len(options.codes) > 2 or (len(options.codes) == 2 and options.joint):
         raise UsageError("--codes takes one file for both sides, or one for each")
     if len(options.codes) == 1 and options.separate:
-        raise UsageError("--codes of one file are joint; give one file a side, or no --separate")
+        raise UsageError(
+            "--codes with one file are joint; give one for each side, or no --separate"
+        )
     if subwords == "none" and (options.joint or options.separate):
-        raise UsageError("--joint and --separate are about sub-words; --subwords none has none")
+        raise UsageError("--joint and --separate need sub-words; --subwords none has none")
     if options.character_coverage != 1 and not by_sentencepiece:
-        raise UsageError(f"--character-coverage is SentencePiece's, not of --subwords {subwords}")
+        raise UsageError(f"--character-coverage needs SentencePiece, not --subwords {subwords}")
     kind = options.vocabulary_format
     if kind is None:
         kind = "spm" if by_sentencepiece and options.factors == 1 else "json"
     if kind == "spm" and not by_sentencepiece:
         raise UsageError(f"--vocabulary-format spm needs --subwords bpe or unigram, not {subwords}")
     if kind == "spm" and options.factors > 1:
-        raise UsageError("--vocabulary-format spm has no place for --factors; use json")
+        raise UsageError("--vocabulary-format spm does not support --factors; use json")
     if kind == "spm" and (options.joint_vocabulary or options.vocabulary_size):
         raise UsageError(
-            "--joint-vocabulary and --vocabulary-size belong to --vocabulary-format json; a .spm "
-            "has --joint and --subword-vocabulary"
+            "--joint-vocabulary and --vocabulary-size are for --vocabulary-format json; for a .spm "
+            "there are --joint and --subword-vocabulary"
         )
     return dataclasses.replace(
         options,

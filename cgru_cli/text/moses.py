@@ -11,7 +11,7 @@ from ..errors import CgruError
 
 
 def sacremoses() -> Any:
-    """The package; raises CgruError where it is not installed."""
+    """The package; raises CgruError if it is not installed."""
     try:
         import sacremoses
     except ImportError as error:

@@ -164,7 +164,7 @@ def test_failure_leaves_no_empty_folder(tmp_path):
 def test_one_process_at_a_time(tmp_path):
     with Folder.locked(tmp_path / "out"):
         again = Folder.locked(tmp_path / "out")
-        with pytest.raises(CgruError, match="out: another cgru prep is at work there"), again:
+        with pytest.raises(CgruError, match="out: another cgru prep is running there"), again:
             raise AssertionError
         assert (tmp_path / "out").exists()
     with Folder.locked(tmp_path / "out"):
@@ -183,9 +183,7 @@ def test_files_of_other_programs_are_not_replaced(make, tmp_path):
     out.mkdir()
     for name in ("zzz", "train.src", "train.src.bak"):
         (out / name).write_text("mine")
-    with pytest.raises(
-        CgruError, match=r"train\.src: is there already, and not from a complete run"
-    ):
+    with pytest.raises(CgruError, match=r"train\.src: exists, and no complete run"):
         make()
     assert (out / "train.src").read_text() == "mine"
     assert make(force=True) == [False, "vocab.json", "train.src"]
@@ -264,7 +262,7 @@ def test_damaged_records_are_reported_or_made_again(name, data, make, tmp_path):
     try:
         assert make()[-1] in ("train.src", "complete")
     except CgruError as error:
-        told = r": damaged; --force|: made with other |was changed since|is there already"
+        told = r": damaged; --force|: made with other |was changed since|exists, and no"
         assert re.search(told, str(error))
         assert make(force=True) == [False, "vocab.json", "train.src"]
 
@@ -311,7 +309,7 @@ def test_differences_in_words():
         "--codes was not set, is c",
         "--seed was 1, is 2",
         "--tokenize was set, is not set",
-        "--dev file 1 (d) is not given any more",
+        "--dev file 1 (d) is missing now",
         "--source file 1 (b) has other content",
         "--test file 2 (t) is new",
     ]

@@ -296,7 +296,7 @@ def test_files_of_others_are_not_overwritten(job, tmp_path):
     folder = tmp_path / "out"
     folder.mkdir()
     (folder / "train.src").write_text("mine\n")
-    with pytest.raises(CgruError, match=r"train\.src: is there already"):
+    with pytest.raises(CgruError, match=r"train\.src: exists, and no complete run"):
         job()
     assert [path.name for path in folder.iterdir() if path.suffix == ".src"] == ["train.src"]
     assert (folder / "train.src").read_text() == "mine\n"
@@ -487,13 +487,13 @@ def test_full_disk_leaves_finished_steps(job, tmp_path, monkeypatch):
         ({"normalize_punctuation": True, "source_lang": "en"}, "needs --target-lang"),
         ({"codes": ("c",), "subwords": "bpe"}, "exclude --subwords bpe"),
         ({"codes": ("a", "b", "c")}, "one file for both sides"),
-        ({"codes": ("a",), "separate": True}, "of one file are joint"),
+        ({"codes": ("a",), "separate": True}, "with one file are joint"),
         ({"subwords": "none", "separate": True}, "has none"),
-        ({"subwords": "none", "character_coverage": 0.9}, "SentencePiece's"),
+        ({"subwords": "none", "character_coverage": 0.9}, "needs SentencePiece"),
         ({"subwords": "none", "vocabulary_format": "spm"}, "needs --subwords"),
-        ({"factors": 2, "vocabulary_format": "spm"}, "no place for --factors"),
-        ({"joint_vocabulary": True}, "belong to --vocabulary-format json"),
-        ({"vocabulary_size": 9}, "belong to --vocabulary-format json"),
+        ({"factors": 2, "vocabulary_format": "spm"}, "does not support --factors"),
+        ({"joint_vocabulary": True}, "are for --vocabulary-format json"),
+        ({"vocabulary_size": 9}, "are for --vocabulary-format json"),
         ({"vocabulary_size": 2, "subwords": "none"}, "at least 3"),
         ({"max_ratio": 0.5}, "0, or a number from 1"),
         ({"factors": 0}, "--factors 0: a whole number from 1"),
