@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import math
 import tempfile
@@ -176,7 +175,8 @@ class Validator:
     def _scores(
         self, texts: Sequence[str], epoch: int, update: int, check: Check
     ) -> dict[str, float]:
-        metrics = self.settings.metrics
+        """The metrics of translations; they are written to a file if that is asked for."""
+        metrics, output = self.settings.metrics, self.settings.output
         scores = {}
         if {"bleu", "bleu-detok", "chrf"} & set(metrics):
             from sacrebleu.metrics import BLEU, CHRF
@@ -187,23 +187,19 @@ class Validator:
                 if name in metrics:
                     check()
                     scores[name] = make().corpus_score(texts, [self.dev_set.references]).score
-        if set(LABEL_METRICS) & set(metrics):
+        for name in set(LABEL_METRICS) & set(metrics):
             from ..score.metrics.labels import label_metric
 
-            for name in set(LABEL_METRICS) & set(metrics):
-                metric = label_metric(name, [texts], [self.dev_set.references])
-                scores[name] = metric.corpus_score(texts, None).score
-        with contextlib.ExitStack() as stack:
-            output = self.settings.output
-            if output:
-                path = Path(output.replace("{E}", str(epoch)).replace("{U}", str(update)))
+            metric = label_metric(name, [texts], [self.dev_set.references])
+            scores[name] = metric.corpus_score(texts, None).score
+        if output or "translation" in metrics:
+            with tempfile.TemporaryDirectory(prefix="cgru-") as folder:
+                path = Path(folder, "translations.txt")
+                if output:
+                    path = Path(output.replace("{E}", str(epoch)).replace("{U}", str(update)))
                 _write(path, texts)
-            if "translation" in metrics:
-                if not output:
-                    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="cgru-"))
-                    path = Path(folder, "translations.txt")
-                    _write(path, texts)
-                scores["translation"] = score_of([*self._script, str(path)], check)
+                if "translation" in metrics:
+                    scores["translation"] = score_of([*self._script, str(path)], check)
         return scores
 
 
