@@ -1,8 +1,8 @@
-"""Compiled programs in a folder: StableHLO, what it is called with, what a CPU gave for it.
+"""Compiled programs in a folder: StableHLO, arguments, and results on a CPU.
 
-`cases.json` lists them. Beside it, of each: `NAME.mlir.gz`, the program as StableHLO's text, and
-`NAME.npz`, the batch and a part of the results. Weights are not kept: each machine draws the same
-ones. Needs NumPy alone, and ml_dtypes, which TensorFlow and JAX bring.
+`cases.json` lists them. Each case has `NAME.mlir.gz`, the program as StableHLO text, and
+`NAME.npz`, the batch and a part of the results. Weights are not stored: every machine draws the
+same ones. Needs only NumPy, and ml_dtypes, which TensorFlow and JAX install.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-KEPT = 2048  # numbers of each result, evenly spaced, that are kept to be compared
+KEPT = 2048  # evenly spaced numbers of each result that are stored for comparison
 
 
 @dataclasses.dataclass(frozen=True)
 class Argument:
-    """An array that a program is called with: of the batch, or uniform in [low, high)."""
+    """An argument of a program: part of the batch, or uniform in [low, high)."""
 
     name: str
     shape: tuple[int, ...]
@@ -34,11 +34,11 @@ class Argument:
     given: bool = False  # in the .npz
 
     def draw(self) -> np.ndarray:
-        """The numbers, the same on every machine and with every version of NumPy."""
+        """Draw numbers that are the same on every machine and with every version of NumPy."""
         count = math.prod(self.shape)
         if self.low == self.high:
             return np.full(self.shape, self.low, type_of(self.dtype))
-        # raw numbers of a generator stay the same, what NumPy makes of them may not (NEP 19)
+        # a generator's raw numbers are stable, NumPy's distributions may change (NEP 19)
         raw = np.random.Philox(self.seed).random_raw(count)
         unit = (raw >> np.uint64(40)).astype(np.float32) / np.float32(1 << 24)
         numbers = unit * np.float32(self.high - self.low) + np.float32(self.low)
@@ -47,7 +47,7 @@ class Argument:
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """An array that a program gives; `argument`: the one that it takes the place of, or -1."""
+    """A result of a program; `argument`: the index of the aliased argument, or -1."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -56,23 +56,23 @@ class Result:
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """A program, for which batch it was compiled, and what its work takes at least."""
+    """A program, the batch it was compiled for, and lower bounds of its work."""
 
     name: str
     kind: str  # "update" or "decoding step"
-    model: str  # as "cgru gru 512/1024/30000"
+    model: str  # such as "cgru gru 512/1024/30000"
     precision: str
     objective: str
     sentences: int
     lengths: tuple[int, int]  # positions of source and target
-    words: int  # of the target, in one execution
-    operations: float  # of the products; an addition and a multiplication are two
-    traffic: float  # bytes that are read or written once at least
+    words: int  # target words of one execution
+    operations: float  # of the products; an addition and a multiplication count as two
+    traffic: float  # bytes that are read or written at least once
     arguments: tuple[Argument, ...]
     results: tuple[Result, ...]
 
     def inputs(self, folder: Path) -> list[np.ndarray]:
-        """All arguments, in their order."""
+        """All arguments, in order."""
         with np.load(folder / f"{self.name}.npz") as given:
             return [
                 given[f"argument/{place}"] if argument.given else argument.draw()
@@ -80,13 +80,14 @@ class Case:
             ]
 
     def program(self, folder: Path) -> str:
-        """StableHLO's text."""
+        """The StableHLO text."""
         return gzip.decompress((folder / f"{self.name}.mlir.gz").read_bytes()).decode()
 
     def difference(self, folder: Path, results: Sequence[np.ndarray]) -> float | None:
-        """The largest difference from the CPU's results, each over the largest of its array.
+        """The largest difference from the CPU's results, relative to the largest value of each
+        array.
 
-        None where none were computed.
+        None if they were not computed.
         """
         with np.load(folder / f"{self.name}.npz") as kept:
             if "result/0" not in kept:
@@ -101,7 +102,7 @@ class Case:
 def write(
     folder: Path, case: Case, program: str, given: Mapping[int, np.ndarray], results: Sequence
 ) -> None:
-    """Program and numbers of a case; given: arguments by place; results: () if not computed."""
+    """Write a case; given: arguments by position; results: () if not computed."""
     (folder / f"{case.name}.mlir.gz").write_bytes(gzip.compress(program.encode(), mtime=0))
     arrays = {f"argument/{place}": array for place, array in given.items()}
     arrays |= {f"result/{place}": some(result) for place, result in enumerate(results)}
@@ -109,26 +110,26 @@ def write(
 
 
 def write_list(folder: Path, cases: Sequence[Case]) -> None:
-    """All cases of a folder."""
+    """Write the list of all cases of a folder."""
     text = json.dumps([dataclasses.asdict(case) for case in cases], indent=1)
     (folder / "cases.json").write_text(f"{text}\n", "utf-8")
 
 
 def read_list(folder: Path) -> list[Case]:
-    """What `write_list` wrote."""
+    """Read the output of `write_list`."""
     return [_case(fields) for fields in json.loads((folder / "cases.json").read_text("utf-8"))]
 
 
 def type_of(name: str) -> np.dtype:
-    """NumPy's type of this name, bfloat16 among them."""
+    """The NumPy type of this name, including bfloat16."""
     return np.dtype(getattr(ml_dtypes, name, name))
 
 
 def some(array: np.ndarray) -> np.ndarray:
-    """The numbers that are compared, as float64: (KEPT,) at most, the last one the norm of all."""
+    """The numbers to compare, as float64: at most (KEPT,), the last one is the norm of all."""
     flat = np.asarray(array).ravel()
     numbers = flat[:: max(1, math.ceil(flat.size / (KEPT - 1)))].astype(np.float64)
-    # in float64 piece by piece: an array may have a fifth of the memory
+    # in float64 piece by piece, because an array may take a fifth of the memory
     squares = sum(
         float(np.square(flat[i : i + (1 << 20)].astype(np.float64)).sum())
         for i in range(0, flat.size, 1 << 20)

@@ -3,20 +3,20 @@
     python benchmarks/gpu.py export FOLDER --sizes 512 1024 30000 --batch 80 400
     python benchmarks/gpu.py run FOLDER --profile 12 --torch
 
-`export` needs cgru, on any machine: it writes what XLA compiles of an update and of a step of a
-beam search as StableHLO, with the batch, and for small batches with what this CPU gives. `run`
-needs this folder (`benchmarks`), the other, and JAX (or, `--with tensorflow`, TensorFlow) on a
-machine with a GPU, or on any other. It compares the numbers, and prints as Markdown:
+`export` needs cgru, on any machine. It writes the XLA programs of an update and of a beam search
+step as StableHLO, with the batch and, for small batches, the results on this CPU. `run` needs this
+folder (`benchmarks`), the exported folder, and JAX (or TensorFlow, `--with tensorflow`), usually on
+a machine with a GPU. It compares the numbers, and prints as Markdown:
 
-- milliseconds and target words a second; updates follow each other, each on the weights that the
-  one before left, without dropout;
-- the share of the time that the products alone would take at the speed of one large product of that
-  precision (float32 is TF32 where the device has it), and that reading and writing the parameters
-  alone would at the speed of one large copy;
-- memory of arguments, results and all between; operations that each step of a loop starts;
-- with --profile, the operations that take most time;
-- with --torch, a cGRU of PyTorch's own modules, the same compiled by torch.compile, and PyTorch's
-  recurrent layer alone (cuDNN's on a GPU) over source and target, on as many words.
+- milliseconds and target words per second; each update uses the weights of the previous one,
+  without dropout;
+- the fraction of the time for the products alone, at the speed of one large product in that
+  precision (float32 is TF32 if supported), and for reading and writing the parameters, at the
+  speed of one large copy;
+- memory of arguments, results and temporaries; operations launched by each loop step;
+- with --profile, the most expensive operations;
+- with --torch, a cGRU of PyTorch modules, the same with torch.compile, and PyTorch's recurrent
+  layer alone (cuDNN on a GPU) over source and target, for the same number of words.
 """
 
 from __future__ import annotations
@@ -47,27 +47,37 @@ def main(given: Sequence[str] | None = None) -> None:
                          metavar=("EMBEDDING", "STATE", "VOCABULARY"))  # fmt: skip
     writing.add_argument("--precision", nargs="+", default=PRECISIONS, choices=PRECISIONS)
     writing.add_argument("--objective", nargs="+", default=OBJECTIVES[:1], choices=OBJECTIVES)
-    writing.add_argument("--batch", type=int, nargs="+", default=[80, 400], help="sentences")
+    writing.add_argument(
+        "--batch", type=int, nargs="+", default=[80, 400], help="sentences per batch"
+    )
     writing.add_argument("--length", type=int, nargs="+", default=[13, 25, 50],
                          help="words of source and of target")  # fmt: skip
-    writing.add_argument("--beam", type=int, default=5, help="of decoding steps; 0: none")
+    writing.add_argument(
+        "--beam", type=int, default=5, help="beam size of decoding steps; 0: no decoding steps"
+    )
     writing.add_argument("--check", type=int, default=1100, metavar="WORDS",
-                         help="largest batch that is computed here too")  # fmt: skip
+                         help="compute batches of up to N target words here too")  # fmt: skip
     running = halves.add_parser("run", help="run the programs of a folder and measure them")
     running.set_defaults(half=run)
     running.add_argument("folder", type=Path)
     running.add_argument("--with", dest="runner", default="jax", choices=["jax", "tensorflow"])
     running.add_argument(
-        "--only", default="", metavar="TEXT", help="cases with this in their names"
+        "--only", default="", metavar="TEXT", help="run only cases with this in their names"
     )
-    running.add_argument("--seconds", type=float, default=2.0, help="of measuring, for each case")
-    running.add_argument("--turns", type=int, default=5, help="whose median is printed")
+    running.add_argument(
+        "--seconds", type=float, default=2.0, help="duration of measurements per case"
+    )
+    running.add_argument(
+        "--turns", type=int, default=5, help="measurements per case; the median is printed"
+    )
     running.add_argument("--profile", type=int, default=0, metavar="N",
-                         help="print the N operations that take most time (JAX)")  # fmt: skip
-    running.add_argument("--torch", action="store_true", help="PyTorch beside each update")
+                         help="print the N most expensive operations (JAX)")  # fmt: skip
+    running.add_argument(
+        "--torch", action="store_true", help="also measure PyTorch for each update"
+    )
     arguments = parser.parse_args(given)
     if getattr(arguments, "profile", 0) and arguments.runner != "jax":
-        parser.error("--profile: with JAX alone")
+        parser.error("--profile requires JAX")
     arguments.half(arguments)
 
 

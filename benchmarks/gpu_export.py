@@ -1,4 +1,4 @@
-"""A training update and a decoding step, compiled by XLA, as StableHLO that others can run."""
+"""Export a training update and a decoding step, compiled by XLA, as portable StableHLO."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Model:
     precision: str
 
     def structure(self) -> Structure:
-        """Raises UsageError for one that cannot be."""
+        """The structure of the model. Raises UsageError if it is invalid."""
         reader = "reversed" if self.kind == "seq2seq" else None
         return shallow(self.sizes, self.kind, self.cell, reader)
 
@@ -57,9 +57,9 @@ class Model:
 
 
 def export(folder: Path, programs: Iterator[Program], check: int) -> None:
-    """Write all programs; those of up to `check` target words with what this CPU gives for them."""
+    """Write all programs; those of up to `check` target words with their results on this CPU."""
     folder.mkdir(parents=True, exist_ok=True)
-    tf.get_logger().setLevel("ERROR")  # that each program is another is meant
+    tf.get_logger().setLevel("ERROR")  # retracing is intended: each program differs
     device, cases = TensorFlow(), []
     for program in programs:
         case, text, given = program.lowered()
@@ -78,7 +78,7 @@ def export(folder: Path, programs: Iterator[Program], check: int) -> None:
 
 
 class Program:
-    """What is exported: a function, what it is called with, and what is known of both."""
+    """An exported function, its arguments, and facts about both."""
 
     kind: str
     objective = ""
@@ -88,13 +88,13 @@ class Program:
         self.structure = model.structure()
 
     def lowered(self) -> tuple[Case, str, dict[int, np.ndarray]]:
-        """The case, its StableHLO, and those of its arguments that are no random numbers."""
+        """The case, its StableHLO, and its arguments that are not random numbers."""
         function, called_with = self.made = self.function()
         compiled = tf.function(function, jit_compile=True, autograph=False)
         text = compiled.experimental_get_compiler_ir(*called_with)(stage="stablehlo")
         text, replaced = plain(text)
         taken, gives = signature(text)
-        # what has no numbers is no argument to XLA: a language model's source
+        # XLA drops empty arguments, such as a language model's source
         batch = self.batched = [x for x in tf.nest.flatten(called_with) if tf.size(x) > 0]
         captured = self.captured = compiled.get_concrete_function(*called_with).captured_inputs
         names = self.names()
@@ -128,55 +128,56 @@ class Program:
         return case, text, given
 
     def function(self) -> tuple[Any, tuple]:
-        """What is compiled, and what it is called with."""
+        """The compiled function, and its arguments."""
         raise NotImplementedError
 
     def names(self) -> dict[int, str]:
-        """What a captured tensor is, by its id."""
+        """The names of captured tensors by id."""
         return {}
 
     def is_drawn(self, tensor: tf.Tensor) -> bool:
-        """Whether an argument is no part of a batch, and random numbers do in its place."""
+        """Whether an argument can be replaced by random numbers, because it is not part of a
+        batch."""
         return False
 
     def argument(self, name: str, shape: tuple[int, ...], dtype: str, seed: int) -> Argument:
-        """How a weight is drawn: embeddings, and what keeps their size when it multiplies them."""
+        """The range of a random weight, which keeps the scale of its inputs."""
         if name == "zero":
             return Argument(name, shape, dtype)
         if name == "ones":
             return Argument(name, shape, dtype, 0.6, 1.4, seed)
-        width = 0.1  # of biases
+        width = 0.1  # biases
         if len(shape) > 1:
             width = 1.0 if name == "embedding" else math.sqrt(3 / shape[0])
         return Argument(name, shape, dtype, -width, width, seed)
 
     def name(self) -> str:
-        """Of the case, and of its files."""
+        """The name of the case and of its files."""
         m = self.model
         batch = f"{self.sentences}x{'x'.join(map(str, self.lengths))}"
         parts = [self.kind.split()[0], m.kind, m.cell, m.precision, self.objective, batch]
         return "-".join(part for part in parts if part)
 
     def words(self) -> int:
-        """Target words of one execution."""
+        """The number of target words of one execution."""
         raise NotImplementedError
 
     def operations(self) -> float:
-        """Of the products of these words; 0 where they are not counted."""
+        """The arithmetic operations of the products; 0 if not counted."""
         raise NotImplementedError
 
     def traffic(self) -> float:
-        """Bytes of the parameters and of loops' matrices, as often as they are read or written."""
+        """Bytes read and written for the parameters and the matrices of loops."""
         raise NotImplementedError
 
     @property
     def size(self) -> int:
-        """Bytes of a number that is multiplied."""
+        """The bytes of a number in a product."""
         return type_of(self.model.precision).itemsize
 
 
 class Update(Program):
-    """A whole update as `TrainingStep` makes it: gradients, clipping, Adam."""
+    """A complete update of `TrainingStep`: gradients, clipping, Adam."""
 
     kind = "update"
 
@@ -202,7 +203,7 @@ class Update(Program):
         def update(examples: Examples, scale: tf.Tensor, factor: tf.Tensor) -> tuple:
             cost, gradients = step._share_gradients(examples, {}, scale)
             norm, gradients = step._regularized(gradients, factor)
-            step._followed([gradients])
+            step._applied([gradients])
             return cost, norm
 
         scale = step.loss_scale.scale
@@ -240,7 +241,8 @@ class Update(Program):
         )
 
     def traffic(self) -> float:
-        """Adam reads a gradient, two moments and a weight, and writes the last three."""
+        """Includes Adam, which reads gradient, two moments and weight, and writes the last
+        three."""
         count = sum(math.prod(row.size(self.structure)) for row in parameters(self.structure))
         if not self.structure.type.writes_text:
             return 28.0 * count
@@ -252,7 +254,7 @@ class Update(Program):
 
 
 class DecodingStep(Program):
-    """A step of a beam search: each row's best words, and the states behind them."""
+    """A step of beam search: each row's best words, and the states after them."""
 
     kind = "decoding step"
 
@@ -274,7 +276,7 @@ class DecodingStep(Program):
         cells = tf.nest.map_structure(lambda x: tf.gather(x, sentence), state.cells)
 
         def advance(cells: Any, memory: Any, parents: tf.Tensor, previous: tf.Tensor) -> tuple:
-            # where each row stands is known when it is compiled, so that all shapes are
+            # the position of each row is known at compile time, so all shapes are static
             now = state._replace(
                 cells=cells, sentence=tf.constant(sentence), slot=tf.constant(slot)
             )
@@ -289,13 +291,14 @@ class DecodingStep(Program):
         return advance, (cells, memory, parents, previous)
 
     def is_drawn(self, tensor: tf.Tensor) -> bool:
-        return tensor.shape.rank == 3  # what is kept of the source, at each position
+        return tensor.shape.rank == 3  # the tensors of the memory with a source position
 
     def words(self) -> int:
         return self.sentences * self.beam
 
     def _matrices(self) -> int:
-        """Numbers in the matrices of a step; what multiplies annotations was done before."""
+        """The size of the matrices of a step, without those that multiply annotations in
+        advance."""
         context = self.structure.context if self.structure.type.attends else 0
         _, target = sides(self.structure)
         return sum(m * n for some in target for m, n in some if m != context)
@@ -315,7 +318,7 @@ def programs(
     objectives: Sequence[str],
     beam: int,
 ) -> Iterator[Program]:
-    """All that these say together and that can be."""
+    """All valid combinations of these options."""
     for model, length in itertools.product(models, lengths):
         kind = Type(model.kind)
         for count, objective in itertools.product(sentences, objectives):
@@ -326,7 +329,8 @@ def programs(
 
 
 def batch(s: Structure, rows: int, lengths: tuple[int, int], objective: str) -> Examples:
-    """Random words; of three sentences one has all positions, the others one or two fewer."""
+    """Random words; a third of the sentences fill all positions, the others have one or two
+    fewer."""
     generator = np.random.RandomState(0)
     source_length, target_length = lengths
     if s.type is Type.CLASSIFIER:
@@ -357,9 +361,9 @@ def batch(s: Structure, rows: int, lengths: tuple[int, int], objective: str) -> 
 
 
 def plain(text: str) -> tuple[str, dict[int, int]]:
-    """StableHLO's text without XLA's own remarks, which other readers do not know.
+    """StableHLO without XLA's own attributes, which other readers do not know.
 
-    And which results take the place of which arguments.
+    Also returns which results alias which arguments.
     """
     (header,) = re.findall(r"^module @.*$", text, re.M)
     pairs = re.findall(
@@ -375,7 +379,7 @@ def plain(text: str) -> tuple[str, dict[int, int]]:
 
 
 def signature(text: str) -> tuple[list, list]:
-    """Shapes and types of all arguments and of all results."""
+    """The shapes and types of all arguments and results."""
     (line,) = re.findall(r"^  func\.func (?:public )?@main\((.*)$", text, re.M)
     return tuple(
         [_kind(kind) for kind in re.findall(r"tensor<([^>]*)>", part)]

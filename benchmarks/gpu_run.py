@@ -1,4 +1,4 @@
-"""Exported programs, run by JAX or by TensorFlow: their numbers, time, memory and operations."""
+"""Run exported programs with JAX or TensorFlow: numbers, time, memory and operations."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from hlo import loops
 
 
 class Limits(NamedTuple):
-    """What a device does at best, by one operation."""
+    """The best speeds of a device for single operations."""
 
-    operations: float  # a second, of a large product
-    traffic: float  # bytes a second, of a large copy
+    operations: float  # per second, for a large product
+    traffic: float  # bytes per second, for a large copy
 
 
 class Measured(NamedTuple):
-    """What was found of a program."""
+    """The measurements of a program."""
 
     case: Case
-    compiling: float  # seconds, the first execution among them
+    compiling: float  # seconds, including the first execution
     difference: float | None  # from the CPU's results, see `Case.difference`
-    seconds: float  # of an execution, median of the turns
-    memory: float  # bytes of arguments, results and all between; NaN where not known
-    started: list[int]  # operations at a step of each loop; empty where not known
+    seconds: float  # seconds per execution, median
+    memory: float  # bytes of arguments, results and temporaries; NaN if unknown
+    started: list[int]  # operations per step of each loop; empty if unknown
     limits: Limits
 
     def row(self) -> list[str]:
@@ -62,39 +62,39 @@ COLUMNS = [
 
 
 class Device(Protocol):
-    """What runs programs."""
+    """A device that runs programs."""
 
     name: str
 
     def compile(self, case: Case, text: str) -> Any:
-        """StableHLO, made ready."""
+        """The compiled program."""
 
     def put(self, array: np.ndarray) -> Any:
         """An array on the device."""
 
     def execute(self, executable: Any, arguments: Sequence) -> list:
-        """Results on the device; what an update's take the place of may be gone."""
+        """The results on the device; aliased arguments of an update may become invalid."""
 
     def wait(self, arrays: Sequence) -> None:
-        """Until these are there."""
+        """Wait until these are available."""
 
     def memory(self, executable: Any) -> float:
         """See `Measured`."""
 
     def compiled_text(self, executable: Any) -> str:
-        """HLO as the device runs it; "" where that is not known."""
+        """The HLO that the device runs; "" if unknown."""
 
     def limits(self, precision: str) -> Limits:
-        """Measured by the device's own operations."""
+        """The limits, measured with the device's own operations."""
 
 
 class Jax:
-    """The first device that JAX sees."""
+    """The first device of JAX."""
 
     def __init__(self) -> None:
         import jax
 
-        jax.config.update("jax_enable_x64", True)  # counters of 64 bits stay what they are
+        jax.config.update("jax_enable_x64", True)  # 64-bit counters are not converted
         self.jax, self.device = jax, jax.devices()[0]
         self.name = f"{self.device.device_kind}, JAX {jax.__version__}"
         self.side, self.numbers = _sizes(self.device.platform == "cpu")
@@ -140,7 +140,7 @@ class Jax:
     def profile(
         self, function: Callable[[], Sequence], times: int
     ) -> list[tuple[str, float, float]]:
-        """Operations by name, the longest first: how many, and seconds, of one execution."""
+        """Operations of one execution with their counts and seconds, the longest first."""
         counts: collections.Counter[str] = collections.Counter()
         sums: collections.Counter[str] = collections.Counter()
         with tempfile.TemporaryDirectory() as folder:
@@ -162,7 +162,7 @@ class Jax:
 
 
 class TensorFlow:
-    """TensorFlow's last device: its GPU where there is one."""
+    """TensorFlow's last device: a GPU if there is one."""
 
     def __init__(self) -> None:
         import tensorflow as tf
@@ -214,12 +214,12 @@ DEVICES = {"jax": Jax, "tensorflow": TensorFlow}
 
 
 def _sizes(is_cpu: bool) -> tuple[int, int]:
-    """Side of the square whose product, and how many numbers whose copy, are a device's limits."""
+    """The sizes of the square product and of the copy that determine a device's limits."""
     return (2048, 1 << 24) if is_cpu else (8192, 1 << 28)
 
 
 def limits(device: Jax | TensorFlow, product: Callable, copy: Callable) -> Limits:
-    """The best of five products of squares, and of five copies of float32 numbers."""
+    """The best of five square products, and of five copies of float32 numbers."""
 
     def least(function: Callable[[], Sequence]) -> float:
         device.wait(function())
@@ -229,14 +229,14 @@ def limits(device: Jax | TensorFlow, product: Callable, copy: Callable) -> Limit
 
 
 def timed(device: Device, function: Callable[[], Sequence]) -> float:
-    """Seconds until the results are there."""
+    """Seconds until the results are available."""
     started = time.perf_counter()
     device.wait(function())
     return time.perf_counter() - started
 
 
 def aliased(case: Case, text: str) -> str:
-    """StableHLO that says to JAX which results take the place of which arguments."""
+    """StableHLO with attributes that tell JAX which results alias which arguments."""
     places = {r.argument: place for place, r in enumerate(case.results) if r.argument >= 0}
 
     def marked(argument: re.Match[str]) -> str:
@@ -252,7 +252,7 @@ def aliased(case: Case, text: str) -> str:
 def measure(
     device: Device, folder: Path, case: Case, at_best: Limits, seconds: float, turns: int
 ) -> tuple[Measured, Callable[[], Sequence]]:
-    """Compile a case, compare its numbers, time it; the function executes it once more."""
+    """Compile a case, compare its numbers and time it; also return a function that runs it."""
     arguments = [device.put(array) for array in case.inputs(folder)]
     started = time.perf_counter()
     executable = device.compile(case, case.program(folder))
@@ -262,7 +262,7 @@ def measure(
     difference = case.difference(folder, [np.asarray(result) for result in results])
 
     def again() -> Sequence:
-        """The next execution: an update's on what the one before left."""
+        """The arguments of the next execution: an update continues from the previous one."""
         nonlocal results
         for result, kind in zip(results, case.results, strict=True):
             if kind.argument >= 0:
@@ -297,7 +297,7 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def profile_table(operations: Sequence[tuple[str, float, float]], most: int) -> str:
-    """The operations that take most time, of one execution, as Markdown."""
+    """The most expensive operations of one execution, as Markdown."""
     whole = sum(seconds for _, _, seconds in operations)
     lines = ["| operation | times | ms | share |", "|---|---|---|---|"]
     lines += [

@@ -1,7 +1,7 @@
-"""A conditional GRU of PyTorch's own modules, and its recurrent layer alone, as yardsticks.
+"""A conditional GRU of PyTorch modules, and PyTorch's recurrent layer alone, for comparison.
 
-The same arrays, products and words as an exported update; attention between the two cells, a loop
-of Python over the target, PyTorch's Adam. Its units take the bias of the state inside the reset.
+It has the same arrays, products and words as an exported update, attention between the two cells, a
+Python loop over the target, and PyTorch's Adam. Its units have the state's bias inside the reset.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ CLIP_NORM, RATE = 1.0, 0.0001
 
 
 class ConditionalGRU(nn.Module):
-    """Two cells with attention between them, and an encoder that reads both ways."""
+    """Two cells with attention between them, and a bidirectional encoder."""
 
     def __init__(self, embedding: int, state: int, words: int):
         super().__init__()
@@ -60,7 +60,7 @@ class ConditionalGRU(nn.Module):
 
 
 class Recurrences(nn.Module):
-    """PyTorch's recurrent layer over source, both ways, and over target: nothing else."""
+    """Only PyTorch's recurrent layers: bidirectional over the source, and over the target."""
 
     def __init__(self, embedding: int, state: int):
         super().__init__()

@@ -1,4 +1,4 @@
-"""The text of a program that XLA compiled (HLO): its loops, and what each of their steps starts."""
+"""Read the text of a compiled XLA program (HLO): its loops, and the operations of their steps."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-# what is no work: names for parts of memory
+# operations without work: names for parts of memory
 FREE = {"bitcast", "constant", "get-tuple-element", "parameter", "tuple"}
 HOST = {"infeed", "outfeed", "recv", "recv-done", "send", "send-done"}
 MOST_STEPS = 100_000
@@ -33,16 +33,16 @@ class Instruction(NamedTuple):
     root: bool
 
     def attribute(self, name: str) -> str:
-        """Of the text behind the operands; "" without."""
+        """The attribute in the text after the operands; "" if missing."""
         found = re.search(rf'\b{name}=[%"]?([\w.\-]+)', self.rest)
         return found[1] if found else ""
 
 
 class Loop(NamedTuple):
-    """A loop, and what a step of it is made of."""
+    """A loop, and the operations of its steps."""
 
-    steps: int | None  # None where the text does not tell
-    operations: collections.Counter[str]  # by kind, without those that are no work
+    steps: int | None  # None if unknown
+    operations: collections.Counter[str]  # by kind, without those without work
 
 
 Computations = Mapping[str, list[Instruction]]
@@ -70,7 +70,7 @@ def read(text: str) -> Computations:
 
 
 def loops(text: str) -> list[Loop]:
-    """All loops, in the order in which they stand."""
+    """All loops, in order."""
     computations = read(text)
     return [
         Loop(
@@ -87,9 +87,9 @@ def loops(text: str) -> list[Loop]:
 
 
 def steps(computations: Computations, around: list[Instruction], loop: Instruction) -> int | None:
-    """How often a loop runs: as XLA notes, or as its condition tells, for 0, 1, 2, ....
+    """The number of iterations of a loop, from XLA's annotation or from its condition.
 
-    None unless the condition reads one number alone, that begins at 0 and to which a step adds 1.
+    None unless the condition reads a single counter, which starts at 0 and is incremented by 1.
     """
     noted = re.search(r'"known_trip_count":\{"n":"(\d+)"', loop.rest)
     if noted:
@@ -115,7 +115,7 @@ def steps(computations: Computations, around: list[Instruction], loop: Instructi
                 return None
             if not _value(computations, condition, {place: count}):
                 return count
-    except KeyError:  # of something else than whole numbers
+    except KeyError:  # not of integers
         return None
     return None
 
@@ -123,7 +123,7 @@ def steps(computations: Computations, around: list[Instruction], loop: Instructi
 def _value(
     computations: Computations, inside: list[Instruction], carried: dict, result: int | None = None
 ) -> int | bool:
-    """What a computation of whole numbers gives; result: the place in what it gives."""
+    """The result of an integer computation; result: the index in a tuple."""
     names = {i.name: i for i in inside}
 
     def value(name: str) -> int | bool:
@@ -149,7 +149,7 @@ def _value(
 
 
 def transfers(text: str) -> set[str]:
-    """Operations that speak with the host."""
+    """Operations that communicate with the host."""
     return {i.operation for i in _all(text) if i.operation in HOST} | {
         i.attribute("custom_call_target")
         for i in _all(text)
@@ -158,7 +158,7 @@ def transfers(text: str) -> set[str]:
 
 
 def unknown_shapes(text: str) -> list[str]:
-    """Types whose size is known only when the program runs."""
+    """Types whose size is only known at run time."""
     return [i.type for i in _all(text) if "<=" in i.type or "?" in i.type]
 
 

@@ -9,9 +9,8 @@ clients share its lines: each repeatedly sends --lines of them and waits for the
 results are compared with those of `cgru translate` for the same lines.
 
 - throughput: for each number of --clients, the processor seconds (user + system) of the server for
-all
-  lines, compared with those of `cgru translate` without start-up, which is measured with one line
-  and subtracted. Wall-clock time is not compared, because the clients need processors too.
+  all lines, compared with those of `cgru translate` without start-up, which is measured with one
+  line and subtracted. Wall-clock time is not compared, because the clients need processors too.
 - load: --load-clients for --seconds: p50, p95 and p99 of the latency, and the server's memory after
   warming up and at each tenth of the time.
 """

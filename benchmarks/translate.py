@@ -10,8 +10,7 @@ ratios are within one run; the measurements take turns, and the median is printe
   attention, no softmax, no search) for exactly the rows that the search expanded, compared with the
   time of the search.
 - shortlist (with --shortlist): the search with a shortlist per line, and per mini-batch, compared
-with
-  the search over all words, including the encoder.
+  with the search over all words, including the encoder.
 - latency: lines translated one at a time, each precision compared with the first.
 - process: whole processes, with and without start-up, by CPU seconds (user + system) of the child;
   with --shortlist, each program also with it.
