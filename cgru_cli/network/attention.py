@@ -73,7 +73,7 @@ class Attention(NamedTuple):
         else:
             energy = energies(tf.gather(self.projected, where.sentence), query, self.v)
         weights = masked_softmax(energy, tf.gather(mask, where.sentence))
-        # the sums over a sentence's words are one product for all its hypotheses
+        # one product computes the sums for all hypotheses of a sentence
         place, shape = tf.stack(where, axis=1), tf.shape(mask)
         beam = tf.reduce_max(where.slot) + 1
         (c,) = self.summed(tf.scatter_nd(place, weights, [shape[0], beam, shape[1]]))
@@ -109,7 +109,7 @@ class AttentionLayer:
         self.annotation_layer = layers.annotation_layer(path, bounded=bounded)
         self.v = weights[f"{path}/U_att"]
         self.query_norm = weights.norm(f"{path}/W_comb_att", f"{path}/gamma2")
-        self.start_layer = layers.affine("decoder/start", quantized=False)  # once a sentence
+        self.start_layer = layers.affine("decoder/start", quantized=False)  # once per sentence
 
     def memory(self, encoded: Encoded, search: bool) -> Memory:
         """Everything that does not change from step to step."""

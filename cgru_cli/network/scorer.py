@@ -17,7 +17,7 @@ from .word_costs import word_costs
 class Scores(NamedTuple):
     """Scores and attention of a batch of B pairs."""
 
-    log_probs: np.ndarray  # (B,T) float32: log p(y_j | y_<j, x) in nats, EOS's last; 0 at padding
+    log_probs: np.ndarray  # (B,T) float32: log p(y_j | y_<j, x) in nats, also of EOS; 0 at padding
     alignment: np.ndarray | None  # (B,T,S) float32: attention over the source with EOS
 
 

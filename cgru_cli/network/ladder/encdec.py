@@ -61,7 +61,7 @@ class EncoderDecoder:
         first, *transitions = base_cells(layers.structure)
         self.first = layers.transition(first)
         arrays = (context_arrays(first), ("decoder/readout/ctx/W",))
-        self.context_product = layers.product(*arrays, quantized=False)  # once a sentence
+        self.context_product = layers.product(*arrays, quantized=False)  # once per sentence
         self.context_sums = layers.context_sums(first)
         self.start_layer = layers.affine("decoder/start", quantized=False)
         self.transitions = [layers.transition(cell) for cell in transitions]
