@@ -31,7 +31,6 @@ class CgruLayout(Layout):
         return f"{features} ||| {self.list_number(total)}"
 
     def list_number(self, score: float) -> str:
-        """A score in a list."""
         return c_float(score)
 
 

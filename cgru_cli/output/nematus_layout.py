@@ -43,7 +43,6 @@ class NematusLayout(Layout):
         return repr(cost) if self.normalize else numpy_float32(cost)
 
     def scorer_number(self, score: float) -> str:
-        """A score as NumPy writes a float32."""
         return numpy_float32(score)
 
     def json_block(
@@ -84,7 +83,6 @@ class NematusTFLayout(Layout):
         return numpy_float32(hypothesis.total)
 
     def scorer_number(self, score: float) -> str:
-        """A score as NumPy writes a float32."""
         return numpy_float32(score)
 
     def padding(self, number: int, hypotheses: int) -> Iterator[str]:
@@ -117,7 +115,6 @@ class DL4MTLayout(Layout):
         return f"{cost} ||| {cost_of(hypothesis.total)!r}" if self.normalize else cost
 
     def scorer_number(self, score: float) -> str:
-        """A score as Python writes a float."""
         return repr(float32(score))
 
 

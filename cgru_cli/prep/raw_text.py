@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import os
 import stat
@@ -11,6 +10,7 @@ from itertools import zip_longest
 from typing import Any, TypeVar
 
 from ..errors import CgruError, reading
+from ..system.lines import byte_lines
 
 LINES, BYTES = 2000, 1 << 20  # of a chunk
 BOM = b"\xef\xbb\xbf"
@@ -40,18 +40,10 @@ def sha256(path: str | os.PathLike[str]) -> str:
 
 
 def read_lines(path: str | os.PathLike[str]) -> Iterator[bytes]:
-    """Lines as bytes, without their newline and without a byte order mark.
-
-    The last line may lack its newline. Raises CgruError if the file cannot be read.
-    """
-    with reading(path):
-        packed = os.fspath(path).endswith(".gz")
-        if packed and not os.path.getsize(path):  # Python's gzip takes it for an empty text
-            raise EOFError("it is empty")
-        with gzip.open(path) if packed else open(path, "rb") as file:
-            for number, line in enumerate(file):
-                line = line.removesuffix(b"\n")
-                yield line if number else line.removeprefix(BOM)
+    """The `byte_lines` of a file without their newlines and without a byte order mark."""
+    for number, line in enumerate(byte_lines(path)):
+        line = line.removesuffix(b"\n")
+        yield line if number else line.removeprefix(BOM)
 
 
 def count_lines(path: str | os.PathLike[str]) -> int:

@@ -134,6 +134,19 @@ class _Input:
             os.close(self._fd)
 
 
+def byte_lines(path: str | os.PathLike[str]) -> Iterator[bytes]:
+    """The lines of a file, plain or `.gz`, with their newlines; the last one may lack it.
+
+    Raises CgruError if the file cannot be read.
+    """
+    with reading(path):
+        packed = os.fspath(path).endswith(".gz")
+        if packed and not os.path.getsize(path):  # Python's gzip takes it for an empty text
+            raise EOFError("it is empty")
+        with gzip.open(path) if packed else open(path, "rb") as file:
+            yield from file
+
+
 def count_lines(paths: Iterable[Source]) -> int | None:
     """The number of lines of these files, or None if one cannot be read twice."""
     count = 0

@@ -41,14 +41,6 @@ class _Checked(io.RawIOBase):
     def writable(self) -> bool:
         return True
 
-    def fileno(self) -> int:
-        if self._raw is None:
-            raise OSError("standard output has no file descriptor")
-        return self._raw.fileno()
-
-    def isatty(self) -> bool:
-        return self._raw is not None and self._raw.isatty()
-
     def write(self, data: Any) -> int:
         """Write all bytes; errors are those of `checked`."""
         if self._stream is None:

@@ -1,13 +1,13 @@
 """After the search: unknown words replaced through the alignment, then subwords joined."""
 
-import gzip
 import math
 import os
 from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from ..errors import CgruError, reading
+from ..errors import CgruError
+from ..system.lines import byte_lines
 
 
 def replace_unknown(
@@ -48,17 +48,16 @@ def read_lexicon(path: str | os.PathLike[str]) -> dict[str, str]:
     path = os.fspath(path)
     target_first = path.removesuffix(".gz").endswith(".s2t")
     best: dict[str, tuple[float, str]] = {}
-    with reading(path), (gzip.open if path.endswith(".gz") else open)(path, "rb") as lines:
-        for number, line in enumerate(lines, 1):
-            if not (entry := _entry(line, f"{path}:{number}")):
+    for number, line in enumerate(byte_lines(path), 1):
+        if not (entry := _entry(line, f"{path}:{number}")):
+            continue
+        source, target, probability = entry
+        if target_first:
+            source, target = target, source
+            if "NULL" in (source, target):  # stands for no word
                 continue
-            source, target, probability = entry
-            if target_first:
-                source, target = target, source
-                if "NULL" in (source, target):  # stands for no word
-                    continue
-            if source not in best or probability > best[source][0]:
-                best[source] = probability, target
+        if source not in best or probability > best[source][0]:
+            best[source] = probability, target
     return {source: target for source, (_, target) in best.items()}
 
 

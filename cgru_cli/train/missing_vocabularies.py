@@ -5,21 +5,20 @@
 
 from __future__ import annotations
 
-import gzip
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ..corpus.parallel_files import TsvColumn, text_lines
-from ..errors import CgruError, note, reading, writing
+from ..errors import CgruError, note, writing
 from ..formats.vocabulary_files import write_vocabulary
 from ..options.model import LABELLING
 from ..options.train import TrainOptions
 from ..parameters.structure import FIRST_LABEL
 from ..prep.program_vocabularies import marian as marian_vocabulary
 from ..system.atomic_files import atomic_write
-from ..system.lines import tokens
+from ..system.lines import byte_lines, tokens
 from ..system.terminal import tell
 from ..text.labels import number_of_labels
 from ..text.vocabulary import Vocabulary
@@ -101,7 +100,5 @@ def _lines(path: Text) -> Iterator[bytes]:
     if isinstance(path, TsvColumn):
         for line in text_lines(path):
             yield line.encode("utf-8", errors="replace")
-        return
-    opened = gzip.open if path.suffix == ".gz" else open
-    with reading(path), opened(path, "rb") as file:
-        yield from file
+    else:
+        yield from byte_lines(path)
