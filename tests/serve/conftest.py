@@ -1,4 +1,4 @@
-"""One small model, and one server, that all tests of this folder share."""
+"""A small model and a server that all tests of this folder share."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -32,7 +32,7 @@ def web(app):
 
 
 class Legacy(NamedTuple):
-    """A reference model that is served, and what its program made of its texts."""
+    """A served reference model, and the folder with its program's output."""
 
     web: TestClient
     folder: Path

@@ -8,7 +8,7 @@ from starlette.websockets import WebSocketDisconnect
 BODY = {"texts": ["a"]}
 
 
-def test_every_answer_has_the_headers_that_keep_others_out(web):
+def test_every_answer_has_the_security_headers(web):
     for path in ("/health/live", "/v1/models", "/nope"):
         headers = web.get(path).headers
         assert headers["content-security-policy"].startswith("default-src 'none'")
@@ -16,7 +16,7 @@ def test_every_answer_has_the_headers_that_keep_others_out(web):
         assert "access-control-allow-origin" not in headers
 
 
-def test_pages_of_other_sites_may_send_nothing(web):
+def test_requests_from_pages_of_other_sites_are_refused(web):
     other = {"Origin": "https://evil.example"}
     assert web.post("/v1/translate", json=BODY, headers=other).status_code == 403
     assert web.options("/v1/translate", headers=other).status_code == 403
@@ -35,7 +35,7 @@ def test_pages_of_other_sites_may_send_nothing(web):
     assert denied.value.status_code == 403
 
 
-def test_a_site_that_is_named_may(models):
+def test_requests_from_a_named_site_are_answered(models):
     with serving(models, cors=("https://good.example",)) as app:
         web = client(app)
         good = {"Origin": "https://good.example"}
@@ -55,14 +55,14 @@ def test_a_site_that_is_named_may(models):
         assert web.post("/v1/translate", json=BODY, headers=other).status_code == 403
 
 
-def test_a_password_is_needed_where_there_is_one(models):
+def test_a_password_is_required_if_one_is_set(models):
     good = "https://good.example"
     with serving(models, password="correct horse", cors=(good,)) as app:
         web = client(app)
         asked = {"Origin": good, "Access-Control-Request-Method": "POST"}
         assert web.options("/v1/translate", headers=asked).status_code == 200
         refused = web.post("/v1/translate", json=BODY, headers={"Origin": good})
-        assert refused.status_code == 401  # which the page can read:
+        assert refused.status_code == 401  # readable for the page:
         assert refused.headers["access-control-allow-origin"] == good
         assert web.get("/health/live").status_code == 200
         for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic x"}):
@@ -79,7 +79,7 @@ def test_a_password_is_needed_where_there_is_one(models):
         assert denied.value.status_code == 401
 
 
-def test_while_it_stops_new_requests_are_sent_elsewhere(models):
+def test_a_stopping_server_refuses_new_requests(models):
     with serving(models) as app:
         web = client(app)
         with web.websocket_connect("/translate") as socket:
@@ -103,20 +103,22 @@ def test_requests_are_counted_and_logged_without_their_texts(models, capsys):
         web = client(app)
         web.post("/v1/translate", json={"texts": ["a b f"]})
         web.get("/secret/path")
-        told = capsys.readouterr().err
-        assert "POST /v1/translate 200" in told and "a b f" not in told
-        assert "404" in told and "secret" not in told
+        log = capsys.readouterr().err
+        assert "POST /v1/translate 200" in log and "a b f" not in log
+        assert "404" in log and "secret" not in log
         object.__setattr__(app.service.options, "log_texts", True)
         web.post("/v1/translate", json={"texts": ["a b f"]})
         assert "a b f" in capsys.readouterr().err
         numbers = web.get("/metrics").text
     assert 'cgru_requests_total{method="POST",path="/v1/translate",status="200"} 2.0' in numbers
     assert 'path="other"' in numbers and "secret" not in numbers
-    assert 'cgru_words_total{side="source",task="translate"} 7.0' in numbers  # and the first line's
+    assert (
+        'cgru_words_total{side="source",task="translate"} 7.0' in numbers
+    )  # the warm-up line included
     assert "cgru_queue_lines 0.0" in numbers
 
 
-def test_a_mistake_is_a_line_and_no_traceback(models, monkeypatch, capsys):
+def test_an_internal_error_is_one_line(models, monkeypatch, capsys):
     with serving(models) as app:
         monkeypatch.setattr(app.service, "searching", lambda *_, **__: 1 / 0)
         answer = client(app).post("/v1/translate", json=BODY)

@@ -1,4 +1,4 @@
-"""What is read of a request, and when its answer is given up."""
+"""Reading a request within limits, and giving up its answer."""
 
 import asyncio
 import types
@@ -18,7 +18,7 @@ def part(content, more=True):
 
 
 def request(*messages, headers=()):
-    """A request whose client sends these messages, and then nothing."""
+    """A request whose client sends only these messages."""
     waiting = list(messages)
 
     async def receive():
@@ -28,13 +28,13 @@ def request(*messages, headers=()):
 
 
 def status(coroutine):
-    """Of the refusal that it ends in."""
+    """The status of the refusal that a coroutine raises."""
     with pytest.raises(Refusal) as refusal:
         run(coroutine)
     return refusal.value.status
 
 
-def test_a_body_is_read_within_its_bounds():
+def test_a_body_is_read_within_limits():
     limits = options(max_body=1, timeout=0.05)
     assert run(body(request(part(b"ab"), part(b"c", False)), limits)) == b"abc"
     assert run(body(request(part(b"a" * 1024, False)), limits)) == b"a" * 1024
@@ -46,7 +46,7 @@ def test_a_body_is_read_within_its_bounds():
 
 
 def asked(*messages, seconds, timeout):
-    """What is answered to a request that takes so long, and whether it was computed to its end."""
+    """The answer to a request that takes some seconds, and whether its computation ended."""
     ended = []
 
     async def compute(*_):
@@ -64,7 +64,7 @@ def asked(*messages, seconds, timeout):
     return asking(), ended
 
 
-def test_an_answer_is_given_up_where_nobody_waits_for_it():
+def test_an_answer_is_given_up_if_nobody_waits_for_it():
     coroutine, ended = asked(seconds=0, timeout=5)
     assert run(coroutine) == "done" and ended == [True, False]
     coroutine, ended = asked(GONE, seconds=5, timeout=5)

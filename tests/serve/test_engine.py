@@ -1,4 +1,4 @@
-"""The thread that computes: its answers, what shares a batch, and what fails alone."""
+"""The thread that computes: its outcomes, shared batches, and failures of single lines."""
 
 import gc
 import threading
@@ -44,7 +44,7 @@ def searching(model, forced=False, **search):
     return Kind(model, model.settings(SearchOptions(**search)), forced)
 
 
-def test_answers_are_those_of_the_translator_whoever_asks(engine, model, expected):
+def test_outcomes_are_those_of_the_translator_for_all_clients(engine, model, expected):
     searches = [{}, {"n_best": 3}, {"alignment": True}, {"n_best": 2, "normalize": 0.0}]
     answers = {}
 
@@ -58,9 +58,9 @@ def test_answers_are_those_of_the_translator_whoever_asks(engine, model, expecte
     for thread in threads:
         thread.join()
     assert len(answers) == 8
-    for number, of_client in answers.items():
+    for number, outcomes in answers.items():
         shown = searches[number % len(searches)].get("n_best", 1)
-        for one, listed in zip(of_client, expected, strict=True):
+        for one, listed in zip(outcomes, expected, strict=True):
             assert [h.text for h in one.hypotheses[:shown]] == [h.text for h in listed[:shown]]
             assert one.hypotheses[0].score == pytest.approx(listed[0].score, abs=1e-4)
     assert max(engine.metrics.batches) > len(set(TEXTS))  # of several clients
@@ -73,7 +73,7 @@ def test_scores_are_those_of_the_scorer(engine, model, model_path):
         assert one.hypothesis.score == pytest.approx(by_command.score, abs=1e-5)
 
 
-def test_a_prefix_is_the_beginning_and_the_next_word_the_end(engine, model):
+def test_a_prefix_begins_the_translation_and_next_only_ends_it(engine, model):
     lines = [Line("a b", "D@@ E"), Line("c", ["F"]), Line("a", ["A", "B"], next_only=True)]
     one, other, next_word = computed(engine, searching(model, forced=True, n_best=3), lines)
     assert list(one.hypotheses[0].tokens[:2]) == ["D@@", "E"]
@@ -85,7 +85,7 @@ def test_a_prefix_is_the_beginning_and_the_next_word_the_end(engine, model):
 
 
 def test_a_full_queue_refuses_whole_requests(model):
-    engine = Engine(Silent(), queue=5)  # does not compute
+    engine = Engine(Silent(), queue=5)  # not started
     kind = searching(model)
     ticket = engine.submit("a", kind, [Line("a")] * 4, lambda *_: None)
     with pytest.raises(Refusal, match="4 lines are waiting") as refusal:
@@ -95,8 +95,8 @@ def test_a_full_queue_refuses_whole_requests(model):
     assert engine.queued == 0
 
 
-def test_who_has_gone_costs_nothing_further(engine, model):
-    told, kind = [], searching(model)
+def test_a_cancelled_request_is_not_computed(engine, model):
+    delivered, kind = [], searching(model)
     held = threading.Event()
     original = SharedSearch.advance
 
@@ -106,26 +106,26 @@ def test_who_has_gone_costs_nothing_further(engine, model):
 
     SharedSearch.advance = slow
     try:
-        ticket = engine.submit("a", kind, [Line("a b c")] * 50, lambda *o: told.append(o))
+        ticket = engine.submit("a", kind, [Line("a b c")] * 50, lambda *o: delivered.append(o))
         engine.cancel(ticket)
         held.set()
         assert len(computed(engine, kind, [Line("c")])) == 1
     finally:
         SharedSearch.advance = original
-    assert told == [] and engine.queued == 0
+    assert delivered == [] and engine.queued == 0
 
 
-def test_a_sentence_that_nobody_waits_for_leaves_its_search(model):
-    engine = Engine(Silent())  # this test is its thread
-    kind, told = searching(model), []
+def test_a_line_of_a_cancelled_request_leaves_its_search(model):
+    engine = Engine(Silent())  # not started: this test advances the search
+    kind, delivered = searching(model), []
     tickets = [
-        engine.submit(who, kind, [Line("a b c d")], lambda *o: told.append(o)) for who in "ab"
+        engine.submit(who, kind, [Line("a b c d")], lambda *o: delivered.append(o)) for who in "ab"
     ]
     search = SharedSearch(kind, engine, engine.metrics)
     begin = search._translator.begin
 
     def begun(lines):
-        engine.cancel(tickets[0])  # just when the search begins
+        engine.cancel(tickets[0])  # just as the search begins
         return begin(lines)
 
     search._translator.begin = begun
@@ -134,10 +134,10 @@ def test_a_sentence_that_nobody_waits_for_leaves_its_search(model):
             pass
     finally:
         del search._translator.begin
-    assert len(told) == 1 and not search.live and not engine.queued
+    assert len(delivered) == 1 and not search.live and not engine.queued
 
 
-def test_only_the_line_fails_that_is_too_much(engine, model, monkeypatch):
+def test_only_the_line_that_is_too_large_fails(engine, model, monkeypatch):
     begin = Ensemble.begin
 
     def limited(self, sources, words):
@@ -153,7 +153,7 @@ def test_only_the_line_fails_that_is_too_much(engine, model, monkeypatch):
     assert computed(engine, searching(model), [Line("b")])[0].hypotheses
 
 
-def test_a_mistake_is_told_and_the_engine_goes_on(engine, model, monkeypatch, capsys):
+def test_the_engine_survives_an_internal_error(engine, model, monkeypatch, capsys):
     with monkeypatch.context() as patch:
         patch.setattr(Ensemble, "begin", lambda *_: 1 / 0)
         (outcome,) = computed(engine, searching(model), [Line("a")])
@@ -176,14 +176,14 @@ def test_a_line_that_cannot_be_read_fails_alone(engine, model, monkeypatch):
     assert str(bad) == "line 1: no" and good.hypotheses
 
 
-def test_a_search_ends_now_and_then_and_the_next_goes_on(engine, model, monkeypatch):
+def test_a_search_ends_after_some_lines_and_the_next_takes_over(engine, model, monkeypatch):
     monkeypatch.setattr("cgru_cli.serve.shared_search.LASTS", 5)
     monkeypatch.setattr("cgru_cli.serve.shared_search.LASTS_IN_A_CROWD", 2)
     outcomes = computed(engine, searching(model), [Line("a b")] * 30)
     assert {one.hypotheses[0].text for one in outcomes} == {outcomes[0].hypotheses[0].text}
 
 
-def test_each_line_has_its_own_shortlist_whatever_it_is_searched_with(engine, model_path, tmp_path):
+def test_a_shortlist_does_not_depend_on_the_other_lines_of_a_batch(engine, model_path, tmp_path):
     path = tmp_path / "lex.s2t"
     path.write_text("A a 0.9\nB b 0.8\nC c 0.7\nF f 0.6\nE d 0.5\n")
     options = {"shortlist": (str(path), "2", "1"), "mini_batch": 4}
@@ -195,13 +195,13 @@ def test_each_line_has_its_own_shortlist_whatever_it_is_searched_with(engine, mo
 
 
 class Garbage:
-    """What only itself knows."""
+    """An object that only refers to itself."""
 
     def __init__(self):
         self.me = self
 
 
-def test_garbage_of_requests_is_collected_where_nothing_is_computed(monkeypatch):
+def test_garbage_is_collected_while_nothing_is_computed(monkeypatch):
     monkeypatch.setattr("cgru_cli.serve.engine.IDLE", 0.01)
     collected = threading.Event()
     engine = Engine(Silent())
@@ -209,7 +209,7 @@ def test_garbage_of_requests_is_collected_where_nothing_is_computed(monkeypatch)
         weakref.finalize(Garbage(), collected.set)
         engine.start()
         for _ in range(200):
-            made = [Garbage() for _ in range(gc.get_threshold()[0])]  # so that it is due
+            made = [Garbage() for _ in range(gc.get_threshold()[0])]  # so that a collection is due
             del made
             if collected.wait(0.01):
                 break

@@ -1,4 +1,4 @@
-"""Who is next."""
+"""The order of the queue."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,21 +18,21 @@ def filled(requests, limit=1000):
 
 
 @given(REQUESTS)
-def test_every_item_is_taken_once_and_in_its_requests_order(requests):
+def test_every_item_is_taken_once_in_the_order_of_its_request(requests):
     queue = filled(requests)
     assert len(queue) == sum(count for _, _, count in requests)
     for kind in "ab":
         taken = [queue.take(kind) for _ in range(queue.waiting(kind)[0])]
         assert queue.take(kind) is None and queue.waiting(kind)[0] == 0
-        for number, (of_kind, client, count) in enumerate(requests):
-            if of_kind == kind:
+        for number, (its_kind, client, count) in enumerate(requests):
+            if its_kind == kind:
                 mine = [item for item in taken if item[1] == number]
                 assert mine == [(client, number, i) for i in range(count)]
     assert len(queue) == 0 and queue.kinds == []
 
 
 @given(REQUESTS, st.data())
-def test_a_dropped_request_is_gone_and_nothing_else(requests, data):
+def test_dropping_a_request_removes_only_its_items(requests, data):
     queue = filled(requests)
     gone = data.draw(st.sets(st.integers(0, max(0, len(requests) - 1))))
     for number, (kind, client, _) in enumerate(requests):
@@ -51,7 +51,7 @@ def test_clients_take_turns_and_so_do_their_requests():
     assert taken[4:] == [("x", 0), ("x", 1), ("x", 0), ("x", 1)]
 
 
-def test_a_request_that_has_no_room_is_not_in_at_all():
+def test_a_request_without_room_is_not_added_at_all():
     queue = filled([("a", "x", 3)], limit=4)
     assert not queue.put("a", "y", 9, [1, 2]) and len(queue) == 3
     assert queue.put("a", "y", 9, [1]) and len(queue) == 4

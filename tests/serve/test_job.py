@@ -1,4 +1,4 @@
-"""The command: what it needs, and a server as a process of its own."""
+"""The command: its requirements, and a server as a separate process."""
 
 import json
 import os
@@ -24,21 +24,21 @@ from cgru_cli.errors import CgruError
 from cgru_cli.serve.job import _password
 
 
-def test_without_the_extra_it_says_what_to_install(monkeypatch):
+def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "uvicorn", None)
-    told = CliRunner().invoke(main, ["serve", "-m", "model.npz"])
-    assert told.exit_code == 1
-    assert told.stderr == "cgru: uvicorn is not installed: pip install 'cgru[serve]'\n"
+    ended = CliRunner().invoke(main, ["serve", "-m", "model.npz"])
+    assert ended.exit_code == 1
+    assert ended.stderr == "cgru: uvicorn is not installed: pip install 'cgru[serve]'\n"
 
 
 def last_words(*arguments):
-    """The last line of a server that cannot start, which is a process of its own."""
+    """The last line on standard error of a server that cannot start."""
     ended = subprocess.run(command("serve", *arguments), capture_output=True, text=True)
     assert ended.returncode == 1
     return ended.stderr.splitlines()[-1]
 
 
-def test_a_password_is_a_line_that_guards_something(tmp_path):
+def test_a_password_has_eight_ascii_characters(tmp_path):
     path = tmp_path / "password"
     path.write_text("correct horse\nmore\n")
     assert _password(str(path)) == "correct horse"
@@ -49,7 +49,7 @@ def test_a_password_is_a_line_that_guards_something(tmp_path):
 
 
 class Process:
-    """`cgru serve` as a process; the requests of this test."""
+    """`cgru serve` as a process, and requests to it."""
 
     def __init__(self, *arguments, scheme="http"):
         self.process = subprocess.Popen(
@@ -64,8 +64,10 @@ class Process:
         else:
             raise AssertionError("it does not listen")
         self.port, self.scheme = int(found[1]), scheme
-        self.told = []
-        threading.Thread(target=lambda: self.told.extend(self.process.stderr), daemon=True).start()
+        self.messages = []
+        threading.Thread(
+            target=lambda: self.messages.extend(self.process.stderr), daemon=True
+        ).start()
 
     def ask(self, path, data=None, context=None):
         body = None if data is None else json.dumps(data).encode()
@@ -77,7 +79,7 @@ class Process:
             return error.code, error.read()
 
     def send(self, content, wait=True):
-        """Bytes on a connection of their own, and what is answered; wait: until it is closed."""
+        """Send bytes on a new connection; wait: return the answer when the server closes it."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=30) as connection:
             connection.sendall(content)
             answer = b""
@@ -101,7 +103,7 @@ def running(model_path):
     server.process.wait()
 
 
-def test_what_is_no_request_harms_nothing(running):
+def test_invalid_requests_do_no_harm(running):
     for garbage in (b"\x00\xff\x16\x03\x01garbage\r\n\r\n", b"GET / HTTP/9\r\n\r\n", b"\r\n" * 9):
         answer = running.send(garbage + b"\r\n\r\n")
         assert b" 500 " not in answer and b"Traceback" not in answer
@@ -110,11 +112,11 @@ def test_what_is_no_request_harms_nothing(running):
     chunked = head.replace(b"Content-Length: ", b"Transfer-Encoding: chunked\r\n\r\n")
     chunk = b"8000\r\n" + b"a" * 0x8000 + b"\r\n"
     assert running.send(chunked + 3 * chunk).startswith(b"HTTP/1.1 413")
-    running.send(head + b"99\r\n\r\n{", wait=False)  # half of it, and gone
+    running.send(head + b"99\r\n\r\n{", wait=False)  # an incomplete body
     running.send(b"GE", wait=False)
     body = json.dumps({"texts": ["a b c"] * 200}).encode()
     running.send(head + str(len(body)).encode() + b"\r\n\r\n" + body, wait=False)
-    with ThreadPoolExecutor() as pool:  # too slow, both: closed after as many seconds
+    with ThreadPoolExecutor() as pool:  # both are too slow
         answer, nothing = pool.map(running.send, (head + b"99\r\n\r\n{", b"GET /heal"))
     assert answer.startswith(b"HTTP/1.1 408") and nothing == b""
     with connect(f"ws://127.0.0.1:{running.port}/translate") as marian:
@@ -126,17 +128,17 @@ def test_what_is_no_request_harms_nothing(running):
         assert closed.value.rcvd.code == 1009
     status, answer = running.ask("/v1/translate", {"texts": ["a b"]})
     assert status == 200 and json.loads(answer)["translations"][0]["text"]
-    assert not any("internal error" in line or "Traceback" in line for line in running.told)
+    assert not any("internal error" in line or "Traceback" in line for line in running.messages)
     queue = running.ask("/metrics")[1].decode()
     assert "cgru_queue_lines 0.0" in queue and "cgru_requests_in_progress 1.0" in queue
 
 
-def test_a_port_that_is_taken_is_told(running, model_path):
+def test_a_port_in_use_is_an_error(running, model_path):
     last = last_words("-m", model_path, "--port", str(running.port))
     assert f"cannot listen at 127.0.0.1, port {running.port}" in last
 
 
-def test_what_was_let_in_is_answered_before_it_stops(running):
+def test_open_requests_are_answered_before_the_server_stops(running):
     answers = []
 
     def ask(number):
@@ -163,12 +165,9 @@ def test_what_was_let_in_is_answered_before_it_stops(running):
 
 def test_over_tls(model_path, tmp_path):
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    made = subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-keyout", key,
-         "-out", certificate, "-subj", "/CN=localhost", "-addext",
-         "subjectAltName=IP:127.0.0.1"],
-        capture_output=True,
-    )  # fmt: skip
+    openssl = "openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost".split()
+    openssl += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate]
+    made = subprocess.run(openssl, capture_output=True)
     assert made.returncode == 0, made.stderr
     trusted = ssl.create_default_context(cafile=str(certificate))
     server = Process(

@@ -1,4 +1,4 @@
-"""Marian's client, spoken to as by Marian's server."""
+"""Clients of Marian's server get the answers that they expect."""
 
 import pytest
 from commands import in_process
@@ -9,7 +9,7 @@ TEXT = "a b c\n\nf f a d\nb unseen\n"
 
 
 def exchanged(web, *messages, path="/translate"):
-    """As Marian's scripts/server/client_example.py: a message out, a message in."""
+    """Exchange messages like Marian's scripts/server/client_example.py."""
     answers = []
     with web.websocket_connect(path) as socket:
         for message in messages:
@@ -29,7 +29,7 @@ def closed(web, message):
     return error.value.code, error.value.reason
 
 
-def test_a_message_is_answered_by_what_the_command_prints(web, model_path, tmp_path):
+def test_an_answer_is_the_output_of_the_command(web, model_path, tmp_path):
     settings = ["-m", model_path, "-k", 3, "--translation-maxlen", 8]
     code, printed, _ = in_process("translate", tmp_path)(*settings, text=TEXT)
     assert code == 0
@@ -51,16 +51,16 @@ def test_lists_and_alignments_are_those_of_the_command(model_path, tmp_path):
     assert answer == printed and printed.count("|||") > 8
 
 
-def test_what_cannot_be_answered_closes_the_connection(web):
+def test_an_invalid_message_closes_the_connection(web):
     assert closed(web, b"\xff\xfe") == (1007, "the message is not UTF-8")
     code, why = closed(web, "a\n" * 21)
     assert code == 1009 and "21 lines" in why
     assert closed(web, "a" * 61)[0] == 1009
     assert closed(web, "a\n" * 2100)[0] == 1009
-    assert exchanged(web, "a")  # and the server goes on
+    assert exchanged(web, "a")  # the server is still running
 
 
-def test_the_fixtures_lists_are_those_of_marian(legacy):
+def test_n_best_lists_are_those_of_marian(legacy):
     expected = legacy.read("marian-nematus/nbest.k5.norm1.txt").splitlines()
     (answer,) = exchanged(legacy.web, legacy.read("src.txt"))
     for mine, of_marian in zip(answer.splitlines(), expected, strict=True):

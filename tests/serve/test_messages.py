@@ -37,7 +37,7 @@ def test_requests_are_accepted_as_they_are_described(kind, data):
     for field in fields(kind):
         if field.required and data.draw(st.booleans()):
             asked[field.name] = "a" if field.name == "text" else []
-    # null stands for a missing field, and 1.0 is no integer, which JSON Schema takes it for
+    # decoded() takes null for a missing field; JSON Schema takes 1.0 for an integer
     asked = {name: value for name, value in asked.items() if value is not None}
     fits = Draft202012Validator(schema(kind)).is_valid(asked)
     try:

@@ -1,17 +1,17 @@
-"""Nematus' client, spoken to as by Nematus' server."""
+"""Clients of Nematus' server get the answers that they expect."""
 
 import pytest
 
 
 def translated(web, segments, **more):
-    """As `translate_segments` of Nematus' sample_client.py."""
+    """Send a request like `translate_segments` of Nematus' sample_client.py."""
     headers = {"content-type": "application/json"}
     answer = web.post("/translate", headers=headers, json={"segments": segments} | more)
     assert answer.status_code == 200, answer.text
     return [segment["translation"] for segment in answer.json()["data"]]
 
 
-def test_the_fixtures_translations_are_those_of_the_program(legacy):
+def test_translations_are_those_of_nematus(legacy):
     segments = [line.split() for line in legacy.read("src.txt").splitlines()]
     lists = legacy.read("theano/nbest.k5.norm1.txt").splitlines()
     best = {}
@@ -22,9 +22,9 @@ def test_the_fixtures_translations_are_those_of_the_program(legacy):
 
 
 def test_the_status(web):
-    told = web.get("/status").json()
-    assert set(told) == {"status", "models", "version", "service"}
-    assert told["status"] == "ok" and told["models"] == ["model"]
+    status = web.get("/status").json()
+    assert set(status) == {"status", "models", "version", "service"}
+    assert status["status"] == "ok" and status["models"] == ["model"]
 
 
 def test_options_of_a_request(web):
@@ -56,7 +56,7 @@ def test_options_of_a_request(web):
     ],
     ids=str,
 )
-def test_what_is_wrong_is_one_line(web, asked):
+def test_an_invalid_request_is_answered_by_one_line(web, asked):
     answer = web.post("/translate", json=asked)
     assert answer.status_code == 400 and answer.json()["status"] == "error"
     assert "\n" not in answer.json()["error"]

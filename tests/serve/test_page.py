@@ -1,4 +1,4 @@
-"""The page for people: its files, and what a browser makes of it."""
+"""The page for people: its files, and their behaviour in a browser."""
 
 import contextlib
 import os
@@ -21,7 +21,7 @@ BACKGROUND = "return getComputedStyle(document.body).backgroundColor"
 READY = "return document.getElementById('status').textContent === 'Ready'"
 
 
-def test_all_files_are_served_and_nothing_is_from_elsewhere(web):
+def test_all_files_are_served_and_load_nothing_from_other_sites(web):
     for path, (name, kind) in FILES.items():
         answer = web.get(path)
         assert answer.status_code == 200 and answer.headers["content-type"].startswith(kind)
@@ -40,7 +40,7 @@ def test_a_server_without_a_page(models):
 
 @contextlib.contextmanager
 def listening(app):
-    """The address of a server at a port of this machine."""
+    """Run a server on a local port, and yield its address."""
     config = uvicorn.Config(app, port=0, log_config=None, lifespan="off", ws="none")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
@@ -69,7 +69,7 @@ def address(model_path):
 
 
 class TranslatorPage(Page):
-    """The page, ready for its reader."""
+    """The page in a browser."""
 
     def __init__(self, browser, address):  # noqa: F811
         super().__init__(browser, "about:blank")
@@ -107,7 +107,7 @@ def expected(model_path):
     return translator.n_best(TEXT.split("\n"))
 
 
-def test_text_is_translated_and_words_are_lit_in_both_directions(opened, expected):
+def test_text_is_translated_and_aligned_words_are_highlighted(opened, expected):
     opened.translate()
     assert opened.texts(".translation p") == [listed[0].text for listed in expected]
     first = opened.find(".translation .word")
@@ -128,7 +128,7 @@ def test_text_is_translated_and_words_are_lit_in_both_directions(opened, expecte
     )
 
 
-def test_other_translations_and_other_words_take_their_place(opened, expected):
+def test_alternatives_replace_translations_and_words(opened, expected):
     opened.translate("a b c")
     others = opened.texts("#others button span:last-child")
     assert others == [hypothesis.text for hypothesis in expected[0][:3]]
@@ -143,7 +143,7 @@ def test_other_translations_and_other_words_take_their_place(opened, expected):
     assert not opened.find("#choices").is_displayed()
 
 
-def test_the_keyboard_does_all(opened):
+def test_the_keyboard_is_enough(opened):
     from selenium.webdriver.common.keys import Keys
 
     opened.find("#source").send_keys("a b c", Keys.CONTROL, Keys.ENTER)
@@ -161,7 +161,7 @@ def test_the_keyboard_does_all(opened):
     assert not opened.find("#choices").is_displayed()
 
 
-def test_models_stand_side_by_side_and_links_bring_all_back(opened, address):
+def test_models_are_shown_side_by_side_and_links_restore_the_page(opened, address):
     opened.translate("a b c")
     opened.click("#models label:nth-child(2) input")
     opened.ready()
@@ -176,7 +176,7 @@ def test_models_stand_side_by_side_and_links_bring_all_back(opened, address):
     assert opened.run("return document.getElementById('source').value") == "a b c"
 
 
-def test_text_stays_text(opened):
+def test_text_is_not_interpreted_as_html(opened):
     hostile = "<script>alert(1)</script> <img src=x onerror=alert(2)> \"'&amp;"
     opened.translate(hostile)
     assert opened.texts('[aria-label="Words of the text"] .word')[:2] == [
@@ -186,7 +186,7 @@ def test_text_stays_text(opened):
     assert opened.run("return document.querySelectorAll('main script, main img').length") == 0
 
 
-def test_dark_and_narrow(opened):
+def test_dark_mode_and_narrow_windows(opened):
     opened.translate("a b c d " * 6)
     light = opened.run(BACKGROUND)
     opened.click("#theme")
@@ -197,7 +197,7 @@ def test_dark_and_narrow(opened):
     assert opened.run("return document.documentElement.scrollWidth") <= 360
 
 
-def test_right_to_left_text_is_written_so(opened):
+def test_right_to_left_text_has_its_direction(opened):
     opened.translate("שלום a")
     assert opened.run("return getComputedStyle(document.getElementById('source')).direction") == (
         "rtl"
@@ -205,13 +205,13 @@ def test_right_to_left_text_is_written_so(opened):
     assert opened.run("return getComputedStyle(document.querySelector('.row')).direction") == "rtl"
 
 
-def test_what_goes_wrong_is_told(opened):
+def test_errors_are_shown(opened):
     opened.translate("a")
     opened.find("#source").clear()
     opened.run("document.getElementById('source').value = 'a'.repeat(20000)")
     opened.click("#translate")
     until(lambda: "20000 characters" in opened.find("#status").text)
-    opened.browser.get_log("browser")  # the browser tells the status 413
+    opened.browser.get_log("browser")  # the browser logs the status 413
 
 
 def test_a_password_is_asked_for(browser, models):  # noqa: F811
@@ -224,10 +224,10 @@ def test_a_password_is_asked_for(browser, models):  # noqa: F811
         page.click("#translate")
         until(lambda: page.run(READY))
         assert page.find(".translation .word").is_displayed()
-    browser.get_log("browser")  # the browser tells the status 401
+    browser.get_log("browser")  # the browser logs the status 401
 
 
-def test_no_rule_of_accessibility_is_violated(opened):
+def test_the_page_is_accessible(opened):
     script = os.environ.get("CGRU_AXE")
     if not script:
         pytest.skip("no axe-core: set CGRU_AXE to its axe.min.js (npm install axe-core)")

@@ -1,4 +1,4 @@
-"""The server's own protocol, and what it describes of itself."""
+"""The server's own protocol, and its OpenAPI document."""
 
 import json
 
@@ -64,7 +64,7 @@ def test_a_stream_has_an_event_for_each_line(web, translator):
     ]
 
 
-def test_options_of_a_request_are_those_of_the_command(web, model_path):
+def test_options_of_a_request_mean_what_they_mean_for_the_command(web, model_path):
     greedy = Translator.of(model_path, beam_size=1, normalize=0.5, translation_maxlen=8)
     found = posted(web, "/v1/translate", texts=TEXTS, beam_size=1, normalize=0.5)
     best = greedy.translate(TEXTS)
@@ -79,11 +79,8 @@ def test_prefixes_begin_translations(web):
 
 
 def test_constraints_are_those_of_the_translator(web, model_path):
-    constraints = [["E", "D@@ C"], []]
-    found = posted(
-        web, "/v1/translate", texts=["a b", "c"], constraints=constraints, avoid=["F", "A A"],
-        n_best=3,
-    )  # fmt: skip
+    asked = {"texts": ["a b", "c"], "constraints": [["E", "D@@ C"], []], "avoid": ["F", "A A"]}
+    found = posted(web, "/v1/translate", **asked, n_best=3)
     same = Translator.of(model_path, constraints="tabs", beam_size=3, translation_maxlen=8)
     lines = ["a b\tE\tD@@ C\t\tF\tA A", "c\t\tF\tA A"]
     for shown, listed in zip(found["translations"], same.n_best(lines), strict=True):
@@ -96,7 +93,7 @@ def test_constraints_are_those_of_the_translator(web, model_path):
     assert free == posted(web, "/v1/translate", texts=["a b", "c"], constraints=[[], []])
 
 
-def test_alternatives_are_the_next_words_and_what_follows(web, model_path):
+def test_alternatives_are_next_words_with_their_translations(web, model_path):
     asked = {"text": "a b c", "prefix": ["A"], "count": 4, "alignment": True}
     listed = posted(web, "/v1/alternatives", **asked)["alternatives"]
     probabilities = [one["probability"] for one in listed]
@@ -169,11 +166,11 @@ def test_models_and_limits_are_listed(web):
     ],
     ids=lambda value: str(value)[:30],
 )
-def test_what_is_wrong_is_one_line(web, content, status, parts):
+def test_an_invalid_request_is_answered_by_one_line(web, content, status, parts):
     refused(web, "/v1/translate", content, status, *parts)
 
 
-def test_paths_and_methods_that_are_not_there(web):
+def test_unknown_paths_and_methods(web):
     assert web.get("/v1/translate").status_code == 405
     assert web.post("/nope").status_code == 404
     assert web.post("/nope").json()["status"] == "error"
@@ -201,7 +198,7 @@ def test_several_models_by_name(model_path):
         assert answers[0]["translations"][0]["text"] == answers[1]["translations"][0]["text"]
 
 
-def test_the_description_has_every_path_and_fits_requests_and_answers(web, app):
+def test_requests_and_answers_match_the_openapi_document(web, app):
     document = web.get("/openapi.json").json()
     requests = {
         "/v1/translate": {"texts": ["a b", ""], "n_best": 2, "prefixes": ["A", []]},
@@ -239,7 +236,7 @@ def test_the_description_has_every_path_and_fits_requests_and_answers(web, app):
     assert all("description" in field for field in described.values())
 
 
-def test_a_score_that_is_not_finite_is_null():
+def test_infinite_scores_are_null():
     line = messages.ScoredWords(
         words=[], finished=True, score=float("-inf"), total=float("nan"), word_scores=[-np.inf]
     )

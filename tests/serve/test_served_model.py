@@ -1,4 +1,4 @@
-"""Models by their names, and the searches that requests may ask of them."""
+"""Models by name, and the searches of requests."""
 
 import pytest
 from serving import options
@@ -11,7 +11,7 @@ def names(*words):
     return {name: model.paths for name, model in served_models(options(*words)).items()}
 
 
-def test_several_files_are_an_ensemble_and_names_tell_models_apart(model_path, tmp_path):
+def test_several_files_are_an_ensemble_unless_they_are_named(model_path, tmp_path):
     assert names(model_path, model_path) == {"model": (model_path, model_path)}
     both = names(f"one={model_path}", f"two={model_path},{model_path}")
     assert both == {"one": (model_path,), "two": (model_path, model_path)}
@@ -19,7 +19,7 @@ def test_several_files_are_an_ensemble_and_names_tell_models_apart(model_path, t
     for file in ("model.npz", "model.npz.json", "src.json", "trg.json"):
         (tmp_path / "a=b" / file).write_bytes((tmp_path / model_path).with_name(file).read_bytes())
     strange = str(tmp_path / "a=b" / "model.npz")
-    assert names(strange) == {"model": (strange,)}  # a file that is there is no name
+    assert names(strange) == {"model": (strange,)}  # the name of an existing file
 
 
 @pytest.mark.parametrize(
@@ -31,12 +31,12 @@ def test_several_files_are_an_ensemble_and_names_tell_models_apart(model_path, t
         (["={}"], "a name of its own"),
     ],
 )
-def test_names_that_are_missing_or_stand_twice(model_path, words, message):
+def test_missing_and_repeated_names(model_path, words, message):
     with pytest.raises(UsageError, match=message):
         names(*(word.format(model_path) for word in words))
 
 
-def test_a_search_is_the_command_lines_but_for_what_is_asked(models):
+def test_a_request_changes_the_search_of_the_command_line(models):
     (model,) = models.values()
     plain = model.settings(SearchOptions())
     assert (plain.beam_size, plain.best_only, plain.with_alignment) == (3, True, False)

@@ -1,4 +1,4 @@
-"""Connections: how long they may take for a request's head, and how large it may be."""
+"""Limits of the time and size of request headers."""
 
 import asyncio
 import contextlib
@@ -9,17 +9,17 @@ from uvicorn.server import ServerState
 
 from cgru_cli.serve.server import LARGEST_HEADERS, impatient
 
-PATIENCE = 0.2  # seconds
-HEAD = b"GET / HTTP/1.1\r\nHost: x\r\n"
+LIMIT = 0.2  # seconds
+HEADERS = b"GET / HTTP/1.1\r\nHost: x\r\n"
 
 
 async def answer(scope, receive, send):
-    """An application that says ok, and repeats what it is sent over a WebSocket."""
+    """An application that answers ok, and returns messages of a WebSocket."""
     if scope["type"] == "http":
         if scope["path"] == "/slow":
-            await asyncio.sleep(2 * PATIENCE)
-        await send({"type": "http.response.start", "status": 200,
-                    "headers": [(b"content-length", b"2")]})  # fmt: skip
+            await asyncio.sleep(2 * LIMIT)
+        headers = [(b"content-length", b"2")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": b"ok"})
         return
     await receive()
@@ -30,9 +30,9 @@ async def answer(scope, receive, send):
 
 @contextlib.asynccontextmanager
 async def listening():
-    """The port of a server."""
-    config = uvicorn.Config(answer, http=impatient(PATIENCE), ws="websockets-sansio",
-                            lifespan="off", log_config=None)  # fmt: skip
+    """Run a server, and yield its port."""
+    http, ws = impatient(LIMIT), "websockets-sansio"
+    config = uvicorn.Config(answer, http=http, ws=ws, lifespan="off", log_config=None)
     config.load()
     state = ServerState()
 
@@ -45,43 +45,46 @@ async def listening():
 
 
 def exchanged(*parts, pause=0.0):
-    """What a server says to bytes, sent part by part, until it closes the connection."""
+    """The answer of a server to bytes that are sent part by part."""
 
     async def exchange():
         async with listening() as port:
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            told = b""
-            with contextlib.suppress(ConnectionError):  # who was left may still be sending
+            answered = b""
+            with contextlib.suppress(ConnectionError):  # the server may close while this is sending
                 for part in parts:
                     writer.write(part)
                     await asyncio.sleep(pause)
                 async with asyncio.timeout(30):
-                    told = await reader.read()
+                    answered = await reader.read()
             writer.close()
-            return told
+            return answered
 
     return asyncio.run(exchange())
 
 
-def test_who_brings_no_whole_head_is_left():
+def test_slow_headers_close_the_connection():
     assert exchanged() == b""
-    assert exchanged(HEAD) == b""
-    assert exchanged(HEAD, *[b"X: 1\r\n"] * 9, pause=PATIENCE / 5) == b""  # slow bytes
+    assert exchanged(HEADERS) == b""
+    assert (
+        exchanged(HEADERS, *[b"X: 1\r\n"] * 9, pause=LIMIT / 5) == b""
+    )  # each line in time, but not all
 
 
-def test_so_is_who_brings_half_of_a_second_one():
-    told = exchanged(HEAD + b"\r\n", b"GET /hea", pause=PATIENCE / 10)
-    assert told.startswith(b"HTTP/1.1 200") and told.endswith(b"ok") and told.count(b"HTTP") == 1
+def test_slow_headers_of_a_second_request_close_the_connection():
+    answered = exchanged(HEADERS + b"\r\n", b"GET /hea", pause=LIMIT / 10)
+    assert answered.startswith(b"HTTP/1.1 200") and answered.endswith(b"ok")
+    assert answered.count(b"HTTP") == 1
 
 
 def test_an_answer_may_take_longer():
-    head = HEAD.replace(b"/ ", b"/slow ") + b"Connection: close\r\n\r\n"
+    head = HEADERS.replace(b"/ ", b"/slow ") + b"Connection: close\r\n\r\n"
     assert exchanged(head).endswith(b"ok")
 
 
-def test_a_head_without_end_is_refused():
-    assert exchanged(HEAD + b"X: ", b"a" * LARGEST_HEADERS).startswith(b"HTTP/1.1 400")
-    large = HEAD + b"X: " + b"a" * (LARGEST_HEADERS // 2) + b"\r\nConnection: close\r\n\r\n"
+def test_too_large_headers_are_refused():
+    assert exchanged(HEADERS + b"X: ", b"a" * LARGEST_HEADERS).startswith(b"HTTP/1.1 400")
+    large = HEADERS + b"X: " + b"a" * (LARGEST_HEADERS // 2) + b"\r\nConnection: close\r\n\r\n"
     assert exchanged(large).endswith(b"ok")
 
 
@@ -91,7 +94,7 @@ def test_a_websocket_may_be_silent():
             listening() as port,
             websockets.connect(f"ws://127.0.0.1:{port}/") as socket,
         ):
-            await asyncio.sleep(2 * PATIENCE)
+            await asyncio.sleep(2 * LIMIT)
             await socket.send("still here")
             return await socket.recv()
 

@@ -1,4 +1,4 @@
-"""A search that lines of all clients join: which of them, when, and what empty lines get."""
+"""Which lines join a running search, and when; empty lines."""
 
 import pytest
 from cases import random_arrays
@@ -24,7 +24,7 @@ def model(models):
 
 
 class Searching:
-    """A search whose thread the test is."""
+    """A search that the test advances in its own thread."""
 
     def __init__(self, model, *, batch_wait=0.0, **kind):
         self.engine = Engine(Silent(), batch_wait=batch_wait)
@@ -32,7 +32,7 @@ class Searching:
         self.outcomes, self.search = {}, SharedSearch(self.kind, self.engine, self.engine.metrics)
 
     def submit(self, *texts):
-        """Lines of a client; their outcomes are known by their texts."""
+        """Submit lines; their outcomes are kept by their texts."""
 
         def deliver(number, outcome):
             self.outcomes[texts[number]] = outcome
@@ -46,11 +46,11 @@ class Searching:
 
     @property
     def together(self):
-        """How many lines were searched at each time that some joined."""
+        """The number of lines in the search each time that some joined."""
         return self.engine.metrics.batches
 
 
-def test_a_label_is_given_to_an_empty_line_too(tmp_path):
+def test_an_empty_line_gets_a_label(tmp_path):
     structure = typed(Type.CLASSIFIER, source_vocabularies=(4,), target_vocabulary=5)
     words = vocabulary(tmp_path / "src.json", ["eos", "UNK", "a", "b"])
     labels = vocabulary(tmp_path / "trg.json", ["eos", "UNK", "A", "B", "C"])
@@ -62,18 +62,18 @@ def test_a_label_is_given_to_an_empty_line_too(tmp_path):
     searching = Searching(served)
     searching.submit(*texts)
     outcomes = searching.finish()
-    of_command = [best.text for best in Translator.of(str(path), **more).translate(texts)]
-    assert [outcomes[text].hypotheses[0].text for text in texts] == of_command
-    assert all(label in ("A", "B", "C") for label in of_command)
+    by_command = [best.text for best in Translator.of(str(path), **more).translate(texts)]
+    assert [outcomes[text].hypotheses[0].text for text in texts] == by_command
+    assert all(label in ("A", "B", "C") for label in by_command)
 
 
-def test_an_empty_line_of_a_translation_is_searched_for_by_nobody(model):
+def test_an_empty_line_is_translated_without_a_search(model):
     searching = Searching(model)
     searching.submit("")
     assert searching.finish()[""].empty and not searching.together
 
 
-def test_lines_join_that_come_while_others_are_searched(model, monkeypatch):
+def test_lines_join_a_running_search(model, monkeypatch):
     monkeypatch.setattr(shared_search, "STEPS_BETWEEN", 1)
     searching = Searching(model)
     searching.submit("a b c d", "f f a b d")
@@ -89,17 +89,17 @@ def test_lines_join_that_come_while_others_are_searched(model, monkeypatch):
     assert searching.together[:2] == [2, 3]
 
 
-def test_no_more_join_than_fit_into_the_memory(model, monkeypatch):
+def test_only_lines_that_fit_into_the_memory_join(model, monkeypatch):
     searching = Searching(model)
     monkeypatch.setattr(searching.search, "_max_tokens", 9)
-    texts = ["a b c", "a b d", "a c c", "a b b c d f a b c d"]  # of 4 words with their end, and 11
+    texts = ["a b c", "a b d", "a c c", "a b b c d f a b c d"]  # 4 words with the end, and 11
     searching.submit(*texts)
     assert set(searching.finish()) == set(texts)
-    assert searching.together[0] == 2  # 8 words, a third line would make it 12
-    assert 1 in searching.together  # the long one, which is too much even alone
+    assert searching.together[0] == 2  # 8 words; with a third line, 12
+    assert 1 in searching.together  # the long one, which is over the limit alone
 
 
-def test_a_line_alone_is_searched_alone(model):
+def test_lines_of_kind_alone_are_searched_one_by_one(model):
     searching = Searching(model, alone=True)
     searching.submit("a", "b", "c")
     assert len(searching.finish()) == 3

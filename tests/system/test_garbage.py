@@ -1,4 +1,4 @@
-"""Garbage is collected when it is due, and by nobody else."""
+"""Garbage is collected by hand when a collection is due."""
 
 import gc
 import weakref
@@ -10,7 +10,7 @@ from cgru_cli.system.garbage import collect_due, collected_by_hand
 
 @pytest.fixture(autouse=True)
 def pythons_own_thresholds():
-    """Those of all tests are higher."""
+    """The tests' own thresholds are higher."""
     thresholds = gc.get_threshold()
     gc.set_threshold(700, 10, 10)
     yield
@@ -18,18 +18,18 @@ def pythons_own_thresholds():
 
 
 class Node:
-    """Garbage, once nobody but itself knows it."""
+    """An object that only refers to itself."""
 
     def __init__(self):
         self.me = self
 
 
 def many(count=5000):
-    """What is known of so many of them, made and dropped."""
+    """Weak references to nodes that are garbage."""
     return [weakref.ref(Node()) for _ in range(count)]
 
 
-def test_what_is_due_is_collected_and_nothing_before():
+def test_garbage_is_collected_when_due():
     with collected_by_hand():
         assert not gc.isenabled()
         dropped = many()
@@ -42,7 +42,7 @@ def test_what_is_due_is_collected_and_nothing_before():
 def test_old_garbage_is_collected_too():
     with collected_by_hand():
         old = Node()
-        gc.collect()  # which makes it old
+        gc.collect()  # moves it to the old generation
         watched = weakref.ref(old)
         del old
         for _ in range(1000):
@@ -50,10 +50,10 @@ def test_old_garbage_is_collected_too():
             collect_due()
             if watched() is None:
                 return
-        pytest.fail(f"{len(kept)} and more were collected, and the old one never")
+        pytest.fail(f"{len(kept)} were collected, but never the old one")
 
 
-def test_where_python_collects_by_itself_it_is_left_to_it():
+def test_nothing_is_collected_if_python_collects_by_itself():
     before = sum(generation["collections"] for generation in gc.get_stats())
     collect_due()
     assert sum(generation["collections"] for generation in gc.get_stats()) - before <= 1

@@ -1,4 +1,4 @@
-"""TensorFlow started quietly."""
+"""Starting TensorFlow: quietly, on a device, with some threads."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.system import tensorflow_start
 
 
-def test_a_descriptor_is_silent_and_python_is_not(capfd):
+def test_a_silent_descriptor_discards_only_output_of_c(capfd):
     with tensorflow_start._silent_descriptor():
         os.write(2, b"from C\n")
         sys.stderr.write("from Python\n")
@@ -19,7 +19,7 @@ def test_a_descriptor_is_silent_and_python_is_not(capfd):
     assert "from C" not in err and "after" in err
 
 
-def test_devices_and_threads_that_cannot_be():
+def test_invalid_devices_and_threads():
     for device in ("tpu", "gpu:x", "cuda", "cpu:1"):
         with pytest.raises(UsageError, match="cpu, gpu or gpu:N"):
             tensorflow_start.start(device, None)
@@ -30,9 +30,7 @@ def test_devices_and_threads_that_cannot_be():
 
 
 def test_start_is_quiet():
-    """In a process of its own, where stderr shows what is written; operations run side by side in
-    training alone. Python's own messages are written all the same.
-    """
+    """A separate process shows all of stderr. Operations run in parallel only in training."""
     program = (
         "import os, sys\n"
         "from cgru_cli.system import tensorflow_start\n"
@@ -46,20 +44,19 @@ def test_start_is_quiet():
         "print(t.get_intra_op_parallelism_threads(), t.get_inter_op_parallelism_threads())\n"
         "tensorflow_start.start('cpu', 1)\n"
         "assert not {'matplotlib', 'scipy', 'IPython'} & set(sys.modules)\n"
-        "import matplotlib, scipy  # which Keras alone does not find\n"
+        "import matplotlib, scipy  # hidden only from Keras\n"
         "import tensorflow as tf\n"
         "print(tf.config.threading.get_intra_op_parallelism_threads())\n"
         "print(float(tf.reduce_sum(tf.matmul(tf.ones([9, 9]), tf.ones([9, 9])))))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True,
-        env=os.environ | {"PYTHONIOENCODING": "ascii"},
-    )  # fmt: skip
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     assert done.stdout.split() == ["3", "1", "3", "3", "1", "729.0"]
     assert done.stderr == "written \\u2603\n"
 
 
-def test_a_program_of_ones_own_stays_as_it_is_and_is_told_what_comes_too_late():
+def test_configure_in_a_program_of_the_user():
     program = (
         "import gc\n"
         "from cgru_cli.errors import CgruError\n"
@@ -80,7 +77,7 @@ def test_a_program_of_ones_own_stays_as_it_is_and_is_told_what_comes_too_late():
     assert (done.returncode, done.stdout, done.stderr) == (0, message, "")
 
 
-def test_keras_on_another_backend_is_told(monkeypatch):
+def test_keras_on_another_backend(monkeypatch):
     import keras
 
     monkeypatch.setattr(keras.config, "backend", lambda: "jax")
@@ -88,7 +85,7 @@ def test_keras_on_another_backend_is_told(monkeypatch):
         tensorflow_start.import_tensorflow()
 
 
-def test_too_few_addresses_are_told_before_tensorflow_ends_the_process():
+def test_too_few_addresses_are_an_error_before_tensorflow_crashes():
     program = "from cgru_cli.system.tensorflow_start import start; start(None, 1)"
     done = subprocess.run(
         ["bash", "-c", f"ulimit -v 1500000; {sys.executable} -c '{program}'"],
@@ -98,7 +95,7 @@ def test_too_few_addresses_are_told_before_tensorflow_ends_the_process():
     assert "CgruError: TensorFlow cannot be loaded: `ulimit -v` allows 1464 MiB" in done.stderr
 
 
-def test_threads_that_begin_operations(monkeypatch):
+def test_threads_that_start_operations(monkeypatch):
     tensorflow_start.import_tensorflow()
     import tensorflow as tf
 
@@ -107,7 +104,7 @@ def test_threads_that_begin_operations(monkeypatch):
     monkeypatch.setattr(tf.config.threading, "set_inter_op_parallelism_threads", asked.append)
     configure = tensorflow_start.configure
     configure(None, None)
-    assert asked == []  # as TensorFlow has it: one a processor
+    assert asked == []  # TensorFlow's default: one per processor
     configure(None, None, long_running=True)
     configure(None, 3)
     configure(None, 3, training=True)

@@ -1,4 +1,4 @@
-"""Dataclasses out of JSON: what was written comes back, anything else is one line."""
+"""Dataclasses from JSON: a round trip, and errors of one line."""
 
 import dataclasses
 import json
@@ -53,7 +53,7 @@ class Outer:
 GOOD = json.loads(json.dumps(dataclasses.asdict(Outer())))
 
 
-def test_what_was_written_comes_back():
+def test_a_round_trip():
     assert dataclass_from_json(Outer, GOOD, "f") == Outer()
     other = Outer(best=3, more=[{"x": None}], place=None, side=Side.SOURCE)
     stored = json.loads(json.dumps(dataclasses.asdict(other)))
@@ -92,13 +92,13 @@ def test_what_was_written_comes_back():
         ({"odd" * 1000: 1}, "unknown field 'oddodd.{1,60}"),
     ],
 )
-def test_what_is_of_another_type_is_one_line(change, message):
+def test_a_value_of_another_type_is_an_error_of_one_line(change, message):
     with pytest.raises(CgruError, match=rf"^run/s\.json: damaged: {message}.*; restore it$"):
         dataclass_from_json(Outer, GOOD | change, "run/s.json", "restore it")
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_every_field_is_needed(name):
+def test_every_field_is_required(name):
     with pytest.raises(CgruError, match=f"^f: damaged: missing required field {name}$"):
         dataclass_from_json(Outer, {n: v for n, v in GOOD.items() if n != name}, "f")
 
@@ -111,7 +111,7 @@ JSON = st.recursive(
 
 
 @given(JSON, st.sampled_from([None, *GOOD]))
-def test_nothing_but_a_line_or_the_same_values(value, name):
+def test_any_json_gives_the_same_values_or_an_error_of_one_line(value, name):
     data = value if name is None else GOOD | {name: value}
     try:
         made = dataclass_from_json(Outer, data, "f")
