@@ -76,12 +76,8 @@ def _unit(stored: Mapping[str, StoredArray], parts: Sequence[str], declared: Uni
 
 def candidates(stored: Iterable[str], layout: dict) -> list[Parameter]:
     """Every row of the table that a file with these names could mean."""
-    numbers = [int(n) for name in stored for n in re.findall(r"(?<![a-z])\d{1,2}(?!\d)", name)]
-    numbers += [
-        int(n)
-        for name in stored
-        for n in re.findall(r"(?:cell|l|level|gru|Wemb|_)(\d{1,2})(?!\d)", name)
-    ]
+    number = re.compile(r"(?:(?<![a-z])|cell|l|level|gru|Wemb|_)(\d{1,2})(?!\d)")
+    numbers = [int(n) for name in stored for n in number.findall(name)]
     return list(_rows_up_to(min(max(numbers, default=0) + 2, 24), **layout))
 
 
@@ -90,12 +86,8 @@ def _rows_up_to(depth: int, **layout) -> tuple[Parameter, ...]:
     rows: dict[str, Parameter] = {}
     factors = depth if layout["type"].reads_source else 0
     for normalization, tied in itertools.product(Normalization, (False, True)):
-        structure = Structure(
-            source_vocabularies=(1,) * factors,
-            source_embeddings=(1,) * factors,
-            target_vocabulary=1,
-            target_embedding=1,
-            state=1,
+        structure = _without_sizes(
+            factors,
             encoder_depth=depth,
             encoder_transition=depth,
             decoder_depth=depth,
@@ -112,6 +104,12 @@ def _rows_up_to(depth: int, **layout) -> tuple[Parameter, ...]:
         for parameter in parameters(structure):
             rows.setdefault(f"{parameter.name} {sorted(parameter.names.items())}", parameter)
     return tuple(rows.values())
+
+
+def _without_sizes(factors: int, **fields) -> Structure:
+    """A structure with sizes of 1."""
+    ones = (1,) * factors
+    return Structure(ones, ones, 1, 1, 1, **fields)
 
 
 def structure_of(
@@ -142,30 +140,21 @@ def structure_of(
         normalization = Normalization.RMS if rms else Normalization.NEMATUS
     else:
         normalization = Normalization.NONE
-    named = Structure(  # all but sizes
-        source_vocabularies=(1,) * factors,
-        source_embeddings=(1,) * factors,
-        target_vocabulary=1,
-        target_embedding=1,
-        state=1,
+    activation = declared.get("readout_activation", Activation.TANH)
+    named = _without_sizes(
+        factors,
         encoder_depth=max((cell.level for cell in encoder), default=1),
         encoder_transition=max((cell.transition + 1 for cell in encoder), default=1),
         decoder_depth=max((cell.level for cell in high), default=1),
         decoder_base_transition=max((cell.transition + 1 for cell in base), default=1),
         decoder_high_transition=max((cell.transition + 1 for cell in high), default=1),
-        encoder=layout["encoder"],
-        residual=layout["residual"],
         normalization=normalization,
         weight_normalization="weight-norm" in features,
         tied_output="output" not in features,
         lexical="lexical" in features,
-        readout_activation=Activation.PRELU
-        if "prelu" in features
-        else declared.get("readout_activation", Activation.TANH),
+        readout_activation=Activation.PRELU if "prelu" in features else activation,
         old_dropout=declared.get("old_dropout"),
-        type=layout["type"],
-        encoder_unit=layout["encoder_unit"],
-        decoder_unit=layout["decoder_unit"],
+        **layout,
     )
     sizes = Sizes(path, arrays, known, named)
     state, target_embedding = sizes.of("D", "the state"), sizes.of("E", "ff_logit_prev_W")
