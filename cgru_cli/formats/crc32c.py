@@ -14,8 +14,8 @@ _ROW = 2**_DOUBLINGS  # bytes
 def crc32c(data: bytes) -> int:
     """The checksum of all bytes.
 
-    The register after a row of zeros is linear in the register before it, so all words of a row
-    pass the following row at once: what is left at the end is a row with the same checksum.
+    The register after a row of zeros is a linear function of the register before it. So all words
+    of a row are moved past the next row at once; the final row has the checksum of all rows.
     """
     short = len(data) % _ROW
     register = _bytewise(0xFFFFFFFF, data[:short])

@@ -36,8 +36,8 @@ class Reading(NamedTuple):
     """How to turn lines of text into words.
 
     preprocessing: of raw text, done first; to_pieces: whether SentencePiece splits the text, else
-    words stand between spaces; longest: the most words that are read of a source line; split: a
-    source line that is not split into pieces gives these words.
+    words stand between spaces; longest: the maximum number of words read from a source line;
+    split: the words of a source line that is not split into pieces.
     """
 
     preprocessing: Preprocessing | None = None
@@ -247,7 +247,7 @@ def check_ensemble(models: Sequence[LoadedModel]) -> None:
         if other.model.settings.right_left != first.model.settings.right_left:
             raise CgruError(
                 f"{other.model.path}: writes sentences in the other direction than "
-                f"{first.model.path}, so that they make no ensemble; one may rerank the other's "
+                f"{first.model.path}, so they make no ensemble; one can rerank the other's "
                 "n-best list (cgru score --n-best)"
             )
     first, *others = [one for one in models if one.reads_source] or models
@@ -255,7 +255,7 @@ def check_ensemble(models: Sequence[LoadedModel]) -> None:
         if other.source_reversed != first.source_reversed:
             raise CgruError(
                 f"{other.model.path}: reads the source from the other end than {first.model.path}, "
-                "so that they make no ensemble; one may rerank the other's n-best list "
+                "so they make no ensemble; one can rerank the other's n-best list "
                 "(cgru score --n-best)"
             )
 

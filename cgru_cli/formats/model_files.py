@@ -1,4 +1,4 @@
-"""The files of a model: its arrays, not read yet, and what the configurations beside them say."""
+"""The files of a model: its arrays, still unread, and the configurations beside them."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class ModelFile:
     """An opened model.
 
     path: of a checkpoint the prefix of its files; container: npz, h5 or checkpoint; stored: the
-    arrays by their names in the file; own: what cgru wrote of a model of its own; origin: the form
-    in which Marian stored its configuration.
+    arrays by their names in the file; own: cgru's own description, if cgru wrote the model; origin:
+    the form in which Marian stored its configuration.
     """
 
     path: Path

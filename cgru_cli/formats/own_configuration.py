@@ -1,7 +1,7 @@
-"""What cgru writes of a model beside the legacy keys: the object `cgru` of a configuration.
+"""cgru's own description of a model: the object `cgru` of a configuration.
 
-The legacy programs ignore it. It says what their keys have no words for, so that nothing is lost on
-the way through cgru's own files.
+The legacy programs ignore it. It states the features that their keys cannot, so that cgru's own
+files hold every model completely.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Decoding(TypedDict, total=False):
 
 
 class _Origin(TypedDict, total=False):
-    """What Marian's own form was."""
+    """Marian's own form of the model."""
 
     dialect: str
     yaml: str
@@ -68,7 +68,7 @@ class _Values:
 
 @dataclass
 class Own:
-    """What cgru itself wrote of a model, in a file's `cgru` object or attribute."""
+    """The `cgru` object or attribute of a file."""
 
     structure: Structure
     program: str
@@ -78,7 +78,7 @@ class Own:
 
     @classmethod
     def of(cls, values: object, source: str) -> Own | None:
-        """Read it, where it is there. Raises CgruError where it is damaged."""
+        """None without values. Raises CgruError for damaged ones."""
         if values is None:
             return None
         with parsing(source, "no structure of a model"):
@@ -105,9 +105,9 @@ def _from_json(value: _Array) -> np.ndarray:
 
 
 def own(model: Model, program: str) -> dict:
-    """What cgru adds to a Nematus configuration, under the key `cgru`.
+    """The values of the key `cgru` in a Nematus configuration.
 
-    program is the one whose conventions hold for the file.
+    program: the program whose conventions hold for the file.
     """
     settings = model.settings
     added: dict[str, Any] = {"structure": model.structure.as_dict(), "program": program}

@@ -55,8 +55,8 @@ def layout_of(stored: Mapping[str, StoredArray], settings: ModelSettings, dialec
 def _unit(stored: Mapping[str, StoredArray], parts: Sequence[str], declared: Unit | None) -> Unit:
     """The unit of the first of these parts (beginnings of names) that has states' matrices.
 
-    A GRU has one of its own for the proposal; else most matrices tell, (D,4D) an LSTM's and (D,D)
-    a plain one's.
+    A GRU has a separate matrix for the proposal. Otherwise the majority decides: an LSTM's matrices
+    are (D,4D), a plain unit's (D,D).
     """
     for part in parts:
         names = [name for name in stored if re.match(rf"{part}(_.*)?_Ux?(_|$)", name)]

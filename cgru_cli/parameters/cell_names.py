@@ -1,4 +1,4 @@
-"""The rows of the name table that recurrent cells have: their arrays, by unit and by place."""
+"""The rows of the name table for recurrent cells, by unit and place."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _ROOTS = {
     Unit.RELU: _PLAIN,
     Unit.SIGMOID: _PLAIN,
 }
-# What multiplies a context that enters a cell beside its input, as DL4MT's session 1 calls it.
+# DL4MT session 1's names of the matrices of a context that a cell reads beside its input.
 _CONTEXT = {"W": ("Wc", "C"), "Wx": ("Wcx", "C")}
 # Marian gives tanh cells gains of a GRU's width, and uses the first D.
 _GAMMA_WIDTH = {Unit.LSTM: "4D", Unit.RELU: "D", Unit.SIGMOID: "D"}
@@ -67,7 +67,7 @@ def input_arrays(cell: CellPlace) -> tuple[str, ...]:
 
 
 def state_arrays(cell: CellPlace) -> tuple[str, ...]:
-    """Paths of the matrices that multiply the whole state; r * h is multiplied on its own."""
+    """Paths of the matrices that multiply the whole state; r * h has its own product."""
     roots = list(_ROOTS[cell.unit].recurrent)
     return tuple(f"{cell.path}/{r}" for r in roots[: 1 if cell.unit is Unit.GRU_BEFORE else None])
 

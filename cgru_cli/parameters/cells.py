@@ -9,20 +9,20 @@ from .structure import Bias, Encoder, Structure, Type, Unit
 
 
 class BiasPlace(StrEnum):
-    """The product that a cell's bias belongs to (before its normalisation)."""
+    """The product that a cell's bias is added to (before its normalisation)."""
 
     INPUT = "input"  # (h U) r + (x W + b): encoder, first decoder cell, high levels
-    STATE = "state"  # (s U + b) r + c W: every decoder cell behind the attention
-    AFTER = "after"  # cell without an input, as transitions of the first form: b is added last
-    NONE = "none"  # Nematus-TF's own encoder transitions have no bias at all
+    STATE = "state"  # (s U + b) r + c W: every decoder cell after the attention
+    AFTER = "after"  # a cell without an input, like transitions of the first form: b is added last
+    NONE = "none"  # Nematus-TF's own encoder transitions have no bias
 
 
 class CellPlace(NamedTuple):
-    """One recurrent unit of the network.
+    """One recurrent cell of the network.
 
-    level counts from 1, transition from 0; direction is "forward" or "backward" in the encoder
-    and "" in the decoder; input is the letter of its input's width, None for a transition;
-    context that of a context which comes in beside it.
+    level counts from 1, transition from 0; direction: "forward" or "backward" in the encoder, "" in
+    the decoder; input: the letter of its input's width, None for a transition; context: the letter
+    of a context's width, if the cell also reads one.
     """
 
     part: str
@@ -36,7 +36,7 @@ class CellPlace(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Where the cell stands in the model, e.g. `encoder/forward/level1/cell1`."""
+        """The place of the cell in the model, e.g. `encoder/forward/level1/cell1`."""
         steps = [self.part, self.direction, f"level{self.level}", f"cell{self.transition + 1}"]
         return "/".join(step for step in steps if step)
 
@@ -62,9 +62,9 @@ def encoder_cells(s: Structure, direction: str, level: int) -> list[CellPlace]:
 
 
 def base_cells(s: Structure) -> list[CellPlace]:
-    """The decoder's first level: of the conditional cell, the second stands behind attention.
+    """The cells of the decoder's first level; the conditional cell has attention after the first.
 
-    Elsewhere the first reads the context too, where there is one.
+    Other decoders read the context, if there is one, in the first.
     """
     conditional = s.type is Type.CGRU
     beside = "C" if s.type.has_context and not conditional else None

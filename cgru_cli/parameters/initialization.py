@@ -12,16 +12,17 @@ from .structure import Structure
 def initial_arrays(
     structure: Structure, scheme: str, seed: int, forget_bias: float = 0.0
 ) -> dict[str, np.ndarray]:
-    """Every parameter by name, float32, from the seed alone.
+    """Every parameter by name, float32, determined by the seed.
 
-    - nematus: orthogonal recurrent matrices, each gate on its own, and so where a cell's input
-      is as wide as its state; N(0, 0.01) elsewhere, as DL4MT and Nematus have it;
+    - nematus: orthogonal recurrent matrices, each gate separately, and input matrices too
+      if the input is as wide as the state; N(0, 0.01) elsewhere, as in DL4MT and Nematus;
     - glorot: uniform within sqrt(6 / (rows + columns)) (Glorot and Bengio 2010), everywhere, as
-      Marian has it;
+      in Marian;
     - scaled: orthogonal recurrent matrices, embeddings N(0, 1 / sqrt(width)), Glorot's elsewhere;
       `output_bias` goes with it.
 
-    forget_bias: of an LSTM's forget gate (Gers et al. 2000; Jozefowicz et al. 2015 take 1).
+    forget_bias: the initial bias of an LSTM's forget gate (Gers et al. 2000; Jozefowicz et al. 2015
+    take 1).
     """
     rng = np.random.default_rng(seed)
     arrays = {}
@@ -34,10 +35,10 @@ def initial_arrays(
 
 
 def output_bias(counts: np.ndarray) -> np.ndarray:
-    """The output's bias b_o (V,) that gives words the probabilities they have in the text.
+    """The output's bias b_o (V,) that gives words their probabilities in the text.
 
-    Where training has to find them, the readout does before the bias can: it saturates, and small
-    models then learn little more. counts: (V,) of the target words.
+    If training has to learn these, the readout learns them before the bias and saturates; small
+    models then hardly improve. counts: (V,) of the target words.
     """
     log_frequency = np.log((counts + 1) / (counts.sum() + len(counts)))
     return (log_frequency - log_frequency.mean()).astype(np.float32)
@@ -69,10 +70,10 @@ def _is_orthogonal(row: Parameter, size: tuple[int, ...], scheme: str) -> bool:
 
 
 def _orthogonal(width: int, rng: np.random.Generator) -> np.ndarray:
-    """An orthogonal matrix (width, width), all of them equally likely (Mezzadri 2007).
+    """A uniformly distributed orthogonal matrix (width, width) (Mezzadri 2007).
 
-    That is the distribution of the singular vectors that DL4MT and Nematus take, in a fifth of
-    the time: ten seconds less for a model of 1024.
+    DL4MT and Nematus take singular vectors, which have the same distribution and need five times as
+    long: ten seconds more for a model of 1024.
     """
     q, r = np.linalg.qr(rng.normal(size=(width, width)))
     return q * np.sign(np.diag(r))

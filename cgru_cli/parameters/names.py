@@ -1,8 +1,8 @@
 """The one table of parameters: symbol, place in the model, shape, and name in every dialect.
 
-Nothing else in this package knows how a parameter is called or shaped: variables are created
-from `parameters(structure)`, files are read and written through `Parameter.names`, and the
-table in the documentation is printed from it. The rows of cells stand in `cell_names.py`.
+Names and shapes of parameters are stated nowhere else: `parameters(structure)` creates variables,
+`Parameter.names` reads and writes files, and the documentation prints the table. `cell_names.py`
+has the rows of cells.
 
 Shapes are written in letters that `Structure.sizes` binds: D state, C context (2D where two readers
 encode), A = C width of the attention's hidden layer, E target and Es source embedding, R readout
@@ -22,13 +22,13 @@ from .cells import base_cells, encoder_cells, high_cells
 from .parameter import MARIAN, Dialect, Parameter, norm_rows, same, tf_norm, tf_only
 from .structure import Activation, DecoderStart, Normalization, Pooling, Structure, Type
 
-# Arrays that stand in legacy files and are no parameters of the model: they are known, and skipped.
+# Arrays in legacy files that are not parameters of the model: they are skipped.
 TRAINING_ARRAYS = frozenset({"uidx", "history_errs", "zipped_params", "opts", "tparams", "time"})
 TRAINING_PREFIXES = ("adam_", "adadelta_", "rmsprop_", "prior_", "beta1_power", "beta2_power")
 TRAINING_SUFFIXES = ("/Adam", "/Adam_1", "/Adadelta", "/Adadelta_1", "/RMSProp", "/RMSProp_1")
 
-# The attention's second bias: the softmax over source positions is blind to it (formats of DL4MT
-# and Nematus have it, Marian takes its presence as the sign of a Nematus file). Kept, not computed.
+# The attention's second bias, which has no effect on the softmax over source positions. Files of
+# DL4MT and Nematus have it, and Marian recognises files of Nematus by it. Kept, not computed.
 INERT = {
     Dialect.NEMATUS: "decoder_c_tt",
     Dialect.AMUN: "decoder_c_tt",
@@ -38,7 +38,7 @@ INERT = {
 
 
 def is_training_array(name: str) -> bool:
-    """Whether a legacy array belongs to an optimizer or to the course of training."""
+    """Whether an array in a legacy file belongs to an optimizer or to the training."""
     return (
         name in TRAINING_ARRAYS
         or name.startswith(TRAINING_PREFIXES)
@@ -65,7 +65,7 @@ _READOUT = {
 
 
 def target_table(structure: Structure) -> str:
-    """Path of the target embeddings: the source's, where one matrix serves both sides."""
+    """Path of the target embeddings; the source's, if one matrix serves both sides."""
     shared = structure.shared_embeddings and structure.type.reads_source
     return "encoder/embedding" if shared else "decoder/embedding"
 
@@ -115,7 +115,7 @@ def _embeddings(s: Structure) -> Iterator[Parameter]:
         yield Parameter("E_x", path, shape, "normal", names)
     if s.embeds_target and target_table(s) == "decoder/embedding":
         if s.type is Type.LM:
-            of_all = s.shared_embeddings  # Marian's tied-embeddings-all, of one side
+            of_all = s.shared_embeddings  # Marian's tied-embeddings-all
             names = {Dialect.NEMATUS: "Wemb", Dialect.S2S: "Wemb" if of_all else "decoder_Wemb"}
         else:
             names = same("Wemb_dec", Dialect.AMUN, Dialect.MARIAN_NEMATUS, Dialect.NMTPY) | {
@@ -129,7 +129,7 @@ def _embeddings(s: Structure) -> Iterator[Parameter]:
 
 
 def _labels(s: Structure) -> Iterator[Parameter]:
-    """What gives labels to annotations, with what pools them; no other program has it."""
+    """The pooling and the output of models that give labels; no other program has them."""
     if s.type is Type.CLASSIFIER and s.pooling is Pooling.ATTENTION:
         for symbol, root, shape, initializer, *_ in _ATTENTION[1:]:
             yield Parameter(symbol, f"pooling/{root}", shape, initializer, same(f"pooling_{root}"))
@@ -274,7 +274,7 @@ def _feed_forward(
     nmtpy: str | None = None,
     index: int | str = "",
 ) -> Iterator[Parameter]:
-    """W, b and the norm of x W + b; s2s is None where Marian and nmtpy know no such layer."""
+    """W, b and the norm of x W + b; s2s is None for layers that Marian and nmtpy lack."""
     for root, size, initializer in (("W", shape, "normal"), ("b", shape[1:], "zeros")):
         names = tf_only(f"{nematus}_{root}", f"{tf}/{root}")
         if s2s:

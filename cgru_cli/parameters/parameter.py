@@ -1,4 +1,4 @@
-"""One row of the name table: a parameter, and its name in each program."""
+"""A row of the name table: a parameter, and its name in each program."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .structure import Normalization, Structure
 
 
 class Dialect(StrEnum):
-    """A naming of arrays: that of a program, in one of its versions or types."""
+    """The array names of one program, in one of its versions or types."""
 
     NEMATUS = "nematus"  # Nematus-Theano and DL4MT share every name; cgru's .npz too
     NEMATUS_TF = "nematus-tf"
@@ -24,7 +24,7 @@ class Dialect(StrEnum):
 
     @property
     def program(self) -> Program:
-        """The program of a dialect's files; Nematus' names are DL4MT's too."""
+        """The program; DL4MT has Nematus' names too."""
         if self in (Dialect.NEMATUS_TF, Dialect.NEMATUS_TF_01):
             return Program.NEMATUS_TF
         return Program.MARIAN if self in MARIAN else Program(self.value)
@@ -37,10 +37,10 @@ MARIAN = (Dialect.AMUN, Dialect.MARIAN_NEMATUS, Dialect.S2S)
 class Parameter:
     """One array of a model.
 
-    name is the DL4MT/Nematus name; path the place in the model (Keras variable, HDF5 dataset);
-    names gives the name in each dialect that can hold the array; transposed the names under
-    which a dialect stores the transposed array instead. cell is the recurrent unit that the array
-    belongs to; feature what its presence in a file tells of the model, "" where nothing.
+    path: the place in the model (Keras variable, HDF5 dataset); names: the name in each dialect
+    that can hold the array; transposed: the names under which a dialect stores its transpose
+    instead; cell: the recurrent cell that it belongs to; feature: the property of a model that its
+    presence in a file indicates, "" for none.
     """
 
     symbol: str
@@ -64,12 +64,12 @@ class Parameter:
 
 
 def same(name: str, *dialects: Dialect) -> dict[Dialect, str]:
-    """One name in these dialects and in Nematus'."""
+    """The same name in Nematus and in these dialects."""
     return dict.fromkeys((Dialect.NEMATUS, *dialects), name)
 
 
 def tf_only(nematus: str, tf: str) -> dict[Dialect, str]:
-    """Names of what only Nematus and Nematus-TF hold."""
+    """Names of an array that only Nematus and Nematus-TF have."""
     return {
         Dialect.NEMATUS: nematus,
         Dialect.NEMATUS_TF: tf,
@@ -78,7 +78,7 @@ def tf_only(nematus: str, tf: str) -> dict[Dialect, str]:
 
 
 def tf_norm(suffix: str) -> str:
-    """Nematus-TF's ending for the ending of a norm's array."""
+    """Nematus-TF's suffix for the suffix of a norm's array."""
     return {"": "", "_lns": "/new_std", "_lnb": "/new_mean", "_rms": "/scale"}.get(suffix, suffix)
 
 

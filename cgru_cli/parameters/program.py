@@ -1,6 +1,6 @@
-"""The programs whose models, scripts and outputs are stood in for, and what each does by default.
+"""The programs that cgru is compatible with, and the defaults of their decoders.
 
-`cgru translate` searches as the model's program did; `--compat` also takes on its output layout,
+`cgru translate` searches as the model's program did; `--compat` also reproduces its output layout,
 signs, and (Nematus-TF) its other beam search.
 """
 
@@ -14,11 +14,10 @@ from typing import Literal
 
 
 class Program(StrEnum):
-    """The programs whose models, scripts and outputs are known here.
+    """The programs whose models, scripts and outputs cgru knows.
 
-    What a program calls the arrays in its files is a dialect (`parameters.parameter.Dialect`); some
-    programs have several. What each does by default stands in `PROGRAMS`, how it prints in
-    `output.layouts`.
+    The array names of one program are a dialect (`parameters.parameter.Dialect`); some programs
+    have several. `PROGRAMS` has the defaults, `output.layouts` the layouts of output.
     """
 
     CGRU = "cgru"
@@ -34,8 +33,8 @@ class Program(StrEnum):
 class ProgramDefaults:
     """The defaults of one program's decoder.
 
-    limit: the most words (EOS counted) of a translation, from the source's length with EOS;
-    sums: an ensemble's log-probabilities are added, not averaged.
+    limit: from the source's length to the maximum length of a translation, both with EOS; sums:
+    whether an ensemble's log-probabilities are added, not averaged.
     """
 
     program: Program
@@ -59,7 +58,7 @@ def marian_limit(length: int, factor: float = 3.0) -> int:
 
 
 def label_limit(length: int) -> int:
-    """Labels of a line at most, the end counted: one, or one a word."""
+    """The maximum number of labels of a line, with EOS: one, or one a word."""
     return max(2, length)
 
 
@@ -77,5 +76,5 @@ _DEFAULTS = (
 )
 PROGRAMS: dict[str, ProgramDefaults] = {defaults.program: defaults for defaults in _DEFAULTS}
 
-# Those that --compat stands in for.
+# The choices of --compat.
 COMPAT = tuple(d.program.value for d in _DEFAULTS if d.program is not Program.NMTPY)

@@ -1,7 +1,7 @@
 """The structure of a model: sizes, depths and the conventions its program computed with.
 
-A `Structure` is all that has to be known, beside the arrays themselves, to compute a model.
-It names nothing: the arrays' names and shapes follow from it in `names.py`.
+A `Structure` and the arrays are all that is needed to compute a model. `names.py` derives the names
+and shapes of the arrays from it.
 """
 
 from __future__ import annotations
@@ -55,19 +55,19 @@ class Activation(StrEnum):
 
 
 class Type(StrEnum):
-    """The rung of the ladder: what the decoder sees of the source; or what labels are given to."""
+    """The type of model: how the decoder reads the source, or which labels there are."""
 
-    LM = "lm"  # nothing: there is none
-    ENCDEC = "encdec"  # the encoder's last state, at every step
-    SEQ2SEQ = "seq2seq"  # the encoder's last state, as its own first
-    RNNSEARCH = "rnnsearch"  # a context, by attention from the state before
-    CGRU = "cgru"  # a context, by attention from between its two cells
+    LM = "lm"  # there is no source
+    ENCDEC = "encdec"  # every step reads the encoder's last state
+    SEQ2SEQ = "seq2seq"  # the encoder's last state is its first state
+    RNNSEARCH = "rnnsearch"  # a context, by attention from the previous state
+    CGRU = "cgru"  # a context, by attention between its two cells
     CLASSIFIER = "classifier"  # no decoder: a label for the whole source
     TAGGER = "tagger"  # no decoder: a label for each word of it
 
     @property
     def writes_text(self) -> bool:
-        """Whether there is a decoder, which writes a text; else labels are given to the source."""
+        """Whether a decoder writes a text; otherwise the model gives labels to the source."""
         return self not in (Type.CLASSIFIER, Type.TAGGER)
 
     @property
@@ -137,7 +137,7 @@ class DecoderStart(StrEnum):
 
 
 class Dropout(NamedTuple):
-    """Dropout probabilities that a program made up for at inference, not in training.
+    """Dropout probabilities that a program compensates at inference, not in training.
 
     Nematus-Theano before model_version 0.1 (readout equals hidden) and DL4MT (readout only).
     """
@@ -190,7 +190,7 @@ class Structure:
 
     @property
     def embeds_target(self) -> bool:
-        """Whether target words have embeddings: labels have none, and unread words none."""
+        """Whether target words have embeddings; labels and unread words do not."""
         return self.type.writes_text and self.feedback
 
     @property
@@ -206,8 +206,8 @@ class Structure:
 
     @property
     def source_columns(self) -> int:
-        """Numbers that a source word is given as: the ids of its factors, of a tagger also 1 where
-        a word begins, and 0 at its other pieces; those of `text.conditions`.
+        """Numbers that represent a source word: the ids of its factors; for a tagger also 1 at the
+        first piece of a word and 0 at others; for a condition as in `text.conditions`.
         """
         if self.condition is not Condition.NONE:
             return 1 if self.condition is Condition.LABEL else self.condition_size
@@ -215,18 +215,18 @@ class Structure:
 
     @property
     def has_source(self) -> bool:
-        """Whether something is given with each text: what an encoder reads, or a condition."""
+        """Whether there is a source: a text for an encoder, or a condition."""
         return self.type.reads_source or self.condition is not Condition.NONE
 
     @property
     def vocabularies(self) -> tuple[int, ...]:
-        """Words of each vocabulary: of sources, or a condition's labels, then the target's."""
+        """Sizes of the vocabularies: the sources', or a condition's labels, then the target's."""
         labels = (self.condition_size + FIRST_LABEL,)
         of_labels = labels if self.condition is Condition.LABEL else ()
         return (*self.source_vocabularies, *of_labels, self.target_vocabulary)
 
     def directions(self, level: int) -> tuple[str, ...]:
-        """Which way the readers of an encoder level read."""
+        """The directions in which an encoder level reads."""
         if self.encoder is Encoder.REVERSED:
             return DIRECTIONS[1:]
         above = self.encoder is Encoder.BI_UNIDIRECTIONAL and level > 1
@@ -238,7 +238,7 @@ class Structure:
         return self.residual and level > first
 
     def sizes(self) -> dict[str, int]:
-        """The letters that shapes are written in, bound to this model's numbers."""
+        """The numbers of this model for the letters of shapes."""
         sizes = {
             "1": 1,
             "D": self.state,
@@ -268,7 +268,7 @@ class Structure:
         return range(2, self.decoder_depth + 1)
 
     def decoder_levels(self) -> range:
-        """Numbers of all decoder levels; none where labels are given."""
+        """Numbers of all decoder levels; none for a model that gives labels."""
         return range(1, self.decoder_depth + 1 if self.type.writes_text else 1)
 
     def encoder_levels(self) -> range:
