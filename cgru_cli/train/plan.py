@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import hashlib
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,7 @@ from ..options.score import LABEL_METRICS
 from ..options.train import TrainOptions
 from .examples import Batching
 from .run.learning_rate import Schedule
-from .run.patience import Patience, Resets
+from .run.patience import LOWER_IS_BETTER, Patience, Resets
 from .run.progress import CostType, Frequency, LogicalEpoch
 from .validation import COSTS
 
@@ -61,7 +62,7 @@ class TrainingPlan:
             raise UsageError(
                 "--lr-decay: without validation nothing stalls; name another --lr-decay-strategy"
             )
-        plan = cls(
+        return cls(
             options,
             metrics,
             _schedule(options),
@@ -73,8 +74,6 @@ class TrainingPlan:
             save=Frequency.parse(options.save_freq),
             display=Frequency.parse(options.disp_freq),
         )
-        plan.patience()  # checks the metrics
-        return plan
 
     @property
     def averages_sentences(self) -> bool:
@@ -203,7 +202,21 @@ def _check_together(options: TrainOptions) -> None:
 
 
 def _check_metrics(options: TrainOptions, metrics: tuple[str, ...]) -> None:
-    """Raises UsageError for metrics that do not apply to the model's type."""
+    """Raises UsageError for unknown metrics, and for metrics of other types of models."""
+    for metric in metrics:
+        if metric not in LOWER_IS_BETTER:
+            near = difflib.get_close_matches(metric, LOWER_IS_BETTER, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            known = ", ".join(LOWER_IS_BETTER)
+            raise UsageError(f"no such metric: {metric}{hint} (there are {known})")
+    if len(set(metrics)) < len(metrics):
+        raise UsageError(f"a metric is named twice: {' '.join(metrics)}")
+    epsilons = len(options.early_stopping_epsilon)
+    if metrics and epsilons not in (1, len(metrics)):
+        raise UsageError(
+            f"--early-stopping-epsilon: {epsilons} numbers for {len(metrics)} metrics; give one, "
+            "or one for each"
+        )
     if not options.has_source and not set(metrics) <= {*COSTS, "valid-script"}:
         raise UsageError(
             f"--valid-metrics: a language model does not translate; its metrics are "

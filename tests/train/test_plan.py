@@ -147,7 +147,15 @@ def test_options_that_contradict_each_other(options, message):
         plan(**options)
 
 
-def test_an_unknown_metric():
-    options = TrainOptions(valid_metrics=("blue",))
-    with pytest.raises(UsageError, match="no such metric: blue; did you mean bleu"):
-        TrainingPlan.of(options, can_validate=True).patience()
+def test_unknown_and_repeated_metrics():
+    with pytest.raises(UsageError, match=r"no such metric: blue; did you mean bleu\? \(there are"):
+        plan(valid_metrics=("blue",))
+    with pytest.raises(UsageError, match="named twice: bleu bleu"):
+        plan(valid_metrics=("bleu", "bleu"))
+
+
+def test_an_epsilon_for_each_metric():
+    metrics = ("bleu", "perplexity", "chrf")
+    assert plan(valid_metrics=metrics, early_stopping_epsilon=(0.5, 0.1, 0.2)).patience()
+    with pytest.raises(UsageError, match="--early-stopping-epsilon: 2 numbers for 3 metrics"):
+        plan(valid_metrics=metrics, early_stopping_epsilon=(0.5, 0.1))

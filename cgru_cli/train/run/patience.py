@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ...errors import UsageError
 from ...options.train import StalledMetrics
 from ...system.typed_json import LATER
 
@@ -80,8 +78,7 @@ class Patience:
     first metric, any of them, or all. Each time the first metric has stalled `decay_after` more
     times (0: never), `decays` grows by one, and the learning rate decays. epsilon: the least gain
     that counts as an improvement, one number for all metrics or one for each. resets: what a
-    resumed training forgets, as with Marian's --valid-reset-stalled and --valid-reset-all. Raises
-    UsageError for an unknown metric, and for another number of epsilons.
+    resumed training forgets, as with Marian's --valid-reset-stalled and --valid-reset-all.
     """
 
     def __init__(
@@ -94,26 +91,12 @@ class Patience:
         epsilon: Sequence[float] = (0.0,),
         resets: Resets = "nothing",
     ):
-        for metric in metrics:
-            if metric not in LOWER_IS_BETTER:
-                near = difflib.get_close_matches(metric, LOWER_IS_BETTER, n=1)
-                hint = f"; did you mean {near[0]}?" if near else ""
-                known = ", ".join(LOWER_IS_BETTER)
-                raise UsageError(f"no such metric: {metric}{hint} (there are {known})")
-        if len(set(metrics)) < len(metrics):
-            raise UsageError(f"a metric is named twice: {' '.join(metrics)}")
-        if len(epsilon) not in (1, len(metrics)):
-            raise UsageError(
-                f"--early-stopping-epsilon: {len(epsilon)} numbers for {len(metrics)} metrics; "
-                "give one, or one for each"
-            )
         epsilons = epsilon if len(epsilon) > 1 else [*epsilon] * len(metrics)
         self._epsilon = dict(zip(metrics, epsilons, strict=True))
         self.records = {metric: Record(metric) for metric in metrics}
         self.decays = 0
-        self.most_stalled = (
-            0  # longest series of validations without a new best of the first metric
-        )
+        # the longest series of validations without a new best of the first metric
+        self.most_stalled = 0
         self._early_stopping = early_stopping
         self._on = on
         self._decay_after = decay_after
