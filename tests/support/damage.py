@@ -32,7 +32,7 @@ from cgru_cli.options.train import TrainOptions
 from cgru_cli.parameters.names import parameters
 from cgru_cli.parameters.structure import Normalization, Structure
 from cgru_cli.prep.folder import Folder
-from cgru_cli.score import n_best
+from cgru_cli.score.n_best import entry
 from cgru_cli.system.lines import LineReader
 from cgru_cli.text.pipeline import PipelineSettings, Preprocessing
 from cgru_cli.text.subwords import Codes, learn_pieces
@@ -270,7 +270,7 @@ READERS: dict[str, Reader] = {
     ),
     "state of a training": Reader(_state, lambda f: RunFolder(f / "model.npz").load()),
     "prepared folder": Reader(_prepared, _prepare_again),
-    "n-best list": Reader(_content("file", N_BEST), _lines(n_best.parse)),
+    "n-best list": Reader(_content("file", N_BEST), _lines(entry.parse)),
     "alignments": Reader(
         _content("file", "0-0 1-1 2-0\n\n1-2\n"),
         _lines(lambda line: word_alignments.parse(line, 3, 3)),
