@@ -1,6 +1,8 @@
 """Work by several processes: results come in order, and errors as raised."""
 
+import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -10,13 +12,29 @@ from pathlib import Path
 import pytest
 
 from cgru_cli.errors import CgruError
-from cgru_cli.system.process_pool import ProcessPool
+from cgru_cli.system.process_pool import ProcessPool, alone
 
 
 def add(number, chunk):
     if chunk == 13:
         raise CgruError("a line of thirteen")
     return number + chunk
+
+
+def killed(number, chunk):
+    if multiprocessing.parent_process() is not None and chunk == number:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return chunk
+
+
+def test_a_killed_process_gives_one_line():
+    """As the kernel kills one when memory runs out."""
+    fewer = pytest.raises(CgruError, match=r"ended before its work .*; try fewer --jobs")
+    with ProcessPool(2) as workers, fewer:
+        list(workers.in_order(partial(killed, 3), range(12)))
+    with pytest.raises(CgruError, match="a process ended before its work"):
+        alone(killed, 3, 3)
+    assert alone(killed, 3, 4) == 4
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
