@@ -19,34 +19,32 @@ def argsort(values: Sequence[int]) -> list[int]:
     Median of three, larger partition later. NumPy's fallback to heapsort at great depth is missing:
     lengths of lines and frequencies of words do not reach it.
     """
-    order = list(range(len(values)))
+    keys, order = list(values), list(range(len(values)))
 
     def swap(i: int, j: int) -> None:
+        keys[i], keys[j] = keys[j], keys[i]
         order[i], order[j] = order[j], order[i]
 
-    def value(i: int) -> int:
-        return values[order[i]]
-
-    partitions = [(0, len(values) - 1)]
+    partitions = [(0, len(keys) - 1)]
     while partitions:
         left, right = partitions.pop()
         while right - left > SMALL:
             middle = left + (right - left) // 2
-            if value(middle) < value(left):
+            if keys[middle] < keys[left]:
                 swap(middle, left)
-            if value(right) < value(middle):
+            if keys[right] < keys[middle]:
                 swap(right, middle)
-            if value(middle) < value(left):
+            if keys[middle] < keys[left]:
                 swap(middle, left)
-            pivot = value(middle)
+            pivot = keys[middle]
             i, j = left, right - 1
             swap(middle, j)
             while True:
                 i += 1
-                while value(i) < pivot:
+                while keys[i] < pivot:
                     i += 1
                 j -= 1
-                while pivot < value(j):
+                while pivot < keys[j]:
                     j -= 1
                 if i >= j:
                     break
@@ -59,10 +57,7 @@ def argsort(values: Sequence[int]) -> list[int]:
                 partitions.append((left, i - 1))
                 left = i + 1
         for i in range(left + 1, right + 1):
-            moved = order[i]
-            j = i
-            while j > left and values[moved] < values[order[j - 1]]:
-                order[j] = order[j - 1]
-                j -= 1
-            order[j] = moved
+            while i > left and keys[i] < keys[i - 1]:
+                swap(i, i - 1)
+                i -= 1
     return order
