@@ -69,7 +69,7 @@ class Recurrences(nn.Module):
 
 
 def rows(case: Case, seconds: float, turns: int) -> list[list[str]]:
-    """Of the table: the whole model as it is and compiled, and the layer alone."""
+    """The rows of the table: the model, the compiled model, and the layers alone."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
     embedding, state, words = map(int, case.model.split()[-1].split("/"))

@@ -203,7 +203,9 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=60, help="how long it is to take")
     parser.add_argument("--seed", type=int, default=0, help="of the first file")
     parser.add_argument("--files", metavar="KIND", help="one batch of this kind, in this process")
-    parser.add_argument("--kills", type=int, default=0, help="trainings alone, to so many kills")
+    parser.add_argument(
+        "--kills", type=int, default=0, help="only disturb trainings, up to N kills"
+    )
     parser.add_argument("--no-training", action="store_true", help="files alone")
     options = parser.parse_args()
     if options.files:

@@ -123,7 +123,7 @@ def _imports(module: str) -> list[Import]:
     here = module.split(".")[:-1]
 
     def own(path: list[str], name: str, late: bool) -> Import:
-        """`from path import name`: the name is a module or stands in one."""
+        """`from path import name`, where name is a module or a name in one."""
         for dotted in (".".join([*path, name]), ".".join(path), ".".join([*path, "__init__"])):
             if dotted in MODULES:
                 return Import(dotted, True, late)

@@ -88,7 +88,7 @@ def test_numbers_are_as_num2words_has_them(n):
     expected = num2words.num2words(n).replace(",", "").replace("-", " ")
     assert " ".join(lesson.english(n)) == expected
     german = num2words.num2words(n, lang="de")
-    german = german.replace("hunderteinstausend", "hunderteintausend")  # as Duden has it
+    german = german.replace("hunderteinstausend", "hunderteintausend")  # Duden's spelling
     assert "".join(lesson.german(n)) == german
 
 

@@ -306,7 +306,7 @@ def test_a_worker_killed_repeatedly_ends_the_job_with_one_line(model, whole, tmp
         os.kill(pid, signal.SIGKILL)
     code, messages = job.finished()
     assert code == 1 and "Spark has given up: Job aborted" in messages
-    assert "what is done stays" in messages and job.parts()
+    assert "complete parts are kept" in messages and job.parts()
 
 
 @pytest.mark.exhaustive

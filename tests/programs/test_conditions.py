@@ -165,7 +165,7 @@ def test_is_converted_and_described(data, of_labels, of_vectors, translate, tmp_
     assert refused.exit_code == 1 and "a condition" in refused.stderr
 
 
-# -- what is refused -------------------------------------------------------------------------------
+# -- invalid input ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

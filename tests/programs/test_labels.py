@@ -433,7 +433,7 @@ def test_tags_of_a_crf_are_learnt_and_scored(tagged, chained, translate, score, 
     one_line(translate("-m", chained, "--output-sampling", text="w1\n"), 2, "searched for")
 
 
-# -- what is refused -------------------------------------------------------------------------------
+# -- invalid input ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -341,7 +341,7 @@ def test_layer_norm_of_units(unit, place):
     np.testing.assert_allclose(step.h, expected, rtol=0, atol=1e-12)
 
 
-# --- whole models of random numbers ---------------------------------------------------------
+# --- models with random weights -------------------------------------------------------------
 
 SOURCE, TARGET = [3, 1, 4, 6], [2, 5, 1]
 DEEP = {

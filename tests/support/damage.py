@@ -227,7 +227,7 @@ READERS: dict[str, Reader] = {
     ),
     "h5": Reader(_model("h5"), _read_model),
     "checkpoint of Nematus-TF": Reader(_model("nematus-tf"), _read_model),
-    "checkpoint of Nematus-TF, checksums mended": Reader(
+    "checkpoint of Nematus-TF, checksums corrected": Reader(
         _model("nematus-tf"), _read_model, sealed_index.changed, ".index"
     ),
     "vocabulary of Nematus": Reader(

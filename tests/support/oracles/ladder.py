@@ -34,12 +34,12 @@ ACTIVATIONS = {
     "tanh": np.tanh,
     "relu": lambda t: np.maximum(t, 0.0),
     "linear": lambda t: t,
-    "maxout": lambda t: t.reshape(-1, 2).max(axis=1),  # of each two neighbouring columns
+    "maxout": lambda t: t.reshape(-1, 2).max(axis=1),  # of each pair of neighbouring columns
 }
 
 
 class Forced(NamedTuple):
-    """What forced decoding of one sentence (pair) gives; every array is float64."""
+    """The result of forced decoding of one sentence (pair); every array is float64."""
 
     log_probs: np.ndarray  # (T+1,) log p(y_j | y_<j, x), EOS included
     distributions: np.ndarray  # (T+1, V) log p(. | y_<j, x)
@@ -51,23 +51,23 @@ class Forced(NamedTuple):
 
 
 class State(NamedTuple):
-    """What a level carries from step to step."""
+    """The state of a level between steps."""
 
     h: np.ndarray  # (D,)
     c: np.ndarray | None = None  # (D,) memory of an LSTM
 
 
 class Cell(NamedTuple):
-    """Where the arrays of one cell are.
+    """The names of the arrays of one cell.
 
-    U, b, W and Wc give a name by what they are called with: "" or "x", the proposal's of a GRU.
+    U, b, W and Wc are formatted with "", or with "x" for the proposal of a GRU.
     """
 
     unit: str
     U: str  # "encoder_U{}_drt_1"
     b: str
     W: str | None = None  # None: a transition cell, no input
-    Wc: str | None = None  # of a context that comes in beside the input
+    Wc: str | None = None  # for a context in addition to the input
     bias: str = FIRST  # with the input; or SECOND, with the state
     gamma: str = ""  # prefix of Marian's gains, gamma1 (input) and gamma2 (state)
 
@@ -79,8 +79,8 @@ class LadderModel:
     encoder_unit, decoder_unit: gru (reset after the product), gru-before, lstm, tanh, relu or
         sigmoid.
         The decoder's unit, depth and transitions are also those of a language model.
-    encoder: unidirectional, reversed (one reader, from the end), bidirectional (two stacks, each
-        direction on its own), alternating, bi-unidirectional (level 1 bidirectional, the others
+    encoder: unidirectional, reversed (one reader, from the end), bidirectional (two separate
+        stacks), alternating, bi-unidirectional (level 1 bidirectional, the others
         forward). seq2seq takes the first two.
     decoder_base_transition: cells of the decoder's base level; 2 by default for a cgru, else 1.
     deep_context: high decoder levels also read c_j.
@@ -88,8 +88,8 @@ class LadderModel:
     normalization: "none", "nematus" or (lm and cgru, not gru-before) "marian".
     readout_activation: "tanh", "relu", "linear" or "maxout".
     decoder_start: "mean", or (rnnsearch and cgru) "last-backward".
-    feedback: whether the decoder reads the word before; encdec and seq2seq can do without.
-    condition: of lm, "none", or what stands in the place of the source: "label", a number from 0,
+    feedback: whether the decoder reads the previous word; False only for encdec and seq2seq.
+    condition: for lm, "none", or the kind of input that replaces the source: "label", from 0,
         or "vector", (N,).
     """
 
@@ -120,7 +120,7 @@ class LadderModel:
         assert normalization in ("none", "nematus", "marian")
         assert readout_activation in ACTIVATIONS
         assert not deep_context or type not in ("lm", "seq2seq")
-        if type == "seq2seq":  # level n of the decoder goes on from level n of the encoder
+        if type == "seq2seq":  # level n of the decoder continues from level n of the encoder
             assert encoder in ("unidirectional", "reversed") and encoder_depth == decoder_depth
             assert (encoder_unit == "lstm") == (decoder_unit == "lstm")
         if normalization == "marian":
@@ -128,7 +128,7 @@ class LadderModel:
         if decoder_base_transition is None:
             decoder_base_transition = 2 if type == "cgru" else 1
         assert type != "cgru" or decoder_base_transition >= 2
-        # Everything in float64 from here on.
+        # Everything is float64 from here on.
         self.arrays = {
             name: np.asarray(array, dtype=np.float64)
             for name, array in arrays.items()
@@ -208,7 +208,8 @@ class LadderModel:
             bias FIRST:  LN(x [W Wx]) gamma1 + b, LN(h [U Ux]) gamma2
             bias SECOND: LN(x [W Wx]) gamma1,     LN(h [U Ux]) gamma2 + b
 
-        A tanh unit's gains are stored 3D long, of which the first D are used; a relu's are D long.
+        Gains of a tanh unit have size 3D, but only the first D are used; those of a relu have size
+        D.
         """
         parts = ("", "x") if cell.unit in GATED else ("",)
         b = np.concatenate([self.vector(cell.b.format(of)) for of in parts])
@@ -349,8 +350,9 @@ class LadderModel:
     def encode(self, source: Sequence[int]) -> tuple[np.ndarray, np.ndarray, list[State]]:
         """Source words -> annotations (S+1, C), the last annotation (C,), last state per level.
 
-        The last annotation is the forward reader's at EOS, the backward reader's at the first
-        position, side by side where there are two. States: of a stack of a single direction.
+        The last annotation is the forward state at EOS and the backward state at the first
+        position, concatenated if there are both. States are returned for a stack with a single
+        direction.
         """
         xs = self.arrays["Wemb"][[*source, EOS]]
         two = self.encoder in ("bidirectional", "alternating", "bi-unidirectional")
@@ -406,10 +408,10 @@ class LadderModel:
     ) -> list[State]:
         """s_0 of every decoder level.
 
-        lm: zeros. seq2seq: the encoder's last states, level by level. Others, all levels alike,
-        an LSTM's h and c too: tanh(v ff_state_W + b), v the mean annotation (attention), with
-        last-backward the backward reader's state at the first word (Bahdanau et al. 2015), the
-        last annotation (encdec), or the condition (of lm; here in the place of last).
+        lm: zeros. seq2seq: the encoder's last states, level by level. Others: tanh(v ff_state_W +
+        b) for all levels, and for both h and c of an LSTM. v is the mean annotation (attention),
+        the backward state at the first word (last-backward; Bahdanau et al. 2015), the last
+        annotation (encdec), or the condition of an lm, which is passed as last.
         """
         if self.type == "lm" and self.condition == "none":
             return [self.zeros(self.base_level()[0])] * self.decoder_depth
@@ -453,7 +455,7 @@ class LadderModel:
         annotations: np.ndarray | None,
         last: np.ndarray | None,
     ) -> tuple[State, np.ndarray | None, np.ndarray | None]:
-        """s_{j-1}, E[y_{j-1}] (E,) -> s_j, c_j (C,) and alpha_j (S+1,), where there are such."""
+        """s_{j-1}, E[y_{j-1}] (E,) -> s_j, and c_j (C,) and alpha_j (S+1,) if there are any."""
         cells = self.base_level()
         if self.type == "cgru":
             state = self.step(cells[0], state, y)
@@ -471,8 +473,8 @@ class LadderModel:
     ) -> tuple[list[State], np.ndarray]:
         """The levels above the base: their states before -> their states after, the top (D,).
 
-        Level n reads the output of level n-1, with deep context [that ; c_j]; its recurrence
-        carries its own state, the residual sum goes up only.
+        Level n reads the output of level n-1, with deep context [output ; c_j]; its recurrence uses
+        its own state, and the residual sum is only passed upwards.
         """
         below = s
         after = []
@@ -491,8 +493,8 @@ class LadderModel:
             t_j = f(s_j lstm_W + b + E[y_{j-1}] prev_W + b + c_j ctx_W + b)
             p(y_j) = softmax(t_j ff_logit_W + ff_logit_b)
 
-        Without a context the third term is absent, without y the second. Tied embeddings: E^T for
-        ff_logit_W.
+        Without a context the third term is absent, without y the second. With tied embeddings,
+        ff_logit_W is E^T.
         """
         t = self.feed_forward(s, "ff_logit_lstm", "ff_logit_l1_gamma1")
         if y is not None:
@@ -504,13 +506,13 @@ class LadderModel:
         W = self.target_embedding.T if tied else self.arrays["ff_logit_W"]
         return log_softmax(t @ W + self.vector("ff_logit_b"))
 
-    # --- the whole ------------------------------------------------------------------------
+    # --- the model ------------------------------------------------------------------------
 
     def force_decode(self, source: Sequence[int] | None, target: Sequence[int]) -> Forced:
-        """Score one sentence pair, both without EOS: it is appended here. lm: source None, or the
-        condition.
+        """Score one sentence pair, both without EOS, which is appended here. For an lm, source is
+        None or the condition.
 
-        The target embedding before the first word is zeros, neither EOS nor a start symbol.
+        The target embedding before the first word is zero, neither EOS nor a start symbol.
         """
         assert (source is None) == (self.type == "lm" and self.condition == "none")
         annotations, last, states = None, None, []

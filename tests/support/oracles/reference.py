@@ -20,14 +20,14 @@ EOS = 0
 NEMATUS_EPS = 1e-5  # layer norm, RMS norm and weight norm of both Nematus versions
 MARIAN_EPS = 1e-9  # layer norm of Marian's `gru` cell (models of type amun and s2s)
 
-# Where a GRU cell's bias stands.
+# The position of a GRU cell's bias.
 FIRST = "first"  # with the input, outside the reset: p = tanh(r * (h Ux) + x Wx + bx)
 SECOND = "second"  # with the state, inside the reset: p = tanh(r * (h Ux + bx) + x Wx)
 ABSENT = "absent"  # no bias at all: p = tanh(r * (h Ux))
 
 
 class Forced(NamedTuple):
-    """What forced decoding of one sentence pair gives; every array is float64."""
+    """The result of forced decoding of one sentence pair; every array is float64."""
 
     log_probs: np.ndarray  # (T+1,) log p(y_j | y_<j, x), EOS included
     distributions: np.ndarray  # (T+1, V) log p(. | y_<j, x)
@@ -90,8 +90,8 @@ class ReferenceModel:
     lexical: the lexical model; Nematus-TF ignores it together with a mixture of softmaxes.
     deep_context: high decoder levels also read c_j.
     residual: sums from the second level of a stack on (false: Marian without --skip).
-    alternating: directions alternate up the encoder's stacks (false: each goes on by itself).
-    decoder_base_transition: cells of the base level; 2 is the plain conditional GRU.
+    alternating: directions alternate up the encoder's stacks (false: each stack keeps its
+    direction). decoder_base_transition: cells of the base level; 2 is the plain conditional GRU.
     """
 
     def __init__(
@@ -117,9 +117,9 @@ class ReferenceModel:
         assert bias in ("theano", "nematus_tf")
         assert normalization in ("none", "nematus", "rms", "marian")
         assert readout_activation in ("tanh", "relu", "prelu", "linear")
-        # Theano had neither of the two, so nothing says where their activations are scaled.
+        # Theano had neither, so the position of their scaling is undefined.
         assert old_dropout is None or (mixture == 1 and not lexical)
-        # Everything in float64 from here on; what is not a number (Python objects) stays out.
+        # Everything is float64 from here on; arrays of Python objects are ignored.
         self.arrays = {
             name: np.asarray(array, dtype=np.float64)
             for name, array in arrays.items()
@@ -148,7 +148,7 @@ class ReferenceModel:
     # --- arrays ---------------------------------------------------------------------------
 
     def vector(self, name: str) -> np.ndarray:
-        """A bias, gain or the like: (N,), also where the file has (1, N)."""
+        """A bias, gain or similar: (N,), also if the file has (1, N)."""
         return self.arrays[name].reshape(-1)
 
     def matrix(self, name: str, followed_by_softmax: bool = False) -> np.ndarray:
@@ -221,7 +221,7 @@ class ReferenceModel:
         b, bx = zero, zerox
         if cell.bias != ABSENT:
             b, bx = self.vector(cell.b), self.vector(cell.bx)
-        # What goes with the input and what goes with the state.
+        # The input's and the state's terms.
         b_input, bx_input = (b, bx) if cell.bias == FIRST else (zero, zerox)
         b_state, bx_state = (b, bx) if cell.bias == SECOND else (zero, zerox)
 
@@ -409,8 +409,8 @@ class ReferenceModel:
     ) -> tuple[list[np.ndarray], np.ndarray]:
         """The levels above the base: their states before -> their states after, and the top.
 
-        Level n reads the output of level n-1, with deep context [that ; c_j]; its recurrence
-        carries its own state, the residual sum goes up only.
+        Level n reads the output of level n-1, with deep context [output ; c_j]; its recurrence uses
+        its own state, and the residual sum is only passed upwards.
         """
         bias = FIRST if self.bias == "theano" else SECOND
         below = s
@@ -481,14 +481,14 @@ class ReferenceModel:
             logits = logits + lexical @ W + self.vector("ff_logit_lexical_b")
         return log_softmax(logits)
 
-    # --- the whole ------------------------------------------------------------------------
+    # --- the model ------------------------------------------------------------------------
 
     def force_decode(
         self, source: Sequence[int | tuple[int, ...]], target: Sequence[int]
     ) -> Forced:
         """Score one sentence pair, both without EOS: it is appended here.
 
-        The target embedding before the first word is zeros, neither EOS nor a start symbol.
+        The target embedding before the first word is zero, neither EOS nor a start symbol.
         Every decoder level starts from its own copy of s_0.
         """
         xs = self.source_embeddings(source)
