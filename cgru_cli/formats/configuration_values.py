@@ -185,13 +185,13 @@ _KINDS: dict[Kind, str] = {
         tied-embeddings-src
         """,
     PROBABILITY: "dropout_embedding dropout_hidden dropout_source dropout_target",
-    COUNT: "beam-size beam_size",
-    NUMBER: "model_version normalize word-penalty word_penalty weights",
+    COUNT: "beam-size",
+    NUMBER: "model_version normalize word-penalty",
     TEXT: """
         output_hidden_activation layer_normalization_type target_dict dictionary model_type encoder
         decoder decoder_deep enc-type enc-cell dec-cell type
         """,
-    TEXTS: "source_dicts dictionaries vocabs models model path source-vocab target-vocab",
+    TEXTS: "source_dicts dictionaries vocabs source-vocab target-vocab",
 }
 KINDS = {key: kind for kind, keys in _KINDS.items() for key in keys.split()}
 

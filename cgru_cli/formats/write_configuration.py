@@ -13,19 +13,22 @@ import numpy as np
 
 from ..parameters.structure import Bias, Encoder, Normalization, Structure, Type, Unit
 from .capabilities import cannot_hold, is_deep
-from .configuration_values import MARIAN_KEYS, NEMATUS_TF_KEYS, THEANO_KEYS, keyed
+from .configuration_values import (
+    MARIAN_KEYS,
+    NEMATUS_TF_KEYS,
+    OLD_NEMATUS_KEYS,
+    THEANO_KEYS,
+    keyed,
+)
 from .dialects import MARIAN_YAML
 from .model import Model
 
 # Nematus-TF refuses a file that has both an option's old name and its new one.
-_OLD_NAMES = set(
+_OLD_NAMES = {*THEANO_KEYS.values(), *OLD_NEMATUS_KEYS.values()} - {*NEMATUS_TF_KEYS.values()}
+_OLD_NAMES |= set(
     """
-    dim_word dim n_words n_words_src source_vocab_size enc_depth dec_depth
-    enc_recurrence_transition_depth dec_base_recurrence_transition_depth
-    dec_high_recurrence_transition_depth dec_deep_context use_dropout dropout_embedding
-    dropout_hidden dropout_source dropout_target use_layer_norm layer_normalisation lexical_model
-    lrate deep_include_ctx weight_normalisation encoder decoder decoder_deep enc_depth_bidirectional
-    cgru
+    n_words_src source_vocab_size use_dropout dropout_embedding dropout_hidden dropout_source
+    dropout_target lrate encoder decoder decoder_deep enc_depth_bidirectional cgru
     """.split()
 )
 _NO_DATASETS = ["source", "target"]  # Nematus-TF reads no configuration without any
@@ -34,8 +37,8 @@ _NO_DATASETS = ["source", "target"]  # Nematus-TF reads no configuration without
 def own_container(model: Model, dictionaries: Sequence[str]) -> dict:
     """The configuration in cgru's own `.npz` and `.h5`.
 
-    It has Nematus' keys only where Nematus would compute the same, which must not take other files
-    for its own.
+    It has Nematus' keys only where Nematus would compute the same, so that Nematus refuses other
+    files.
     """
     if cannot_hold(model.structure, "nematus"):
         return {"dictionaries": list(dictionaries)} if dictionaries else {}
