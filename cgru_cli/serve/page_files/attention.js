@@ -2,10 +2,10 @@
 
 import { element } from "./text.js";
 
-const SHOWN = 0.08; // links of less are left out, unless they are looked at
+const SHOWN = 0.08; // links with less weight are hidden, unless their word is highlighted
 const SVG = "http://www.w3.org/2000/svg";
 
-// `spotlight.look(side, index)` lights a word and what it is aligned to; null lights nothing.
+// `spotlight.look(side, index)` highlights a word and the words aligned with it; null: none.
 export function drawLinks(holder, line, spotlight) {
   const { source, target, weights } = shown(line);
   const top = row(source, "source", spotlight);
@@ -76,7 +76,7 @@ export function drawMap(holder, line) {
   };
 }
 
-// Words of both sides, and weights: a row a word of the translation.
+// Words of both sides, and weights: a row for each word of the translation.
 function shown({ line, hypothesis }) {
   const target = hypothesis.finished ? [...hypothesis.words, "</s>"] : hypothesis.words;
   return { source: line.source, target, weights: hypothesis.alignment ?? [] };
@@ -106,7 +106,7 @@ function light(words, weight, side) {
   });
 }
 
-// One stop of the tabulator for a row of words, and arrows between them.
+// A row of words is one tab stop; arrow keys move between the words.
 export function arrows(row, selector = ".word") {
   const words = Array.from(row.querySelectorAll(selector));
   words.forEach((word, index) => { word.tabIndex = index ? -1 : 0; });

@@ -1,15 +1,15 @@
-// Text in, translations out as they get ready; attention, other translations, other words.
+// Shows translations as they become ready, attention, other translations and other words.
 
 import { arrows, drawLinks, drawMap } from "./attention.js";
 import { events, json } from "./server.js";
 import { copy, element, pieces, sentencesOf } from "./text.js";
 
 const $ = (id) => document.getElementById(id);
-const OTHERS = 5; // translations of a sentence, and words at a place
+const OTHERS = 5; // number of translations of a sentence, and of words at a place
 let models = [];
 let chosen = null; // {model, line, hypothesis, holder, output}
-let drawn = null; // lights words of the attention that is drawn
-let running = null; // stops the translation that goes on
+let drawn = null; // highlights words in the attention on display
+let running = null; // stops the running translation
 
 const tell = (text, wrong = false) => {
   $("status").textContent = text;
@@ -102,7 +102,7 @@ async function fill(to, paragraphs, signal, ready) {
   }
 }
 
-// Puts a translation of a sentence into its place.
+// Shows a translation of a sentence in its place.
 function show(to, line, hypothesis) {
   const holder = line.holder;
   line.shown = hypothesis;
@@ -176,7 +176,7 @@ function drawOthers() {
   $("others").replaceChildren(...(line.hypotheses.length > 1 ? [title, list] : []));
 }
 
-// The model's best words at a place, and the translation that follows from each.
+// The model's best words at a place, each with the resulting translation.
 async function alternatives(to, line, word, place) {
   const popover = $("choices");
   const box = word.getBoundingClientRect();

@@ -1,8 +1,8 @@
-// What the page asks of the server.
+// Requests to the server.
 
 let password = sessionStorage.getItem("password") ?? "";
 
-// Asks, and asks for the password where one is missing. Throws an Error in one line.
+// Sends a request; asks the user for a missing password. Throws an Error of one line.
 async function asked(path, body, signal) {
   const headers = password ? { Authorization: `Bearer ${password}` } : {};
   const options = body
@@ -21,13 +21,13 @@ async function asked(path, body, signal) {
     return asked(path, body, signal);
   }
   if (!answer.ok) {
-    const told = await answer.json().catch(() => ({}));
-    throw new Error(told.error ?? `The server answered ${answer.status}.`);
+    const failure = await answer.json().catch(() => ({}));
+    throw new Error(failure.error ?? `The server answered ${answer.status}.`);
   }
   return answer;
 }
 
-let asking = null; // one dialog for all that wait
+let asking = null; // one dialog for all waiting requests
 
 function askForPassword() {
   asking ??= new Promise((resolve) => {
@@ -51,7 +51,7 @@ export async function json(path, body) {
   return (await asked(path, body)).json();
 }
 
-// Server-sent events of an answer, as [name, data].
+// The server-sent events of an answer, as [name, data].
 export async function* events(path, body, signal) {
   const answer = await asked(path, body, signal);
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();

@@ -1,6 +1,6 @@
-// Text cut into sentences, and a translation's words found again in its text.
+// Splits text into sentences, and finds a translation's words in its text.
 
-// Paragraphs of sentences; a line is a paragraph and, where `byLine`, a sentence.
+// Paragraphs of sentences; a line is a paragraph and, if `byLine`, one sentence.
 export function sentencesOf(text, byLine) {
   const segmenter = !byLine && Intl.Segmenter && new Intl.Segmenter([], { granularity: "sentence" });
   return text.split("\n").map((line) => {
@@ -11,13 +11,13 @@ export function sentencesOf(text, byLine) {
   });
 }
 
-// What a word of the model's looks like in text: without the marks of subwords.
+// A word of the model as it appears in text, without marks of subwords.
 function surface(word) {
   return word.replace(/@@$/, "").replaceAll("▁", "");
 }
 
-// The text as pieces {text, words}: words are indices of the model's words that a piece is made of,
-// none for what stands between. Subwords of one word are one piece.
+// The text as pieces {text, words}: words are the indices of a piece's words in the model, none
+// for the text between words. Subwords of one word are one piece.
 export function pieces(text, words) {
   const found = [];
   let place = 0;
@@ -28,7 +28,7 @@ export function pieces(text, words) {
     const last = found.at(-1);
     const glued = last && at === place && last.words.length && !text.slice(last.end, at);
     if (!shown || at < 0 || text.slice(place, at).trim()) {
-      if (last) last.words.push(index); // changed on its way to text
+      if (last) last.words.push(index); // was changed when the text was joined
       else found.push({ start: 0, end: 0, words: [index] });
     } else if (glued && (words[index - 1].endsWith("@@") || isSubword(word, words))) {
       last.words.push(index);
@@ -37,7 +37,7 @@ export function pieces(text, words) {
       found.push({ start: at, end: at + shown.length, words: [index] });
     }
     place = found.at(-1).end;
-    // joiners that are text, as the marks of a word in the middle of a line
+    // joiners that are text, such as the marks of a word in the middle of a line
     if (text.startsWith("@@", place)) found.at(-1).end = place += 2;
   });
   const all = [];
@@ -63,7 +63,7 @@ export function element(name, properties = {}, ...children) {
   return made;
 }
 
-// Copies text, also where the page is not served over TLS.
+// Copies text, even if the page is not served over TLS.
 export async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
