@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from cgru_cli.compat.rows import Checked, NoEffect, Refused, Row, Special
 from cgru_cli.compat.tables import table
-from cgru_cli.compat.train import MISSING
 from cgru_cli.compat.translation import default_of
 from cgru_cli.options.flags import flag, shown_default, statements
 
@@ -27,13 +26,12 @@ class Documented(NamedTuple):
     remark: str = ""
 
 
-# Fields of other programs that `train` and `filters` replace: the options of cgru, and a remark.
+# Fields that the `settle` functions of tables replace: the options of cgru, and a remark.
 _REPLACED = {
     "adam_beta1": ("--optimizer-params", ""),
     "adam_beta2": ("--optimizer-params", ""),
     "adam_epsilon": ("--optimizer-params", ""),
     "bpe_codes": ("--bpe, --join-bpe", "the source's codes alone are needed"),
-    "disp_cost_type": ("--cost-type", "Marian trains by the mean over words, whatever it shows"),
     "factors": ("", "has to be the number of --dim_per_factor"),
     "layer_normalization_type": ("--normalization-form", ""),
     "learning_schedule": ("--lr-warmup, --lr-decay-inv-sqrt", ""),
@@ -68,7 +66,6 @@ _REPLACED = {
     "use_dropout": ("", "turns the options of dropout on"),
 }
 _WITHOUT_EFFECT = {
-    "disp_label_counts": "the log shows the mean over words",
     "gradient_aggregation_steps": "a batch is computed at once; see --workspace",
     "input_types": "an input is one sequence of words a line",
     "maxi_batch_sort": "pairs are sorted by length",
@@ -81,7 +78,7 @@ def documented(program: str, command: str, options: type) -> Iterator[Documented
     """Every option of a program's command; options: the dataclass of cgru's."""
     theirs = table(program, command)
     for row in theirs.rows if theirs else ():
-        yield _documented(row, command, options)
+        yield _documented(row, options)
 
 
 def other_defaults(program: str, command: str, options: type) -> Iterator[Documented]:
@@ -91,7 +88,7 @@ def other_defaults(program: str, command: str, options: type) -> Iterator[Docume
     for row in theirs.rows if theirs else ():
         meant = default_of(row)
         if any(name in stated and not _same(stated[name], value) for name, value in meant.items()):
-            yield _documented(row, command, options)
+            yield _documented(row, options)
 
 
 def _same(stated: tuple, value: object) -> bool:
@@ -104,8 +101,8 @@ def _same(stated: tuple, value: object) -> bool:
     return read == default or (default is None and read in (0, ""))
 
 
-def _documented(row: Row, command: str, options: type) -> Documented:
-    entry = Documented(row.flags, " ".join(row.default_values))
+def _documented(row: Row, options: type) -> Documented:
+    entry = Documented(row.flags, " ".join(row.default))
     meaning = row.meaning
     if isinstance(meaning, NoEffect):
         return entry._replace(kind="no effect", remark=meaning.reason)
@@ -126,7 +123,4 @@ def _documented(row: Row, command: str, options: type) -> Documented:
     if meaning.field in _REPLACED:
         here, remark = _REPLACED[meaning.field]
         return entry._replace(here=here, remark=remark)
-    if meaning.field in _WITHOUT_EFFECT:
-        return entry._replace(kind="no effect", remark=_WITHOUT_EFFECT[meaning.field])
-    reason = MISSING.get(meaning.field, f"cgru {command} has no such option")
-    return entry._replace(kind="refused", remark=reason)
+    return entry._replace(kind="no effect", remark=_WITHOUT_EFFECT[meaning.field])

@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
+from ..errors import CgruError, reading
+from .dl4mt import settle_vocabularies
+from .fields import Fields
+from .marian import DEVICES, PRODUCTS, cpu_threads, device
 from .marian_decode import EVERY_WORD
-from .marian_general import DEVICES, cpu_threads, device
-from .rows import (
-    NoEffect,
-    Row,
-    Special,
-    Takes,
-    Values,
-    boolean,
-    converted,
-    many,
-    negated,
-    no_effect,
-    one,
-    refused,
-    switch,
-)  # fmt: skip
-
-
-def _level(values: tuple[str, ...]) -> Values | NoEffect:
-    return NoEffect("all messages are always shown")
+from .rows import Option, Special, Values, negated, no_effect, refused, row, rows, switched
 
 
 def _longest(values: tuple[str, ...]) -> Values:
@@ -30,44 +17,71 @@ def _longest(values: tuple[str, ...]) -> Values:
     return {"max_length": values[-1] if values[-1] != "0" else str(10**6)}
 
 
-TRANSLATE: tuple[Row, ...] = (
-    switch("-h --help", Special.HELP),
-    switch("-v --version", Special.VERSION),
-    one("-c --config", None, Special.CONFIG, paths=True),
-    one("-i --input-file", None, "input", paths=True),
-    many("-m --model", None, "model", paths=True),
-    many("-s --source-vocab", None, "source_vocabularies", paths=True),
-    one("-t --target-vocab", None, "target_vocabulary", paths=True),
-    many("--bpe", None, "bpe_codes", paths=True),
-    switch("--no-debpe", "no_debpe"),
-    boolean("--debpe", negated("no_debpe"), True),  # in configurations of early versions
-    many("-d --devices", (0,), converted("device", device)),
-    no_effect("--gpu-threads", Takes.ONE, 1, DEVICES),
-    one("--cpu-threads", 0, converted("cpu_threads", cpu_threads)),
-    no_effect("--fpga-threads", Takes.ONE, 0, DEVICES),
-    no_effect("--fpga-devices", Takes.MANY, (0,), DEVICES),
-    no_effect("--tensor-cores", Takes.ONE, False, "TensorFlow chooses how products are made"),
-    one("--mini-batch", 1, "mini_batch"),
-    one("--maxi-batch", 1, "maxi_batch_sentences"),
-    no_effect("--mini-batch-words", Takes.ONE, 0, "--workspace keeps batches to the memory"),
-    no_effect("--use-fused-softmax", Takes.ONE, True, "TensorFlow chooses how products are made"),
-    refused("--show-weights", Takes.NOTHING, False, "weights are those that --weights gives"),
-    many("--weights", None, "weights"),  # in files
-    one("--load-weights", None, "load_weights", paths=True),
-    refused("--wipo", Takes.NOTHING, False, "WIPO's layout of n-best lists is not known"),
-    switch("--return-alignment", converted("alignment", lambda values: {"alignment": "hard"})),
-    switch("--return-soft-alignment", converted("alignment", lambda values: {"alignment": "soft"})),
-    switch("--return-nematus-alignment", converted("alignment", lambda values: {
-        "alignment": "soft", "alignment_format": "nematus"})),
-    one("--max-length", 500, converted("max_length", _longest)),
-    one("--max-length-multiple", 3, "max_length_factor"),
-    one("--log-progress", "info", converted("log", _level)),
-    one("--log-info", "info", converted("log", _level)),
-    one("-b --beam-size", 12, "beam_size"),
-    switch("-n --normalize", converted("normalize", lambda values: {"normalize": "1"})),
-    refused("-f --softmax-filter", Takes.MANY, (), f"no vocabulary selection: {EVERY_WORD}"),
-    switch("-u --allow-unk", "allow_unk"),
-    switch("--n-best", "n_best"),
-    switch("--relative-paths", Special.RELATIVE),
-    switch("--dump-config", Special.DUMP_CONFIG),
-)  # fmt: skip
+TRANSLATE = (
+    row("-h --help", Special.HELP),
+    row("-v --version", Special.VERSION),
+    row("-c --config FILE", Special.CONFIG),
+    *rows(
+        """
+        -i --input-file FILE -> input, -m --model FILE...,
+        -s --source-vocab FILE... -> source_vocabularies,
+        -t --target-vocab FILE -> target_vocabulary, --bpe FILE... -> bpe_codes, --no-debpe,
+        --mini-batch N = 1, --maxi-batch N = 1 -> maxi_batch_sentences, --weights X...,
+        --load-weights FILE, --max-length-multiple X = 3 -> max_length_factor,
+        -b --beam-size N = 12, -u --allow-unk, --n-best
+        """
+    ),
+    row("--debpe [true] = true", negated("no_debpe")),  # in configurations of early versions
+    row("-d --devices N... = 0", Option("device", device)),
+    row("--cpu-threads N = 0", Option("cpu_threads", cpu_threads)),
+    row("--return-alignment", switched("alignment", "hard")),
+    row("--return-soft-alignment", switched("alignment", "soft")),
+    row(
+        "--return-nematus-alignment",
+        switched("alignment", "soft", alignment_format="nematus"),
+    ),
+    row("--max-length N = 500", Option("max_length", _longest)),
+    row("-n --normalize", switched("normalize", "1")),
+    row("--relative-paths", Special.RELATIVE),
+    row("--dump-config", Special.DUMP_CONFIG),
+    *no_effect(DEVICES, "--gpu-threads N = 1, --fpga-threads N = 0, --fpga-devices N... = 0"),
+    *no_effect(PRODUCTS, "--tensor-cores X = false, --use-fused-softmax X = true"),
+    *no_effect("--workspace keeps batches to the memory", "--mini-batch-words N = 0"),
+    *no_effect("all messages are always shown", "--log-progress X = info, --log-info X = info"),
+    *refused("weights are those that --weights gives", "--show-weights"),
+    *refused("WIPO's layout of n-best lists is not known", "--wipo"),
+    *refused(f"no vocabulary selection: {EVERY_WORD}", "-f --softmax-filter X..."),
+)
+
+
+def settle(o: Fields) -> None:
+    """Replace what `cgru translate` does not have. Raises CgruError for a bad file of weights."""
+    settle_vocabularies(o)
+    sentences = o.number("maxi_batch_sentences")
+    if o.take("maxi_batch_sentences") is not None:
+        o.values["maxi_batch"] = str(max(1, math.ceil(sentences / max(o.number("mini_batch"), 1))))
+    no_debpe = o.take("no_debpe")
+    if codes := o.take("bpe_codes"):  # the source's, first; sub-words of the output are joined
+        o.values["bpe"] = codes[0]
+        o.values.setdefault("join_bpe", not no_debpe)
+    if path := o.take("load_weights"):
+        o.replace("weights", _weights(path), by="load_weights")
+
+
+def _weights(path: str) -> tuple[str, ...]:
+    """A file of weights: a name and a number a line, in the order of the models."""
+    weights = []
+    with reading(path), open(path, encoding="utf-8") as file:
+        try:
+            lines = file.readlines()
+        except UnicodeDecodeError:
+            raise CgruError(f"{path}: not UTF-8") from None
+    for number, line in enumerate(lines, 1):
+        name, _, value = line.replace("=", " ").strip().partition(" ")
+        if not name:
+            continue
+        try:
+            weights.append(str(float(value)))
+        except ValueError:
+            raise CgruError(f"{path}: line {number}: a name and a weight are expected") from None
+    return tuple(weights)

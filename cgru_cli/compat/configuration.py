@@ -8,20 +8,21 @@ from typing import Any
 
 from ..errors import CgruError
 from ..options import config_file
-from .given_fields import GivenFields
-from .reading import Given
+from .fields import Fields, Given
 from .rows import Checked, NoEffect, Refused, Takes, as_typed
 from .tables import Table, own, table
 
 # What Marian writes into files of its own and no command line says.
 _OF_THE_FILE = ("version", "relative-paths", "interpolate-env-vars", "config", "dump-config")
-# What changes no line of the output, and is slow here as the programs' decoders have it.
+# What changes no line of the output, and makes a decoder slow that has the programs' values.
 OF_SPEED = ("mini-batch", "maxi-batch", "mini-batch-words", "maxi-batch-sort", "workspace")
 _AMUN_KEYS = ("scorers", "source-vocab", "target-vocab")
 _OF_TRAINER = {"version", "cost-type", "valid-metrics"}  # with every other option
 
 
-def read(paths: Sequence[str], filed: GivenFields, options: type, *, relative: bool) -> None:
+def read(
+    paths: Sequence[str], command: str, filed: Fields, options: type, *, relative: bool
+) -> None:
     """Add the options of configuration files, which override those of earlier ones.
 
     options: the dataclass of the command's options; relative: whether paths are relative to each
@@ -29,32 +30,32 @@ def read(paths: Sequence[str], filed: GivenFields, options: type, *, relative: b
     Raises CgruError, naming file and key, for what is wrong in it.
     """
     for path in paths:
-        one = GivenFields(filed.command, filed.program)
+        one = Fields(filed.program)
         by_table = filed.program in ("marian", "amun") or config_file.is_foreign(path, options)
         if path.endswith(".json") or not by_table:
             settings = config_file.read(path, options, relative=relative)
-            one.values, one.flags = settings.filed, settings.origins
+            one.values, one.origins = settings.filed, settings.origins
             one.interpolate = settings.interpolate
         else:
-            _read_one(path, one, options, relative=relative)
-        filed.take_over(one)
+            _read_one(path, command, one, options, relative=relative)
+        filed.override(one)
 
 
-def _read_one(path: str, filed: GivenFields, options: type, *, relative: bool) -> None:
-    """The options of a file of Marian's or amun's, and this package's beside them."""
+def _read_one(path: str, command: str, filed: Fields, options: type, *, relative: bool) -> None:
+    """The options of a file of Marian's or amun's, and cgru's beside them."""
     values = dict(config_file.load(path))
-    if filed.command != "train":
+    if command != "train":
         values = {key: value for key, value in values.items() if key not in OF_SPEED}
     elif values.keys() >= _OF_TRAINER:
         filed.program = filed.program or "marian"
     amun = filed.program == "amun" or any(key in values for key in _AMUN_KEYS)
-    theirs = table("amun" if amun else "marian", filed.command) or Table("none", ())
+    theirs = table("amun" if amun else "marian", command) or Table("none", ())
     filed.interpolate = config_file.is_true(values.get("interpolate-env-vars"))
-    known = dataclasses.replace(theirs, rows=(*theirs.rows, *own(options).rows))
-    filed.fill(given(values, path, known, options, relative=relative), of_file=True)
+    known = dataclasses.replace(theirs, rows=(*own(options).rows, *theirs.rows))
+    filed.add(_given(values, path, known, options, relative=relative), from_file=True)
 
 
-def given(
+def _given(
     values: Mapping[str, Any], path: str, table: Table, options: type, *, relative: bool
 ) -> Iterator[Given]:
     """The options in a configuration file: rows, file and key, and values as typed.
@@ -84,19 +85,18 @@ def given(
         ):
             what = "names of files are" if row.paths else "a plain value is"
             raise CgruError(f"{path}: {key} is {value!r}, where {what} expected")
-        typed = list(as_typed(value))
-        default = list(row.default_values)
-        if typed == default and isinstance(row.meaning, Refused | NoEffect | Checked):
+        typed = as_typed(value)
+        if typed == row.default and isinstance(row.meaning, Refused | NoEffect | Checked):
             continue
-        if row.takes is Takes.NOTHING:
-            if typed == ["false"]:
+        if row.takes is Takes.SWITCH and not table.like_marian:
+            if typed == ("false",):
                 continue
-            typed = []
+            typed = ()
         if relative:
-            typed = [
+            typed = tuple(
                 config_file.beside(t, path) if row.is_path(i) else t for i, t in enumerate(typed)
-            ]
-        yield Given(row, f"{path}: {key}", typed)
+            )
+        yield Given(row, f"{path}: {key}", list(typed))
 
 
 def _of_amun(values: dict[str, Any], path: str) -> dict[str, Any]:
@@ -109,7 +109,9 @@ def _of_amun(values: dict[str, Any], path: str) -> dict[str, Any]:
     values["model"] = [str(one["path"]) for one in scorers.values()]
     if isinstance(weights, Mapping):
         if list(weights) and set(weights) != set(scorers):
-            raise CgruError(f"{path}: weights are of {', '.join(map(str, weights))}, "
-                            f"scorers are {', '.join(map(str, scorers))}")  # fmt: skip
+            raise CgruError(
+                f"{path}: weights are of {', '.join(map(str, weights))}, scorers are "
+                f"{', '.join(map(str, scorers))}"
+            )
         values["weights"] = [weights[name] for name in scorers]
     return values

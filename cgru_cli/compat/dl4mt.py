@@ -1,4 +1,4 @@
-"""The options of DL4MT's `translate.py`, and what its `train` is called with by default.
+"""The options of DL4MT's `translate.py` and `rescore_with_lm.py`, and the defaults of `nmt.train`.
 
 `train_nmt.py` has no command line: a script hands keyword arguments to `nmt.train`. Its names are
 Nematus', so `cgru train --compat dl4mt` takes Nematus' options with DL4MT's defaults (session 2).
@@ -7,56 +7,88 @@ Nematus', so `cgru train --compat dl4mt` takes Nematus' options with DL4MT's def
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
+from ..errors import UsageError
 from . import nematus
+from .fields import Fields
 from .nematus import ONE_PROCESS
-from .rows import Row, Takes, Values, converted, no_effect, one, refused, switch
+from .rows import Row, no_effect, refused, row, rows, switched
 
-POSITIONAL = ("model", "source_vocabularies", "target_vocabulary", "input", "output")
-
-
-def _listed(values: tuple[str, ...]) -> Values:
-    """Session 3's -b: so many hypotheses of each sentence, 1 for the best alone."""
-    return {"n_best_count": values[-1]}
-
-
-TRANSLATE: tuple[Row, ...] = (
-    one("-k", 5, "beam_size"),
-    no_effect("-p", Takes.ONE, 5, ONE_PROCESS),
-    switch("-n", converted("normalize", lambda values: {"normalize": "1"})),
-    switch("-c", "char_level"),
-    one("-b", 1, converted("n_best", _listed)),
-)  # fmt: skip
+TRANSLATE_ARGUMENTS = ("model", "source_vocabularies", "target_vocabulary", "input", "output")
+TRANSLATE = (
+    *rows("-k N = 5 -> beam_size, -c -> char_level, -b N = 1 -> n_best_count"),
+    row("-n", switched("normalize", "1")),
+    *no_effect(ONE_PROCESS, "-p N = 5"),
+)
 
 # Session 3's rescore_with_lm.py: a language model, its options and vocabulary, that of the
 # translations, the list that translate.py -b wrote, and the file for the best of each sentence.
-RESCORE_POSITIONAL = (
-    "model",
-    "model_options",
-    "lm_vocabulary",
-    "tm_vocabulary",
-    "n_best",
-    "output",
+RESCORE_ARGUMENTS = "model model_options lm_vocabulary tm_vocabulary n_best output".split()
+RESCORE = (
+    *rows("-b --beta X = 1 -> lm_weight, -x -> lm_convex"),
+    row("-n", switched("normalize", "1")),
+    *refused("a list's characters stand between spaces, and are read as words", "-c"),
 )
 
-RESCORE: tuple[Row, ...] = (
-    one("-b --beta", 1, "lm_weight"),
-    switch("-n", converted("normalize", lambda values: {"normalize": "1"})),
-    switch("-x", "lm_convex"),
-    refused("-c", Takes.NOTHING, False,
-            "a list's characters stand between spaces, and are read as words"),
-)  # fmt: skip
-
 # Defaults of `nmt.train` that are not those of Nematus' Theano version.
-_DEFAULTS: dict[str, Any] = {
-    "dim_word": 100, "dispFreq": 100, "clip_c": -1, "lrate": 0.01, "n_words_src": 100000,
-    "n_words": 100000, "optimizer": "rmsprop", "batch_size": 16, "valid_batch_size": 16,
-    "validFreq": 1000, "saveFreq": 1000, "maxibatch_size": 20,
-}  # fmt: skip
+_DEFAULTS = {
+    "dim_word": "100",
+    "dispFreq": "100",
+    "clip_c": "-1",
+    "lrate": "0.01",
+    "n_words_src": "100000",
+    "n_words": "100000",
+    "optimizer": "rmsprop",
+    "batch_size": "16",
+    "valid_batch_size": "16",
+    "validFreq": "1000",
+    "saveFreq": "1000",
+    "maxibatch_size": "20",
+}
 
 
 def train() -> list[Row]:
     """The keyword arguments of `nmt.train`, as options."""
-    rows = nematus.of_version(nematus.TRAIN, theano=True)
-    return [dataclasses.replace(row, default=_DEFAULTS.get(row.name, row.default)) for row in rows]
+    return [
+        dataclasses.replace(one, default=(_DEFAULTS[one.name],)) if one.name in _DEFAULTS else one
+        for one in nematus.of_version(nematus.TRAIN, theano=True)
+    ]
+
+
+def settle_translation(o: Fields) -> None:
+    """The vocabularies of both sides, and -b, the number of hypotheses of each sentence."""
+    settle_vocabularies(o)
+    if o.number("n_best_count") > 1:
+        o.values |= {"n_best": True, "n_best_size": o.values["n_best_count"]}
+    o.take("n_best_count")
+
+
+def settle_vocabularies(o: Fields) -> None:
+    """One option for the vocabularies of both sides. Raises UsageError."""
+    sources, target = o.take("source_vocabularies"), o.take("target_vocabulary")
+    if sources is None and target is None:
+        return
+    if sources is None or target is None:
+        raise UsageError("the vocabularies of source and target go together")
+    o.values["vocabularies"] = (*((sources,) if isinstance(sources, str) else sources), target)
+
+
+def settle_rescoring(o: Fields) -> None:
+    """The costs that are added, and their weights. Raises UsageError."""
+    weight, convex = o.number("lm_weight"), o.take("lm_convex")
+    vocabulary = o.take("lm_vocabulary")
+    if vocabulary is None:
+        for name, option in (("lm_weight", "-b"), ("lm_convex", "-x")):
+            if o.is_given(name):
+                raise UsageError(
+                    f"{option} is of rescore_with_lm.py, whose arguments are MODEL MODEL_OPTIONS "
+                    "DICTIONARY_LM DICTIONARY_TM SOURCE SAVETO"
+                )
+    else:
+        o.note(
+            "MODEL_OPTIONS, DICTIONARY_TM", "options lie beside the model, and the list has words"
+        )
+        o.values["vocabularies"] = (vocabulary,)
+        o.values["rerank"] = f"{weight - 1 if convex else -1:g} {-weight:g}"  # of costs
+    for name in ("lm_weight", "model_options", "tm_vocabulary"):
+        o.take(name)

@@ -33,7 +33,7 @@ def advice(message: str, unknown: str, command: str, words: Sequence[str], optio
         theirs = table(program, command)
         if theirs and theirs.positional:
             try:
-                parsed = parse(program, command, words, options)
+                parsed = parse(theirs, words, options)
             except UsageError:
                 continue
             if len(parsed.positional) == len(theirs.positional) and not parsed.unknown:
@@ -83,9 +83,9 @@ def _of_known(message: str, command: str, words: Sequence[str], options: type) -
         if row is None or isinstance(row.meaning, Special):
             continue
         if " takes no value" in message:
-            another = row.takes is Takes.BOOLEAN
+            another = row.takes is Takes.SWITCH and theirs.like_marian
         elif " lacks its value" in message:
-            another = row.takes in (Takes.NOTHING, Takes.BOOLEAN, Takes.OPTIONAL)
+            another = row.takes in (Takes.SWITCH, Takes.OPTIONAL)
         else:
             another = not is_number and _means_another(row, _values(row, typed, words), field)
         if another:
@@ -140,7 +140,7 @@ def _values(row: Row, typed: str, words: Sequence[str]) -> tuple[str, ...]:
         name, equals, attached = word.partition("=")
         if name == typed and equals:
             return (attached,)
-        if name == typed and row.takes not in (Takes.NOTHING, Takes.BOOLEAN):
+        if name == typed and row.takes is not Takes.SWITCH:
             rest = list(words[place + 1 :])
             stop = next((i for i, one in enumerate(rest) if is_flag(one)), len(rest))
             return tuple(rest[: stop if row.takes is Takes.MANY else min(stop, 1)])

@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-from .marian_general import (
+from ..errors import UsageError
+from .fields import Fields
+from .marian import (
+    COMPARED,
+    DEVICES,
     GENERAL,
-    INPUT_LENGTH,
-    ON_ONE_DEVICE,
-    TSV,
-    model_rows,
+    OTHER_MODELS,
+    PRODUCTS,
+    cpu_threads,
+    device,
     precision,
-)  # fmt: skip
+)
 from .rows import (
+    Option,
     Refused,
-    Row,
-    Takes,
     Values,
-    boolean,
-    converted,
+    always,
     is_true,
-    many,
     no_effect,
-    one,
-    optional,
     refused,
-)  # fmt: skip
+    row,
+    rows,
+    switched,
+)
 
 EVERY_WORD = "every word of the vocabulary can be produced"
-
 QUANTISED = "use --precision int8, which quantises a float32 model at the start"
+TYPES = "products are float32, bfloat16 or int8, as --precision says"
+UNCUT = str(10**6)  # words: no line is as long
 
 
 def _alignment(values: tuple[str, ...]) -> Values:
@@ -36,15 +39,11 @@ def _alignment(values: tuple[str, ...]) -> Values:
 
 
 def _half(values: tuple[str, ...]) -> Values | Refused:
-    if not is_true(values):
-        return {}
-    return Refused("products are float32, bfloat16 or int8, as --precision says")
+    return Refused(TYPES) if is_true(values) else {}
 
 
 def _precision(values: tuple[str, ...]) -> Values | Refused:
-    if values[0] == "float16":
-        return Refused("products are float32, bfloat16 or int8, as --precision says")
-    return precision(values)
+    return Refused(TYPES) if values[0] == "float16" else precision(values)
 
 
 def _input(values: tuple[str, ...]) -> Values:
@@ -55,95 +54,129 @@ def _output(values: tuple[str, ...]) -> Values:
     return {} if values[-1] == "stdout" else {"output": values[-1]}
 
 
-def _cost_of_a_greedy_search(values: tuple[str, ...]) -> Values:
-    return {"skip_cost": is_true(values)}
-
-
-def _is_quantised(values: tuple[str, ...]) -> Values | Refused:
+def _gemm(values: tuple[str, ...]) -> Values | Refused:
     return {} if values[-1] == "float32" else Refused(QUANTISED)
 
 
 def _sampling(values: tuple[str, ...]) -> Values:
-    """Marian writes `full 1.0` and, for the K most probable words, `topk K T`; or T alone."""
-    words = " ".join(values).split()
-    return {"output_sampling": " ".join(words)}
+    """`full 1.0`, or `topk K T` for the K most probable words, or T alone."""
+    return {"output_sampling": " ".join(values)}
 
 
-_COMMON: tuple[Row, ...] = (
-    one("-o --output", "stdout", converted("output", _output), paths=True),
-    many("-v --vocabs", None, "vocabularies", paths=True),
-    optional("--alignment", "", "1", converted("alignment", _alignment)),
-    boolean("--word-scores", "word_scores"),
-    *INPUT_LENGTH, *TSV, *ON_ONE_DEVICE,
-    no_effect("--mini-batch-words", Takes.ONE, 0, "--workspace keeps batches to the memory"),
-    one("--maxi-batch-sort", "none", "maxi_batch_sort"),
-    boolean("--fp16", converted("precision", _half)),
-    many("--precision", ("float32",), converted("precision", _precision)),
-    refused("--optimize", Takes.BOOLEAN, False, QUANTISED),
-    one("-g --gemm-type", "float32", converted("precision", _is_quantised)),
-    refused("--quantize-range", Takes.ONE, 0, QUANTISED),
-    refused("--int8shift", Takes.BOOLEAN, False, QUANTISED),
-    refused("--int8shiftAll", Takes.BOOLEAN, False, QUANTISED),
-    refused("--int8shiftAlpha", Takes.BOOLEAN, False, QUANTISED),
-    refused("--int8shiftAlphaAll", Takes.BOOLEAN, False, QUANTISED),
-    no_effect("--clip-gemm", Takes.ONE, 0, "products are not clipped"),
-    no_effect("--use-legacy-batching", Takes.BOOLEAN, False,
-              "TensorFlow chooses how products are made"),
-)  # fmt: skip
+_COMMON = (
+    *GENERAL,
+    *COMPARED,
+    row("-o --output FILE = stdout", Option("output", _output)),
+    row("--alignment [1]", Option("alignment", _alignment)),
+    *rows("-v --vocabs FILE... -> vocabularies, --quiet-translation -> quiet, --word-scores"),
+    *rows("--tsv, --tsv-fields --tsv-size N = 0, --max-length N = 1000"),
+    row("-d --devices N... = 0", Option("device", device)),
+    row("--cpu-threads N = 0", Option("cpu_threads", cpu_threads)),
+    row("--fp16", Option("precision", _half)),
+    row("--precision X... = float32", Option("precision", _precision)),
+    row("-g --gemm-type X = float32", Option("precision", _gemm)),
+    *OTHER_MODELS,
+    *no_effect("one thread reads ahead", "--data-threads N = 8"),
+    *no_effect(DEVICES, "--num-devices N = 0"),
+    *no_effect("--workspace keeps batches to the memory", "--mini-batch-words N = 0"),
+    *no_effect("products are not clipped", "--clip-gemm X = 0"),
+    *no_effect(PRODUCTS, "--use-legacy-batching"),
+    *refused(QUANTISED, "--optimize, --quantize-range X = 0, --int8shift, --int8shiftAll"),
+    *refused(QUANTISED, "--int8shiftAlpha, --int8shiftAlphaAll"),
+)
+DECODER = (
+    *_COMMON,
+    *rows(
+        """
+        -w --workspace MB = 512, -m --models --model FILE... -> model, -b --beam-size N = 12,
+        -n --normalize [1] = 0, --max-length-factor X = 3, --word-penalty X = 0, --allow-unk,
+        --n-best, --force-decode, --no-spm-decode, --no-spm-encode, --mini-batch N = 1,
+        --maxi-batch N = 1, --maxi-batch-sort X = none, --max-length-crop, --skip-cost,
+        --weights X...
+        """
+    ),
+    row("-i --input FILE... = stdin", Option("input", _input)),
+    row("--shortlist FILE...", "shortlist", only_first=True),
+    row("--output-sampling [full 1.0]...", Option("output_sampling", _sampling)),
+    *no_effect("a model is read once", "--model-mmap"),
+    *no_effect("progress is shown at a terminal", "--stat-freq X = 0"),
+    *refused("only the unknown word is ever suppressed", "--allow-special"),
+    *refused("the softmax is exact", "--output-approx-knn [100 1024]..."),
+    *refused("models are not encrypted", "--encryption-key-path X"),
+    *refused(EVERY_WORD, "--trie-pruning-path X"),
+)
+SCORER = (
+    *_COMMON,
+    *rows(
+        """
+        -w --workspace MB = 2048, -m --model --models FILE... = model.npz,
+        -t --train-sets FILE... -> target, --n-best -> n_best_list, --n-best-feature X = Score,
+        --summary [cross-entropy], --mini-batch N = 64, --maxi-batch N = 100
+        """
+    ),
+    row("-n --normalize", switched("normalize", "1")),
+    *always("--maxi-batch-sort X = none"),
+    *no_effect("longer sources are cut, longer translations refused", "--max-length-crop"),
+    *refused("a model without its weights scores nothing", "--no-reload"),
+)
 
 
-def decoder() -> list[Row]:
-    """All options of `marian-decoder`."""
-    return [
-        *GENERAL,
-        one("-w --workspace", 512, "workspace"),
-        boolean("--quiet-translation", "quiet"),
-        many("-m --models --model", None, "model", paths=True),
-        no_effect("--model-mmap", Takes.BOOLEAN, False, "a model is read once"),
-        *model_rows(training=False),
-        many("-i --input", ("stdin",), converted("input", _input), paths=True),
-        one("-b --beam-size", 12, "beam_size"),
-        optional("-n --normalize", 0, "1", "normalize"),
-        one("--max-length-factor", 3, "max_length_factor"),
-        one("--word-penalty", 0, "word_penalty"),
-        boolean("--allow-unk", "allow_unk"),
-        refused("--allow-special", Takes.BOOLEAN, False,
-                "only the unknown word is ever suppressed"),
-        boolean("--n-best", "n_best"),
-        boolean("--force-decode", "force_decode"),
-        no_effect("--stat-freq", Takes.ONE, "0", "progress is shown at a terminal"),
-        boolean("--no-spm-decode", "no_spm_decode"),
-        boolean("--no-spm-encode", "no_spm_encode"),
-        one("--mini-batch", 1, "mini_batch"),
-        one("--maxi-batch", 1, "maxi_batch"),
-        boolean("--skip-cost", converted("skip_cost", _cost_of_a_greedy_search)),
-        many("--shortlist", None, "shortlist", paths=True, only_first=True),
-        many("--weights", None, "weights"),
-        many("--output-sampling", None, converted("output_sampling", _sampling),
-             implied="full 1.0"),
-        refused("--output-approx-knn", Takes.MANY, None, "the softmax is exact", "100 1024"),
-        refused("--encryption-key-path", Takes.ONE, "", "models are not encrypted"),
-        refused("--trie-pruning-path", Takes.ONE, "", EVERY_WORD),
-        *_COMMON,
-    ]  # fmt: skip
+def settle_decoder(o: Fields) -> None:
+    """Replace what `cgru translate` does not have. Raises UsageError for what it cannot do."""
+    settle_workspace(o)
+    if o.take("skip_cost"):
+        if str(o.values.get("beam_size")) != "1":
+            raise UsageError(
+                "--skip-cost cannot be honoured: hypotheses of a beam are ranked by the model's "
+                "scores; with a beam of 1 it changes nothing"
+            )
+        o.note("--skip-cost", "the best word is the same with its cost")
+    settle_length(o)
+    fields = o.whole("tsv_fields")
+    if fields not in (0, 2 if o.values.get("force_decode") else 1):
+        raise UsageError(
+            f"--tsv-fields {fields}: a line has the source alone or, with --force-decode, the "
+            "beginning of its translation behind a tab"
+        )
+    inputs = o.values.get("input", ())
+    prefixes = o.values.get("force_decode") and len(inputs) == 2 and not o.values.get("tsv")
+    if o.program and len(inputs) > 1 and not prefixes:  # which stand in a file of their own
+        raise UsageError(
+            f"--input {' '.join(inputs)}: models that read several sources at once are not known"
+        )
 
 
-def scorer() -> list[Row]:
-    """All options of `marian-scorer`."""
-    return [
-        *GENERAL,
-        one("-w --workspace", 2048, "workspace"),
-        boolean("--quiet-translation", "quiet"),
-        many("-m --model --models", "model.npz", "model", paths=True),
-        *model_rows(training=False),
-        refused("--no-reload", Takes.BOOLEAN, False, "a model without its weights scores nothing"),
-        many("-t --train-sets", None, "target", paths=True),
-        boolean("--n-best", "n_best_list"),
-        one("--n-best-feature", "Score", "n_best_feature"),
-        boolean("-n --normalize", converted("normalize", lambda values: {"normalize": "1"}
-                                     if is_true(values) else {})),
-        optional("--summary", "", "cross-entropy", "summary"),
-        one("--mini-batch", 64, "mini_batch"),
-        one("--maxi-batch", 100, "maxi_batch"),
-        *_COMMON,
-    ]  # fmt: skip
+def settle_length(o: Fields) -> None:
+    """Marian cuts lines with --max-length-crop alone."""
+    if o.take("max_length_crop") or o.program is None:
+        if o.program and not o.is_given("max_length"):
+            o.values["max_length"] = "1000"
+    elif o.is_given("max_length"):
+        o.note("--max-length", "lines are cut with --max-length-crop only")
+        o.values["max_length"] = UNCUT
+
+
+def settle_workspace(o: Fields) -> None:
+    """A negative workspace is all memory but that."""
+    if o.program and str(o.values.get("workspace", "")).startswith("-"):
+        o.take("workspace")
+        o.note("--workspace", "memory is taken as it is needed")
+
+
+def settle_scorer(o: Fields) -> None:
+    """Replace what `cgru score` does not have. Raises UsageError."""
+    settle_workspace(o)
+    targets = tuple("-" if name == "stdin" else name for name in o.values.get("target") or ())
+    if targets:
+        o.values["target"] = targets
+    fields = o.whole("tsv_fields")
+    if o.take("tsv"):
+        if len(targets) > 1:
+            raise UsageError(f"--tsv: one file is expected, or stdin; {len(targets)} are named")
+        if fields not in (0, 2):
+            raise UsageError(f"--tsv-fields {fields}: a line has two, source and target")
+    if o.take("n_best_list"):
+        if len(targets) != 2:
+            raise UsageError("--n-best: Marian's -t names the source and the list")
+        o.values |= {"source": targets[:1], "n_best": targets[1]}
+        del o.values["target"]

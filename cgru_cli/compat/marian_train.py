@@ -2,54 +2,59 @@
 
 from __future__ import annotations
 
-from .marian_general import (
+from ..errors import UsageError
+from ..options.flags import statements
+from ..options.model import ModelOptions
+from .fields import Fields
+from .marian import (
     GENERAL,
+    OTHER_MODELS,
+    PRODUCTS,
+    STRUCTURE,
     TRANSFORMER,
-    TSV,
     cpu_threads,
-    model_rows,
     precision,
-)  # fmt: skip
+)
 from .rows import (
+    Conversion,
     NoEffect,
+    Option,
     Refused,
-    Row,
-    Takes,
     Values,
     always,
-    boolean,
-    converted,
     is_true,
-    many,
     no_effect,
-    one,
     one_of,
-    optional,
     refused,
-)  # fmt: skip
+    row,
+    rows,
+    switched,
+)
 
-FOLDER = "batches are drawn from a file in the folder of the model"
-ULR = "there is no universal language representation here"
-COSTS = {
-    "ce-sum": "ce-sum", "ce-mean": "ce-mean", "cross-entropy": "ce-mean",
-    "ce-mean-words": "ce-mean-words", "perplexity": "perplexity",
-}  # fmt: skip
+TRAINED_COST = "ce-mean-words"  # whatever the log shows
+COSTS = ("ce-sum", "ce-mean", "cross-entropy", "ce-mean-words", "perplexity")
 SHUFFLED = {"data": False, "none": True}
-NO_MPI = "workers share every update"
-ASYNCHRONOUS = "all devices make one update together"
+SHUFFLES = "pairs and batches are shuffled, or neither"
 DIVERGENCE = "a run whose cost is not finite stops after --max-nan updates"
+BATCH_SIZE = "the size of batches does not change"
+SIZE = "batches have the size asked for"
+TEXT = "lines are read as they are; cgru prep prepares text"
 
 
-def _frozen(pattern: str):
-    return converted("freeze", lambda values: {"freeze": (pattern,)} if is_true(values) else {})
+def _cost(values: tuple[str, ...]) -> Values | NoEffect | Refused:
+    if values[-1] not in COSTS:
+        return Refused(f"{values[-1]}: no such cost is known here")
+    if values[-1] == TRAINED_COST:
+        return {}
+    return NoEffect("the log shows the mean over words, by which Marian trains")
 
 
-def _strategy(values: tuple[str, ...]) -> Values:
-    return {"lr_decay_strategy": values[-1]}
+def _frozen(pattern: str) -> Option:
+    return Option("freeze", lambda values: {"freeze": (pattern,)} if is_true(values) else {})
 
 
 def _inverse_sqrt(values: tuple[str, ...]) -> Values | Refused:
-    """The second value says from where on the rate falls; it is the first if not given."""
+    """The second value says where the decay begins; the first one if it is not given."""
     if len(values) > 2:
         return Refused("two values are expected at most")
     return dict(zip(("lr_decay_inv_sqrt", "lr_decay_inv_sqrt_start"), values, strict=False))
@@ -62,218 +67,251 @@ def _devices(values: tuple[str, ...]) -> Values | NoEffect:
     return {"devices": values} if len(values) > 1 or values[0] != "0" else {}
 
 
-def _ended(unit: str):
-    """Marian's older ways to say --after."""
-
-    def convert(values: tuple[str, ...]) -> Values:
-        return {"after": f"{values[-1]}{unit}"} if values[-1] != "0" else {}
-
-    return convert
+def _ended(unit: str) -> Conversion:
+    """Marian's older ways to write --after."""
+    return lambda values: {"after": f"{values[-1]}{unit}"} if values[-1] != "0" else {}
 
 
 def _guided(values: tuple[str, ...]) -> Values:
     return {"guided_alignment": () if values[-1] in ("none", "") else values}
 
 
-def _metrics(values: tuple[str, ...]) -> Values:
-    return {"valid_metrics": values}
-
-
-TRAINING: tuple[Row, ...] = (
-    one("--cost-type", "ce-sum", one_of("disp_cost_type", COSTS, "no such cost is known here")),
-    refused("--multi-loss-type", Takes.ONE, "sum", "there is one loss"),
-    refused("--unlikelihood-loss", Takes.BOOLEAN, False,
-            "--objective knows cross-entropy and minimum risk only"),
-    boolean("--overwrite", always("overwrite")),
-    no_effect("--overwrite-checkpoint", Takes.BOOLEAN, True,
-              "one state of the training is kept, the last"),
-    boolean("--no-reload", "no_reload"),
-    boolean("--no-optimizer-reload", "no_optimizer_reload"),
-    many("-t --train-sets", None, "train_sets", paths=True),
-    many("-v --vocabs", None, "vocabularies", paths=True),
-    many("--sentencepiece-alphas", None, "sentencepiece_alphas"),
-    one("--sentencepiece-options", "", "sentencepiece_options"),
-    one("--sentencepiece-max-lines", 2000000, "sentencepiece_max_lines"),
-    boolean("--no-spm-encode", "no_spm_encode"),
-    one("-e --after-epochs", 0, converted("after_epochs", _ended("e"))),
-    one("--after-batches", 0, converted("after", _ended("u"))),
-    one("-a --after", "0e", "after"),
-    one("--disp-freq", "1000u", "disp_freq"),
-    one("--disp-first", 0, "disp_first"),
-    boolean("--disp-label-counts", "disp_label_counts", True),
-    one("--save-freq", "10000u", "save_freq"),
-    many("--logical-epoch", ("1e", "0"), "logical_epoch"),
-    one("--max-length", 50, "max_length"),
-    boolean("--max-length-crop", "max_length_crop"),
-    *TSV,
-    one("--shuffle", "data", one_of("no_shuffle", SHUFFLED,
-                                  "pairs and batches are shuffled, or neither")),
-    boolean("--no-shuffle", "no_shuffle"),
-    refused("--no-restore-corpus", Takes.BOOLEAN, False,
-            "a resumed run always restores its position in the data"),
-    no_effect("-T --tempdir", Takes.ONE, "/tmp", FOLDER),  # noqa: S108 - shown and not used
-    no_effect("--sqlite", Takes.OPTIONAL, "", FOLDER, "temporary"),
-    no_effect("--sqlite-drop", Takes.BOOLEAN, False, "there is no database"),
-    many("-d --devices", (0,), converted("devices", _devices)),
-    one("--num-devices", 0, "num_devices"),
-    no_effect("--no-nccl", Takes.BOOLEAN, False, "TensorFlow chooses how devices communicate"),
-    no_effect("--sharding", Takes.ONE, "global", NO_MPI),
-    no_effect("--sync-freq", Takes.ONE, "200u", NO_MPI),
-    one("--cpu-threads", 0, converted("cpu_threads", cpu_threads)),
-    one("--mini-batch", 64, "mini_batch"),
-    one("--mini-batch-words", 0, "mini_batch_words"),
-    boolean("--mini-batch-fit", "mini_batch_fit"),
-    no_effect("--mini-batch-fit-step", Takes.ONE, 10,
-              "the size that fits is computed, not searched for"),
-    no_effect("--gradient-checkpointing", Takes.BOOLEAN, False,
-              "each state is kept once in any case"),
-    one("--maxi-batch", 100, "maxi_batch"),
-    one("--maxi-batch-sort", "trg", "maxi_batch_sort"),
-    no_effect("--shuffle-in-ram", Takes.BOOLEAN, False, "only the order of pairs is in memory"),
-    no_effect("--data-threads", Takes.ONE, 8, "one thread prepares batches ahead"),
-    refused("--all-caps-every", Takes.ONE, 0,
-            "lines are read as they are; cgru prep prepares text"),
-    refused("--english-title-case-every", Takes.ONE, 0,
-            "lines are read as they are; cgru prep prepares text"),
-    refused("--mini-batch-words-ref", Takes.ONE, 0, "no option is adjusted to a batch's size"),
-    refused("--mini-batch-warmup", Takes.ONE, "0", "the size of batches does not change"),
-    refused("--mini-batch-track-lr", Takes.BOOLEAN, False,
-            "the size of batches does not change"),
-    no_effect("--mini-batch-round-up", Takes.BOOLEAN, True, "batches have the size asked for"),
-    one("-o --optimizer", "adam", "optimizer"),
-    many("--optimizer-params", None, "optimizer_params"),
-    one("--optimizer-delay", 1, "optimizer_delay"),
-    boolean("--sync-sgd", always("sync_sgd")),
-    one("-l --learn-rate", 0.0001, "learn_rate"),
-    boolean("--lr-report", "lr_report"),
-    one("--lr-decay", 0, "lr_decay"),
-    one("--lr-decay-strategy", "epoch+stalled", converted("lr_decay_strategy", _strategy)),
-    many("--lr-decay-start", (10, 1), "lr_decay_start"),
-    one("--lr-decay-freq", 50000, "lr_decay_freq"),
-    boolean("--lr-decay-reset-optimizer", "lr_decay_reset_optimizer"),
-    boolean("--lr-decay-repeat-warmup", "lr_decay_repeat_warmup"),
-    many("--lr-decay-inv-sqrt", ("0",), converted("lr_decay_inv_sqrt", _inverse_sqrt)),
-    one("--lr-warmup", "0", "lr_warmup"),
-    one("--lr-warmup-start-rate", 0, "lr_warmup_start_rate"),
-    refused("--lr-warmup-cycle", Takes.BOOLEAN, False, "the warm-up comes once"),
-    refused("--lr-warmup-at-reload", Takes.BOOLEAN, False,
-            "a resumed run continues its schedule"),
-    one("--label-smoothing", 0, "label_smoothing"),
-    refused("--factor-weight", Takes.ONE, 1, "factors of the target are not known here"),
-    one("--clip-norm", 1, "clip_norm"),
-    optional("--exponential-smoothing", 0, "1e-4", "exponential_smoothing"),
-    refused("--exponential-smoothing-replace-freq", Takes.ONE, "0",
-            "the averages never replace the weights that are trained"),
-    many("--guided-alignment", "none", converted("guided_alignment", _guided), paths=True),
-    one("--guided-alignment-cost", "ce", "guided_alignment_cost"),
-    one("--guided-alignment-weight", 0.1, "guided_alignment_weight"),
-    many("--data-weighting", "", "data_weighting", paths=True),
-    one("--data-weighting-type", "sentence", "data_weighting_type"),
-    many("--embedding-vectors", None, "embedding_vectors", paths=True),
-    boolean("--embedding-normalization", "embedding_normalization"),
-    boolean("--embedding-fix-src", _frozen("Wemb")),
-    boolean("--embedding-fix-trg", _frozen("Wemb_dec")),
-    boolean("--fp16", converted("precision", lambda values: {"precision": "float16"}
-                         if is_true(values) else {})),
-    many("--precision", ("float32", "float32"), converted("precision", precision)),
-    no_effect("--cost-scaling", Takes.MANY, None, "float16 has a scale of its own",
-              "8.f 10000 1.f 8.f"),
-    no_effect("--throw-on-divergence", Takes.MANY, None, DIVERGENCE, "1000 10 5.0f"),
-    no_effect("--custom-fallbacks", Takes.MANY, None, DIVERGENCE),
-    no_effect("--fp16-fallback-to-fp32", Takes.BOOLEAN, False, DIVERGENCE),
-    no_effect("--gradient-norm-average-window", Takes.ONE, 100,
-              "the norm is logged without averaging"),
-    refused("--dynamic-gradient-scaling", Takes.MANY, None,
-            "gradients are clipped by --clip-norm alone", "2.f log"),
-    no_effect("--check-gradient-nan", Takes.BOOLEAN, False,
-              "updates whose gradient is not finite are always left out"),
-    refused("--normalize-gradient", Takes.BOOLEAN, False,
-            "the gradient is that of the mean cost already"),
-    refused("--normalize-gradient-by-ratio", Takes.BOOLEAN, False,
-            "the gradient is that of the mean cost already"),
-    refused("--train-embedder-rank", Takes.MANY, None, "embedders are not trained here",
-            "0.3f 0.0f"),
-    one("--quantize-bits", 0, "quantize_bits"),
-    one("--quantize-optimization-steps", 0, "quantize_optimization_steps"),
-    boolean("--quantize-log-based", "quantize_log_based"),
-    boolean("--quantize-biases", "quantize_biases"),
-    refused("--ulr", Takes.BOOLEAN, False, ULR),
-    refused("--ulr-query-vectors", Takes.ONE, "", ULR),
-    refused("--ulr-keys-vectors", Takes.ONE, "", ULR),
-    refused("--ulr-trainable-transformation", Takes.BOOLEAN, False, ULR),
-    refused("--ulr-dim-emb", Takes.ONE, 0, ULR),
-    refused("--ulr-dropout", Takes.ONE, 0, ULR),
-    refused("--ulr-softmax-temperature", Takes.ONE, 1, ULR),
-    refused("--task", Takes.MANY, (), "its predefined options are those of transformers"),
-)  # fmt: skip
-
-VALIDATION: tuple[Row, ...] = (
-    many("--valid-sets", None, "valid_sets", paths=True),
-    one("--valid-freq", "10000u", "valid_freq"),
-    many("--valid-metrics", ("cross-entropy",), converted("valid_metrics", _metrics)),
-    boolean("--valid-reset-stalled", "valid_reset_stalled"),
-    boolean("--valid-reset-all", "valid_reset_all"),
-    one("--early-stopping", 10, "early_stopping"),
-    many("--early-stopping-epsilon", (0,), "early_stopping_epsilon"),
-    one("--early-stopping-on", "first", "early_stopping_on"),
-    one("-b --beam-size", 12, "beam_size"),
-    optional("-n --normalize", 0, "1", "normalize"),
-    one("--max-length-factor", 3, "max_length_factor"),
-    one("--word-penalty", 0, "word_penalty"),
-    boolean("--allow-unk", "allow_unk"),
-    no_effect("--n-best", Takes.BOOLEAN, False, "validation takes the best translation"),
-    no_effect("--word-scores", Takes.BOOLEAN, False, "validation prints no scores of words"),
-    one("--valid-mini-batch", 32, "valid_mini_batch"),
-    one("--valid-max-length", 1000, "valid_max_length"),
-    one("--valid-script-path", "", "valid_script", paths=True),
-    many("--valid-script-args", None, "valid_script_args"),
-    one("--valid-translation-output", "", "valid_translation_output", paths=True),
-    boolean("--keep-best", always("keep_best")),
-    one("--valid-log", "", "valid_log", paths=True),
-    no_effect("--quiet-validation", Takes.BOOLEAN, False, "validation prints no translations"),
-)  # fmt: skip
-
-# Options that the trainer had in earlier versions.
-OLDER: tuple[Row, ...] = (
-    refused("--special-vocab", Takes.MANY, None, "special words are those of the vocabulary"),
-    no_effect("--batch-flexible-lr", Takes.BOOLEAN, False,
-              "the learning rate does not depend on the size of a batch"),
-    no_effect("--batch-normal-words", Takes.ONE, 1920,
-              "the learning rate does not depend on the size of a batch"),
-    no_effect("--dynamic-batching", Takes.BOOLEAN, False, "see --mini-batch-fit"),
-    no_effect("--mini-batch-overstuff", Takes.ONE, 1, "batches have the size asked for"),
-    no_effect("--mini-batch-understuff", Takes.ONE, 1, "batches have the size asked for"),
-    no_effect("--multi-node", Takes.BOOLEAN, False, ASYNCHRONOUS),
-    no_effect("--multi-node-overlap", Takes.BOOLEAN, True, ASYNCHRONOUS),
-    no_effect("--grad-dropping-rate", Takes.ONE, 0, ASYNCHRONOUS),
-    no_effect("--grad-dropping-momentum", Takes.ONE, 0, ASYNCHRONOUS),
-    no_effect("--grad-dropping-warmup", Takes.ONE, 100, ASYNCHRONOUS),
-    no_effect("--clip-gemm", Takes.ONE, 0, "products are not clipped"),
-    no_effect("--no-tensor-cores", Takes.BOOLEAN, False,
-              "TensorFlow chooses how products are made"),
-    boolean("--moving-average", "moving_average"),
-    one("--moving-decay", 0.999, "moving_decay"),
-    boolean("--dropout-sampling", Refused("words are not sampled in training")),
-)  # fmt: skip
-
-WORKSPACE = one("-w --workspace", 2048, "workspace")
-QUIET_TRANSLATION = no_effect(
-    "--quiet-translation", Takes.BOOLEAN, False, "training prints no translations"
+ROWS = (
+    *GENERAL,
+    *STRUCTURE,
+    *rows(
+        """
+        -w --workspace MB = 2048, -m --model FILE = model.npz, --pretrained-model FILE,
+        --dropout-rnn P = 0 -> dropout_hidden, --dropout-src P = 0 -> dropout_source,
+        --dropout-trg P = 0 -> dropout_target, -t --train-sets FILE...,
+        -v --vocabs FILE... -> vocabularies, --sentencepiece-alphas X..., --sentencepiece-options X,
+        --sentencepiece-max-lines N = 2000000, -a --after N = 0e, --disp-freq N = 1000u,
+        --disp-first N = 0, --save-freq N = 10000u, --logical-epoch N... = 1e 0,
+        --max-length N = 50, --max-length-crop, --tsv, --tsv-fields --tsv-size N = 0, --no-shuffle,
+        --num-devices N = 0, --mini-batch N = 64, --mini-batch-words N = 0, --mini-batch-fit,
+        --maxi-batch N = 100, --maxi-batch-sort X = trg, -o --optimizer X = adam,
+        --optimizer-params X..., --optimizer-delay N = 1, -l --learn-rate X = 0.0001, --lr-report,
+        --lr-decay X = 0, --lr-decay-strategy X = epoch+stalled, --lr-decay-start N... = 10 1,
+        --lr-decay-freq N = 50000, --lr-warmup N = 0, --lr-warmup-start-rate X = 0,
+        --label-smoothing X = 0, --clip-norm X = 1, --exponential-smoothing [1e-4] = 0,
+        --guided-alignment-cost X = ce, --guided-alignment-weight X = 0.1, --data-weighting FILE...,
+        --data-weighting-type X = sentence, --embedding-vectors FILE..., --quantize-bits N = 0,
+        --quantize-optimization-steps N = 0, --quantize-log-based, --quantize-biases,
+        --moving-average, --moving-decay X = 0.999
+        """
+    ),
+    row("--cost-type X = ce-sum", Option("cost_type", _cost)),
+    row("-e --after-epochs N = 0", Option("after_epochs", _ended("e"))),
+    row("--after-batches N = 0", Option("after", _ended("u"))),
+    row("--shuffle X = data", one_of("no_shuffle", SHUFFLED, SHUFFLES)),
+    row("-d --devices N... = 0", Option("devices", _devices)),
+    row("--cpu-threads N = 0", Option("cpu_threads", cpu_threads)),
+    row("--lr-decay-inv-sqrt N... = 0", Option("lr_decay_inv_sqrt", _inverse_sqrt)),
+    row("--guided-alignment FILE... = none", Option("guided_alignment", _guided)),
+    row("--embedding-fix-src", _frozen("Wemb")),
+    row("--embedding-fix-trg", _frozen("Wemb_dec")),
+    row("--fp16", switched("precision", "float16")),
+    row("--precision X... = float32 float32", Option("precision", precision)),
+    *always("--overwrite, --keep-best, --sync-sgd"),
+    # validation
+    *rows(
+        """
+        --valid-sets FILE..., --valid-freq N = 10000u, --valid-metrics X... = cross-entropy,
+        --valid-reset-stalled, --valid-reset-all, --early-stopping N = 10,
+        --early-stopping-epsilon X... = 0, --early-stopping-on X = first, -b --beam-size N = 12,
+        -n --normalize [1] = 0, --valid-mini-batch N = 32, --valid-max-length N = 1000,
+        --valid-script-path FILE -> valid_script, --valid-script-args X...,
+        --valid-translation-output FILE, --valid-log FILE
+        """
+    ),
+    *OTHER_MODELS,
+    *no_effect("training prints no translations", "--quiet-translation"),
+    *no_effect("the log shows the mean over words", "--disp-label-counts = true"),
+    *no_effect("one state of the training is kept, the last", "--overwrite-checkpoint = true"),
+    *no_effect(
+        "batches are drawn from a file in the folder of the model",
+        "-T --tempdir X = /tmp, --sqlite [temporary]",
+    ),
+    *no_effect("there is no database", "--sqlite-drop"),
+    *no_effect("TensorFlow chooses how devices communicate", "--no-nccl"),
+    *no_effect("workers share every update", "--sharding X = global, --sync-freq X = 200u"),
+    *no_effect("the size that fits is computed, not searched for", "--mini-batch-fit-step N = 10"),
+    *no_effect("each state is kept once in any case", "--gradient-checkpointing"),
+    *no_effect("only the order of pairs is in memory", "--shuffle-in-ram"),
+    *no_effect("one thread prepares batches ahead", "--data-threads N = 8"),
+    *no_effect(SIZE, "--mini-batch-round-up = true"),
+    *no_effect(SIZE, "--mini-batch-overstuff N = 1, --mini-batch-understuff N = 1"),
+    *no_effect("float16 has a scale of its own", "--cost-scaling [8.f 10000 1.f 8.f]..."),
+    *no_effect(DIVERGENCE, "--throw-on-divergence [1000 10 5.0f]..., --custom-fallbacks X..."),
+    *no_effect(DIVERGENCE, "--fp16-fallback-to-fp32"),
+    *no_effect("the norm is logged without averaging", "--gradient-norm-average-window N = 100"),
+    *no_effect("updates whose gradient is not finite are always left out", "--check-gradient-nan"),
+    *no_effect("validation takes the best translation", "--n-best"),
+    *no_effect("validation prints no scores of words", "--word-scores"),
+    *no_effect("validation prints no translations", "--quiet-validation"),
+    *no_effect(
+        "the learning rate does not depend on the size of a batch",
+        "--batch-flexible-lr, --batch-normal-words N = 1920",
+    ),
+    *no_effect("see --mini-batch-fit", "--dynamic-batching"),
+    *no_effect(
+        "all devices make one update together",
+        """
+        --multi-node, --multi-node-overlap = true, --grad-dropping-rate X = 0,
+        --grad-dropping-momentum X = 0, --grad-dropping-warmup N = 100
+        """,
+    ),
+    *no_effect("products are not clipped", "--clip-gemm X = 0"),
+    *no_effect(PRODUCTS, "--no-tensor-cores"),
+    *refused("the same command resumes; name another model, or remove the run", "--no-reload"),
+    *refused("begin from the weights with --pretrained-model", "--no-optimizer-reload"),
+    *refused("training always splits text by a .spm", "--no-spm-encode"),
+    *refused("the optimizer keeps its state", "--lr-decay-reset-optimizer"),
+    *refused("the warm-up comes once", "--lr-decay-repeat-warmup, --lr-warmup-cycle"),
+    *refused("word vectors are taken as they are", "--embedding-normalization"),
+    *refused(TRANSFORMER, "--transformer-dropout P = 0, --transformer-dropout-attention P = 0"),
+    *refused(TRANSFORMER, "--transformer-dropout-ffn P = 0"),
+    *refused("cgru train has no such option", "--max-length-factor X = 3, --word-penalty X = 0"),
+    *refused("cgru train has no such option", "--allow-unk"),
+    *refused("there is one loss", "--multi-loss-type X = sum"),
+    *refused("--objective knows cross-entropy and minimum risk only", "--unlikelihood-loss"),
+    *refused("a resumed run always restores its position in the data", "--no-restore-corpus"),
+    *refused(TEXT, "--all-caps-every N = 0, --english-title-case-every N = 0"),
+    *refused("no option is adjusted to a batch's size", "--mini-batch-words-ref N = 0"),
+    *refused(BATCH_SIZE, "--mini-batch-warmup X = 0, --mini-batch-track-lr"),
+    *refused("a resumed run continues its schedule", "--lr-warmup-at-reload"),
+    *refused("factors of the target are not known here", "--factor-weight X = 1"),
+    *refused(
+        "the averages never replace the weights that are trained",
+        "--exponential-smoothing-replace-freq X = 0",
+    ),
+    *refused(
+        "gradients are clipped by --clip-norm alone", "--dynamic-gradient-scaling [2.f log]..."
+    ),
+    *refused(
+        "the gradient is that of the mean cost already",
+        "--normalize-gradient, --normalize-gradient-by-ratio",
+    ),
+    *refused("embedders are not trained here", "--train-embedder-rank [0.3f 0.0f]..."),
+    *refused(
+        "there is no universal language representation here",
+        """
+        --ulr, --ulr-query-vectors X, --ulr-keys-vectors X, --ulr-trainable-transformation,
+        --ulr-dim-emb N = 0, --ulr-dropout P = 0, --ulr-softmax-temperature X = 1
+        """,
+    ),
+    *refused("its predefined options are those of transformers", "--task X..."),
+    *refused("special words are those of the vocabulary", "--special-vocab X..."),
+    *refused("words are not sampled in training", "--dropout-sampling"),
 )
+DEFAULTS = {"init": "glorot", "cost_type": TRAINED_COST}  # that are no options of Marian
+
+# Options that Marian's type amun has in one form only.
+_AMUN = {
+    "enc_depth": "1",
+    "enc_cell_depth": "1",
+    "dec_depth": "1",
+    "dec_cell_base_depth": "2",
+    "dec_cell_high_depth": "1",
+    "enc_cell": "gru",
+    "dec_cell": "gru",
+}
 
 
-def rows() -> list[Row]:
-    """All options of `marian`."""
-    return [
-        *GENERAL, WORKSPACE, QUIET_TRANSLATION,
-        one("-m --model", "model.npz", "model", paths=True),
-        one("--pretrained-model", "", "pretrained_model", paths=True),
-        *model_rows(training=True),
-        one("--dropout-rnn", 0, "dropout_hidden"),
-        one("--dropout-src", 0, "dropout_source"),
-        one("--dropout-trg", 0, "dropout_target"),
-        refused("--transformer-dropout", Takes.ONE, 0, TRANSFORMER),
-        refused("--transformer-dropout-attention", Takes.ONE, 0, TRANSFORMER),
-        refused("--transformer-dropout-ffn", Takes.ONE, 0, TRANSFORMER),
-        *TRAINING, *VALIDATION, *OLDER,
-    ]  # fmt: skip
+def settle(o: Fields) -> None:
+    """Replace what cgru's trainer does not have.
+
+    Raises UsageError where options contradict each other or ask for what cgru cannot do.
+    """
+    average, decay = o.take("moving_average"), o.number("moving_decay") or 0.999
+    o.take("moving_decay")
+    if average:  # before version 1.2; the factor is that of the earlier weights
+        o.values["exponential_smoothing"] = f"{1 - decay:.12g}"
+    _segmentations(o)
+    settle_training(o)
+    if o.program is None:  # some of Marian's options, in a file; not its defaults
+        return
+    _batches(o)
+    if o.values.get("tsv") and not o.values.get("train_sets"):
+        o.values["train_sets"] = ("stdin",)  # which is read once
+        o.given.add("train_sets")
+    if o.values.get("train_sets") in (("stdin",), ("-",)):
+        o.values["after_epochs"] = "1"
+    _vocabularies(o)
+    _decay(o)
+    kind = o.values.get("type", "amun")
+    if o.values.get("layer_normalization") and kind != "nematus":
+        o.values["normalization_form"] = "marian"
+    if kind == "lm":
+        for name in ("enc_type", "enc_cell", "enc_depth", "enc_cell_depth", "dec_cell_base_depth"):
+            o.drop_default(name)
+    for name, value in _AMUN.items() if kind == "amun" else ():
+        if str(o.values.get(name, value)) != value:
+            raise UsageError(
+                f"--type amun does not support --{name.replace('_', '-')} {o.values[name]}; use "
+                "--type s2s"
+            )
+
+
+def settle_training(o: Fields) -> None:
+    """Leave out defaults, of any program, that nothing asks for."""
+    if not o.values.get("valid_sets"):
+        o.drop_default("valid_metrics")  # nothing is validated
+    if o.values.get("pretrained_model") or o.values.get("prior_model"):
+        for name, (flag, _) in statements(ModelOptions).items():
+            if flag.group in ("Model", "Initialisation"):
+                o.drop_default(name)  # as that model has it
+
+
+def _batches(o: Fields) -> None:
+    if not o.values.get("mini_batch_fit"):
+        if "workspace" in o.typed:
+            o.note("--workspace", "memory is taken as it is needed, without --mini-batch-fit")
+        o.take("workspace")
+    elif str(o.values.get("workspace")).startswith("-"):
+        raise UsageError(f"--workspace {o.values['workspace']}: give the memory of a batch in MB")
+    delay = o.number("optimizer_delay")
+    if delay != int(delay):
+        raise UsageError(f"--optimizer-delay {delay:g}: a whole number of batches makes an update")
+
+
+def _vocabularies(o: Fields) -> None:
+    """Numbers of words: missing ones are 0, and a file named twice has one number."""
+    files, numbers = o.values.get("vocabularies", ()), o.numbers("dim_vocabs")
+    if not any(numbers):
+        o.drop_default("dim_vocabs")
+    elif files and len(numbers) <= len(files):
+        limits = dict.fromkeys(files, 0)
+        for file, number in zip(files, map(int, numbers), strict=False):
+            limits[file] = max(limits[file], number)
+        o.values["dim_vocabs"] = tuple(str(limits[file]) for file in files)
+
+
+def _segmentations(o: Fields) -> None:
+    """Probabilities of other segmentations, by which Marian varies training text."""
+    files = o.values.get("vocabularies", ())
+    varied = any(o.numbers("sentencepiece_alphas"))
+    alphas = o.take("sentencepiece_alphas")
+    if varied and any(path.endswith(".spm") for path in files):
+        raise UsageError(
+            f"--sentencepiece-alphas {' '.join(alphas)} cannot be honoured: text is encoded once, "
+            "every sentence in its best segmentation"
+        )
+    if varied:
+        o.note("--sentencepiece-alphas", "no vocabulary is a .spm")
+
+
+def _decay(o: Fields) -> None:
+    if not o.number("lr_decay"):
+        return
+    strategy, start = str(o.values.get("lr_decay_strategy")), o.values["lr_decay_start"]
+    if strategy != "batches":
+        if o.is_given("lr_decay_freq"):
+            o.note("--lr-decay-freq", "it belongs to --lr-decay-strategy batches")
+        o.take("lr_decay_freq")
+    if "+" not in strategy and len(start) > 1:
+        if o.is_given("lr_decay_start"):
+            o.note("--lr-decay-start", "its second number is for a second strategy")
+        o.values["lr_decay_start"] = start[:1]
+    elif "+" in strategy and len(start) == 1:
+        o.values["lr_decay_start"] = (*start, "1")

@@ -1,61 +1,54 @@
 """Nematus' options, of the Theano version (0.1 to 0.5) and of the TensorFlow version alike.
 
 Scripts for both call the same programs (`nmt.py` or `train.py`, `translate.py`, `score.py`,
-`rescore.py`), so each table knows the options of both; defaults are those of either. A default
-that differs between the two is a `Between`.
+`rescore.py`), so each table knows the options of both. A default that differs between the two has
+a bar between that of Theano and that of TensorFlow.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
-from typing import Any
+import os
+from collections.abc import Iterable
 
-from .marian_general import TRANSFORMER
+from ..errors import UsageError
+from .fields import Fields
+from .marian import TRANSFORMER
+from .marian_train import settle_training
 from .rows import (
+    Conversion,
     NoEffect,
+    Option,
     Refused,
     Row,
-    Takes,
     Values,
     always,
-    converted,
-    many,
     no_effect,
-    one,
     one_of,
-    optional,
     refused,
-    switch,
-    two,
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Between:
-    """A default of the Theano version and of the TensorFlow version."""
-
-    theano: Any
-    tensorflow: Any
-
+    row,
+    rows,
+    switched,
+)
 
 ONE_PROCESS = "one process uses all processors"
-RAML = "--objective is CE or MRT here; there is no reward-augmented maximum likelihood"
-DOMAINS = "one corpus is read; --domain-weights weighs several"
-FUSION = "there is no deep fusion with a language model"
 SAMPLES = "training prints no samples; --valid-translation-output keeps translations"
+ANNEALING = "use --lr-decay with --lr-decay-strategy stalled"
+RAML = "--objective is CE or MRT here; there is no reward-augmented maximum likelihood"
 OBJECTIVES = {"CE": "ce", "MRT": "mrt"}
 LOSSES = {
     "cross-entropy": ("ce", "ce-mean"),
     "per-token-cross-entropy": ("ce", "ce-mean-words"),
     "MRT": ("mrt", "ce-mean"),
 }
-_STRATEGIES = {"beam_search": "beam_search", "sampling": "sampling"}
-_SCHEDULES = ("constant", "transformer", "warmup-plateau-decay")
+STRATEGIES = {name: name for name in ("beam_search", "sampling")}
+SCHEDULES = {name: name for name in ("constant", "transformer", "warmup-plateau-decay")}
+OPTIMIZERS = {name: name for name in "adam adadelta rmsprop sgd sgdmomentum".split()}
+NO_OPTIMIZER = "no such optimizer is known here"
 
 
 def _reload(values: tuple[str, ...]) -> Values | NoEffect:
-    """Theano's flag and TensorFlow's `latest_checkpoint` go on with MODEL, as is done anyway."""
+    """Theano's flag and TensorFlow's `latest_checkpoint` resume MODEL, as is done anyway."""
     if values[-1] in ("latest_checkpoint", "true"):
         return NoEffect("the same command goes on where it was saved")
     return {"pretrained_model": values[-1]}
@@ -68,236 +61,357 @@ def _loss(values: tuple[str, ...]) -> Values | Refused:
     return {"objective": objective, "cost_type": cost_type}
 
 
-def _schedule(values: tuple[str, ...]) -> Values | Refused:
-    known = values[-1] in _SCHEDULES
-    return {"learning_schedule": values[-1]} if known else Refused(f"{values[-1]}: not known")
-
-
-def _unit(deep: bool = False):
+def _unit(deep: bool = False) -> Conversion:
     """Theano's recurrent layers."""
 
-    def convert(values: tuple[str, ...]) -> Values | Refused | NoEffect:
+    def convert(values: tuple[str, ...]) -> Refused | NoEffect:
         name = values[-1]
+        if name == "gru_cond" and deep:
+            return Refused("gru_cond: only the decoder's first level is conditional")
         if name in ("gru", "gru_cond"):
-            if deep and name == "gru_cond":
-                return Refused("gru_cond: only the decoder's first level is conditional")
             return NoEffect("the recurrent unit is a GRU unless --cell says otherwise")
         return Refused(f"{name}: Nematus' LSTM is another one; --cell lstm is Marian's")
 
     return convert
 
 
-def _depth_bidirectional(values: tuple[str, ...]) -> Refused:
+def _bidirectional(values: tuple[str, ...]) -> Refused:
     return Refused(f"{values[-1]}: every level of the encoder is bidirectional; see --enc-type")
 
 
-def _epochs(values: tuple[str, ...]) -> Values:
-    return {"after_epochs": values[-1]}
+def _unsorted(values: tuple[str, ...]) -> Values:
+    return {"maxi_batch_sort": "none"}
 
 
-TRAIN: tuple[Row, ...] = (
-    two("--datasets", None, "train_sets", paths=True),
-    one("--source_dataset", None, "source_dataset", paths=True),
-    one("--target_dataset", None, "target_dataset", paths=True),
-    many("--dictionaries", None, "vocabularies", paths=True),
-    one("--model --saveto", Between("model.npz", "model"), "model", paths=True),
-    one("--saveFreq --save_freq", 30000, "save_freq"),
-    optional("--reload", None, "latest_checkpoint", converted("pretrained_model", _reload),
-             paths=True),
-    refused("--no_reload_training_progress", Takes.NOTHING, False,
-            "a run resumes with its progress; --pretrained-model begins anew from its weights"),
-    switch("--overwrite", always("overwrite")),
-    one("--summary_dir", None, converted("tensorboard", lambda values: {"tensorboard": True})),
-    one("--summary_freq --summaryFreq", 0,
-        converted("tensorboard", lambda values: {"tensorboard": values[-1] != "0"})),
-    refused("--preprocess_script", Takes.ONE, None,
-            "training reads its text once; cgru prep prepares it"),
-    one("--model_type", "rnn", one_of("type", {"rnn": "cgru"}, TRANSFORMER)),
-    one("--dim_word --embedding_size", 512, "dim_emb"),
-    one("--dim --state_size", 1000, "dim_rnn"),
-    many("--n_words_src --source_vocab_sizes", None, "source_vocab_sizes"),
-    one("--n_words --target_vocab_size", Between(None, -1), "target_vocab_size"),
-    one("--factors", 1, "factors"),
-    many("--dim_per_factor", None, "dim_factors"),
-    one("--enc_depth --rnn_enc_depth", 1, "enc_depth"),
-    one("--dec_depth --rnn_dec_depth", 1, "dec_depth"),
-    one("--enc_recurrence_transition_depth --rnn_enc_transition_depth", 1, "enc_cell_depth"),
-    one("--dec_base_recurrence_transition_depth --rnn_dec_base_transition_depth", 2,
-        "dec_cell_base_depth"),
-    one("--dec_high_recurrence_transition_depth --rnn_dec_high_transition_depth", 1,
-        "dec_cell_high_depth"),
-    switch("--dec_deep_context --rnn_dec_deep_context", "deep_context"),
-    one("--enc_depth_bidirectional", None, converted("enc_type", _depth_bidirectional)),
-    switch("--use_dropout --rnn_use_dropout", "use_dropout"),
-    one("--dropout_embedding --rnn_dropout_embedding", Between(0.2, 0), "dropout_embedding"),
-    one("--dropout_hidden --rnn_dropout_hidden", Between(0.2, 0), "dropout_hidden"),
-    one("--dropout_source --rnn_dropout_source", 0, "dropout_source"),
-    one("--dropout_target --rnn_dropout_target", 0, "dropout_target"),
-    switch("--layer_normalisation --layer_normalization --use_layer_norm "
-           "--rnn_layer_normalisation --rnn_layer_normalization", "layer_normalization"),
-    one("--layer_normalisation_type --layer_normalization_type", "layernorm",
-        "layer_normalization_type"),
-    switch("--weight_normalisation --weight_normalization", "weight_normalization"),
-    switch("--tie_encoder_decoder_embeddings", "tied_embeddings_src"),
-    switch("--tie_decoder_embeddings", "tied_embeddings"),
-    one("--output_hidden_activation", "tanh", "readout_activation"),
-    one("--softmax_mixture_size", 1, "mixture"),
-    switch("--rnn_lexical_model --lexical_model", "lexical"),
-    one("--encoder", "gru", converted("enc_cell", _unit())),
-    one("--decoder", "gru_cond", converted("dec_cell", _unit())),
-    one("--decoder_deep", "gru", converted("dec_cell", _unit(deep=True))),
-    refused("--deep_fusion_lm", Takes.ONE, None, FUSION),
-    refused("--concatenate_lm_decoder", Takes.NOTHING, False, FUSION),
-    one("--maxlen", 100, "max_length"),
-    one("--optimizer", "adam", one_of("optimizer", {
-        "adam": "adam", "adadelta": "adadelta", "rmsprop": "rmsprop", "sgd": "sgd",
-        "sgdmomentum": "sgdmomentum"}, "no such optimizer is known here")),
-    one("--adam_beta1", 0.9, "adam_beta1"),
-    one("--adam_beta2", 0.999, "adam_beta2"),
-    one("--adam_epsilon", 1e-8, "adam_epsilon"),
-    one("--batch_size", 80, "mini_batch"),
-    one("--token_batch_size", 0, "mini_batch_words"),
-    one("--max_epochs", 5000, converted("after_epochs", _epochs)),
-    one("--finish_after", 10000000, converted("after", lambda values: {"after": f"{values[-1]}u"})),
-    one("--decay_c", 0, "decay_c"),
-    one("--map_decay_c", 0, "map_decay_c"),
-    one("--prior_model", None, "prior_model", paths=True),
-    one("--clip_c", 1, "clip_norm"),
-    one("--label_smoothing", 0, "label_smoothing"),
-    one("--exponential_smoothing", 0, "exponential_smoothing"),
-    one("--lrate --learning_rate", 0.0001, "learn_rate"),
-    one("--learning_schedule", "constant", converted("learning_schedule", _schedule)),
-    one("--warmup_steps", 8000, "lr_warmup"),
-    one("--plateau_steps", 0, "plateau_steps"),
-    switch("--no_shuffle", "no_shuffle"),
-    switch("--no_sort_by_length",
-           converted("maxi_batch_sort", lambda values: {"maxi_batch_sort": "none"})),
-    one("--maxibatch_size", 20, "maxi_batch"),
-    no_effect("--keep_train_set_in_memory", Takes.NOTHING, False,
-              "batches are drawn from a file in the folder of the model"),
-    no_effect("--max_sentences_per_device", Takes.ONE, 0, "devices get equal parts of a batch"),
-    no_effect("--max_tokens_per_device", Takes.ONE, 0, "devices get equal parts of a batch"),
-    one("--gradient_aggregation_steps", 1, "gradient_aggregation_steps"),
-    refused("--print_per_token_pro", Takes.ONE, False, "cgru score --word-scores prints them"),
-    one("--objective", "CE", one_of("objective", OBJECTIVES, RAML)),
-    one("--loss_function", "cross-entropy", converted("objective", _loss)),
-    refused("--encoder_truncate_gradient", Takes.ONE, -1, "gradients go back to the first word"),
-    refused("--decoder_truncate_gradient", Takes.ONE, -1, "gradients go back to the first word"),
-    two("--valid_datasets", None, "valid_sets", paths=True),
-    one("--valid_source_dataset", None, "valid_source_dataset", paths=True),
-    one("--valid_target_dataset", None, "valid_target_dataset", paths=True),
-    refused("--valid_bleu_source_dataset", Takes.ONE, None,
-            "one source is validated on, --valid_source_dataset"),
-    one("--valid_batch_size", 80, "valid_mini_batch"),
-    no_effect("--valid_token_batch_size", Takes.ONE, 0, "batches of validation keep to the memory"),
-    one("--validFreq --valid_freq", 10000, "valid_freq"),
-    one("--external_validation_script --valid_script", None, "valid_script", paths=True),
-    one("--patience", 10, "early_stopping"),
-    refused("--anneal_restarts", Takes.ONE, 0, "use --lr-decay with --lr-decay-strategy stalled"),
-    refused("--anneal_decay", Takes.ONE, 0.5, "use --lr-decay with --lr-decay-strategy stalled"),
-    one("--dispFreq --disp_freq", 1000, "disp_freq"),
-    no_effect("--sampleFreq --sample_freq", Takes.ONE, 10000, SAMPLES),
-    no_effect("--beamFreq --beam_freq", Takes.ONE, 10000, SAMPLES),
-    one("--beam_size", 12, "beam_size"),
-    optional("--normalization_alpha", 0, "1", "normalize"),
-    no_effect("--n_best", Takes.NOTHING, False, "validation takes the best translation"),
-    no_effect("--no_normalize", Takes.NOTHING, False, "see --normalization_alpha"),
-    no_effect("--n_threads", Takes.ONE, 5, ONE_PROCESS),
-    one("--translation_maxlen", 200, "valid_translation_maxlen"),
-    no_effect("--translation_strategy", Takes.ONE, "beam_search", SAMPLES),
-    no_effect("--sampling_temperature", Takes.ONE, 1, SAMPLES),
-    refused("--run_validation", Takes.NOTHING, False, "use cgru score"),
-    refused("--translate_valid", Takes.NOTHING, False, "use cgru translate"),
-    switch("--mrt_reference", "mrt_reference"),
-    one("--mrt_alpha", 0.005, "mrt_alpha"),
-    one("--mrt_samples --samplesN", 100, "mrt_samples"),
-    no_effect("--mrt_samples_meanloss", Takes.ONE, 10,
-              "the mean loss is that of the samples themselves"),
-    one("--mrt_loss", "SENTENCEBLEU n=4", "mrt_loss"),
-    one("--mrt_ml_mix", 0, "mrt_ml_mix"),
-    one("--sample_way", "beam_search", "sample_way"),
-    no_effect("--max_len_a", Takes.ONE, 1.5, "samples are as long as translations may be"),
-    no_effect("--max_len_b", Takes.ONE, 5, "samples are as long as translations may be"),
-    no_effect("--max_sentences_of_sampling", Takes.ONE, 0, "samples are drawn as memory allows"),
-    refused("--raml_tau", Takes.ONE, 0.85, RAML),
-    refused("--raml_samples", Takes.ONE, 1, RAML),
-    refused("--raml_reward", Takes.ONE, "hamming_distance", RAML),
-    refused("--use_domain_interpolation", Takes.NOTHING, False, DOMAINS),
-    refused("--domain_interpolation_min", Takes.ONE, 0.1, DOMAINS),
-    refused("--domain_interpolation_max", Takes.ONE, 1.0, DOMAINS),
-    refused("--domain_interpolation_inc", Takes.ONE, 0.1, DOMAINS),
-    refused("--domain_interpolation_indomain_datasets", Takes.TWO, None, DOMAINS),
-    refused("--finetune", Takes.NOTHING, False, "use --freeze with names of parameters"),
-    refused("--finetune_only_last", Takes.NOTHING, False, "use --freeze with names of parameters"),
-    refused("--alpha_c", Takes.ONE, 0, "alignments are not regularised; see --guided-alignment"),
-    refused("--pos_win", Takes.ONE, 10, "there is no local attention"),
-    *(
-        refused(f"--transformer_{name}", Takes.ONE, default, TRANSFORMER)
-        for name, default in (
-            ("enc_depth", 6), ("dec_depth", 6), ("encoder_layers", 6), ("decoder_layers", 6),
-            ("ffn_hidden_size", 2048), ("num_heads", 8), ("dropout_embeddings", 0.1),
-            ("dropout_residual", 0.1), ("dropout_relu", 0.1), ("dropout_attn", 0.1),
-            ("drophead", 0),
-        )
+def _aggregation(values: tuple[str, ...]) -> Values | NoEffect:
+    return {} if values[-1] == "1" else NoEffect("a batch is computed at once; see --workspace")
+
+
+def _maxlen(values: tuple[str, ...]) -> NoEffect:
+    return NoEffect("translations of the dev set have 200 words at most")
+
+
+TRAIN = (
+    *rows(
+        """
+        --datasets FILE... -> train_sets, --source_dataset FILE, --target_dataset FILE,
+        --dictionaries FILE... -> vocabularies, --model --saveto FILE = model.npz | model,
+        --saveFreq --save_freq N = 30000 -> save_freq,
+        --dim_word --embedding_size N = 512 -> dim_emb, --dim --state_size N = 1000 -> dim_rnn,
+        --n_words_src --source_vocab_sizes N... -> source_vocab_sizes,
+        --n_words --target_vocab_size N = | -1 -> target_vocab_size, --factors N = 1,
+        --dim_per_factor N... -> dim_factors, --enc_depth --rnn_enc_depth N = 1,
+        --dec_depth --rnn_dec_depth N = 1,
+        --enc_recurrence_transition_depth --rnn_enc_transition_depth N = 1 -> enc_cell_depth,
+        --dec_base_recurrence_transition_depth --rnn_dec_base_transition_depth N = 2
+        -> dec_cell_base_depth,
+        --dec_high_recurrence_transition_depth --rnn_dec_high_transition_depth N = 1
+        -> dec_cell_high_depth,
+        --dec_deep_context --rnn_dec_deep_context -> deep_context, --use_dropout --rnn_use_dropout,
+        --dropout_embedding --rnn_dropout_embedding P = 0.2 | 0,
+        --dropout_hidden --rnn_dropout_hidden P = 0.2 | 0,
+        --dropout_source --rnn_dropout_source P = 0, --dropout_target --rnn_dropout_target P = 0,
+        --layer_normalisation --layer_normalization --use_layer_norm --rnn_layer_normalisation
+        --rnn_layer_normalization -> layer_normalization,
+        --layer_normalisation_type --layer_normalization_type X = layernorm
+        -> layer_normalization_type,
+        --weight_normalisation --weight_normalization -> weight_normalization,
+        --tie_encoder_decoder_embeddings -> tied_embeddings_src,
+        --tie_decoder_embeddings -> tied_embeddings,
+        --output_hidden_activation X = tanh -> readout_activation,
+        --softmax_mixture_size N = 1 -> mixture, --rnn_lexical_model --lexical_model -> lexical,
+        --maxlen N = 100 -> max_length, --adam_beta1 X = 0.9, --adam_beta2 X = 0.999,
+        --adam_epsilon X = 1e-08, --batch_size N = 80 -> mini_batch,
+        --token_batch_size N = 0 -> mini_batch_words, --max_epochs N = 5000 -> after_epochs,
+        --decay_c X = 0, --map_decay_c X = 0, --prior_model FILE, --clip_c X = 1 -> clip_norm,
+        --label_smoothing X = 0, --exponential_smoothing X = 0,
+        --lrate --learning_rate X = 0.0001 -> learn_rate, --warmup_steps N = 8000 -> lr_warmup,
+        --plateau_steps N = 0, --no_shuffle, --maxibatch_size N = 20 -> maxi_batch,
+        --valid_datasets FILE... -> valid_sets, --valid_source_dataset FILE,
+        --valid_target_dataset FILE, --valid_batch_size N = 80 -> valid_mini_batch,
+        --validFreq --valid_freq N = 10000 -> valid_freq,
+        --external_validation_script --valid_script FILE -> valid_script,
+        --patience N = 10 -> early_stopping, --dispFreq --disp_freq N = 1000 -> disp_freq,
+        --beam_size N = 12, --normalization_alpha [1] = 0 -> normalize, --mrt_reference,
+        --mrt_alpha X = 0.005, --mrt_samples --samplesN N = 100, --mrt_loss X = SENTENCEBLEU n=4,
+        --mrt_ml_mix X = 0, --sample_way X = beam_search
+        """
     ),
-)  # fmt: skip
+    row("--reload [latest_checkpoint]", Option("pretrained_model", _reload)),
+    row("--summary_dir X", Option("tensorboard", lambda values: {"tensorboard": True})),
+    row(
+        "--summary_freq --summaryFreq N = 0",
+        Option("tensorboard", lambda values: {"tensorboard": values[-1] != "0"}),
+    ),
+    row("--model_type X = rnn", one_of("type", {"rnn": "cgru"}, TRANSFORMER)),
+    row("--enc_depth_bidirectional N", Option("enc_type", _bidirectional)),
+    row("--encoder X = gru", Option("enc_cell", _unit())),
+    row("--decoder X = gru_cond", Option("dec_cell", _unit())),
+    row("--decoder_deep X = gru", Option("dec_cell", _unit(deep=True))),
+    row("--optimizer X = adam", one_of("optimizer", OPTIMIZERS, NO_OPTIMIZER)),
+    row("--finish_after N = 10000000", Option("after", lambda values: {"after": f"{values[-1]}u"})),
+    row("--learning_schedule X = constant", one_of("learning_schedule", SCHEDULES, "not known")),
+    row(
+        "--no_sort_by_length", Option("maxi_batch_sort", lambda values: {"maxi_batch_sort": "none"})
+    ),
+    row("--objective X = CE", one_of("objective", OBJECTIVES, RAML)),
+    row("--loss_function X = cross-entropy", Option("objective", _loss)),
+    row("--gradient_aggregation_steps N = 1", Option("gradient_aggregation_steps", _aggregation)),
+    row("--translation_maxlen N = 200", Option("valid_translation_maxlen", _maxlen)),
+    *always("--overwrite"),
+    *no_effect(
+        "batches are drawn from a file in the folder of the model", "--keep_train_set_in_memory"
+    ),
+    *no_effect("devices get equal parts of a batch", "--max_sentences_per_device N = 0"),
+    *no_effect("devices get equal parts of a batch", "--max_tokens_per_device N = 0"),
+    *no_effect("batches of validation keep to the memory", "--valid_token_batch_size N = 0"),
+    *no_effect(SAMPLES, "--sampleFreq --sample_freq N = 10000, --beamFreq --beam_freq N = 10000"),
+    *no_effect(SAMPLES, "--translation_strategy X = beam_search, --sampling_temperature X = 1"),
+    *no_effect("validation takes the best translation", "--n_best"),
+    *no_effect("see --normalization_alpha", "--no_normalize"),
+    *no_effect(ONE_PROCESS, "--n_threads N = 5"),
+    *no_effect("the mean loss is that of the samples themselves", "--mrt_samples_meanloss N = 10"),
+    *no_effect(
+        "samples are as long as translations may be", "--max_len_a X = 1.5, --max_len_b X = 5"
+    ),
+    *no_effect("samples are drawn as memory allows", "--max_sentences_of_sampling N = 0"),
+    *refused(
+        "a run resumes with its progress; --pretrained-model begins anew from its weights",
+        "--no_reload_training_progress",
+    ),
+    *refused("training reads its text once; cgru prep prepares it", "--preprocess_script X"),
+    *refused(
+        "there is no deep fusion with a language model",
+        "--deep_fusion_lm X, --concatenate_lm_decoder",
+    ),
+    *refused("cgru score --word-scores prints them", "--print_per_token_pro X = false"),
+    *refused("gradients go back to the first word", "--encoder_truncate_gradient N = -1"),
+    *refused("gradients go back to the first word", "--decoder_truncate_gradient N = -1"),
+    *refused("one source is validated on, --valid_source_dataset", "--valid_bleu_source_dataset X"),
+    *refused(ANNEALING, "--anneal_restarts N = 0, --anneal_decay X = 0.5"),
+    *refused("use cgru score", "--run_validation"),
+    *refused("use cgru translate", "--translate_valid"),
+    *refused(RAML, "--raml_tau X = 0.85, --raml_samples N = 1, --raml_reward X = hamming_distance"),
+    *refused(
+        "one corpus is read; --domain-weights weighs several",
+        """
+        --use_domain_interpolation, --domain_interpolation_min X = 0.1,
+        --domain_interpolation_max X = 1, --domain_interpolation_inc X = 0.1,
+        --domain_interpolation_indomain_datasets X...
+        """,
+    ),
+    *refused("use --freeze with names of parameters", "--finetune, --finetune_only_last"),
+    *refused("alignments are not regularised; see --guided-alignment", "--alpha_c X = 0"),
+    *refused("there is no local attention", "--pos_win N = 10"),
+    *refused(
+        TRANSFORMER,
+        """
+        --transformer_enc_depth N = 6, --transformer_dec_depth N = 6,
+        --transformer_encoder_layers N = 6, --transformer_decoder_layers N = 6,
+        --transformer_ffn_hidden_size N = 2048, --transformer_num_heads N = 8,
+        --transformer_dropout_embeddings P = 0.1, --transformer_dropout_residual P = 0.1,
+        --transformer_dropout_relu P = 0.1, --transformer_dropout_attn P = 0.1,
+        --transformer_drophead P = 0
+        """,
+    ),
+)
+# Settings of the trainer that are no options of it.
+DEFAULTS = {
+    "init": "nematus",
+    "valid_metrics": ("cross-entropy",),
+    "normalize": "0",
+    "cost_type": "ce-mean",
+}
 
-_ALL: tuple[Row, ...] = (
-    many("-m --models", None, "model", paths=True),
-    one("-o --output", None, "output", paths=True),
-    optional("-n --normalization_alpha", 0, "1", "normalize"),
-)  # fmt: skip
+_BOTH = """
+    -m --models FILE... -> model, -o --output FILE, -n --normalization_alpha [1] = 0 -> normalize
+""".strip()
+TRANSLATE = (
+    *rows(
+        f"""
+        {_BOTH}, -i --input FILE, -k --beam_size N = 5, -b --minibatch_size N = | 80 -> mini_batch,
+        --maxibatch_size N = 20 -> maxi_batch, -c -> char_level, -a --output_alignment FILE,
+        --n-best --n_best, --suppress-unk --suppress_unk,
+        -wp --print-word-probabilities -> word_scores, -mr --max-ratio X = 0 -> max_length_factor,
+        --translation_maxlen N = 200, --sampling_temperature [1] = 1
+        """
+    ),
+    row("--json_alignment", switched("alignment_format", "json")),
+    row(
+        "--translation_strategy X = beam_search",
+        one_of("translation_strategy", STRATEGIES, "beam_search or sampling is known"),
+    ),
+    *no_effect("warnings are always shown", "-v --verbose"),
+    *no_effect(ONE_PROCESS, "-p --num_processes N = 1"),
+    *no_effect("--device chooses", "-dl --device-list X..."),
+    *refused("search graphs are not written", "-sg --search_graph X"),
+)
+SCORE = (
+    *rows(
+        f"""
+        {_BOTH}, -v --verbose -> print_target, -b --minibatch_size N = 80 -> mini_batch,
+        -s --source FILE, -t --target FILE, -i --input FILE -> n_best
+        """
+    ),
+    *no_effect(ONE_PROCESS, "-p N = 1"),
+    *refused(
+        "alignments are written with the scores; use --alignment-format nematus", "-w --walign"
+    ),
+)
 
-TRANSLATE: tuple[Row, ...] = (
-    *_ALL,
-    no_effect("-v --verbose", Takes.NOTHING, False, "warnings are always shown"),
-    one("-i --input", None, "input", paths=True),
-    one("-k --beam_size", 5, "beam_size"),
-    one("-b --minibatch_size", Between(None, 80), "mini_batch"),
-    one("--maxibatch_size", 20, "maxi_batch"),
-    no_effect("-p --num_processes", Takes.ONE, 1, ONE_PROCESS),
-    no_effect("-dl --device-list", Takes.MANY, None, "--device chooses"),
-    switch("-c", "char_level"),
-    one("-a --output_alignment", None, "output_alignment", paths=True),
-    switch("--json_alignment",
-           converted("alignment_format", lambda values: {"alignment_format": "json"})),
-    switch("--n-best --n_best", "n_best"),
-    switch("--suppress-unk --suppress_unk", "suppress_unk"),
-    switch("-wp --print-word-probabilities", "word_scores"),
-    refused("-sg --search_graph", Takes.ONE, None, "search graphs are not written"),
-    one("-mr --max-ratio", 0, "max_length_factor"),
-    one("--translation_maxlen", 200, "translation_maxlen"),
-    one("--translation_strategy", "beam_search", one_of("translation_strategy", _STRATEGIES,
-                                                        "beam_search or sampling is known")),
-    optional("--sampling_temperature", 1, "1", "sampling_temperature"),
-)  # fmt: skip
-
-SCORE: tuple[Row, ...] = (
-    *_ALL,
-    switch("-v --verbose", "print_target"),
-    no_effect("-p", Takes.ONE, 1, ONE_PROCESS),
-    one("-b --minibatch_size", 80, "mini_batch"),
-    one("-s --source", None, "source", paths=True),
-    one("-t --target", None, "target", paths=True),
-    one("-i --input", None, "n_best", paths=True),
-    refused("-w --walign", Takes.NOTHING, False,
-            "alignments are written with the scores; use --alignment-format nematus"),
-)  # fmt: skip
+_EXTERNAL = row("--external_validation_script FILE", "external_validation_script")
 
 
-_EXTERNAL = one("--external_validation_script", None, "external_validation_script", paths=True)
-
-
-def of_version(rows: tuple[Row, ...], *, theano: bool) -> list[Row]:
+def of_version(both: Iterable[Row], *, theano: bool) -> list[Row]:
     """The rows with the defaults of one version."""
-
-    def default(row: Row) -> Any:
-        both = row.default
-        if not isinstance(both, Between):
-            return both
-        return both.theano if theano else both.tensorflow
-
-    chosen = [dataclasses.replace(row, default=default(row)) for row in rows]
-    if theano:  # it calls the script with nothing; Nematus-TF gives it a file of translations
-        chosen = [_EXTERNAL if "--valid_script" in row.flags else row for row in chosen]
+    chosen = []
+    for one in both:
+        text = " ".join(one.default)
+        if "|" in text:
+            default = text.split("|")[0 if theano else 1].strip()
+            one = dataclasses.replace(one, default=(default,) if default else ())
+        if theano and "--valid_script" in one.flags:  # Nematus-TF alone gives it a file
+            one = _EXTERNAL
+        chosen.append(one)
     return chosen
+
+
+def settle_training_of_theano(o: Fields) -> None:
+    """Replace what cgru's trainer does not have, as Nematus' Theano version and DL4MT mean it."""
+    if not o.take("use_dropout"):
+        for name in ("dropout_embedding", "dropout_hidden", "dropout_source", "dropout_target"):
+            if o.is_given(name):
+                o.note(f"--{name}", "there is no dropout without --use_dropout")
+            o.take(name)
+    name = o.values.get("optimizer")
+    if name in ("adadelta", "rmsprop"):  # which know no learning rate
+        if o.is_given("learn_rate"):
+            o.note("--lrate", f"{name} of Nematus and DL4MT has a rate of its own")
+        rms = ("0.95", "0.9", "1e-4", "1")  # rho, momentum, epsilon, centred
+        o.values["optimizer_params"] = rms if name == "rmsprop" else ("0.95", "1e-6")
+        o.values["learn_rate"] = "1e-4" if name == "rmsprop" else "1"
+    _settle_both(o)
+
+
+def settle_training_of_tensorflow(o: Fields) -> None:
+    """Replace what cgru's trainer does not have; the last version has no switch for dropout."""
+    if o.take("use_dropout"):
+        for name in ("dropout_embedding", "dropout_hidden"):
+            if not o.is_given(name):
+                o.values[name] = "0.2"
+    _settle_both(o)
+
+
+def _settle_both(o: Fields) -> None:
+    _files_of_each_side(o, "train_sets", "source_dataset", "target_dataset")
+    _files_of_each_side(o, "valid_sets", "valid_source_dataset", "valid_target_dataset")
+    _vocabularies(o)
+    if o.values.get("optimizer") == "sgdmomentum":
+        o.values |= {"optimizer": "sgd", "optimizer_params": ("0.9",)}
+    adam = ("adam_beta1", "adam_beta2", "adam_epsilon")
+    given = next((name for name in adam if o.is_given(name)), None)
+    betas = tuple(o.values.get(name) for name in adam)
+    if given and o.values.get("optimizer", "adam") == "adam":
+        o.replace("optimizer_params", betas, by=given)
+    for name in adam:
+        o.take(name)
+    if o.number("clip_norm") < 0:
+        o.values["clip_norm"] = "0"
+    _schedule(o)
+    if o.values.get("layer_normalization") and o.values["layer_normalization_type"] == "rmsnorm":
+        o.values["normalization_form"] = "rms"
+    o.take("layer_normalization_type")
+    if o.values.get("type", "cgru") != "cgru":
+        o.drop_default("dec_cell_base_depth")  # it is that of the conditional GRU
+    if o.take("sample_way") == "beam_search" and o.values.get("objective") == "mrt":
+        o.note("--sample_way beam_search", "samples are drawn, as by randomly_sample")
+    settle_training(o)
+
+
+def _files_of_each_side(o: Fields, name: str, source: str, target: str) -> None:
+    """Source and target, which may also be named together."""
+    sides = {side: o.values[side] for side in (source, target) if o.values.get(side)}
+    if not sides:
+        return
+    if o.values.get("type") == "lm":
+        if source in sides:
+            raise UsageError(f"{o.origins[source]}: a language model reads no source")
+    elif len(sides) < 2 or o.values.get(name):
+        raise UsageError(
+            f"--{source} and --{target} go together, and without the other way to name both"
+        )
+    o.take(source)
+    o.replace(name, tuple(sides.values()), by=target)
+
+
+def _vocabularies(o: Fields) -> None:
+    """Numbers of words of each side, and of factors."""
+    sources, target = o.numbers("source_vocab_sizes"), o.number("target_vocab_size")
+    o.take("source_vocab_sizes")
+    o.take("target_vocab_size")
+    if o.values.get("type") == "lm":  # it reads what it writes
+        numbers = [target]
+    else:
+        count = max(len(o.values.get("vocabularies", ())) - 1, 1)
+        numbers = [*(sources or (0,) * count), target]
+    sizes = [max(int(number), 0) for number in numbers]
+    if any(sizes):
+        o.values["dim_vocabs"] = tuple(map(str, sizes))
+    widths, factors = o.values.get("dim_factors", ()), o.whole("factors")
+    if widths and factors != len(widths):
+        raise UsageError(f"--factors {factors}: --dim_per_factor has {len(widths)} widths")
+
+
+def _schedule(o: Fields) -> None:
+    """The schedules in Marian's words."""
+    schedule, plateau = o.take("learning_schedule"), o.whole("plateau_steps")
+    if schedule == "constant":
+        if o.is_given("lr_warmup") or o.is_given("plateau_steps"):
+            raise UsageError(
+                "--warmup_steps and --plateau_steps are not of --learning_schedule constant"
+            )
+        o.take("lr_warmup")
+        return
+    steps = int(o.number("lr_warmup"))
+    if schedule == "transformer":
+        if o.is_given("learn_rate") or o.is_given("plateau_steps"):
+            raise UsageError(
+                "--learning_schedule transformer: --state_size and --warmup_steps make the rate"
+            )
+        width = int(o.number("dim_rnn")) or 1000
+        o.values["learn_rate"] = repr((width * steps) ** -0.5)
+    o.values["lr_decay_inv_sqrt"] = str(steps + plateau)
+
+
+def settle_translation(o: Fields) -> None:
+    """The strategy as an option of sampling. Raises UsageError."""
+    temperature = o.take("sampling_temperature")
+    if o.values.get("translation_strategy") == "sampling":
+        asked = f"full {temperature or '1.0'}"
+        o.replace("output_sampling", asked, by="translation_strategy")
+    elif temperature is not None:
+        raise UsageError("--sampling_temperature needs --translation_strategy sampling")
+    o.take("translation_strategy")
+
+
+def settle_translation_of_tensorflow(o: Fields) -> None:
+    """As of both versions, with the names that Nematus-TF gives to models."""
+    settle_translation(o)
+    settle_models(o)
+
+
+def settle_models(o: Fields) -> None:
+    """Models by the names that Nematus-TF gives them, where they were trained here."""
+    models = o.values.get("model") or ()
+    models = (models,) if isinstance(models, str) else models
+    o.values["model"] = tuple(_as_saved_here(model) for model in models)
+
+
+def _as_saved_here(path: str) -> str:
+    if os.path.exists(path) or os.path.exists(f"{path}.index"):
+        return path
+    for theirs, ours in ((".best-valid-script", ".npz.best-translation.npz"), ("", ".npz")):
+        saved = path.removesuffix(theirs) + ours
+        if path.endswith(theirs) and os.path.exists(saved):
+            return saved
+    return path

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from ..errors import UsageError
 from ..options.command_line import is_flag
+from .fields import Given
 from .rows import Row, Takes
-from .tables import Table, own, table
+from .tables import Table, own
 
 _TRUTHS = ("true", "false", "on", "off", "yes", "no", "1", "0")
-
-
-class Given(NamedTuple):
-    """An option as it stands on a command line."""
-
-    row: Row
-    flag: str  # as typed
-    values: list[str]
-    appends: bool = False  # whether values are added to those given before
 
 
 @dataclass
@@ -32,11 +23,14 @@ class Arguments:
     unknown: list[str] = field(default_factory=list)
 
 
-def parse(program: str, command: str, arguments: Sequence[str], options: type) -> Arguments:
-    """Parse a command line as a program does. Raises UsageError for an option without its value."""
+def parse(theirs: Table, arguments: Sequence[str], options: type) -> Arguments:
+    """Parse a command line as a program does; options of cgru are known beside the program's.
+
+    Raises UsageError for an option without its value.
+    """
     parsed = Arguments()
     pending = list(arguments)
-    row_of = _find_row(program, command, options)
+    tables = _Tables(theirs, own(options))
     while pending:
         argument = pending.pop(0)
         if argument == "--":
@@ -45,94 +39,65 @@ def parse(program: str, command: str, arguments: Sequence[str], options: type) -
         if not is_flag(argument):
             parsed.positional.append(argument)
             continue
-        parsed.given += _options_in(argument, pending, row_of, parsed.unknown)
+        parsed.given += _options_in(argument, pending, tables, parsed.unknown)
     return parsed
 
 
-FindRow = Callable[[str], "tuple[Table, Row] | None"]
+@dataclass(frozen=True)
+class _Tables:
+    """The options of a program, and cgru's for those that it does not have."""
 
+    theirs: Table
+    own: Table
 
-def _find_row(program: str, command: str, options: type) -> FindRow:
-    """Rows of one program, and this package's for options that it does not have."""
-    theirs = table(program, command) or Table(program, ())
-    mine = own(options)
-
-    def row(flag: str) -> tuple[Table, Row] | None:
-        own_row = mine.row(flag) or mine.row(flag.replace("_", "-"))
-        if own_row is not None and flag not in theirs.flags:
-            return mine, own_row
-        row = theirs.row(flag)
-        return (theirs, row) if row else None
-
-    return row
+    def find(self, flag: str) -> tuple[Table, Row] | None:
+        """The table and the row of a flag as typed."""
+        mine = self.own.row(flag) or self.own.row(flag.replace("_", "-"))
+        if mine is not None and flag not in self.theirs.flags:
+            return self.own, mine
+        row = self.theirs.row(flag)
+        return (self.theirs, row) if row else None
 
 
 def _options_in(
-    argument: str, pending: list[str], row_of: FindRow, unknown: list[str]
+    argument: str, pending: list[str], tables: _Tables, unknown: list[str]
 ) -> Iterator[Given]:
     """The option that an argument is, or the short ones that it bundles, with their values."""
     name, equals, attached = argument.partition("=")
-    known = row_of(name)
-    if known is not None:
+    if known := tables.find(name):
         yield _with_values(*known, name, [attached] if equals else [], pending)
         return
     while len(argument) > 1 and not argument.startswith("--"):  # -n1, or -vn 1
         flag, rest = argument[:2], argument[2:]
-        known = row_of(flag)
-        if known is None:
+        if not (known := tables.find(flag)):
             break
-        row = known[1]
-        bundled = row.takes is Takes.NOTHING or _is_bundle(row, rest)
-        if not rest or not bundled:
-            yield _with_values(*known, flag, [rest.removeprefix("=")] if rest else [], pending)
+        table, row = known
+        is_value = table.like_marian and rest.lower() in _TRUTHS
+        if not rest or row.takes is not Takes.SWITCH or is_value:
+            yield _with_values(table, row, flag, [rest.removeprefix("=")] if rest else [], pending)
             return
         yield Given(row, flag, [])
         argument = f"-{rest}"
     unknown.append(argument)
 
 
-def _with_values(
-    owner: Table, row: Row, flag: str, attached: list[str], pending: list[str]
-) -> Given:  # fmt: skip
-    return Given(row, flag, _values(row, flag, attached, pending), owner.appends)
+def _with_values(table: Table, row: Row, flag: str, values: list[str], pending: list[str]) -> Given:
+    """An option with its values, attached to it or taken from what follows it.
 
-
-def _is_bundle(row: Row, rest: str) -> bool:
-    """Whether what follows a switch's letter is another short option."""
-    return row.takes is Takes.BOOLEAN and rest.lower() not in _TRUTHS
-
-
-def _values(row: Row, flag: str, attached: list[str], pending: list[str]) -> list[str]:
-    """The values of an option, taken from what follows it.
-
-    Raises UsageError where one is needed and none follows.
+    Raises UsageError where one is needed and none follows, and for a value of a plain switch.
     """
-    if row.takes is Takes.NOTHING:
-        if attached:
+    following = pending[0] if pending else ""
+    if row.takes is Takes.SWITCH:
+        if values and not table.like_marian:
             raise UsageError(f"{flag} takes no value")
-        return []
-    if row.takes is Takes.BOOLEAN:
-        if not attached and pending and pending[0].lower() in _TRUTHS:
-            return [pending.pop(0)]
-        return attached
-    values = list(attached)
-    most = {Takes.MANY: len(pending) + 1, Takes.TWO: 2}.get(row.takes, 1)
-    while pending and len(values) < most and not is_flag(pending[0]):
+        if not values and table.like_marian and following.lower() in _TRUTHS:
+            values = [pending.pop(0)]
+        return Given(row, flag, values)
+    while pending and (not values or row.takes is Takes.MANY) and not is_flag(pending[0]):
         values.append(pending.pop(0))
-    if not values and row.takes is Takes.ONE and pending and _is_handed_on(pending[0]):
-        return [pending.pop(0)]
-    if row.takes is Takes.TWO and len(values) < 2:
-        raise UsageError(f"{flag} needs two values")
-    if not values and not row.implied and row.takes is not Takes.OPTIONAL:
-        raise UsageError(_lacking(row, flag, pending[0] if pending else ""))
-    return values
-
-
-def _lacking(row: Row, flag: str, following: str) -> str:
-    what = f" is expected, and {following} is an option" if following else ""
-    return f"{flag} lacks its value: {flag} {row.value_name}{what}"
-
-
-def _is_handed_on(argument: str) -> bool:
-    """Whether an argument is options of another program: --sentencepiece-options --threads=1."""
-    return "=" in argument or " " in argument
+    if not values and row.takes is Takes.ONE and set("= ") & set(following):
+        values = [pending.pop(0)]  # options of another program: --sentencepiece-options --threads=1
+    if not values and not row.implied:
+        what = f" is expected, and {following} is an option" if following else ""
+        raise UsageError(f"{flag} lacks its value: {flag} {row.value_name}{what}")
+    return Given(row, flag, values, table.like_marian)

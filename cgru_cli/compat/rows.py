@@ -1,7 +1,13 @@
-"""A row of a program's table of options: spellings, values, default, and its meaning in cgru."""
+"""A row of a program's table of options: its names, its values, its default, and its meaning here.
+
+A table writes a row as a line of the program's help, `-b --beam-size N = 12`: names, a placeholder,
+and the default. `N...` takes several values; `[1]` one or none, 1 by default; a switch has no
+placeholder; FILE is a path.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -9,19 +15,17 @@ from typing import Any
 
 
 class Takes(Enum):
-    """How many values an option takes, by its program's parser."""
+    """How many values an option takes."""
 
-    NOTHING = "no value"
-    BOOLEAN = "true or false, or no value"
-    OPTIONAL = "a value or none"
-    ONE = "a value"
-    TWO = "two values"
-    MANY = "one value or several"
+    SWITCH = "none"  # true or false, where the program's switches may have values
+    OPTIONAL = "one or none"
+    ONE = "one"
+    MANY = "one or several"
 
 
 @dataclass(frozen=True)
 class NoEffect:
-    """An option that is accepted and has no effect in cgru; the reason is told once."""
+    """An option that is accepted and has no effect in cgru; a note gives the reason."""
 
     reason: str
 
@@ -52,16 +56,17 @@ class Special(Enum):
 
 
 Values = Mapping[str, Any]  # by field of the options: text, a tuple of texts, or a bool
-Conversion = Callable[[tuple[str, ...]], "Values | NoEffect | Refused | Checked"]
+Conversion = Callable[[tuple[str, ...]], "Values | NoEffect | Refused"]
 
 
 @dataclass(frozen=True)
 class Option:
-    """An option of this package: its field, and the conversion of its values, if there is one.
+    """An option of cgru: its field, and the conversion of the values, if there is one.
 
-    A conversion takes the values as typed ("true" or "false" of a switch) and may also return that
-    they have no effect or are refused. An alias sets several fields; of these, options that are
-    given themselves keep their values.
+    A conversion takes the values as typed ("true" or "false" of a switch); it may also say that
+    they have no effect or are refused. A field that cgru does not have is replaced by the program's
+    `settle` function. The option of an alias sets several fields; of these, options that are given
+    themselves keep their values.
     """
 
     field: str
@@ -76,14 +81,14 @@ Meaning = Option | Checked | NoEffect | Refused | Special
 class Row:
     """One option of a program.
 
-    default: the program's, None where it has none; implied: the values of the option given without
-    any; paths: whether its values are names of files; value_name: the placeholder for its values in
-    messages; only_first: whether only the first of several values is a file's name.
+    default: as typed, () where the program has none; implied: the values of the option given
+    without any; paths: whether its values are paths (only_first: the first of several); value_name:
+    the placeholder for its values in messages.
     """
 
     flags: tuple[str, ...]
     takes: Takes
-    default: Any
+    default: tuple[str, ...]
     meaning: Meaning
     implied: tuple[str, ...] = ()
     paths: bool = False
@@ -92,7 +97,7 @@ class Row:
 
     @property
     def name(self) -> str:
-        """The first long spelling, without dashes: the key in configuration files."""
+        """The first long name, without dashes: the key in configuration files."""
         long = next((flag for flag in self.flags if flag.startswith("--")), self.flags[0])
         return long.lstrip("-")
 
@@ -100,28 +105,22 @@ class Row:
         """Whether the value at this place, from 0, is the name of a file."""
         return self.paths and (place == 0 or not self.only_first)
 
-    @property
-    def default_values(self) -> tuple[str, ...]:
-        """The default as it would be typed."""
-        return as_typed(self.default)
-
     def understand(self, values: Sequence[str]) -> Values | NoEffect | Refused | Checked | Special:
-        """The fields of this package's options that these values, as typed, set; or why none."""
+        """The fields of cgru's options that these values, as typed, set; or why none."""
         given = tuple(values) or self.implied
-        if self.takes in (Takes.NOTHING, Takes.BOOLEAN):
+        if self.takes is Takes.SWITCH:
             given = given or ("true",)
         if not isinstance(self.meaning, Option):
             return self.meaning
         if self.meaning.convert is not None:
             return self.meaning.convert(given)
-        if self.takes in (Takes.NOTHING, Takes.BOOLEAN):
+        if self.takes is Takes.SWITCH:
             return {self.meaning.field: is_true(given)}
-        many = self.takes in (Takes.TWO, Takes.MANY)
-        return {self.meaning.field: given if many else given[-1]}
+        return {self.meaning.field: given if self.takes is Takes.MANY else given[-1]}
 
 
 def as_typed(value: Any) -> tuple[str, ...]:
-    """A value of a table or a configuration file as it would be typed."""
+    """A value of a configuration file as it would be typed."""
     if value is None:
         return ()
     if isinstance(value, bool):
@@ -139,89 +138,79 @@ def is_true(values: Sequence[str]) -> bool:
     return value in ("true", "1", "on", "yes")
 
 
-def _split(flags: str) -> tuple[str, ...]:
-    return tuple(flags.split())
-
-
-def _meaning(meaning: str | Meaning) -> Meaning:
-    return Option(meaning) if isinstance(meaning, str) else meaning
-
-
-def switch(flags: str, meaning: str | Meaning, default: bool = False) -> Row:
-    """A flag of argparse or Boost, which takes no value."""
-    return Row(_split(flags), Takes.NOTHING, default, _meaning(meaning))
-
-
-def boolean(flags: str, meaning: str | Meaning, default: bool = False) -> Row:
-    """A switch of Marian's, which may be given true or false."""
-    return Row(_split(flags), Takes.BOOLEAN, default, _meaning(meaning))
-
-
-def one(flags: str, default: Any, meaning: str | Meaning, *, paths: bool = False) -> Row:
-    """An option that needs one value."""
-    return Row(_split(flags), Takes.ONE, default, _meaning(meaning), paths=paths)
-
-
-def optional(
-    flags: str, default: Any, implied: str, meaning: str | Meaning, *, paths: bool = False
-) -> Row:
-    """An option that takes a value or stands for one."""
-    return Row(_split(flags), Takes.OPTIONAL, default, _meaning(meaning), (implied,), paths)
-
-
-def two(flags: str, default: Any, meaning: str | Meaning, *, paths: bool = False) -> Row:
-    """An option of exactly two values."""
-    return Row(_split(flags), Takes.TWO, default, _meaning(meaning), paths=paths)
-
-
-def many(
-    flags: str,
-    default: Any,
-    meaning: str | Meaning,
-    *,
-    implied: str = "",
-    paths: bool = False,
-    only_first: bool = False,
-) -> Row:
-    """An option of several values; with implied ones, of none too."""
+def row(text: str, meaning: str | Meaning, *, only_first: bool = False) -> Row:
+    """A row as its line of a help; meaning: a field of the options, or what else it means."""
+    head, _, default = text.partition(" = ")
+    words = head.split(" ")
+    flags = tuple(word for word in words if word.startswith("-"))
+    placeholder = " ".join(words[len(flags) :])
+    optional = re.fullmatch(r"\[(.*)\](\.\.\.)?", placeholder)
+    implied = tuple(optional[1].split()) if optional else ()
+    if not placeholder:
+        takes, default = Takes.SWITCH, default or "false"
+    elif placeholder.endswith("..."):
+        takes = Takes.MANY
+    else:
+        takes = Takes.OPTIONAL if optional else Takes.ONE
     return Row(
-        _split(flags), Takes.MANY, default, _meaning(meaning), _split(implied), paths,
+        flags,
+        takes,
+        tuple(default.split()) if takes is Takes.MANY else (default,) if default else (),
+        Option(meaning) if isinstance(meaning, str) else meaning,
+        implied,
+        paths=placeholder.startswith("FILE"),
         only_first=only_first,
-    )  # fmt: skip
+    )
 
 
-def no_effect(flags: str, takes: Takes, default: Any, reason: str, implied: str = "") -> Row:
-    """An option that has no effect in cgru."""
-    return Row(_split(flags), takes, default, NoEffect(reason), _split(implied))
+def _each(text: str) -> list[str]:
+    return " ".join(text.split()).split(", ")
 
 
-def refused(flags: str, takes: Takes, default: Any, reason: str, implied: str = "") -> Row:
-    """An option that asks for something cgru does not have."""
-    return Row(_split(flags), takes, default, Refused(reason), _split(implied))
+def rows(text: str) -> list[Row]:
+    """Rows, a comma between them: `--dim-emb N = 512` has the field dim_emb of cgru's options.
+
+    `--dropout-rnn P = 0 -> dropout_hidden` names another field.
+    """
+    found = []
+    for one in _each(text):
+        head, _, field = one.partition(" -> ")
+        bare = row(head, "")
+        found.append(row(head, field or bare.name.replace("-", "_")))
+    return found
 
 
-def converted(field: str, convert: Conversion) -> Option:
-    """An option of this package whose values are converted."""
-    return Option(field, convert)
+def no_effect(reason: str, text: str) -> list[Row]:
+    """Options that have no effect in cgru."""
+    return [row(one, NoEffect(reason)) for one in _each(text)]
 
 
-def joined(field: str) -> Option:
-    """Several values that are one text in this package."""
-    return Option(field, lambda values: {field: " ".join(values)})
+def refused(reason: str, text: str) -> list[Row]:
+    """Options that ask for something cgru does not have."""
+    return [row(one, Refused(reason)) for one in _each(text)]
 
 
-def always(option: str) -> Option:
-    """A switch for what is done in any case, with or without it."""
-    return Option(option, lambda values: {})
+def always(text: str) -> list[Row]:
+    """Options for what cgru does in any case."""
+    found = []
+    for one in _each(text):
+        bare = row(one, "")
+        found.append(row(one, Option(bare.name.replace("-", "_"), lambda values: {})))
+    return found
+
+
+def switched(field: str, value: Any, **more: Any) -> Option:
+    """A switch that gives a field this value, and others theirs."""
+    return Option(field, lambda values: {field: value, **more} if is_true(values) else {})
 
 
 def negated(field: str) -> Option:
-    """A switch that has the opposite meaning in this package."""
+    """A switch that has the opposite meaning here."""
     return Option(field, lambda values: {field: not is_true(values)})
 
 
 def one_of(field: str, known: Mapping[str, Any], reason: str) -> Option:
-    """A choice: each known value and this package's word for it; other values are refused."""
+    """A choice: each known value and the word for it here; other values are refused."""
 
     def convert(values: tuple[str, ...]) -> Values | Refused:
         value = values[-1]

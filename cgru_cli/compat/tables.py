@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from ..options.flags import Flag, statements
 from . import amun, dl4mt, marian_decode, marian_train, nematus
-from .rows import Meaning, Option, Row, Special, Takes, joined
+from .fields import Fields
+from .rows import Meaning, Option, Row, Special, Takes
 
-OWN = "cgru"
 COMMANDS = ("train", "translate", "score")  # that other programs have too
 PROGRAMS = ("nematus", "nematus-tf", "marian", "amun", "dl4mt")
 
@@ -19,16 +20,20 @@ PROGRAMS = ("nematus", "nematus-tf", "marian", "amun", "dl4mt")
 class Table:
     """The options of a program's command.
 
-    positional: the fields of arguments that are no options; abbreviations: whether the beginning
-    of a long option stands for it, as argparse and Boost have it; appends: whether an option of
-    several values that is given again adds to them.
+    settle: replaces the fields that cgru does not have; defaults: settings of the program, by
+    field, beside those of its options (for a training); positional: the fields of arguments that
+    are no options; abbreviations: whether the beginning of a long option stands for it, as in
+    argparse and Boost; like_marian: whether an option of several values that is given again adds
+    to them, and a switch may have a value.
     """
 
     program: str
-    rows: tuple[Row, ...]
-    positional: tuple[str, ...] = ()
+    rows: Sequence[Row]
+    settle: Callable[[Fields], None] = lambda fields: None
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    positional: Sequence[str] = ()
     abbreviations: bool = True
-    appends: bool = False
+    like_marian: bool = False
 
     def row(self, flag: str) -> Row | None:
         """The row of a flag as typed, or of its beginning where that is enough."""
@@ -39,48 +44,63 @@ class Table:
         return next(iter(begun.values())) if len(begun) == 1 else None
 
     def key(self, name: str) -> Row | None:
-        """The row of a name in a configuration file, whichever way its words are joined."""
-        plain = name.replace("_", "-")
-        return next((row for row in self.rows if plain in _plain(row)), None)
+        """The row of a name in a configuration file, dashes or underscores alike."""
+        plain = f"--{name}".replace("_", "-")
+        return next(
+            (row for flag, row in self._by_flag.items() if flag.replace("_", "-") == plain), None
+        )
 
     @property
-    def flags(self) -> Sequence[str]:
+    def flags(self) -> Iterable[str]:
         """All spellings of all options."""
-        return tuple(self._by_flag)
+        return self._by_flag
 
     @functools.cached_property
     def _by_flag(self) -> dict[str, Row]:
         return {flag: row for row in self.rows for flag in row.flags}
 
 
-def _plain(row: Row) -> set[str]:
-    return {flag.lstrip("-").replace("_", "-") for flag in row.flags if flag.startswith("--")}
-
-
 @functools.cache
 def table(program: str, command: str) -> Table | None:
     """The options of a program's command; None where it has no such program."""
-    if command not in COMMANDS:
-        return None
-    if program == "marian":
-        rows = {
-            "train": marian_train.rows,
-            "translate": marian_decode.decoder,
-            "score": marian_decode.scorer,
-        }[command]()
-        return Table(program, tuple(rows), appends=True)
-    if program in ("nematus", "nematus-tf"):
-        both = {"train": nematus.TRAIN, "translate": nematus.TRANSLATE, "score": nematus.SCORE}
-        theano = program == "nematus"
-        return Table(program, tuple(nematus.of_version(both[command], theano=theano)))
-    if program == "dl4mt" and command == "train":
-        return Table(program, tuple(dl4mt.train()))
-    if program == "dl4mt" and command == "translate":
-        return Table(program, dl4mt.TRANSLATE, dl4mt.POSITIONAL)
-    if program == "dl4mt" and command == "score":
-        return Table(program, dl4mt.RESCORE, dl4mt.RESCORE_POSITIONAL)
-    if program == "amun" and command == "translate":
-        return Table(program, amun.TRANSLATE)
+    uncut = {"max_length": marian_decode.UNCUT}
+    match program, command:
+        case "marian", "train":
+            rows, settle = marian_train.ROWS, marian_train.settle
+            return Table(program, rows, settle, marian_train.DEFAULTS, like_marian=True)
+        case "marian", "translate":
+            rows, settle = marian_decode.DECODER, marian_decode.settle_decoder
+            return Table(program, rows, settle, uncut, like_marian=True)
+        case "marian", "score":
+            rows, settle = marian_decode.SCORER, marian_decode.settle_scorer
+            return Table(program, rows, settle, like_marian=True)
+        case "amun", "translate":
+            return Table(program, amun.TRANSLATE, amun.settle, {"max_length": "500"})
+        case "nematus", "train":
+            rows = nematus.of_version(nematus.TRAIN, theano=True)
+            return Table(program, rows, nematus.settle_training_of_theano, nematus.DEFAULTS)
+        case "nematus-tf", "train":
+            rows = nematus.of_version(nematus.TRAIN, theano=False)
+            return Table(program, rows, nematus.settle_training_of_tensorflow, nematus.DEFAULTS)
+        case "nematus", "translate":
+            rows = nematus.of_version(nematus.TRANSLATE, theano=True)
+            return Table(program, rows, nematus.settle_translation, uncut)
+        case "nematus-tf", "translate":
+            rows = nematus.of_version(nematus.TRANSLATE, theano=False)
+            return Table(program, rows, nematus.settle_translation_of_tensorflow, uncut)
+        case "nematus", "score":
+            return Table(program, nematus.SCORE)
+        case "nematus-tf", "score":
+            return Table(program, nematus.SCORE, nematus.settle_models)
+        case "dl4mt", "train":
+            settle = nematus.settle_training_of_theano
+            return Table(program, dl4mt.train(), settle, nematus.DEFAULTS)
+        case "dl4mt", "translate":
+            names = dl4mt.TRANSLATE_ARGUMENTS
+            return Table(program, dl4mt.TRANSLATE, dl4mt.settle_translation, uncut, names)
+        case "dl4mt", "score":
+            names = dl4mt.RESCORE_ARGUMENTS
+            return Table(program, dl4mt.RESCORE, dl4mt.settle_rescoring, {}, names)
     return None
 
 
@@ -88,22 +108,7 @@ def table(program: str, command: str) -> Table | None:
 def own(options: type) -> Table:
     """The options of this package, as rows."""
     rows = [_own_row(name, flag) for name, (flag, _) in statements(options).items()]
-    return Table(OWN, tuple(rows), abbreviations=False, appends=True)
-
-
-def _own_row(name: str, flag: Flag) -> Row:
-    implied = () if flag.implied is None else (str(flag.implied),)
-    if flag.is_switch:
-        takes = Takes.BOOLEAN
-    elif flag.many:
-        takes = Takes.MANY
-    else:
-        takes = Takes.OPTIONAL if implied else Takes.ONE
-    meaning: Meaning = _SPECIAL.get(name) or Option(name)
-    if flag.many and implied:
-        meaning = joined(name)
-    return Row((*flag.flags, *flag.aliases), takes, None, meaning, implied, bool(flag.path),
-               flag.metavar or "VALUE")  # fmt: skip
+    return Table("cgru", rows, abbreviations=False, like_marian=True)
 
 
 _SPECIAL = {
@@ -114,7 +119,16 @@ _SPECIAL = {
 }
 
 
-def programs_of(command: str) -> Sequence[Table]:
-    """The tables of all programs that have such a command."""
-    tables = (table(program, command) for program in PROGRAMS)
-    return [one for one in tables if one is not None]
+def _own_row(name: str, flag: Flag) -> Row:
+    implied = () if flag.implied is None else (str(flag.implied),)
+    if flag.is_switch:
+        takes = Takes.SWITCH
+    elif flag.many:
+        takes = Takes.MANY
+    else:
+        takes = Takes.OPTIONAL if implied else Takes.ONE
+    meaning: Meaning = _SPECIAL.get(name) or Option(name)
+    if flag.joined:
+        meaning = Option(name, lambda values: {name: " ".join(values)})
+    names, shown = (*flag.flags, *flag.aliases), flag.metavar or "VALUE"
+    return Row(names, takes, (), meaning, implied, bool(flag.path), shown)

@@ -62,8 +62,7 @@ ROWS = [
     for row in table(program, command).rows
 ]
 VALUES = {
-    Takes.NOTHING: [], Takes.BOOLEAN: ["true"], Takes.OPTIONAL: ["1"], Takes.ONE: ["1"],
-    Takes.TWO: ["1", "2"], Takes.MANY: ["1", "2"],
+    Takes.SWITCH: [], Takes.OPTIONAL: ["1"], Takes.ONE: ["1"], Takes.MANY: ["1", "2"],
 }  # fmt: skip
 SHORT = [
     (program, command, row, flag)

@@ -37,9 +37,7 @@ def test_what_becomes_of_an_option_without_counterpart(program, command):
         own = isinstance(row.meaning, Option)  # the others' rows say it themselves
         if not own or not entry.kind:
             continue
-        values = (
-            [] if row.takes in (Takes.NOTHING, Takes.BOOLEAN) else [VALUES.get(entry.flags[0], "2")]
-        )
+        values = [] if row.takes is Takes.SWITCH else [VALUES.get(entry.flags[0], "2")]
         line = ["--compat", program, *LINE[command], row.flags[0], *values]
         if entry.kind == "refused":
             with pytest.raises((UsageError, click.UsageError), match="cannot be honoured"):

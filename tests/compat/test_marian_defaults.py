@@ -29,7 +29,7 @@ def test_every_default_of_marian_is_in_the_table(tmp_path):
     for name, default in defaults.items():
         if name == "version":
             continue
-        known = tuple(value for value in rows[name].default_values if value)
+        known = tuple(value for value in rows[name].default if value)
         if known != tuple(value for value in as_typed(default) if value):
             different[name] = (known, default)
     assert different == {}

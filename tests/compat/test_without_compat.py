@@ -82,7 +82,7 @@ OTHERS = {
         {"after": "20u"}, "",
     ),
     "train --disp-label-counts": (
-        "marian", "--disp-label-counts is Marian's: add --compat marian", {},
+        "marian", "--disp-label-counts is Marian's: it has no effect here", {},
         "--disp-label-counts (the log shows the mean over words)",
     ),
     "train --quiet-translation": (
@@ -128,7 +128,7 @@ OTHERS = {
     ),
     "train --cost-type ce-sum": (
         "marian", "--cost-type ce-sum: one of ce-mean, ce-mean-words is expected; if the line is "
-        "Marian's, add --compat marian", {}, "--cost-type ce-sum (the log shows",
+        "Marian's, add --compat marian", {}, "--cost-type (the log shows",
     ),
     "train --enc-cell gru-nematus": (
         "marian", "--enc-cell gru-nematus: one of gru,", {}, "",

@@ -1,0 +1,192 @@
+"""Marian's options that all its programs have: general ones, and those of the model.
+
+Names, values and defaults are those of version 1.12 (`marian --help`, `marian-decoder --help`,
+`marian-scorer --help`), and of earlier versions.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from .rows import (
+    Checked,
+    NoEffect,
+    Option,
+    Refused,
+    Special,
+    Values,
+    negated,
+    no_effect,
+    one_of,
+    refused,
+    row,
+    rows,
+)
+
+TRANSFORMER = "a recurrent model has no transformer layers"
+FACTORED = "factored vocabularies (.fsv) are not read; factors of Nematus are, as `word|factor`"
+STREAMS = "an input is one sequence of words a line"
+PRODUCTS = "TensorFlow chooses how products are made"
+DEVICES = "--device chooses; a GPU if there is one, else the CPU"
+QUIET_LEVELS = ("warn", "err", "error", "critical", "off")
+
+
+def log_level(values: tuple[str, ...]) -> Values | NoEffect:
+    """Marian's levels above `info` leave out what --quiet leaves out."""
+    if values[-1] in QUIET_LEVELS:
+        return {"quiet": True}
+    return NoEffect("all messages are always shown")
+
+
+GENERAL = (
+    row("-h --help", Special.HELP),
+    row("--version", Special.VERSION),
+    row("-c --config FILE...", Special.CONFIG),
+    *rows("--log FILE, --quiet, --seed N = 0"),
+    row("--log-level X = info", Option("quiet", log_level)),
+    row("--interpolate-env-vars", Special.INTERPOLATE),
+    row("--relative-paths", Special.RELATIVE),
+    row("--dump-config [full]", Special.DUMP_CONFIG),
+    *refused("it describes Marian itself", "--authors, --cite, --build-info [basic]"),
+    *no_effect("times in logs are those of this machine", "--log-time-zone X"),
+    *no_effect("costs and gradients are always checked", "--check-nan"),
+    *no_effect("a signal ends a run cleanly in any case", "--sigterm X = save-and-exit"),
+)
+
+# Marian's types; those of cgru are understood in the same place.
+TYPES = {name: name for name in "amun nematus s2s lm cgru rnnsearch encdec seq2seq".split()}
+CELLS = {"gru": "gru", "gru-nematus": "gru", "lstm": "lstm", "tanh": "tanh", "relu": "relu"}
+ENCODERS = {name: name for name in "bidirectional bi-unidirectional alternating".split()}
+
+
+def _sequences(values: tuple[str, ...]) -> Refused | NoEffect:
+    other = [value for value in values if value != "sequence"]
+    return Refused(f"{other[0]}: {STREAMS}") if other else NoEffect("every input is a sequence")
+
+
+def _sizes(values: tuple[str, ...]) -> Values:
+    return {"dim_vocabs": () if values == ("[]",) else values}
+
+
+def _best_deep(values: tuple[str, ...]) -> Values:
+    """Edinburgh's deep RNN of WMT 2017 and its training, as Marian's `--best-deep` sets them."""
+    if values[-1] != "true":
+        return {}
+    model = {
+        "type": "s2s",
+        "layer_normalization": True,
+        "tied_embeddings": True,
+        "enc_type": "alternating",
+        "enc_cell_depth": "2",
+        "enc_depth": "4",
+        "dec_cell_base_depth": "4",
+        "dec_cell_high_depth": "2",
+        "dec_depth": "4",
+        "no_skip": False,
+    }
+    return model | {
+        "learn_rate": "0.0003",
+        "lr_decay_inv_sqrt": "16000",
+        "label_smoothing": "0.1",
+        "clip_norm": "0",
+        "exponential_smoothing": "1e-4",
+        "mini_batch_fit": True,
+        "mini_batch": "1000",
+        "maxi_batch": "1000",
+    }
+
+
+# Options that describe the model: for a training its structure, otherwise compared with the model.
+STRUCTURE = (
+    row("--type X = amun", one_of("type", TYPES, "no such recurrent model is known here")),
+    row("--dim-vocabs N... = 0 0", Option("dim_vocabs", _sizes)),
+    row("--enc-type X = bidirectional", one_of("enc_type", ENCODERS, "no such encoder")),
+    row("--enc-cell X = gru", one_of("enc_cell", CELLS, "no such cell is known here")),
+    row("--dec-cell X = gru", one_of("dec_cell", CELLS, "no such cell is known here")),
+    *rows(
+        """
+        --dim-emb N = 512, --dim-rnn N = 1024, --enc-cell-depth N = 1, --enc-depth N = 1,
+        --dec-cell-base-depth N = 2, --dec-cell-high-depth N = 1, --dec-depth N = 1,
+        --layer-normalization, --right-left, --tied-embeddings, --tied-embeddings-src,
+        --tied-embeddings-all
+        """
+    ),
+    row("--skip", negated("no_skip")),
+    row("--best-deep", Option("type", _best_deep, alias=True)),
+)
+COMPARED = [dataclasses.replace(one, meaning=Checked(one.name)) for one in STRUCTURE]
+
+OTHER_MODELS = (
+    row("--input-types X...", Option("input_types", _sequences)),
+    *no_effect("the arrays of a model tell its structure", "--ignore-model-config"),
+    *refused(STREAMS, "--input-reorder X..., --input-join-fields"),
+    *refused(
+        FACTORED,
+        """
+        --factors-dim-emb N = 0, --factors-combine X = sum, --lemma-dependency X,
+        --lemma-dim-emb N = 0
+        """,
+    ),
+    *refused("the output layer of these models has a bias", "--output-omit-bias"),
+    *refused(
+        TRANSFORMER,
+        """
+        --transformer-heads N = 8, --transformer-dim-ffn N = 2048,
+        --transformer-decoder-dim-ffn N = 0, --transformer-ffn-depth N = 2,
+        --transformer-decoder-ffn-depth N = 0, --transformer-ffn-activation X = swish,
+        --transformer-dim-aan N = 2048, --transformer-aan-depth N = 2,
+        --transformer-aan-activation X = swish, --transformer-decoder-autoreg X = self-attention,
+        --transformer-guided-alignment-layer X = last, --transformer-preprocess X,
+        --transformer-postprocess-emb X = d, --transformer-postprocess X = dan,
+        --transformer-postprocess-top X, --transformer-attention-mask X = default,
+        --separator-symbol X = [eos], --bert-mask-symbol X = [MASK], --bert-sep-symbol X = [SEP],
+        --bert-class-symbol X = [CLS], --bert-masking-fraction X = 0.15,
+        --bert-type-vocab-size N = 2, --comet-pool X = avg, --comet-mix-transformation X = softmax,
+        --comet-dropout X = 0.1, --comet-mixup X = 0, --comet-augment-bad X = 0,
+        --transformer-dim-pos N = 0, --transformer-encoder-heads N = 0,
+        --transformer-decoder-heads N = 0, --transformer-no-projection,
+        --transformer-rnn-projection, --transformer-pool, --transformer-aan-nogate,
+        --transformer-train-position-embeddings, --transformer-depth-scaling,
+        --transformer-alibi-shift, --transformer-disable-position-embeddings,
+        --transformer-alibi-trainable, --alibi, --transformer-no-bias, --transformer-no-affine,
+        --bert-train-type-embeddings = true, --comet-final-sigmoid, --comet-stop-grad, --comet-mix,
+        --comet-mix-norm, --comet-mixup-reg, --comet-prepend-zero, --comet-use-separator,
+        --transformer-learned-positions, --transformer-tied-layers N...,
+        --comet-pooler-ffn N... = 2048 1024
+        """,
+    ),
+    *refused(
+        "models of characters by convolution (char-s2s) are not known here",
+        """
+        --char-stride N = 5, --char-highway N = 4,
+        --char-conv-filters-num N... = 200 200 250 250 300 300 300 300,
+        --char-conv-filters-widths N... = 1 2 3 4 5 6 7 8
+        """,
+    ),
+    *refused(
+        "the decoder has one attention, that of the conditional GRU",
+        """
+        --dec-attention-heads N, --dec-attention-hops N, --dec-attention-lookup-dim N,
+        --dec-attention-projection-dim N, --dec-high-context X = none
+        """,
+    ),
+)
+
+
+def device(values: tuple[str, ...]) -> Values | NoEffect:
+    """The first of Marian's GPU numbers, for a command that computes on one device."""
+    if len(values) > 1 or values[-1] == "all":
+        return NoEffect("one device computes")
+    if values[-1] == "0":
+        return NoEffect(DEVICES)  # Marian's default, and the only GPU of most machines
+    return {"device": f"gpu:{values[-1]}" if values[-1].isdigit() else values[-1]}
+
+
+def cpu_threads(values: tuple[str, ...]) -> Values | NoEffect:
+    """Marian's threads work side by side; 0 stands for a GPU."""
+    return {"cpu_threads": values[-1]} if values[-1] != "0" else NoEffect(DEVICES)
+
+
+def precision(values: tuple[str, ...]) -> Values:
+    """The first of Marian's values is the type of products."""
+    return {"precision": values[0]}
