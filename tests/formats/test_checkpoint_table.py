@@ -2,9 +2,9 @@
 
 import random
 
+import checkpoint_index
 import numpy as np
 import pytest
-import sealed_index
 
 from cgru_cli.formats.checkpoint_table import read_table, read_varint, table, varint
 from cgru_cli.formats.crc32c import crc32c
@@ -37,7 +37,7 @@ def test_checksum_of_rfc_3720():
 @pytest.mark.parametrize("size", [1, 5, 4095, 4096, 4097, 8191, 8192, 12293])
 def test_checksum_of_long_content(size):
     data = random.Random(size).randbytes(size)
-    assert crc32c(data) == sealed_index.crc32c(data)
+    assert crc32c(data) == checkpoint_index.crc32c(data)
 
 
 def test_sound_checksums_are_those_of_tensorflow(tmp_path):
@@ -51,5 +51,5 @@ def test_sound_checksums_are_those_of_tensorflow(tmp_path):
         def randrange(self, end):
             return 0
 
-    once = sealed_index.changed(whole, Same())
-    assert once != whole and sealed_index.changed(once, Same()) == whole  # one bit, and back
+    once = checkpoint_index.changed(whole, Same())
+    assert once != whole and checkpoint_index.changed(once, Same()) == whole  # one bit, and back

@@ -3,10 +3,10 @@
 import random
 import shutil
 
+import checkpoint_index
 import click.testing
 import numpy as np
 import pytest
-import sealed_index
 from shared_files import fixture_path
 
 from cgru_cli.cli import main
@@ -108,7 +108,7 @@ def test_every_refusal_is_one_line(copy):
     whole = index.read_bytes()
     said = set()
     for seed in range(120):
-        index.write_bytes(sealed_index.changed(whole, random.Random(seed)))
+        index.write_bytes(checkpoint_index.changed(whole, random.Random(seed)))
         try:
             open_checkpoint(copy)
         except CgruError as error:

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import checkpoint_index
 import numpy as np
-import sealed_index
 import sentencepiece
 from command_lines import parsed
 
@@ -228,7 +228,7 @@ READERS: dict[str, Reader] = {
     "h5": Reader(_model("h5"), _read_model),
     "checkpoint of Nematus-TF": Reader(_model("nematus-tf"), _read_model),
     "checkpoint of Nematus-TF, checksums corrected": Reader(
-        _model("nematus-tf"), _read_model, sealed_index.changed, ".index"
+        _model("nematus-tf"), _read_model, checkpoint_index.changed, ".index"
     ),
     "vocabulary of Nematus": Reader(
         lambda folder: _vocabulary(folder) and None, lambda f: read_vocabulary(f / "vocab.json")

@@ -11,7 +11,7 @@ from cgru_cli.prep import raw_text
 
 
 @pytest.mark.parametrize("reader", [read, read_vocabulary])
-def test_a_pipe_into_which_nobody_writes(reader, tmp_path):
+def test_a_pipe_without_a_writer(reader, tmp_path):
     os.mkfifo(tmp_path / "x.npz")
     assert "is a pipe, and it is read more than once" in refused(reader, tmp_path / "x.npz")
 
