@@ -48,10 +48,9 @@ NAMES = {"a-shallow/marian-nematus/model.npz": ("vocab.en.json", "vocab.de.json"
 def forced(lines, shared, name, compat, ending="", *more):
     folder = shared(f"fixtures/{name.split('/')[0]}")
     vocabularies = [f"-v{folder / v}" for v in NAMES.get(name, ())]
-    return folder, lines(
-        "-m", folder / name.partition("/")[2], *vocabularies, "-s", folder / f"src{ending}.txt",
-        "-t", folder / f"trg{ending}.txt", "--compat", compat, *more,
-    )  # fmt: skip
+    model = ["-m", folder / name.partition("/")[2], *vocabularies]
+    pairs = ["-s", folder / f"src{ending}.txt", "-t", folder / f"trg{ending}.txt"]
+    return folder, lines(*model, *pairs, "--compat", compat, *more)
 
 
 @pytest.mark.parametrize(
@@ -159,9 +158,12 @@ def test_summaries(model, lines, texts):
     scores = numbers(lines("-m", model, *texts))[:, 0]
     words = sum(len(line.split()) + 1 for line in texts[-1].read_text().splitlines())
     expected = {
-        "ce-sum": -scores.sum(), "ce-mean": -scores.mean(), "cross-entropy": -scores.mean(),
-        "ce-mean-words": -scores.sum() / words, "perplexity": math.exp(-scores.sum() / words),
-    }  # fmt: skip
+        "ce-sum": -scores.sum(),
+        "ce-mean": -scores.mean(),
+        "cross-entropy": -scores.mean(),
+        "ce-mean-words": -scores.sum() / words,
+        "perplexity": math.exp(-scores.sum() / words),
+    }
     for kind, value in expected.items():
         assert numbers(lines("-m", model, *texts, "--summary", kind))[0, 0] == pytest.approx(
             value, rel=1e-5
@@ -201,18 +203,22 @@ def test_scores_do_not_depend_on_batches(model, lines, tmp_path, pairs, mini, ma
 
 def test_lists_keep_their_lines(model, lines, texts, tmp_path):
     entries = [
-        "0 ||| A D@@ E ||| F0= -1.5 ||| -1.5", "0 ||| F ||| F0= -2 F1= 3 ||| -2", "3 ||| B ||| -7",
+        "0 ||| A D@@ E ||| F0= -1.5 ||| -1.5",
+        "0 ||| F ||| F0= -2 F1= 3 ||| -2",
+        "3 ||| B ||| -7",
         "3 ||| unseen",
-    ]  # fmt: skip
+    ]
     path = tmp_path / "list"
     path.write_text("".join(f"{entry}\n" for entry in entries))
     printed = lines("-m", model, "-s", texts[1], "--n-best", path, "--n-best-feature", "R2L")
     scores = [float(line.split("R2L= ")[1].split(" ")[0]) for line in printed]
     shapes = [line.replace(f"{score:g}", "X") for line, score in zip(printed, scores, strict=True)]
     assert shapes == [
-        "0 ||| A D@@ E ||| F0= -1.5 R2L= X ||| -1.5", "0 ||| F ||| F0= -2 F1= 3 R2L= X ||| -2",
-        "3 ||| B ||| -7 R2L= X ", "3 ||| unseen ||| R2L= X ",
-    ]  # fmt: skip
+        "0 ||| A D@@ E ||| F0= -1.5 R2L= X ||| -1.5",
+        "0 ||| F ||| F0= -2 F1= 3 R2L= X ||| -2",
+        "3 ||| B ||| -7 R2L= X ",
+        "3 ||| unseen ||| R2L= X ",
+    ]
     nematus = lines("-m", model, "-s", texts[1], "--n-best", path, "--compat", "nematus")
     for line, entry, score in zip(nematus, entries, scores, strict=True):
         assert line.startswith(f"{entry} ")

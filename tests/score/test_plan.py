@@ -103,9 +103,12 @@ def test_language_model_refuses_a_source(texts):
 
 def test_plan_names_all_input_files(texts):
     asked = planned(
-        source=("src",), target=("trg",), vocabularies=("v1", "v2"), weights=("w.json",),
+        source=("src",),
+        target=("trg",),
+        vocabularies=("v1", "v2"),
+        weights=("w.json",),
         model=("m.npz", "n.npz"),
-    )  # fmt: skip
+    )
     assert {"src", "trg", "v1", "v2", "w.json", "m.npz", "n.npz"} <= set(asked.files)
     with pytest.raises(CgruError, match="src"):
         planned(source=("src",), target=("trg",), output="src")

@@ -67,24 +67,25 @@ def same_numbers(line, expected):
             assert math.isclose(float(one), float(other), rel_tol=1e-4, abs_tol=1e-3)
 
 
-COMPATIBLE = {
-    "nbest.k5.txt": "--compat nematus-tf -k 5 --n_best --minibatch_size 10",
-    "nbest.k5.norm1.txt":
-        "--compat nematus-tf -k 5 --n_best --normalization_alpha 1.0 --minibatch_size 10",
-    "best.k5.norm1.txt": "--compat nematus-tf -k 5 -n 1.0 --minibatch_size 10",
-    "theano/nbest.k5.norm1.txt": "--compat nematus -k 5 -n -wp --n-best",
-    "theano/nbest.k12.norm1.txt": "--compat nematus -k 12 -n --n-best",
-    "dl4mt/session2.nbest.k5.txt": "--compat dl4mt -k 5 --n-best",
-    "marian-amun/nbest.align.wordscores.k5.norm1.txt":
-        "--compat marian -b 5 -n --n-best --allow-unk --alignment soft --word-scores",
-    "marian-amun/nbest.k12.txt": "--compat marian --n-best --allow-unk --quiet-translation",
-}  # fmt: skip
+# Files of the programs' output, and the options that give the same output.
+COMPATIBLE = """
+nbest.k5.txt --compat nematus-tf -k 5 --n_best --minibatch_size 10
+nbest.k5.norm1.txt --compat nematus-tf -k 5 --n_best --normalization_alpha 1.0 --minibatch_size 10
+best.k5.norm1.txt --compat nematus-tf -k 5 -n 1.0 --minibatch_size 10
+theano/nbest.k5.norm1.txt --compat nematus -k 5 -n -wp --n-best
+theano/nbest.k12.norm1.txt --compat nematus -k 12 -n --n-best
+dl4mt/session2.nbest.k5.txt --compat dl4mt -k 5 --n-best
+marian-amun/nbest.align.wordscores.k5.norm1.txt \
+  --compat marian -b 5 -n --n-best --allow-unk --alignment soft --word-scores
+marian-amun/nbest.k12.txt --compat marian --n-best --allow-unk --quiet-translation
+"""
 
 
-@pytest.mark.parametrize("file", COMPATIBLE)
-def test_layouts_match_the_programs(shared, lines, file):
+@pytest.mark.parametrize("command", COMPATIBLE.strip().splitlines())
+def test_layouts_match_the_programs(shared, lines, command):
+    file, *options = command.split()
     folder = shared("fixtures/a-shallow")
-    written = lines("-m", folder / "model.npz", "-i", folder / "src.txt", *COMPATIBLE[file].split())
+    written = lines("-m", folder / "model.npz", "-i", folder / "src.txt", *options)
     expected = text_lines(folder / file)
     assert len(written) == len(expected)
     for line, other in zip(written, expected, strict=True):
@@ -93,8 +94,8 @@ def test_layouts_match_the_programs(shared, lines, file):
 
 def test_theano_alignments_go_to_their_own_file(shared, lines, tmp_path):
     folder = shared("fixtures/a-shallow")
-    written = lines("-m", folder / "model.npz", "-i", folder / "src.txt", "--compat", "nematus",
-                    "-k", 5, "-n", "--n-best", "-a", tmp_path / "alignments")  # fmt: skip
+    files = ["-m", folder / "model.npz", "-i", folder / "src.txt", "-a", tmp_path / "alignments"]
+    written = lines(*files, *"--compat nematus -k 5 -n --n-best".split())
     assert len(written) == 250
     own = text_lines(tmp_path / "alignments")
     expected = text_lines(folder / "theano/nbest.align.k5.norm1.txt")
@@ -137,9 +138,19 @@ def test_soft_alignments_are_distributions(model, lines):
 
 
 ODD = [
-    b"a b c", b"", b"   ", b"a\r", "a\u2028b c".encode(), b"a\x00b c", b"\xff\xfe a", b"b \xe2\x82",
-    " ".join(["a", "b"] * 5000).encode(), "\u00a0 a\u3000b".encode(), b"eos </s> UNK", b"c d",
-]  # fmt: skip
+    b"a b c",
+    b"",
+    b"   ",
+    b"a\r",
+    "a\u2028b c".encode(),
+    b"a\x00b c",
+    b"\xff\xfe a",
+    b"b \xe2\x82",
+    " ".join(["a", "b"] * 5000).encode(),
+    "\u00a0 a\u3000b".encode(),
+    b"eos </s> UNK",
+    b"c d",
+]
 
 
 def test_output_has_a_line_for_each_input_line(model, lines):
@@ -280,11 +291,8 @@ def test_files_may_be_several_and_compressed(model, lines, tmp_path):
         file.write(b"d f\n")
     assert lines("-m", model, "-i", tmp_path / "one", tmp_path / "two.gz") == plain
     out = tmp_path / "out.gz"
-    result = CliRunner().invoke(
-        main,
-        ["translate", "-m", model, "-i", str(tmp_path / "one"), "-i", str(tmp_path / "two.gz"),
-         "-o", str(out)],
-    )  # fmt: skip
+    files = ["-i", tmp_path / "one", "-i", tmp_path / "two.gz", "-o", out]
+    result = CliRunner().invoke(main, ["translate", "-m", model, *map(str, files)])
     assert result.exit_code == 0
     assert gzip.decompress(out.read_bytes()).decode().splitlines() == plain
 
@@ -323,8 +331,8 @@ def test_vocabularies_are_given_or_found(tmp_path, translate, lines):
     (tmp_path / "m/model.npz.json").unlink()
     one_line(translate("-m", path, text="a\n"), 1, "-v SRC TRG")
     source, target = tmp_path / "m/src.json", tmp_path / "m/trg.json"
-    for pair in (["-v", source, target], ["-v", source, "-v", target],
-                 ["--dictionaries", source, target], ["--vocabs", source, target]):  # fmt: skip
+    given = [["-v", source, target], ["-v", source, "-v", target], ["--vocabs", source, target]]
+    for pair in (*given, ["--dictionaries", source, target]):
         assert lines("-m", path, *pair, text="a b\n") == expected
     one_line(translate("-m", path, "-v", source, text="a\n"), 1, "2 vocabularies expected")
     one_line(translate("-m", path, "-v", source, tmp_path / "no", text="a\n"), 1, "no")
@@ -597,10 +605,11 @@ def test_subwords_are_joined(tmp_path, lines):
 def test_sentencepiece_reads_and_writes_raw_text(tmp_path, lines):
     corpus = tmp_path / "corpus"
     corpus.write_text("the cat sat on the mat\nthe dog ran to the cat\n" * 20)
+    ids = {"eos_id": 0, "unk_id": 1, "bos_id": -1, "pad_id": -1}
+    size = {"vocab_size": 30, "hard_vocab_limit": False}
     sentencepiece.SentencePieceTrainer.train(
-        input=str(corpus), model_prefix=str(tmp_path / "spm"), vocab_size=30, eos_id=0, unk_id=1,
-        bos_id=-1, pad_id=-1, hard_vocab_limit=False, minloglevel=2,
-    )  # fmt: skip
+        input=str(corpus), model_prefix=str(tmp_path / "spm"), minloglevel=2, **ids, **size
+    )
     spm = tmp_path / "spm.model"
     size = sentencepiece.SentencePieceProcessor(model_file=str(spm)).get_piece_size()
     path = write_model(tmp_path / "m", source=["x"] * size, target=["x"] * size)
@@ -654,15 +663,17 @@ PREPARED = "a b , e@@ f c\n\n\nd ( f ) !\n"
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["-k", "3", "--n-best"], ["--output-sampling", "full", "-k", "2", "--n-best"],
-        ["--word-scores"], ["--compat", "nematus", "--n-best"], ["--alignment", "soft"],
+        "-k 3 --n-best",
+        "--output-sampling full -k 2 --n-best",
+        "--word-scores",
+        "--compat nematus --n-best",
+        "--alignment soft",
     ],
-    ids=" ".join,
-)  # fmt: skip
+)
 def test_raw_text_is_preprocessed_and_restored(tmp_path, lines, arguments):
     path = write_joiner(tmp_path / "m")
     prepared_by(path)
-    arguments = ["-m", path, "--translation-maxlen", 9, *arguments]
+    arguments = ["-m", path, "--translation-maxlen", 9, *arguments.split()]
     expected = lines(*arguments, "--no-preprocess", text=PREPARED)
     assert any("D@@" in line for line in expected)
 
@@ -806,8 +817,8 @@ def test_ensemble_mixes_dialects(shared, lines):
     text = "\n".join(text_lines(folder / "src.txt")[:10]) + "\n"
     arguments = [*pair, "-k", 4, "-n"]
     alone = lines("-m", folder / "model.npz", *arguments, text=text)
-    both = lines("-m", folder / "model.npz", folder / "marian-nematus/model.npz", *arguments,
-                 text=text)  # fmt: skip
+    models = [folder / "model.npz", folder / "marian-nematus/model.npz"]
+    both = lines("-m", *models, *arguments, text=text)
     assert both == alone
 
 
@@ -822,12 +833,13 @@ def test_lower_precision_translates(shared, lines, precision):
     folder = shared("fixtures/a-shallow")
     text = "\n".join(text_lines(folder / "src.txt")[:20]) + "\n"
     arguments = ["-m", folder / "model.npz", "-k", 5, "--n-best"]
-    exact, fast = (
-        {tuple(fields[:2]): float(fields[-1])
-         for line in lines(*arguments, "--precision", name, text=text)
-         for fields in [line.split(" ||| ")]}
-        for name in ("float32", precision)
-    )  # fmt: skip
+
+    def totals(name):
+        listed = lines(*arguments, "--precision", name, text=text)
+        fields = [line.split(" ||| ") for line in listed]
+        return {tuple(one[:2]): float(one[-1]) for one in fields}
+
+    exact, fast = totals("float32"), totals(precision)
     same = set(exact) & set(fast)
     assert len(same) >= 60  # of 100
     changes = [abs(fast[one] / exact[one] - 1) for one in same]

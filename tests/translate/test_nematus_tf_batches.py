@@ -70,10 +70,10 @@ def lists_of(model, lines, batches):
 
 
 def test_empty_lines_count_in_batches(tmp_path, model, text):
+    asked = f"--compat nematus-tf -k {BEAM} --n-best --mini-batch {BATCH} --maxi-batch {MAXI}"
     code, written, messages = in_process("translate", tmp_path)(
-        "-m", model, "--compat", "nematus-tf", "-k", BEAM, "--n-best", "--mini-batch", BATCH,
-        "--maxi-batch", MAXI, text="\n".join([*text, ""]),
-    )  # fmt: skip
+        "-m", model, *asked.split(), text="\n".join([*text, ""])
+    )
     assert code == 0, messages
     found = {}
     for line in written.splitlines():

@@ -20,8 +20,8 @@ from cgru_cli.translate.noisy_channel import in_order_of
 
 LINES = ["a b c", "", "f f a d", "b unseen", "c"]
 TEXT = "".join(f"{line}\n" for line in LINES)
-LM = {"type": Type.LM, "source_vocabularies": (), "source_embeddings": (),
-      "decoder_base_transition": 1}  # fmt: skip
+NO_SOURCE = {"source_vocabularies": (), "source_embeddings": ()}
+LM = {"type": Type.LM, "decoder_base_transition": 1, **NO_SOURCE}
 # The same words with other ids, as if the vocabulary had been built separately.
 MIXED_SOURCE = [*SOURCE[:2], *SOURCE[:1:-1]]
 MIXED_TARGET = [*TARGET[:2], *TARGET[:1:-1]]
@@ -92,8 +92,8 @@ def features(entry):
 def test_features_are_the_scores_of_each_model(models, translate, score, way, alpha):
     direct, channel, lm = models
     weights = (0.5, 0.3, 0.2)
-    asked = ["-m", direct, "--channel-model", channel, "--lm", lm, "--weights", *weights,
-             "--n-best", "-k", 4, *way]  # fmt: skip
+    asked = ["-m", direct, "--channel-model", channel, "--lm", lm, "--weights", *weights]
+    asked += ["--n-best", "-k", 4, *way]
     entries = translate(*asked, *(() if alpha else ("-n", 0)))
     assert {entry[0] for entry in entries} == set("01234")
     finished = [(int(number), text, *rest) for number, text, *rest in entries if LINES[int(number)]]
@@ -137,10 +137,14 @@ def test_the_list_is_that_of_the_direct_model_in_another_order(models, translate
 
 def test_wide_beam_with_many_candidates_equals_ranking_at_the_end(models, translate):
     direct, channel, lm = models
-    asked = ["-m", direct, "--channel-model", channel, "--lm", lm, "-k", 400, "--n-best",
-             "--translation-maxlen", 3]  # fmt: skip
-    run = [{tuple(entry[:2]): entry[2:] for entry in translate(*asked, *way, text="a b\n")}
-           for way in ((), ("--channel-candidates", len(TARGET)))]  # fmt: skip
+    asked = ["-m", direct, "--channel-model", channel, "--lm", lm, "--translation-maxlen", 3]
+    asked += ["-k", 400, "--n-best"]
+
+    def lists(*way):
+        entries = translate(*asked, *way, text="a b\n")
+        return {tuple(entry[:2]): entry[2:] for entry in entries}
+
+    run = [lists(), lists("--channel-candidates", len(TARGET))]
     finished = [key for key in run[0] if len(key[1].split()) < 3]
     assert len(finished) > 40
     for key in finished:
@@ -288,10 +292,7 @@ OTHER = {"</s>": 0, "c": 1, "<unk>": 2, "b": 4, "a": 5}  # 3 has none
 
 @pytest.mark.parametrize("tied", [False, True])
 def test_words_keep_their_probabilities(tied):
-    structure = tiny(
-        type=Type.LM, source_vocabularies=(), source_embeddings=(), target_vocabulary=6,
-        decoder_base_transition=1, tied_output=tied,
-    )  # fmt: skip
+    structure = tiny(**LM, target_vocabulary=6, tied_output=tied)
     arrays = random_arrays(structure, 4)
     model = Model(Path("lm.npz"), structure, arrays, "nematus")
     vocabulary = Vocabulary(OTHER, "other.json")

@@ -19,9 +19,12 @@ WORDS = ["eos", "UNK", "A", "B", "C@@", "D"]
 def phrases(**settings):
     vocabulary = Vocabulary({word: i for i, word in enumerate(WORDS)})
     structure = Structure(
-        source_vocabularies=(6,), source_embeddings=(2,), target_vocabulary=6,
-        target_embedding=2, state=2,
-    )  # fmt: skip
+        source_vocabularies=(6,),
+        source_embeddings=(2,),
+        target_vocabulary=6,
+        target_embedding=2,
+        state=2,
+    )
     model = Model("m.npz", structure, {}, "nematus")
     for name, value in settings.items():
         object.__setattr__(model.settings, name, value)
@@ -48,15 +51,17 @@ def test_fields_between_tabs(line, force_decode, expected):
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ('das <n translation="X Y">kleine Haus</n> da',
-         Fields("das kleine Haus da", "", ["X Y"], [])),
+        (
+            'das <n translation="X Y">kleine Haus</n> da',
+            Fields("das kleine Haus da", "", ["X Y"], []),
+        ),
         ('<n translation="X">a</n> <np translation="Y">b</np>', Fields("a b", "", ["X", "Y"], [])),
         ('a<x avoid="Y"/> b', Fields("a b", "", [], ["Y"])),
         ('<n translation="X" avoid="Y">a</n>', Fields("a", "", ["X"], ["Y"])),
         ('<a href="X">b</a> <unk> 1 < 2', Fields('<a href="X">b</a> <unk> 1 < 2', "", [], [])),
         ("a\tb", Fields("a\tb", "", [], [])),
     ],
-)  # fmt: skip
+)
 def test_marks_in_the_source(line, expected):
     assert split_line(line, 0, "inline", False) == expected
     behind = split_line(f"{line}\tbegin", 0, "inline", True)

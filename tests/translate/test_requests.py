@@ -26,9 +26,11 @@ def path(tmp_path_factory):
 def language_model(tmp_path_factory):
     """The path of a language model and of its vocabulary."""
     changes = {
-        "type": Type.LM, "source_vocabularies": (), "source_embeddings": (),
+        "type": Type.LM,
+        "source_vocabularies": (),
+        "source_embeddings": (),
         "decoder_base_transition": 1,
-    }  # fmt: skip
+    }
     folder = tmp_path_factory.mktemp("lm")
     return write_model(folder, **changes), [str(folder / "trg.json")]
 

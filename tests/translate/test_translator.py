@@ -76,9 +76,11 @@ def test_a_prefix_is_the_beginning(path):
 
 def test_a_language_model_writes_texts_and_translates_nothing(tmp_path):
     changes = {
-        "type": Type.LM, "source_vocabularies": (), "source_embeddings": (),
+        "type": Type.LM,
+        "source_vocabularies": (),
+        "source_embeddings": (),
         "decoder_base_transition": 1,
-    }  # fmt: skip
+    }
     path = write_model(tmp_path, **changes)
     vocabulary = [str(tmp_path / "trg.json")]
     writer = Translator.of(path, vocabulary, translation_maxlen=4, beam_size=2)

@@ -78,10 +78,8 @@ def test_a_system_of_wmt17(evaluate, shared):
 def test_systems_are_compared_with_the_first(evaluate, texts, test, flag):
     systems = [texts / "one", texts / "two"]
     # sacreBLEU's own JSON of the bootstrap fails on a float32
-    table = sacrebleu(
-        texts / "ref", "-i", *systems, "-m", "bleu", "chrf", f"--paired-{flag}",
-        f"--paired-{flag}-n", "50", "-f", "text", "-w", "3",
-    )  # fmt: skip
+    asked = f"-m bleu chrf --paired-{flag} --paired-{flag}-n 50 -f text -w 3".split()
+    table = sacrebleu(texts / "ref", "-i", *systems, *asked)
     chances = re.findall(r"p = ([0-9.]+)", table)
     ours = ["--metric", "bleu,chrf", "-r", texts / "ref", "--paired", test, "--samples", "50"]
     ours += [f"-t{path}" for path in systems]

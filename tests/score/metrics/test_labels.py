@@ -81,9 +81,11 @@ def test_the_command_resamples_compares_and_confuses(tmp_path, score):
     rows = text.splitlines()
     assert code == 0 and "= 75.0 (" in rows[0] and "±" in rows[0] and "average:macro" in rows[1]
     assert [row.split() for row in rows[3:]] == [
-        ["reference", "\\", "given", "a", "b", "c"],
-        ["a", "25", "0", "0"], ["b", "0", "50", "0"], ["c", "0", "25", "0"],
-    ]  # fmt: skip
+        "reference \\ given a b c".split(),
+        "a 25 0 0".split(),
+        "b 0 50 0".split(),
+        "c 0 25 0".split(),
+    ]
     code, text, _ = score(*asked, "-t", good, "--confusion", "--format", "json")
     *scores, table = json.loads(text)
     assert [one["score"] for one in scores] == [75.0, 60.0]

@@ -8,8 +8,8 @@ from models import text_lines
 from cgru_cli.errors import CgruError
 from cgru_cli.score.n_best.entry import parse
 
-WORDS = st.lists(st.text(st.characters(exclude_characters=" \n|", exclude_categories=["Cs"]),
-                         min_size=1, max_size=4), max_size=5)  # fmt: skip
+CHARACTERS = st.characters(exclude_characters=" \n|", exclude_categories=["Cs"])
+WORDS = st.lists(st.text(CHARACTERS, min_size=1, max_size=4), max_size=5)
 NUMBERS = st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=3)
 
 

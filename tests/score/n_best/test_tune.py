@@ -47,21 +47,18 @@ def best_of(lists, weights, alpha=0.0):
 def two_scores(shared, lines, tmp_path):
     """The n-best list of one model with the scores of another: (folder, path)."""
     folder = shared("fixtures/marian-amun")
-    rescored = lines(
-        "-m", shared("fixtures/marian-s2s/model.npz"), "-s", folder / "src.txt",
-        "--n-best", folder / "nbest.k12.norm1.txt", "--n-best-feature", "S2S",
-    )  # fmt: skip
+    listed = ["-s", folder / "src.txt", "--n-best", folder / "nbest.k12.norm1.txt"]
+    model = shared("fixtures/marian-s2s/model.npz")
+    rescored = lines("-m", model, *listed, "--n-best-feature", "S2S")
     return folder, written(tmp_path / "two", rescored)
 
 
 @pytest.mark.parametrize("metric", ["bleu", "chrf"])
 def test_tuned_weights_are_at_least_as_good_as_a_grids(two_scores, score, tmp_path, metric):
     folder, path = two_scores
-    code, text, messages = score(
-        "--n-best", path, "--tune", tmp_path / "w.json", "--reference", folder / "trg.txt",
-        "--metric", metric, "--tokenize", "none", "-n", "--seed", 5, "--restarts", 2, "--rerank",
-        "--in-words",
-    )  # fmt: skip
+    files = ["--n-best", path, "--tune", tmp_path / "w.json", "--reference", folder / "trg.txt"]
+    options = "--tokenize none -n --seed 5 --restarts 2 --rerank --in-words".split()
+    code, text, messages = score(*files, "--metric", metric, *options)
     assert code == 0, messages
     found = json.loads((tmp_path / "w.json").read_text())
     oracle = BLEU(tokenize="none", force=True) if metric == "bleu" else CHRF()
@@ -118,10 +115,9 @@ def test_model_that_wrote_a_list_ranks_it_the_same(
     folder = shared(f"fixtures/{name.split('/')[0]}")
     entries = [parse(line) for line in text_lines(folder / path)]
     bare = [f"{entry.sentence} ||| {entry.text}" for entry in entries]
-    ranked = lines(
-        "-m", shared(f"fixtures/{name}"), "-s", folder / "src.txt", "-n", alpha,
-        "--n-best", written(tmp_path / "bare", bare), "--rerank", "--rerank-list",
-    )  # fmt: skip
+    given = ["-s", folder / "src.txt", "--n-best", written(tmp_path / "bare", bare)]
+    model = shared(f"fixtures/{name}")
+    ranked = lines("-m", model, *given, "-n", alpha, "--rerank", "--rerank-list")
     totals = [float(line.split(" ||| ")[-1]) for line in ranked]
     theirs = [sign * float(line.split(" ||| ")[-1]) for line in text_lines(folder / path)]
     padding = [entry.text == "" for entry in entries]
@@ -259,11 +255,9 @@ def test_model_gives_the_length_of_raw_text(lines, score, tmp_path):
     pieces = ["A B C D@@ E", "A F", "D@@ E D@@ E", "A B"]
     entries = [f"{i // 2} ||| {text} ||| F0= {-3 - i}" for i, text in enumerate(pieces)]
     listed = written(tmp_path / "list", entries)
-    scored = lines("-m", model, "-s", source, "--n-best", listed, "--n-best-feature", "M")
-    whole = lines(
-        "-m", model, "-s", source, "--n-best", listed, "--rerank", "-n", "--rerank-list",
-        "--join-bpe",
-    )  # fmt: skip
+    given = ["-m", model, "-s", source, "--n-best", listed]
+    scored = lines(*given, "--n-best-feature", "M")
+    whole = lines(*given, "--rerank", "-n", "--rerank-list", "--join-bpe")
     totals = sorted(float(line.split(" ||| ")[-1]) for line in whole)
     sums = [sum(parse(line).features.values()) for line in scored]
     expected = sorted(s / (len(text.split(" ")) + 1) for s, text in zip(sums, pieces, strict=True))

@@ -15,10 +15,9 @@ from cgru_cli.errors import CgruError
 from cgru_cli.score.pairs.filter import PairFilter, dual_cross_entropy
 from cgru_cli.score.pairs.readers import Pair
 
-PAIRS = [
-    ("a b c", "A D@@ E"), ("", "F"), ("f f a d", ""), ("b unseen", "unseen B"), ("c", "A A A F B"),
-    ("a b", "A B"), ("d d d d d d", "C"), ("e@@ f", "D@@ E E"),
-]  # fmt: skip
+SOURCES = ["a b c", "", "f f a d", "b unseen", "c", "a b", "d d d d d d", "e@@ f"]
+TARGETS = ["A D@@ E", "F", "", "unseen B", "A A A F B", "A B", "C", "D@@ E E"]
+PAIRS = list(zip(SOURCES, TARGETS, strict=True))
 
 
 @pytest.fixture
@@ -121,10 +120,8 @@ def test_ensemble_filters_by_its_common_score(model, lines, corpus, tmp_path):
 
 def test_kept_pairs_are_written_at_once(model):
     command = prepared.command("score", "-m", model, "--keep-above", "-1e9")
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        env=os.environ | {"PYTHONUNBUFFERED": "1"},
-    ) as child:  # fmt: skip
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, env=os.environ | {"PYTHONUNBUFFERED": "1"}, **pipes) as child:
         child.stdin.write(b"a b\tA B\n")
         child.stdin.flush()
         first = child.stdout.readline().decode().split("\t")

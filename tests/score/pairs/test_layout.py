@@ -25,10 +25,13 @@ def layout(program="cgru", models=1, digits=False, **more):
 @pytest.mark.parametrize(
     "program, expected",
     [
-        ("cgru", "-2.500000"), ("marian", "-2.500000"), ("nematus", "2.5"), ("nematus-tf", "2.5"),
+        ("cgru", "-2.500000"),
+        ("marian", "-2.500000"),
+        ("nematus", "2.5"),
+        ("nematus-tf", "2.5"),
         ("dl4mt", "2.5"),
     ],
-)  # fmt: skip
+)
 def test_each_program_has_its_sign_and_digits(program, expected):
     assert layout(program).pair(0, ["a"], [hypothesis()]) == f"{expected}\n"
 
@@ -36,9 +39,11 @@ def test_each_program_has_its_sign_and_digits(program, expected):
 @pytest.mark.parametrize(
     "program, expected",
     [
-        ("cgru", "-0.333333"), ("nematus", "0.33333334"), ("dl4mt", "0.3333333432674408"),
+        ("cgru", "-0.333333"),
+        ("nematus", "0.33333334"),
+        ("dl4mt", "0.3333333432674408"),
     ],
-)  # fmt: skip
+)
 def test_numbers_are_float32(program, expected):
     assert layout(program).number(-1 / 3) == expected
 
@@ -67,10 +72,15 @@ def test_json_has_one_object_per_line():
     )
     assert text.count("\n") == 1
     assert json.loads(text) == {
-        "id": 4, "text": "A B", "source": ["a", "b", "</s>"], "target": ["A", "B", "</s>"],
-        "alignment": ALIGNMENT.tolist(), "score": -2.5, "total": -2.5,
+        "id": 4,
+        "text": "A B",
+        "source": ["a", "b", "</s>"],
+        "target": ["A", "B", "</s>"],
+        "alignment": ALIGNMENT.tolist(),
+        "score": -2.5,
+        "total": -2.5,
         "word_scores": [-1.5, -0.75, -0.25],
-    }  # fmt: skip
+    }
 
 
 def test_right_to_left_output_is_printed_in_reading_order():

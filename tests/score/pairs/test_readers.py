@@ -38,8 +38,10 @@ def test_several_files_are_one_text(tmp_path):
         file.write(b"1\n2")  # the last line counts without a newline
     sources = [str(tmp_path / "a.gz"), text(tmp_path / "b", ["3"])]
     assert read(TwoTexts(sources, [text(tmp_path / "t", "xyz")])) == [
-        Pair("1", "x"), Pair("2", "y"), Pair("3", "z"),
-    ]  # fmt: skip
+        Pair("1", "x"),
+        Pair("2", "y"),
+        Pair("3", "z"),
+    ]
 
 
 @pytest.mark.parametrize("sources, targets", [(3, 2), (2, 3), (0, 1), (900, 901)])
@@ -80,8 +82,11 @@ def test_hypotheses_have_the_source_of_their_number(tmp_path):
     ]
     pairs = read(NBestList([source], text(tmp_path / "n", entries)))
     assert [(p.source, p.target) for p in pairs] == [
-        ("zero", "a b"), ("zero", "c"), ("two", ""), ("three", "d"),
-    ]  # fmt: skip
+        ("zero", "a b"),
+        ("zero", "c"),
+        ("two", ""),
+        ("three", "d"),
+    ]
     assert [p.entry for p in pairs] == entries
 
 

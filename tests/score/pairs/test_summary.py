@@ -15,10 +15,13 @@ PAIRS = [("a b", -6.0), ("", -1.0), ("a b c", -5.0)]  # 3, 1 and 4 words with th
 @pytest.mark.parametrize(
     "kind, expected",
     [
-        ("ce-sum", 12), ("ce-mean", 4), ("cross-entropy", 4), ("ce-mean-words", 1.5),
+        ("ce-sum", 12),
+        ("ce-mean", 4),
+        ("cross-entropy", 4),
+        ("ce-mean-words", 1.5),
         ("perplexity", math.exp(1.5)),
     ],
-)  # fmt: skip
+)
 def test_each_column_has_its_cost_in_nats(kind, expected):
     summary = Summary(kind, 2)
     for text, score in PAIRS:
