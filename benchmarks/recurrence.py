@@ -78,7 +78,7 @@ class Recurrences:
             carry, inputs = ((zeros, zeros),), transition.unit.sums.from_input(xW)
             if self.masked:
                 steps = tf.transpose(mask)[..., None]
-                (states,), _ = scan(Readers([[transition]]), carry, (inputs,), (steps,))
+                (states,), _ = scan(Readers([[transition]]), carry, ((inputs, ()),), (steps,))
             else:
                 chain = Chain([transition], Levels([], False, False))
                 states = scan(chain, carry, inputs)[0].top

@@ -11,7 +11,7 @@ from ..parameters.structure import Encoder, Structure, Type
 from .distinct_words import at_their_places, distinct
 from .layers import Layers, Transition, transit
 from .scan import scan
-from .units import UnitState, width_of_state
+from .units import UnitState, nudged, width_of_state
 
 
 class Encoded(NamedTuple):
@@ -52,16 +52,16 @@ class Readers(NamedTuple):
     def step(
         self,
         states: tuple[UnitState, ...],
-        inputs: tuple[tf.Tensor, ...],
+        inputs: tuple[tuple[tf.Tensor, UnitState], ...],
         mask: tuple[tf.Tensor, ...],
     ) -> tuple[tuple, tuple]:
-        """By reader: states (B,D), inputs x W, masks (B,1), 1 at words.
+        """By reader: states (B,D), inputs x W and nudges, masks (B,1), 1 at words.
 
         Padding keeps the state, so the backward reader starts at the last word.
         """
         new = []
-        for cells, state, x, here in zip(self.cells, states, inputs, mask, strict=True):
-            stepped = transit(cells, state, x)
+        for cells, state, (x, nudge), here in zip(self.cells, states, inputs, mask, strict=True):
+            stepped = nudged(transit(cells, state, x), nudge)
             new.append(tuple(h + here * (n - h) for h, n in zip(state, stepped, strict=True)))
         return tuple(state[0] for state in new), tuple(new)
 
@@ -76,6 +76,7 @@ class SourceEncoder:
         self.embeddings = [
             layers[f"encoder/embedding{factor or ''}"] for factor in range(len(s.source_embeddings))
         ]
+        self.nudges: dict[tuple[int, str], UnitState] = {}  # by level and direction, (S,B,D) each
         self.levels = [
             [layers.reader(encoder_cells(s, direction, level)) for direction in s.directions(level)]
             for level in s.encoder_levels()
@@ -138,24 +139,25 @@ class SourceEncoder:
 
         With places (S,B), the inputs are those of distinct words (U,N).
         """
-        backward = [direction == "backward" for direction in self.structure.directions(level)]
+        directions = self.structure.directions(level)
+        backward = [direction == "backward" for direction in directions]
 
         def in_order(x: tf.Tensor, reverse: bool) -> tf.Tensor:
             return tf.reverse(x, [0]) if reverse else x
 
-        inputs, cells = [], []
-        for (product, transitions), x, reverse in zip(
-            self.levels[level - 1], below, backward, strict=True
-        ):
+        inputs = []
+        readers = self.levels[level - 1]
+        for direction, (product, cells), x in zip(directions, readers, below, strict=True):
             (xW,) = product(x)
-            xW = at_their_places(transitions[0].unit.sums.from_input(xW), places)
-            inputs.append(in_order(xW, reverse))
-            cells.append(transitions)
+            xW = at_their_places(cells[0].unit.sums.from_input(xW), places)
+            nudge, reverse = self.nudges.get((level, direction), ()), direction == "backward"
+            nudge = tuple(in_order(array, reverse) for array in nudge)
+            inputs.append((in_order(xW, reverse), nudge))
         zeros = tf.zeros([tf.shape(mask)[1], self.structure.state])
         state = (zeros,) * width_of_state(self.structure.encoder_unit)
         states, last = scan(
-            Readers(cells),
-            (state,) * len(cells),
+            Readers([cells for _, cells in readers]),
+            (state,) * len(readers),
             tuple(inputs),
             tuple(in_order(mask, reverse) for reverse in backward),
             differentiable=differentiable,

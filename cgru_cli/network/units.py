@@ -146,6 +146,11 @@ Recurrent = GRU | GRUBefore | LSTM | Plain
 PHI = {Unit.TANH: tf.tanh, Unit.RELU: tf.nn.relu, Unit.SIGMOID: tf.sigmoid}
 
 
+def nudged(state: UnitState, nudge: UnitState) -> UnitState:
+    """The state plus a nudge, () for none; `optimization.gradient_norms` has nudges."""
+    return tuple(a + n for a, n in zip(state, nudge, strict=True)) if nudge else state
+
+
 def width_of_state(unit: Unit) -> int:
     """The number of tensors (R,D) of a state."""
     return 2 if unit is Unit.LSTM else 1

@@ -15,11 +15,10 @@ import numpy as np
 import tensorflow as tf
 
 from ..network.attention import Place
-from ..network.ladder.levels import Levels, Recurrence, States
-from ..network.layers import Transition, transit
+from ..network.ladder.levels import Recurrence, States
 from ..network.network import Decoder, Network
 from ..network.scan import ScanCell
-from ..network.units import Sums, UnitState, width_of_state
+from ..network.units import UnitState, width_of_state
 from ..parameters.structure import Structure, Unit
 from .objective import Examples
 from .step import TrainingStep, any_size
@@ -169,11 +168,10 @@ class NudgedNetwork(Network):
         )
         if self.nudges:
             self.decoder = _NudgedDecoder(self.decoder)
-        for level, readers in enumerate(self.encoder.levels, 1):
-            self.encoder.levels[level - 1] = [
-                (product, _nudged(cells, nudge(f"encoder.{level}.{direction}", s.encoder_unit)))
-                for (product, cells), direction in zip(readers, s.directions(level), strict=True)
-            ]
+        for level in range(1, 1 + len(self.encoder.levels)):
+            for direction in s.directions(level):
+                place = f"encoder.{level}.{direction}"
+                self.encoder.nudges[level, direction] = nudge(place, s.encoder_unit)
 
     def embed(self, previous: tf.Tensor, kept: tf.Tensor | None = None) -> tuple:
         """The scan's input for each word: its embedding and the nudges of its step."""
@@ -196,59 +194,8 @@ class _NudgedCell(NamedTuple):
 
     def step(self, states: States, x: tuple, fixed: tuple = ()) -> tuple[Recurrence, States]:
         word, nudges = x
-        cell = self.cell._replace(levels=_NudgedLevels(self.cell.levels, nudges))
-        return cell.step(states, word, fixed)
-
-
-class _NudgedLevels(NamedTuple):
-    """Levels that add the nudges to each new state, beginning with that of the first level."""
-
-    levels: Levels
-    nudges: States
-
-    def climb(
-        self, first: UnitState, above: States, context: tf.Tensor | None = None
-    ) -> tuple[tf.Tensor, States]:
-        nudge, *others = self.nudges
-        new = [_moved(first, nudge)]
-        top = new[0][0]
-        for level, state, nudge in zip(self.levels.levels, above, others, strict=True):
-            alone = self.levels._replace(levels=[level])
-            top, (_, state) = alone.climb((top,), (state,), context)
-            top += nudge[0]
-            new.append(_moved(state, nudge))
-        return top, tuple(new)
-
-
-class _NudgedReader(NamedTuple):
-    """A cell of the encoder and its transitions; its input ends with the columns of the nudges."""
-
-    cells: list[Transition]
-    unit: _Entrance
-
-    def step(self, state: UnitState, x: tf.Tensor) -> UnitState:
-        width = state[0].shape[-1]
-        word = x.shape[-1] - width * len(state)
-        x, *nudge = tf.split(x, [word] + [width] * len(state), axis=-1)
-        return _moved(transit(self.cells, state, x), tuple(nudge))
-
-
-class _Entrance:
-    """The input of a cell's unit, followed by the nudges of its state."""
-
-    def __init__(self, sums: Sums, nudge: UnitState):
-        self.sums, self._sums, self._nudge = self, sums, nudge
-
-    def from_input(self, xW: tf.Tensor) -> tf.Tensor:
-        return tf.concat([self._sums.from_input(xW), *self._nudge], axis=-1)
-
-
-def _nudged(cells: list[Transition], nudge: UnitState) -> list[Any]:
-    return [_NudgedReader(cells, _Entrance(cells[0].unit.sums, nudge))]
-
-
-def _moved(state: UnitState, nudge: UnitState) -> UnitState:
-    return tuple(array + by for array, by in zip(state, nudge, strict=True))
+        levels = self.cell.levels._replace(nudges=nudges)
+        return self.cell._replace(levels=levels).step(states, word, fixed)
 
 
 def _norm(x: tf.Tensor) -> tf.Tensor:

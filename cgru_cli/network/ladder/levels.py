@@ -15,7 +15,7 @@ from ...parameters.cells import high_cells
 from ...parameters.structure import Structure
 from ..layers import Layers, Transition, transit
 from ..products import Products
-from ..units import UnitState, width_of_state
+from ..units import UnitState, nudged, width_of_state
 
 States = tuple[UnitState, ...]  # by level of the decoder
 
@@ -35,6 +35,7 @@ class Levels(NamedTuple):
     levels: list[tuple[Products, list[Transition]]]
     deep_context: bool
     residual: bool
+    nudges: States = ()  # by level, the first too: see `units.nudged`
 
     @classmethod
     def of(cls, layers: Layers) -> Levels:
@@ -47,10 +48,12 @@ class Levels(NamedTuple):
         self, first: UnitState, above: Sequence[UnitState], context: tf.Tensor | None = None
     ) -> tuple[tf.Tensor, States]:
         """New state of level 1, old states of the others -> output (R,D), all new states."""
-        new, top = [first], first[0]
-        for (product, cells), state in zip(self.levels, above, strict=True):
+        nudges = self.nudges or ((),) * (1 + len(self.levels))
+        new = [nudged(first, nudges[0])]
+        top = new[0][0]
+        for (product, cells), state, nudge in zip(self.levels, above, nudges[1:], strict=True):
             (xW,) = product(tf.concat([top, context], axis=-1) if self.deep_context else top)
-            state = transit(cells, state, cells[0].unit.sums.from_input(xW))
+            state = nudged(transit(cells, state, cells[0].unit.sums.from_input(xW)), nudge)
             new.append(state)
             top = top + state[0] if self.residual else state[0]
         return top, tuple(new)
