@@ -7,6 +7,7 @@ import hashlib
 import json
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -67,21 +68,18 @@ def weights_from_end(weights: list[float]) -> list[float]:
     return [*weights[-2::-1], *weights[-1:]]
 
 
+@dataclass(eq=False)
 class Encoding:
-    """Encodes lines into the files of a cache. The arguments are those of `encode_corpus`."""
+    """Encodes lines into the files of a cache. The fields are arguments of `encode_corpus`."""
 
-    def __init__(
-        self,
-        encode_source: EncodeSource,
-        encode_target: EncodeTarget,
-        max_length: int,
-        crop: bool,
-        beside: Beside,
-        check_pair: CheckPair | None = None,
-    ):
-        self._encode_source, self._encode_target = encode_source, encode_target
-        self._check_pair = check_pair
-        self._max_length, self._crop, self._beside = max_length, crop, beside
+    encode_source: EncodeSource
+    encode_target: EncodeTarget
+    max_length: int
+    crop: bool
+    beside: Beside
+    check_pair: CheckPair | None = None
+
+    def __post_init__(self) -> None:
         self._lines = self._pairs = self._points = 0
         self._words = np.zeros(2, np.int64)
         self._skipped = {"empty": 0, "too long": 0, "cut": 0}
@@ -94,9 +92,9 @@ class Encoding:
         """Open the files in a folder; in the end they are on the disk, after an error removed."""
         token = secrets.token_hex(6)
         types = {"source": "<u2", "target": "<u2", "lengths": "<i4", "offsets": "<i8"}
-        if self._beside.alignments:
+        if self.beside.alignments:
             types |= {"points": "<u2", "spans": "<i8"}
-        if self._beside.weighted:
+        if self.beside.weighted:
             types["weights"] = "<f4"
         try:
             for name, dtype in types.items():
@@ -112,21 +110,21 @@ class Encoding:
     def add(self, lines: Lines) -> None:
         """Encode some lines. Raises CgruError, naming file and line, if that is impossible."""
         files, first = lines.files, lines.first
-        targets = _encode(self._encode_target, files.target, first, lines.target)
+        targets = _encode(self.encode_target, files.target, first, lines.target)
         if lines.source is None:
             self._factors = 0
             sources = [[()]] * len(targets)  # one word without ids, as an empty side is left out
         else:
-            sources = _encode(self._encode_source, files.source, first, lines.source)
-        if self._check_pair is not None:
-            _encode(self._check_pair, files.target, first, sources, targets)
+            sources = _encode(self.encode_source, files.source, first, lines.source)
+        if self.check_pair is not None:
+            _encode(self.check_pair, files.target, first, sources, targets)
         self._lines += len(targets)
         points: list[list] = [[]] * len(targets)
         if lines.alignment is not None:
             lengths = map(len, sources), map(len, targets)
             parse = word_alignments.parse
             points = _encode(parse, files.alignment, first, lines.alignment, *lengths)
-            if self._beside.from_end:
+            if self.beside.from_end:
                 points = list(map(word_alignments.from_end, points, map(len, targets)))
         pairs = map(EncodedPair, sources, targets, points, self._weights(lines, targets))
         if kept := list(self._kept(pairs)):
@@ -134,31 +132,31 @@ class Encoding:
 
     def _weights(self, lines: Lines, targets: list) -> list[list[float]]:
         """The weights of each pair, multiplied by the factor of its domain."""
-        files, by_word = lines.files, self._beside.by_word
-        if not self._beside.weighted:
+        files, by_word = lines.files, self.beside.by_word
+        if not self.beside.weighted:
             return [[]] * len(targets)
         if lines.weight is None:
             return [[files.factor] * (len(target) + 1 if by_word else 1) for target in targets]
         parse = data_weights.parse_words if by_word else data_weights.parse_sentence
         lengths = [map(len, targets)] if by_word else []
         of_pairs = _encode(parse, files.weight, lines.first, lines.weight, *lengths)
-        if self._beside.from_end:
+        if self.beside.from_end:
             of_pairs = list(map(weights_from_end, of_pairs))
         return [[files.factor * weight for weight in weights] for weights in of_pairs]
 
     def _kept(self, pairs: Iterable[EncodedPair]) -> Iterator[EncodedPair]:
-        limit, skipped = self._max_length, self._skipped
+        limit, skipped = self.max_length, self._skipped
         for pair in pairs:
             if not pair.source or not pair.target:
                 skipped["empty"] += 1
                 continue
             if len(pair.source) > limit or len(pair.target) > limit:
-                if not self._crop:
+                if not self.crop:
                     skipped["too long"] += 1
                     continue
                 skipped["cut"] += 1
                 pair = pair.cut(limit)
-            yield pair.from_end() if self._beside.both_from_end else pair
+            yield pair.from_end() if self.beside.both_from_end else pair
 
     def _write(self, pairs: list[EncodedPair]) -> None:
         if self._factors is None:
@@ -178,9 +176,9 @@ class Encoding:
         self._files["offsets"].append(ends - lengths)
         self._words = ends[-1]
         self._pairs += len(pairs)
-        if self._beside.alignments:
+        if self.beside.alignments:
             self._write_points([pair.points for pair in pairs])
-        if self._beside.weighted:
+        if self.beside.weighted:
             self._files["weights"].append(_flat((pair.weights for pair in pairs), np.float64))
 
     def _write_points(self, points: Sequence[list]) -> None:
@@ -201,11 +199,11 @@ class Encoding:
             raise CgruError(
                 f"{names}: nothing is left of {self._lines:,} lines:"
                 f" {self._skipped['empty']:,} with an empty side, {self._skipped['too long']:,} of"
-                f" more than {self._max_length} words; check the text, or raise the maximum length"
+                f" more than {self.max_length} words; check the text, or raise the maximum length"
             )
         if self._points and self._aligns_no_first:
             warn(
-                f"{self._beside.alignments[0]}: no first word is aligned to anything; alignments "
+                f"{self.beside.alignments[0]}: no first word is aligned to anything; alignments "
                 "count words from 0"
             )
 

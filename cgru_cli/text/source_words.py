@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -85,22 +86,19 @@ def characters(line: str) -> list[str]:
     return list(line.strip())
 
 
+@dataclass
 class SourceLines:
-    """Lines of text as the words that a model reads; long lines are cut."""
+    """Lines of text as the words that a model reads; long lines are cut.
 
-    def __init__(
-        self,
-        tokenize: Callable[[str], list[str]],
-        preprocessing: Preprocessing | None,
-        *,
-        longest: int,
-        counted: Callable[[Sequence[str]], int] | None = None,
-    ):
-        """tokenize: splits a prepared line; longest: words that a line may have. counted: for
-        models that need every word of a line, the number of words that these pieces make up.
-        """
-        self._tokenize, self._preprocessing = tokenize, preprocessing
-        self._longest, self._cut, self._counted = longest, 0, counted
+    tokenize: splits a prepared line; longest: words that a line may have; counted: for models that
+    need every word of a line, the number of words that these pieces make up.
+    """
+
+    tokenize: Callable[[str], list[str]]
+    preprocessing: Preprocessing | None
+    longest: int
+    counted: Callable[[Sequence[str]], int] | None = None
+    _cut: int = 0  # lines so far
 
     def words(self, line: str, number: int) -> list[str]:
         """The words of a line (counted from 0).
@@ -108,32 +106,32 @@ class SourceLines:
         Raises CgruError if it cannot be prepared, or, if every word is needed, is too long or
         changes its number of words when it is prepared.
         """
-        words = self._tokenize(prepared(self._preprocessing, line, "source", number))
-        if self._counted is not None:
-            if len(words) > self._longest:
+        words = self.tokenize(prepared(self.preprocessing, line, "source", number))
+        if self.counted is not None:
+            if len(words) > self.longest:
                 raise CgruError(
                     f"line {number + 1}: {len(words)} words or pieces, which are too many to tag; "
                     f"--max-length {len(words)} allows them, if memory suffices"
                 )
-            before, after = len(tokens(line)), self._counted(words)
-            if self._preprocessing is not None and before != after:
+            before, after = len(tokens(line)), self.counted(words)
+            if self.preprocessing is not None and before != after:
                 raise CgruError(
                     f"line {number + 1}: {before} words, but {after} after preparation; every word "
                     "has a tag, so prepare the text yourself and give --no-preprocess"
                 )
-        if len(words) > self._longest:
+        if len(words) > self.longest:
             if not self._cut:
                 warn(
-                    f"line {number + 1} has {len(words)} words; cut to --max-length {self._longest}"
+                    f"line {number + 1} has {len(words)} words; cut to --max-length {self.longest}"
                 )
             self._cut += 1
-            words = words[: self._longest]
+            words = words[: self.longest]
         return words
 
     def report(self) -> None:
         """Warn, at the end, about the number of lines that were cut."""
         if self._cut > 1:
-            warn(f"{self._cut} lines were cut to --max-length {self._longest}")
+            warn(f"{self._cut} lines were cut to --max-length {self.longest}")
 
 
 def prepared(
