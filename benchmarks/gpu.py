@@ -28,9 +28,7 @@ from pathlib import Path
 
 PRECISIONS = ["float32", "bfloat16", "float16"]
 KINDS = ["cgru", "rnnsearch", "seq2seq", "encdec", "lm", "classifier", "tagger"]
-OBJECTIVES = [
-    "cross-entropy", "label-smoothing", "alignment-ce", "alignment-mse", "alignment-mult",
-]  # fmt: skip
+OBJECTIVES = ["cross-entropy", "label-smoothing", "alignment-ce", "alignment-mse", "alignment-mult"]
 
 
 def main(given: Sequence[str] | None = None) -> None:
@@ -43,20 +41,31 @@ def main(given: Sequence[str] | None = None) -> None:
     writing.add_argument("folder", type=Path)
     writing.add_argument("--type", nargs="+", default=["cgru"], choices=KINDS)
     writing.add_argument("--cell", nargs="+", default=["gru"])
-    writing.add_argument("--sizes", type=int, nargs=3, default=[512, 1024, 30000],
-                         metavar=("EMBEDDING", "STATE", "VOCABULARY"))  # fmt: skip
+    writing.add_argument(
+        "--sizes",
+        type=int,
+        nargs=3,
+        default=[512, 1024, 30000],
+        metavar=("EMBEDDING", "STATE", "VOCABULARY"),
+    )
     writing.add_argument("--precision", nargs="+", default=PRECISIONS, choices=PRECISIONS)
     writing.add_argument("--objective", nargs="+", default=OBJECTIVES[:1], choices=OBJECTIVES)
     writing.add_argument(
         "--batch", type=int, nargs="+", default=[80, 400], help="sentences per batch"
     )
-    writing.add_argument("--length", type=int, nargs="+", default=[13, 25, 50],
-                         help="words of source and of target")  # fmt: skip
+    writing.add_argument(
+        "--length", type=int, nargs="+", default=[13, 25, 50], help="words of source and of target"
+    )
     writing.add_argument(
         "--beam", type=int, default=5, help="beam size of decoding steps; 0: no decoding steps"
     )
-    writing.add_argument("--check", type=int, default=1100, metavar="WORDS",
-                         help="compute batches of up to N target words here too")  # fmt: skip
+    writing.add_argument(
+        "--check",
+        type=int,
+        default=1100,
+        metavar="WORDS",
+        help="compute batches of up to N target words here too",
+    )
     running = halves.add_parser("run", help="run the programs of a folder and measure them")
     running.set_defaults(half=run)
     running.add_argument("folder", type=Path)
@@ -70,8 +79,13 @@ def main(given: Sequence[str] | None = None) -> None:
     running.add_argument(
         "--turns", type=int, default=5, help="measurements per case; the median is printed"
     )
-    running.add_argument("--profile", type=int, default=0, metavar="N",
-                         help="print the N most expensive operations (JAX)")  # fmt: skip
+    running.add_argument(
+        "--profile",
+        type=int,
+        default=0,
+        metavar="N",
+        help="print the N most expensive operations (JAX)",
+    )
     running.add_argument(
         "--torch", action="store_true", help="also measure PyTorch for each update"
     )
@@ -88,8 +102,10 @@ def export(a: argparse.Namespace) -> None:
 
     models = [
         gpu_export.Model(kind, cell, tuple(a.sizes), precision)
-        for kind in a.type for cell in a.cell for precision in a.precision
-    ]  # fmt: skip
+        for kind in a.type
+        for cell in a.cell
+        for precision in a.precision
+    ]
     programs = gpu_export.programs(
         models, sentences=a.batch, lengths=a.length, objectives=a.objective, beam=a.beam
     )

@@ -34,8 +34,15 @@ OBJECTIVES = {
     "alignment-mult": CrossEntropy(guide=Guide("mult", 0.5)),
 }
 CLIP_NORM, RATE = 1.0, 0.0001
-_TYPES = {"f32": "float32", "bf16": "bfloat16", "f16": "float16", "f64": "float64",
-          "i32": "int32", "i64": "int64", "i1": "bool"}  # fmt: skip
+_TYPES = {
+    "f32": "float32",
+    "bf16": "bfloat16",
+    "f16": "float16",
+    "f64": "float64",
+    "i32": "int32",
+    "i64": "int64",
+    "i1": "bool",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,10 +106,11 @@ class Program:
         captured = self.captured = compiled.get_concrete_function(*called_with).captured_inputs
         names = self.names()
         arguments = [
-            Argument("memory", *kind, -1.0, 1.0, seed=1000 + place) if self.is_drawn(tensor)
+            Argument("memory", *kind, -1.0, 1.0, seed=1000 + place)
+            if self.is_drawn(tensor)
             else Argument("batch", *kind, given=True)
             for place, (tensor, kind) in enumerate(zip(batch, taken, strict=False))
-        ]  # fmt: skip
+        ]
         arguments += [
             self.argument(names.get(id(tensor), ""), *kind, seed=place)
             for place, (tensor, kind) in enumerate(zip(captured, taken[len(batch) :], strict=True))

@@ -56,9 +56,18 @@ class Measured(NamedTuple):
 
 
 COLUMNS = [
-    "program", "precision", "sentences x words", "ms", "target words/s", "of arithmetic limit",
-    "of memory limit", "MiB", "difference", "operations a step, by loop", "s to compile",
-]  # fmt: skip
+    "program",
+    "precision",
+    "sentences x words",
+    "ms",
+    "target words/s",
+    "of arithmetic limit",
+    "of memory limit",
+    "MiB",
+    "difference",
+    "operations a step, by loop",
+    "s to compile",
+]
 
 
 class Device(Protocol):
@@ -124,9 +133,11 @@ class Jax:
     def memory(self, executable: Any) -> float:
         sizes = executable.get_compiled_memory_stats()
         return float(
-            sizes.argument_size_in_bytes + sizes.output_size_in_bytes
-            - sizes.alias_size_in_bytes + sizes.temp_size_in_bytes
-        )  # fmt: skip
+            sizes.argument_size_in_bytes
+            + sizes.output_size_in_bytes
+            - sizes.alias_size_in_bytes
+            + sizes.temp_size_in_bytes
+        )
 
     def compiled_text(self, executable: Any) -> str:
         return executable.hlo_modules()[0].to_string()

@@ -92,12 +92,21 @@ def rows(case: Case, seconds: float, turns: int) -> list[list[str]]:
         times = max(1, int(seconds / turns / once))
         taken = statistics.median(_timed(function, device, times) / times for _ in range(turns))
         peak = torch.cuda.max_memory_allocated() / 2**20 if device == "cuda" else 0
-        found.append([
-            f"{name}, {torch.__version__}", case.precision,
-            f"{case.sentences} x {case.lengths[0]}, {case.lengths[1]}", f"{1000 * taken:.3g}",
-            f"{case.words / taken:,.0f}", "", "", f"{peak:,.0f}" if peak else "", "", "",
-            f"{compiling:.1f}",
-        ])  # fmt: skip
+        found.append(
+            [
+                f"{name}, {torch.__version__}",
+                case.precision,
+                f"{case.sentences} x {case.lengths[0]}, {case.lengths[1]}",
+                f"{1000 * taken:.3g}",
+                f"{case.words / taken:,.0f}",
+                "",
+                "",
+                f"{peak:,.0f}" if peak else "",
+                "",
+                "",
+                f"{compiling:.1f}",
+            ]
+        )
         del function, make
     return found
 
@@ -153,8 +162,9 @@ def layers(case: Case, embedding: int, state: int, device: str) -> Callable[[], 
 
 def _precision(case: Case, device: str) -> torch.autocast:
     kind = getattr(torch, case.precision)
-    return torch.autocast(device, kind if kind != torch.float32 else torch.bfloat16,
-                          enabled=kind != torch.float32)  # fmt: skip
+    return torch.autocast(
+        device, kind if kind != torch.float32 else torch.bfloat16, enabled=kind != torch.float32
+    )
 
 
 def _timed(function: Callable[[], torch.Tensor], device: str, times: int = 1) -> float:

@@ -17,9 +17,13 @@ _INSTRUCTION = re.compile(
     r"\((?P<operands>.*?)\)(?P<rest>.*)$"
 )
 _COMPARED: dict[str, Callable[[int, int], bool]] = {
-    "LT": lambda a, b: a < b, "LE": lambda a, b: a <= b, "GT": lambda a, b: a > b,
-    "GE": lambda a, b: a >= b, "EQ": lambda a, b: a == b, "NE": lambda a, b: a != b,
-}  # fmt: skip
+    "LT": lambda a, b: a < b,
+    "LE": lambda a, b: a <= b,
+    "GT": lambda a, b: a > b,
+    "GE": lambda a, b: a >= b,
+    "EQ": lambda a, b: a == b,
+    "NE": lambda a, b: a != b,
+}
 
 
 class Instruction(NamedTuple):
@@ -62,10 +66,14 @@ def read(text: str) -> Computations:
             operands = re.findall(r"%?([\w.\-]+)(?:,|$)", found["operands"])
             inside.append(
                 Instruction(
-                    found["name"], found["type"], found["operation"], operands, found["rest"],
+                    found["name"],
+                    found["type"],
+                    found["operation"],
+                    operands,
+                    found["rest"],
                     bool(found["root"]),
                 )
-            )  # fmt: skip
+            )
     return computations
 
 
@@ -76,14 +84,15 @@ def loops(text: str) -> list[Loop]:
         Loop(
             steps(computations, instructions, instruction),
             collections.Counter(
-                inner.operation for inner in computations[instruction.attribute("body")]
+                inner.operation
+                for inner in computations[instruction.attribute("body")]
                 if inner.operation not in FREE
             ),
         )
         for instructions in computations.values()
         for instruction in instructions
         if instruction.operation == "while"
-    ]  # fmt: skip
+    ]
 
 
 def steps(computations: Computations, around: list[Instruction], loop: Instruction) -> int | None:

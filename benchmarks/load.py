@@ -80,9 +80,12 @@ class Checkout:
     def __init__(self, folder: str, function: str):
         environment = os.environ | {"PYTHONPATH": folder, "CGRU_MEASURED": function}
         self._process = subprocess.Popen(
-            [sys.executable, __file__, "--serve"], env=environment, text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        )  # fmt: skip
+            [sys.executable, __file__, "--serve"],
+            env=environment,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
 
     def seconds(self, path: Path) -> float:
         """The CPU seconds it takes to read the file."""
@@ -109,9 +112,13 @@ def function_of(name: str) -> Callable[[Path], object]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "--sizes", type=int, nargs=3, default=(512, 1024, 30000),
-        metavar=("EMBEDDING", "STATE", "VOCABULARY"), help="size of the model",
-    )  # fmt: skip
+        "--sizes",
+        type=int,
+        nargs=3,
+        default=(512, 1024, 30000),
+        metavar=("EMBEDDING", "STATE", "VOCABULARY"),
+        help="size of the model",
+    )
     parser.add_argument(
         "--kinds", nargs="+", choices=KINDS, default=list(KINDS), help="formats to measure"
     )
@@ -143,9 +150,12 @@ def main() -> None:
             print(
                 f"{kind:8} {path.stat().st_size >> 20:4} MiB  here {middle['here']:.3f} s CPU, "
                 f"{middle['here'] / middle['plain']:.2f} of a plain reading"
-                + (f", {middle['here'] / middle['there']:.2f} of the other checkout's"
-                   if other else "")
-            )  # fmt: skip
+                + (
+                    f", {middle['here'] / middle['there']:.2f} of the other checkout's"
+                    if other
+                    else ""
+                )
+            )
 
 
 if __name__ == "__main__":

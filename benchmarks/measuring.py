@@ -60,9 +60,11 @@ def process(command: list[str], stdout=subprocess.DEVNULL, environment=None) -> 
     with tempfile.NamedTemporaryFile("r") as result:
         subprocess.run(
             [sys.executable, "-ISc", BETWEEN, result.name, *command],
-            stdout=stdout, stderr=subprocess.DEVNULL, env=os.environ | (environment or {}),
+            stdout=stdout,
+            stderr=subprocess.DEVNULL,
+            env=os.environ | (environment or {}),
             check=True,
-        )  # fmt: skip
+        )
         status, run = read_usage(result)
     if status:
         raise SystemExit(f"failed: {' '.join(command)}")

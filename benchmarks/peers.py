@@ -50,9 +50,10 @@ def write_batches(
     """
     with source.open(encoding="utf-8") as first, target.open(encoding="utf-8") as second:
         pairs = [
-            (a.split(), b.split()) for a, b in zip(first, second, strict=True)
+            (a.split(), b.split())
+            for a, b in zip(first, second, strict=True)
             if 0 < len(a.split()) <= longest and 0 < len(b.split()) <= longest
-        ]  # fmt: skip
+        ]
     if len(pairs) < batch * count:
         raise SystemExit(f"{source}: {batch * count} pairs of up to {longest} words are needed")
     every = len(pairs) // (batch * count)  # sample the whole text
@@ -74,9 +75,13 @@ def follow(command: Sequence[str], line: str, updates: int, warm_up: int, thread
     with tempfile.NamedTemporaryFile("r") as usage, tempfile.TemporaryFile("w+") as other:
         child = subprocess.Popen(
             [sys.executable, "-ISc", BETWEEN, usage.name, *command],
-            stdout=other, stderr=subprocess.PIPE, text=True, errors="replace", bufsize=1,
+            stdout=other,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            bufsize=1,
             env=os.environ | {"OMP_NUM_THREADS": str(threads), "PYTHONUNBUFFERED": "1"},
-        )  # fmt: skip
+        )
         assert child.stderr is not None
         said: list[str] = []
         for text in child.stderr:

@@ -23,9 +23,7 @@ def shallow(
     """A shallow structure; sizes: embedding, state and vocabulary."""
     embedding, state, words = sizes
     vocabulary = Vocabulary({"</s>": 0, "<unk>": 1} | {str(i): i for i in range(2, words)})
-    options = TrainOptions(
-        type=kind, cell=cell, enc_type=reader, dim_emb=embedding, dim_rnn=state
-    )  # fmt: skip
+    options = TrainOptions(type=kind, cell=cell, enc_type=reader, dim_emb=embedding, dim_rnn=state)
     return new_structure(options, [vocabulary] if kind == "lm" else [vocabulary] * 2)
 
 

@@ -63,9 +63,7 @@ class Recurrences:
         words = given[1][..., None]
         pairs = [(states * words, same * words), (ours[0], theirs[0])]
         pairs += [(_turned(a.numpy()), b) for a, b in zip(ours[1:], theirs[1:], strict=True)]
-        return max(
-            float(np.abs(np.subtract(a, b)).max() / np.abs(b).max()) for a, b in pairs
-        )  # fmt: skip
+        return max(float(np.abs(np.subtract(a, b)).max() / np.abs(b).max()) for a, b in pairs)
 
     def _by_scan(self, x: tf.Tensor, mask: tf.Tensor, weights: tf.Tensor) -> tuple:
         values = [self._arrays[name] for name in self._names]

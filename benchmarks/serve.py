@@ -158,8 +158,10 @@ def main() -> None:
         expected, whole = translated(shared, text)
         text.write_text(f"{lines[0]}\n", "utf-8")
         _, start = translated(shared, text)
-        print(f"cgru translate: {len(lines)} lines, {whole - start:.1f} CPU seconds "
-              f"and {start:.1f} for the start")  # fmt: skip
+        print(
+            f"cgru translate: {len(lines)} lines, {whole - start:.1f} CPU seconds "
+            f"and {start:.1f} for the start"
+        )
         server = Server([*shared, "--batch-wait", a.batch_wait])
         try:
             for count in a.clients if "throughput" in a.parts else ():
@@ -173,8 +175,20 @@ def main() -> None:
 def translated(shared: Sequence[str], text: Path) -> tuple[list[str], float]:
     """Translate with `cgru translate`; also return its CPU seconds."""
     output = text.with_name("output")
-    run = process([sys.executable, "-m", "cgru_cli", "translate", *shared, "--quiet",
-                   "-i", str(text), "-o", str(output)])  # fmt: skip
+    run = process(
+        [
+            sys.executable,
+            "-m",
+            "cgru_cli",
+            "translate",
+            *shared,
+            "--quiet",
+            "-i",
+            str(text),
+            "-o",
+            str(output),
+        ]
+    )
     return output.read_text("utf-8").splitlines(), run.cpu
 
 
@@ -192,9 +206,11 @@ def throughput(
     before, http_before = server.cpu_seconds, server.http_cpu_seconds
     seconds = asyncio.run(clients.run(count, iter(range(0, len(lines), size))))
     cpu, http = server.cpu_seconds - before, server.http_cpu_seconds - http_before
-    print(f"{count} clients: {clients.report(seconds)}\n  {cpu:.1f} CPU seconds of the server, "
-          f"{http:.1f} of them HTTP: {of_command / cpu:.0%} of the lines per CPU second of cgru "
-          f"translate, {of_command / (cpu - http):.0%} in the search alone")  # fmt: skip
+    print(
+        f"{count} clients: {clients.report(seconds)}\n  {cpu:.1f} CPU seconds of the server, "
+        f"{http:.1f} of them HTTP: {of_command / cpu:.0%} of the lines per CPU second of cgru "
+        f"translate, {of_command / (cpu - http):.0%} in the search alone"
+    )
 
 
 def load(
@@ -229,8 +245,10 @@ def load(
         return running.result()
 
     took = asyncio.run(watched())
-    print(f"load of {count} clients: {clients.report(took)}\n  memory {before:.0f} MB after "
-          f"warming up, then {', '.join(f'{size:.0f}' for size in memory)} MB")  # fmt: skip
+    print(
+        f"load of {count} clients: {clients.report(took)}\n  memory {before:.0f} MB after "
+        f"warming up, then {', '.join(f'{size:.0f}' for size in memory)} MB"
+    )
 
 
 if __name__ == "__main__":

@@ -82,9 +82,11 @@ def main() -> None:
     options.folder.mkdir(parents=True, exist_ok=True)
     made = {}
     for name, part, numbers, count in (
-        ("train", parts[0], known, options.train), ("dev", parts[1], known, options.test),
-        ("test", parts[2], known, options.test), ("new", parts[2], new, options.test),
-    ):  # fmt: skip
+        ("train", parts[0], known, options.train),
+        ("dev", parts[1], known, options.test),
+        ("test", parts[2], known, options.test),
+        ("new", parts[2], new, options.test),
+    ):
         chosen = rng.choice(numbers, count)
         made[name] = draw(rng, chosen, pixels[part], labels[part]), chosen
     pictures, numbers = made["train"]

@@ -311,9 +311,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("folder", type=Path, help="output folder for train.en, train.de, dev.en, ...")
     add("-w", "--wheel", type=Path, metavar="FILE", help="Home Assistant's wheel")
     add(
-        "-d", "--debs", type=Path, nargs=2, metavar=("SOURCE", "TARGET"),
+        "-d",
+        "--debs",
+        type=Path,
+        nargs=2,
+        metavar=("SOURCE", "TARGET"),
         help="LibreOffice's help in both languages (libreoffice-help-*.deb)",
-    )  # fmt: skip
+    )
     add("-s", "--source", default="en", metavar="LANGUAGE", help="source language")
     add("-t", "--target", default="de", metavar="LANGUAGE", help="target language")
     add("--dev", type=positive, default=1000, metavar="N", help="pairs in dev")

@@ -57,9 +57,12 @@ def options_of(model: str, embedding: int, state: int) -> TrainOptions:
     """TYPE-CELL as options; seq2seq reads its source from the end (Sutskever et al. 2014)."""
     kind, _, cell = model.partition("-")
     return TrainOptions(
-        type=kind, cell=cell, dim_emb=embedding, dim_rnn=state,
+        type=kind,
+        cell=cell,
+        dim_emb=embedding,
+        dim_rnn=state,
         enc_type="reversed" if kind == "seq2seq" else None,
-    )  # fmt: skip
+    )
 
 
 def as_yaml(options: TrainOptions) -> str:

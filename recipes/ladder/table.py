@@ -118,10 +118,16 @@ def table(rows: Sequence[Row], present: Sequence[str]) -> str:
     lines = [head, ["---"] * len(head)]
     for r in rows:
         columns = zip(*r.bleu, strict=True) if r.bleu else [[]] * (1 + len(present))
-        lines.append([
-            r.model, f"{r.state:,}" if r.state else "", f"{r.parameters:,}" if r.parameters else "",
-            figure(r.perplexity), *map(figure, columns), figure(r.speed, 0),
-        ])  # fmt: skip
+        lines.append(
+            [
+                r.model,
+                f"{r.state:,}" if r.state else "",
+                f"{r.parameters:,}" if r.parameters else "",
+                figure(r.perplexity),
+                *map(figure, columns),
+                figure(r.speed, 0),
+            ]
+        )
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
@@ -144,8 +150,15 @@ def plot(rows: Sequence[Row], present: Sequence[str], path: Path, title: str) ->
             by_length = list(zip(*r.bleu, strict=True))[1:]
             # Shift the points, so that the error bars do not overlap.
             beside = places + 0.7 * ((i + 0.5) / len(translators) - 0.5)
-            left.errorbar(beside, *_means(by_length), label=r.model, color=_TYPES.get(kind),
-                          marker=marker, linestyle=line, linewidth=0.8)  # fmt: skip
+            left.errorbar(
+                beside,
+                *_means(by_length),
+                label=r.model,
+                color=_TYPES.get(kind),
+                marker=marker,
+                linestyle=line,
+                linewidth=0.8,
+            )
         left.set(xlabel="words of the source sentence", ylabel="BLEU", title="BLEU by length")
         left.set_xticks(places, present)
         left.grid(axis="x", visible=False)
@@ -158,9 +171,11 @@ def plot(rows: Sequence[Row], present: Sequence[str], path: Path, title: str) ->
             values = values[::-1]
             means, spread = _means([v for _, v in values])
             axes.barh(
-                [model for model, _ in values], means, xerr=spread,
+                [model for model, _ in values],
+                means,
+                xerr=spread,
                 color=[_TYPES.get(model.partition("-")[0], "0.5") for model, _ in values],
-            )  # fmt: skip
+            )
             axes.set(title=what)
             axes.locator_params(axis="x", nbins=5)
             axes.grid(axis="y", visible=False)

@@ -59,8 +59,9 @@ def cut(path: Path, size: int, column: str) -> list[Part]:
     if path.suffix == ".parquet":
         rows, in_bytes = _table_size(path, column)
         step = max(1, rows * size // max(1, in_bytes))
-        return [Part(name, i, min(i + step, rows), min(step, rows - i), 0)
-                for i in range(0, rows, step)]  # fmt: skip
+        return [
+            Part(name, i, min(i + step, rows), min(step, rows - i), 0) for i in range(0, rows, step)
+        ]
     if path.suffix == ".gz":
         return [Part(name, 0, None)]
     with reading(path):

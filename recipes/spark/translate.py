@@ -42,18 +42,25 @@ MACHINES = ("device", "cpu_threads", "workspace", "quiet")
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
-    )  # fmt: skip
+    )
     parser.add_argument("input", type=Path, metavar="INPUT")
     parser.add_argument("out", type=Path, metavar="OUT")
-    parser.add_argument("--part-size", type=float, default=1, metavar="MIB",
-                        help="approximate size of a part (default: 1)")  # fmt: skip
+    parser.add_argument(
+        "--part-size",
+        type=float,
+        default=1,
+        metavar="MIB",
+        help="approximate size of a part (default: 1)",
+    )
     parser.add_argument(
         "--column", default="text", help="Parquet column of the text (default: text)"
     )
-    parser.add_argument("--added-column", default="translation",
-                        help="Parquet column of the translation")  # fmt: skip
+    parser.add_argument(
+        "--added-column", default="translation", help="Parquet column of the translation"
+    )
     asked, arguments = parser.parse_known_args()
     try:
         done, failed = run(asked, options_of(arguments))
@@ -107,19 +114,24 @@ def run(asked: argparse.Namespace, options: TranslateOptions) -> tuple[str, list
             threads = int(context.getConf().get("spark.task.cpus", "1"))
             options = dataclasses.replace(options, cpu_threads=threads)
         request = {
-            "options": {name: value for name, value in dataclasses.asdict(options).items()
-                        if name not in MACHINES},
+            "options": {
+                name: value
+                for name, value in dataclasses.asdict(options).items()
+                if name not in MACHINES
+            },
             "models": [_identity(Path(path)) for path in options.model],
             "input": [_identity(path) for path in files],
             "columns": [asked.column, asked.added_column],
-        }  # fmt: skip
+        }
         plan = parts.read_plan(asked.out, request)
         if plan is None:
             plan = _cut(context, files, int(asked.part_size * 2**20), asked.column)
             parts.write_plan(asked.out, request, plan)
         left = parts.left(asked.out, plan)
-        tell(f"{len(plan)} parts, {sum(part.lines for part in plan)} lines; "
-             f"{len(plan) - len(left)} parts are done")  # fmt: skip
+        tell(
+            f"{len(plan)} parts, {sum(part.lines for part in plan)} lines; "
+            f"{len(plan) - len(left)} parts are done"
+        )
         summary = _translate(session, plan, left, asked, options)
         if not parts.left(asked.out, plan):
             parts.tidy(asked.out)
@@ -137,9 +149,12 @@ def _cut(context: SparkContext, files: Sequence[Path], size: int, column: str) -
 
 
 def _translate(
-    session: SparkSession, plan: Sequence[parts.Part], left: Sequence[int],
-    asked: argparse.Namespace, options: TranslateOptions,
-) -> tuple[str, list[str]]:  # fmt: skip
+    session: SparkSession,
+    plan: Sequence[parts.Part],
+    left: Sequence[int],
+    asked: argparse.Namespace,
+    options: TranslateOptions,
+) -> tuple[str, list[str]]:
     """Translate the remaining parts, each in a task."""
     if not left:
         return "nothing left to do", []
@@ -155,10 +170,15 @@ def _translate(
             for place in frame["id"]:
                 number, part = shared.value[place]
                 done = worker.translate(
-                    number, part, parts.output_of(out, number, part), options, column=column,
-                    added=added, gpus=gpu.addresses if gpu else (),
+                    number,
+                    part,
+                    parts.output_of(out, number, part),
+                    options,
+                    column=column,
+                    added=added,
+                    gpus=gpu.addresses if gpu else (),
                     last=here.attemptNumber() + 1 >= attempts,
-                )  # fmt: skip
+                )
                 yield pandas.DataFrame([done])
 
     start = time.monotonic()

@@ -42,8 +42,10 @@ def plan_of(options: TranslateOptions, models: Sequence[LoadedModel]) -> SearchP
     check_declared([loaded.model for loaded in models], options.model_is)
     plan = SearchPlan.of(options, models)
     if plan.search == "nematus-tf":
-        raise CgruError("--compat nematus-tf: n-best lists depend on the mini-batch, so they would "
-                        "differ from those of the whole corpus")  # fmt: skip
+        raise CgruError(
+            "--compat nematus-tf: n-best lists depend on the mini-batch, so they would "
+            "differ from those of the whole corpus"
+        )
     return dataclasses.replace(plan, shared_shortlist=False)
 
 
@@ -73,9 +75,16 @@ def take_gpus(addresses: Sequence[str]) -> None:
 
 
 def translate(
-    number: int, part: Part, output: Path, options: TranslateOptions, *, column: str, added: str,
-    gpus: Sequence[str] = (), last: bool,
-) -> Done:  # fmt: skip
+    number: int,
+    part: Part,
+    output: Path,
+    options: TranslateOptions,
+    *,
+    column: str,
+    added: str,
+    gpus: Sequence[str] = (),
+    last: bool,
+) -> Done:
     """Translate a part into its file, which is written completely or not at all.
 
     column, added: the columns of a table for the text and its translation. gpus: the GPUs that
