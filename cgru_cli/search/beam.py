@@ -29,20 +29,20 @@ class LogProbability:
         self.count = settings.beam_size + (settings.unk is not None)  # extensions of a row
 
     def begin(self, lengths: Sequence[int]) -> None:
-        """Nothing is kept of sentences."""
+        """Does nothing: the sentences need no record."""
 
     def totals(self, sentences: np.ndarray, direct: np.ndarray, expansion: Expansion) -> np.ndarray:
-        """The sums of log-probabilities, (R,N), as they are."""
+        """The sums of log-probabilities, (R,N), unchanged."""
         return direct
 
     def advance(self, parents: np.ndarray, places: np.ndarray, words: np.ndarray) -> None:
-        """Nothing is kept of rows."""
+        """Does nothing: the rows need no record."""
 
     def take(self, kept: np.ndarray) -> None:
-        """Nothing is kept of rows."""
+        """Does nothing: the rows need no record."""
 
     def result(self, row: int, result: SearchResult) -> SearchResult:
-        """The result as it is."""
+        """The result, unchanged."""
         return result
 
 
@@ -158,7 +158,7 @@ class _Search:
         return decided
 
     def forget(self) -> None:
-        """Drop the steps that no live hypothesis reads back."""
+        """Drop the steps that no live hypothesis needs."""
         if len(self.rows.sentence):
             self.history.forget(int(self.sentences.first[self.rows.sentence].min()))
 

@@ -242,7 +242,7 @@ class Tracker:
         return [(row, place) for _, row, place in sorted(best)]
 
     def advance(self, sentences: np.ndarray, parents: np.ndarray, words: np.ndarray) -> None:
-        """Take a step to rows (R,) of these sentences, which add words to rows of before."""
+        """Take a step: the new rows (R,) of these sentences add words to these parents."""
         if self.idle:
             self.progress = [None] * len(words)
             return
