@@ -116,10 +116,10 @@ class Lattice:
             words = np.where(missing, np.int32(-1), words)
             log_probs = np.where(missing, np.float32(-np.inf), log_probs)
         self.rows = len(sentences)
-        of_models = [alignment.numpy() for alignment in alignments if tf.is_tensor(alignment)]
+        attention = [alignment.numpy() for alignment in alignments if tf.is_tensor(alignment)]
         alignment = None
-        if with_alignment and of_models:
-            same = [part for part in of_models if part.shape == of_models[0].shape]
+        if with_alignment and attention:
+            same = [part for part in attention if part.shape == attention[0].shape]
             alignment = np.mean(same, axis=0)
         return Expansion(words, log_probs, own.numpy(), alignment)
 
