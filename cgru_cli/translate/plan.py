@@ -134,7 +134,7 @@ class SearchPlan:
 def _check(
     options: TranslateOptions, models: Sequence[LoadedModel], search: str, sampling: Sampling | None
 ) -> None:
-    """Raises UsageError for options that these models, or this search, do not have."""
+    """Raises UsageError for options that do not apply to these models, or to this search."""
     first = models[0]
     if not first.writes_text:
         default = TranslateOptions()
@@ -173,12 +173,12 @@ def _ranking(
 ) -> tuple[int, float, float]:
     """Beam size, alpha of the length normalisation, and word penalty.
 
-    Each is the option's, else the one of the model's configuration, else the program's.
-    Raises CgruError for a value of a configuration that the option could not have.
+    The option comes first, then the model's configuration, then the program's default. Raises
+    CgruError for a value in a configuration that is out of the option's range.
     """
     model = models[0].model
     configured = ModelSettings() if options.compat else model.settings
-    # no beam finds better labels, but those of several CRFs
+    # a beam finds no better labels, except for an ensemble with CRFs
     crfs = len(models) > 1 and any(loaded.model.structure.crf for loaded in models)
     greedy = not (models[0].writes_text or crfs or options.n_best)
     default_beam = 1 if sampling or greedy else configured.beam_size
@@ -194,12 +194,12 @@ def _ranking(
 
 
 def _first(*values: Any) -> Any:
-    """The first value that is stated."""
+    """The first value that is not None."""
     return next(value for value in values if value is not None)
 
 
 def _reading(options: TranslateOptions, models: Sequence[LoadedModel], search: str) -> Reading:
-    """How lines become words. Raises UsageError for options that a model's preprocessing does."""
+    """How lines become words. Raises UsageError for options that preprocessing makes redundant."""
     asked = {
         "--bpe": options.bpe is not None,
         "--join-bpe": options.join_bpe,
@@ -220,7 +220,7 @@ def _weights(
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """The weights of the models, and of the channel and language model of a noisy channel.
 
-    Raises UsageError for another number of them, and where those of all models are zero.
+    Raises UsageError for a wrong number of weights, and where those of all models are zero.
     """
     count = len(options.model)
     if not options.channel_model:
@@ -236,13 +236,13 @@ def _weights(
 def _limit(
     options: TranslateOptions, models: Sequence[LoadedModel], program: ProgramDefaults
 ) -> Callable[[int], int]:
-    """The greatest length of a translation, from that of its source."""
+    """The greatest length of a translation, as a function of its source's length."""
     longest = options.translation_maxlen
     if not models[0].writes_text:
         return label_limit
     if longest is not None:
         return lambda _length: longest
-    if options.max_length_factor:  # 0 is Nematus' word for its own limit
+    if options.max_length_factor:  # Nematus writes 0 for its own limit
         return functools.partial(marian_limit, factor=options.max_length_factor)
     if any(loaded.reads_words for loaded in models):
         return program.limit
@@ -250,7 +250,7 @@ def _limit(
 
 
 def _shortlists(options: TranslateOptions, models: Sequence[LoadedModel]) -> tuple[Shortlist, ...]:
-    """The shortlist as each model reads it; read once where models share their vocabularies.
+    """The shortlist for each model; read once where models share their vocabularies.
 
     Raises CgruError for an invalid file, or one for other vocabularies.
     """
@@ -295,9 +295,9 @@ def _layout(
 
 
 def shortlist_of(options: TranslateOptions) -> tuple[str, kinds.ShortlistNumbers] | None:
-    """The file of a shortlist and which of its words are taken; None without one.
+    """The file of a shortlist, and its numbers FIRST, BEST and PRUNE; None without one.
 
-    Raises UsageError for values that are no such numbers.
+    Raises UsageError for invalid numbers.
     """
     given = options.shortlist
     try:

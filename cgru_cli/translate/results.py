@@ -23,11 +23,11 @@ class Translation(NamedTuple):
     """A line of input, counted from 0, and its translations."""
 
     number: int
-    source: Sequence[str]  # the words as the model reads them, without factors
-    factored: Sequence[str]  # the same with their factors
-    hypotheses: list[Hypothesis]  # the best first, words in the order of writing
-    words: Sequence[int]  # ids of the best one's words, EOS among them if it is finished
-    empty: bool = False  # the line has no words: there was nothing to translate
+    source: Sequence[str]  # words as the model reads them, without factors
+    factored: Sequence[str]  # the same words with their factors
+    hypotheses: list[Hypothesis]  # best first, words in the order of writing
+    words: Sequence[int]  # ids of the best hypothesis, with EOS if it is finished
+    empty: bool = False  # the line has no words
 
 
 class Results:
@@ -40,7 +40,7 @@ class Results:
         source: LoadedModel,
         members: Members | None,
     ):
-        """source: the model whose source words are shown; members: for heat maps of each model."""
+        """source: the model whose source words are shown; members: for each model's heat map."""
         self._plan, self._models, self._source = plan, models, source
         self._channel, self._members = plan.channel, members
         self._target = models[0].target
@@ -68,11 +68,11 @@ class Results:
     def translation(
         self, number: int, request: Request, results: Sequence[SearchResult]
     ) -> Translation:
-        """The translations of one line; of an empty one, which Nematus-TF searches for, none."""
+        """The translations of one line; none for an empty line, though Nematus-TF searches it."""
         if request.empty:
             return self.empty(number)
         if request.constraints and not results:
-            warn(f"line {number + 1}: no translation has what is required without what is avoided")
+            warn(f"line {number + 1}: no translation satisfies the constraints")
         source = self._source.without_factors(request.source)
         hypotheses = [self._hypothesis(result, source) for result in results]
         if self._channel and self._channel.within_beam:

@@ -55,7 +55,7 @@ class Sentences:
 
     def __init__(self, name: str, limit: int | None = None, lengths: Lengths | None = None):
         """limit: the number of sentences, if it is known; lengths: None where none are needed."""
-        self._name, self._number, self._limit = name, 0, limit
+        self.name, self._number, self._limit = name, 0, limit
         self._lengths = lengths
         self._sentence = 0
         self._entries: list[Entry] = []
@@ -70,7 +70,7 @@ class Sentences:
                 if self._lengths is not None:
                     entry = entry._replace(length=self._lengths.of(self._number - 1, entry))
             except CgruError as error:
-                raise type(error)(f"{self._name}: line {self._number}: {error}") from None
+                raise type(error)(f"{self.name}: line {self._number}: {error}") from None
             yield from self._up_to(entry.sentence)
             self._entries.append(entry)
 

@@ -51,12 +51,6 @@ class Ranking:
         return ranking
 
     @property
-    def name(self) -> str:
-        """The name of the list in messages."""
-        n_best = self.plan.options.n_best
-        return "standard input" if n_best == "-" else str(n_best)
-
-    @property
     def join(self) -> Callable[[str], str]:
         """How hypotheses become text."""
         return join_bpe if self.plan.options.join_bpe else str
@@ -75,7 +69,8 @@ class Ranking:
         options = self.plan.options
         lengths = Lengths(of_model, in_words=options.in_words or options.join_bpe)
         limit = len(self.references[0]) if self.references else None
-        sentences = Sentences(self.name, limit, lengths if self.plan.alpha else None)
+        name = "standard input" if options.n_best == "-" else str(options.n_best)
+        sentences = Sentences(name, limit, lengths if self.plan.alpha else None)
         if options.tune is not None:
             return Tuner(self, writer, sentences)
         return self.reranker(writer, sentences, self.weights)
@@ -108,9 +103,9 @@ class Tuner:
         lines = len(ranking.references[0])
         self._sentences += self._lists.rest(lines)
         if not self._lists.features:
-            raise CgruError(f"{ranking.name}: is empty; there is nothing to tune on")
+            raise CgruError(f"{self._lists.name}: is empty; there is nothing to tune on")
         if missing := sum(not entries for entries in self._sentences):
-            warn(f"{ranking.name}: {missing:,} of {lines:,} sentences have no hypotheses")
+            warn(f"{self._lists.name}: {missing:,} of {lines:,} sentences have no hypotheses")
         tuned = self._tuned()
         with atomic_write(str(options.tune)) as file:
             file.write((json.dumps(tuned, ensure_ascii=False, indent=1) + "\n").encode())
