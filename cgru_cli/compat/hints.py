@@ -80,7 +80,7 @@ def _of_known(message: str, command: str, words: Sequence[str], options: type) -
     for program in PROGRAMS:
         theirs = table(program, command)
         row = theirs.row(typed) if theirs else None
-        if row is None or isinstance(row.meaning, Special):
+        if theirs is None or row is None or isinstance(row.meaning, Special):
             continue
         if " takes no value" in message:
             another = row.takes is Takes.SWITCH and theirs.like_marian

@@ -8,7 +8,6 @@ a bar between that of Theano and that of TensorFlow.
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Iterable
 
 from ..errors import UsageError
@@ -28,7 +27,6 @@ from .rows import (
     refused,
     row,
     rows,
-    switched,
 )
 
 ONE_PROCESS = "one process uses all processors"
@@ -41,7 +39,6 @@ LOSSES = {
     "per-token-cross-entropy": ("ce", "ce-mean-words"),
     "MRT": ("mrt", "ce-mean"),
 }
-STRATEGIES = {name: name for name in ("beam_search", "sampling")}
 SCHEDULES = {name: name for name in ("constant", "transformer", "warmup-plateau-decay")}
 OPTIMIZERS = {name: name for name in "adam adadelta rmsprop sgd sgdmomentum".split()}
 NO_OPTIMIZER = "no such optimizer is known here"
@@ -223,42 +220,6 @@ DEFAULTS = {
     "cost_type": "ce-mean",
 }
 
-_BOTH = """
-    -m --models FILE... -> model, -o --output FILE, -n --normalization_alpha [1] = 0 -> normalize
-""".strip()
-TRANSLATE = (
-    *rows(
-        f"""
-        {_BOTH}, -i --input FILE, -k --beam_size N = 5, -b --minibatch_size N = | 80 -> mini_batch,
-        --maxibatch_size N = 20 -> maxi_batch, -c -> char_level, -a --output_alignment FILE,
-        --n-best --n_best, --suppress-unk --suppress_unk,
-        -wp --print-word-probabilities -> word_scores, -mr --max-ratio X = 0 -> max_length_factor,
-        --translation_maxlen N = 200, --sampling_temperature [1] = 1
-        """
-    ),
-    row("--json_alignment", switched("alignment_format", "json")),
-    row(
-        "--translation_strategy X = beam_search",
-        one_of("translation_strategy", STRATEGIES, "beam_search or sampling is known"),
-    ),
-    *no_effect("warnings are always shown", "-v --verbose"),
-    *no_effect(ONE_PROCESS, "-p --num_processes N = 1"),
-    *no_effect("--device chooses", "-dl --device-list X..."),
-    *refused("search graphs are not written", "-sg --search_graph X"),
-)
-SCORE = (
-    *rows(
-        f"""
-        {_BOTH}, -v --verbose -> print_target, -b --minibatch_size N = 80 -> mini_batch,
-        -s --source FILE, -t --target FILE, -i --input FILE -> n_best
-        """
-    ),
-    *no_effect(ONE_PROCESS, "-p N = 1"),
-    *refused(
-        "alignments are written with the scores; use --alignment-format nematus", "-w --walign"
-    ),
-)
-
 _EXTERNAL = row("--external_validation_script FILE", "external_validation_script")
 
 
@@ -279,10 +240,10 @@ def of_version(both: Iterable[Row], *, theano: bool) -> list[Row]:
 def settle_training_of_theano(o: Fields) -> None:
     """Replace what cgru's trainer does not have, as Nematus' Theano version and DL4MT mean it."""
     if not o.take("use_dropout"):
-        for name in ("dropout_embedding", "dropout_hidden", "dropout_source", "dropout_target"):
-            if o.is_given(name):
-                o.note(f"--{name}", "there is no dropout without --use_dropout")
-            o.take(name)
+        for rate in ("dropout_embedding", "dropout_hidden", "dropout_source", "dropout_target"):
+            if o.is_given(rate):
+                o.note(f"--{rate}", "there is no dropout without --use_dropout")
+            o.take(rate)
     name = o.values.get("optimizer")
     if name in ("adadelta", "rmsprop"):  # which know no learning rate
         if o.is_given("learn_rate"):
@@ -309,12 +270,12 @@ def _settle_both(o: Fields) -> None:
     if o.values.get("optimizer") == "sgdmomentum":
         o.values |= {"optimizer": "sgd", "optimizer_params": ("0.9",)}
     adam = ("adam_beta1", "adam_beta2", "adam_epsilon")
-    given = next((name for name in adam if o.is_given(name)), None)
-    betas = tuple(o.values.get(name) for name in adam)
+    given = next((beta for beta in adam if o.is_given(beta)), None)
+    betas = tuple(o.values.get(beta) for beta in adam)
     if given and o.values.get("optimizer", "adam") == "adam":
         o.replace("optimizer_params", betas, by=given)
-    for name in adam:
-        o.take(name)
+    for beta in adam:
+        o.take(beta)
     if o.number("clip_norm") < 0:
         o.values["clip_norm"] = "0"
     _schedule(o)
@@ -381,37 +342,3 @@ def _schedule(o: Fields) -> None:
         width = int(o.number("dim_rnn")) or 1000
         o.values["learn_rate"] = repr((width * steps) ** -0.5)
     o.values["lr_decay_inv_sqrt"] = str(steps + plateau)
-
-
-def settle_translation(o: Fields) -> None:
-    """The strategy as an option of sampling. Raises UsageError."""
-    temperature = o.take("sampling_temperature")
-    if o.values.get("translation_strategy") == "sampling":
-        asked = f"full {temperature or '1.0'}"
-        o.replace("output_sampling", asked, by="translation_strategy")
-    elif temperature is not None:
-        raise UsageError("--sampling_temperature needs --translation_strategy sampling")
-    o.take("translation_strategy")
-
-
-def settle_translation_of_tensorflow(o: Fields) -> None:
-    """As of both versions, with the names that Nematus-TF gives to models."""
-    settle_translation(o)
-    settle_models(o)
-
-
-def settle_models(o: Fields) -> None:
-    """Models by the names that Nematus-TF gives them, where they were trained here."""
-    models = o.values.get("model") or ()
-    models = (models,) if isinstance(models, str) else models
-    o.values["model"] = tuple(_as_saved_here(model) for model in models)
-
-
-def _as_saved_here(path: str) -> str:
-    if os.path.exists(path) or os.path.exists(f"{path}.index"):
-        return path
-    for theirs, ours in ((".best-valid-script", ".npz.best-translation.npz"), ("", ".npz")):
-        saved = path.removesuffix(theirs) + ours
-        if path.endswith(theirs) and os.path.exists(saved):
-            return saved
-    return path

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..options.flags import Flag, statements
-from . import amun, dl4mt, marian_decode, marian_train, nematus
+from . import amun, dl4mt, marian_decode, marian_train, nematus, nematus_decode
 from .fields import Fields
 from .rows import Meaning, Option, Row, Special, Takes
 
@@ -63,6 +63,7 @@ class Table:
 @functools.cache
 def table(program: str, command: str) -> Table | None:
     """The options of a program's command; None where it has no such program."""
+    rows: Sequence[Row]
     uncut = {"max_length": marian_decode.UNCUT}
     match program, command:
         case "marian", "train":
@@ -83,20 +84,20 @@ def table(program: str, command: str) -> Table | None:
             rows = nematus.of_version(nematus.TRAIN, theano=False)
             return Table(program, rows, nematus.settle_training_of_tensorflow, nematus.DEFAULTS)
         case "nematus", "translate":
-            rows = nematus.of_version(nematus.TRANSLATE, theano=True)
-            return Table(program, rows, nematus.settle_translation, uncut)
+            rows = nematus.of_version(nematus_decode.TRANSLATE, theano=True)
+            return Table(program, rows, nematus_decode.settle_translation, uncut)
         case "nematus-tf", "translate":
-            rows = nematus.of_version(nematus.TRANSLATE, theano=False)
-            return Table(program, rows, nematus.settle_translation_of_tensorflow, uncut)
+            rows = nematus.of_version(nematus_decode.TRANSLATE, theano=False)
+            return Table(program, rows, nematus_decode.settle_translation_of_tensorflow, uncut)
         case "nematus", "score":
-            return Table(program, nematus.SCORE)
+            return Table(program, nematus_decode.SCORE)
         case "nematus-tf", "score":
-            return Table(program, nematus.SCORE, nematus.settle_models)
+            return Table(program, nematus_decode.SCORE, nematus_decode.settle_models)
         case "dl4mt", "train":
             settle = nematus.settle_training_of_theano
             return Table(program, dl4mt.train(), settle, nematus.DEFAULTS)
         case "dl4mt", "translate":
-            names = dl4mt.TRANSLATE_ARGUMENTS
+            names: Sequence[str] = dl4mt.TRANSLATE_ARGUMENTS
             return Table(program, dl4mt.TRANSLATE, dl4mt.settle_translation, uncut, names)
         case "dl4mt", "score":
             names = dl4mt.RESCORE_ARGUMENTS

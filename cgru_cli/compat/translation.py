@@ -121,7 +121,7 @@ def _defaults(program: str | None, command: str) -> dict[str, Any]:
     theirs = table(program, command) if program else None
     if theirs is None:
         return {}
-    defaults = {}
+    defaults: dict[str, Any] = {}
     for row in theirs.rows if command == "train" else ():
         defaults |= default_of(row)
     return defaults | dict(theirs.defaults)

@@ -178,6 +178,7 @@ class Command(click.Command):
         if self.settings(ctx).note:
             note(self.settings(ctx).note)
         arguments = {n: v for n, v in ctx.params.items() if n not in statements(self.options)}
+        assert self.callback is not None  # noqa: S101 - for types: every command here has one
         try:
             return ctx.invoke(self.callback, options=options, **arguments)
         except NotAModel as error:  # `-m MODEL src.txt`: a text in the place of a second model

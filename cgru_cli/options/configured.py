@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .flags import Options, choice, options_of
+from .declaration import choice, options_of
+from .flags import Options
 
 general_option = options_of("General")
 

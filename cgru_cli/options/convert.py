@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .configured import ConfiguredOptions
-from .flags import choice, options_of
+from .declaration import choice, options_of
 
 TO = ("dl4mt", "nematus", "nematus-tf", "marian-amun", "marian-nematus", "marian-s2s", "npz", "h5")
 

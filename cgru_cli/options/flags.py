@@ -1,64 +1,32 @@
-"""Every option of every command, stated once: name, default, help, bounds, group, other names.
+"""What a dataclass says of each option, and the checks of its values.
 
-Flags, checks, help texts, the tables of the documentation and the manual pages come from the
-dataclasses of options.
+Flags, help texts, the tables of the documentation and the manual pages come from the dataclasses of
+options, and are stated nowhere else.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-import itertools
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..errors import UsageError
 from .kinds import Bounds, is_never, one_frequency, some_frequencies
 
 # The groups of all commands, in the order in which helps and documentation show them.
-GROUPS = (
-    "General",
-    "Output",
-    "Description",
-    "Model and text",
-    "Text",
-    "Training data",
-    "Model",
-    "Initialisation",
-    "Normalisation and tokens",
-    "Sub-words and vocabularies",
-    "Cleaning",
-    "Scores",
-    "Search",
-    "Sampling",
-    "Noisy channel",
-    "Output text",
-    "Attention",
-    "N-best lists",
-    "Corpus filtering",
-    "Metrics",
-    "Batches",
-    "Objective",
-    "Minimum risk training",
-    "Optimiser",
-    "Learning rate",
-    "Dropout",
-    "Validation",
-    "End of training",
-    "Saving",
-    "Log",
-    "Devices and memory",
-    "Address",
-    "Batching of requests",
-    "Limits",
-    "Access",
-    "Use as a filter",
-    "Vocabularies of other programs",
-    "",
-)
+_GROUPS = """
+    General, Output, Description, Model and text, Text, Training data, Model, Initialisation,
+    Normalisation and tokens, Sub-words and vocabularies, Cleaning, Scores, Search, Sampling,
+    Noisy channel, Output text, Attention, N-best lists, Corpus filtering, Metrics, Batches,
+    Objective, Minimum risk training, Optimiser, Learning rate, Dropout, Validation,
+    End of training, Saving, Log, Devices and memory, Address, Batching of requests, Limits,
+    Access, Use as a filter, Vocabularies of other programs
+"""
+GROUPS = [*" ".join(_GROUPS.split()).split(", "), ""]
 _KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 _PATHS = re.compile("FILE|MODEL|DIR|SRC|COMMAND")  # in placeholders of values that are paths
 
@@ -209,118 +177,6 @@ def _shown(value: Any) -> str:
     """A value in a message."""
     text = value if isinstance(value, str) and value.isprintable() and value else repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def option(
-    text: str,
-    values: Mapping[str, Any] | None = None,
-    *,
-    needs: str = "",
-    excludes: str = "",
-    group: str = "",
-) -> Any:
-    """A dataclass field that is an option.
-
-    text: `-k --beam-size K (--secondary-name ...): help`. A placeholder with `...` or of several
-    words takes several values; without a placeholder and values, the option is a switch. values:
-    what they are, and the default, by a function below; needs: options, `and` between them;
-    excludes: options, a comma between them.
-    """
-    head, _, help = text.partition(": ")
-    head, _, names = head.partition(" (")
-    words = head.split(" ")
-    flags = tuple(itertools.takewhile(lambda word: word.startswith("-"), words))
-    metavar = " ".join(words[len(flags) :])
-    if values is None:
-        values = {} if metavar else {"kind": bool}
-    many = not metavar.startswith("'") and ("..." in metavar or " " in metavar)
-    usual = {"default": () if many and "joined" not in values else None, "kind": str} | values
-    default = False if usual["kind"] is bool else usual["default"]
-    del usual["default"]
-    flag = Flag(
-        help,
-        flags,
-        tuple(names.rstrip(")").split()),
-        metavar,
-        many=many,
-        needs=tuple(needs.split(" and ")) if needs else (),
-        excludes=tuple(excludes.split(", ")) if excludes else (),
-        group=group,
-        **usual,
-    )
-    return field(default=default, metadata={"flag": flag})
-
-
-def text(**more: Any) -> dict[str, Any]:
-    """Values that are any text; more: default, implied, and joined of `Flag`, as below."""
-    return more
-
-
-def whole(least: int | None, most: int, *, off: int | None = None, **more: Any) -> dict[str, Any]:
-    """Values that are whole numbers from least to most, or `off`."""
-    return {"kind": int, "bounds": Bounds(least, most, off=off)} | more
-
-
-def number(
-    least: float | None = None,
-    most: float | None = None,
-    *,
-    above: float | None = None,
-    below: float | None = None,
-    off: float | None = None,
-    **more: Any,
-) -> dict[str, Any]:
-    """Values that are numbers from least to most, without `above` and `below`, or `off`."""
-    return {"kind": float, "bounds": Bounds(least, most, above, below, off)} | more
-
-
-def probability(default: float | None) -> dict[str, Any]:
-    """Values that are probabilities below 1."""
-    return number(0, below=1, default=default)
-
-
-def choice(*choices: str, **more: Any) -> dict[str, Any]:
-    """Values that are some words."""
-    return {"choices": choices} | more
-
-
-def read_by(kind: Callable[[str], Any], **more: Any) -> dict[str, Any]:
-    """Values that a function reads."""
-    return {"kind": kind} | more
-
-
-def frequency(default: str | None) -> dict[str, Any]:
-    """Values such as 500u, 2e or 30m."""
-    return read_by(one_frequency, default=default)
-
-
-def same(options: type, name: str) -> Any:
-    """A dataclass field that is an option of another command too, as it is stated there."""
-    stated, default = statements(options)[name]
-    return field(default=default, metadata={"flag": stated})
-
-
-def options_of(group: str) -> Callable[..., Any]:
-    """`option`, of one group."""
-    return functools.partial(option, group=group)
-
-
-computing_option = options_of("Devices and memory")
-
-
-def device_option() -> Any:
-    """The option --device."""
-    return computing_option(
-        "--device cpu|gpu[:N]: device to compute on; a GPU if there is one, else the CPU, if not "
-        "given"
-    )
-
-
-def threads_option() -> Any:
-    """The option --cpu-threads."""
-    return computing_option(
-        "--cpu-threads N: threads to compute with; all processors if not given", whole(1, 4096)
-    )
 
 
 @dataclass(frozen=True)

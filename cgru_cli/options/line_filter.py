@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .configured import ConfiguredOptions
-from .flags import (
+from .declaration import (
     choice,
     computing_option,
     device_option,

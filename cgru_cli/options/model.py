@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .configured import ConfiguredOptions, general_option
-from .flags import choice, number, options_of, read_by, whole
+from .declaration import choice, number, options_of, read_by, whole
 from .kinds import saved_model
 
 LABELLING = ("classifier", "tagger")  # types that give labels and write no text

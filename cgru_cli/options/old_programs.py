@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .flags import Options, option
+from .declaration import option
+from .flags import Options
 
 
 @dataclass(frozen=True)

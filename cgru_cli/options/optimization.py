@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from .flags import Options, choice, frequency, number, options_of, probability, whole
+from .declaration import choice, frequency, number, options_of, probability, whole
+from .flags import Options
 
 batch_option = options_of("Batches")
 objective_option = options_of("Objective")

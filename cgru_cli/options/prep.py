@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .configured import ConfiguredOptions, general_option
-from .flags import choice, number, options_of, whole
+from .declaration import choice, number, options_of, whole
 
 VOCABULARY_PROGRAMS = ("marian", "nematus", "nematus-tf", "dl4mt")
 

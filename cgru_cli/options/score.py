@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .declaration import choice, number, options_of, text, whole
 from .feature_weights import EQUAL
-from .flags import choice, number, options_of, text, whole
 from .line_filter import FilterOptions, computing_option, model_option, score_option
 
 METRICS = ("bleu", "chrf", "chrf++", "ter")

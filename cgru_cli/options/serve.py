@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from .configured import ConfiguredOptions
-from .flags import number, options_of, same, text, whole
+from .declaration import number, options_of, same, text, whole
 from .line_filter import model_option
 from .translate import TranslateOptions
 

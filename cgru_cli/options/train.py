@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from .flags import (
+from .declaration import (
     choice,
     computing_option,
     device_option,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..parameters.program import COMPAT
-from .flags import choice, number, options_of, read_by, whole
+from .declaration import choice, number, options_of, read_by, whole
 from .kinds import sampling, unchanged
 from .line_filter import (
     FilterOptions,

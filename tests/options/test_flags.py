@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from cgru_cli.cli import main
 from cgru_cli.errors import UsageError
 from cgru_cli.options.convert import ConvertOptions
-from cgru_cli.options.flags import option, statements, whole
+from cgru_cli.options.declaration import option, whole
+from cgru_cli.options.flags import statements
 from cgru_cli.options.translate import TranslateOptions
 
 
