@@ -71,8 +71,8 @@ def read_vocabulary(path: str | os.PathLike[str], limit: int | None = None) -> V
     first_line = text.split("\n", 1)[0].removesuffix("\r")
     if first_line in EOS_NAMES:
         return Vocabulary(_read_text(text, name), path, limit, format="text")
-    if start.startswith("[") and _is_json(start):
-        raise CgruError(f"{name}: not a vocabulary (a JSON list)")
+    if start.startswith("["):
+        raise CgruError(f"{name}: not a vocabulary (a list)")
     return Vocabulary(_read_yaml(text, name), path, limit, format="yaml")
 
 
@@ -152,14 +152,6 @@ def _read_json(text: str, path: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         # numbers of thousands of digits, or endlessly nested brackets
         raise CgruError(f"{path}: not a vocabulary (absurd JSON)") from None
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 def _read_text(text: str, path: str) -> dict[str, int]:

@@ -328,7 +328,7 @@ def test_written_files_follow_the_umask(tmp_path):
         ("", "is empty"),
         (" \n\n", "is empty"),
         ("{}", "is empty"),
-        ('["a", "b"]', "a JSON list"),
+        ('["a", "b"]', "a list"),
         ('{"eos": 0, "a": 1', "broken JSON, line 1"),
         ('{"eos": 0,\n "a": b}', "broken JSON, line 2"),
         ('{"eos": 0, "a": {"b": 1}}', "the id of 'a' is not a whole number"),
