@@ -89,11 +89,16 @@ def cell_rows(s: Structure, cell: CellPlace) -> Iterator[Parameter]:
             own, letter = _CONTEXT[root]
             symbol = kind.symbol.replace("W", letter)
             matrices.append((own, _Root(symbol, kind.width), cell.context, "normal"))
-    for root, kind, rows, initializer in matrices:
-        yield _of_cell(s, cell, root, kind, (rows, kind.width), initializer, prime)
+    rows: list[tuple[str, _Root, tuple[str, ...], str]] = [
+        (root, kind, (size, kind.width), initializer) for root, kind, size, initializer in matrices
+    ]
     if cell.bias is not BiasPlace.NONE:
-        for root, kind in unit.bias.items():
-            yield _of_cell(s, cell, root, kind, (kind.width,), "zeros", prime)
+        rows += [(root, kind, (kind.width,), "zeros") for root, kind in unit.bias.items()]
+    for root, kind, shape, initializer in rows:
+        names = _cell_names(s, cell, root, "", kind.tf)
+        feature = "transition-bias" if len(shape) == 1 and cell.transition else ""
+        symbol, path = f"{kind.symbol}{prime}", f"{cell.path}/{root}"
+        yield Parameter(symbol, path, shape, initializer, names, {}, cell, feature)
     for root, kind, *_ in matrices:
         yield from norm_rows(
             s,
@@ -107,26 +112,8 @@ def cell_rows(s: Structure, cell: CellPlace) -> Iterator[Parameter]:
         width = _GAMMA_WIDTH.get(cell.unit, "3D")
         for gamma, needed in (("gamma1", cell.input is not None), ("gamma2", True)):
             if needed:
-                names = _gamma_names(s, cell, gamma)
-                yield Parameter(
-                    "gamma", f"{cell.path}/{gamma}", (width,), "ones", names, {}, cell, "gamma"
-                )
-
-
-def _of_cell(
-    s: Structure,
-    cell: CellPlace,
-    root: str,
-    kind: _Root,
-    shape: tuple[str, ...],
-    initializer: str,
-    prime: str,
-) -> Parameter:
-    names = _cell_names(s, cell, root, "", kind.tf)
-    feature = "transition-bias" if len(shape) == 1 and cell.transition else ""
-    return Parameter(
-        kind.symbol + prime, f"{cell.path}/{root}", shape, initializer, names, {}, cell, feature
-    )
+                names, path = _gamma_names(s, cell, gamma), f"{cell.path}/{gamma}"
+                yield Parameter("gamma", path, (width,), "ones", names, {}, cell, "gamma")
 
 
 def _cell_names(

@@ -42,61 +42,42 @@ class CellPlace(NamedTuple):
 
 
 def encoder_cells(s: Structure, direction: str, level: int) -> list[CellPlace]:
-    """The first cell of an encoder level and its transitions, in order of computation."""
+    """The first cell of an encoder level and its transitions."""
     below = len(s.directions(level - 1)) if level > 1 else 0
     joined = s.encoder is Encoder.BI_UNIDIRECTIONAL and below > 1  # [forward ; backward]
     read = "Es" if level == 1 else ("2D" if joined else "D")
-    transition_bias = BiasPlace.NONE if s.bias is Bias.NEMATUS_TF else BiasPlace.AFTER
-    return [
-        CellPlace(
-            "encoder",
-            direction,
-            level,
-            transition,
-            None if transition else read,
-            transition_bias if transition else BiasPlace.INPUT,
-            s.encoder_unit,
-        )
-        for transition in range(s.encoder_transition)
-    ]
+    first = CellPlace("encoder", direction, level, 0, read, BiasPlace.INPUT, s.encoder_unit)
+    bias = BiasPlace.NONE if s.bias is Bias.NEMATUS_TF else BiasPlace.AFTER
+    return [first, *_transitions(first, s.encoder_transition, bias)]
 
 
 def base_cells(s: Structure) -> list[CellPlace]:
-    """The cells of the decoder's first level; the conditional cell has attention after the first.
+    """The cells of the decoder's first level.
 
-    Other decoders read the context, if there is one, in the first.
+    The second cell of the conditional GRU comes after attention and reads the context. Other
+    decoders read the context, if there is one, in the first cell.
     """
     conditional = s.type is Type.CGRU
-    beside = "C" if s.type.has_context and not conditional else None
-    inputs = ({0: "E"} if s.feedback else {}) | ({1: "C"} if conditional else {})
-    first_bias = BiasPlace.INPUT if s.feedback else BiasPlace.AFTER
-    return [
-        CellPlace(
-            "decoder",
-            "",
-            1,
-            transition,
-            inputs.get(transition),
-            BiasPlace.STATE if transition else first_bias,
-            s.decoder_unit,
-            None if transition else beside,
-        )
-        for transition in range(s.decoder_base_transition)
-    ]
+    context = "C" if s.type.has_context and not conditional else None
+    read, bias = ("E", BiasPlace.INPUT) if s.feedback else (None, BiasPlace.AFTER)
+    first = CellPlace("decoder", "", 1, 0, read, bias, s.decoder_unit, context)
+    others = _transitions(first, s.decoder_base_transition, BiasPlace.STATE)
+    if conditional:
+        others[:1] = [cell._replace(input="C") for cell in others[:1]]
+    return [first, *others]
 
 
 def high_cells(s: Structure, level: int) -> list[CellPlace]:
-    """The cells of decoder level 2 or above."""
+    """The first cell of a decoder level from 2 on, and its transitions."""
     native = s.bias is Bias.NEMATUS_TF
-    return [
-        CellPlace(
-            "decoder",
-            "",
-            level,
-            transition,
-            None if transition else ("D+C" if s.deep_context else "D"),
-            BiasPlace.STATE if native else (BiasPlace.AFTER if transition else BiasPlace.INPUT),
-            s.decoder_unit,
-        )
-        for transition in range(s.decoder_high_transition)
-    ]
+    read = "D+C" if s.deep_context else "D"
+    bias = BiasPlace.STATE if native else BiasPlace.INPUT
+    first = CellPlace("decoder", "", level, 0, read, bias, s.decoder_unit)
+    bias = BiasPlace.STATE if native else BiasPlace.AFTER
+    return [first, *_transitions(first, s.decoder_high_transition, bias)]
+
+
+def _transitions(first: CellPlace, count: int, bias: BiasPlace) -> list[CellPlace]:
+    """The cells after the first of a level with `count` cells; they have no input."""
+    cell = first._replace(input=None, context=None, bias=bias)
+    return [cell._replace(transition=transition) for transition in range(1, count)]
