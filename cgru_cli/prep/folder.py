@@ -119,23 +119,20 @@ class Folder:
         force: start over, whatever the folder holds. Raises CgruError, naming the difference, if it
         holds something else.
         """
-        manifest = state = None
-        if not force:
-            manifest = _record(self.path / FILE, _Manifest)
-            state = _record(self.work / "state.json", _State)
-            if state and not state["steps"]:  # nothing to resume from
-                state = None
+        manifest = None if force else _record(self.path / FILE, _Manifest)
+        if manifest and self._is_complete(manifest, wanted):
+            with writing(self.path):
+                mark_of(self.path / FILE).unlink(missing_ok=True)  # nothing is missing
+                self._remove_work()
+                self._remove_temporary()
+            return "complete"
+        state = None if force else _record(self.work / "state.json", _State)
+        if state and not state["steps"]:  # nothing to resume from
+            state = None
         resumed = state
         if state and (state["versions"] != versions or difference(state["request"], wanted)):
             resumed = None
-        if manifest and not difference(manifest["request"], wanted):
-            if self._is_complete(manifest["outputs"]):
-                with writing(self.path):
-                    mark_of(self.path / FILE).unlink(missing_ok=True)  # nothing is missing
-                    self._remove_work()
-                    self._remove_temporary()
-                return "complete"
-        elif not resumed and not force:
+        if not resumed and not force:
             self._check_replaceable(wanted, manifest or state)
         with writing(self.path):
             if resumed:
@@ -149,8 +146,11 @@ class Folder:
             self._remove_temporary()
         return "resumed" if resumed else "new"
 
-    def _is_complete(self, outputs: Mapping[str, Any]) -> bool:
-        """Whether no output is missing. Raises CgruError for a changed one."""
+    def _is_complete(self, manifest: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+        """Whether all that is wanted is there. Raises CgruError for a changed output of it."""
+        if difference(manifest["request"], wanted):
+            return False
+        outputs = manifest["outputs"]
         existing = [name for name in outputs if (self.path / name).exists()]
         for name in existing:
             if not _holds(self.path / name, outputs[name]["sha256"]):
