@@ -23,12 +23,18 @@ def model(path="m.npz", **changes):
         (("ff_logit_W",), False, {"ff_logit_W"}),
         (("Wemb*",), False, {"Wemb", "Wemb_dec"}),
         ((), True, {"Wemb", "Wemb_dec"}),
-        (("encoder_?", "decoder/output/*"), False,
-         {"encoder_U", "encoder_W", "encoder_b", "ff_logit_W", "ff_logit_b"}),
-        (("encoder/backward/*",), True,
-         {"Wemb", "Wemb_dec", *(f"encoder_r_{n}" for n in ("U", "Ux", "W", "Wx", "b", "bx"))}),
+        (
+            ("encoder_?", "decoder/output/*"),
+            False,
+            {"encoder_U", "encoder_W", "encoder_b", "ff_logit_W", "ff_logit_b"},
+        ),
+        (
+            ("encoder/backward/*",),
+            True,
+            {"Wemb", "Wemb_dec", *(f"encoder_r_{n}" for n in ("U", "Ux", "W", "Wx", "b", "bx"))},
+        ),
     ],
-)  # fmt: skip
+)
 def test_patterns_of_names_and_of_paths(patterns, embeddings, names):
     assert set(adaptation.frozen(model(), patterns, embeddings=embeddings)) == names
 
@@ -156,15 +162,30 @@ def test_a_source_from_its_end_is_forward_on_reversed_lines(data, first, tmp_pat
     write_model.write(model, backward, "npz", model_vocabularies.find(model))
     common = ("--valid-freq", "2u", "--after", "2u", "-l", "0.01")
     runs.trained(
-        data, "-m", tmp_path / "a" / "m.npz", *runs.SIZES[4:], *common,
-        "--pretrained-model", backward, "--right-left",
-    )  # fmt: skip
+        data,
+        "-m",
+        tmp_path / "a" / "m.npz",
+        *runs.SIZES[4:],
+        *common,
+        "--pretrained-model",
+        backward,
+        "--right-left",
+    )
     runs.trained(
-        data, "-m", tmp_path / "b" / "m.npz", *runs.SIZES[4:], *common,
-        "--pretrained-model", first,
-        "-t", texts["train", "src"], texts["train", "trg"],
-        "--valid-sets", texts["dev", "src"], texts["dev", "trg"],
-    )  # fmt: skip
+        data,
+        "-m",
+        tmp_path / "b" / "m.npz",
+        *runs.SIZES[4:],
+        *common,
+        "--pretrained-model",
+        first,
+        "-t",
+        texts["train", "src"],
+        texts["train", "trg"],
+        "--valid-sets",
+        texts["dev", "src"],
+        texts["dev", "trg"],
+    )
     models = [tmp_path / side / "m.npz" for side in "ab"]
     one, other = map(read_model.read, models)
     assert one.settings.source_reversed and not other.settings.source_reversed

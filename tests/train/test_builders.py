@@ -130,9 +130,14 @@ def test_steps_are_not_compiled_on_cpus(given):
 
 def test_validation_as_the_options_say(given):
     setup = planned(
-        given, valid_metrics=("chrf", "perplexity"), beam_size=3, normalize=0.5, valid_mini_batch=7,
-        valid_translation_output="out", precision="bfloat16",
-    )  # fmt: skip
+        given,
+        valid_metrics=("chrf", "perplexity"),
+        beam_size=3,
+        normalize=0.5,
+        valid_mini_batch=7,
+        valid_translation_output="out",
+        precision="bfloat16",
+    )
     step = build_step(setup.model, setup.plan.options, jit=False)
     made = build_validator(setup, step)
     settings = made.settings

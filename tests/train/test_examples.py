@@ -18,8 +18,11 @@ from cgru_cli.train.memory import memory_of_batch
 from cgru_cli.train.plan import batching
 
 DROPPING = {
-    "dropout_embedding": 0.2, "dropout_hidden": 0.2, "dropout_source": 0.2, "dropout_target": 0.2,
-}  # fmt: skip
+    "dropout_embedding": 0.2,
+    "dropout_hidden": 0.2,
+    "dropout_source": 0.2,
+    "dropout_target": 0.2,
+}
 
 
 @pytest.fixture(scope="module")
@@ -31,10 +34,15 @@ def corpus(tmp_path_factory):
         rows = [f"{i} {'1 ' * draw.integers(0, 6)}".strip() for i in range(60)]
         runs.lines(folder / side, rows)
     return encode_corpus(
-        [folder / "s"], [folder / "t"], lambda line: [(int(w) % 9 + 2,) for w in line.split()],
-        lambda line: [int(w) + 2 for w in line.split()], folder / "cache",
-        max_length=100, crop=False, key="",
-    )  # fmt: skip
+        [folder / "s"],
+        [folder / "t"],
+        lambda line: [(int(w) % 9 + 2,) for w in line.split()],
+        lambda line: [int(w) + 2 for w in line.split()],
+        folder / "cache",
+        max_length=100,
+        crop=False,
+        key="",
+    )
 
 
 def made(corpus, grid=False, **options):

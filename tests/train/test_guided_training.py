@@ -12,8 +12,10 @@ from cgru_cli.formats import read_model
 from cgru_cli.network.network import Network
 
 SHORT = ("--after", "6u", "-l", 0.01, "--valid-freq", 0)
-LONG = ("--after", "40u", "-l", 0.02, "--valid-freq", 0, "--dropout-hidden", 0.1,
-        "--label-smoothing", 0.1, "--optimizer-delay", 2, "--disp-freq", "1u")  # fmt: skip
+LONG = (
+    "--after 40u -l 0.02 --valid-freq 0 --dropout-hidden 0.1 --label-smoothing 0.1 "
+    "--optimizer-delay 2 --disp-freq 1u"
+).split()
 
 
 def reversed_points(line):
@@ -40,9 +42,13 @@ def model(tmp_path):
 
 def beside(data):
     return (
-        "--guided-alignment", data / "train.align", "--guided-alignment-weight", 1,
-        "--data-weighting", data / "train.weights",
-    )  # fmt: skip
+        "--guided-alignment",
+        data / "train.align",
+        "--guided-alignment-weight",
+        1,
+        "--data-weighting",
+        data / "train.weights",
+    )
 
 
 def alignment_cost(path, data):
@@ -137,8 +143,12 @@ def test_compiled_it_costs_the_same(data, tmp_path):
 )
 def test_one_clear_line_before_training_begins(data, tmp_path, model, arguments, code, message):
     last = {
-        "BEYOND": "0-0 0-7", "MALFORMED": "0:0", "NEGATIVE": "-1", "NAN": "nan", "TWO": "1 1",
-    }  # fmt: skip
+        "BEYOND": "0-0 0-7",
+        "MALFORMED": "0:0",
+        "NEGATIVE": "-1",
+        "NAN": "nan",
+        "TWO": "1 1",
+    }
     names = {"DATA": str(data), "FEWER": str(runs.lines(tmp_path / "fewer", ["1"] * 59))}
     for name, line in last.items():
         first = ["", "1"][name in ("NEGATIVE", "NAN", "TWO")]
@@ -166,10 +176,17 @@ def test_one_clear_line_before_training_begins(data, tmp_path, model, arguments,
 def test_marians_configuration_is_understood(data, model, tmp_path):
     """Marian's keys, and its value for no alignment."""
     config = tmp_path / "c.json"
-    config.write_text(json.dumps({
-        "guided-alignment": "none", "guided-alignment-cost": "ce", "guided-alignment-weight": 0.1,
-        "data-weighting": str(data / "train.weights"), "data-weighting-type": "sentence",
-    }))  # fmt: skip
+    config.write_text(
+        json.dumps(
+            {
+                "guided-alignment": "none",
+                "guided-alignment-cost": "ce",
+                "guided-alignment-weight": 0.1,
+                "data-weighting": str(data / "train.weights"),
+                "data-weighting-type": "sentence",
+            }
+        )
+    )
     shown = trained(data, "-m", model, *SIZES, *SHORT, "-c", config, "--dry-run").output
     assert ", weighted by sentences\n" in shown and "alignment" not in shown
     assert not Path(model).parent.exists()

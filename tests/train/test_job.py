@@ -180,10 +180,14 @@ def test_one_clear_line(data, tmp_path, model, arguments, code, message):
     runs.lines(tmp_path / "short", ["w1", "w2"])
     runs.lines(tmp_path / "nothing", [])
     names = {
-        "DATA": data, "M": model, "EMPTY": tmp_path / "empty", "SHORT": tmp_path / "short",
-        "NOTHING": tmp_path / "nothing", "CONFIG": tmp_path / "config.yml",
+        "DATA": data,
+        "M": model,
+        "EMPTY": tmp_path / "empty",
+        "SHORT": tmp_path / "short",
+        "NOTHING": tmp_path / "nothing",
+        "CONFIG": tmp_path / "config.yml",
         "BLANK": runs.lines(tmp_path / "blank", ["", ""]),
-    }  # fmt: skip
+    }
 
     def named(text):
         return re.sub(rf"\b({'|'.join(names)})\b", lambda m: str(names[m[0]]), text)
@@ -213,11 +217,11 @@ def test_scripts_validate_the_model_itself(data, model, tmp_path):
     )
     measure.chmod(0o755)
     external.chmod(0o755)
+    scripts = ["--valid-script-path", measure, "--external_validation_script", external]
+    options = "--after 2u --valid-freq 1u --valid-metrics valid-script bleu-detok -b 1".split()
     result = trained(
-        data, "-m", model, *SIZES, "--after", "2u", "--valid-freq", "1u", "--valid-metrics",
-        "valid-script", "bleu-detok", "--valid-script-path", measure, "--valid-script-args", "a b",
-        "c", "--external_validation_script", external, "-b", 1,
-    )  # fmt: skip
+        data, "-m", model, *SIZES, *options, *scripts, "--valid-script-args", "a b", "c"
+    )
     assert seen.read_text() == "2 a b c\nexternal 0\n" * 2
     assert "valid-script : 3.25 : new best" in result.messages
     assert "valid-script : 3.25 : stalled 1 times" in result.messages
@@ -235,10 +239,8 @@ def test_a_script_that_fails(data, model, tmp_path):
     script = tmp_path / "script"
     script.write_text("#!/bin/sh\necho broken >&2\nexit 3\n")
     script.chmod(0o755)
-    result = train(
-        data, "-m", model, *PLAIN, "--valid-script-path", script, "--valid-metrics", "translation",
-        "--valid-freq", "1u", "-b", 1,
-    )  # fmt: skip
+    options = "--valid-metrics translation --valid-freq 1u -b 1".split()
+    result = train(data, "-m", model, *PLAIN, "--valid-script-path", script, *options)
     assert result.code == 1
     assert re.search("script.*3", result.error)
     assert not model.exists()
@@ -247,10 +249,8 @@ def test_a_script_that_fails(data, model, tmp_path):
 def test_a_due_save_precedes_a_failing_script(data, tmp_path):
     """With a repaired script the run resumes, validates again, and ends as if uninterrupted."""
     script, whole, parts = tmp_path / "script", tmp_path / "whole.npz", tmp_path / "parts.npz"
-    options = [
-        *PLAIN, "--valid-script-path", script, "--valid-metrics", "translation", "-b", 1,
-        "--valid-freq", "2u", "--save-freq", "2u", "--after", "4u",
-    ]  # fmt: skip
+    words = "--valid-metrics translation -b 1 --valid-freq 2u --save-freq 2u --after 4u".split()
+    options = [*PLAIN, "--valid-script-path", script, *words]
     script.write_text("#!/bin/sh\nexit 3\n")
     script.chmod(0o755)
     assert train(data, "-m", parts, *options).code == 1
@@ -267,19 +267,22 @@ def test_a_due_save_precedes_a_failing_script(data, tmp_path):
 
 
 def test_a_whole_run(data, model, tmp_path):
-    result = trained(
-        data, "-m", model, *SIZES, "--after", "2e", "-l", 0.01, "--keep", 2, "--save-freq", "3u",
-        "--valid-freq", "8u", "--disp-freq", "5u", "--disp-first", 2, "--log", tmp_path / "log",
-        "--valid-metrics", "perplexity", "chrf", "-b", 2, "-n", 0.5, "--valid-translation-output",
-        tmp_path / "out.{E}.{U}", "--valid-log", tmp_path / "valid.log",
-    )  # fmt: skip
+    options = (
+        "--after 2e -l 0.01 --keep 2 --save-freq 3u --valid-freq 8u --disp-freq 5u --disp-first 2 "
+        "--valid-metrics perplexity chrf -b 2 -n 0.5"
+    ).split()
+    logs = ["--log", tmp_path / "log", "--valid-log", tmp_path / "valid.log"]
+    output = ["--valid-translation-output", tmp_path / "out.{E}.{U}"]
+    result = trained(data, "-m", model, *SIZES, *options, *logs, *output)
     folder = model.parent
+    models = ["m.npz", *(f"m.npz.{w}.npz" for w in "best-perplexity best-chrf u12 u15".split())]
+    others = "vocab.src.json vocab.trg.json m.npz.state.npz m.npz.corpus m.npz.lock"
     assert {path.name for path in folder.iterdir()} == {
-        "m.npz", "m.npz.json", "vocab.src.json", "vocab.trg.json", "m.npz.state.npz",
-        "m.npz.corpus", "m.npz.lock", "m.npz.metrics.jsonl",
-        *(f"m.npz.{which}.npz{end}" for which in ("best-perplexity", "best-chrf", "u12", "u15")
-          for end in ("", ".json")),
-    }  # fmt: skip
+        *models,
+        *(f"{model}.json" for model in models),
+        *others.split(),
+        "m.npz.metrics.jsonl",
+    }
     assert not Path(f"{model}.log").exists()
     lines = (tmp_path / "log").read_text()
     assert lines == result.messages
@@ -344,10 +347,11 @@ def test_a_new_model_begins_with_the_frequencies_of_words(data, model, init, giv
 
 
 def test_training_stops_when_validation_stalls(data, model):
-    result = trained(
-        data, "-m", model, *PLAIN, "-l", 1e-30, "--valid-freq", "1u", "--early-stopping", 2,
-        "--valid-metrics", "ce-mean-words", "--lr-decay", 0.5, "--after", "20u",
-    )  # fmt: skip
+    options = (
+        "-l 1e-30 --valid-freq 1u --early-stopping 2 --valid-metrics ce-mean-words --lr-decay 0.5 "
+        "--after 20u"
+    )
+    result = trained(data, "-m", model, *PLAIN, *options.split())
     assert "stalled 2 times" in result.messages
     message = [line for line in result.messages.splitlines() if "Decaying" in line]
     assert [line.partition("] ")[2] for line in message] == [
@@ -361,10 +365,8 @@ def test_training_stops_when_validation_stalls(data, model):
 def test_validation_does_not_change_the_course(data, tmp_path):
     given = [data, *PLAIN, "--after", "6u", "--dropout-hidden", 0.2]
     trained(*given, "-m", tmp_path / "a" / "m.npz", *NO_VALIDATION)
-    trained(
-        *given, "-m", tmp_path / "b" / "m.npz", "--valid-freq", "2u", "--valid-metrics", "bleu",
-        "-b", 1, "--save-freq", "1u",
-    )  # fmt: skip
+    validated = "--valid-freq 2u --valid-metrics bleu -b 1 --save-freq 1u".split()
+    trained(*given, "-m", tmp_path / "b" / "m.npz", *validated)
     assert (tmp_path / "a" / "m.npz").read_bytes() == (tmp_path / "b" / "m.npz").read_bytes()
 
 
@@ -378,10 +380,9 @@ def test_compiling_is_shown(data, model):
 def test_pictures(data, model):
     pytest.importorskip("matplotlib")
     pytest.importorskip("tensorboard")
-    trained(
-        data, "-m", model, *PLAIN, "--after", "2u", "--valid-freq", "1u", "--disp-freq", "1u",
-        "--valid-metrics", "cross-entropy", "--plot", "--tensorboard",
-    )  # fmt: skip
+    frequencies = "--after 2u --valid-freq 1u --disp-freq 1u".split()
+    shown = "--valid-metrics cross-entropy --plot --tensorboard".split()
+    trained(data, "-m", model, *PLAIN, *frequencies, *shown)
     assert Path(f"{model}.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in Path(f"{model}.svg").read_text()
     assert list(Path(f"{model}.tensorboard").glob("events.out.tfevents.*"))

@@ -75,15 +75,21 @@ def run(tmp_path):
         log = TrainingLog(tmp_path / "log", tmp_path / "records", quiet=True)
         course = Course()
         Loop(
-            plan=plan, examples=Examples(), step=Step(), sampler=None,
-            validator=Validator() if validation else None, course=course,
+            plan=plan,
+            examples=Examples(),
+            step=Step(),
+            sampler=None,
+            validator=Validator() if validation else None,
+            course=course,
             patience=plan.patience(),
             reporter=Reporter(log, SimpleNamespace(plan=plan, corpus=range(200), folder=None)),
             saving=SimpleNamespace(
                 save=save, write=lambda path: None, folder=RunFolder(tmp_path / "m.npz")
             ),
-            stop=SimpleNamespace(asked=False), replicas=Alone(), clock=lambda: now[0],
-        ).run()  # fmt: skip
+            stop=SimpleNamespace(asked=False),
+            replicas=Alone(),
+            clock=lambda: now[0],
+        ).run()
         lines = [line.partition("] ")[2] for line in (tmp_path / "log").read_text().splitlines()]
         return SimpleNamespace(now=now[0], saved=saved, kept=kept, lines=lines, course=course)
 

@@ -73,9 +73,12 @@ def test_fields_between_tabs_are_text_of_their_side(tmp_path):
     (tmp_path / "all.tsv").write_text("a b\tx\na c\tx y\n")
     paths = (str(tmp_path / "s.yml"), str(tmp_path / "t.yml"))
     options = TrainOptions(
-        train_sets=(str(tmp_path / "all.tsv"),), tsv=True, vocabularies=paths, compat="marian",
+        train_sets=(str(tmp_path / "all.tsv"),),
+        tsv=True,
+        vocabularies=paths,
+        compat="marian",
         quiet=True,
-    )  # fmt: skip
+    )
     make_missing(Texts.of(options, None), options)
     assert (tmp_path / "t.yml").read_text() == "</s>: 0\n<unk>: 1\nx: 2\ny: 3"
 
@@ -100,8 +103,12 @@ def test_a_file_with_both_sides_has_one_vocabulary(tmp_path):
     make_missing(made, options)
     assert set(made.vocabularies) == {tmp_path / "all.tsv.yml"}
     assert (tmp_path / "all.tsv.yml").read_text().splitlines()[2:] == [
-        "a: 2", "x: 3", "b: 4", "c: 5", "y: 6"
-    ]  # fmt: skip
+        "a: 2",
+        "x: 3",
+        "b: 4",
+        "c: 5",
+        "y: 6",
+    ]
 
 
 def test_standard_input_needs_named_vocabularies(tmp_path, monkeypatch):

@@ -38,11 +38,21 @@ def given(part, needed, **values):
 
 RISK = {"objective": "mrt"}
 DECAY = {"lr_decay": 0.5}
-LABELS = {"type": "classifier", "train_sets": ("S", "L"), "vocabularies": ("VS", "VL"),
-          "valid_freq": "0", "after": "1u"}  # fmt: skip
+LABELS = {
+    "type": "classifier",
+    "train_sets": ("S", "L"),
+    "vocabularies": ("VS", "VL"),
+    "valid_freq": "0",
+    "after": "1u",
+}
 TAGS = {"type": "tagger", "vocabularies": ("VS", "VT"), "valid_freq": "0", "after": "1u"}
-NUMBERS = {"type": "lm", "train_sets": ("N", "T"), "vocabularies": ("VT",), "valid_freq": "0",
-           "after": "1u"}  # fmt: skip
+NUMBERS = {
+    "type": "lm",
+    "train_sets": ("N", "T"),
+    "vocabularies": ("VT",),
+    "valid_freq": "0",
+    "after": "1u",
+}
 ONE_VOCABULARY = {"vocabularies": ("VS",)}
 FACTORS = {"train_sets": ("FS", "T"), "vocabularies": ("VS", "VS", "VT"), "dim_factors": (4, 2)}
 # Short names stand for the paths of files.
@@ -109,10 +119,12 @@ CHANGES = (
 # An option that only the log shows; then those of other tests: options that end without training,
 # are only compared with the text, or make vocabularies of it.
 OF_NO_EFFECT = {"lr_report"}
-NO_TRAINING = {
-    "compat", "config", "dump_config", "dry_run", "interpolate_env_vars", "relative_paths",
-    "tsv_fields", "sentencepiece_options", "sentencepiece_max_lines",
-}  # fmt: skip
+NO_TRAINING = set(
+    """
+    compat config dump_config dry_run interpolate_env_vars relative_paths tsv_fields
+    sentencepiece_options sentencepiece_max_lines
+    """.split()
+)
 
 
 def test_every_option_is_tested():
@@ -125,8 +137,14 @@ def files(tmp_path_factory):
     """Paths by their short names."""
     folder = tmp_path_factory.mktemp("files")
     data = runs.prepared(folder / "data", pairs=20, dev=4)
-    names = {"S": "train.src", "T": "train.trg", "DS": "dev.src", "DT": "dev.trg",
-             "VS": "vocab.src.json", "VT": "vocab.trg.json"}  # fmt: skip
+    names = {
+        "S": "train.src",
+        "T": "train.trg",
+        "DS": "dev.src",
+        "DT": "dev.trg",
+        "VS": "vocab.src.json",
+        "VT": "vocab.trg.json",
+    }
     paths = {short: data / name for short, name in names.items()}
     for short, name in (("S", "T"), ("T", "S"), ("DS", "DT"), ("DT", "DS")):
         turned = paths[name].read_text().splitlines()[::-1]
@@ -145,9 +163,12 @@ def files(tmp_path_factory):
     paths["WEIGHTS1"] = runs.lines(folder / "WEIGHTS1", ["2"] * 20)
     paths["VECTORS"] = runs.lines(folder / "VECTORS", ["w1 1 2 3 4 5 6", "W1 6 5 4 3 2 1"])
     structure = small_structure(
-        source_vocabularies=(14,), target_vocabulary=14, source_embeddings=(6,),
-        target_embedding=6, state=8,
-    )  # fmt: skip
+        source_vocabularies=(14,),
+        target_vocabulary=14,
+        source_embeddings=(6,),
+        target_embedding=6,
+        state=8,
+    )
     paths["MODEL"] = folder / "given.npz"
     np.savez(paths["MODEL"], **random_arrays(structure))
     vocabularies = [str(paths["VS"]), str(paths["VT"])]
@@ -177,8 +198,12 @@ def decided(files, tmp_path, monkeypatch):
     class Validator:
         def __init__(self, settings, dev_set, model):
             seen["validation"] = (
-                settings, dev_set.sources, dev_set.targets, dev_set.references, model.compute_dtype,
-            )  # fmt: skip
+                settings,
+                dev_set.sources,
+                dev_set.targets,
+                dev_set.references,
+                model.compute_dtype,
+            )
 
     build_training = job.build_training
 
@@ -248,15 +273,26 @@ def built(training):
     reporter.log.close()
     return {
         "step": (
-            step.jit, step.objective, step.regularization, step.model.compute_dtype,
-            list(step.trained), [array.shape for array in step.prior], bool(step.smoothed),
-            step.quantization, type(step.optimizer).__name__, str(optimizer),
+            step.jit,
+            step.objective,
+            step.regularization,
+            step.model.compute_dtype,
+            list(step.trained),
+            [array.shape for array in step.prior],
+            bool(step.smoothed),
+            step.quantization,
+            type(step.optimizer).__name__,
+            str(optimizer),
         ),
         "script": training.script,
         "sampler": sampler and (sampler._risk, sampler._seed),
-        "shown": (*map(bool, parts), reporter.log._log.name, reporter.log._quiet,
-                  bool(reporter.log._valid)),
-    }  # fmt: skip
+        "shown": (
+            *map(bool, parts),
+            reporter.log._log.name,
+            reporter.log._quiet,
+            bool(reporter.log._valid),
+        ),
+    }
 
 
 @pytest.mark.parametrize("name", CHANGES)

@@ -56,18 +56,24 @@ def test_the_schedule_is_what_the_options_say():
     assert made.schedule.at(Progress(updates=5)) == pytest.approx(0.006)
     assert made.schedule.at(Progress(updates=80)) == pytest.approx(0.005)
     steps = plan(
-        learn_rate=0.01, lr_decay=0.5, lr_decay_strategy="batches", lr_decay_start=(4,),
+        learn_rate=0.01,
+        lr_decay=0.5,
+        lr_decay_strategy="batches",
+        lr_decay_start=(4,),
         lr_decay_freq=2,
-    ).schedule  # fmt: skip
+    ).schedule
     rates = [steps.at(Progress(updates=n)) for n in range(3, 8)]
     assert rates == pytest.approx([0.01, 0.005, 0.005, 0.0025, 0.0025])
 
 
 def test_patience_is_what_the_options_say():
     options = TrainOptions(
-        valid_metrics=("chrf", "perplexity"), early_stopping=2, early_stopping_on="all",
-        lr_decay=0.5, lr_decay_start=(3,),
-    )  # fmt: skip
+        valid_metrics=("chrf", "perplexity"),
+        early_stopping=2,
+        early_stopping_on="all",
+        lr_decay=0.5,
+        lr_decay_start=(3,),
+    )
     patience = TrainingPlan.of(options, can_validate=True).patience()
     for updates in range(3):
         patience.update("chrf", 1.0 - updates, updates)
@@ -81,11 +87,26 @@ def test_patience_is_what_the_options_say():
 
 
 LEAST = {
-    "after_epochs": 0, "beam_size": 1, "clip_norm": 0.0, "decay_c": 0.0, "disp_first": 0,
-    "early_stopping": 0, "keep": 0, "lr_decay_freq": 1, "lr_decay_start": (1,), "max_length": 1,
-    "max_nan": 1, "maxi_batch": 1, "mini_batch": 1, "mini_batch_words": 0, "normalize": 0.0,
-    "optimizer_delay": 1, "seed": 0, "valid_mini_batch": 1, "workspace": 1,
-}  # fmt: skip
+    "after_epochs": 0,
+    "beam_size": 1,
+    "clip_norm": 0.0,
+    "decay_c": 0.0,
+    "disp_first": 0,
+    "early_stopping": 0,
+    "keep": 0,
+    "lr_decay_freq": 1,
+    "lr_decay_start": (1,),
+    "max_length": 1,
+    "max_nan": 1,
+    "maxi_batch": 1,
+    "mini_batch": 1,
+    "mini_batch_words": 0,
+    "normalize": 0.0,
+    "optimizer_delay": 1,
+    "seed": 0,
+    "valid_mini_batch": 1,
+    "workspace": 1,
+}
 
 
 @pytest.mark.parametrize("name", LEAST)

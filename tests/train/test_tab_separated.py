@@ -45,9 +45,12 @@ def test_fields_and_files_make_the_same_corpus(data, tmp_path):
         data, "all.tsv", tsv=True, guided_alignment=("3",), data_weighting=("1",), tsv_fields=4
     )
     of_files = texts(
-        data, "src", "trg", guided_alignment=(str(data / "points"),),
+        data,
+        "src",
+        "trg",
+        guided_alignment=(str(data / "points"),),
         data_weighting=(str(data / "weights"),),
-    )  # fmt: skip
+    )
     one, other = corpus(of_fields, tmp_path / "1"), corpus(of_files, tmp_path / "2")
     assert one.fingerprint == other.fingerprint
     assert one.weights.fingerprint == other.weights.fingerprint
@@ -62,9 +65,13 @@ def test_the_dev_set_has_the_same_fields_or_the_text_alone(data):
         ("all.tsv", ["a b", "b", "a"], ["x y", "y", "x x"]),
     ):
         source, target = texts(
-            data, "all.tsv", tsv=True, guided_alignment=("3",), data_weighting=("1",),
+            data,
+            "all.tsv",
+            tsv=True,
+            guided_alignment=("3",),
+            data_weighting=("1",),
             valid_sets=(str(data / name),),
-        ).dev  # fmt: skip
+        ).dev
         assert (list(text_lines(source)), list(text_lines(target))) == (sources, targets)
         read = DevSet.read(
             None, target, (), SimpleNamespace(ids=str.split, plain=str), reference=target

@@ -205,9 +205,12 @@ def test_alignments_and_weights_that_cannot_be_read(data, three, name):
 
 def test_the_text_of_a_language_model_is_weighted_too(data, three):
     found = texts(
-        type="lm", train_sets=three["train_sets"][3:], data_weighting=three["data_weighting"],
-        domain_weights=(0.0, 1.0, 1.0), vocabularies=(str(data / "vocab.trg.json"),),
-    )  # fmt: skip
+        type="lm",
+        train_sets=three["train_sets"][3:],
+        data_weighting=three["data_weighting"],
+        domain_weights=(0.0, 1.0, 1.0),
+        vocabularies=(str(data / "vocab.trg.json"),),
+    )
     assert [path.name for path in found.targets] == ["t1", "t2"]
     assert [path.name for path in found.beside.weights] == ["w1", "w2"]
 

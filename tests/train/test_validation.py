@@ -151,9 +151,12 @@ def test_factors_are_read(tmp_path):
 @pytest.mark.parametrize(("beam", "normalize"), [(1, 0.0), (4, 0.6)])
 def test_translations_are_those_of_translate(tmp_path, beam, normalize):
     made = validator(
-        files(tmp_path), metrics=("bleu",), output=str(tmp_path / "out/{E}.{U}.{U}.txt"),
-        beam_size=beam, normalize=normalize,
-    )  # fmt: skip
+        files(tmp_path),
+        metrics=("bleu",),
+        output=str(tmp_path / "out/{E}.{U}.{U}.txt"),
+        beam_size=beam,
+        normalize=normalize,
+    )
     for update, seed in ((10, 4), (20, 8)):
         arrays = arrays_of(seed)
         made.run(arrays, 2, update, not_interrupted)

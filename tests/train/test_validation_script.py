@@ -28,10 +28,14 @@ def script(folder, body, name="script"):
 @pytest.mark.parametrize(
     ("printed", "score"),
     [
-        ("28.31", 28.31), ("-3", -3), ("a 1 b 2\nc .5 d\n", 0.5), ("BLEU4 = 7.", 7),
-        ("1e-3%", 1e-3), ("12,5 x86", 5),
+        ("28.31", 28.31),
+        ("-3", -3),
+        ("a 1 b 2\nc .5 d\n", 0.5),
+        ("BLEU4 = 7.", 7),
+        ("1e-3%", 1e-3),
+        ("12,5 x86", 5),
     ],
-)  # fmt: skip
+)
 def test_the_last_number_is_the_score(tmp_path, printed, score):
     assert score_of([script(tmp_path, f"print({printed!r})"), "f"], not_interrupted) == score
 

@@ -24,10 +24,17 @@ def valid(update, value, metric="cross-entropy"):
 
 def test_curves(tmp_path):
     records = write(
-        tmp_path / "r", train(1, 5.0), valid(2, 10.0, "bleu"), train(2, 4.0), valid(2, 4.5),
-        {"type": "data", "update": 2}, valid(4, None), train(4, 3.0), valid(4, 20.5, "bleu"),
+        tmp_path / "r",
+        train(1, 5.0),
+        valid(2, 10.0, "bleu"),
+        train(2, 4.0),
+        valid(2, 4.5),
+        {"type": "data", "update": 2},
+        valid(4, None),
+        train(4, 3.0),
+        valid(4, 20.5, "bleu"),
         valid(4, 1, "unheard-of"),
-    )  # fmt: skip
+    )
     with open(records, "a") as file:
         file.write('not JSON\n[]\n{"type": "train"}\n{"type": "train", "upda')
     found = curves.curves(records)

@@ -139,9 +139,13 @@ def test_rates_that_marian_printed():
     """Rates of Marian 1.12 with `--lr-report` and 38 updates an epoch."""
     schedule = Schedule(1e-4, warmup=every("30"), decay=0.5, decay_by="epoch", decay_start=(2,))
     printed = {
-        (1, 10): "3.3333e-05", (1, 20): "6.6667e-05", (1, 30): "1.0000e-04",
-        (2, 40): "5.0000e-05", (2, 70): "5.0000e-05", (3, 80): "2.5000e-05",
-    }  # fmt: skip
+        (1, 10): "3.3333e-05",
+        (1, 20): "6.6667e-05",
+        (1, 30): "1.0000e-04",
+        (2, 40): "5.0000e-05",
+        (2, 70): "5.0000e-05",
+        (3, 80): "2.5000e-05",
+    }
     for (epoch, updates), rate in printed.items():
         assert f"{schedule.at(Progress(epochs=epoch - 1, updates=updates)):.4e}" == rate
 

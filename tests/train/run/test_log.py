@@ -48,10 +48,16 @@ def test_records(paths):
         log.record("skipped", PROGRESS, pairs=[3, 4], loss=math.inf)
     assert records(paths[1]) == [
         {
-            "type": "skipped", "epoch": 1, "update": 20, "sentences": 640, "words": 7880,
-            "total_seconds": 9.0, "pairs": [3, 4], "loss": None,
+            "type": "skipped",
+            "epoch": 1,
+            "update": 20,
+            "sentences": 640,
+            "words": 7880,
+            "total_seconds": 9.0,
+            "pairs": [3, 4],
+            "loss": None,
         },
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize("resumed", [0, 5, 10, 15, 40])

@@ -166,12 +166,26 @@ RECORD = {"metric": "bleu", "best": 1.0, "best_update": 1, "stalled": 0}
 @pytest.mark.parametrize(
     "data",
     [
-        None, [], {}, {"decays": 1}, {"decays": -1, "metrics": []}, {"decays": 0, "metrics": 3},
-        *({"decays": 0, "metrics": [RECORD | change]} for change in (
-            {"best": "1"}, {"best": math.nan}, {"stalled": -1}, {"stalled": 1.5},
-            {"best_update": None}, {"metric": 3}, {"more": 1})),
+        None,
+        [],
+        {},
+        {"decays": 1},
+        {"decays": -1, "metrics": []},
+        {"decays": 0, "metrics": 3},
+        *(
+            {"decays": 0, "metrics": [RECORD | change]}
+            for change in (
+                {"best": "1"},
+                {"best": math.nan},
+                {"stalled": -1},
+                {"stalled": 1.5},
+                {"best_update": None},
+                {"metric": 3},
+                {"more": 1},
+            )
+        ),
     ],
-)  # fmt: skip
+)
 def test_damaged_states(data):
     with pytest.raises(CgruError, match=r"^run/state\.json: damaged: "):
         dataclass_from_json(SavedPatience, data, "run/state.json")

@@ -27,12 +27,22 @@ def from_json(data):
 @pytest.mark.parametrize(
     "text, every, unit",
     [
-        ("500", 500, "u"), ("1000u", 1000, "u"), ("300Ku", 300_000, "u"), ("2k", 2000, "u"),
-        ("1e", 1, "e"), ("30m", 30, "m"), ("0.5m", 0.5, "m"), ("10Mt", 10**7, "t"),
-        ("1.5Mt", 1_500_000, "t"), ("20Gt", 2 * 10**10, "t"), ("0", 0, "u"), ("0e", 0, "e"),
-        (" 7 ", 7, "u"), ("1Mm", 10**6, "m"),
+        ("500", 500, "u"),
+        ("1000u", 1000, "u"),
+        ("300Ku", 300_000, "u"),
+        ("2k", 2000, "u"),
+        ("1e", 1, "e"),
+        ("30m", 30, "m"),
+        ("0.5m", 0.5, "m"),
+        ("10Mt", 10**7, "t"),
+        ("1.5Mt", 1_500_000, "t"),
+        ("20Gt", 2 * 10**10, "t"),
+        ("0", 0, "u"),
+        ("0e", 0, "e"),
+        (" 7 ", 7, "u"),
+        ("1Mm", 10**6, "m"),
     ],
-)  # fmt: skip
+)
 def test_forms_of_frequencies(text, every, unit):
     frequency = Frequency.parse(text)
     assert (frequency.every, frequency.unit) == (every, unit)
@@ -130,10 +140,16 @@ def test_progress_by_hand():
 @pytest.mark.parametrize(
     "change",
     [
-        {"updates": -1}, {"updates": 1.5}, {"updates": True}, {"updates": "3"}, {"words": None},
-        {"seconds": float("nan")}, {"seconds": float("inf")}, {"more": 1},
+        {"updates": -1},
+        {"updates": 1.5},
+        {"updates": True},
+        {"updates": "3"},
+        {"words": None},
+        {"seconds": float("nan")},
+        {"seconds": float("inf")},
+        {"more": 1},
     ],
-)  # fmt: skip
+)
 def test_damaged_progress(change):
     with pytest.raises(CgruError, match=r"run/state\.json"):
         from_json(dataclasses.asdict(Progress()) | change)

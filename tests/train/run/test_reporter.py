@@ -77,11 +77,20 @@ def test_training(report, cost_type, cost):
     ]
     assert records == [
         {
-            "type": "train", "epoch": 2, "update": 7, "sentences": 24, "words": 99,
-            "total_seconds": 2.0, "cost_type": cost_type, "cost": cost, "seconds": 0.5,
-            "words_per_second": 20.0, "gradient_norm": 1.5, "learning_rate": 1e-3,
+            "type": "train",
+            "epoch": 2,
+            "update": 7,
+            "sentences": 24,
+            "words": 99,
+            "total_seconds": 2.0,
+            "cost_type": cost_type,
+            "cost": cost,
+            "seconds": 0.5,
+            "words_per_second": 20.0,
+            "gradient_norm": 1.5,
+            "learning_rate": 1e-3,
         }
-    ]  # fmt: skip
+    ]
     assert board.calls == [(PROGRESS, INTERVAL, cost_type, 1e-3)]
 
 
@@ -119,8 +128,11 @@ def test_a_skipped_update(report):
     assert lines == ["Update 7 skipped: cost inf, gradient norm 2.5 (epoch 2, batch 3)"]
     (record,) = records
     assert (record["type"], record["batch"], record["cost"], record["norm"]) == (
-        "skipped", 3, None, 2.5,
-    )  # fmt: skip
+        "skipped",
+        3,
+        None,
+        2.5,
+    )
 
 
 def example(rows, source, target):
@@ -154,11 +166,19 @@ def test_a_validation(report):
     assert lines == ["[valid] Ep. 2 : Up. 7 : bleu : 31.5 : new best"]
     assert records == [
         {
-            "type": "valid", "epoch": 2, "update": 7, "sentences": 24, "words": 99,
-            "total_seconds": 2.0, "metric": "bleu", "value": 31.5, "new_best": True, "best": 31.5,
+            "type": "valid",
+            "epoch": 2,
+            "update": 7,
+            "sentences": 24,
+            "words": 99,
+            "total_seconds": 2.0,
+            "metric": "bleu",
+            "value": 31.5,
+            "new_best": True,
+            "best": 31.5,
             "stalled": 0,
         }
-    ]  # fmt: skip
+    ]
     assert board.calls == [(PROGRESS, "bleu", 31.5)]
 
 
@@ -195,22 +215,25 @@ COST = 77.20562744 * 640
     "kind, seconds, expected",
     [
         (
-            "cross-entropy", 7880 / 8879.60,
+            "cross-entropy",
+            7880 / 8879.60,
             "Ep. 1 : Up. 20 : Sen. 640 : Cost 77.20562744 : Time 0.89s : 8879.60 words/s"
             " : gNorm 0.6972 : L.r. 1.0000e-04",
         ),
         (
-            "ce-mean-words", 7880 / 6766.25,
+            "ce-mean-words",
+            7880 / 6766.25,
             "Ep. 1 : Up. 20 : Sen. 640 : Cost 6.27050781 : Time 1.16s : 6766.25 words/s"
             " : gNorm 0.6972 : L.r. 1.0000e-04",
         ),
         (
-            "perplexity", 7880 / 9541.98,
+            "perplexity",
+            7880 / 9541.98,
             "Ep. 1 : Up. 20 : Sen. 640 : Cost 528.74578857 : Time 0.83s : 9541.98 words/s"
             " : gNorm 0.6972 : L.r. 1.0000e-04",
         ),
     ],
-)  # fmt: skip
+)
 def test_training_lines(kind, seconds, expected):
     interval = Interval(cost=COST, words=7880, sentences=640, seconds=seconds, norm=0.69717)
     line = training_line(MARIANS, interval, kind, 1e-4)

@@ -103,9 +103,12 @@ def patience():
 def resumed(folder, **changes):
     followed = Patience(["bleu", "perplexity"])
     given = {
-        "jit": None, "is_faster_compiled": lambda: False, "make_step": lambda jit: Step(jit=jit),
-        "identity": IDENTITY, "replicas": OneProcess(),
-    }  # fmt: skip
+        "jit": None,
+        "is_faster_compiled": lambda: False,
+        "make_step": lambda jit: Step(jit=jit),
+        "identity": IDENTITY,
+        "replicas": OneProcess(),
+    }
     return resume(folder, patience=followed, **(given | changes)), followed
 
 
@@ -283,10 +286,16 @@ def test_the_keys_are_marians():
         patience.update(metric, value, update)
     written = yaml.safe_load(marian_progress(Progress(4, 60, 0, 0, 14956), patience))
     assert written == {
-        "epochs": 5, "batches": 60, "batches-epoch": 0, "samples": 0, "labels-total": 14956,
-        "stalled": 1, "stalled-max": 1, "validator": "perplexity",
+        "epochs": 5,
+        "batches": 60,
+        "batches-epoch": 0,
+        "samples": 0,
+        "labels-total": 14956,
+        "stalled": 1,
+        "stalled-max": 1,
+        "validator": "perplexity",
         "validators": {
             "perplexity": {"last-best": 4.0, "stalled": 1},
             "bleu": {"last-best": None, "stalled": 0},
         },
-    }  # fmt: skip
+    }

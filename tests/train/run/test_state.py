@@ -53,9 +53,15 @@ def made(structure=None, words=("a", "b"), text="f" * 64, devices=1, **options):
 def test_other_options_may_change():
     before = json.loads(json.dumps(made(optimizer_params=(0.9, 0.98))))
     now = made(
-        optimizer_params=(0.9, 0.98), learn_rate=0.5, after="9e", valid_freq="3u", keep=2,
-        label_smoothing=0.1, dropout_hidden=0.3, workspace=7,
-    )  # fmt: skip
+        optimizer_params=(0.9, 0.98),
+        learn_rate=0.5,
+        after="9e",
+        valid_freq="3u",
+        keep=2,
+        label_smoothing=0.1,
+        dropout_hidden=0.3,
+        workspace=7,
+    )
     check_same(before, now, "f")
 
 
@@ -144,10 +150,14 @@ def test_patience_resumes_except_for_what_it_resets(resets, stalled):
     restored = []
     patience = Patience(["bleu"], resets=resets)
     step, course = resume(
-        SimpleNamespace(state="run", load=lambda: ({"w": 1}, values)), {"seed": 1}, patience, ALONE,
-        jit=None, is_faster_compiled=lambda: False,
+        SimpleNamespace(state="run", load=lambda: ({"w": 1}, values)),
+        {"seed": 1},
+        patience,
+        ALONE,
+        jit=None,
+        is_faster_compiled=lambda: False,
         make_step=lambda jit: SimpleNamespace(restore=restored.append, jit=jit),
-    )  # fmt: skip
+    )
     assert step.jit and restored == [{"w": 1}] and course == Course()
     assert patience.records["bleu"].stalled == stalled
     assert patience.records["bleu"].best == (None if resets == "all" else 30.0)
