@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -59,22 +57,14 @@ def application(service: Service, password: str | None = None) -> Admission:
     marian = MarianWebSocket(service)
     for path in ("/translate", "/translate/"):
         routes.append(WebSocketRoute(path, marian.connected))
-    app = Starlette(
-        routes=routes,
-        exception_handlers={Refusal: _refused, HTTPException: _http_error, Exception: _internal},
-    )
+    handlers = dict.fromkeys((Refusal, HTTPException, Exception), _error)
+    app = Starlette(routes=routes, exception_handlers=handlers)
     return Admission(app, service, password, paths)
 
 
-async def _refused(_request: Request, error: Exception) -> Response:
-    refusal = cast(Refusal, error)
-    return failed(refusal.status, str(refusal), refusal.headers)
-
-
-async def _http_error(_request: Request, error: Exception) -> Response:
-    found = cast(HTTPException, error)
-    return failed(found.status_code, str(found.detail), found.headers)
-
-
-async def _internal(_request: Request, _error: Exception) -> Response:
+async def _error(_request: Request, error: Exception) -> Response:
+    if isinstance(error, Refusal):
+        return failed(error.status, str(error), error.headers)
+    if isinstance(error, HTTPException):
+        return failed(error.status_code, error.detail, error.headers)
     return failed(500, "internal error")

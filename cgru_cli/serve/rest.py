@@ -52,7 +52,7 @@ class Rest:
         search = SearchOptions(asked.beam_size, asked.n_best, asked.normalize, asked.alignment)
         kind = service.searching(model, search, forced=forced)
         if asked.stream or "text/event-stream" in request.headers.get("accept", ""):
-            service.check_lines([line.texts for line in lines])
+            service.check_lines(lines)
             events = self._events(client_of(request), kind, lines, asked)
             headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
             return StreamingResponse(events, media_type="text/event-stream", headers=headers)

@@ -85,23 +85,16 @@ class Service:
         except CgruError as error:
             raise Refusal(400, str(error)) from None
 
-    def check_lines(self, lines: Sequence[Sequence[str]]) -> None:
-        """Raise Refusal for too many lines, a line that is too long, or a line break in one.
-
-        lines: the texts of each line, such as source and target.
-        """
-        if len(lines) > self.options.max_lines:
-            raise Refusal(
-                413, f"{len(lines)} lines: this server takes {self.options.max_lines} at a time"
-            )
-        for number, texts in enumerate(lines, 1):
-            for text in texts:
-                if len(text) > self.options.max_characters:
-                    raise Refusal(
-                        413,
-                        f"line {number}: {len(text)} characters; this server takes lines of "
-                        f"{self.options.max_characters}",
-                    )
+    def check_lines(self, lines: Sequence[Line | Pair]) -> None:
+        """Raise Refusal for too many lines, a line that is too long, or a line break in one."""
+        most, longest = self.options.max_lines, self.options.max_characters
+        if len(lines) > most:
+            raise Refusal(413, f"{len(lines)} lines: this server takes {most} at a time")
+        for number, line in enumerate(lines, 1):
+            for text in line.texts:
+                if len(text) > longest:
+                    size = f"{len(text)} characters; this server takes lines of {longest}"
+                    raise Refusal(413, f"line {number}: {size}")
                 if "\n" in text:
                     raise Refusal(400, f"line {number} has a line break; send each line as a text")
 
@@ -118,7 +111,7 @@ class Service:
         Closing the generator cancels the other lines. Raises Refusal if the queue is full, or if a
         line fails.
         """
-        self.check_lines([line.texts for line in lines])
+        self.check_lines(lines)
         if self.options.log_texts:
             tell(json.dumps([line.texts for line in lines], ensure_ascii=False))
         loop = asyncio.get_running_loop()

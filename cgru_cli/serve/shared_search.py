@@ -27,6 +27,11 @@ class _Begun(NamedTuple):
     request: Request
 
     @property
+    def line(self) -> Line:
+        """The line as the client sent it."""
+        return cast(Line, self.job.asked)
+
+    @property
     def length(self) -> int:
         """The number of source words, the end included."""
         return len(self.request.source) + 1
@@ -99,12 +104,11 @@ class SharedSearch:
                 self._begun += 1
             self._metrics.batch(len(self.live))
             batch = self._translator.begin([(one.job.number, one.request) for one in lines])
-            yield batch._replace(
-                limits=[
-                    len(one.request.prefix) + 1 if _next_only(one.job) else limit
-                    for one, limit in zip(lines, batch.limits, strict=True)
-                ]
-            )
+            limits = list(batch.limits)
+            for i, one in enumerate(lines):
+                if one.line.next_only:
+                    limits[i] = len(one.request.prefix) + 1
+            yield batch._replace(limits=limits)
 
     def _room(self) -> int:
         """The number of lines that may join now.
@@ -168,7 +172,3 @@ class SharedSearch:
         if self._model.right_left:
             raise CgruError("a prefix: this model writes from the end of a sentence")
         return request._replace(prefix=requests.prefix(line.prefix, job.number))
-
-
-def _next_only(job: Job) -> bool:
-    return isinstance(job.asked, Line) and job.asked.next_only
