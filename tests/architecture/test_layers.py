@@ -38,7 +38,7 @@ OPTIONS = {
     "translate": TranslateOptions,
 }
 
-# A folder is a layer. Inside a layer a folder imports only those named before it.
+# Within a layer, a folder imports only those named before it.
 LAYERS = (
     ("errors", "system"),
     ("parameters", "text", "formats", "corpus", "output"),
@@ -52,14 +52,14 @@ LAYERS = (
 PLAIN, FILES, COMPUTATION, STATEMENTS, COMMANDS, SERVER, COMPAT, ENTRY = range(len(LAYERS))
 RANK = {room: i for i, room in enumerate(room for layer in LAYERS for room in layer)}
 LAYER = {room: i for i, layer in enumerate(LAYERS) for room in layer}
-# One command reads what another made: what a prepared folder is called inside.
+# One command reads the files of another, such as those of a prepared folder.
 BETWEEN_COMMANDS = {
     ("train.texts", "prep.folder"),
     ("train.missing_vocabularies", "prep.program_vocabularies"),
     ("train.validation", "score.metrics.labels"),
 }
-# What each layer may import from outside, beyond the standard library and what those below may;
-# TensorFlow stays in the computation.
+# Packages from outside that each layer may import, besides the standard library and those of lower
+# layers; only the computation may import TensorFlow.
 OUTSIDE = {
     PLAIN: {"msgspec"},
     FILES: {"numpy", "h5py", "sentencepiece", "yaml"},
@@ -70,11 +70,11 @@ OUTSIDE = {
     COMPAT: set(),
     ENTRY: {"click"},
 }
-# The one file below the entry that knows click.
+# The only file below the entry that may import click.
 CLICK = "options.click_command"
-# Imported inside functions, where only some calls need it, by these below its layer.
+# Modules below a package's layer that import it inside functions, because only some calls need it.
 LATE = {
-    "system.tensorflow_start": {"tensorflow", "keras", "google"},  # starts it
+    "system.tensorflow_start": {"tensorflow", "keras", "google"},  # starts TensorFlow
     "formats.arpa": {"kenlm"},
     "system.structured_files": {"yaml"},
     "system.number_rows": {"numpy"},
@@ -89,11 +89,11 @@ LATE = {
     "text.moses": {"sacremoses"},
     "text.subwords": {"subword_nmt"},
     "score.n_best.weight_search": {"sacrebleu", "scipy"},
-    "serve.job": {"httptools", "websockets"},  # which uvicorn speaks by
+    "serve.job": {"httptools", "websockets"},  # used by uvicorn
 }
 
 
-# Imported at the top by a module that others import inside functions.
+# Imported at the top of a module that is itself imported inside functions.
 AT_TOP = {"score.metrics.labels": {"sacrebleu"}}
 
 
@@ -111,11 +111,11 @@ FILES_OF_ROOMS = [name for name in MODULES if not name.endswith("__init__")]
 
 
 class Import(NamedTuple):
-    """What a statement imports: a module of the package, or a package from outside."""
+    """An imported module of the package, or a package from outside."""
 
     name: str
     own: bool
-    late: bool  # inside a function, or for type checkers alone
+    late: bool  # inside a function, or only for type checkers
 
 
 def _imports(module: str) -> list[Import]:

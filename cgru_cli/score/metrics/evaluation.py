@@ -155,7 +155,7 @@ def _several_systems(
     if options.paired:
         notes.append(
             f"p: paired {options.paired} against {next(iter(systems))}; * below 0.05: a "
-            "difference that large hardly comes by chance"
+            "difference this large is unlikely by chance"
         )
     if options.format == "markdown":
         return _markdown(rows) + "\n" + "".join(f"- {note}\n" for note in notes)
