@@ -1,4 +1,4 @@
-# A server of models: docker build -t cgru .   (docs/server.md)
+# Server image: docker build -t cgru .   (docs/server.md)
 FROM python:3.12-slim-bookworm AS build
 WORKDIR /source
 COPY . .
@@ -8,7 +8,7 @@ FROM python:3.12-slim-bookworm
 COPY --from=build /opt/cgru /opt/cgru
 USER 10001
 EXPOSE 8080
-# Its own SIGTERM stops the server once open requests are answered.
+# After SIGTERM, the server finishes open requests and stops.
 STOPSIGNAL SIGTERM
 HEALTHCHECK --start-period=60s CMD ["/opt/cgru/bin/python", "-c", \
   "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8080/health/ready')"]

@@ -27,7 +27,7 @@ setup(
     name="cgru",
     version=VERSION,
     description="Recurrent neural machine translation with the conditional GRU: "
-    "runs, trains and converts models of DL4MT, Nematus and Marian",
+    "translates with, trains and converts models of DL4MT, Nematus and Marian",
     license_expression="MIT",
     license_files=["LICENSE"],
     keywords="machine translation, recurrent neural networks, attention, DL4MT, Nematus, Marian",

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Draw the gallery again: docs/gallery/make.sh FIXTURES
-# FIXTURES holds the models a-shallow and marian-s2s, of one vocabulary, and their codes.bpe.
+# Redraw the gallery: docs/gallery/make.sh FIXTURES
+# FIXTURES has the models a-shallow and marian-s2s, with the same vocabulary, and codes.bpe.
 set -euo pipefail
 fixtures=$(realpath "$1")
 cd "$(dirname "$0")"
