@@ -119,7 +119,9 @@ def _instead(row: Row, typed: str, words: Sequence[str], options: type) -> str:
     if isinstance(meant, Checked):
         described = f"{meant.name}={' '.join(given)}"
         return f"write --model-is {shlex.quote(described)}, or "
-    if isinstance(meant, Special) or not meant or not meant.keys() <= statements(options).keys():
+    if meant == {}:
+        return "leave it out, or "
+    if isinstance(meant, Special) or not meant.keys() <= statements(options).keys():
         return ""
     written = [_written(flag_of(options, name), value) for name, value in meant.items()]
     shown = " ".join(filter(None, written))

@@ -52,9 +52,10 @@ class _Tables:
 
     def find(self, flag: str) -> tuple[Table, Row] | None:
         """The table and the row of a flag as typed."""
-        mine = self.own.row(flag) or self.own.row(flag.replace("_", "-"))
-        if mine is not None and flag not in self.theirs.flags:
-            return self.own, mine
+        if row := self.theirs.exact(flag):
+            return self.theirs, row
+        if row := self.own.row(flag):
+            return self.own, row
         row = self.theirs.row(flag)
         return (self.theirs, row) if row else None
 

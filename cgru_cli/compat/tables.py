@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,29 +35,25 @@ class Table:
     abbreviations: bool = True
     like_marian: bool = False
 
+    def exact(self, flag: str) -> Row | None:
+        """The row of a flag as the program spells it."""
+        return next((row for row in self.rows if flag in row.flags), None)
+
     def row(self, flag: str) -> Row | None:
-        """The row of a flag as typed, or of its beginning where that is enough."""
-        by_flag = self._by_flag
-        if flag in by_flag or not self.abbreviations or not flag.startswith("--"):
-            return by_flag.get(flag)
-        begun = {id(row): row for name, row in by_flag.items() if name.startswith(flag)}
+        """The row of a flag, or of its beginning where that is enough; an underscore is a dash."""
+        plain = flag.replace("_", "-")
+        if plain in self._by_flag or not self.abbreviations or not flag.startswith("--"):
+            return self._by_flag.get(plain)
+        begun = {id(row): row for name, row in self._by_flag.items() if name.startswith(plain)}
         return next(iter(begun.values())) if len(begun) == 1 else None
 
     def key(self, name: str) -> Row | None:
-        """The row of a name in a configuration file, dashes or underscores alike."""
-        plain = f"--{name}".replace("_", "-")
-        return next(
-            (row for flag, row in self._by_flag.items() if flag.replace("_", "-") == plain), None
-        )
-
-    @property
-    def flags(self) -> Iterable[str]:
-        """All spellings of all options."""
-        return self._by_flag
+        """The row of a name in a configuration file."""
+        return self._by_flag.get(f"--{name}".replace("_", "-"))
 
     @functools.cached_property
     def _by_flag(self) -> dict[str, Row]:
-        return {flag: row for row in self.rows for flag in row.flags}
+        return {flag.replace("_", "-"): row for row in self.rows for flag in row.flags}
 
 
 @functools.cache
