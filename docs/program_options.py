@@ -67,7 +67,7 @@ _REPLACED = {
 }
 _WITHOUT_EFFECT = {
     "gradient_aggregation_steps": "a batch is computed at once; see --workspace",
-    "input_types": "an input is one sequence of words a line",
+    "input_types": "an input has one sequence of words per line",
     "maxi_batch_sort": "pairs are sorted by length",
     "sample_way": "candidates are sampled, as by randomly_sample",
     "valid_translation_maxlen": "translations of the validation text have 200 words at most",

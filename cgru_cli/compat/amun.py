@@ -48,7 +48,7 @@ TRANSLATE = (
     *no_effect(PRODUCTS, "--tensor-cores X = false, --use-fused-softmax X = true"),
     *no_effect("--workspace keeps batches to the memory", "--mini-batch-words N = 0"),
     *no_effect("all messages are always shown", "--log-progress X = info, --log-info X = info"),
-    *refused("weights are those that --weights gives", "--show-weights"),
+    *refused("cgru does not print weights", "--show-weights"),
     *refused("WIPO's layout of n-best lists is not known", "--wipo"),
     *refused(f"no vocabulary selection: {EVERY_WORD}", "-f --softmax-filter X..."),
 )

@@ -25,8 +25,8 @@ from .rows import (
 
 TRANSFORMER = "a recurrent model has no transformer layers"
 FACTORED = "factored vocabularies (.fsv) are not read; factors of Nematus are, as `word|factor`"
-STREAMS = "an input is one sequence of words a line"
-PRODUCTS = "TensorFlow chooses how products are made"
+STREAMS = "an input has one sequence of words per line"
+PRODUCTS = "TensorFlow chooses how to multiply matrices"
 DEVICES = "--device chooses; a GPU if there is one, else the CPU"
 QUIET_LEVELS = ("warn", "err", "error", "critical", "off")
 
@@ -98,11 +98,11 @@ def _best_deep(values: tuple[str, ...]) -> Values:
 
 # Options that describe the model: for a training its structure, otherwise compared with the model.
 STRUCTURE = (
-    row("--type X = amun", one_of("type", TYPES, "no such recurrent model is known here")),
+    row("--type X = amun", one_of("type", TYPES, "cgru has no such recurrent model")),
     row("--dim-vocabs N... = 0 0", Option("dim_vocabs", _sizes)),
-    row("--enc-type X = bidirectional", one_of("enc_type", ENCODERS, "no such encoder")),
-    row("--enc-cell X = gru", one_of("enc_cell", CELLS, "no such cell is known here")),
-    row("--dec-cell X = gru", one_of("dec_cell", CELLS, "no such cell is known here")),
+    row("--enc-type X = bidirectional", one_of("enc_type", ENCODERS, "cgru has no such encoder")),
+    row("--enc-cell X = gru", one_of("enc_cell", CELLS, "cgru has no such cell")),
+    row("--dec-cell X = gru", one_of("dec_cell", CELLS, "cgru has no such cell")),
     *rows(
         """
         --dim-emb N = 512, --dim-rnn N = 1024, --enc-cell-depth N = 1, --enc-depth N = 1,
@@ -156,7 +156,7 @@ OTHER_MODELS = (
         """,
     ),
     *refused(
-        "models of characters by convolution (char-s2s) are not known here",
+        "cgru has no models of characters by convolution (char-s2s)",
         """
         --char-stride N = 5, --char-highway N = 4,
         --char-conv-filters-num N... = 200 200 250 250 300 300 300 300,

@@ -79,7 +79,7 @@ _COMMON = (
     *no_effect("one thread reads ahead", "--data-threads N = 8"),
     *no_effect(DEVICES, "--num-devices N = 0"),
     *no_effect("--workspace keeps batches to the memory", "--mini-batch-words N = 0"),
-    *no_effect("products are not clipped", "--clip-gemm X = 0"),
+    *no_effect("cgru does not clip products", "--clip-gemm X = 0"),
     *no_effect(PRODUCTS, "--use-legacy-batching"),
     *refused(QUANTISED, "--optimize, --quantize-range X = 0, --int8shift, --int8shiftAll"),
     *refused(QUANTISED, "--int8shiftAlpha, --int8shiftAlphaAll"),
@@ -100,7 +100,7 @@ DECODER = (
     row("--output-sampling [full 1.0]...", Option("output_sampling", _sampling)),
     *no_effect("a model is read once", "--model-mmap"),
     *no_effect("progress is shown at a terminal", "--stat-freq X = 0"),
-    *refused("only the unknown word is ever suppressed", "--allow-special"),
+    *refused("only the unknown word can be suppressed", "--allow-special"),
     *refused("the softmax is exact", "--output-approx-knn [100 1024]..."),
     *refused("models are not encrypted", "--encryption-key-path X"),
     *refused(EVERY_WORD, "--trie-pruning-path X"),
@@ -142,7 +142,7 @@ def settle_decoder(o: Fields) -> None:
     prefixes = o.values.get("force_decode") and len(inputs) == 2 and not o.values.get("tsv")
     if o.program and len(inputs) > 1 and not prefixes:  # which stand in a file of their own
         raise UsageError(
-            f"--input {' '.join(inputs)}: models that read several sources at once are not known"
+            f"--input {' '.join(inputs)}: cgru has no models that read several sources"
         )
 
 

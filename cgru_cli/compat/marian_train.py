@@ -38,12 +38,12 @@ SHUFFLES = "pairs and batches are shuffled, or neither"
 DIVERGENCE = "a run whose cost is not finite stops after --max-nan updates"
 BATCH_SIZE = "the size of batches does not change"
 SIZE = "batches have the size asked for"
-TEXT = "lines are read as they are; cgru prep prepares text"
+TEXT = "training does not change its text; cgru prep prepares it"
 
 
 def _cost(values: tuple[str, ...]) -> Values | NoEffect | Refused:
     if values[-1] not in COSTS:
-        return Refused(f"{values[-1]}: no such cost is known here")
+        return Refused(f"{values[-1]}: cgru has no such cost")
     if values[-1] == TRAINED_COST:
         return {}
     return NoEffect("the log shows the mean over words, by which Marian trains")
@@ -129,15 +129,15 @@ ROWS = (
     *no_effect("the log shows the mean over words", "--disp-label-counts = true"),
     *no_effect("one state of the training is kept, the last", "--overwrite-checkpoint = true"),
     *no_effect(
-        "batches are drawn from a file in the folder of the model",
+        "batches are read from a file beside the model",
         "-T --tempdir X = /tmp, --sqlite [temporary]",
     ),
     *no_effect("there is no database", "--sqlite-drop"),
     *no_effect("TensorFlow chooses how devices communicate", "--no-nccl"),
     *no_effect("workers share every update", "--sharding X = global, --sync-freq X = 200u"),
-    *no_effect("the size that fits is computed, not searched for", "--mini-batch-fit-step N = 10"),
-    *no_effect("each state is kept once in any case", "--gradient-checkpointing"),
-    *no_effect("only the order of pairs is in memory", "--shuffle-in-ram"),
+    *no_effect("cgru computes the size that fits", "--mini-batch-fit-step N = 10"),
+    *no_effect("cgru keeps each state once in any case", "--gradient-checkpointing"),
+    *no_effect("cgru keeps only the order of pairs in memory", "--shuffle-in-ram"),
     *no_effect("one thread prepares batches ahead", "--data-threads N = 8"),
     *no_effect(SIZE, "--mini-batch-round-up = true"),
     *no_effect(SIZE, "--mini-batch-overstuff N = 1, --mini-batch-understuff N = 1"),
@@ -161,14 +161,14 @@ ROWS = (
         --grad-dropping-momentum X = 0, --grad-dropping-warmup N = 100
         """,
     ),
-    *no_effect("products are not clipped", "--clip-gemm X = 0"),
+    *no_effect("cgru does not clip products", "--clip-gemm X = 0"),
     *no_effect(PRODUCTS, "--no-tensor-cores"),
     *refused("the same command resumes; name another model, or remove the run", "--no-reload"),
     *refused("begin from the weights with --pretrained-model", "--no-optimizer-reload"),
     *refused("training always splits text by a .spm", "--no-spm-encode"),
     *refused("the optimizer keeps its state", "--lr-decay-reset-optimizer"),
     *refused("the warm-up comes once", "--lr-decay-repeat-warmup, --lr-warmup-cycle"),
-    *refused("word vectors are taken as they are", "--embedding-normalization"),
+    *refused("cgru does not normalise word vectors", "--embedding-normalization"),
     *refused(TRANSFORMER, "--transformer-dropout P = 0, --transformer-dropout-attention P = 0"),
     *refused(TRANSFORMER, "--transformer-dropout-ffn P = 0"),
     *refused("cgru train has no such option", "--max-length-factor X = 3, --word-penalty X = 0"),
@@ -177,10 +177,10 @@ ROWS = (
     *refused("--objective knows cross-entropy and minimum risk only", "--unlikelihood-loss"),
     *refused("a resumed run always restores its position in the data", "--no-restore-corpus"),
     *refused(TEXT, "--all-caps-every N = 0, --english-title-case-every N = 0"),
-    *refused("no option is adjusted to a batch's size", "--mini-batch-words-ref N = 0"),
+    *refused("cgru adjusts no option to a batch's size", "--mini-batch-words-ref N = 0"),
     *refused(BATCH_SIZE, "--mini-batch-warmup X = 0, --mini-batch-track-lr"),
     *refused("a resumed run continues its schedule", "--lr-warmup-at-reload"),
-    *refused("factors of the target are not known here", "--factor-weight X = 1"),
+    *refused("cgru has no target factors", "--factor-weight X = 1"),
     *refused(
         "the averages never replace the weights that are trained",
         "--exponential-smoothing-replace-freq X = 0",
@@ -192,9 +192,9 @@ ROWS = (
         "the gradient is that of the mean cost already",
         "--normalize-gradient, --normalize-gradient-by-ratio",
     ),
-    *refused("embedders are not trained here", "--train-embedder-rank [0.3f 0.0f]..."),
+    *refused("cgru trains no embedders", "--train-embedder-rank [0.3f 0.0f]..."),
     *refused(
-        "there is no universal language representation here",
+        "cgru has no universal language representation",
         """
         --ulr, --ulr-query-vectors X, --ulr-keys-vectors X, --ulr-trainable-transformation,
         --ulr-dim-emb N = 0, --ulr-dropout P = 0, --ulr-softmax-temperature X = 1

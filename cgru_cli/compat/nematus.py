@@ -32,7 +32,7 @@ from .rows import (
 ONE_PROCESS = "one process uses all processors"
 SAMPLES = "training prints no samples; --valid-translation-output keeps translations"
 ANNEALING = "use --lr-decay with --lr-decay-strategy stalled"
-RAML = "--objective is CE or MRT here; there is no reward-augmented maximum likelihood"
+RAML = "--objective is CE or MRT here; cgru has no reward-augmented maximum likelihood"
 OBJECTIVES = {"CE": "ce", "MRT": "mrt"}
 LOSSES = {
     "cross-entropy": ("ce", "ce-mean"),
@@ -41,13 +41,13 @@ LOSSES = {
 }
 SCHEDULES = {name: name for name in ("constant", "transformer", "warmup-plateau-decay")}
 OPTIMIZERS = {name: name for name in "adam adadelta rmsprop sgd sgdmomentum".split()}
-NO_OPTIMIZER = "no such optimizer is known here"
+NO_OPTIMIZER = "cgru has no such optimizer"
 
 
 def _reload(values: tuple[str, ...]) -> Values | NoEffect:
     """Theano's flag and TensorFlow's `latest_checkpoint` resume MODEL, as is done anyway."""
     if values[-1] in ("latest_checkpoint", "true"):
-        return NoEffect("the same command goes on where it was saved")
+        return NoEffect("the same command resumes the run")
     return {"pretrained_model": values[-1]}
 
 
@@ -67,7 +67,7 @@ def _unit(deep: bool = False) -> Conversion:
             return Refused("gru_cond: only the decoder's first level is conditional")
         if name in ("gru", "gru_cond"):
             return NoEffect("the recurrent unit is a GRU unless --cell says otherwise")
-        return Refused(f"{name}: Nematus' LSTM is another one; --cell lstm is Marian's")
+        return Refused(f"{name}: Nematus' LSTM differs from --cell lstm, which is Marian's")
 
     return convert
 
@@ -85,7 +85,7 @@ def _aggregation(values: tuple[str, ...]) -> Values | NoEffect:
 
 
 def _maxlen(values: tuple[str, ...]) -> NoEffect:
-    return NoEffect("translations of the dev set have 200 words at most")
+    return NoEffect("translations of the validation text have 200 words at most")
 
 
 TRAIN = (
@@ -156,9 +156,7 @@ TRAIN = (
     row("--gradient_aggregation_steps N = 1", Option("gradient_aggregation_steps", _aggregation)),
     row("--translation_maxlen N = 200", Option("valid_translation_maxlen", _maxlen)),
     *always("--overwrite"),
-    *no_effect(
-        "batches are drawn from a file in the folder of the model", "--keep_train_set_in_memory"
-    ),
+    *no_effect("batches are read from a file beside the model", "--keep_train_set_in_memory"),
     *no_effect("devices get equal parts of a batch", "--max_sentences_per_device N = 0"),
     *no_effect("devices get equal parts of a batch", "--max_tokens_per_device N = 0"),
     *no_effect("batches of validation keep to the memory", "--valid_token_batch_size N = 0"),
@@ -178,12 +176,12 @@ TRAIN = (
     ),
     *refused("training reads its text once; cgru prep prepares it", "--preprocess_script X"),
     *refused(
-        "there is no deep fusion with a language model",
+        "cgru has no deep fusion with a language model",
         "--deep_fusion_lm X, --concatenate_lm_decoder",
     ),
     *refused("cgru score --word-scores prints them", "--print_per_token_pro X = false"),
-    *refused("gradients go back to the first word", "--encoder_truncate_gradient N = -1"),
-    *refused("gradients go back to the first word", "--decoder_truncate_gradient N = -1"),
+    *refused("gradients are not truncated", "--encoder_truncate_gradient N = -1"),
+    *refused("gradients are not truncated", "--decoder_truncate_gradient N = -1"),
     *refused("one source is validated on, --valid_source_dataset", "--valid_bleu_source_dataset X"),
     *refused(ANNEALING, "--anneal_restarts N = 0, --anneal_decay X = 0.5"),
     *refused("use cgru score", "--run_validation"),
@@ -199,7 +197,7 @@ TRAIN = (
     ),
     *refused("use --freeze with names of parameters", "--finetune, --finetune_only_last"),
     *refused("alignments are not regularised; see --guided-alignment", "--alpha_c X = 0"),
-    *refused("there is no local attention", "--pos_win N = 10"),
+    *refused("cgru has no local attention", "--pos_win N = 10"),
     *refused(
         TRANSFORMER,
         """
@@ -299,7 +297,8 @@ def _files_of_each_side(o: Fields, name: str, source: str, target: str) -> None:
             raise UsageError(f"{o.origins[source]}: a language model reads no source")
     elif len(sides) < 2 or o.values.get(name):
         raise UsageError(
-            f"--{source} and --{target} go together, and without the other way to name both"
+            f"--{source} and --{target} go together, and exclude "
+            f"--{'valid_' if source.startswith('valid') else ''}datasets"
         )
     o.take(source)
     o.replace(name, tuple(sides.values()), by=target)

@@ -45,9 +45,19 @@ def read(path: str, options: type, *, relative: bool = False) -> Settings:
             raise CgruError(f"{path}: {key}: given twice, under two names")
         seen.add(name)
         if value is not None:
-            settings.filed[name] = _shaped(value, flag, path if relative else None)
             settings.origins[name] = f"{path}: {key}"
+            _check_paths(value, flag, settings.origins[name])
+            settings.filed[name] = _shaped(value, flag, path if relative else None)
     return settings
+
+
+def _check_paths(value: Any, flag: Flag, origin: str) -> None:
+    """Raise CgruError for a number in the place of a path."""
+    if flag.path and flag.kind is str:
+        values = value if isinstance(value, list) else [value]
+        paths = values[:1] if "[" in flag.metavar else values  # FILE [FIRST [BEST ...
+        if any(isinstance(one, int | float) for one in paths):
+            raise CgruError(f"{origin} is {value!r}, where names of files are expected")
 
 
 def _shaped(value: Any, flag: Flag, beside_file: str | None) -> Any:

@@ -20,7 +20,7 @@ class ConfiguredOptions(Options):
     )
     dump_config: str | None = general_option(
         "--dump-config FORM: print the options as .yml and exit: all of them (full), those that "
-        "were given (minimal), or those and what follows from them (expand)",
+        "were given (minimal), or those and the defaults of the --compat program (expand)",
         choice("full", "minimal", "expand", implied="full"),
     )
     interpolate_env_vars: bool = general_option(

@@ -157,7 +157,7 @@ class Flag:
     def is_off(self, value: Any, default: Any) -> bool:
         """Whether a value turns the option off: nothing, False, 0, and frequencies of 0.
 
-        Where nothing is the default, 0 is a value as others are.
+        Where the default is None, 0 is a value like any other.
         """
         if default is None:
             return value is None
@@ -249,7 +249,7 @@ def flag(options: type, name: str) -> str:
 
 
 def shown_default(default: Any) -> str:
-    """A default as helps and documentation show it; nothing where there is none."""
+    """A default as helps and documentation show it, "" if there is none."""
     if isinstance(default, tuple):
         return " ".join(map(str, default))
     return "" if default is None or default is False else str(default)

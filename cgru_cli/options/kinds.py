@@ -25,9 +25,9 @@ _FREQUENCIES = (
 
 @dataclass(frozen=True)
 class Bounds:
-    """Between which numbers a value lies, and a number outside them that is allowed too.
+    """The range of a number, and one number outside it that is allowed too.
 
-    least, most: are allowed themselves; above, below: are not; off: turns the option off.
+    least, most: belong to the range; above, below: do not; off: turns the option off.
     """
 
     least: float | None = None
@@ -170,7 +170,7 @@ def saved_model(path: str) -> str:
 
 
 def is_never(text: str) -> bool:
-    """Whether a text states frequencies that are all 0."""
+    """Whether all frequencies of a text are 0."""
     try:
         return not any(every for every, _ in frequencies(text))
     except ValueError:
@@ -178,7 +178,7 @@ def is_never(text: str) -> bool:
 
 
 def unchanged(read: Callable[[str], Any]) -> Callable[[str], str]:
-    """The kind of an option whose text is kept as it is, once `read` has understood it."""
+    """The kind of an option whose text is checked by `read` and kept unchanged."""
 
     def kind(text: str) -> str:
         read(text)

@@ -80,7 +80,7 @@ class FilterOptions(ConfiguredOptions):
     )
     heatmap: str | None = attention_option(
         "--heatmap FILE.html|png|svg: draw the attention of the best translation of some lines, "
-        "as a page to look through (.html) or as pictures (.png, .svg); of an ensemble, the mean "
+        "as an HTML page or as pictures (.png, .svg); of an ensemble, the mean "
         "and each model"
     )
     heatmap_lines: str | None = attention_option(

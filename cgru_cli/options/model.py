@@ -1,4 +1,4 @@
-"""The options of `cgru train` that say what is trained: text, vocabularies, and the model."""
+"""The options of `cgru train` for the text, the vocabularies and the model."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ class ModelOptions(ConfiguredOptions):
     )
     right_left: bool = data_option(
         "--right-left: train a right-to-left model, which writes sentences from their end, and "
-        "with --compat marian reads them from there too; translate, score and reranking turn all "
-        "round by themselves"
+        "with --compat marian reads them from there too; translate and score recognise such "
+        "models"
     )
 
     type: str = model_option(

@@ -94,8 +94,8 @@ class OptimizationOptions(Options):
         needs="--guided-alignment",
     )
     data_weighting: tuple[str, ...] = objective_option(
-        "--data-weighting FILE...: weights by which the costs of sentences or words are "
-        "multiplied, a line for each line of the training text; a file for each pair of "
+        "--data-weighting FILE...: weights of the costs of sentences or words, "
+        "a line for each line of the training text; a file for each pair of "
         "--train-sets",
         excludes=_MRT,
     )
@@ -106,8 +106,8 @@ class OptimizationOptions(Options):
         needs="--data-weighting",
     )
     domain_weights: tuple[float, ...] = objective_option(
-        "--domain-weights W...: weight of each pair of --train-sets, by which its costs are "
-        "multiplied; 0 leaves the pair out",
+        "--domain-weights W...: weight of the costs of each pair of --train-sets; 0 leaves the "
+        "pair out",
         number(0, 1_000_000),
         excludes=_MRT,
     )

@@ -33,7 +33,7 @@ class PrepOptions(ConfiguredOptions):
         whole(1, 4096),
     )
     force: bool = general_option(
-        "-f --force: make OUT anew if it was made from other text or with other options"
+        "-f --force: make OUT again if it was made from other text or with other options"
     )
     quiet: bool = general_option("--quiet: write only warnings and errors to standard error")
 

@@ -19,7 +19,7 @@ access_option = options_of("Access")
 class ServeOptions(ConfiguredOptions):
     """`cgru serve`: the options of the search are those of `cgru translate`.
 
-    What is None is as the model's program does it.
+    None: default of the model's program.
     """
 
     model: tuple[str, ...] = model_option(
@@ -113,7 +113,7 @@ class ServeOptions(ConfiguredOptions):
     )
 
     token_file: str | None = access_option(
-        "--token-file FILE: file with a password in its first line, which requests have to bring "
+        "--token-file FILE: file with a password in its first line, which requests must send "
         "as `Authorization: Bearer PASSWORD`"
     )
     cors: tuple[str, ...] = access_option(

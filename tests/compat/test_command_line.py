@@ -368,7 +368,10 @@ def test_nematus_names_the_text_of_each_side():
     ("line", "message"),
     [
         ("--source_dataset a", "--source_dataset and --target_dataset go together"),
-        ("--source_dataset a --target_dataset b --datasets a b", "without the other way"),
+        (
+            "--source_dataset a --target_dataset b --datasets a b",
+            "go together, and exclude --datasets",
+        ),
         ("--valid_target_dataset d", "--valid_source_dataset and --valid_target_dataset go"),
         ("--type lm --source_dataset a", "--source_dataset: a language model reads no source"),
     ],

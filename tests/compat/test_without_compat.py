@@ -98,7 +98,7 @@ OTHERS = {
     ),
     "train --reload": (
         "nematus", "--reload is Nematus': it has no effect here", {},
-        "--reload (the same command goes on where it was saved)",
+        "--reload (the same command resumes the run)",
     ),
     "train --reload x.npz": (
         "nematus", "--reload is Nematus': write --pretrained-model x.npz, or add --compat nematus",
@@ -114,7 +114,7 @@ OTHERS = {
     ),
     "train -T x": (
         "marian", "-T is Marian's: it has no effect here", {},
-        "-T (batches are drawn from a file in the folder of the model)",
+        "-T (batches are read from a file beside the model)",
     ),
     "train --best-deep": ("marian", "--best-deep is Marian's", DEEP, ""),
     "train --skip": ("marian", "--skip is Marian's: leave it out, or add", {"no_skip": False}, ""),

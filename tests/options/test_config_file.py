@@ -126,7 +126,7 @@ def test_an_empty_file(tmp_path, content):
         ("dim_rn: 5", "no such option: dim_rn; did you mean dim-rnn?"),
         ("zzzzzz: 5", "no such option: zzzzzz$"),
         ("config: other.yml", "no such option: config"),
-        ("ulr: true", "ulr cannot be honoured: there is no universal language representation"),
+        ("ulr: true", "ulr cannot be honoured: cgru has no universal language representation"),
         ("dim-emb: 5\ndim-emb: 6", "dim-emb: given twice"),
         ("dim-emb: 5\nembedding_size: 6", "embedding_size: given twice, under two names"),
         ("dim-emb: five", "dim-emb five: a whole number from 1 to 65,536 is expected"),
