@@ -1,4 +1,4 @@
-"""The command `cgru`: options in, one clear line out where something is wrong."""
+"""The command `cgru`: its commands, and errors as one line each."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .parameters.program import COMPAT
 
 
 class Group(click.Group):
-    """Errors become messages of a line, and exit codes, here and nowhere else."""
+    """The commands; errors become one-line messages and exit codes here and nowhere else."""
 
     def main(
         self,
@@ -36,10 +36,10 @@ class Group(click.Group):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run, and exit with the code; without standalone_mode return what is not 0 of it.
+        """Run, and exit; without standalone_mode, return the exit code, None if 0.
 
-        Exit codes: 0 also where nobody reads on, as behind `| head`; 1 for bad input and for
-        output that cannot be written; 2 for a wrong command line; 128 + N for signal N.
+        Exit codes: 0, also if the reader of the output is gone, as behind `| head`; 1 for bad input
+        and for output that cannot be written; 2 for an invalid command line; 128 + N for signal N.
         """
         from .system.standard_output import checked
 
@@ -281,7 +281,7 @@ def old_programs(folder: str, options: OldProgramsOptions) -> None:
 
     Each calls cgru with its --compat: marian, marian-decoder, marian-scorer, marian-vocab and amun
     (also below build/), nematus/nmt.py, train.py, translate.py, score.py, rescore.py and
-    data/build_dictionary.py. Of Nematus on TensorFlow and of DL4MT there is a folder each:
+    data/build_dictionary.py. Nematus on TensorFlow and DL4MT have folders of their own:
     nematus-tf/ and dl4mt/.
     """
     from .compat.old_programs import run

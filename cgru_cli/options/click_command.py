@@ -39,7 +39,7 @@ class Value(click.ParamType):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """The choices, or a word to the shell that files or folders are to be completed."""
+        """The choices; for a path, an item that lets the shell complete files."""
         if self.flag.path:
             return [CompletionItem(incomplete, type=self.flag.path)]
         return [CompletionItem(c) for c in self.flag.choices if c.startswith(incomplete)]
@@ -82,13 +82,13 @@ HELP_OPTION: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 class Command(click.Command):
     """A command whose options are stated by a dataclass, which its callback is given.
 
-    stray: what to do with an argument that stands for nothing.
+    stray: what to do instead of giving an unexpected argument.
     """
 
     def __init__(self, *args: Any, options: type, stray: str = "", **kwargs: Any):
         super().__init__(*args, **({"context_settings": HELP_OPTION} | kwargs))
         self.options, self.stray = options, stray
-        self.allow_extra_args = True  # told by name, below
+        self.allow_extra_args = True  # refused below, by name
         self.params += [Option(name, *s) for name, s in statements(options).items()]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -224,7 +224,7 @@ def _is_typed(ctx: click.Context, name: str) -> bool:
 
 
 def _going_on(ctx: click.Context) -> Option | None:
-    """The option whose values the end of a line is, if it takes several."""
+    """The option of several values at the end of a line, if there is one."""
     typed: Sequence[str] = ctx.meta.get("arguments", ())
     last = next((word for word in reversed(typed) if word.startswith("-") and word != "-"), "")
     for param in ctx.command.params:
@@ -234,7 +234,7 @@ def _going_on(ctx: click.Context) -> Option | None:
 
 
 class Path(click.ParamType):
-    """The name of a file ("file") or folder ("dir"), of which the shell completes names."""
+    """The path of a file ("file") or folder ("dir"), which the shell completes."""
 
     def __init__(self, name: str):
         self.name = name

@@ -19,9 +19,9 @@ EQUAL = "equal"  # for the option without a value
 
 @dataclass(frozen=True)
 class FeatureWeights:
-    """Weights by name, or in order; neither: 1 for every feature that has a name.
+    """Weights by name or in order; without either, 1 for every named feature.
 
-    normalize: of the length normalisation that they were found with; None if nobody said.
+    normalize: length normalisation with which the weights were found, None if unknown.
     """
 
     by_name: Mapping[str, float] | None = None

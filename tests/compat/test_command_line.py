@@ -143,18 +143,18 @@ def test_every_short_option_means_what_its_program_means(program, command, row, 
         return  # in the tests of configurations
     if isinstance(row.meaning, Option):
         typed, expected = EFFECTS[program, command][flag]
-        options, told = parsed_with_note(command, "--compat", program, flag, *typed.split())
+        options, note = parsed_with_note(command, "--compat", program, flag, *typed.split())
         assert {name: getattr(options, name) for name in expected} == expected
-        assert flag not in told
+        assert flag not in note
         return
     arguments = ["--compat", program, flag, *VALUES[row.takes]]
     if isinstance(row.meaning, Refused):
         with pytest.raises(click.UsageError, match=f"{flag}.* cannot be honoured"):
             parsed(command, *arguments)
         return
-    options, told = parsed_with_note(command, *arguments)
+    options, note = parsed_with_note(command, *arguments)
     if isinstance(row.meaning, NoEffect):
-        assert flag in told
+        assert flag in note
     else:
         assert isinstance(row.meaning, Checked)
         assert options.model_is
@@ -192,11 +192,11 @@ def test_the_batch_of_nematus_is_no_beam():
 
 def test_positional_arguments_of_dl4mt():
     line = "-n -p 20 -b 3 model.npz s.pkl t.pkl in.tok out.tok"
-    options, told = parsed_with_note("translate", "--compat", "dl4mt", *line.split())
+    options, note = parsed_with_note("translate", "--compat", "dl4mt", *line.split())
     assert (options.model, options.vocabularies) == (("model.npz",), ("s.pkl", "t.pkl"))
     assert (options.input, options.output) == (("in.tok",), "out.tok")
     assert (options.n_best, options.n_best_size, options.normalize) == (True, 3, 1.0)
-    assert told == "without effect here: -p (one process uses all processors)"
+    assert note == "without effect here: -p (one process uses all processors)"
 
 
 def test_defaults_of_training():
@@ -263,13 +263,13 @@ def test_a_value_that_only_another_program_knows(command, line, field, value):
 
 def test_what_nematus_splits_a_batch_into_is_no_delay():
     line = "--compat nematus-tf --gradient_aggregation_steps 4"
-    options, told = parsed_with_note("train", *line.split())
+    options, note = parsed_with_note("train", *line.split())
     assert options.optimizer_delay == 1
-    assert "--gradient_aggregation_steps" in told
+    assert "--gradient_aggregation_steps" in note
 
 
 @pytest.mark.parametrize(
-    ("line", "start", "told"),
+    ("line", "start", "note"),
     [
         ("", (10, 1), ""),
         ("--lr-decay-start 3", (3, 1), ""),
@@ -277,25 +277,25 @@ def test_what_nematus_splits_a_batch_into_is_no_delay():
         ("--lr-decay-strategy epoch", (10,), ""),
     ],
 )
-def test_the_starts_of_marians_decays(line, start, told):
+def test_the_starts_of_marians_decays(line, start, note):
     arguments = ["--compat", "marian", "--lr-decay", "0.5", *line.split()]
     options, note = parsed_with_note("train", *arguments)
     assert (options.lr_decay_start, options.lr_decay_freq) == (start, 1)
-    assert told in note and bool(told) == bool(note)
+    assert note in note and bool(note) == bool(note)
 
 
 def test_a_workspace_is_of_batches_that_fit_it():
-    options, told = parsed_with_note("train", "--compat", "marian", "-w", "900")
+    options, note = parsed_with_note("train", "--compat", "marian", "-w", "900")
     assert options.workspace == TrainOptions().workspace
-    assert "--workspace (memory is taken as it is needed, without --mini-batch-fit)" in told
-    options, told = parsed_with_note("train", "--compat", "marian", "-w", "900", "--mini-batch-fit")
-    assert (options.workspace, told) == (900, "")
+    assert "--workspace (memory is taken as it is needed, without --mini-batch-fit)" in note
+    options, note = parsed_with_note("train", "--compat", "marian", "-w", "900", "--mini-batch-fit")
+    assert (options.workspace, note) == (900, "")
 
 
 def test_segmentations_are_varied_of_spm_alone():
     arguments = ["--compat", "marian", "--sentencepiece-alphas", "0.1", "0.1", "-v"]
-    _, told = parsed_with_note("train", *arguments, "a.yml", "b.yml")
-    assert "--sentencepiece-alphas (no vocabulary is a .spm)" in told
+    _, note = parsed_with_note("train", *arguments, "a.yml", "b.yml")
+    assert "--sentencepiece-alphas (no vocabulary is a .spm)" in note
     with pytest.raises(click.UsageError, match=r"--sentencepiece-alphas .* cannot be honoured"):
         parsed("train", *arguments, "a.spm", "b.spm")
 

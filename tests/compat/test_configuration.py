@@ -64,7 +64,7 @@ def test_a_scorer_has_configurations_too(configured):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "note"),
     [
         ("optimize: true\n", "optimize cannot be honoured"),
         ("models: [a]\nshortlist: [100, 75]\n", "names of files are expected"),
@@ -77,8 +77,8 @@ def test_a_scorer_has_configurations_too(configured):
         ("[]\n", "names and values"),
     ],
 )
-def test_what_cannot_be_honoured_or_understood_is_an_error(configured, text, told):
-    with pytest.raises(CgruError, match=told) as error:
+def test_what_cannot_be_honoured_or_understood_is_an_error(configured, text, note):
+    with pytest.raises(CgruError, match=note) as error:
         configured(text)
     assert "decoder.yml" in str(error.value) and not isinstance(error.value, UsageError)
 
@@ -92,8 +92,8 @@ def test_the_file_that_marian_writes_of_a_training(tmp_path):
         "enc-depth: 2\ntransformer-heads: 8\ntrain-sets: [a, b]\nvocabs: [c, d]\n"
         "after-batches: 10\nmodel: m.npz\nconfig: [t.yml]\noption-of-another-version: []\n"
     )
-    options, told = parsed_with_note("train", "-c", path, "--mini-batch", 32)
+    options, note = parsed_with_note("train", "-c", path, "--mini-batch", 32)
     assert (options.type, options.enc_depth, options.no_skip) == ("s2s", 2, True)
     assert (options.mini_batch, options.max_length, options.init) == (32, 50, "glorot")
     assert (options.train_sets, options.after) == (("a", "b"), "10u")
-    assert told == ""
+    assert note == ""

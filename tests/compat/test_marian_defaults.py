@@ -19,10 +19,10 @@ PYMARIAN = shutil.which("pymarian") or Path(sysconfig.get_path("scripts")) / "py
 def test_every_default_of_marian_is_in_the_table(tmp_path):
     if not Path(PYMARIAN).exists():
         pytest.skip("pymarian is not installed")
-    told = subprocess.run(
+    note = subprocess.run(
         [PYMARIAN, "train", "--dump-config", "full"], cwd=tmp_path, capture_output=True, check=True
     )
-    defaults = yaml.safe_load(told.stdout)
+    defaults = yaml.safe_load(note.stdout)
     assert len(defaults) > 200
     rows = {row.name: row for row in table("marian", "train").rows}
     different = {}
@@ -53,10 +53,10 @@ ANOTHER = {
 def test_what_a_training_as_marians_does_by_default(tmp_path):
     if not Path(PYMARIAN).exists():
         pytest.skip("pymarian is not installed")
-    told = subprocess.run(
+    note = subprocess.run(
         [PYMARIAN, "train", "--dump-config", "full"], cwd=tmp_path, capture_output=True, check=True
     )
-    theirs = yaml.safe_load(told.stdout)
+    theirs = yaml.safe_load(note.stdout)
     options = parsed("train", "--compat", "marian")
     ours = yaml.safe_load(config_file.dump(options))
     different = {

@@ -139,14 +139,14 @@ OTHERS = {
 def changes(line, *compat):
     """The options that a line changes, as against the command alone, and the note."""
     command, *arguments = line.split()
-    options, told = parsed_with_note(command, *compat, *PLAIN[command].split(), *arguments)
+    options, noted = parsed_with_note(command, *compat, *PLAIN[command].split(), *arguments)
     plain, _ = parsed_with_note(command, *compat, *PLAIN[command].split())
     changed = {
         field.name: getattr(options, field.name)
         for field in dataclasses.fields(options)
         if getattr(options, field.name) != getattr(plain, field.name)
     }
-    return changed, told
+    return changed, noted
 
 
 @pytest.mark.parametrize("line", NATIVE)
@@ -157,11 +157,11 @@ def test_secondary_names_need_no_compat(line):
 @pytest.mark.parametrize("line", OTHERS)
 def test_with_compat_an_option_has_the_effect_of_its_program(line):
     program, _, expected, note = OTHERS[line]
-    changed, told = changes(line, "--compat", program)
+    changed, noted = changes(line, "--compat", program)
     if line.endswith(("--best-deep", "--reload x.npz")):  # which change what follows from them too
         changed = {name: value for name, value in changed.items() if name in expected}
     assert changed == expected
-    assert told == "" if not note else told.startswith(f"without effect here: {note}")
+    assert noted == "" if not note else noted.startswith(f"without effect here: {note}")
 
 
 @pytest.mark.parametrize("line", OTHERS)

@@ -18,7 +18,7 @@ from cgru_cli.translate import job
 
 
 def completed(*words):
-    """What bash is told for a line: kind and value of each completion of the last word."""
+    """The kind and the value of each completion of the last word of a line, by bash."""
     *given, last = words
     complete = BashComplete(main, {}, "cgru", "_CGRU_COMPLETE")
     return [(item.type, item.value) for item in complete.get_completions(list(given), last)]
@@ -61,7 +61,7 @@ def test_words_are_completed(line, values):
     assert [value for _, value in completed(*line.split(" "))] == values
 
 
-def told(*arguments, code=2):
+def error_line(*arguments, code=2):
     result = CliRunner().invoke(main, list(arguments), prog_name="cgru")
     assert result.exit_code == code, result.stderr
     (line,) = result.stderr.splitlines()
@@ -86,7 +86,7 @@ def told(*arguments, code=2):
 )
 def test_what_is_wrong_and_where_help_is(line, message):
     command = line.split(" ")[0]
-    text = told(*line.split(" "))
+    text = error_line(*line.split(" "))
     assert text.startswith(f"cgru: {message}") and text.endswith(f"(see cgru {command} --help)")
 
 
@@ -94,10 +94,10 @@ def test_a_text_after_the_models_is_no_model(tmp_path, monkeypatch):
     text = tmp_path / "src.txt"
     text.write_text("a b\n")
     monkeypatch.setattr(job, "run", lambda options: read_model.read(options.model[-1]))
-    line = told("translate", "-m", "model.npz", str(text))
+    line = error_line("translate", "-m", "model.npz", str(text))
     assert line.startswith(f"cgru: {text}: not a model file")
     assert line.endswith("; to translate a file, name it with -i")
-    assert "-i" not in told("translate", "-m", str(text), code=1)
+    assert "-i" not in error_line("translate", "-m", str(text), code=1)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_whatever_is_left_is_one_line(monkeypatch, error, message):
 
     monkeypatch.setattr(job, "run", run)
     monkeypatch.delenv("CGRU_DEBUG", raising=False)
-    assert told("translate", "-m", "M", code=1) == f"cgru: {message}"
+    assert error_line("translate", "-m", "M", code=1) == f"cgru: {message}"
 
 
 def test_the_stack_is_shown_to_who_asks(monkeypatch):

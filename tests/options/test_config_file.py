@@ -148,7 +148,7 @@ def test_an_empty_file(tmp_path, content):
     ],
 )
 def test_what_is_wrong_in_yaml(tmp_path, capsys, content, message):
-    told(written(tmp_path / "c.yml", content), message, capsys)
+    assert_refused(written(tmp_path / "c.yml", content), message, capsys)
 
 
 @pytest.mark.parametrize(
@@ -164,19 +164,19 @@ def test_what_is_wrong_in_yaml(tmp_path, capsys, content, message):
     ],
 )
 def test_what_is_wrong_in_json(tmp_path, capsys, content, message):
-    told(written(tmp_path / "c.json", content), message, capsys)
+    assert_refused(written(tmp_path / "c.json", content), message, capsys)
 
 
-def told(path, message, capsys):
-    """What is wrong in a file is told in one line that names it, and the exit code is 1."""
+def assert_refused(path, message, capsys):
+    """An error in a file is one line that names it, and the exit code is 1."""
     assert meant("-c", path) == 1
     assert re.fullmatch(f"cgru: {path}: {message}.*\n", capsys.readouterr().err)
 
 
 def test_files_that_cannot_be_read(tmp_path, capsys):
-    told(tmp_path / "none.yml", "No such file", capsys)
+    assert_refused(tmp_path / "none.yml", "No such file", capsys)
     (tmp_path / "latin.yml").write_bytes(b"model: \xfc")
-    told(tmp_path / "latin.yml", "not UTF-8", capsys)
+    assert_refused(tmp_path / "latin.yml", "not UTF-8", capsys)
 
 
 def test_what_needs_another_option_finds_it_on_either_side(tmp_path, capsys):
