@@ -119,8 +119,7 @@ class Flag:
             given = "on" if given else "off"  # as YAML reads these words
         if self.choices and isinstance(given, str):
             return next((c for c in self.choices if c.lower() == given.lower()), given)
-        kinds = (str,) if self.path and self.kind is str else (str, int, float)
-        if self.is_switch or type(given) not in kinds:
+        if self.is_switch or type(given) not in (str, int, float):
             if self.is_switch and type(given) is bool:
                 return given
             raise ValueError(f"{_shown(given)}: {self.expected} is expected")

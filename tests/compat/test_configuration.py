@@ -55,6 +55,12 @@ def test_paths_of_the_environment(configured, monkeypatch):
         parsed("translate", "-m", "${NOWHERE}/b.npz", "--interpolate-env-vars")
 
 
+def test_a_shortlist_has_a_path_and_numbers(configured):
+    assert configured("shortlist: [lex, 100, 75]\n").shortlist == ("lex", "100", "75")
+    with pytest.raises(CgruError, match="shortlist is 5, where names of files are expected"):
+        configured("shortlist: 5\n")
+
+
 def test_a_scorer_has_configurations_too(configured):
     line = ["--compat", "marian", "--n-best", "-t", "s", "list"]
     text = "model: a.npz\nvocabs: [s, t]\nmini-batch: 16\n"
