@@ -93,6 +93,15 @@ def writing(path: str | os.PathLike[str]) -> Iterator[None]:
         raise CgruError(f"{path}: cannot be written: {reason(error)}") from error
 
 
+@contextlib.contextmanager
+def at(place: str) -> Iterator[None]:
+    """Put `PLACE: ` before the message of a CgruError from the block."""
+    try:
+        yield
+    except CgruError as error:
+        raise type(error)(f"{place}: {error}") from None
+
+
 def warn(message: str) -> None:
     """Write `cgru: warning: MESSAGE` to standard error, if there is one to write to."""
     _tell("warning", message)

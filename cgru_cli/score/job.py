@@ -6,8 +6,7 @@ soon as all pairs before them are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from ..formats.declared import check_declared
 from ..formats.loaded_model import LoadedModel, check_attention, check_ensemble, load_model
@@ -20,16 +19,14 @@ from ..system.log_file import log_to
 from ..system.terminal import ProgressCounter
 from ..system.windows import InOrder
 from .metrics import evaluation
-from .n_best.tune import Ranking
+from .n_best.rerank import Reranker
+from .n_best.tune import Tuner, ranker_of
 from .pairs.filter import PairFilter, dual_score
 from .pairs.layout import ScoreLayout
 from .pairs.pair_scorer import PairScorer, ScoredPair, in_batches
 from .pairs.readers import Pair, Pairs
 from .pairs.summary import Summary
 from .plan import ScorePlan
-
-if TYPE_CHECKING:
-    from .n_best.rerank import Writer
 
 
 def run(options: ScoreOptions) -> None:
@@ -50,24 +47,30 @@ def _run(plan: ScorePlan) -> None:
     check_declared([loaded.model for loaded in models], options.model_is)
     one_side = bool(models) and not any(loaded.reads_source for loaded in models)
     with plan.pairs(one_side=one_side) as pairs:
-        ranking = Ranking.of(plan)
+        lengths: dict[int, int] | None = {} if models and plan.alpha else None
+        ranker = ranker_of(plan, lengths)
         if models:
-            _with_models(pairs, models, ranking, plan)
-        elif ranking:
-            _rank_alone(pairs, ranking, options)
+            _with_models(pairs, models, ranker, lengths, plan)
+        elif ranker:
+            _rank_alone(pairs, ranker, options)
 
 
-def _rank_alone(pairs: Pairs, ranking: Ranking, options: ScoreOptions) -> None:
+def _rank_alone(pairs: Pairs, ranker: Reranker | Tuner, options: ScoreOptions) -> None:
     """Rank a list by the features that it has."""
     with LineWriter(options.output) as writer:
-        ranked = ranking.to(writer)
         for window in pairs.windows(options.mini_batch, options.maxi_batch):
-            ranked.write("".join(f"{pair.entry}\n" for pair in window))
-        ranked.close(pairs.sentences())
+            for text in ranker.add("".join(f"{pair.entry}\n" for pair in window)):
+                writer.write(text)
+        for text in ranker.close(pairs.sentences()):
+            writer.write(text)
 
 
 def _with_models(
-    pairs: Pairs, models: Sequence[LoadedModel], ranking: Ranking | None, plan: ScorePlan
+    pairs: Pairs,
+    models: Sequence[LoadedModel],
+    ranker: Reranker | Tuner | None,
+    lengths: dict[int, int] | None,
+    plan: ScorePlan,
 ) -> None:
     """Score all pairs, then print them or rank the list with its new features."""
     options = plan.options
@@ -92,25 +95,26 @@ def _with_models(
     ]
     if backward:
         scorers.append(PairScorer.planned(plan, backward, backward_reading, backward=True))
-    lengths: dict[int, int] | None = {} if ranking else None
+    scoring = _Scoring(options, scorers, layout, heatmaps, lengths)
     with heatmaps, LineWriter(options.output) as writer:
-        ranked = ranking.to(writer, lengths) if ranking else None
         try:
-            _Scoring(plan, scorers, layout, heatmaps, lengths).run(pairs, ranked or writer)
+            for text in scoring.texts(pairs):
+                for ready in ranker.add(text) if ranker else (text,):
+                    writer.write(ready)
         finally:
             for scorer in scorers:
                 for model in scorer.models:
                     model.source.report()
-        if ranked:
-            ranked.close(pairs.sentences())
+        for text in ranker.close(pairs.sentences()) if ranker else ():
+            writer.write(text)
 
 
 class _Scoring:
-    """All pairs of the input scored and written, in windows."""
+    """All pairs of the input scored and laid out, in windows."""
 
     def __init__(
         self,
-        plan: ScorePlan,
+        options: ScoreOptions,
         scorers: Sequence[PairScorer],
         layout: ScoreLayout,
         heatmaps: Heatmaps,
@@ -119,9 +123,8 @@ class _Scoring:
         """scorers: one a column; with --dual, one and that of the other direction. lengths: takes
         the words of each translation (EOS counted) by the first model.
         """
-        self._options, self._scorers, self._layout = plan.options, scorers, layout
+        self._options, self._scorers, self._layout = options, scorers, layout
         self._heatmaps, self._lengths = heatmaps, lengths
-        options = plan.options
         self._summary = self._filter = None
         if options.summary:
             ends = [scorer.models[0].loaded.writes_text for scorer in scorers]
@@ -129,25 +132,24 @@ class _Scoring:
         if options.keep_above is not None or options.keep_below is not None:
             self._filter = PairFilter(options.keep_above, options.keep_below)
 
-    def run(self, pairs: Pairs, writer: Writer) -> None:
-        options = self._options
-        in_order = InOrder()
+    def texts(self, pairs: Pairs) -> Iterator[str]:
+        """The output, in the order of the input."""
+        options, in_order = self._options, InOrder()
         progress = ProgressCounter("pairs", options.quiet)
         start = 0
         for window in pairs.windows(options.mini_batch, options.maxi_batch):
             texts = [(pair.source, pair.target) for pair in window]
             for number, scored in in_batches(self._scorers, texts, start, options.mini_batch):
-                pair = window[number - start]
-                text = self._scored(number, pair, scored)
+                text = self._scored(number, window[number - start], scored)
                 if self._summary is None:
-                    writer.write(in_order.put(number, text))
+                    yield in_order.put(number, text)
                 progress.add(1)
             start += len(window)
         progress.close()
         if self._filter:
             self._filter.report(options.quiet)
         if self._summary:
-            writer.write(f"{self._summary.text()}\n")
+            yield f"{self._summary.text()}\n"
 
     def _scored(self, number: int, pair: Pair, scored: Sequence[ScoredPair]) -> str:
         """The output for a pair; "" where it is only counted."""

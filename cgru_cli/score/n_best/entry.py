@@ -23,7 +23,7 @@ class Entry(NamedTuple):
     """A hypothesis of sentence `sentence` (from 0), and all fields of its line.
 
     length: words that the model wrote, EOS counted; None where it is unknown. Raw text has fewer
-    words than the model wrote pieces.
+    words than the model wrote pieces. divisor: of scores, for length normalisation.
     """
 
     sentence: int
@@ -32,18 +32,12 @@ class Entry(NamedTuple):
     fields: list[str]
     place: int  # of the features among the fields; their number where there are none
     length: int | None = None
+    divisor: float = 1.0
 
     @property
     def words(self) -> int:
         """Words of the text, EOS counted."""
         return len(tokens(self.text)) + 1
-
-    def divided(self, score: float, alpha: float) -> float:
-        """A score divided by length ** alpha; the length may be unknown where alpha is 0."""
-        if not alpha:
-            return score
-        assert self.length is not None  # noqa: S101 - for types: checked when lists are read
-        return score / self.length**alpha
 
     def with_total(self, total: float) -> str:
         """The line, ended, with another total after its features."""

@@ -10,8 +10,7 @@ sentences, and the sentences that each run left out estimate the gain on other t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,33 +23,6 @@ if TYPE_CHECKING:
 _POPULATION = 12  # points per feature
 _GENERATIONS = 60
 _PATIENCE = 15  # generations without a better point
-
-
-class Gain(NamedTuple):
-    """A gain in score and its 95 % interval."""
-
-    gain: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class Tuned:
-    """Weights (their absolute values add up to 1), and their score on the list itself.
-
-    first_score: the score of the first hypothesis of each sentence. held_out: the mean gain over
-    the starting weights, of runs on resampled sentences, on the sentences that they left out;
-    None without such runs.
-    """
-
-    weights: list[float]
-    score: float
-    starting: list[float]
-    starting_score: float
-    over_starting: Gain
-    first_score: float
-    over_first: Gain
-    held_out: float | None
 
 
 class Development:
@@ -73,7 +45,6 @@ class Development:
         texts: Sequence[Sequence[str]],
         references: Sequence[Sequence[str]],
         metric: Metric,
-        alpha: float,
     ) -> Development:
         """texts: the text of each entry that is compared; references: (R,S). A sentence without
         hypotheses counts as an empty translation.
@@ -87,7 +58,7 @@ class Development:
         stats = np.zeros((len(counts), max(counts), counted.shape[1]))
         for s, entries in enumerate(sentences):
             for k, entry in enumerate(entries):
-                features[s, k] = [entry.divided(entry.features[n], alpha) for n in names]
+                features[s, k] = [entry.features[name] / entry.divisor for name in names]
             features[s, len(entries) :] = features[s, 0]
         for s, of_sentence in enumerate(np.split(counted, np.cumsum(counts)[:-1])):
             stats[s], stats[s, : len(of_sentence)] = of_sentence[0], of_sentence
@@ -154,11 +125,16 @@ class Development:
 
 def tune(
     development: Development, starting: Sequence[float], restarts: int, samples: int, seed: int
-) -> Tuned:
+) -> dict[str, Any]:
     """The weights by which the list scores best, at least as well as by the starting ones.
 
     restarts: runs on resampled sentences; samples: resampled lists for the intervals. The same seed
     gives the same weights. Raises CgruError where scipy is missing.
+
+    tuned: the weights (their absolute values add up to 1) and their score on the list itself;
+    starting, and first (the first hypothesis of each sentence): their scores, and the gain over
+    them with its 95 % interval. held_out_gain: the mean gain over the starting weights, of runs on
+    resampled sentences, on the sentences that they left out; None without such runs.
     """
     generator = np.random.default_rng(seed)
     begin = _scaled(np.asarray(starting, np.float64))
@@ -177,17 +153,21 @@ def tune(
     stats = [development.chosen(development.best(w)) for w in (weights, begin)]
     stats.append(development.chosen(np.zeros(sentences, np.int64)))
     scores = [development.score(chosen.sum(axis=0)) for chosen in stats]
-    over_starting, over_first = _gains(development, scores, stats, samples, generator)
-    return Tuned(
-        weights=weights.tolist(),
-        score=scores[0],
-        starting=list(starting),
-        starting_score=scores[1],
-        over_starting=over_starting,
-        first_score=scores[2],
-        over_first=over_first,
-        held_out=float(np.mean(held_out)) if held_out else None,
-    )
+    drawings = np.empty((samples, len(stats)))  # bootstrap intervals (Koehn 2004)
+    for sample in drawings:
+        drawn = generator.integers(sentences, size=sentences)
+        sample[:] = [development.score(chosen[drawn].sum(axis=0)) for chosen in stats]
+
+    def gain(other: int) -> dict[str, Any]:
+        interval = np.percentile(drawings[:, 0] - drawings[:, other], (2.5, 97.5)).tolist()
+        return {"score": scores[other], "gain": scores[0] - scores[other], "interval": interval}
+
+    return {
+        "tuned": {"weights": weights.tolist(), "score": scores[0]},
+        "starting": {"weights": list(starting)} | gain(1),
+        "first": gain(2),
+        "held_out_gain": float(np.mean(held_out)) if held_out else None,
+    }
 
 
 def _evolved(
@@ -245,26 +225,3 @@ def optimizer():
 def _scaled(weights: np.ndarray) -> np.ndarray:
     """Weights whose absolute values add up to 1, unless all are 0."""
     return weights / (np.abs(weights).sum() or 1.0)
-
-
-def _gains(
-    development: Development,
-    scores: Sequence[float],
-    stats: Sequence[np.ndarray],
-    samples: int,
-    generator: np.random.Generator,
-) -> list[Gain]:
-    """Gains of the first over each other, with bootstrap intervals (Koehn 2004).
-
-    scores, and stats (S,T): of the hypotheses that each chooses.
-    """
-    sentences = len(stats[0])
-    resampled = np.empty((samples, len(stats)))
-    for sample in resampled:
-        drawn = generator.integers(sentences, size=sentences)
-        sample[:] = [development.score(chosen[drawn].sum(axis=0)) for chosen in stats]
-    gains = []
-    for other in range(1, len(stats)):
-        low, high = np.percentile(resampled[:, 0] - resampled[:, other], (2.5, 97.5))
-        gains.append(Gain(scores[0] - scores[other], float(low), float(high)))
-    return gains

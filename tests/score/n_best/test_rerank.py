@@ -1,28 +1,22 @@
 """N-best lists reranked by weights, line by line."""
 
-import io
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cgru_cli.errors import CgruError
 from cgru_cli.options.feature_weights import FeatureWeights
-from cgru_cli.score.n_best.rerank import Lengths, Reranker, Sentences
+from cgru_cli.score.n_best.rerank import Reranker, Sentences
 
 FLOATS = st.integers(-40, 40).map(lambda i: i / 4)
 HYPOTHESIS = st.tuples(st.lists(st.sampled_from("ab"), max_size=3), FLOATS, FLOATS)
 
 
-def reranked(lines, weights=(), alpha=0.0, sentences=None, lengths=None, **more):
-    output = io.StringIO()
-    lengths = (lengths or Lengths(in_words=True)) if alpha else None
-    weights = FeatureWeights(in_order=weights)
-    reranker = Reranker(output, Sentences("list", lengths=lengths), weights, alpha, **more)
-    for line in lines:
-        reranker.write(f"{line}\n")
-    reranker.close(sentences)
-    return output.getvalue()
+def reranked(lines, weights=(), alpha=0.0, sentences=None, lengths=None, in_words=True, **more):
+    kept = Sentences("list", alpha=alpha, lengths=lengths, in_words=in_words)
+    reranker = Reranker(kept, FeatureWeights(in_order=weights), **more)
+    text = "".join("".join(reranker.add(f"{line}\n")) for line in lines)
+    return text + "".join(reranker.close(sentences))
 
 
 @given(
@@ -48,14 +42,10 @@ def test_the_best_of_every_sentence_is_written(sentences, weights, alpha):
 
 
 def test_a_sentence_is_written_as_soon_as_the_next_begins():
-    output = io.StringIO()
-    reranker = Reranker(output, Sentences("list"), FeatureWeights())
-    reranker.write("0 ||| a ||| F0= -2\n0 ||| b ||| F0= -1\n")
-    assert output.getvalue() == ""
-    reranker.write("2 ||| c ||| F0= -1\n")
-    assert output.getvalue() == "b\n\n"
-    reranker.close(None)
-    assert output.getvalue() == "b\n\nc\n"
+    reranker = Reranker(Sentences("list"), FeatureWeights())
+    assert not list(reranker.add("0 ||| a ||| F0= -2\n0 ||| b ||| F0= -1\n"))
+    assert list(reranker.add("2 ||| c ||| F0= -1\n")) == ["b\n", "\n"]
+    assert list(reranker.close(None)) == ["c\n"]
 
 
 def test_the_whole_list_is_sorted_and_has_new_totals():
@@ -73,11 +63,11 @@ def test_lengths_are_in_words_of_the_model():
         "0 ||| two words ||| WordScores= -2 -2 -1 ||| F0= -5 ||| -1",
     ]
     assert reranked(lines, alpha=1.0) == "two words\n"
-    assert reranked(scored, alpha=1.0, lengths=Lengths()) == "one\n"
-    assert reranked(lines, alpha=1.0, lengths=Lengths({0: 4, 1: 3})) == "one\n"
-    assert reranked(lines, alpha=0.0, lengths=Lengths()) == "one\n", "nothing is divided"
+    assert reranked(scored, alpha=1.0, in_words=False) == "one\n"
+    assert reranked(lines, alpha=1.0, lengths={0: 4, 1: 3}) == "one\n"
+    assert reranked(lines, alpha=0.0, in_words=False) == "one\n", "nothing is divided"
     with pytest.raises(CgruError, match="list: line 1: --normalize needs how many words"):
-        reranked(lines, alpha=1.0, lengths=Lengths())
+        reranked(lines, alpha=1.0, in_words=False)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """`cgru score --rerank` and `--tune` from the command line, on lists of the programs."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -279,7 +278,7 @@ def test_starting_weights_are_kept_without_a_held_out_gain(lines, score, tmp_pat
     given = ["--n-best", listed, "--tune", tuned, "--reference", reference, "--metric", "chrf"]
     given += ["--rerank", 0.9, 0.1, "--restarts", 1, "--samples", 10]
     tune = weight_search.tune
-    monkeypatch.setattr(weight_search, "tune", lambda *a: replace(tune(*a), held_out=-0.5))
+    monkeypatch.setattr(weight_search, "tune", lambda *a: tune(*a) | {"held_out_gain": -0.5})
     code, text, messages = score(*given)
     assert code == 0, messages
     assert "the starting weights are kept" in messages
@@ -287,6 +286,6 @@ def test_starting_weights_are_kept_without_a_held_out_gain(lines, score, tmp_pat
     assert found["weights"] == found["starting"]["weights"] != found["tuned"]["weights"]
     assert found["score"] == found["starting"]["score"] <= found["tuned"]["score"]
     assert text == "A\nA\n", "reranked by the weights of the file"
-    monkeypatch.setattr(weight_search, "tune", lambda *a: replace(tune(*a), held_out=0.5))
+    monkeypatch.setattr(weight_search, "tune", lambda *a: tune(*a) | {"held_out_gain": 0.5})
     assert score(*given)[1] == "B\nA\n"
     assert json.loads(tuned.read_text())["weights"] == found["tuned"]["weights"]

@@ -17,13 +17,13 @@ WORDS = ["the", "a", "cat", "dog", "sat", "on", "mat", "log", "big", "small"]
 METRICS = [BLEU(tokenize="none"), CHRF(), CHRF(word_order=2)]
 
 
-def in_words(line):
+def in_words(line, alpha):
     """An entry whose text has the words of the model that wrote it."""
     entry = parse(line)
-    return entry._replace(length=entry.words)
+    return entry._replace(divisor=entry.words**alpha)
 
 
-def corpus(seed, sentences=30, hypotheses=9, features=2):
+def corpus(seed, sentences=30, hypotheses=9, features=2, alpha=1.0):
     """Entries of random sentences whose features correlate with their quality."""
     generator = np.random.default_rng(seed)
     references, lists = [], []
@@ -36,15 +36,15 @@ def corpus(seed, sentences=30, hypotheses=9, features=2):
             words = words[: generator.integers(2, len(words) + 1)]
             values = -wrong.sum() + generator.normal(0, 2, features)
             text = " ".join(f"F{i}= {value:.3f}" for i, value in enumerate(values))
-            entries.append(in_words(f"{s} ||| {' '.join(words)} ||| {text} ||| 0"))
+            entries.append(in_words(f"{s} ||| {' '.join(words)} ||| {text} ||| 0", alpha))
         lists.append(entries)
         references.append(" ".join(reference))
     return lists, references
 
 
-def development(lists, references, metric=METRICS[0], alpha=1.0):
+def development(lists, references, metric=METRICS[0]):
     texts = [[entry.text for entry in entries] for entries in lists]
-    return Development.of(lists, texts, [references], metric, alpha)
+    return Development.of(lists, texts, [references], metric)
 
 
 def ranked(lists, weights, alpha):
@@ -63,8 +63,8 @@ def ranked(lists, weights, alpha):
 @pytest.mark.parametrize("metric", METRICS, ids=["bleu", "chrf", "chrf++"])
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
 def test_scores_match_sacrebleus_corpus_score(metric, alpha):
-    lists, references = corpus(1)
-    of_list = development(lists, references, metric, alpha)
+    lists, references = corpus(1, alpha=alpha)
+    of_list = development(lists, references, metric)
     for weights in np.random.default_rng(2).normal(size=(5, 2)):
         expected = metric.corpus_score(ranked(lists, weights, alpha), [references]).score
         assert of_list.of_weights(weights) == pytest.approx(expected, abs=1e-9)
@@ -80,9 +80,10 @@ def test_weights_are_at_least_as_good_as_a_grids(seed):
     angles = np.linspace(0, 2 * np.pi, 721)
     grid = max(of_list.of_weights(np.array([np.cos(a), np.sin(a)])) for a in angles)
     found = tune(of_list, [1.0, 1.0], restarts=2, samples=20, seed=seed)
-    assert found.score >= grid
-    assert found.score == of_list.of_weights(np.array(found.weights))
-    assert np.abs(found.weights).sum() == pytest.approx(1)
+    weights, score = found["tuned"].values()
+    assert score >= grid
+    assert score == of_list.of_weights(np.array(weights))
+    assert np.abs(weights).sum() == pytest.approx(1)
 
 
 class Sum:
@@ -126,35 +127,36 @@ def test_gains_and_intervals_are_reported():
     found = tune(of_list, [1.0, -1.0], 3, 200, 0)
     metric = METRICS[0]
     firsts = [entries[0].text if entries else "" for entries in lists]
-    assert found.first_score == pytest.approx(metric.corpus_score(firsts, [references]).score)
+    assert found["first"]["score"] == pytest.approx(metric.corpus_score(firsts, [references]).score)
     expected = metric.corpus_score(ranked(lists, [1, -1], 1), [references]).score
-    assert found.starting_score == pytest.approx(expected)
-    assert found.over_first.gain == found.score - found.first_score > 0
-    for gain in (found.over_starting, found.over_first):
-        assert gain.low < gain.gain < gain.high
-    assert found.held_out is not None
-    assert tune(of_list, [1.0, -1.0], 0, 20, 0).held_out is None
+    assert found["starting"]["score"] == pytest.approx(expected)
+    assert found["first"]["gain"] == found["tuned"]["score"] - found["first"]["score"] > 0
+    for one in (found["starting"], found["first"]):
+        low, high = one["interval"]
+        assert low < one["gain"] < high
+    assert found["held_out_gain"] is not None
+    assert tune(of_list, [1.0, -1.0], 0, 20, 0)["held_out_gain"] is None
 
 
 def test_tuned_weights_are_never_worse_than_the_starting_ones():
     of_list = development(*corpus(5))
     best = tune(of_list, [1.0, 1.0], 2, 20, 0)
-    again = tune(of_list, best.weights, 0, 20, 1)
-    assert again.score >= best.score
-    assert again.over_starting.gain >= 0
+    again = tune(of_list, best["tuned"]["weights"], 0, 20, 1)
+    assert again["tuned"]["score"] >= best["tuned"]["score"]
+    assert again["starting"]["gain"] >= 0
 
 
 def test_costs_start_with_negative_weights():
     lines = ["0 ||| a ||| 3 F= -1 G= 0", "0 ||| b ||| 0.5 F= -2 G= 0"]
-    of_list = development([[in_words(line) for line in lines]], ["a"])
+    of_list = development([[in_words(line, 1.0) for line in lines]], ["a"])
     assert of_list.starting() == [-1, 1, 1]
 
 
 def test_single_feature_gets_its_sign():
     lines = ["0 ||| a b c d e ||| F= 3", "0 ||| b b ||| F= 5"]
-    of_list = development([[in_words(line) for line in lines]], ["a b c d e"])
+    of_list = development([[in_words(line, 1.0) for line in lines]], ["a b c d e"])
     found = tune(of_list, [1.0], 1, 5, 0)
-    assert (found.weights, found.score) == ([-1], pytest.approx(100))
+    assert found["tuned"] == {"weights": [-1], "score": pytest.approx(100)}
 
 
 def test_scipy_is_named_where_it_is_missing(monkeypatch):
