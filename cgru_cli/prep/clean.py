@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import random
-import shutil
+import tempfile
 from collections import Counter
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,9 @@ from ..options.prep import PrepOptions
 from ..system.atomic_files import atomic_write
 from ..system.process_pool import ProcessPool
 from . import chunk_work
-from .duplicates import Duplicates, is_set
+from .duplicates import Duplicates
 from .pair_filters import summary
 from .raw_text import numbered, pairs, read_lines
-
-_ENDINGS = ("src", "trg")
 
 
 def clean(
@@ -35,60 +33,54 @@ def clean(
     pipeline: the preprocess.json of the steps up to words. Returns pairs read and kept, and how
     many each filter removed. Raises CgruError if none is left.
     """
-    shutil.rmtree(work / "digests", ignore_errors=True)
-    files = [work / f"all.{ending}" for ending in _ENDINGS]
-    duplicates = Duplicates(work / "digests")
+    duplicates = Duplicates(work)
     removed: Counter[str] = Counter()
-    read = left = 0
+    read = 0
     clean_chunk = functools.partial(chunk_work.clean, pipeline, options)
     chunks = (
         chunk
         for source, target in zip(options.source, options.target, strict=True)
         for chunk in numbered(source, pairs(read_lines(source), read_lines(target)))
     )
-    with ExitStack() as stack:
-        sources, targets = (stack.enter_context(open(path, "wb")) for path in files)
+    with tempfile.TemporaryFile(dir=work) as sources, tempfile.TemporaryFile(dir=work) as targets:
         for chunk in workers.in_order(clean_chunk, chunks):
             sources.write(chunk.source)
             targets.write(chunk.target)
             read += chunk.read
-            left += len(chunk.digests)
             removed += chunk.removed
             duplicates.add(chunk.digests)
-    repeated = bytearray() if options.keep_duplicates else duplicates.repeated()
-    removed["duplicates"] = sum(byte.bit_count() for byte in repeated)
-    counts = {name: count for name, count in removed.items() if count}
-    kept = left - removed["duplicates"]
-    if not kept:
-        raise CgruError(f"no pair of {read:,} is left: {summary(removed)}")
-    say(f"{read:,} pairs, " + (f"removed {summary(removed)}" if counts else "none removed"))
-    for name, count in counts.items():
-        if 2 * count > read:
-            warn(f"{summary(Counter({name: count}))}: more than half of the pairs")
-    for path, ending in zip(files, _ENDINGS, strict=True):
+        first = duplicates.first()
+        if options.keep_duplicates:
+            first[:] = True
+        kept = int(first.sum())
+        removed["duplicates"] = len(first) - kept
+        counts = {name: count for name, count in removed.items() if count}
+        if not kept:
+            raise CgruError(f"no pair of {read:,} is left: {summary(removed)}")
+        say(f"{read:,} pairs, " + (f"removed {summary(removed)}" if counts else "none removed"))
+        for name, count in counts.items():
+            if 2 * count > read:
+                warn(f"{summary(Counter({name: count}))}: more than half of the pairs")
         wanted = min(options.sample or kept, kept)
-        chance = random.Random(options.seed)  # noqa: S311 - a sample, the same each time
-        _draw(path, ending, repeated, kept, wanted, chance)
-        path.unlink()
-    shutil.rmtree(work / "digests")
+        for file, ending in ((sources, "src"), (targets, "trg")):
+            file.seek(0)
+            chance = random.Random(options.seed)  # noqa: S311 - a sample, the same each time
+            _draw(compress(file, first), work, ending, kept, wanted, chance)
     return {"read": read, "kept": kept, "removed": counts}
 
 
 def _draw(
-    path: Path, ending: str, repeated: bytearray, kept: int, wanted: int, chance: random.Random
+    lines: Iterable[bytes], work: Path, ending: str, kept: int, wanted: int, chance: random.Random
 ) -> None:
-    """Write the lines that are no repetition, and a sample of them: Knuth's algorithm S.
+    """Write all `kept` lines, and a sample of `wanted` of them: Knuth's algorithm S.
 
     It takes each line with the probability that exactly `wanted` of the `kept` need.
     """
     with (
-        atomic_write(path.with_name(f"words.{ending}")) as words,
-        atomic_write(path.with_name(f"sample.{ending}")) as sample,
-        open(path, "rb") as lines,
+        atomic_write(work / f"words.{ending}") as words,
+        atomic_write(work / f"sample.{ending}") as sample,
     ):
-        for number, line in enumerate(lines):
-            if repeated and is_set(repeated, number):
-                continue
+        for line in lines:
             words.write(line)
             if chance.random() * kept < wanted:
                 sample.write(line)

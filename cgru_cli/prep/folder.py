@@ -48,14 +48,14 @@ class _Request(TypedDict):
     inputs: list[_Input]
 
 
-class _File(TypedDict):
-    sha256: str
-
-
 class _Step(TypedDict):
     files: dict[str, str]
-    data: dict
+    data: Any
     seconds: float
+
+
+class _File(TypedDict):
+    sha256: str
 
 
 class _Manifest(TypedDict):
@@ -92,24 +92,21 @@ class Folder:
         """
         from filelock import FileLock, Timeout
 
-        folder = Path(path)
-        lock = FileLock(folder / _LOCK)
+        folder = cls(Path(path))
         with writing(path):
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.path.mkdir(parents=True, exist_ok=True)
             try:
-                lock.acquire(timeout=0)
+                lock = FileLock(folder.path / _LOCK).acquire(timeout=0)
             except Timeout as error:
                 raise CgruError(f"{path}: another cgru prep is running there") from error
             except NotImplementedError as error:  # no locks on this file system
                 raise OSError(str(error)) from error
-        place = cls(folder)
-        try:
-            yield place
-        except BaseException:
-            place._leave_nothing()
-            raise
-        finally:
-            lock.release()
+        with lock:
+            try:
+                yield folder
+            except BaseException:
+                folder._leave_nothing()
+                raise
 
     def begin(
         self, wanted: Mapping[str, Any], versions: Mapping[str, str], force: bool
@@ -129,14 +126,14 @@ class Folder:
         state = None if force else _record(self.work / "state.json", _State)
         if state and not state["steps"]:  # nothing to resume from
             state = None
-        resumed = state
-        if state and (state["versions"] != versions or difference(state["request"], wanted)):
-            resumed = None
+        resumed = (
+            state and state["versions"] == versions and not difference(state["request"], wanted)
+        )
         if not resumed and not force:
             self._check_replaceable(wanted, manifest or state)
         with writing(self.path):
             if resumed:
-                self._state = resumed
+                self._state = state
             else:
                 self._remove_work()
                 self.work.mkdir()
@@ -150,15 +147,16 @@ class Folder:
         """Whether all that is wanted is there. Raises CgruError for a changed output of it."""
         if difference(manifest["request"], wanted):
             return False
-        outputs = manifest["outputs"]
-        existing = [name for name in outputs if (self.path / name).exists()]
-        for name in existing:
-            if not _holds(self.path / name, outputs[name]["sha256"]):
+        complete = True
+        for name, output in manifest["outputs"].items():
+            path = self.path / name
+            if not path.exists():
+                complete = False
+            elif not _holds(path, output["sha256"]):
                 raise CgruError(
-                    f"{self.path / name}: was changed since cgru prep wrote it; --force to "
-                    "make it again"
+                    f"{path}: was changed since cgru prep wrote it; --force to make it again"
                 )
-        return len(existing) == len(outputs)
+        return complete
 
     def _check_replaceable(self, wanted: Mapping[str, Any], record: Any) -> None:
         """Raise CgruError if an earlier run, or another program, made something else here."""
@@ -174,23 +172,21 @@ class Folder:
                 "--force to make it again"
             )
 
-    def step(
-        self, name: str, make: Callable[[], dict[str, Any]], files: list[str]
-    ) -> dict[str, Any]:
+    def step(self, name: str, make: Callable[[], Any], files: list[str]) -> Any:
         """The result of `make`, called now or, for this step, by the interrupted run.
 
         files: the files it writes, relative to `out`, or to the folder if they begin with `.prep`.
         A step whose files have changed runs again, and so does every step after it.
         """
         steps = self._state["steps"]
-        done = steps.get(name)
-        hashes = done["files"] if done else {}
-        unchanged = all(_holds(self._made(file), digest) for file, digest in hashes.items())
-        if done and set(hashes) == set(files) and unchanged:
-            return done["data"]
-        names = list(steps)
-        for later in names[names.index(name) :] if done else ():
-            del steps[later]
+        if done := steps.get(name):
+            hashes = done["files"]
+            unchanged = all(_holds(self._made(file), digest) for file, digest in hashes.items())
+            if set(hashes) == set(files) and unchanged:
+                return done["data"]
+            names = list(steps)
+            for later in names[names.index(name) :]:
+                del steps[later]
         started = time.monotonic()
         try:
             data = make()

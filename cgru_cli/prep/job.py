@@ -24,7 +24,7 @@ from ..system.terminal import tell
 from ..text import pipeline
 from ..text.moses import CaseModel
 from ..text.pipeline import SIDES, Preprocessing
-from ..text.subwords import check_codes, learn_codes, learn_pieces
+from ..text.subwords import learn_codes, learn_pieces, read_codes
 from ..text.vocabulary import Vocabulary
 from . import apply, chunk_work
 from .clean import clean
@@ -111,16 +111,14 @@ class _Job:
         cleaned = self._step("clean", "cleaning", self._clean, files)
         cases: tuple[CaseModel, ...] = ()
         if settings.case == "true":
-            files = [".prep/truecase.json"]
-            self._step("truecase", "learning the case of words", self._learn_case, files)
-            cases = tuple(CaseModel(*map(tuple, model)) for model in self._load("truecase"))
+            learned = self._step("truecase", "learning the case of words", self._learn_case, [])
+            cases = tuple(CaseModel(*map(tuple, model)) for model in learned)
         models: tuple[str, ...] = ()
         if settings.subwords != "none":
             say = f"learning {self.options.subword_vocabulary:,} sub-words"
             say = "reading codes of sub-words" if self.options.codes else say
-            files = [".prep/subwords.json", *self._code_names()]
-            self._step("subwords", say, partial(self._learn_subwords, cases), files)
-            models = tuple(self._load("subwords"))
+            make = partial(self._learn_subwords, cases)
+            models = tuple(self._step("subwords", say, make, self._code_names()))
         whole = Preprocessing(settings, cases, models if settings.pieces else ())
         train = ["train.src", "train.trg"]
         files = [*train, *self._vocabulary_names()]
@@ -140,17 +138,12 @@ class _Job:
         place.finish(lines, {"inputs": inputs, "cleaning": cleaned})
         self.say(f"{place.path}: {cleaned['kept']:,} of {cleaned['read']:,} pairs kept")
 
-    def _step(
-        self, name: str, message: str, make: Callable[[], dict[str, Any] | None], files: list[str]
-    ) -> dict[str, Any]:
-        def announced() -> dict[str, Any]:
+    def _step(self, name: str, message: str, make: Callable[[], Any], files: list[str]) -> Any:
+        def announced() -> Any:
             self.say(message)
-            return make() or {}
+            return make()
 
         return self.place.step(name, announced, files)
-
-    def _load(self, name: str) -> Any:
-        return json.loads((self.place.work / f"{name}.json").read_bytes())
 
     def _clean(self) -> dict[str, Any]:
         # True case and sub-words are yet to be learned.
@@ -166,26 +159,26 @@ class _Job:
                 text = " ".join(word.split("|")[0] for word in text.split(" "))
             yield text
 
-    def _learn_case(self) -> None:
+    def _learn_case(self) -> list[Any]:
         models = [CaseModel.learn(self._sample(side)) for side in SIDES]
-        write_json(self.place.work / "truecase.json", [[m.best, m.known] for m in models])
+        return [[model.best, model.known] for model in models]
 
     def _code_names(self) -> list[str]:
         if self.settings.subwords != "subword-nmt":
             return []
         return ["codes.bpe"] if self.options.joint else ["codes.src.bpe", "codes.trg.bpe"]
 
-    def _learn_subwords(self, cases: tuple[CaseModel, ...]) -> None:
+    def _learn_subwords(self, cases: tuple[CaseModel, ...]) -> list[str]:
         """One model for both sides, or one each; codes also as a file that subword-nmt reads."""
         if self.options.codes:
-            models = [_codes_of(path) for path in self.options.codes]
+            models = [read_codes(path) for path in self.options.codes]
         else:
             groups = [SIDES] if self.options.joint else [(side,) for side in SIDES]
             models = [self._learn(cases, group) for group in groups]
         for name, model in zip(self._code_names(), models, strict=False):  # or no names
             with atomic_write(self.place.out / name) as file:
                 file.write(model.encode("utf-8"))
-        write_json(self.place.work / "subwords.json", models)
+        return models
 
     def _learn(self, cases: tuple[CaseModel, ...], sides: tuple[str, ...]) -> str:
         options, kind = self.options, self.settings.subwords
@@ -263,12 +256,3 @@ class _Job:
 def _text(preprocessing: Preprocessing) -> str:
     """The pipeline as `chunk_work` takes it."""
     return json.dumps(preprocessing.as_json())
-
-
-def _codes_of(path: str) -> str:
-    try:
-        text = "".join(line.decode("utf-8") + "\n" for line in read_lines(path))
-    except UnicodeDecodeError as error:
-        raise CgruError(f"{path}: not UTF-8, so no file of subword-nmt codes") from error
-    check_codes(text, path)
-    return text

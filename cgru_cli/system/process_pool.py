@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from itertools import chain, islice
-from multiprocessing.connection import Connection
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from ..errors import CgruError
 
@@ -29,19 +28,13 @@ def processors() -> int:
         return os.cpu_count() or 1
 
 
-class ProcessPool:
+class ProcessPool(ProcessPoolExecutor):
     """Processes that start when there is work for more than one, and end with the block."""
 
     def __init__(self, jobs: int):
+        # Not fork: it copies locks that threads of this process may hold.
+        super().__init__(jobs, multiprocessing.get_context("spawn"), initializer=_start)
         self._jobs = jobs
-        self._pool: ProcessPoolExecutor | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_exception: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
 
     def in_order(
         self, work: Callable[[Chunk], Result], chunks: Iterable[Chunk]
@@ -58,11 +51,10 @@ class ProcessPool:
         if self._jobs == 1 or len(first) < 2:
             yield from map(work, chunks)
             return
-        pool = self._started()
         waiting: deque = deque()
         try:
             for chunk in chunks:
-                waiting.append(pool.submit(work, chunk))
+                waiting.append(self.submit(work, chunk))
                 if len(waiting) > 2 * self._jobs:
                     yield waiting.popleft().result()
             while waiting:
@@ -74,13 +66,6 @@ class ProcessPool:
             for future in waiting:
                 future.cancel()
 
-    def _started(self) -> ProcessPoolExecutor:
-        if self._pool is None:
-            # Not fork: it copies locks that threads of this process may hold.
-            context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self._jobs, context, initializer=_start)
-        return self._pool
-
 
 def alone(work: Callable[..., Result], *arguments: Any) -> Result:
     """The result of `work(*arguments)`, run in a process of its own.
@@ -88,31 +73,17 @@ def alone(work: Callable[..., Result], *arguments: Any) -> Result:
     For work during which Python handles no signals: this process handles them, and kills the other.
     Raises what the work raises.
     """
-    context = multiprocessing.get_context("spawn")
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_work_alone, args=(sender, work, arguments), daemon=True)
+    others = multiprocessing.active_children()
+    pool = ProcessPool(1)
     try:
-        process.start()
-        sender.close()
-        succeeded, value = receiver.recv()
-    except EOFError as error:
+        return pool.submit(work, *arguments).result()
+    except BrokenProcessPool as error:
         raise CgruError("a process ended before its work (out of memory?)") from error
     finally:
-        if process.pid is not None:
-            process.kill()
-            process.join()
-    if not succeeded:
-        raise value
-    return value
-
-
-def _work_alone(sender: Connection, work: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-    _start()
-    try:
-        outcome = True, work(*arguments)
-    except Exception as error:
-        outcome = False, error
-    sender.send(outcome)
+        for process in multiprocessing.active_children():
+            if process not in others:
+                process.kill()
+        pool.shutdown()
 
 
 def _start() -> None:

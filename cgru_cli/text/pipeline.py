@@ -14,11 +14,11 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from ..errors import CgruError, reading
+from ..errors import CgruError
 from ..system.structured_files import LARGEST, read_json
 from ..system.typed_json import dataclass_from_json
 from .moses import CaseModel, PunctuationNormalizer, Tokenizer, Truecaser
-from .subwords import Codes, Pieces
+from .subwords import Codes, Pieces, read_codes
 
 _FORMAT: Literal["cgru-preprocess"] = "cgru-preprocess"
 _FORMS: dict[str, Literal["NFC", "NFKC"]] = {"nfc": "NFC", "nfkc": "NFKC"}
@@ -124,10 +124,8 @@ class Preprocessing:
         undone: whether to join the output's sub-words. Raises CgruError for a file that cannot be
         read or holds no codes.
         """
-        with reading(path), open(path, encoding="utf-8", newline="\n") as file:
-            codes = file.read()
         settings = PipelineSettings(unicode="none", subwords="subword-nmt", pieces=True)
-        preprocessing = cls(settings, (), (codes,), path)
+        preprocessing = cls(settings, (), (read_codes(path),), path)
         if not undone:
             preprocessing._splitters[1] = None
         return preprocessing

@@ -21,6 +21,7 @@ import sentencepiece
 
 from ..errors import CgruError, warn
 from ..parameters.structure import EOS_ID
+from ..system.lines import byte_lines
 from ..system.process_pool import alone
 from ..system.signals import StopRequest
 
@@ -163,6 +164,17 @@ def subword_nmt() -> Any:
     except ImportError as error:
         raise CgruError("subword-nmt is not installed: pip install 'cgru[prep]'") from error
     return subword_nmt
+
+
+def read_codes(path: str) -> str:
+    """A file of codes, `.gz` too. Raises CgruError for other files."""
+    content = b"".join(byte_lines(path)).removesuffix(b"\n") + b"\n"
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise CgruError(f"{path}: not UTF-8, so no file of subword-nmt codes") from error
+    check_codes(text, path)
+    return text
 
 
 def check_codes(text: str, source: str) -> None:

@@ -1,5 +1,7 @@
 """Cleaning: each filter by itself, in order, and duplicates against a plain set."""
 
+import io
+import os
 import tempfile
 from collections import Counter
 from dataclasses import replace
@@ -10,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cgru_cli.options.prep import PrepOptions
-from cgru_cli.prep import duplicates as module
-from cgru_cli.prep.duplicates import Duplicates, digest, is_set
+from cgru_cli.prep.duplicates import Duplicates, digest
 from cgru_cli.prep.pair_filters import (
     FILTERS,
     reject_lengths,
@@ -74,17 +75,17 @@ def test_invalid_text_is_removed_or_kept():
     assert reject_raw(OFF, None, "a") is None
 
 
-@settings(max_examples=20)  # each makes 256 files
+@settings(max_examples=20)  # each makes 64 files
 @given(st.lists(st.tuples(st.sampled_from("abcde"), st.sampled_from(["", "x", "y z"]))))
 def test_duplicates_are_those_of_a_set(pairs):
     with tempfile.TemporaryDirectory() as folder:
-        duplicates = Duplicates(Path(folder) / "digests")
+        duplicates = Duplicates(Path(folder))
         duplicates.add(digest(*pair) for pair in pairs[:3])
         duplicates.add(digest(*pair) for pair in pairs[3:])
-        bits = duplicates.repeated()
+        first = duplicates.first()
     seen = set()
     for number, pair in enumerate(pairs):
-        assert is_set(bits, number) == (pair in seen)
+        assert first[number] == (pair not in seen)
         seen.add(pair)
 
 
@@ -93,14 +94,14 @@ def test_digests_depend_on_the_side():
     assert digest("a", "b") != digest("b", "a")
 
 
-def test_many_duplicates_are_written_to_disk(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "_BUFFER", 240)
-    duplicates = Duplicates(tmp_path / "digests")
-    duplicates.add(digest(str(i % 8_000), "") for i in range(10_000))
-    assert all(f.stat().st_size >= 240 for f in (tmp_path / "digests").iterdir())
-    assert sum(len(waiting) for waiting in duplicates._waiting) < 256 * 240
-    bits = duplicates.repeated()
-    assert [i for i in range(10_000) if is_set(bits, i)] == list(range(8_000, 10_000))
+def test_many_duplicates_are_written_to_disk(tmp_path):
+    duplicates = Duplicates(tmp_path)
+    duplicates.add(digest(str(i % 80_000), "") for i in range(100_000))
+    sizes = [os.fstat(file.fileno()).st_size for file in duplicates._files]
+    assert sum(sizes) > 100_000 * 24 - 64 * io.DEFAULT_BUFFER_SIZE  # the rest is in buffers
+    first = duplicates.first()
+    assert first[:80_000].all() and not first[80_000:].any()
+    assert not list(tmp_path.iterdir())
 
 
 def test_summary_counts_by_filter():

@@ -69,8 +69,7 @@ def test_workers_end_with_a_killed_parent():
         "import os, signal\n"
         "from cgru_cli.system.process_pool import ProcessPool\n"
         "if __name__ == '__main__':\n"
-        "    workers = ProcessPool(2)\n"
-        "    pool = workers._started()\n"
+        "    pool = ProcessPool(2)\n"
         "    print(pool.submit(os.getpid).result(), flush=True)\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
