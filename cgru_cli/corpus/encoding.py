@@ -10,36 +10,31 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from ..errors import CgruError, warn
 from . import data_weights, word_alignments
 from .number_files import Numbers, file_digest
-from .parallel_files import Beside, Lines, PathLike
+from .parallel_files import Beside, Files, Lines, PathLike
 
 FORMAT = 1
 
+Encoded = TypeVar("Encoded")
 EncodeSource = Callable[[str], list[tuple[int, ...]]]
 EncodeTarget = Callable[[str], list[int]]
 CheckPair = Callable[[list[tuple[int, ...]], list[int]], None]
 
 
-def _encode(
-    encode: Callable[..., list[Any] | None],
-    path: PathLike | None,
-    first: int,
-    *lines: Iterable[Any],
-) -> list[list[Any]]:
-    """`encode` of lines side by side; its errors name the file and the number of the line."""
-    encoded: list[Any] = []
+def _named(
+    path: PathLike | None, number: int, encode: Callable[..., Encoded], *given: Any
+) -> Encoded:
+    """`encode(*given)`; its errors name the file and the number of the line."""
     try:
-        for given in zip(*lines, strict=True):
-            encoded.append(encode(*given))
+        return encode(*given)
     except CgruError as error:
-        raise type(error)(f"{path}: line {first + len(encoded)}: {error}") from error
-    return encoded
+        raise type(error)(f"{path}: line {number}: {error}") from error
 
 
 class EncodedPair(NamedTuple):
@@ -109,54 +104,50 @@ class Encoding:
 
     def add(self, lines: Lines) -> None:
         """Encode some lines. Raises CgruError, naming file and line, if that is impossible."""
-        files, first = lines.files, lines.first
-        targets = _encode(self.encode_target, files.target, first, lines.target)
+        none = [None] * len(lines.target)
         if lines.source is None:
             self._factors = 0
-            sources = [[()]] * len(targets)  # one word without ids, as an empty side is left out
-        else:
-            sources = _encode(self.encode_source, files.source, first, lines.source)
-        if self.check_pair is not None:
-            _encode(self.check_pair, files.target, first, sources, targets)
-        self._lines += len(targets)
-        points: list[list] = [[]] * len(targets)
-        if lines.alignment is not None:
-            lengths = map(len, sources), map(len, targets)
-            parse = word_alignments.parse
-            points = _encode(parse, files.alignment, first, lines.alignment, *lengths)
-            if self.beside.from_end:
-                points = list(map(word_alignments.from_end, points, map(len, targets)))
-        pairs = map(EncodedPair, sources, targets, points, self._weights(lines, targets))
-        if kept := list(self._kept(pairs)):
+        sides = (lines.source or none, lines.target, lines.alignment or none, lines.weight or none)
+        kept = []
+        for number, texts in enumerate(zip(*sides, strict=True), lines.first):
+            pair = self._encoded(lines.files, number, texts)
+            self._lines += 1
+            if not pair.source or not pair.target:
+                self._skipped["empty"] += 1
+                continue
+            if max(len(pair.source), len(pair.target)) > self.max_length:
+                if not self.crop:
+                    self._skipped["too long"] += 1
+                    continue
+                self._skipped["cut"] += 1
+                pair = pair.cut(self.max_length)
+            kept.append(pair.from_end() if self.beside.both_from_end else pair)
+        if kept:
             self._write(kept)
 
-    def _weights(self, lines: Lines, targets: list) -> list[list[float]]:
-        """The weights of each pair, multiplied by the factor of its domain."""
-        files, by_word = lines.files, self.beside.by_word
-        if not self.beside.weighted:
-            return [[]] * len(targets)
-        if lines.weight is None:
-            return [[files.factor] * (len(target) + 1 if by_word else 1) for target in targets]
-        parse = data_weights.parse_words if by_word else data_weights.parse_sentence
-        lengths = [map(len, targets)] if by_word else []
-        of_pairs = _encode(parse, files.weight, lines.first, lines.weight, *lengths)
+    def _encoded(self, files: Files, number: int, texts: tuple) -> EncodedPair:
+        source_line, target_line, alignment, weight = texts
+        target = _named(files.target, number, self.encode_target, target_line)
+        source: list = [()]  # one word without ids, as an empty side is left out
+        if source_line is not None:
+            source = _named(files.source, number, self.encode_source, source_line)
+        if self.check_pair is not None:
+            _named(files.target, number, self.check_pair, source, target)
+        points: list[word_alignments.Point] = []
+        if alignment is not None:
+            sizes = len(source), len(target)
+            points = _named(files.alignment, number, word_alignments.parse, alignment, *sizes)
+        weights: list[float] = []
+        if weight is None and self.beside.weighted:
+            weights = [1.0] * (len(target) + 1 if self.beside.by_word else 1)
+        elif weight is not None and self.beside.by_word:
+            weights = _named(files.weight, number, data_weights.parse_words, weight, len(target))
+        elif weight is not None:
+            weights = _named(files.weight, number, data_weights.parse_sentence, weight)
         if self.beside.from_end:
-            of_pairs = list(map(weights_from_end, of_pairs))
-        return [[files.factor * weight for weight in weights] for weights in of_pairs]
-
-    def _kept(self, pairs: Iterable[EncodedPair]) -> Iterator[EncodedPair]:
-        limit, skipped = self.max_length, self._skipped
-        for pair in pairs:
-            if not pair.source or not pair.target:
-                skipped["empty"] += 1
-                continue
-            if len(pair.source) > limit or len(pair.target) > limit:
-                if not self.crop:
-                    skipped["too long"] += 1
-                    continue
-                skipped["cut"] += 1
-                pair = pair.cut(limit)
-            yield pair.from_end() if self.beside.both_from_end else pair
+            points = word_alignments.from_end(points, len(target))
+            weights = weights_from_end(weights)
+        return EncodedPair(source, target, points, [files.factor * value for value in weights])
 
     def _write(self, pairs: list[EncodedPair]) -> None:
         if self._factors is None:
