@@ -407,9 +407,8 @@ class Updates:
     def __init__(self, arguments: argparse.Namespace, folder: Path, precision: str):
         from cgru_cli.options.train import TrainOptions
         from cgru_cli.train.builders import build_step
-        from cgru_cli.train.encoding import encode
+        from cgru_cli.train.encoding import TextEncoding, encode
         from cgru_cli.train.examples import EpochExamples
-        from cgru_cli.train.plan import batching
         from cgru_cli.train.starting_model import make_starting_model
         from cgru_cli.train.texts import Texts
 
@@ -426,12 +425,16 @@ class Updates:
         model, vocabularies, _ = make_starting_model(options, texts)
         self.structure = model.structure
         corpus = encode(
-            texts, vocabularies, folder / "corpus", max_length=MAX_LENGTH - 1, crop=False
+            texts,
+            TextEncoding.of(model, vocabularies),
+            folder / "corpus",
+            max_length=MAX_LENGTH - 1,
+            crop=False,
         )
         self.step = build_step(model, options, jit=False)
         model.arrays.clear()  # as in `cgru train`
         tensorflow_start.return_freed_memory()
-        self.data = EpochExamples(corpus, self.structure, batching(options), grid=False)
+        self.data = EpochExamples(corpus, self.structure, options, grid=False)
         epochs = (self.data.epoch(n, 0) for n in itertools.count())
         self.examples = itertools.chain.from_iterable(epochs)
         self.words = self.positions = 0

@@ -42,16 +42,15 @@ def frozen(model: Model, patterns: Sequence[str], *, embeddings: bool = False) -
 
 def prior(model: Model, path: str) -> dict[str, np.ndarray]:
     """The arrays of a prior model, by name. Raises CgruError if they do not fit this model."""
-    given = read_model.read(path)
+    given = read_model.read(path).arrays
     shapes = {row.name: row.size(model.structure) for row in model.parameters()}
     for name, shape in shapes.items():
-        own = given.arrays[name].shape if name in given.arrays else None
+        own = given[name].shape if name in given else "missing"
         if own != shape:
             raise CgruError(
-                f"{path}: {name}: {'missing' if own is None else own}, but the model in training "
-                f"has {shape}; a prior must have the same structure"
+                f"{path}: {name}: {own}, but the model in training has {shape}; a prior must have "
+                "the same structure"
             )
-    more = sorted(set(given.arrays) - set(shapes))
-    if more:
+    if more := sorted(set(given) - set(shapes)):
         raise CgruError(f"{path}: {more[0]}: the model in training has no such array")
-    return {name: given.arrays[name] for name in shapes}
+    return {name: given[name] for name in shapes}

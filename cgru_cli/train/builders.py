@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from ..errors import UsageError
 from ..formats.model import Model
 from ..options.train import TrainOptions
-from ..parameters.structure import Type
 from ..system import tensorflow_start
 from ..system.signals import StopRequest
 from ..text.pipeline import Preprocessing
@@ -19,7 +18,7 @@ from ..text.vocabulary import Vocabulary
 from . import adaptation
 from .dev_set import DevSet
 from .dry_run import opening
-from .encoding import LabelText, TargetText
+from .encoding import TextEncoding
 from .examples import EpochExamples
 from .loop import Training
 from .plan import fixed_options, options_of_all_workers
@@ -74,7 +73,7 @@ def build_training(setup: Setup, stop: StopRequest, replicas: Replicas) -> Train
     return Training(
         plan=plan,
         examples=EpochExamples(
-            setup.corpus, model.structure, plan.batching, grid=step.jit, devices=replicas.count
+            setup.corpus, model.structure, options, grid=step.jit, devices=replicas.count
         ),
         step=step,
         sampler=sampler,
@@ -194,9 +193,7 @@ def faster_compiled(setup: Setup, devices: int = 1) -> bool:
     seconds = {}
     for jit in (False, True):
         step = build_step(model, plan.options, jit)
-        data = EpochExamples(
-            setup.corpus, model.structure, plan.batching, grid=jit, devices=devices
-        )
+        data = EpochExamples(setup.corpus, model.structure, plan.options, grid=jit, devices=devices)
         example = next(data.epoch(0, 0)).share(0, devices)
         examples = Examples.of(example.batch)
         for _ in range(3):  # the first one traces and compiles
@@ -213,37 +210,21 @@ def build_validator(setup: Setup, step: TrainingStep) -> Validator | None:
     if not plan.metrics or texts.dev is None:
         return None
     from ..network.keras_model import RecurrentModel
-    from .validation import ValidationSettings, Validator
+    from .validation import Validator
 
-    *sources, target = setup.vocabularies
-    kind = model.structure.type
-    if kind.writes_text:
-        preprocessing = Preprocessing.read(texts.preprocessing) if texts.preprocessing else None
-        target_text = TargetText(target, preprocessing, options.right_left)
-    else:
-        target_text = LabelText(target, of_words=kind is Type.TAGGER)
+    preprocessing = None
+    if texts.preprocessing and model.structure.type.writes_text:
+        preprocessing = Preprocessing.read(texts.preprocessing)
     dev_set = DevSet.read(
         *texts.dev,
-        sources,
-        target_text,
+        TextEncoding.of(model, setup.vocabularies, preprocessing),
         reference=texts.reference,
         max_length=options.valid_max_length,
-        source_reversed=model.settings.source_reversed,
-        condition=model.structure.condition_size,
-    )
-    settings = ValidationSettings(
-        metrics=plan.metrics,
-        script=options.valid_script,
-        script_args=options.valid_script_args,
-        output=options.valid_translation_output,
-        beam_size=options.beam_size if kind.writes_text else 1,  # labels need no beam
-        normalize=options.normalize,
-        mini_batch=options.valid_mini_batch,
     )
     validated = RecurrentModel(
         model.structure, step.weights(), packed=True, dtype=step.model.dtype_policy
     )
-    return Validator(settings, dev_set, validated)
+    return Validator(options, plan.metrics, dev_set, validated)
 
 
 def build_reporter(

@@ -40,9 +40,9 @@ def describe(setup: Setup) -> None:
     """Print sizes, memory and the first batch on standard output."""
     options, model, corpus = setup.plan.options, setup.model, setup.corpus
     s = model.structure
-    first = next(EpochExamples(corpus, s, setup.plan.batching, grid=False).epoch(0, 0)).batch
+    first = next(EpochExamples(corpus, s, options, grid=False).epoch(0, 0)).batch
     words = corpus.lengths.sum(axis=0)
-    copies = copies_of_model(options.optimizer, smoothed=options.exponential_smoothing > 0)
+    copies = copies_of_model(options)
     rows, source = first.source_mask.shape
     target = first.target.shape[1]
     arrays = model.parameter_count * 4 * copies / 2**20

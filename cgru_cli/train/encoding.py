@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, TypeVar
 
 from ..corpus.corpus import Corpus, encode_corpus
 from ..errors import CgruError
+from ..formats.model import Model
 from ..parameters.structure import Type
 from ..system.lines import tokens
 from ..text.conditions import condition_columns
@@ -25,37 +25,69 @@ from .texts import Texts
 Word = TypeVar("Word")
 
 
-def source_ids(
-    line: str, vocabularies: Sequence[Vocabulary], *, kind: Type, condition: int = 0
-) -> list[Any]:
-    """The ids of a source line, a tuple for each word; condition: as in `encode`."""
-    if condition:
-        return condition_columns(line, vocabularies, condition)
-    return source_columns(line, vocabularies, starts=kind is Type.TAGGER)
-
-
 @dataclass(frozen=True)
-class TargetText:
-    """Target text in its three forms: prepared lines, a model's ids, and plain text.
+class TextEncoding:
+    """How prepared lines become the ids that a model reads and writes, and ids plain text.
 
-    preprocessing: how the lines were prepared, None for sub-words with `@@` or none at all;
-    right_left: whether the model writes sentences from their end.
+    vocabularies: sources (one a factor), then target. condition: how many labels or numbers the
+    source may hold, if it is no text. right_left: whether the model writes sentences from their
+    end; source_reversed: whether it reads them from there. preprocessing: how the lines were
+    prepared, None for sub-words with `@@` or none at all.
     """
 
-    vocabulary: Vocabulary
-    preprocessing: Preprocessing | None = None
+    vocabularies: Sequence[Vocabulary]
+    kind: Type = Type.CGRU
+    condition: int = 0
     right_left: bool = False
+    source_reversed: bool = False
+    preprocessing: Preprocessing | None = None
 
-    def ids(self, line: str) -> list[int]:
-        """A prepared line as the model writes it, without EOS."""
-        return self.vocabulary.encode(self._turned(self.vocabulary.tokenize(line)))
+    @classmethod
+    def of(
+        cls,
+        model: Model,
+        vocabularies: Sequence[Vocabulary],
+        preprocessing: Preprocessing | None = None,
+    ) -> TextEncoding:
+        """The encoding of a model's text."""
+        structure, settings = model.structure, model.settings
+        return cls(
+            vocabularies,
+            structure.type,
+            structure.condition_size,
+            settings.right_left,
+            settings.source_reversed,
+            preprocessing,
+        )
+
+    @property
+    def target(self) -> Vocabulary:
+        return self.vocabularies[-1]
+
+    def source_ids(self, line: str) -> list[Any]:
+        """The ids of a source line from its beginning, a tuple for each word."""
+        sources = self.vocabularies[:-1]
+        if self.condition:
+            return condition_columns(line, sources, self.condition)
+        return source_columns(line, sources, starts=self.kind is Type.TAGGER)
+
+    def target_ids(self, line: str) -> list[int]:
+        """The ids of a line in the order of the model, without EOS.
+
+        Raises CgruError for unknown labels.
+        """
+        if not self.kind.writes_text:
+            return label_ids(tokens(line), self.target, one=self.kind is Type.CLASSIFIER)
+        return self.target.encode(self._turned(self.target.tokenize(line)))
 
     def text(self, ids: Iterable[int]) -> str:
         """The plain text of a model's output."""
-        return self.plain(self.vocabulary.detokenize(self._turned(self.vocabulary.decode(ids))))
+        return self.plain(self.target.detokenize(self._turned(self.target.decode(ids))))
 
     def plain(self, line: str) -> str:
-        """The plain text of a prepared line."""
+        """The plain text of a prepared target line."""
+        if not self.kind.writes_text:
+            return line
         return self.preprocessing.undo(line, "target") if self.preprocessing else join_bpe(line)
 
     def _turned(self, words: list[Word]) -> list[Word]:
@@ -63,55 +95,32 @@ class TargetText:
         return words[::-1] if self.right_left else words
 
 
-@dataclass(frozen=True)
-class LabelText(TargetText):
-    """Labels, which are the same in all three forms; of_words: one for each source word."""
-
-    of_words: bool = False
-
-    def ids(self, line: str) -> list[int]:
-        """The ids of a line's labels. Raises CgruError for unknown labels."""
-        return label_ids(tokens(line), self.vocabulary, one=not self.of_words)
-
-    def plain(self, line: str) -> str:
-        """The line unchanged."""
-        return line
-
-
 def encode(
     texts: Texts,
-    vocabularies: Sequence[Vocabulary],
+    encoding: TextEncoding,
     cache: Path,
     spare: Path | None = None,
     *,
-    kind: Type = Type.CGRU,
-    condition: int = 0,
-    source_reversed: bool = False,
     max_length: int,
     crop: bool,
 ) -> Corpus:
     """The training text as ids, kept in a folder; see `encode_corpus`.
 
-    condition: how many labels or numbers the source may hold, if it is no text. source_reversed:
-    whether the model reads from the end. max_length: words of a sentence; longer pairs are left
-    out, or cut (crop).
+    max_length: words of a sentence; longer pairs are left out, or cut (crop).
     """
-    *sources, target = vocabularies
-    beside = texts.beside
-    if source_reversed:
+    beside, kind = texts.beside, encoding.kind
+    if encoding.source_reversed:
         beside = dataclasses.replace(beside, from_end=False, both_from_end=True)
-    target_text = TargetText(target, right_left=beside.from_end)
-    if not kind.writes_text:
-        target_text = LabelText(target, of_words=kind is Type.TAGGER)
-    key = " ".join(vocabulary.fingerprint for vocabulary in vocabularies)
+    encoding = dataclasses.replace(encoding, right_left=beside.from_end)
+    key = " ".join(vocabulary.fingerprint for vocabulary in encoding.vocabularies)
     key += " right-left" * beside.from_end + f" {kind}" * (not kind.writes_text)
-    key += f" condition {condition}" * bool(condition)
+    key += f" condition {encoding.condition}" * bool(encoding.condition)
     try:
         return encode_corpus(
             texts.sources,
             texts.targets,
-            functools.partial(source_ids, vocabularies=sources, kind=kind, condition=condition),
-            target_text.ids,
+            encoding.source_ids,
+            encoding.target_ids,
             cache,
             max_length=max_length,
             crop=crop,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..corpus.batches import Batch, Batches, BatchSize, LengthSort, grid_length, make_batch
+from ..corpus.batches import Batch, Batches, BatchSize, grid_length, make_batch
 from ..corpus.corpus import Corpus
 from ..corpus.dropout import Rates, masks
+from ..options.train import TrainOptions
 from ..parameters.structure import Structure
 from .memory import memory_of_batch
 
@@ -18,33 +18,6 @@ if TYPE_CHECKING:
     from ..optimization.minimum_risk import Sampler
     from ..optimization.replicas import Replicas
     from ..optimization.step import Share
-
-
-@dataclass(frozen=True)
-class Batching:
-    """The size of batches, their order, and their dropout."""
-
-    sentences: int = 80  # of a batch; at most, if words or memory limit it
-    words: int = 0  # limit of pairs times the longest side; 0: none
-    memory: int = 0  # limit of bytes on each device, beside model and optimizer; 0: none
-    maxi_batch: int = 100  # batches whose pairs are sorted by length together
-    sort: LengthSort = "trg"  # the length to sort by
-    shuffle: bool = True
-    seed: int = 1
-    dropout: Rates = field(default_factory=Rates)
-
-    def size(self, structure: Structure, devices: int = 1) -> BatchSize:
-        """The size of a batch that so many devices share."""
-        if self.memory:
-            budget = self.memory * devices
-            return BatchSize(
-                "fit",
-                self.sentences,
-                cost=lambda b, s, t: memory_of_batch(structure, b, s, t) / budget,
-            )
-        if self.words:
-            return BatchSize("words", self.sentences, self.words)
-        return BatchSize("sentences", self.sentences)
 
 
 class Example(NamedTuple):
@@ -61,6 +34,20 @@ class Example(NamedTuple):
         return Example(self.batch.share(place, count), masks)
 
 
+def batch_size(options: TrainOptions, structure: Structure, devices: int = 1) -> BatchSize:
+    """The size of a batch that so many devices share."""
+    if options.mini_batch_fit:
+        budget = options.workspace * 2**20 * devices
+        return BatchSize(
+            "fit",
+            options.mini_batch,
+            cost=lambda b, s, t: memory_of_batch(structure, b, s, t) / budget,
+        )
+    if options.mini_batch_words:
+        return BatchSize("words", options.mini_batch, options.mini_batch_words)
+    return BatchSize("sentences", options.mini_batch)
+
+
 class EpochExamples:
     """Batches with their dropout, in an order that follows from seed and position alone.
 
@@ -72,26 +59,27 @@ class EpochExamples:
         self,
         corpus: Corpus,
         structure: Structure,
-        batching: Batching,
+        options: TrainOptions,
         *,
         grid: bool,
         devices: int = 1,
     ):
-        self.corpus, self.structure, self.batching = corpus, structure, batching
+        self.corpus, self.structure, self.seed = corpus, structure, options.seed
         self.grid, self.devices = grid, devices
-        self.size = batching.size(structure, devices)
+        self.dropout = Rates(*(getattr(options, f"dropout_{name}") for name in Rates._fields))
+        self.size = batch_size(options, structure, devices)
         self.batches = Batches(
             corpus.lengths,
             self.size,
-            maxi_batch=batching.maxi_batch,
-            sort=batching.sort,
-            seed=batching.seed,
-            shuffle=batching.shuffle,
+            maxi_batch=options.maxi_batch,
+            sort=options.maxi_batch_sort,
+            seed=options.seed,
+            shuffle=not options.no_shuffle,
         )
 
     def epoch(self, number: int, start: int) -> Iterator[Example]:
         """The batches of an epoch (from 0), beginning with batch number `start`."""
-        dropping = any(self.batching.dropout)
+        dropping = any(self.dropout)
         for place, pairs in enumerate(self.batches.epoch(number, start), start):
             rows, ends = self._rows(len(pairs)), self.structure.type.writes_text
             batch = make_batch(self.corpus, pairs, grid=self.grid, rows=rows, ends=ends)
@@ -110,11 +98,11 @@ class EpochExamples:
         self, batch: Batch, pairs: np.ndarray, number: int, place: int
     ) -> dict[str, np.ndarray]:
         """The dropout masks of a batch; padding has 1, so that it changes no other number."""
-        key = np.random.SeedSequence(self.batching.seed, spawn_key=(2, number, place))
+        key = np.random.SeedSequence(self.seed, spawn_key=(2, number, place))
         source, target = self.corpus.lengths[pairs].max(axis=0)
         drawn = masks(
             self.structure,
-            self.batching.dropout,
+            self.dropout,
             np.random.Generator(np.random.PCG64(key)),
             len(pairs),
             int(source),

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from ..corpus.corpus import Corpus
 from ..errors import CgruError
+from ..options.train import TrainOptions
 from ..parameters.names import parameters
 from ..parameters.structure import Normalization, Structure
 from ..system.memory import whole_memory
-
-if TYPE_CHECKING:
-    from .examples import Batching
 
 # Copies of the model that training takes with an optimizer: weights, gradient, optimizer's state.
 _COPIES = {"sgd": 2, "adagrad": 3, "rmsprop": 3}
@@ -21,9 +17,9 @@ _MORE_COPIES = 4  # with the others
 _MIB = 2**20
 
 
-def copies_of_model(optimizer: str, *, smoothed: bool) -> int:
+def copies_of_model(options: TrainOptions) -> int:
     """The number of copies of the model that a training holds."""
-    return _COPIES.get(optimizer, _MORE_COPIES) + smoothed
+    return _COPIES.get(options.optimizer, _MORE_COPIES) + (options.exponential_smoothing > 0)
 
 
 def memory_of_batch(structure: Structure, sentences: int, source: int, target: int) -> float:
@@ -46,16 +42,10 @@ def memory_of_batch(structure: Structure, sentences: int, source: int, target: i
     return 4.0 * sentences * (kept + max(2 * logits, kept + attention))
 
 
-def check_model(
-    structure: Structure,
-    optimizer: str,
-    *,
-    smoothed: bool = False,
-    memory: Callable[[], int | None] = whole_memory,
-) -> None:
+def check_model(structure: Structure, options: TrainOptions) -> None:
     """Raises CgruError for a model that does not fit into this machine's memory."""
     count = sum(math.prod(parameter.size(structure)) for parameter in parameters(structure))
-    needed, whole = 4 * count * copies_of_model(optimizer, smoothed=smoothed), memory()
+    needed, whole = 4 * count * copies_of_model(options), whole_memory()
     if whole is not None and needed > whole:
         raise CgruError(
             f"{count:,} parameters need {needed / _MIB:,.0f} MiB with gradient and optimizer, and "
@@ -63,35 +53,29 @@ def check_model(
         )
 
 
-def check_batch(
-    structure: Structure,
-    batching: Batching,
-    corpus: Corpus,
-    *,
-    memory: Callable[[], int | None] = whole_memory,
-) -> None:
+def check_batch(structure: Structure, options: TrainOptions, corpus: Corpus) -> None:
     """Raises CgruError for mini-batches that do not fit into --workspace or this machine's memory.
 
     A batch of pairs of average length is checked. With --mini-batch-fit, the longest pair has to
     fit by itself.
     """
-    if batching.memory:
+    if options.mini_batch_fit:
         source, target = map(int, corpus.lengths[corpus.lengths.sum(axis=1).argmax()])
         needed = memory_of_batch(structure, 1, source, target)
-        if needed > batching.memory:
+        if needed > options.workspace * _MIB:
             raise CgruError(
-                f"--workspace {batching.memory // _MIB}: the longest pair, of {source} and "
-                f"{target} words with EOS, needs {needed / _MIB:,.0f} MiB by itself; give as much, "
-                "or lower --max-length, --dim-rnn or --dim-emb"
+                f"--workspace {options.workspace}: the longest pair, of {source} and {target} "
+                f"words with EOS, needs {needed / _MIB:,.0f} MiB by itself; give as much, or lower "
+                "--max-length, --dim-rnn or --dim-emb"
             )
         return
     source, target = (max(1, int(mean)) for mean in corpus.lengths.mean(axis=0))
-    pairs = min(batching.sentences, len(corpus))
-    if batching.words:
-        pairs = min(pairs, max(1, batching.words // max(source, target)))
-    needed, whole = memory_of_batch(structure, pairs, source, target), memory()
+    pairs, words = min(options.mini_batch, len(corpus)), options.mini_batch_words
+    if words:
+        pairs = min(pairs, max(1, words // max(source, target)))
+    needed, whole = memory_of_batch(structure, pairs, source, target), whole_memory()
     if whole is not None and needed > whole:
-        what = f"--mini-batch-words {batching.words}" if batching.words else "--mini-batch"
+        what = f"--mini-batch-words {words}" if words else "--mini-batch"
         raise CgruError(
             f"{what}: {pairs:,} pairs of {source} and {target} words need {needed / _MIB:,.0f} "
             f"MiB, and this machine has {whole / _MIB:,.0f}; lower it, or use --mini-batch-fit "

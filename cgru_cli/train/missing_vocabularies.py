@@ -34,33 +34,29 @@ def make_missing(texts: Texts, options: TrainOptions) -> None:
     for more or fewer --dim-vocabs than vocabularies; CgruError for files that cannot be read or
     written.
     """
-    if options.type in LABELLING and texts.vocabularies:
-        one = options.type == "classifier"
-        _make_labels(texts.vocabularies[-1], texts.targets, options, one=one)
-    if options.condition and len(texts.vocabularies) == 2:
-        _make_labels(texts.vocabularies[0], texts.sources, options, one=True)
+    paths = texts.vocabularies
+    if options.type in LABELLING and paths:
+        _make_labels(paths[-1], texts.targets, options, one=options.type == "classifier")
+    if options.condition and len(paths) == 2:
+        _make_labels(paths[0], texts.sources, options, one=True)
     learning = sentencepiece_vocabulary.trainer_options(options.sentencepiece_options or "")
-    missing = [path for path in texts.vocabularies if not path.exists()]
+    missing = [path for path in paths if not path.exists()]
     if options.sentencepiece_options and all(path.suffix != ".spm" for path in missing):
         note("--sentencepiece-options: no effect because no .spm vocabulary is missing")
     marian = options.compat == "marian"
-    if not (marian or learning) or len(texts.vocabularies) > 2:
+    if not (marian or learning) or len(paths) > 2:
         return
-    sides = [texts.sources, texts.targets][-len(texts.vocabularies) :]
-    limits = limits_of(texts, options.dim_vocabs)
-    for path, limit in zip(texts.vocabularies, limits, strict=True):
+    sides = [texts.sources, texts.targets][-len(paths) :]
+    for path, limit in zip(paths, limits_of(texts, options.dim_vocabs), strict=True):
         if path.exists() or not (marian or path.suffix == ".spm"):
             continue
-        of_sides = zip(texts.vocabularies, sides, strict=True)
-        files = [file for vocabulary, side in of_sides if vocabulary == path for file in side]
+        of_sides = zip(paths, sides, strict=True)
+        files = [file for own, side in of_sides if own == path for file in side]
         lines = itertools.chain.from_iterable(map(_lines, files))
         if path.suffix == ".spm":
+            most, seed = options.sentencepiece_max_lines, options.seed
             content = sentencepiece_vocabulary.learn(
-                lines,
-                limit,
-                learning,
-                max_lines=options.sentencepiece_max_lines,
-                seed=options.seed,
+                lines, limit, learning, max_lines=most, seed=seed
             )
         else:
             content = marian_vocabulary(lines, limit)
@@ -92,8 +88,7 @@ def _make_labels(path: Path, texts: Sequence[Text], options: TrainOptions, *, on
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_vocabulary(Vocabulary(ids, path), path)
-    files = " ".join(map(str, texts))
-    tell(f"train: {path}: {len(known)} labels of {files}", options.quiet)
+    tell(f"train: {path}: {len(known)} labels of {' '.join(map(str, texts))}", options.quiet)
 
 
 def _lines(path: Text) -> Iterator[bytes]:

@@ -8,13 +8,11 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any
 
-from ..corpus.dropout import Rates
 from ..errors import UsageError, reading
 from ..options.flags import flag
 from ..options.model import LABELLING
 from ..options.score import LABEL_METRICS
 from ..options.train import TrainOptions
-from .examples import Batching
 from .run.learning_rate import Schedule
 from .run.patience import LOWER_IS_BETTER, Patience, Resets
 from .run.progress import CostType, Frequency, LogicalEpoch
@@ -30,7 +28,6 @@ class TrainingPlan:
     options: TrainOptions
     metrics: tuple[str, ...]
     schedule: Schedule  # the learning rate at any progress
-    batching: Batching
     cost_type: CostType  # how the log averages costs, and what it calls them
     logical_epoch: LogicalEpoch
     after: tuple[Frequency, ...]  # limits, any of which ends the training
@@ -52,7 +49,6 @@ class TrainingPlan:
         limits = (*Frequency.parse_all(options.after), Frequency(options.after_epochs, "e"))
         after = tuple(logical_epoch.limit(limit) for limit in limits if limit.every)
         metrics = _metrics(options, can_validate)
-        _check_metrics(options, metrics)
         if not metrics and not after and not options.dry_run:
             raise UsageError(
                 "nothing would end this training: name --after or --after-epochs, or text to "
@@ -62,12 +58,16 @@ class TrainingPlan:
             raise UsageError(
                 "--lr-decay: without validation nothing stalls; name another --lr-decay-strategy"
             )
+        cost_type: CostType = "ce-mean-words"
+        if options.minimizes_risk:
+            cost_type = "risk"
+        elif options.cost_type == "ce-mean":
+            cost_type = "cross-entropy"
         return cls(
             options,
             metrics,
             _schedule(options),
-            batching(options),
-            _cost_type(options),
+            cost_type,
             logical_epoch,
             after,
             valid=Frequency.parse(options.valid_freq),
@@ -110,27 +110,6 @@ def _schedule(options: TrainOptions) -> Schedule:
     )
 
 
-def batching(options: TrainOptions) -> Batching:
-    """The batches and dropout that the options ask for."""
-    return Batching(
-        sentences=options.mini_batch,
-        words=options.mini_batch_words,
-        memory=options.workspace * 2**20 if options.mini_batch_fit else 0,
-        maxi_batch=options.maxi_batch,
-        sort=options.maxi_batch_sort,
-        shuffle=not options.no_shuffle,
-        seed=options.seed,
-        dropout=Rates(
-            embedding=options.dropout_embedding,
-            hidden=options.dropout_hidden,
-            source=options.dropout_source,
-            target=options.dropout_target,
-            annotation=options.dropout_annotation,
-            output=options.dropout_output,
-        ),
-    )
-
-
 # Options that may not change when a training resumes; structure and text are compared themselves.
 _FIXED = """
     optimizer optimizer_params optimizer_delay mini_batch mini_batch_words mini_batch_fit maxi_batch
@@ -169,26 +148,23 @@ def options_of_all_workers(options: TrainOptions) -> dict[str, Any]:
     return same
 
 
-def _cost_type(options: TrainOptions) -> CostType:
-    if options.minimizes_risk:
-        return "risk"
-    return "cross-entropy" if options.cost_type == "ce-mean" else "ce-mean-words"
-
-
 def _check_together(options: TrainOptions) -> None:
     """Raises UsageError for options that contradict each other."""
-    if options.minimizes_risk and not options.has_source:
-        raise UsageError(
-            "--objective mrt: a language model does not translate, so there is no risk"
-        )
-    if options.minimizes_risk and options.cost_type != "ce-mean":
-        raise UsageError("--objective mrt: risk is averaged by sentences, not by --cost-type words")
-    if options.minimizes_risk and options.label_smoothing and not options.mrt_ml_mix:
-        raise UsageError(
-            "--label-smoothing: --objective mrt has a cross-entropy only with --mrt-ml-mix"
-        )
-    if options.minimizes_risk and options.alignments:
-        raise UsageError("--guided-alignment and --objective mrt exclude each other")
+    if options.minimizes_risk:
+        if not options.has_source:
+            raise UsageError(
+                "--objective mrt: a language model does not translate, so there is no risk"
+            )
+        if options.cost_type != "ce-mean":
+            raise UsageError(
+                "--objective mrt: risk is averaged by sentences, not by --cost-type words"
+            )
+        if options.label_smoothing and not options.mrt_ml_mix:
+            raise UsageError(
+                "--label-smoothing: --objective mrt has a cross-entropy only with --mrt-ml-mix"
+            )
+        if options.alignments:
+            raise UsageError("--guided-alignment and --objective mrt exclude each other")
     if options.quantize_bits == 1 and not options.quantize_log_based:
         raise UsageError(
             "--quantize-bits 1: 0 would be the only level; take 2, or --quantize-log-based"
@@ -201,42 +177,11 @@ def _check_together(options: TrainOptions) -> None:
         )
 
 
-def _check_metrics(options: TrainOptions, metrics: tuple[str, ...]) -> None:
-    """Raises UsageError for unknown metrics, and for metrics of other types of models."""
-    for metric in metrics:
-        if metric not in LOWER_IS_BETTER:
-            near = difflib.get_close_matches(metric, LOWER_IS_BETTER, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            known = ", ".join(LOWER_IS_BETTER)
-            raise UsageError(f"no such metric: {metric}{hint} (there are {known})")
-    if len(set(metrics)) < len(metrics):
-        raise UsageError(f"a metric is named twice: {' '.join(metrics)}")
-    epsilons = len(options.early_stopping_epsilon)
-    if metrics and epsilons not in (1, len(metrics)):
-        raise UsageError(
-            f"--early-stopping-epsilon: {epsilons} numbers for {len(metrics)} metrics; give one, "
-            "or one for each"
-        )
-    if not options.has_source and not set(metrics) <= {*COSTS, "valid-script"}:
-        raise UsageError(
-            f"--valid-metrics: a language model does not translate; its metrics are "
-            f"{', '.join(COSTS)}"
-        )
-    labelling = options.type in LABELLING
-    theirs = ("bleu", "bleu-detok", "chrf") if labelling else LABEL_METRICS
-    for metric in metrics:
-        if metric in theirs:
-            kind, gives = ("text", "labels") if labelling else ("labels", "text")
-            raise UsageError(
-                f"--valid-metrics {metric} measures {kind}; --type {options.type} gives {gives}"
-            )
-
-
 def _metrics(options: TrainOptions, can_validate: bool) -> tuple[str, ...]:
     """The metrics of validation, () without validation. Raises UsageError."""
-    scripted = options.valid_script is not None
+    scripted, metrics = options.valid_script is not None, options.valid_metrics
     for name in SCRIPTED:
-        if name in options.valid_metrics and not scripted:
+        if name in metrics and not scripted:
             raise UsageError(f"--valid-metrics {name} needs --valid-script-path")
     if not Frequency.parse(options.valid_freq).every:
         return ()
@@ -249,12 +194,35 @@ def _metrics(options: TrainOptions, can_validate: bool) -> tuple[str, ...]:
                     "--valid-sets"
                 )
         return ()
-    if options.valid_metrics:
-        metrics = options.valid_metrics
-    elif options.type in LABELLING:
-        metrics = ("cross-entropy", "accuracy")
-    elif options.has_source:
-        metrics = ("cross-entropy", "bleu")
-    else:
-        metrics = ("cross-entropy", "perplexity")
-    return (*metrics, "translation") if scripted and not set(SCRIPTED) & set(metrics) else metrics
+    labelling = options.type in LABELLING
+    if not metrics:
+        other = "bleu" if options.has_source else "perplexity"
+        metrics = ("cross-entropy", "accuracy" if labelling else other)
+    if scripted and not set(SCRIPTED) & set(metrics):
+        metrics = (*metrics, "translation")
+    theirs = ("bleu", "bleu-detok", "chrf") if labelling else LABEL_METRICS
+    for metric in metrics:
+        if metric not in LOWER_IS_BETTER:
+            near = difflib.get_close_matches(metric, LOWER_IS_BETTER, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            known = ", ".join(LOWER_IS_BETTER)
+            raise UsageError(f"no such metric: {metric}{hint} (there are {known})")
+        if options.has_source and metric in theirs:
+            kind, gives = ("text", "labels") if labelling else ("labels", "text")
+            raise UsageError(
+                f"--valid-metrics {metric} measures {kind}; --type {options.type} gives {gives}"
+            )
+    if len(set(metrics)) < len(metrics):
+        raise UsageError(f"a metric is named twice: {' '.join(metrics)}")
+    epsilons = len(options.early_stopping_epsilon)
+    if epsilons not in (1, len(metrics)):
+        raise UsageError(
+            f"--early-stopping-epsilon: {epsilons} numbers for {len(metrics)} metrics; give one, "
+            "or one for each"
+        )
+    if not options.has_source and not set(metrics) <= {*COSTS, "valid-script"}:
+        raise UsageError(
+            f"--valid-metrics: a language model does not translate; its metrics are "
+            f"{', '.join(COSTS)}"
+        )
+    return metrics

@@ -19,7 +19,7 @@ from ..errors import CgruError, UsageError, writing
 from ..system.process_pool import alone
 
 DEFAULT_SIZE = 32000  # pieces, without --dim-vocabs
-_LONGEST = 2048  # bytes; longer lines are not learned from
+_LONGEST = "2048"  # bytes; longer lines are not learned from
 _FIXED = {"bos_id": "-1", "eos_id": "0", "unk_id": "1"}  # as these models need them
 _OPTION = re.compile(r"--?([a-z][a-z0-9_]*)=(.*)", re.DOTALL)
 
@@ -52,14 +52,8 @@ def learn(
         drawn = _drawn(lines, max_lines, np.random.default_rng(seed))
         file.writelines(line.removesuffix(b"\n") + b"\n" for line in drawn)
         file.flush()
-        given = {
-            **_FIXED,
-            "input": file.name,
-            "vocab_size": str(size or DEFAULT_SIZE),
-            "max_sentence_length": str(_LONGEST),
-            "minloglevel": "2",
-            **options,
-        }
+        given = _FIXED | {"input": file.name, "vocab_size": str(size or DEFAULT_SIZE)}
+        given |= {"max_sentence_length": _LONGEST, "minloglevel": "2"} | dict(options)
         # in another process, because SentencePiece does not react to signals while it learns
         return alone(_trained, given)
 

@@ -17,7 +17,7 @@ from ..output.picture_style import check_installed
 from ..parameters.initialization import output_bias
 from ..parameters.names import name_at
 from ..text.vocabulary import Vocabulary
-from .encoding import encode
+from .encoding import TextEncoding, encode
 from .memory import check_batch
 from .missing_vocabularies import make_missing
 from .plan import TrainingPlan
@@ -89,17 +89,14 @@ def prepare(
         spare = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cgru-")))
     corpus = encode(
         texts,
-        vocabularies,
+        TextEncoding.of(model, vocabularies),
         folder.beside(".corpus"),
         spare,
-        kind=structure.type,
-        condition=structure.condition_size,
-        source_reversed=model.settings.source_reversed,
         max_length=options.max_length,
         crop=options.max_length_crop,
     )
     if not options.dry_run:
-        check_batch(structure, plan.batching, corpus)
+        check_batch(structure, options, corpus)
     if options.begins_from is None and options.init == "scaled":
         name = name_at("decoder/output/b", structure)
         counts = corpus.target_counts(structure.target_vocabulary)

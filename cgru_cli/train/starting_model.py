@@ -47,7 +47,7 @@ def make_starting_model(
         elif options.condition:
             numbers = _numbers_of_vectors(texts.sources[0])
         structure = new_structure(options, vocabularies, numbers)
-        check_model(structure, options.optimizer, smoothed=options.exponential_smoothing > 0)
+        check_model(structure, options)
         arrays = interruptible(  # gigabytes of random numbers take a while
             lambda: initial_arrays(structure, options.init, options.seed, options.lstm_forget_bias)
         )

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from ..corpus.parallel_files import TsvColumn
 from ..errors import CgruError, UsageError, reading, writing
-from ..options.flags import flag
 from ..options.train import TrainOptions
 from ..system.lines import LineReader
 
@@ -31,14 +30,12 @@ def fields_of(options: TrainOptions) -> dict[str, int]:
     """
     beside: dict[str, int] = {}
     for name, option, values in (
-        ("alignment", "guided_alignment", options.alignments),
-        ("weight", "data_weighting", options.data_weighting),
+        ("alignment", "--guided-alignment", options.alignments),
+        ("weight", "--data-weighting", options.data_weighting),
     ):
         if len(values) > 1 or not all(value.isdecimal() for value in values):
-            raise UsageError(
-                f"{flag(TrainOptions, option)} {' '.join(values)}: with --tsv, name the number of "
-                "a field, from 0"
-            )
+            given = " ".join(values)
+            raise UsageError(f"{option} {given}: with --tsv, name the number of a field, from 0")
         if values:
             beside[name] = int(values[0])
     names = ["source", "target"] if options.has_source else ["target"]
@@ -47,13 +44,12 @@ def fields_of(options: TrainOptions) -> dict[str, int]:
         what = ", ".join(names)
         more = " and one each for alignment and weights" if beside else ""
         raise UsageError(f"--tsv-fields {options.tsv_fields}: {count} are read ({what}{more})")
-    if len(set(beside.values())) < len(beside):
-        number = beside["weight"]
-        raise UsageError(f"--guided-alignment and --data-weighting are both field {number}")
-    for number in beside.values():
-        if number >= count:
-            raise UsageError(f"field {number}: there are {count} fields, the first is 0")
-    others = [number for number in range(count) if number not in beside.values()]
+    taken = list(beside.values())
+    if len(set(taken)) < len(taken):
+        raise UsageError(f"--guided-alignment and --data-weighting are both field {taken[0]}")
+    if max(taken, default=0) >= count:
+        raise UsageError(f"field {max(taken)}: there are {count} fields, the first is 0")
+    others = [number for number in range(count) if number not in taken]
     return dict(zip(names, others, strict=True)) | beside
 
 
@@ -75,8 +71,7 @@ def fields_of_dev_set(path: str | Path, fields: Mapping[str, int]) -> Mapping[st
         tabs = "".join(reader.take(1)).count("\t")
     if tabs + 1 == len(fields):
         return fields
-    sides = [name for name in ("source", "target") if name in fields]
-    return {name: number for number, name in enumerate(sides)}
+    return {"source": 0, "target": 1} if "source" in fields else {"target": 0}
 
 
 @contextlib.contextmanager
@@ -87,9 +82,7 @@ def with_standard_input(options: TrainOptions) -> Iterator[TrainOptions]:
     UsageError if standard input is one text of several, CgruError if it is empty or cannot be
     copied.
     """
-    sets = options.train_sets
-    if options.tsv and not sets:
-        sets = STANDARD_INPUT[:1]
+    sets = options.train_sets or (STANDARD_INPUT[:1] if options.tsv else ())
     if not set(sets) & {*STANDARD_INPUT}:
         yield options
         return

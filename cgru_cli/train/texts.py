@@ -13,16 +13,16 @@ from ..corpus.parallel_files import Beside, TsvColumn
 from ..errors import CgruError, UsageError, reading
 from ..formats.model import PREPROCESSING
 from ..formats.vocabulary_files import read_vocabulary
-from ..options.flags import flag
 from ..options.model import LABELLING
 from ..options.train import TrainOptions
 from ..parameters.structure import EOS_ID
 from ..prep import folder as manifest
 from ..system.atomic_files import check_whole
+from ..text import pipeline
 from ..text.vocabulary import Vocabulary
 from .tab_separated import columns, fields_of, fields_of_dev_set, is_copy
 
-PREPARED = "preprocess.json"  # in a folder that `cgru prep` made
+_ONE_TEXT = "a language model has one vocabulary, and one text to validate on"
 Text = Path | TsvColumn  # lines of one side: a file, or fields of its lines
 
 
@@ -45,10 +45,12 @@ class Texts:
         Raises UsageError if the options leave a file out, CgruError for files that cannot be read.
         """
         prepared = _prepared(Path(folder)) if folder else cls((), (), ())
-        if not options.has_source:
-            prepared = _target_alone(prepared)
+        if not options.has_source:  # only the target side of a prepared folder
             if options.valid_reference:
                 raise UsageError("--valid-reference: a language model translates nothing")
+            dev = (None, prepared.dev[1]) if prepared.dev else None
+            names = prepared.vocabularies[-1:]
+            prepared = cls((), prepared.targets, names, dev, None, prepared.preprocessing)
         sources, targets = _training_text(options)
         if not targets:
             sources, targets = prepared.sources, prepared.targets
@@ -57,11 +59,10 @@ class Texts:
                 "--train-sets SRC TRG" if options.has_source else "--type lm --train-sets TEXT"
             )
             raise UsageError(f"name the text: cgru train DATA, or cgru train {example}")
-        dev, reference = prepared.dev, prepared.reference
-        if options.type in LABELLING:
-            reference = None  # labels are compared with those of the dev set
-        if valid := _text_to_validate_on(options):
-            dev, reference = valid, None
+        valid = _text_to_validate_on(options)
+        dev, reference = valid or prepared.dev, prepared.reference
+        if valid or options.type in LABELLING:  # labels are compared with those of the dev set
+            reference = None
         if options.valid_reference:
             reference = Path(options.valid_reference)
         if reference and dev is None:
@@ -72,22 +73,12 @@ class Texts:
             preprocessing = beside if beside.is_file() else None
         vocabularies = _vocabularies(options, prepared, sources, targets)
         texts = cls(sources, targets, vocabularies, dev, reference, preprocessing)
-        return _with_beside(texts, options).readable()
-
-    def readable(self) -> Texts:
-        """Return this object. Raises CgruError for a text that cannot be read."""
-        train = (*self.sources, *self.targets, *self.beside.alignments, *self.beside.weights)
-        for path in filter(None, (*train, *(self.dev or ()), self.reference)):
+        texts = _with_beside(texts, options)
+        train = (*texts.sources, *texts.targets, *texts.beside.alignments, *texts.beside.weights)
+        for path in filter(None, (*train, *(dev or ()), reference)):
             with reading(path), open(path, "rb"):
                 pass
-        return self
-
-
-def _target_alone(prepared: Texts) -> Texts:
-    """The part of a prepared folder that a language model reads."""
-    dev = (None, prepared.dev[1]) if prepared.dev else None
-    vocabulary = prepared.vocabularies[-1:]
-    return Texts((), prepared.targets, vocabulary, dev, None, prepared.preprocessing)
+        return texts
 
 
 def _vocabularies(
@@ -95,14 +86,16 @@ def _vocabularies(
 ) -> tuple[Path, ...]:
     """The vocabularies that the options name, or those of the folder, or beside Marian's text."""
     named = tuple(map(Path, options.vocabularies)) or prepared.vocabularies
-    named = named or _beside_text(options, *filter(None, (sources[:1], targets[:1])))
     if not named and not options.begins_from:
-        if options.has_source:
+        if options.compat == "marian":
+            named = _beside_text(options, *filter(None, (sources[:1], targets[:1])))
+        elif options.has_source:
             raise UsageError("name the vocabularies: -v SRC TRG (`cgru prep` makes them)")
-        raise UsageError("name the vocabulary: -v VOCAB (`cgru prep` makes one)")
+        else:
+            raise UsageError("name the vocabulary: -v VOCAB (`cgru prep` makes one)")
     if not options.has_source:
         if len(named) > 1:
-            raise UsageError("a language model has one vocabulary, and one text to validate on")
+            raise UsageError(_ONE_TEXT)
     elif options.type in LABELLING:
         if options.valid_reference:
             raise UsageError("--valid-reference: labels are compared with those of --valid-sets")
@@ -124,8 +117,6 @@ def _beside_text(options: TrainOptions, *sides: tuple[Text, ...]) -> tuple[Path,
 
     Fields between tabs of one file have one vocabulary. Raises UsageError for standard input.
     """
-    if options.compat != "marian" or options.begins_from:
-        return ()
     if is_copy(options):
         raise UsageError("standard input: no vocabulary can be beside it; name them: -v SRC TRG")
     beside = []
@@ -151,10 +142,10 @@ def _training_text(options: TrainOptions) -> tuple[tuple[Text, ...], tuple[Text,
 def _text_to_validate_on(options: TrainOptions) -> tuple[Text | None, Text] | None:
     """Source and target that the options name. Raises UsageError."""
     valid = tuple(map(Path, options.valid_sets))
+    if len(valid) > 1 and not options.has_source:
+        raise UsageError(_ONE_TEXT)
     if not valid:
         return None
-    if len(valid) > 1 and not options.has_source:
-        raise UsageError("a language model has one vocabulary, and one text to validate on")
     if options.tsv:
         if len(valid) > 1:
             raise UsageError(f"--valid-sets: {len(valid)} files; with --tsv one holds both sides")
@@ -170,39 +161,37 @@ def _text_to_validate_on(options: TrainOptions) -> tuple[Text | None, Text] | No
 
 def _with_beside(texts: Texts, options: TrainOptions) -> Texts:
     """Add alignments and weights to the files, and drop files with domain weight 0."""
-    count = len(texts.targets)
+    count, domains = len(texts.targets), options.domain_weights
     alignments: tuple[Text, ...] = tuple(map(Path, options.alignments))
     weights: tuple[Text, ...] = tuple(map(Path, options.data_weighting))
     if options.tsv:
         fields, paths = fields_of(options), options.train_sets
         alignments, weights = columns(paths, fields, "alignment"), columns(paths, fields, "weight")
-    beside = {
-        "guided_alignment": alignments,
-        "data_weighting": weights,
-        "domain_weights": options.domain_weights,
-    }
-    for name, values in beside.items():
+    for name, values in (
+        ("--guided-alignment", alignments),
+        ("--data-weighting", weights),
+        ("--domain-weights", domains),
+    ):
         if values and len(values) != count:
             raise UsageError(
-                f"{flag(TrainOptions, name)}: {len(values)} given; one is expected for each of the "
-                f"{count} training texts"
+                f"{name}: {len(values)} given; one is expected for each of the {count} training "
+                "texts"
             )
-    if not any(options.domain_weights or (1,)):
+    if not any(domains or (1,)):
         raise UsageError("--domain-weights: not all may be 0")
-    kept = [weight != 0 for weight in options.domain_weights or [1] * count]
 
-    def without_dropped(values: Sequence[Any]) -> tuple[Any, ...]:
-        return tuple(itertools.compress(values, kept))
+    def kept(values: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(itertools.compress(values, domains or [1] * count))
 
     return dataclasses.replace(
         texts,
-        sources=without_dropped(texts.sources),
-        targets=without_dropped(texts.targets),
+        sources=kept(texts.sources),
+        targets=kept(texts.targets),
         beside=Beside(
-            without_dropped(alignments),
-            without_dropped(weights),
+            kept(alignments),
+            kept(weights),
             options.data_weighting_type == "word",
-            without_dropped(options.domain_weights),
+            kept(domains),
             options.right_left,
         ),
     )
@@ -214,6 +203,12 @@ def _prepared(folder: Path) -> Texts:
     def there(*names: str) -> Path | None:
         return next((folder / name for name in names if (folder / name).is_file()), None)
 
+    def needed(*names: str) -> Path:
+        path = there(*names)
+        if path is None:
+            raise CgruError(f"{folder}: no {names[0]}, which `cgru prep` made; run it again")
+        return path
+
     if not folder.is_dir():
         raise CgruError(f"{folder}: no such folder; `cgru prep {folder} ...` makes one")
     check_whole(folder / manifest.FILE)
@@ -222,15 +217,8 @@ def _prepared(folder: Path) -> Texts:
             f"{folder}: no {manifest.FILE}, which `cgru prep` writes last; if it was "
             "interrupted, run the same command again"
         )
-
-    def needed(*names: str) -> Path:
-        path = there(*names)
-        if path is None:
-            raise CgruError(f"{folder}: no {names[0]}, which `cgru prep` made; run it again")
-        return path
-
     source, target = needed("train.src"), needed("train.trg")
-    source_vocabulary, target_vocabulary = (
+    first, last = (
         needed(f"vocab.{side}.json", f"vocab.{side}.spm", "vocab.json", "vocab.spm")
         for side in ("src", "trg")
     )
@@ -239,10 +227,10 @@ def _prepared(folder: Path) -> Texts:
     return Texts(
         (source,),
         (target,),
-        (source_vocabulary, *factors, target_vocabulary),
+        (first, *factors, last),
         (dev_source, dev_target) if dev_source and dev_target else None,
         there("dev.ref", "dev1.ref"),
-        there(PREPARED),
+        there(pipeline.FILE),
     )
 
 

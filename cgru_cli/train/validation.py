@@ -6,7 +6,6 @@ import functools
 import math
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from ..errors import UsageError, writing
 from ..options.score import LABEL_METRICS
+from ..options.train import TrainOptions
 from ..parameters.program import PROGRAMS, label_limit
 from ..parameters.structure import Type
 from ..system.atomic_files import atomic_write
@@ -34,39 +34,29 @@ WORKSPACE = 2048  # MiB that a batch may take, as in `cgru translate`
 LOGITS = 1 << 26  # largest number of logits of a batch in forced decoding: 256 MiB a copy
 
 
-@dataclass(frozen=True)
-class ValidationSettings:
-    """What to measure, and how."""
-
-    metrics: tuple[str, ...]  # of patience.LOWER_IS_BETTER
-    script: str | None = None  # a command; for "translation" a file of translations is its argument
-    script_args: tuple[str, ...] = ()  # its arguments before that
-    output: str | None = None  # a file for the translations; {E} is the epoch, {U} the update
-    beam_size: int = 5
-    normalize: float = 1.0
-    mini_batch: int = 64  # sentences
-
-    @property
-    def translates(self) -> bool:
-        """Whether any metric needs translations."""
-        return any(metric not in (*COSTS, "valid-script") for metric in self.metrics)
-
-
 class Validator:
     """Measures weights on a dev set.
 
-    model: a packed model, to which the weights are assigned. Raises CgruError if the script cannot
-    be run, UsageError for settings that exclude each other.
+    metrics: of `patience.LOWER_IS_BETTER`. model: a packed model, to which the weights are
+    assigned. Raises CgruError if the script cannot be run, UsageError for options that exclude
+    each other.
     """
 
-    def __init__(self, settings: ValidationSettings, dev_set: DevSet, model: RecurrentModel):
+    def __init__(
+        self,
+        options: TrainOptions,
+        metrics: Sequence[str],
+        dev_set: DevSet,
+        model: RecurrentModel,
+    ):
         import tensorflow as tf
 
-        self.settings, self.dev_set, self.model = settings, dev_set, model
+        self.options, self.metrics, self.dev_set, self.model = options, metrics, dev_set, model
+        self._translates = bool(set(metrics) - {*COSTS, "valid-script"})
         self._script: list[str] = []
-        if {"translation", "valid-script"} & set(settings.metrics):
-            self._script = [*command_of(settings.script), *settings.script_args]
-        if settings.output and not settings.translates:
+        if {"translation", "valid-script"} & set(metrics):
+            self._script = [*command_of(options.valid_script), *options.valid_script_args]
+        if options.valid_translation_output and not self._translates:
             raise UsageError(
                 "--valid-translation-output needs a metric of translations, such as bleu"
             )
@@ -79,22 +69,21 @@ class Validator:
     def run(
         self, arrays: Mapping[str, np.ndarray], epoch: int, update: int, check: Check
     ) -> dict[str, float]:
-        """All metrics of these arrays (by their DL4MT/Nematus names), in the settings' order.
+        """All metrics of these arrays (by their DL4MT/Nematus names), in their order.
 
         Costs are in nats per sentence, or per word with EOS; BLEU and chrF are from 0 to 100.
         `check` is called between batches. Raises CgruError if the script fails or prints no number,
         or if a file cannot be written.
         """
         self.model.assign(arrays)
-        metrics = self.settings.metrics
         values: dict[str, float] = {}
-        if any(metric in COSTS for metric in metrics):
+        if set(COSTS) & set(self.metrics):
             values = self._all_costs(check)
-        if self.settings.translates:
+        if self._translates:
             values |= self._scores(self._translations(check), epoch, update, check)
-        if "valid-script" in metrics:
+        if "valid-script" in self.metrics:
             values["valid-script"] = score_of(self._script, check)
-        return {metric: values[metric] for metric in metrics}
+        return {metric: values[metric] for metric in self.metrics}
 
     @functools.cached_property
     def _ensemble(self) -> Ensemble:
@@ -109,11 +98,10 @@ class Validator:
         from ..search.hypotheses import SearchBatch
         from ..search.settings import SearchSettings
 
-        sources, limit = self.dev_set.sources, PROGRAMS["nematus"].limit
-        kind = self.model.structure.type
-        if not kind.writes_text:
-            limit = label_limit
-        beam_size, normalize = self.settings.beam_size, self.settings.normalize
+        sources, kind = self.dev_set.sources, self.model.structure.type
+        beam_size, limit = self.options.beam_size, PROGRAMS["nematus"].limit
+        if not kind.writes_text:  # labels need no beam
+            beam_size, limit = 1, label_limit
         texts = [""] * len(sources)
         labelled = kind is Type.CLASSIFIER  # even an empty line has a label
         filled = [line for line, words in enumerate(sources) if words or labelled]
@@ -122,7 +110,7 @@ class Validator:
         started: list[int] = []  # lines, in the order in which the search numbers them
 
         def search_batches() -> Iterator[SearchBatch]:
-            for batch in batches(sizes, self.settings.mini_batch, max_tokens):
+            for batch in batches(sizes, self.options.valid_mini_batch, max_tokens):
                 check()
                 lines = [filled[i] for i in batch]
                 started.extend(lines)
@@ -130,10 +118,10 @@ class Validator:
                 lattice = self._ensemble.begin([self._padded_sources(lines)])
                 yield SearchBatch(lattice, lengths, [limit(length) for length in lengths])
 
-        settings = SearchSettings(beam_size, normalize, best_only=True)
+        settings = SearchSettings(beam_size, self.options.normalize, best_only=True)
         for place, hypotheses in shrinking_beam(search_batches(), settings):
             if hypotheses:  # there are none if no score is finite
-                texts[started[place]] = self.dev_set.target_text.text(hypotheses[0].words)
+                texts[started[place]] = self.dev_set.encoding.text(hypotheses[0].words)
         return texts
 
     def _padded_sources(self, rows: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
@@ -159,7 +147,7 @@ class Validator:
         ]
         max_tokens = max(1, LOGITS // self.model.structure.target_vocabulary)
         total = 0.0
-        for rows in batches(lengths, self.settings.mini_batch, max_tokens):
+        for rows in batches(lengths, self.options.valid_mini_batch, max_tokens):
             check()
             targets, mask = pad_ids([[(i,) for i in all_targets[row]] for row in rows])
             costs = self._costs(*self._padded_sources(rows), targets[..., 0], mask)
@@ -176,7 +164,7 @@ class Validator:
         self, texts: Sequence[str], epoch: int, update: int, check: Check
     ) -> dict[str, float]:
         """The metrics of translations; they are written to a file if that is asked for."""
-        metrics, output = self.settings.metrics, self.settings.output
+        metrics, output = self.metrics, self.options.valid_translation_output
         scores = {}
         if {"bleu", "bleu-detok", "chrf"} & set(metrics):
             from sacrebleu.metrics import BLEU, CHRF

@@ -56,36 +56,32 @@ def output_of(command: Sequence[str], check: Check) -> str:
     """
     name = command[0]
     try:
-        code, out, err = _call(command, check)
+        # a process group of its own: this process handles Ctrl-C, and kills the whole group
+        process = subprocess.Popen(  # noqa: S603 - the command of the options, without a shell
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+            process_group=0,
+        )
     except OSError as error:
         raise CgruError(f"{name}: cannot be run: {error.strerror or error}") from error
-    if code:
-        ending = f"exit code {code}" if code > 0 else f"signal {-code}"
-        lines = [line.strip() for line in err.splitlines() if line.strip()]
-        reason = f": {lines[-1][:500]}" if lines else ""
-        raise CgruError(f"{name}: failed with {ending}{reason}")
-    return out
-
-
-def _call(command: Sequence[str], check: Check) -> tuple[int, str, str]:
-    """Exit code, standard output and standard error of a command."""
-    # a process group of its own: this process handles Ctrl-C, and kills the whole group
-    with subprocess.Popen(  # noqa: S603 - the command that the options name, without a shell
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-        errors="replace",
-        process_group=0,
-    ) as process:
+    with process:
         try:
             while True:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     out, err = process.communicate(timeout=POLL)
-                    return process.returncode, out, err
+                    break
                 check()
         except BaseException:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             raise
+    if code := process.returncode:
+        ending = f"exit code {code}" if code > 0 else f"signal {-code}"
+        lines = [line.strip() for line in err.splitlines() if line.strip()]
+        reason = f": {lines[-1][:500]}" if lines else ""
+        raise CgruError(f"{name}: failed with {ending}{reason}")
+    return out

@@ -5,18 +5,16 @@ A line is `word v1 v2 ...`; the first line may be `number-of-words width` instea
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
+from ..corpus.parallel_files import text_lines
 from ..errors import CgruError, UsageError
 from ..formats.model import Model
 from ..parameters.names import name_at, target_table
-from ..system.lines import LineReader
 from ..text.vocabulary import Vocabulary
-
-WINDOW = 4096  # lines
 
 
 def place(model: Model, vocabularies: Sequence[Vocabulary], paths: Sequence[str]) -> list[str]:
@@ -27,10 +25,9 @@ def place(model: Model, vocabularies: Sequence[Vocabulary], paths: Sequence[str]
     embedding's width, UsageError for another number of files.
     """
     structure = model.structure
-    of_target = target_table(structure)
     embeddings = {"encoder/embedding": vocabularies[0]} if structure.type.reads_source else {}
-    if structure.embeds_target and of_target not in embeddings:
-        embeddings[of_target] = vocabularies[-1]
+    if structure.embeds_target:
+        embeddings.setdefault(target_table(structure), vocabularies[-1])
     if len(paths) != len(embeddings):
         what = "files for source and target" if len(embeddings) == 2 else "one file"
         raise UsageError(f"--embedding-vectors: {what} expected, {len(paths)} given")
@@ -50,7 +47,20 @@ def _fill(table: np.ndarray, vocabulary: Vocabulary, path: Path) -> int:
     ids["</s>"] = vocabulary.eos_id
     width = table.shape[1]
     seen: set[int] = set()
-    for number, word, values in _lines(path, width):
+    for number, line in enumerate(text_lines(path), 1):
+        word, *values = line.rstrip(" \r").split(" ")
+        if number == 1 and len(values) == 1 and word.isdecimal() and values[0].isdecimal():
+            if int(values[0]) != width:
+                raise CgruError(
+                    f"{path}: vectors have {values[0]} numbers, the embedding has {width} "
+                    "(--dim-emb)"
+                )
+            continue
+        if len(values) != width:
+            raise CgruError(
+                f"{path}: line {number}: a word and {len(values)} numbers, the embedding has "
+                f"{width} (--dim-emb)"
+            )
         if word not in ids:
             continue
         if ids[word] in seen:
@@ -66,26 +76,3 @@ def _fill(table: np.ndarray, vocabulary: Vocabulary, path: Path) -> int:
     if not seen:
         raise CgruError(f"{path}: has no vector for any word of {vocabulary.path}")
     return len(seen)
-
-
-def _lines(path: Path, width: int) -> Iterator[tuple[int, str, list[str]]]:
-    """Line number, word and numbers (as text) of each line."""
-    number = 0
-    with LineReader(str(path)) as reader:
-        while lines := reader.window(WINDOW):
-            for line in lines:
-                number += 1
-                word, *values = line.rstrip(" \r").split(" ")
-                if number == 1 and len(values) == 1 and word.isdecimal() and values[0].isdecimal():
-                    if int(values[0]) != width:
-                        raise CgruError(
-                            f"{path}: vectors have {values[0]} numbers, the embedding has {width} "
-                            "(--dim-emb)"
-                        )
-                    continue
-                if len(values) != width:
-                    raise CgruError(
-                        f"{path}: line {number}: a word and {len(values)} numbers, the embedding "
-                        f"has {width} (--dim-emb)"
-                    )
-                yield number, word, values

@@ -17,7 +17,7 @@ from cgru_cli.formats import read_model
 from cgru_cli.formats.vocabulary_files import read_vocabulary
 from cgru_cli.network.network import Network
 from cgru_cli.parameters.structure import Condition, Type
-from cgru_cli.train.encoding import encode
+from cgru_cli.train.encoding import TextEncoding, encode
 from cgru_cli.train.texts import Texts
 
 TEXTS = {"sport": "w1 w2 w3", "news": "w4", "art": "w5 w1"}
@@ -83,11 +83,11 @@ def test_texts_of_vectors_are_generated(data, of_vectors, translate):
 
 
 def test_a_vector_in_text_is_trained_on_as_in_an_array(data, tmp_path):
-    words = [read_vocabulary(data / "vocab.json")]
+    encoding = TextEncoding([read_vocabulary(data / "vocab.json")], Type.LM, condition=2)
     corpora = [
         encode(
-            Texts((data / name,), (data / "text",), ()), words, tmp_path / name,
-            kind=Type.LM, condition=2, max_length=9, crop=False,
+            Texts((data / name,), (data / "text",), ()), encoding, tmp_path / name,
+            max_length=9, crop=False,
         )
         for name in ("numbers", "numbers.npy")
     ]  # fmt: skip

@@ -80,10 +80,10 @@ def _ensemble(networks: Sequence[Network], weights: Sequence[float]) -> Ensemble
 class _Validator(Validator):
     """A validator that shares model, search and costs with earlier ones of its structure."""
 
-    def __init__(self, settings: Any, dev_set: Any, model: RecurrentModel):
+    def __init__(self, options: Any, metrics: Any, dev_set: Any, model: RecurrentModel):
         key = Validator, model.structure, model.dtype_policy.name
         kept_model, traced = _kept(key, lambda: (model, {}))
-        super().__init__(settings, dev_set, kept_model)
+        super().__init__(options, metrics, dev_set, kept_model)
         self._costs = traced.setdefault("costs", self._costs)
 
 

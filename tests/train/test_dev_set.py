@@ -6,12 +6,11 @@ from cgru_cli.errors import CgruError
 from cgru_cli.text.pipeline import PipelineSettings, Preprocessing
 from cgru_cli.text.vocabulary import Vocabulary
 from cgru_cli.train.dev_set import DevSet
-from cgru_cli.train.encoding import TargetText
+from cgru_cli.train.encoding import TextEncoding
 
 SOURCE = Vocabulary({w: i for i, w in enumerate(["eos", "UNK", "a", "b", "c"])})
 TARGET = Vocabulary({w: i for i, w in enumerate(["eos", "UNK", "A", "B", "C@@", "D"])})
 FACTOR = Vocabulary({w: i for i, w in enumerate(["eos", "UNK", "N", "V"])})
-TEXT = TargetText(TARGET)
 
 
 @pytest.fixture
@@ -26,8 +25,9 @@ def write(tmp_path):
     return files
 
 
-def read(paths, sources=(SOURCE,), text=TEXT, **more):
-    return DevSet.read(*paths, sources, text, **more)
+def read(paths, sources=(SOURCE,), reference=None, max_length=1000, **more):
+    encoding = TextEncoding((*sources, TARGET), **more)
+    return DevSet.read(*paths, encoding, reference=reference, max_length=max_length)
 
 
 def test_ids_and_references_by_hand(write):
@@ -52,16 +52,16 @@ def test_a_language_model_reads_the_target_alone(write):
 
 def test_right_to_left(write):
     """Ids are in the order of the model, references in that of the text."""
-    text = TargetText(TARGET, right_left=True)
-    made = read(write("a\n", "A B C@@ D\n"), text=text)
+    made = read(write("a\n", "A B C@@ D\n"), right_left=True)
     assert made.targets == [[5, 4, 3, 2]]
     assert made.references == ["A B CD"]
-    assert text.text([5, 4, 3, 2, 0, 3]) == "A B CD"
-    made = read(write("a|N b|V c|N\n", "A B\n"), (SOURCE, FACTOR), text, source_reversed=True)
+    assert made.encoding.text([5, 4, 3, 2, 0, 3]) == "A B CD"
+    both = {"right_left": True, "source_reversed": True}
+    made = read(write("a|N b|V c|N\n", "A B\n"), (SOURCE, FACTOR), **both)
     assert made.sources == [[(4, 2), (3, 3), (2, 2)]] and made.targets == [[3, 2]]
-    made = read(write("a b c\n", "A\n"), text=text, source_reversed=True, max_length=2)
+    made = read(write("a b c\n", "A\n"), **both, max_length=2)
     assert made.sources == [[(3,), (2,)]]  # the beginning of a long source
-    assert TEXT.text([2, 4, 5, 0, 3]) == "A CD"
+    assert TextEncoding((SOURCE, TARGET)).text([2, 4, 5, 0, 3]) == "A CD"
 
 
 def test_preprocessing_is_undone(write):
@@ -69,10 +69,9 @@ def test_preprocessing_is_undone(write):
         languages=("en", "de"), subwords="subword-nmt", pieces=True, tokenize=True
     )
     preprocessing = Preprocessing(pipeline, subword_models=("#version: 0.2\nC D</w>\n",))
-    text = TargetText(TARGET, preprocessing)
-    made = read(write("a\n", "A C@@ D .\n"), text=text)
+    made = read(write("a\n", "A C@@ D .\n"), preprocessing=preprocessing)
     assert made.references == [preprocessing.undo("A C@@ D .")] == ["A CD."]
-    assert text.text([2, 4, 5]) == "A CD"
+    assert made.encoding.text([2, 4, 5]) == "A CD"
 
 
 def test_a_separate_reference(write, tmp_path):

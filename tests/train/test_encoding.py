@@ -5,7 +5,7 @@ import runs
 
 from cgru_cli.errors import CgruError
 from cgru_cli.options.train import TrainOptions
-from cgru_cli.train.encoding import encode
+from cgru_cli.train.encoding import TextEncoding, encode
 from cgru_cli.train.texts import Texts, read_vocabularies
 
 
@@ -16,7 +16,8 @@ def data(tmp_path):
 
 def encoded(folder, cache, *, max_length=100, crop=False):
     texts = Texts.of(TrainOptions(), str(folder))
-    return encode(texts, read_vocabularies(texts, ()), cache, max_length=max_length, crop=crop)
+    encoding = TextEncoding(read_vocabularies(texts, ()))
+    return encode(texts, encoding, cache, max_length=max_length, crop=crop)
 
 
 def test_text_becomes_ids(data, tmp_path):

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from cgru_cli.corpus.corpus import encode_corpus
 from cgru_cli.options.train import TrainOptions
-from cgru_cli.train.examples import Batching, EpochExamples, groups
+from cgru_cli.train.examples import EpochExamples, batch_size, groups
 from cgru_cli.train.memory import memory_of_batch
-from cgru_cli.train.plan import batching
 
 DROPPING = {
     "dropout_embedding": 0.2,
@@ -46,7 +45,7 @@ def corpus(tmp_path_factory):
 
 
 def made(corpus, grid=False, **options):
-    chosen = batching(TrainOptions(**({"mini_batch": 8, "maxi_batch": 3} | options)))
+    chosen = TrainOptions(**({"mini_batch": 8, "maxi_batch": 3} | options))
     return EpochExamples(corpus, small_structure(target_vocabulary=70), chosen, grid=grid)
 
 
@@ -129,14 +128,14 @@ def test_batches_by_words(corpus):
 
 def test_batches_by_what_fits():
     structure = small_structure()
-    size = Batching(sentences=1000, memory=2**20).size(structure)
+    one, two = (
+        TrainOptions(mini_batch=1000, mini_batch_fit=True, workspace=size) for size in (1, 2)
+    )
+    size = batch_size(one, structure)
     most = next(n for n in range(1, 1000) if not size.fits(n + 1, 10, 10))
     assert memory_of_batch(structure, most, 10, 10) <= 2**20
     assert memory_of_batch(structure, most + 1, 10, 10) > 2**20
-    for twice in (
-        Batching(sentences=1000, memory=2**21).size(structure),
-        Batching(sentences=1000, memory=2**20).size(structure, devices=2),
-    ):
+    for twice in (batch_size(two, structure), batch_size(one, structure, devices=2)):
         assert twice.fits(2 * most, 10, 10)
 
 

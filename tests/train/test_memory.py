@@ -1,11 +1,14 @@
 """A training that does not fit into memory is refused, naming what is too large."""
 
+import math
+
 import numpy as np
 import pytest
 from cases import random_arrays, small_structure
 
 from cgru_cli.errors import CgruError
-from cgru_cli.train.examples import Batching
+from cgru_cli.options.train import TrainOptions
+from cgru_cli.train import memory
 from cgru_cli.train.memory import check_batch, check_model, copies_of_model, memory_of_batch
 
 STRUCTURE = small_structure()
@@ -20,43 +23,57 @@ class Corpus:
         return len(self.lengths)
 
 
-def refused(check, *arguments, **more):
+@pytest.fixture
+def has(monkeypatch):
+    """A function that says how much memory this machine has."""
+    return lambda size: monkeypatch.setattr(memory, "whole_memory", lambda: size)
+
+
+def refused(check, *arguments):
     with pytest.raises(CgruError) as error:
-        check(*arguments, **more)
+        check(*arguments)
     return str(error.value)
 
 
-def test_memory_of_a_model():
+def test_memory_of_a_model(has):
     size = sum(array.nbytes for array in random_arrays(STRUCTURE).values())
-    assert copies_of_model("sgd", smoothed=False) == 2
-    assert copies_of_model("adam", smoothed=True) == 5
-    check_model(STRUCTURE, "adam", memory=lambda: 4 * size)
-    check_model(STRUCTURE, "adam", memory=lambda: None)
-    message = refused(check_model, STRUCTURE, "adam", memory=lambda: 4 * size - 1)
+    adam, smoothed = TrainOptions(), TrainOptions(exponential_smoothing=0.1)
+    assert copies_of_model(TrainOptions(optimizer="sgd")) == 2
+    assert copies_of_model(smoothed) == 5
+    has(None)
+    check_model(STRUCTURE, adam)
+    has(4 * size)
+    check_model(STRUCTURE, adam)
+    refused(check_model, STRUCTURE, smoothed)
+    has(4 * size - 1)
+    message = refused(check_model, STRUCTURE, adam)
     assert f"{size // 4:,} parameters need" in message and "--dim-rnn" in message
-    refused(check_model, STRUCTURE, "adam", smoothed=True, memory=lambda: 4 * size)
 
 
 @pytest.mark.parametrize(
-    ("batching", "pairs", "named"),
+    ("options", "pairs", "named"),
     [
-        (Batching(sentences=3), 3, "--mini-batch: 3 pairs of 5 and 7 words"),
-        (Batching(sentences=99), 4, "--mini-batch: 4 pairs"),  # the corpus has no more
-        (Batching(words=14), 2, "--mini-batch-words 14: 2 pairs"),
+        ({"mini_batch": 3}, 3, "--mini-batch: 3 pairs of 5 and 7 words"),
+        ({"mini_batch": 99}, 4, "--mini-batch: 4 pairs"),  # the corpus has no more
+        ({"mini_batch_words": 14}, 2, "--mini-batch-words 14: 2 pairs"),
     ],
 )
-def test_a_batch_of_average_length_has_to_fit(batching, pairs, named):
-    corpus = Corpus()
-    needed = memory_of_batch(STRUCTURE, pairs, 5, 7)
-    check_batch(STRUCTURE, batching, corpus, memory=lambda: int(needed) + 1)
-    assert named in refused(
-        check_batch, STRUCTURE, batching, corpus, memory=lambda: int(needed) - 1
-    )
+def test_a_batch_of_average_length_has_to_fit(has, options, pairs, named):
+    options, corpus = TrainOptions(**options), Corpus()
+    needed = int(memory_of_batch(STRUCTURE, pairs, 5, 7))
+    has(needed + 1)
+    check_batch(STRUCTURE, options, corpus)
+    has(needed - 1)
+    assert named in refused(check_batch, STRUCTURE, options, corpus)
 
 
 def test_the_workspace_has_to_hold_the_longest_pair():
-    corpus = Corpus()
-    needed = memory_of_batch(STRUCTURE, 1, 9, 11)
-    check_batch(STRUCTURE, Batching(memory=int(needed) + 1), corpus)
-    message = refused(check_batch, STRUCTURE, Batching(memory=int(needed) - 1), corpus)
-    assert message.startswith("--workspace 0: the longest pair, of 9 and 11 words with EOS")
+    structure, corpus = small_structure(target_vocabulary=100_000), Corpus()
+    needed = math.ceil(memory_of_batch(structure, 1, 9, 11) / 2**20)
+    enough, less = (
+        TrainOptions(mini_batch_fit=True, workspace=size) for size in (needed, needed - 1)
+    )
+    check_batch(structure, enough, corpus)
+    message = refused(check_batch, structure, less, corpus)
+    expected = f"--workspace {needed - 1}: the longest pair, of 9 and 11 words with EOS"
+    assert message.startswith(expected)

@@ -16,6 +16,7 @@ from cases import random_arrays, small_structure
 
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.train import job, validation
+from cgru_cli.train.examples import EpochExamples
 from cgru_cli.train.loop import Training
 
 
@@ -196,9 +197,11 @@ def decided(files, tmp_path, monkeypatch):
         seen["devices"] = [arguments, more]
 
     class Validator:
-        def __init__(self, settings, dev_set, model):
+        def __init__(self, options, metrics, dev_set, model):
+            names = "valid_script valid_script_args valid_translation_output beam_size normalize"
             seen["validation"] = (
-                settings,
+                [getattr(options, name) for name in f"{names} valid_mini_batch".split()],
+                metrics,
                 dev_set.sources,
                 dev_set.targets,
                 dev_set.references,
@@ -247,11 +250,19 @@ def prepared(setup):
     read_in_the_loop = options.optimizer_delay, options.max_nan, options.keep, options.disp_first
     beside = [b and b.fingerprint for b in (corpus.alignments, corpus.weights)]
     by_word = corpus.weights and corpus.weights.by_word
+    examples = EpochExamples(corpus, setup.model.structure, options, grid=False)
+    size, order = examples.size, vars(examples.batches)
+    batches = (
+        (size.kind, size.sentences, size.words, size.cost and size.cost(1, 9, 9)),
+        [order[name] for name in ("_window", "_columns", "_seed", "_shuffle")],
+        examples.dropout,
+    )
     return {
         "plan": (
             dataclasses.replace(setup.plan, options=None),
             vars(setup.plan.patience()),
             read_in_the_loop,
+            batches,
         ),
         "folder": setup.folder.model,
         "text": (corpus.fingerprint, corpus.skipped, beside, by_word),
@@ -270,7 +281,8 @@ def built(training):
     optimizer = step.optimizer.get_config()
     optimizer.pop("name")  # counts the optimizers of a process
     parts = reporter._board, reporter._probe, training.plan.options.plot
-    reporter.log.close()
+    with reporter.log:
+        pass
     return {
         "step": (
             step.jit,

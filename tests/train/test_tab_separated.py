@@ -2,16 +2,16 @@
 
 import io
 import os
-from types import SimpleNamespace
 
 import pytest
 
 from cgru_cli.corpus.parallel_files import text_lines
 from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.options.train import TrainOptions
+from cgru_cli.text.vocabulary import Vocabulary
 from cgru_cli.train import tab_separated
 from cgru_cli.train.dev_set import DevSet
-from cgru_cli.train.encoding import encode
+from cgru_cli.train.encoding import TextEncoding, encode
 from cgru_cli.train.tab_separated import fields_of, with_standard_input
 from cgru_cli.train.texts import Texts, read_vocabularies
 
@@ -37,7 +37,8 @@ def texts(data, *train, **options):
 
 
 def corpus(texts, cache):
-    return encode(texts, read_vocabularies(texts, ()), cache, max_length=10, crop=False)
+    encoding = TextEncoding(read_vocabularies(texts, ()))
+    return encode(texts, encoding, cache, max_length=10, crop=False)
 
 
 def test_fields_and_files_make_the_same_corpus(data, tmp_path):
@@ -73,9 +74,8 @@ def test_the_dev_set_has_the_same_fields_or_the_text_alone(data):
             valid_sets=(str(data / name),),
         ).dev
         assert (list(text_lines(source)), list(text_lines(target))) == (sources, targets)
-        read = DevSet.read(
-            None, target, (), SimpleNamespace(ids=str.split, plain=str), reference=target
-        )
+        words = Vocabulary({word: i for i, word in enumerate(["eos", "UNK", "x", "y"])})
+        read = DevSet.read(None, target, TextEncoding([words]), reference=target)
         assert read.references == targets
 
 

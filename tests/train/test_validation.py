@@ -17,13 +17,14 @@ from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.formats.loaded_model import LoadedModel
 from cgru_cli.formats.model import Model
 from cgru_cli.network.keras_model import RecurrentModel
+from cgru_cli.options.train import TrainOptions
 from cgru_cli.options.translate import TranslateOptions
 from cgru_cli.text.pipeline import PipelineSettings, Preprocessing
 from cgru_cli.text.subwords import join_bpe
 from cgru_cli.text.vocabulary import Vocabulary
 from cgru_cli.train.dev_set import DevSet
-from cgru_cli.train.encoding import TargetText
-from cgru_cli.train.validation import ValidationSettings, Validator
+from cgru_cli.train.encoding import TextEncoding
+from cgru_cli.train.validation import Validator
 from cgru_cli.translate.plan import SearchPlan
 from cgru_cli.translate.translator import Translator
 
@@ -44,13 +45,18 @@ def files(folder, source="a b c@@ d\n\nzzz e\na a a a a\n", target="A B\nC@@ D\n
 
 
 def validator(
-    paths, preprocessing=None, structure=STRUCTURE, sources=(SOURCE,), reference=None, **settings
+    paths,
+    preprocessing=None,
+    structure=STRUCTURE,
+    sources=(SOURCE,),
+    reference=None,
+    metrics=("cross-entropy",),
+    **options,
 ):
-    target_text = TargetText(TARGET, preprocessing)
-    dev_set = DevSet.read(*paths, sources, target_text, reference=reference)
-    settings = {"metrics": ("cross-entropy",)} | settings
+    encoding = TextEncoding((*sources, TARGET), preprocessing=preprocessing)
+    dev_set = DevSet.read(*paths, encoding, reference=reference)
     model = RecurrentModel(structure, packed=True)
-    return Validator(ValidationSettings(**settings), dev_set, model)
+    return Validator(TrainOptions(**options), metrics, dev_set, model)
 
 
 def arrays_of(seed=5):
@@ -82,14 +88,14 @@ def test_costs_and_scores_of_a_reference_case(shared):
     """Costs are Nematus' scores; BLEU and chrF are sacreBLEU's of Nematus' translations."""
     folder = shared("fixtures/a-shallow")
     of = case(folder / "model.npz")
-    settings = ValidationSettings(
-        ("perplexity", "bleu", "cross-entropy", "chrf", "ce-mean-words"), mini_batch=7
-    )
+    metrics = ("perplexity", "bleu", "cross-entropy", "chrf", "ce-mean-words")
+    options = TrainOptions(valid_mini_batch=7)
     checks = []
-    dev_set = DevSet.read(folder / "src.txt", folder / "trg.txt", of.sources, TargetText(of.target))
-    made = Validator(settings, dev_set, RecurrentModel(of.model.structure, packed=True))
+    encoding = TextEncoding((*of.sources, of.target))
+    dev_set = DevSet.read(folder / "src.txt", folder / "trg.txt", encoding)
+    made = Validator(options, metrics, dev_set, RecurrentModel(of.model.structure, packed=True))
     values = made.run(of.model.arrays, 1, 2, lambda: checks.append(1))
-    assert tuple(values) == settings.metrics
+    assert tuple(values) == metrics
     costs = np.loadtxt(folder / "scores.txt")
     words = sum(len(line.split(" ")) + 1 for line in text_lines(folder / "trg.txt"))
     assert values["cross-entropy"] == pytest.approx(costs.mean(), rel=1e-5)
@@ -112,7 +118,7 @@ def test_costs_do_not_depend_on_batches_and_are_traced_once(tmp_path):
     settings = {"metrics": ("cross-entropy", "ce-mean-words")}
     arrays = arrays_of()
     together = validator(files(tmp_path), **settings)
-    one_by_one = validator(files(tmp_path), **settings, mini_batch=1)
+    one_by_one = validator(files(tmp_path), **settings, valid_mini_batch=1)
     values = together.run(arrays, 1, 1, not_interrupted)
     assert values == pytest.approx(one_by_one.run(arrays, 1, 1, not_interrupted), rel=1e-5)
     assert values["cross-entropy"] == pytest.approx(values["ce-mean-words"] * (3 + 3 + 1 + 4) / 4)
@@ -153,7 +159,7 @@ def test_translations_are_those_of_translate(tmp_path, beam, normalize):
     made = validator(
         files(tmp_path),
         metrics=("bleu",),
-        output=str(tmp_path / "out/{E}.{U}.{U}.txt"),
+        valid_translation_output=str(tmp_path / "out/{E}.{U}.{U}.txt"),
         beam_size=beam,
         normalize=normalize,
     )
@@ -175,7 +181,7 @@ def test_preprocessing_is_undone(tmp_path):
     codes = dataclasses.replace(codes, tokenize=True)
     preprocessing = Preprocessing(codes, subword_models=("#version: 0.2\nC D</w>\n",))
     arrays, paths, output = arrays_of(), files(tmp_path), str(tmp_path / "out")
-    made = validator(paths, preprocessing, metrics=("bleu",), output=output)
+    made = validator(paths, preprocessing, metrics=("bleu",), valid_translation_output=output)
     value = made.run(arrays, 1, 1, not_interrupted)
     plain = translated(
         arrays, text_lines(tmp_path / "dev.src"), join=False, beam_size=5, normalize=1.0
@@ -192,7 +198,7 @@ def test_preprocessing_is_undone(tmp_path):
 
 def test_validation_is_deterministic(tmp_path):
     metrics = ("cross-entropy", "bleu", "chrf", "translation")
-    made = validator(files(tmp_path), metrics=metrics, script=script(tmp_path, "print(1)"))
+    made = validator(files(tmp_path), metrics=metrics, valid_script=script(tmp_path, "print(1)"))
     python, numpy = random.getstate(), np.random.get_state()
     first = made.run(arrays_of(), 1, 1, not_interrupted)
     assert made.run(arrays_of(), 9, 9, not_interrupted) == first
@@ -215,7 +221,7 @@ def test_a_validation_may_be_interrupted(tmp_path, metric):
             raise Interrupted
 
     with pytest.raises(Interrupted):
-        made = validator(files(tmp_path), metrics=(metric,), mini_batch=1)
+        made = validator(files(tmp_path), metrics=(metric,), valid_mini_batch=1)
         made.run(arrays_of(), 1, 1, check)
 
 
@@ -225,8 +231,8 @@ def test_a_validation_may_be_interrupted(tmp_path, metric):
 def test_a_script_scores_translations(tmp_path):
     body = "print('lines', 'x' * 5); print(f'BLEU = {len(list(open(sys.argv[-1])))}.5e1 (good)')"
     path = script(tmp_path, f"assert sys.argv[1:-1] == ['a b', '--x'], sys.argv\n{body}")
-    settings = {"metrics": ("translation",), "script": f"{path} 'a b' --x"}
-    for more in ({}, {"output": str(tmp_path / "kept")}):
+    settings = {"metrics": ("translation",), "valid_script": f"{path} 'a b' --x"}
+    for more in ({}, {"valid_translation_output": str(tmp_path / "kept")}):
         made = validator(files(tmp_path), **settings, **more)
         assert made.run(arrays_of(), 1, 1, not_interrupted) == {"translation": 45.0}
     assert len(text_lines(tmp_path / "kept")) == 4
@@ -239,11 +245,13 @@ def test_settings_that_exclude_each_other(tmp_path):
     with pytest.raises(UsageError, match="needs --valid-script-path"):
         validator(files(tmp_path), metrics=("translation",))
     with pytest.raises(UsageError, match="--valid-translation-output needs"):
-        validator(files(tmp_path), output="x")
+        validator(files(tmp_path), valid_translation_output="x")
 
 
 def test_a_folder_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("")
-    made = validator(files(tmp_path), metrics=("bleu",), output=str(tmp_path / "file/out"))
+    made = validator(
+        files(tmp_path), metrics=("bleu",), valid_translation_output=str(tmp_path / "file/out")
+    )
     with pytest.raises(CgruError, match=r"file/out: cannot be written"):
         made.run(arrays_of(), 1, 1, not_interrupted)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 
 from ...errors import reading
@@ -30,6 +29,11 @@ _TITLES = {
     "span-f1": "F1 of spans",
 }
 
+# The types of records: their curve, and the names of measure and value.
+_MEASURED = {
+    "train": ("training", "cost_type", "cost"),
+    "valid": ("validation", "metric", "value"),
+}
 Curve = list[tuple[int, float]]  # update and value
 
 
@@ -73,25 +77,16 @@ def draw(records: Path, model: Path) -> None:
 def curves(records: Path) -> dict[str, dict[str, Curve]]:
     """The curves of "training" and "validation" by measure, costs first."""
     panels: dict[str, dict[str, Curve]] = defaultdict(dict)
-    for entry in _entries(records):
-        if entry["type"] == "train":
-            measure, label, value = entry.get("cost_type"), "training", entry.get("cost")
-        elif entry["type"] == "valid":
-            measure, label, value = entry.get("metric"), "validation", entry.get("value")
-        else:
-            continue
-        if isinstance(measure, str) and measure in _TITLES and isinstance(value, (int, float)):
-            panels[measure].setdefault(label, []).append((entry["update"], value))
-    return {measure: panels[measure] for measure in _TITLES if measure in panels}
-
-
-def _entries(records: Path) -> Iterator[dict]:
     with reading(records):
         lines = records.read_bytes().splitlines()
     for line in lines:
         try:
             entry = json.loads(line)
-            if type(entry["update"]) is int and entry["type"]:
-                yield entry
+            label, name, number = _MEASURED[entry["type"]]
+            update, measure, value = entry["update"], entry[name], entry[number]
+            known = measure in _TITLES and type(update) is int
         except (ValueError, KeyError, TypeError):
             continue
+        if known and isinstance(value, (int, float)):
+            panels[measure].setdefault(label, []).append((update, value))
+    return {measure: panels[measure] for measure in _TITLES if measure in panels}

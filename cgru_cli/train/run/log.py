@@ -59,9 +59,9 @@ class TrainingLog:
     def line(self, text: str, *, of_validation: bool = False) -> None:
         """Write one line of text, with the time in front."""
         line = f"[{time.strftime('%Y-%m-%d %H:%M:%S')}] {text}\n"
-        _append(self._log, line.encode("utf-8", errors="replace"))
-        if of_validation and self._valid:
-            _append(self._valid, line.encode("utf-8", errors="replace"))
+        for file in (self._log, self._valid if of_validation else None):
+            if file:
+                _append(file, line.encode("utf-8", errors="replace"))
         if not self._quiet:
             terminal.write((terminal.CLEAR if self._drawn else "") + line)
             self._drawn = False
@@ -87,17 +87,14 @@ class TrainingLog:
         self._redrawn, self._drawn = now, True
         terminal.write(terminal.CLEAR + text[: shutil.get_terminal_size().columns - 1])
 
-    def close(self) -> None:
-        if self._drawn:
-            terminal.write(terminal.CLEAR)
-            self._drawn = False
-        self._files.close()
-
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_exception: object) -> None:
-        self.close()
+        if self._drawn:
+            terminal.write(terminal.CLEAR)
+            self._drawn = False
+        self._files.close()
 
 
 def _finite(value: Any) -> Any:
@@ -131,17 +128,13 @@ def _drop_later(path: Path, updates: int, is_before: Callable[[Mapping[str, Any]
     """Drop the records after so many updates (0: all of them); returns how many were dropped."""
     if not path.exists():
         return 0
-    kept, dropped = [], 0
     with reading(path), open(path, "rb") as file:
-        for line in file:
-            if updates and _is_up_to(line, updates, is_before):
-                kept.append(line)
-            else:
-                dropped += 1
-    if dropped:
+        lines = file.readlines()
+    kept = [line for line in lines if updates and _is_up_to(line, updates, is_before)]
+    if len(kept) < len(lines):
         with atomic_write(path) as file:
             file.writelines(kept)
-    return dropped
+    return len(lines) - len(kept)
 
 
 def _is_up_to(line: bytes, updates: int, is_before: Callable[[Mapping[str, Any]], bool]) -> bool:

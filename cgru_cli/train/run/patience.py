@@ -10,6 +10,7 @@ from typing import Literal
 
 from ...options.train import StalledMetrics
 from ...system.typed_json import LATER
+from .progress import Count
 
 LOWER_IS_BETTER = {
     "cross-entropy": True,  # nats a sentence
@@ -32,40 +33,27 @@ class Record:
 
     metric: str
     best: float | None = None
-    best_update: int = 0  # the update of the best value
-    stalled: int = 0  # validations since the last improvement that was large enough
-
-    def __post_init__(self) -> None:
-        if min(self.best_update, self.stalled) < 0:
-            raise ValueError("a number of updates or validations is below 0")
-
-    def improved_by(self, value: float) -> bool:
-        """Whether a value is a new best; it must be finite."""
-        if not math.isfinite(value):
-            return False
-        if self.best is None:
-            return True
-        return value < self.best if LOWER_IS_BETTER[self.metric] else value > self.best
+    best_update: Count = 0  # the update of the best value
+    stalled: Count = 0  # validations since the last improvement that was large enough
 
     def updated(self, value: float, updates: int, epsilon: float) -> Record:
         """The record after one more value; as in Marian, a gain up to epsilon counts as stalled."""
-        if not self.improved_by(value):
-            return dataclasses.replace(self, stalled=self.stalled + 1)
-        enough = self.best is None or abs(value - self.best) > epsilon
-        return Record(self.metric, value, updates, 0 if enough else self.stalled + 1)
+        gain = math.inf
+        if self.best is not None:
+            gain = self.best - value if LOWER_IS_BETTER[self.metric] else value - self.best
+        stalled = 0 if gain > epsilon else self.stalled + 1
+        if math.isfinite(value) and gain > 0:
+            return Record(self.metric, value, updates, stalled)
+        return dataclasses.replace(self, stalled=self.stalled + 1)
 
 
 @dataclass(frozen=True)
 class SavedPatience:
     """The state of a `Patience`, as it is saved."""
 
-    decays: int
+    decays: Count
     metrics: tuple[Record, ...]
-    most_stalled: int = dataclasses.field(default=0, metadata=LATER)
-
-    def __post_init__(self) -> None:
-        if min(self.decays, self.most_stalled) < 0:
-            raise ValueError("a number of decays or validations is below 0")
+    most_stalled: Count = dataclasses.field(default=0, metadata=LATER)
 
 
 Resets = Literal["nothing", "stalled", "all"]
@@ -95,31 +83,28 @@ class Patience:
         self._epsilon = dict(zip(metrics, epsilons, strict=True))
         self.records = {metric: Record(metric) for metric in metrics}
         self.decays = 0
-        # the longest series of validations without a new best of the first metric
-        self.most_stalled = 0
-        self._early_stopping = early_stopping
-        self._on = on
-        self._decay_after = decay_after
-        self._resets = resets
+        self.most_stalled = 0  # the most validations in a row that the first metric has stalled
+        self._early_stopping, self._on = early_stopping, on
+        self._decay_after, self._resets = decay_after, resets
 
     def update(self, metric: str, value: float, updates: int) -> bool:
         """Record the value of a metric at an update; returns whether it is a new best."""
-        better = self.records[metric].improved_by(value)
-        record = self.records[metric].updated(value, updates, self._epsilon[metric])
+        before = self.records[metric]
+        record = before.updated(value, updates, self._epsilon[metric])
         self.records[metric] = record
         if record.stalled and metric == next(iter(self.records)):
             self.most_stalled = max(self.most_stalled, record.stalled)
             if self._decay_after and record.stalled % self._decay_after == 0:
                 self.decays += 1
-        return better
+        return record.best != before.best
 
     @property
     def stalled(self) -> int:
         """Validations in a row without a new best, of the metrics on which stopping depends."""
-        counts = [record.stalled for record in self.records.values()]
+        counts = [record.stalled for record in self.records.values()] or [0]
         if self._on == "first":
-            counts = counts[:1]
-        return (min if self._on == "all" else max)(counts, default=0)
+            return counts[0]
+        return min(counts) if self._on == "all" else max(counts)
 
     def stop(self) -> bool:
         """Whether training has stalled for long enough."""
@@ -137,9 +122,10 @@ class Patience:
     def resume(self, saved: SavedPatience) -> None:
         """Restore a saved state, except for what `resets` names."""
         self.restore(saved)
-        if self._resets == "nothing":
-            return
-        self.most_stalled = 0
+        if self._resets != "nothing":
+            self.most_stalled = 0
         for metric, record in self.records.items():
-            kept = Record(metric) if self._resets == "all" else record
-            self.records[metric] = dataclasses.replace(kept, stalled=0)
+            if self._resets == "all":
+                self.records[metric] = Record(metric)
+            elif self._resets == "stalled":
+                self.records[metric] = dataclasses.replace(record, stalled=0)

@@ -10,12 +10,15 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
+
+from msgspec import Meta
 
 from ...errors import UsageError
 from ...options import kinds
 from ...options.kinds import ProgressUnit
 
+Count = Annotated[int, Meta(ge=0)]
 CostType = Literal["risk", "cross-entropy", "ce-mean-words", "perplexity"]
 
 NORM_WINDOW = 100  # updates over which gradient norms are averaged
@@ -26,17 +29,12 @@ _EPOCH_DIGITS = 3  # decimals in the log of a logical epoch that is given withou
 class Progress:
     """How much a training has done."""
 
-    epochs: int = 0  # finished
-    updates: int = 0
-    batches: int = 0  # taken from the current epoch
-    sentences: int = 0  # pairs of the current epoch
-    words: int = 0  # target words, EOS counted
-    seconds: float = 0.0  # of training, over all runs
-
-    def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if value < 0:
-                raise ValueError(f"{name} is below 0")
+    epochs: Count = 0  # finished
+    updates: Count = 0
+    batches: Count = 0  # taken from the current epoch
+    sentences: Count = 0  # pairs of the current epoch
+    words: Count = 0  # target words, EOS counted
+    seconds: Annotated[float, Meta(ge=0)] = 0.0  # of training, over all runs
 
     @property
     def epoch(self) -> int:
@@ -133,9 +131,6 @@ class LogicalEpoch:
         length = self.length
         done = progress.epoch if length.unit == "e" else length.of(progress)
         return f"{done / length.every:.{self.digits}f}"
-
-
-WHOLE_TEXT = LogicalEpoch(Frequency(1, "e"))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from . import curves
 from .log import TrainingLog
 from .patience import Record
-from .progress import WHOLE_TEXT, CostType, End, Interval, LogicalEpoch, Progress
+from .progress import End, Progress
 
 if TYPE_CHECKING:
     from ...optimization.gradient_norms import GradientProbe
@@ -18,37 +18,6 @@ if TYPE_CHECKING:
     from ..setup import Setup
     from .state import Course
     from .tensorboard import Summaries
-
-
-def training_line(
-    progress: Progress,
-    interval: Interval,
-    kind: CostType,
-    learning_rate: float | None = None,
-    epoch: LogicalEpoch = WHOLE_TEXT,
-) -> str:
-    """`Ep. 1 : Up. 1000 : Sen. 12,345 : Cost ...`, as in Marian 1.12; the next update's rate."""
-    line = (
-        f"Ep. {epoch.number(progress)} : Up. {progress.updates} : Sen. {progress.sentences:,}"
-        f" : Cost {interval.mean_cost(kind):.8f} : Time {interval.seconds:.2f}s"
-        f" : {interval.words_per_second:.2f} words/s : gNorm {interval.norm:.4f}"
-    )
-    return line if learning_rate is None else f"{line} : L.r. {learning_rate:.4e}"
-
-
-def validation_line(
-    progress: Progress, value: float, record: Record, epoch: LogicalEpoch = WHOLE_TEXT
-) -> str:
-    """`[valid] Ep. 1 : Up. 1000 : bleu : 31.4 : new best`; the record includes the value."""
-    if record.stalled:
-        best = math.nan if record.best is None else record.best
-        outcome = f"stalled {record.stalled} times (last best: {best:.6g})"
-    else:
-        outcome = "new best"
-    return (
-        f"[valid] Ep. {epoch.number(progress)} : Up. {progress.updates} : {record.metric}"
-        f" : {value:.6g} : {outcome}"
-    )
 
 
 class Reporter:
@@ -77,28 +46,39 @@ class Reporter:
     ) -> None:
         """Report the updates since the last line; rate: that of the next update."""
         progress, interval, kind = course.progress, course.interval, self._plan.cost_type
+        cost, speed, norm = interval.mean_cost(kind), interval.words_per_second, interval.norm
         self.line(course, rate)
         self.log.record(
             "train",
             progress,
             cost_type=kind,
-            cost=interval.mean_cost(kind),
+            cost=cost,
             seconds=interval.seconds,
-            words_per_second=interval.words_per_second,
-            gradient_norm=interval.norm,
+            words_per_second=speed,
+            gradient_norm=norm,
             learning_rate=rate,
         )
         if self._board:
-            self._board.training(progress, interval, kind, rate)
+            values = {kind: cost, "words per second": speed, "gradient norm": norm}
+            values["learning rate"] = rate
+            self._board.write(
+                progress.updates, {f"train/{name}": value for name, value in values.items()}
+            )
         if last_batch:
             self.gradients(progress, last_batch)
 
     def line(self, course: Course, rate: float) -> None:
-        """Log the updates since the last line, without a record."""
-        plan, progress = self._plan, course.progress
+        """Log the updates since the last line as Marian 1.12 does, without a record."""
+        plan, progress, interval = self._plan, course.progress, course.interval
+        line = (
+            f"Ep. {plan.logical_epoch.number(progress)} : Up. {progress.updates}"
+            f" : Sen. {progress.sentences:,} : Cost {interval.mean_cost(plan.cost_type):.8f}"
+            f" : Time {interval.seconds:.2f}s : {interval.words_per_second:.2f} words/s"
+            f" : gNorm {interval.norm:.4f}"
+        )
         as_marian = plan.options.compat == "marian"  # for scripts that read its lines
-        shown = None if as_marian and not plan.options.lr_report else rate
-        line = training_line(progress, course.interval, plan.cost_type, shown, plan.logical_epoch)
+        if plan.options.lr_report or not as_marian:
+            line += f" : L.r. {rate:.4e}"
         self.log.line(line if as_marian else line + self._share_done(progress))
 
     def progress(self, course: Course) -> None:
@@ -160,8 +140,15 @@ class Reporter:
 
     def validation(self, progress: Progress, value: float, record: Record) -> None:
         """Report one metric; the record includes the value."""
-        line = validation_line(progress, value, record, self._plan.logical_epoch)
-        self.log.line(line, of_validation=True)
+        outcome = "new best"
+        if record.stalled:
+            best = math.nan if record.best is None else record.best
+            outcome = f"stalled {record.stalled} times (last best: {best:.6g})"
+        self.log.line(
+            f"[valid] Ep. {self._plan.logical_epoch.number(progress)} : Up. {progress.updates}"
+            f" : {record.metric} : {value:.6g} : {outcome}",
+            of_validation=True,
+        )
         self.log.record(
             "valid",
             progress,
@@ -172,7 +159,7 @@ class Reporter:
             stalled=record.stalled,
         )
         if self._board:
-            self._board.validation(progress, record.metric, value)
+            self._board.write(progress.updates, {f"valid/{record.metric}": value})
 
     def draw(self) -> None:
         """Draw the learning curves so far, with --plot."""

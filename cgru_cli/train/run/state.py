@@ -90,8 +90,13 @@ def identity(
 
 def check_same(before: Mapping[str, Any], now: Mapping[str, Any], path: str) -> None:
     """Refuse to resume with another model or other data. Raises CgruError, naming what differs."""
+
+    def shown(value: Any) -> str:
+        text = str(value)
+        return f"{text[:8]}..." if len(text) == 64 else text  # fingerprints are shortened
+
     different = [
-        f"{name} was {_shown(before[name])}, is {_shown(value)}"
+        f"{name} was {shown(before[name])}, is {shown(value)}"
         for name, value in now.items()
         if name in before and before[name] != value
     ]
@@ -100,12 +105,6 @@ def check_same(before: Mapping[str, Any], now: Mapping[str, Any], path: str) -> 
             f"{path}: this training began with other options or data: {'; '.join(different)}; "
             "train as before, or another model"
         )
-
-
-def _shown(value: Any) -> str:
-    """A value in a message; fingerprints are shortened."""
-    text = str(value)
-    return f"{text[:8]}..." if len(text) == 64 else text
 
 
 def resume(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from ...errors import CgruError
-from .progress import CostType, Interval, Progress
 
 
 class Summaries:
@@ -25,27 +25,10 @@ class Summaries:
         except (OSError, tf.errors.OpError) as error:
             raise CgruError(f"{folder}: cannot be written: {error}") from None
 
-    def training(
-        self, progress: Progress, interval: Interval, kind: CostType, learning_rate: float
-    ) -> None:
-        """Write the numbers of a log line."""
-        self._write(
-            progress,
-            {
-                f"train/{kind}": interval.mean_cost(kind),
-                "train/words per second": interval.words_per_second,
-                "train/gradient norm": interval.norm,
-                "train/learning rate": learning_rate,
-            },
-        )
-
-    def validation(self, progress: Progress, metric: str, value: float) -> None:
-        """Write one metric."""
-        self._write(progress, {f"valid/{metric}": value})
-
-    def _write(self, progress: Progress, values: dict[str, float]) -> None:
+    def write(self, updates: int, values: Mapping[str, float]) -> None:
+        """Write numbers, by their name, after so many updates."""
         try:
-            with self._writer.as_default(step=progress.updates):
+            with self._writer.as_default(step=updates):
                 for name, value in values.items():
                     self._scalar(name, value)
             self._writer.flush()

@@ -87,7 +87,8 @@ def test_a_crash_neither_repeats_nor_contradicts(paths, resumed, cut):
 def test_damaged_records_are_dropped(paths):
     lines = [b'{"update": 3}\n', b"\xff\x00\n", b"[]\n", b'{"update": "4"}\n', b'{"update": 5}\n']
     paths[1].write_bytes(b"".join(lines) + b'{"update": 6}')
-    TrainingLog(*paths, resumed=9).close()
+    with TrainingLog(*paths, resumed=9):
+        pass
     assert paths[1].read_bytes() == lines[0] + lines[4]
     assert "(4 records)" in paths[0].read_text()
 
@@ -95,7 +96,8 @@ def test_damaged_records_are_dropped(paths):
 def test_records_of_the_last_update_that_were_made_after_its_save_are_dropped(paths):
     lines = [b'{"update": 5, "type": "train"}\n', b'{"update": 5, "type": "valid"}\n']
     paths[1].write_bytes(b"".join(lines))
-    TrainingLog(*paths, resumed=5, is_before=lambda record: record["type"] == "train").close()
+    with TrainingLog(*paths, resumed=5, is_before=lambda record: record["type"] == "train"):
+        pass
     assert paths[1].read_bytes() == lines[0]
     assert "(1 records)" in paths[0].read_text()
 
@@ -111,7 +113,8 @@ def test_a_line_that_was_cut_off_is_ended(paths):
 
 
 def test_a_new_training_says_nothing(paths):
-    TrainingLog(*paths).close()
+    with TrainingLog(*paths):
+        pass
     assert paths[0].read_bytes() == paths[1].read_bytes() == b""
 
 

@@ -13,8 +13,8 @@ from cgru_cli.train.run import reporter as module
 from cgru_cli.train.run.folder import RunFolder
 from cgru_cli.train.run.log import TrainingLog
 from cgru_cli.train.run.patience import Patience, Record
-from cgru_cli.train.run.progress import WHOLE_TEXT, Frequency, Interval, Progress
-from cgru_cli.train.run.reporter import Reporter, training_line, validation_line
+from cgru_cli.train.run.progress import Frequency, Interval, LogicalEpoch, Progress
+from cgru_cli.train.run.reporter import Reporter
 from cgru_cli.train.run.state import Course
 
 DEFAULTS = TrainOptions()
@@ -31,10 +31,8 @@ class Board:
     def __init__(self):
         self.calls = []
 
-    def training(self, *values):
-        self.calls.append(values)
-
-    validation = training
+    def write(self, updates, values):
+        self.calls.append((updates, values))
 
 
 class Probe:
@@ -52,7 +50,7 @@ def report(tmp_path):
     def call(what, *arguments, cost_type="cross-entropy", after=(), options=DEFAULTS, **parts):
         paths = tmp_path / "log", tmp_path / "records"
         plan = SimpleNamespace(
-            options=options, cost_type=cost_type, after=after, logical_epoch=WHOLE_TEXT
+            options=options, cost_type=cost_type, after=after, logical_epoch=LogicalEpoch.parse(())
         )
         setup = SimpleNamespace(plan=plan, corpus=range(100), folder=RunFolder(tmp_path / "m.npz"))
         with TrainingLog(*paths, quiet=True) as log:
@@ -91,7 +89,9 @@ def test_training(report, cost_type, cost):
             "learning_rate": 1e-3,
         }
     ]
-    assert board.calls == [(PROGRESS, INTERVAL, cost_type, 1e-3)]
+    values = {cost_type: cost, "words per second": 20.0, "gradient norm": 1.5}
+    values = {f"train/{name}": value for name, value in values.items()}
+    assert board.calls == [(7, values | {"train/learning rate": 1e-3})]
 
 
 def test_the_share_done_is_shown_if_there_is_a_limit_but_not_in_marians_lines(report):
@@ -150,7 +150,7 @@ def test_each_shape_is_compiled_once(report):
 
 
 def test_the_end_of_an_epoch(tmp_path, report):
-    plan = SimpleNamespace(options=TrainOptions(), after=(), logical_epoch=WHOLE_TEXT)
+    plan = SimpleNamespace(options=TrainOptions(), after=(), logical_epoch=LogicalEpoch.parse(()))
     with TrainingLog(tmp_path / "log", tmp_path / "records", quiet=True) as log:
         reporter = Reporter(log, SimpleNamespace(plan=plan, corpus=range(100), folder=None))
         reporter.end_of_epoch(PROGRESS, waited=0.25, seconds=1.5)
@@ -179,7 +179,7 @@ def test_a_validation(report):
             "stalled": 0,
         }
     ]
-    assert board.calls == [(PROGRESS, "bleu", 31.5)]
+    assert board.calls == [(7, {"valid/bleu": 31.5})]
 
 
 def test_a_validation_that_is_not_finite(report):
@@ -234,9 +234,9 @@ COST = 77.20562744 * 640
         ),
     ],
 )
-def test_training_lines(kind, seconds, expected):
+def test_training_lines(report, kind, seconds, expected):
     interval = Interval(cost=COST, words=7880, sentences=640, seconds=seconds, norm=0.69717)
-    line = training_line(MARIANS, interval, kind, 1e-4)
+    (line,), _ = report("line", Course(MARIANS, interval=interval), 1e-4, cost_type=kind)
     cost = re.compile(r"Cost ([\d.]+)")
     # Marian sums in 32 bits.
     assert float(cost.search(line)[1]) == pytest.approx(float(cost.search(expected)[1]), rel=1e-6)
@@ -244,19 +244,20 @@ def test_training_lines(kind, seconds, expected):
     assert cost.sub("", line) == cost.sub("", expected)
 
 
-def test_a_training_line_without_rate():
+def test_a_training_line_without_rate(report):
     progress = Progress(epochs=1, updates=1000, sentences=12345)
     interval = Interval(cost=4.123 * 50, words=50, sentences=5, seconds=12.34, norm=1.2345)
-    assert training_line(progress, interval, "ce-mean-words") == (
+    course, marian = Course(progress, interval=interval), TrainOptions(compat="marian")
+    lines, _ = report("line", course, 1e-4, cost_type="ce-mean-words", options=marian)
+    assert lines == [
         "Ep. 2 : Up. 1000 : Sen. 12,345 : Cost 4.12300000 : Time 12.34s : 4.05 words/s"
         " : gNorm 1.2345"
-    )
+    ]
 
 
-def test_validation_lines():
+def test_validation_lines(report):
     """Values and lines of one run of Marian."""
     patience = Patience(["cross-entropy", "bleu", "chrf"])
-    lines = []
     for update, values in {
         20: (74.1068, 0.0, 8.61848),
         40: (73.752, 0.0, 8.49062),
@@ -265,8 +266,8 @@ def test_validation_lines():
         for metric, value in zip(patience.records, values, strict=True):
             patience.update(metric, value, update)
             record = patience.records[metric]
-            lines.append(validation_line(Progress(epochs=2, updates=update), value, record))
-    assert lines == [
+            lines, _ = report("validation", Progress(epochs=2, updates=update), value, record)
+    assert [line for line in lines if line.startswith("[valid]")] == [
         "[valid] Ep. 3 : Up. 20 : cross-entropy : 74.1068 : new best",
         "[valid] Ep. 3 : Up. 20 : bleu : 0 : new best",
         "[valid] Ep. 3 : Up. 20 : chrf : 8.61848 : new best",
