@@ -19,22 +19,20 @@ from ..errors import parsing
 from ..parameters.parameter import Dialect
 from ..parameters.structure import LARGEST_SIZE, Structure
 from ..system.structured_files import LARGEST_YAML
-from .configuration_values import LARGEST_NUMBER, shown
+from .configuration_values import Number, shown
 from .model import Model, ModelSettings
 
 _PROGRAMS = frozenset({*Dialect, "dl4mt"})
 MOST_INERT = 100  # arrays of a model that nothing is computed with; there is one, or none
 LARGEST_INERT = 1 << 16  # numbers in one
 
-_Number = Annotated[float, Meta(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER)]
-
 
 class _Decoding(TypedDict, total=False):
     """How the model is meant to be decoded: fields of `ModelSettings`."""
 
     beam_size: Annotated[int, Meta(ge=0, le=LARGEST_SIZE)]
-    normalize: _Number
-    word_penalty: _Number
+    normalize: Number
+    word_penalty: Number
     right_left: bool
     source_reversed: bool
 
@@ -113,7 +111,7 @@ def own(model: Model, program: str) -> dict:
     added: dict[str, Any] = {"structure": model.structure.as_dict(), "program": program}
     decoding = {
         name: getattr(settings, name)
-        for name in ("beam_size", "normalize", "word_penalty", "right_left", "source_reversed")
+        for name in _Decoding.__annotations__
         if getattr(settings, name) not in (None, False)
     }
     if decoding:

@@ -17,6 +17,7 @@ from .configuration_values import (
     NEMATUS_TF_KEYS,
     OLD_NEMATUS_KEYS,
     THEANO_KEYS,
+    list_of,
     shown,
     value_of,
 )
@@ -45,9 +46,8 @@ def from_nematus(values: object, source: str) -> ModelSettings:
         known = value(key)
         if known is not None and not (name == "target_vocabulary" and known < 1):
             declared.setdefault(name, known)
-    rows = value("source_vocab_sizes") or value("source_vocab_size") or []
-    if not rows and (of_all := value("n_words_src")) is not None:
-        rows = [of_all]
+    keys = ("source_vocab_sizes", "source_vocab_size", "n_words_src")
+    rows = next(filter(None, (list_of(values, key, source) for key in keys)), [])
     if rows and min(rows) > 0:
         declared["source_vocabularies"] = tuple(rows)
     if not theano:
@@ -81,13 +81,13 @@ def _old_dropout(values: Mapping, is_dl4mt: bool, source: str) -> Dropout | None
 
 
 def _dictionaries(values: Mapping, source: str) -> list[str]:
-    sources = value_of(values, "source_dicts", source)
+    sources = list_of(values, "source_dicts", source)
     target = value_of(values, "target_dict", source)
     if sources and target:
-        return [*sources, target]
+        return [*map(str, sources), target]
     if isinstance(values.get("dictionary"), str):  # a language model of DL4MT session 0
         return [value_of(values, "dictionary", source)]
-    return value_of(values, "dictionaries", source) or []
+    return [str(name) for name in list_of(values, "dictionaries", source)]
 
 
 def _unsupported(values: Mapping, source: str) -> list[str]:
@@ -134,7 +134,7 @@ def from_marian(values: object, source: str) -> ModelSettings:
     for name, key in MARIAN_KEYS.items():
         if (known := value(key)) is not None:
             declared[name] = known
-    rows = value("dim-vocabs") or []
+    rows = list_of(values, "dim-vocabs", source)
     if len(rows) == 2 and min(rows) > 0:
         declared["source_vocabularies"] = (rows[0],)
         declared["target_vocabulary"] = rows[1]
@@ -161,9 +161,13 @@ def from_marian(values: object, source: str) -> ModelSettings:
     elif settings.marian_type and settings.marian_type not in ("amun", "nematus", "s2s"):
         settings.unsupported.append(f"Marian's type {shown(settings.marian_type)}")
     settings.right_left = settings.source_reversed = bool(value("right-left"))
-    of_amun = [*(value("source-vocab") or []), *(value("target-vocab") or [])]
-    settings.vocabularies = value("vocabs") or of_amun
+    of_amun = [
+        *list_of(values, "source-vocab", source),
+        *list_of(values, "target-vocab", source),
+    ]
+    settings.vocabularies = list(map(str, list_of(values, "vocabs", source) or of_amun))
     settings.beam_size = value("beam-size")
-    settings.normalize = value("normalize")
+    if (normalize := value("normalize")) is not None:
+        settings.normalize = float(normalize)  # amun says true or false
     settings.word_penalty = value("word-penalty")
     return settings

@@ -6,7 +6,6 @@ import pytest
 
 from cgru_cli import errors
 from cgru_cli.formats import array_files, own_configuration, vocabulary_files
-from cgru_cli.formats.configuration_values import SIZE
 from cgru_cli.parameters import structure
 from cgru_cli.system import structured_files
 from cgru_cli.text.vocabulary import MOST_WORDS
@@ -35,7 +34,7 @@ LIMITS = {
     "`preprocess.json`, the records of `cgru prep`": (mebibytes(structured_files.LARGEST),),
     "whole numbers in JSON and pickles": (f"{structured_files.LONGEST_NUMBER} digits",),
     "sizes of a model": (
-        f"{int(SIZE.expected.split()[-1]):,}", f"{structure.DEEPEST} levels",
+        f"{structure.LARGEST_SIZE:,}", f"{structure.DEEPEST} levels",
         f"{structure.MOST_FACTORS} source",
     ),
     "a message": (f"{errors.LONGEST:,}",),
