@@ -125,7 +125,11 @@ def structure_of(
     Names tell everything but the sizes, which most arrays agree on. Raises CgruError where the
     arrays that would tell a size are missing, or are two that differ.
     """
-    features = {parameter.feature for parameter in known.values()}
+    paths = [parameter.path for parameter in known.values()]
+
+    def some(*endings: str) -> bool:
+        return any(path.endswith(endings) for path in paths)
+
     cells = [parameter.cell for parameter in known.values() if parameter.cell]
     encoder = [cell for cell in cells if cell.part == "encoder"]
     base = [cell for cell in cells if cell.part == "decoder" and cell.level == 1]
@@ -133,10 +137,10 @@ def structure_of(
     factors = sum(parameter.shape[0].startswith("Vs") for parameter in known.values())
     declared = settings.structure
 
-    if "gamma" in features:
+    if some("/gamma", "/gamma1", "/gamma2"):
         normalization = Normalization.MARIAN
-    elif "gain" in features:  # RMS norm was Nematus-TF's only
-        rms = "gain-bias" not in features and dialect is Dialect.NEMATUS_TF
+    elif some("_lns"):  # RMS norm was Nematus-TF's only
+        rms = not some("_lnb") and dialect is Dialect.NEMATUS_TF
         normalization = Normalization.RMS if rms else Normalization.NEMATUS
     else:
         normalization = Normalization.NONE
@@ -149,10 +153,10 @@ def structure_of(
         decoder_base_transition=max((cell.transition + 1 for cell in base), default=1),
         decoder_high_transition=max((cell.transition + 1 for cell in high), default=1),
         normalization=normalization,
-        weight_normalization="weight-norm" in features,
-        tied_output="output" not in features,
-        lexical="lexical" in features,
-        readout_activation=Activation.PRELU if "prelu" in features else activation,
+        weight_normalization=some("_wns"),
+        tied_output=not some("decoder/output/W"),
+        lexical=some("decoder/lexical/output/W", "decoder/lexical/output/b"),
+        readout_activation=Activation.PRELU if some("prelu_slope") else activation,
         old_dropout=declared.get("old_dropout"),
         **layout,
     )
@@ -164,7 +168,7 @@ def structure_of(
     target_rows = source_rows if of_source else sizes.of("V", "ff_logit_b")
     shared = layout["shared_embeddings"]
     if layout["type"] is not Type.LM:  # one embedding for both sides, if no other is there
-        shared = "target-embedding" not in features
+        shared = not some("decoder/embedding")
         sizes.check_sum_of_factors()
         if shared and factors:
             sizes.check_shared((target_rows, target_embedding), named.tied_output, dialect)
@@ -201,8 +205,8 @@ def _bias(
     if dialect in MARIAN or not deep:
         return Bias.THEANO
     if structure.encoder_transition > 1:
-        biases = [p.cell for p in known.values() if p.feature == "transition-bias"]
-        if any(cell is not None and cell.part == "encoder" for cell in biases):
+        biases = [p.cell for p in known.values() if p.path.endswith(("/b", "/bx"))]
+        if any(cell and cell.part == "encoder" and cell.transition for cell in biases):
             return Bias.THEANO
         if declared is Bias.THEANO:
             raise CgruError(

@@ -81,39 +81,33 @@ def cell_rows(s: Structure, cell: CellPlace) -> Iterator[Parameter]:
     """A cell's arrays: recurrent, of the input (first cell only), biases, normalisation."""
     unit = _ROOTS[cell.unit]
     prime = "'" if s.type is Type.CGRU and cell[:4] == ("decoder", "", 1, 0) else ""
-    matrices = [(root, kind, "D", "orthogonal") for root, kind in unit.recurrent.items()]
+    rows: list[tuple[str, _Root, tuple[str, ...], str]] = []
+    for root, kind in unit.recurrent.items():
+        rows.append((root, kind, ("D", kind.width), "orthogonal"))
     if cell.input is not None:
-        matrices += [(root, kind, cell.input, "normal") for root, kind in unit.input.items()]
+        for root, kind in unit.input.items():
+            rows.append((root, kind, (cell.input, kind.width), "normal"))
     if cell.context is not None:
         for root, kind in unit.input.items():
             own, letter = _CONTEXT[root]
-            symbol = kind.symbol.replace("W", letter)
-            matrices.append((own, _Root(symbol, kind.width), cell.context, "normal"))
-    rows: list[tuple[str, _Root, tuple[str, ...], str]] = [
-        (root, kind, (size, kind.width), initializer) for root, kind, size, initializer in matrices
-    ]
+            context = _Root(kind.symbol.replace("W", letter), kind.width)
+            rows.append((own, context, (cell.context, kind.width), "normal"))
+    matrices = list(rows)
     if cell.bias is not BiasPlace.NONE:
         rows += [(root, kind, (kind.width,), "zeros") for root, kind in unit.bias.items()]
     for root, kind, shape, initializer in rows:
         names = _cell_names(s, cell, root, "", kind.tf)
-        feature = "transition-bias" if len(shape) == 1 and cell.transition else ""
         symbol, path = f"{kind.symbol}{prime}", f"{cell.path}/{root}"
-        yield Parameter(symbol, path, shape, initializer, names, {}, cell, feature)
+        yield Parameter(symbol, path, shape, initializer, names, {}, cell)
     for root, kind, *_ in matrices:
-        yield from norm_rows(
-            s,
-            functools.partial(_cell_names, s, cell, root, tf=kind.tf_norm),
-            f"{kind.symbol}{prime}",
-            f"{cell.path}/{root}",
-            kind.width,
-            cell,
-        )
+        norm_names = functools.partial(_cell_names, s, cell, root, tf=kind.tf_norm)
+        symbol, path = f"{kind.symbol}{prime}", f"{cell.path}/{root}"
+        yield from norm_rows(s, norm_names, symbol, path, kind.width, cell)
     if s.normalization is Normalization.MARIAN:
         width = _GAMMA_WIDTH.get(cell.unit, "3D")
-        for gamma, needed in (("gamma1", cell.input is not None), ("gamma2", True)):
-            if needed:
-                names, path = _gamma_names(s, cell, gamma), f"{cell.path}/{gamma}"
-                yield Parameter("gamma", path, (width,), "ones", names, {}, cell, "gamma")
+        for gamma in ("gamma2",) if cell.input is None else ("gamma1", "gamma2"):
+            names, path = _gamma_names(s, cell, gamma), f"{cell.path}/{gamma}"
+            yield Parameter("gamma", path, (width,), "ones", names, {}, cell)
 
 
 def _cell_names(

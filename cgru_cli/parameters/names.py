@@ -15,6 +15,7 @@ Symbols are those of the DL4MT cGRU note (eq. 1-12); primes mark REC1, its first
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 from .cell_names import cell_rows
@@ -57,11 +58,11 @@ def name_at(path: str, structure: Structure) -> str:
 
 
 _PREDICTOR = "decoder/next_word_predictor"  # Nematus-TF's readout
-_READOUT = {
-    "prev": ("V_o", "E", "prev_emb_to_hidden", 0),
-    "lstm": ("U_o", "D", "state_to_hidden", 1),
-    "ctx": ("C_o", "C", "attended_context_to_hidden", 2),
-}
+_READOUT = (
+    ("prev", "V_o", "E", "prev_emb_to_hidden"),
+    ("lstm", "U_o", "D", "state_to_hidden"),
+    ("ctx", "C_o", "C", "attended_context_to_hidden"),
+)
 
 
 def target_table(structure: Structure) -> str:
@@ -81,15 +82,9 @@ def _rows(s: Structure) -> Iterator[Parameter]:
         return
     if s.type.has_context or s.condition_size:
         last_backward = s.decoder_start is DecoderStart.LAST_BACKWARD
-        yield from _feed_forward(
-            s,
-            nematus="ff_state",
-            tf="decoder/initial_state_constructor",
-            s2s="decoder_ff_state",
-            path="decoder/start",
-            symbol="W_init",
-            shape=("N" if s.condition_size else "D" if last_backward else "C", "D"),
-        )
+        shape = "N" if s.condition_size else "D" if last_backward else "C", "D"
+        names = "ff_state", "decoder/initial_state_constructor", "decoder_ff_state"
+        yield from _feed_forward(s, "W_init", "decoder/start", shape, *names)
     first, *behind_attention = base_cells(s)
     yield from cell_rows(s, first)
     if s.type.attends:
@@ -114,18 +109,14 @@ def _embeddings(s: Structure) -> Iterator[Parameter]:
         path, shape = f"encoder/embedding{factor or ''}", (f"Vs{factor}", f"Es{factor}")
         yield Parameter("E_x", path, shape, "normal", names)
     if s.embeds_target and target_table(s) == "decoder/embedding":
-        if s.type is Type.LM:
-            of_all = s.shared_embeddings  # Marian's tied-embeddings-all
-            names = {Dialect.NEMATUS: "Wemb", Dialect.S2S: "Wemb" if of_all else "decoder_Wemb"}
+        if s.type is Type.LM:  # shared: Marian's tied-embeddings-all
+            names = same("Wemb")
         else:
-            names = same("Wemb_dec", Dialect.AMUN, Dialect.MARIAN_NEMATUS, Dialect.NMTPY) | {
-                Dialect.NEMATUS_TF: "decoder/embedding/embeddings",
-                Dialect.NEMATUS_TF_01: "decoder/y_embeddings_layer/embeddings",
-                Dialect.S2S: "decoder_Wemb",
-            }
-        yield Parameter(
-            "E_y", "decoder/embedding", ("V", "E"), "normal", names, feature="target-embedding"
-        )
+            names = same("Wemb_dec", Dialect.AMUN, Dialect.MARIAN_NEMATUS, Dialect.NMTPY)
+            names[Dialect.NEMATUS_TF] = "decoder/embedding/embeddings"
+            names[Dialect.NEMATUS_TF_01] = "decoder/y_embeddings_layer/embeddings"
+        names[Dialect.S2S] = "Wemb" if s.shared_embeddings else "decoder_Wemb"
+        yield Parameter("E_y", "decoder/embedding", ("V", "E"), "normal", names)
 
 
 def _labels(s: Structure) -> Iterator[Parameter]:
@@ -133,19 +124,17 @@ def _labels(s: Structure) -> Iterator[Parameter]:
     if s.type is Type.CLASSIFIER and s.pooling is Pooling.ATTENTION:
         for symbol, root, shape, initializer, *_ in _ATTENTION[1:]:
             yield Parameter(symbol, f"pooling/{root}", shape, initializer, same(f"pooling_{root}"))
-        yield from norm_rows(
-            s, lambda suffix: same(f"pooling_Wc_att{suffix}"), "W_a", "pooling/Wc_att", "A"
-        )
+        path = "pooling/Wc_att"
+        yield from norm_rows(s, lambda suffix: same(f"pooling_Wc_att{suffix}"), "W_a", path, "A")
         if s.normalization is Normalization.MARIAN:
             names = same("pooling_gamma1")
-            yield Parameter("gamma", "pooling/gamma1", ("A",), "ones", names, feature="gamma")
+            yield Parameter("gamma", "pooling/gamma1", ("A",), "ones", names)
     yield Parameter("W_o", "decoder/output/W", ("C", "L"), "normal", same("ff_logit_W"))
     yield Parameter("b_o", "decoder/output/b", ("L",), "zeros", same("ff_logit_b"))
     if s.crf:
         yield Parameter("a", "decoder/crf/start", ("L",), "zeros", same("crf_start"))
-        yield Parameter(
-            "A", "decoder/crf/transitions", ("L", "L"), "zeros", same("crf_transitions")
-        )
+        names = same("crf_transitions")
+        yield Parameter("A", "decoder/crf/transitions", ("L", "L"), "zeros", names)
         yield Parameter("b", "decoder/crf/end", ("L",), "zeros", same("crf_end"))
 
 
@@ -160,128 +149,99 @@ _ATTENTION: tuple[tuple[str, str, tuple[str, ...], str, str, str], ...] = (
 
 def _attention(s: Structure) -> Iterator[Parameter]:
     for symbol, root, shape, initializer, tf, _ in _ATTENTION:
-        names = same(f"decoder_{root}", *MARIAN, Dialect.NMTPY) | {
-            Dialect.NEMATUS_TF: f"decoder/base/attention/{tf}",
-            Dialect.NEMATUS_TF_01: f"decoder/{tf}",
-        }
+        names = same(f"decoder_{root}", *MARIAN, Dialect.NMTPY)
+        names[Dialect.NEMATUS_TF] = f"decoder/base/attention/{tf}"
+        names[Dialect.NEMATUS_TF_01] = f"decoder/{tf}"
         yield Parameter(symbol, f"decoder/attention/{root}", shape, initializer, names)
     for symbol, root, shape, _, _, norm in _ATTENTION:
         if norm:
 
             def norm_names(suffix: str, root: str = root, norm: str = norm) -> dict[Dialect, str]:
-                return same(f"decoder_{root}{suffix}", Dialect.MARIAN_NEMATUS) | {
-                    Dialect.NEMATUS_TF: f"decoder/base/attention/{norm}{tf_norm(suffix)}",
-                    Dialect.NEMATUS_TF_01: f"decoder/{norm}{tf_norm(suffix)}",
-                }
+                names = same(f"decoder_{root}{suffix}", Dialect.MARIAN_NEMATUS)
+                names[Dialect.NEMATUS_TF] = f"decoder/base/attention/{norm}{tf_norm(suffix)}"
+                names[Dialect.NEMATUS_TF_01] = f"decoder/{norm}{tf_norm(suffix)}"
+                return names
 
             yield from norm_rows(s, norm_names, symbol, f"decoder/attention/{root}", shape[-1])
     if s.weight_normalization:
         names = same("decoder_U_att_wns")
-        yield Parameter(
-            "g(v_a)", "decoder/attention/U_att_wns", ("1",), "ones", names, feature="weight-norm"
-        )
+        yield Parameter("g(v_a)", "decoder/attention/U_att_wns", ("1",), "ones", names)
     if s.normalization is Normalization.MARIAN:
         for gamma in ("gamma1", "gamma2"):
             names = same(f"decoder_att_{gamma}", Dialect.AMUN, Dialect.S2S)
-            yield Parameter(
-                "gamma", f"decoder/attention/{gamma}", ("A",), "ones", names, feature="gamma"
-            )
+            yield Parameter("gamma", f"decoder/attention/{gamma}", ("A",), "ones", names)
 
 
 def _readout(s: Structure) -> Iterator[Parameter]:
-    for part, (symbol, width, tf, index) in _READOUT.items():
-        if not {"prev": s.feedback, "ctx": s.type.has_context}.get(part, True):
+    for i, (part, symbol, width, tf) in enumerate(_READOUT):
+        if (part == "prev" and not s.feedback) or (part == "ctx" and not s.type.has_context):
             continue
-        yield from _feed_forward(
-            s,
-            nematus=f"ff_logit_{part}",
-            nmtpy="ff_logit_gru" if part == "lstm" else f"ff_logit_{part}",
-            tf=f"{_PREDICTOR}/{tf}",
-            s2s="decoder_ff_logit_l1",
-            index=index,
-            path=f"decoder/readout/{part}",
-            symbol=symbol,
-            shape=(width, "R"),
-        )
+        nematus, path = f"ff_logit_{part}", f"decoder/readout/{part}"
+        names = nematus, f"{_PREDICTOR}/{tf}", "decoder_ff_logit_l1"
+        nmtpy = "ff_logit_gru" if part == "lstm" else nematus
+        yield from _feed_forward(s, symbol, path, (width, "R"), *names, nmtpy, str(i))
     if s.readout_activation is Activation.PRELU:
         path = "decoder/readout/prelu_slope"
-        names = tf_only("ff_logit_prelu_slope", f"{_PREDICTOR}/hidden_prelu/slope")
-        yield Parameter("a", path, ("E",), "ones", names, feature="prelu")
+        slope = tf_only("ff_logit_prelu_slope", f"{_PREDICTOR}/hidden_prelu/slope")
+        yield Parameter("a", path, ("E",), "ones", slope)
     yield from _output(s)
     if s.mixture > 1:
         nematus, tf = "ff_logit_pi", f"{_PREDICTOR}/hidden_to_pi_logits"
-        yield from _layer("W_pi", "decoder/mixture/pi", ("E", "M"), nematus, tf, "mixture")
+        yield from _layer("W_pi", "decoder/mixture/pi", ("E", "M"), nematus, tf)
         for k in range(s.mixture):
-            yield from _feed_forward(
-                s,
-                nematus=f"ff_logit_mos_{k}",
-                tf=f"{_PREDICTOR}/hidden_to_mos_hidden_{k}",
-                path=f"decoder/mixture/hidden{k}",
-                symbol=f"W_{k}",
-                shape=("E", "E"),
-            )
+            nematus, tf = f"ff_logit_mos_{k}", f"{_PREDICTOR}/hidden_to_mos_hidden_{k}"
+            path = f"decoder/mixture/hidden{k}"
+            yield from _feed_forward(s, f"W_{k}", path, ("E", "E"), nematus, tf)
     if s.lexical:
-        yield from _feed_forward(
-            s,
-            nematus="ff_lexical",
-            tf="decoder/lexical",
-            path="decoder/lexical/hidden",
-            symbol="W_l",
-            shape=("Es", "Es"),
-        )
+        path, tf = "decoder/lexical/hidden", "decoder/lexical"
+        yield from _feed_forward(s, "W_l", path, ("Es", "Es"), "ff_lexical", tf)
         nematus, tf = "ff_logit_lexical", f"{_PREDICTOR}/lexical_to_logits"
-        yield from _layer("W_lo", "decoder/lexical/output", ("Es", "V"), nematus, tf, "lexical")
+        yield from _layer("W_lo", "decoder/lexical/output", ("Es", "V"), nematus, tf)
+
+
+def _output(s: Structure) -> Iterator[Parameter]:
+    for root, shape, initializer in (("W", ("E", "V"), "normal"), ("b", ("V",), "zeros")):
+        if root == "W" and s.tied_output:
+            continue
+        names = tf_only(f"ff_logit_{root}", f"{_PREDICTOR}/hidden_to_logits/{root}")
+        names |= same(f"ff_logit_{root}", Dialect.AMUN, Dialect.MARIAN_NEMATUS)
+        names[Dialect.S2S] = f"decoder_ff_logit_l2_{root}"
+        if not s.tied_output:  # nmtpy's tied output layer has no bias
+            names[Dialect.NMTPY] = f"ff_logit_{root}"
+        transposed = dict.fromkeys(MARIAN, "decoder_ff_logit_l2_Wt") if root == "W" else {}
+        path = f"decoder/output/{root}"
+        yield Parameter(f"{root}_o", path, shape, initializer, names, transposed)
 
 
 def _layer(
-    symbol: str, path: str, shape: tuple[str, str], nematus: str, tf: str, feature: str
+    symbol: str, path: str, shape: tuple[str, str], nematus: str, tf: str
 ) -> Iterator[Parameter]:
     """W and b of x W + b, in Nematus and Nematus-TF."""
     for root, size, initializer in (("W", shape, "normal"), ("b", shape[1:], "zeros")):
         names = tf_only(f"{nematus}_{root}", f"{tf}/{root}")
-        yield Parameter(symbol, f"{path}/{root}", size, initializer, names, feature=feature)
-
-
-def _output(s: Structure) -> Iterator[Parameter]:
-    tf = f"{_PREDICTOR}/hidden_to_logits"
-    rows: list[tuple[str, str, tuple[str, ...], str]] = [("b", "b_o", ("V",), "zeros")]
-    if not s.tied_output:
-        rows.insert(0, ("W", "W_o", ("E", "V"), "normal"))
-    for root, symbol, shape, initializer in rows:
-        names = same(f"ff_logit_{root}", Dialect.AMUN, Dialect.MARIAN_NEMATUS, Dialect.NMTPY) | {
-            Dialect.NEMATUS_TF: f"{tf}/{root}",
-            Dialect.NEMATUS_TF_01: f"{tf}/{root}",
-            Dialect.S2S: f"decoder_ff_logit_l2_{root}",
-        }
-        if root == "b" and s.tied_output:  # nmtpy's tied output layer has no bias
-            del names[Dialect.NMTPY]
-        transposed = dict.fromkeys(MARIAN, "decoder_ff_logit_l2_Wt") if root == "W" else {}
-        feature = "output" if root == "W" else ""
-        yield Parameter(
-            symbol, f"decoder/output/{root}", shape, initializer, names, transposed, None, feature
-        )
+        yield Parameter(symbol, f"{path}/{root}", size, initializer, names)
 
 
 def _feed_forward(
     s: Structure,
-    *,
+    symbol: str,
+    path: str,
+    shape: tuple[str, str],
     nematus: str,
     tf: str,
-    path: str,
-    symbol: str,
-    shape: tuple[str, str],
-    s2s: str | None = None,
-    nmtpy: str | None = None,
-    index: int | str = "",
+    s2s: str = "",
+    nmtpy: str = "",
+    index: str = "",
 ) -> Iterator[Parameter]:
-    """W, b and the norm of x W + b; s2s is None for layers that Marian and nmtpy lack."""
-    for root, size, initializer in (("W", shape, "normal"), ("b", shape[1:], "zeros")):
-        names = tf_only(f"{nematus}_{root}", f"{tf}/{root}")
+    """W, b and the norm of x W + b; s2s is empty for layers that Marian and nmtpy lack."""
+    for row in _layer(symbol, path, shape, nematus, tf):
         if s2s:
-            names |= dict.fromkeys((Dialect.AMUN, Dialect.MARIAN_NEMATUS), f"{nematus}_{root}")
+            root = row.path[-1]
+            names = same(row.name, Dialect.AMUN, Dialect.MARIAN_NEMATUS)
             names[Dialect.S2S] = f"{s2s}_{root}{index}"
             names[Dialect.NMTPY] = f"{nmtpy or nematus}_{root}"
-        yield Parameter(symbol, f"{path}/{root}", size, initializer, names)
+            row = dataclasses.replace(row, names={**row.names, **names})
+        yield row
 
     def norm_names(suffix: str) -> dict[Dialect, str]:
         own = {"_lns": "_ln_s", "_lnb": "_ln_b", "_wns": "_W_wns", "_rms": "_ln_s"}[suffix]
@@ -292,6 +252,6 @@ def _feed_forward(
 
     yield from norm_rows(s, norm_names, symbol, f"{path}/W", shape[1])
     if s.normalization is Normalization.MARIAN and s2s:
-        amun = f"ff_logit_l1_gamma{index}" if index != "" else f"{nematus}_gamma"
-        names = same(amun, Dialect.AMUN) | {Dialect.S2S: f"{s2s}_gamma{index}"}
-        yield Parameter("gamma", f"{path}/gamma", shape[1:], "ones", names, feature="gamma")
+        amun = f"ff_logit_l1_gamma{index}" if index else f"{nematus}_gamma"
+        gammas = same(amun, Dialect.AMUN) | {Dialect.S2S: f"{s2s}_gamma{index}"}
+        yield Parameter("gamma", f"{path}/gamma", shape[1:], "ones", gammas)

@@ -39,8 +39,7 @@ class Parameter:
 
     path: the place in the model (Keras variable, HDF5 dataset); names: the name in each dialect
     that can hold the array; transposed: the names under which a dialect stores its transpose
-    instead; cell: the recurrent cell that it belongs to; feature: the property of a model that its
-    presence in a file indicates, "" for none.
+    instead; cell: the recurrent cell that it belongs to.
     """
 
     symbol: str
@@ -50,7 +49,6 @@ class Parameter:
     names: Mapping[Dialect, str]
     transposed: Mapping[Dialect, str] = field(default_factory=dict)
     cell: CellPlace | None = None
-    feature: str = ""
 
     @property
     def name(self) -> str:
@@ -70,11 +68,7 @@ def same(name: str, *dialects: Dialect) -> dict[Dialect, str]:
 
 def tf_only(nematus: str, tf: str) -> dict[Dialect, str]:
     """Names of an array that only Nematus and Nematus-TF have."""
-    return {
-        Dialect.NEMATUS: nematus,
-        Dialect.NEMATUS_TF: tf,
-        Dialect.NEMATUS_TF_01: tf,
-    }
+    return {Dialect.NEMATUS: nematus, Dialect.NEMATUS_TF: tf, Dialect.NEMATUS_TF_01: tf}
 
 
 def tf_norm(suffix: str) -> str:
@@ -92,19 +86,17 @@ def norm_rows(
 ) -> Iterator[Parameter]:
     """Gain and bias of one product's normalisation; names(suffix) gives each dialect's name."""
 
-    def row(letter: str, suffix: str, initializer: str, dialects: dict, feature: str) -> Parameter:
-        return Parameter(
-            f"{letter}({symbol})", path + suffix, (width,), initializer, dialects, {}, cell, feature
-        )
+    def row(letter: str, suffix: str, initializer: str, dialects: dict) -> Parameter:
+        symbol_of_row = f"{letter}({symbol})"
+        return Parameter(symbol_of_row, path + suffix, (width,), initializer, dialects, {}, cell)
 
     if s.normalization is Normalization.NEMATUS:
-        yield row("g", "_lns", "ones", names("_lns"), "gain")
-        yield row("b", "_lnb", "zeros", names("_lnb"), "gain-bias")
+        yield row("g", "_lns", "ones", names("_lns"))
+        yield row("b", "_lnb", "zeros", names("_lnb"))
     elif s.normalization is Normalization.RMS:
         tf_only = (Dialect.NEMATUS_TF, Dialect.NEMATUS_TF_01)
         dialects = {d: n for d, n in names("_rms").items() if d in tf_only}
         dialects[Dialect.NEMATUS] = names("_lns")[Dialect.NEMATUS]
-        yield row("g", "_lns", "ones", dialects, "gain")
+        yield row("g", "_lns", "ones", dialects)
     if s.weight_normalization:
-        only = {Dialect.NEMATUS: names("_wns")[Dialect.NEMATUS]}
-        yield row("g", "_wns", "ones", only, "weight-norm")
+        yield row("g", "_wns", "ones", same(names("_wns")[Dialect.NEMATUS]))
