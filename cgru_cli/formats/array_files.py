@@ -55,6 +55,11 @@ class StoredArray:
         """The number of axes."""
         return len(self.shape)
 
+    @property
+    def nbytes(self) -> int:
+        """The size of the content."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
     def transposed(self) -> StoredArray:
         """The transposed array."""
         read = self.read
@@ -153,9 +158,9 @@ def _stored(
 
 def _check_expansion(path: Path, stored: Mapping[str, StoredArray]) -> None:
     """Raise CgruError for a file whose arrays are far larger than the file."""
-    total = sum(math.prod(array.shape) * array.dtype.itemsize for array in stored.values())
+    total = sum(array.nbytes for array in stored.values())
     if total > ALWAYS_ALLOWED + MOST_EXPANDED * path.stat().st_size:
-        largest = max(stored.values(), key=lambda a: math.prod(a.shape) * a.dtype.itemsize)
+        largest = max(stored.values(), key=lambda array: array.nbytes)
         raise CgruError(
             f"{path}: a file of {path.stat().st_size} bytes that declares arrays of {total} bytes "
             f"(the largest is {largest.name} {largest.shape}); not a model"
@@ -241,15 +246,14 @@ def open_hdf5(path: Path, attribute: str) -> Iterator[tuple[dict[str, StoredArra
         yield stored, text
 
 
-def write_hdf5(path: Path, arrays: Mapping[str, np.ndarray], attributes: Mapping[str, str]) -> None:
-    """Write datasets by path and text attributes, atomically."""
+def write_hdf5(path: Path, arrays: Mapping[str, np.ndarray], attribute: str, text: str) -> None:
+    """Write datasets by path and a text attribute, atomically."""
     import h5py
 
     with atomic_write(path) as stream, h5py.File(stream, "w") as file:
         for name, array in arrays.items():
             file.create_dataset(name, data=array)
-        for key, value in attributes.items():
-            file.attrs[key] = value
+        file.attrs[attribute] = text
 
 
 def start_of(path: Path) -> bytes:

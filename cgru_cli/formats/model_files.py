@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -97,18 +96,16 @@ def _checkpoint_prefix(path: Path) -> Path | None:
 def _of_hdf5(path: Path, stored: dict[str, StoredArray], attribute: str | None) -> ModelFile:
     """cgru's own HDF5 file, where datasets are named by their place in the model."""
     if attribute is None:
-        raise CgruError(
-            f"{path}: an HDF5 file, but not one of cgru's (no attribute {HDF5_ATTRIBUTE!r})"
-        )
+        no = f"no attribute {HDF5_ATTRIBUTE!r}"
+        raise CgruError(f"{path}: an HDF5 file, but not one of cgru's ({no})")
     source = f"{path}: attribute {HDF5_ATTRIBUTE}"
     values = parse_json(attribute, source)
     own = Own.of(values, source)
     if own is None:
         raise CgruError(f"{source}: no structure of a model")
     settings = from_nematus(values.get("configuration"), source)
-    names = {row.path: row.name for row in parameters(own.structure)}
     inert = INERT[Dialect.NEMATUS]
-    names[f"inert/{inert}"] = inert
+    names = {f"inert/{inert}": inert} | {p.path: p.name for p in parameters(own.structure)}
     if unknown := [name for name in stored if name not in names]:
         raise CgruError(f"{path}: array {', '.join(sorted(unknown)[:4])} is unknown")
     arrays = {names[name]: array for name, array in stored.items()}
@@ -140,7 +137,7 @@ def _settings_beside(path: Path) -> ModelSettings:
 def _marian_settings(path: Path, stored: StoredArray) -> tuple[ModelSettings, dict]:
     """Marian's configuration inside a model, and the form in which it was stored."""
     source = f"{path}: {MARIAN_YAML}"
-    if math.prod(stored.shape) * stored.dtype.itemsize > LARGEST_YAML:
+    if stored.nbytes > LARGEST_YAML:
         raise CgruError(f"{source}: more than {LARGEST_YAML} bytes, too large for a configuration")
     whole = stored.read()
     raw = whole.tobytes()

@@ -7,7 +7,6 @@ files hold every model completely.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, TypedDict
 
@@ -20,7 +19,7 @@ from ..parameters.parameter import Dialect
 from ..parameters.structure import LARGEST_SIZE, Structure
 from ..system.structured_files import LARGEST_YAML
 from .configuration_values import Number, shown
-from .model import Model, ModelSettings
+from .model import Model
 
 _PROGRAMS = frozenset({*Dialect, "dl4mt"})
 MOST_INERT = 100  # arrays of a model that nothing is computed with; there is one, or none
@@ -55,51 +54,36 @@ class _Array(TypedDict):
 
 
 @dataclass
-class _Values:
-    """The values beside the structure."""
-
-    program: str = "nematus"
-    inert: Annotated[dict[str, _Array], Meta(max_length=MOST_INERT)] = field(default_factory=dict)
-    origin: _Origin = field(default_factory=lambda: _Origin())
-    decoding: _Decoding = field(default_factory=lambda: _Decoding())
-
-
-@dataclass
 class Own:
     """The `cgru` object or attribute of a file."""
 
     structure: Structure
-    program: str
-    inert: dict[str, np.ndarray]
-    origin: dict
-    decoding: ModelSettings
+    program: str = "nematus"
+    inert: Annotated[dict[str, Any], Meta(max_length=MOST_INERT)] = field(default_factory=dict)
+    origin: _Origin = field(default_factory=lambda: _Origin())
+    decoding: _Decoding = field(default_factory=lambda: _Decoding())
 
     @classmethod
-    def of(cls, values: object, source: str) -> Own | None:
+    def of(cls, values: Any, source: str) -> Own | None:
         """None without values. Raises CgruError for damaged ones."""
         if values is None:
             return None
         with parsing(source, "no structure of a model"):
-            if not isinstance(values, Mapping):
-                raise TypeError("a set of names and values is expected")
-            read = msgspec.convert(values, _Values)
+            Structure.from_dict(values["structure"], source)  # checks that it is complete
+            read = msgspec.convert(values, cls)
             if read.program not in _PROGRAMS:
                 raise ValueError(f"program {shown(read.program)}")
-            return cls(
-                Structure.from_dict(values["structure"], source),
-                read.program,
-                {name: _from_json(array) for name, array in read.inert.items()},
-                dict(read.origin),
-                ModelSettings(**read.decoding),
-            )
+            read.inert = {name: _from_json(array) for name, array in read.inert.items()}
+            return read
 
 
-def _from_json(value: _Array) -> np.ndarray:
+def _from_json(value: object) -> np.ndarray:
     """A small array of numbers. Raises ValueError for any other."""
-    dtype, shape = np.dtype(value["dtype"]), tuple(value["shape"])
+    array = msgspec.convert(value, _Array)
+    dtype, shape = np.dtype(array["dtype"]), tuple(array["shape"])
     if dtype.kind not in "fiu" or math.prod(shape) > LARGEST_INERT:
         raise ValueError(f"an array of {dtype} of shape {shape}, which is not computed with")
-    return np.array(value["data"], dtype=dtype).reshape(shape)
+    return np.array(array["data"], dtype=dtype).reshape(shape)
 
 
 def own(model: Model, program: str) -> dict:

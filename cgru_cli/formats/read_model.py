@@ -15,7 +15,7 @@ from ..parameters.parameter import MARIAN, Dialect, Parameter
 from ..parameters.structure import Structure
 from .array_files import StoredArray
 from .dialects import DESCRIPTIONS, convention, program, recognise, refuse_uncomputable, smoothed
-from .model import Model
+from .model import Model, ModelSettings
 from .model_files import ModelFile, opened
 from .own_configuration import LARGEST_INERT
 from .structure_from_arrays import candidates, compare, layout_of, structure_of
@@ -41,19 +41,18 @@ def interpret(file: ModelFile) -> Model:
     # the arrays, by the names that their program gave them
     stored = {name: array for name, array in file.stored.items() if not is_training_array(name)}
     refuse_uncomputable(path, stored, settings)
-    # the dialect, and every array's row in the table of names
+    # the dialect, every array's row in the table of names, and the structure
     in_own_names = own is not None and file.container != "checkpoint"
     dialect = Dialect.NEMATUS if in_own_names else recognise(path, stored, settings)
     stored = smoothed(stored, settings, dialect)
     inert = _take_inert(path, stored, dialect)
-    layout = {} if own else layout_of(stored, settings, dialect)
-    rows = parameters(own.structure) if own else candidates(stored, layout)
-    arrays, known = _named(path, stored, rows, dialect)
-    # the structure
     if own:
-        structure, inert, origin = own.structure, inert | own.inert, own.origin
-        settings.update(own.decoding)
+        arrays, known = _named(path, stored, parameters(own.structure), dialect)
+        structure, inert, origin = own.structure, inert | own.inert, dict(own.origin)
+        settings.update(ModelSettings(**own.decoding))
     else:
+        layout = layout_of(stored, settings, dialect)
+        arrays, known = _named(path, stored, candidates(stored, layout), dialect)
         structure = structure_of(path, arrays, known, settings, layout, dialect)
         if dialect in MARIAN:
             turned = [name for name, array in arrays.items() if array.turned]
@@ -62,10 +61,12 @@ def interpret(file: ModelFile) -> Model:
         _add_missing_bias(arrays, known, structure)
     # the checks, and the numbers themselves
     _check(path, arrays, structure, dialect)
-    numbers = {
-        name: convention(known[name], dialect, structure, array)
-        for name, array in _contents(path, arrays, structure).items()
-    }
+    if rounded := {str(array.dtype) for array in arrays.values() if array.dtype.itemsize != 4}:
+        warn(f"{path}: {', '.join(sorted(rounded))} arrays are rounded to float32")
+    numbers = {}
+    for row in parameters(structure):
+        array = _finite(path, arrays[row.name])
+        numbers[row.name] = convention(known[row.name], dialect, structure, array)
     if not own:
         compare(path, structure, settings, dialect)
     # the model
@@ -159,15 +160,6 @@ def _check(
             )
         if not np.issubdtype(array.dtype, np.floating):
             raise CgruError(f"{path}: {array.name}: expected float32, found {array.dtype}")
-
-
-def _contents(
-    path: Path, arrays: Mapping[str, StoredArray], structure: Structure
-) -> dict[str, np.ndarray]:
-    """All parameters in the table's order, float32. Raises CgruError where one is not finite."""
-    if rounded := {str(array.dtype) for array in arrays.values() if array.dtype.itemsize != 4}:
-        warn(f"{path}: {', '.join(sorted(rounded))} arrays are rounded to float32")
-    return {row.name: _finite(path, arrays[row.name]) for row in parameters(structure)}
 
 
 def _finite(path: Path, stored: StoredArray) -> np.ndarray:

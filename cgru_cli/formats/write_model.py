@@ -57,13 +57,24 @@ def write(
             f"{model.path} cannot be written as {to}: it has {', '.join(lost)}, "
             f"which {to} does not hold"
         )
-    _refuse_same_file(model.path, path)
-    if to == "dl4mt":
-        _warn_of_order(model, path)
+    for suffix in ("", ".index"):
+        one, other = Path(f"{model.path}{suffix}"), Path(f"{path}{suffix}")
+        if one.exists() and other.exists() and one.samefile(other):
+            raise CgruError(f"{path}: IN and OUT are the same file")
+    ways = [(model.settings.right_left, "writes"), (model.settings.source_reversed, "reads")]
+    turned = " and ".join(way for from_end, way in ways if from_end)
+    if to == "dl4mt" and turned:  # DL4MT's own models of this kind were trained on reversed lines
+        warn(
+            f"{path}: DL4MT cannot say that a model {turned} from the end of a sentence; reverse "
+            "the lines yourself when you translate with it"
+        )
     names, placements = model_vocabularies.plan(vocabularies, path.parent, to, force)
     names = names or [Path(name).name for name in model.settings.vocabularies]
+    contents = _configuration_files(model, path, to, names)
     source = preprocessing or Path(f"{model.path}{PREPROCESSING}")
-    contents = _configuration_files(model, path, to, names) | _preprocessing(source, path)
+    if source.exists():
+        with reading(source):
+            contents[Path(f"{path}{PREPROCESSING}")] = source.read_bytes()
     for suffix in marian_files:
         make = write_configuration.amun if suffix == ".amun.yml" else write_configuration.decoder
         contents[Path(f"{path}{suffix}")] = make(model, path.name, names)
@@ -77,17 +88,12 @@ def write(
                 stream.write(content)
         for file in stale:
             remove(file)
-        _write_arrays(model, path, to, names)
-
-
-def _warn_of_order(model: Model, path: Path) -> None:
-    """DL4MT's own models of this kind were trained on reversed lines."""
-    ways = [(model.settings.right_left, "writes"), (model.settings.source_reversed, "reads")]
-    if turned := " and ".join(way for from_end, way in ways if from_end):
-        warn(
-            f"{path}: DL4MT cannot say that a model {turned} from the end of a sentence; reverse "
-            "the lines yourself when you translate with it"
-        )
+        if to == "h5":
+            _write_hdf5(model, path, names)
+        elif to == "nematus-tf":
+            write_checkpoint(path, arrays_as(model, to))
+        else:
+            array_files.write_npz(path, arrays_as(model, to))
 
 
 def output_path(path: str | Path, to: str) -> Path:
@@ -104,13 +110,6 @@ def output_path(path: str | Path, to: str) -> Path:
     if not path.name.endswith(endings):
         raise UsageError(f"{path}: a file written as {to} ends in {' or '.join(endings)}")
     return path
-
-
-def _refuse_same_file(source: Path, target: Path) -> None:
-    for suffix in ("", ".index"):
-        one, other = Path(f"{source}{suffix}"), Path(f"{target}{suffix}")
-        if one.exists() and other.exists() and one.samefile(other):
-            raise CgruError(f"{target}: IN and OUT are the same file")
 
 
 def _check_overwriting(path: Path, to: str, contents: dict[Path, bytes], force: bool) -> list[Path]:
@@ -151,23 +150,6 @@ def _configuration_files(model: Model, path: Path, to: str, names: list[str]) ->
     return files
 
 
-def _preprocessing(source: Path, path: Path) -> dict[Path, bytes]:
-    """The content of the preprocessing file beside the new model, if there is one."""
-    if not source.exists():
-        return {}
-    with reading(source):
-        return {Path(f"{path}{PREPROCESSING}"): source.read_bytes()}
-
-
-def _write_arrays(model: Model, path: Path, to: str, names: list[str]) -> None:
-    if to == "h5":
-        _write_hdf5(model, path, names)
-    elif to == "nematus-tf":
-        write_checkpoint(path, arrays_as(model, to))
-    else:
-        array_files.write_npz(path, arrays_as(model, to))
-
-
 def arrays_as(model: Model, to: str) -> dict[str, np.ndarray]:
     """The arrays by their names in an `.npz` or checkpoint of the format `to`."""
     dialect = DIALECT[to]
@@ -177,19 +159,15 @@ def arrays_as(model: Model, to: str) -> dict[str, np.ndarray]:
         array = convention(parameter, dialect, model.structure, model.arrays[parameter.name])
         if marian and array.ndim == 1:
             array = array[None, :]
-        name = parameter.names.get(dialect)
-        kept = parameter.name in model.origin.get("transposed", ())
-        if dialect in parameter.transposed and (kept or name is None):
+        name = parameter.names[dialect]
+        if dialect in parameter.transposed and parameter.name in model.origin.get("transposed", ()):
             name, array = parameter.transposed[dialect], array.T
-        if name is None:
-            raise CgruError(f"{model.path}: {to} has no name for {parameter.name}")
         arrays[name] = np.ascontiguousarray(array, dtype="<f4")
     if dialect in INERT:
         arrays[INERT[dialect]] = _inert(model, to)
     if marian:
-        arrays[MARIAN_YAML] = np.frombuffer(
-            write_configuration.marian_model(model, to), dtype=np.int8
-        )
+        content = write_configuration.marian_model(model, to)
+        arrays[MARIAN_YAML] = np.frombuffer(content, dtype=np.int8)
     return arrays
 
 
@@ -210,6 +188,5 @@ def _write_hdf5(model: Model, path: Path, names: list[str]) -> None:
     arrays |= {f"inert/{name}": array for name, array in model.inert.items()}
     attribute = own_configuration.own(dataclasses.replace(model, inert={}), model.program)
     attribute["configuration"] = write_configuration.own_container(model, names)
-    array_files.write_hdf5(
-        path, arrays, {HDF5_ATTRIBUTE: write_configuration.as_json(attribute).decode()}
-    )
+    text = write_configuration.as_json(attribute).decode()
+    array_files.write_hdf5(path, arrays, HDF5_ATTRIBUTE, text)
