@@ -27,6 +27,7 @@ from .rows import (
     refused,
     row,
     rows,
+    switched,
 )
 
 ONE_PROCESS = "one process uses all processors"
@@ -74,10 +75,6 @@ def _unit(deep: bool = False) -> Conversion:
 
 def _bidirectional(values: tuple[str, ...]) -> Refused:
     return Refused(f"{values[-1]}: every level of the encoder is bidirectional; see --enc-type")
-
-
-def _unsorted(values: tuple[str, ...]) -> Values:
-    return {"maxi_batch_sort": "none"}
 
 
 def _aggregation(values: tuple[str, ...]) -> Values | NoEffect:
@@ -148,9 +145,7 @@ TRAIN = (
     row("--optimizer X = adam", one_of("optimizer", OPTIMIZERS, NO_OPTIMIZER)),
     row("--finish_after N = 10000000", Option("after", lambda values: {"after": f"{values[-1]}u"})),
     row("--learning_schedule X = constant", one_of("learning_schedule", SCHEDULES, "not known")),
-    row(
-        "--no_sort_by_length", Option("maxi_batch_sort", lambda values: {"maxi_batch_sort": "none"})
-    ),
+    row("--no_sort_by_length", switched("maxi_batch_sort", "none")),
     row("--objective X = CE", one_of("objective", OBJECTIVES, RAML)),
     row("--loss_function X = cross-entropy", Option("objective", _loss)),
     row("--gradient_aggregation_steps N = 1", Option("gradient_aggregation_steps", _aggregation)),

@@ -421,3 +421,10 @@ def test_what_is_done_in_any_case_is_said_of_no_option():
 def test_the_alignment_of_nematus_as_json():
     options = parsed("translate", "--compat", "nematus", "--json_alignment")
     assert options.alignment_format == "json"
+
+
+@pytest.mark.parametrize("program", ["nematus", "nematus-tf", "dl4mt"])
+def test_a_maxi_batch_is_sorted_by_target_length_unless_nothing_is_sorted(program):
+    """The data iterators of Nematus and DL4MT sort each maxi-batch by target length."""
+    assert parsed("train", "--compat", program).maxi_batch_sort == "trg"
+    assert parsed("train", "--compat", program, "--no_sort_by_length").maxi_batch_sort == "none"
