@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -18,49 +17,26 @@ from .corpus import Corpus
 
 Item = TypeVar("Item")
 LengthSort = Literal["trg", "src", "none"]  # the side whose length counts first
-
-
-@dataclass(frozen=True)
-class BatchSize:
-    """The size of a batch; lengths count EOS, and a single pair always fits.
-
-    "sentences": that many. "words": as many as `sentences in the batch * longest side <= words`
-    allows, source or target (Nematus' --token_batch_size; Marian's --mini-batch-words counts
-    source words without padding). "fit": as many as `cost(sentences, longest source, longest
-    target) <= 1` allows; the cost must not decrease when any of the three grows.
-    """
-
-    kind: Literal["sentences", "words", "fit"] = "sentences"
-    sentences: int = 80  # also the unit of a maxi-batch, whatever the kind
-    words: int = 0
-    cost: Callable[[int, int, int], float] | None = None
-
-    def __post_init__(self) -> None:
-        usable = {"sentences": True, "words": self.words > 0, "fit": self.cost is not None}
-        if self.sentences < 1 or not usable[self.kind]:
-            raise ValueError(f"not a batch size: {self}")
-
-    def fits(self, sentences: int, source: int, target: int) -> bool:
-        """Whether these sentences of at most these lengths fit (not for "sentences")."""
-        if self.kind == "words":
-            return sentences * max(source, target) <= self.words
-        assert self.cost is not None  # noqa: S101 - for types: of the kind "fit"
-        return self.cost(sentences, source, target) <= 1.0
+# Whether a number of sentences, with the longest source and target (EOS counted), fit into a batch;
+# no longer true when any of the three grows.
+Fits = Callable[[int, int, int], bool]
 
 
 class Batches:
     """The batches of any epoch over N pairs of the given lengths, (N, 2) with EOS.
 
     An epoch takes all pairs in a new order (without `shuffle`, in the order of the corpus), in
-    maxi-batches of `maxi_batch * size.sentences` pairs, as Marian and Nematus do. Each maxi-batch
-    is sorted by target then source length ("trg"), source then target length ("src") or not at all,
-    cut into batches, and its batches are shuffled.
+    maxi-batches of `maxi_batch * sentences` pairs, as Marian and Nematus do. Each maxi-batch is
+    sorted by target then source length ("trg"), source then target length ("src") or not at all,
+    cut into batches, and its batches are shuffled. A batch has as many pairs as fit, always one; if
+    `fits` is None, as many as `sentences`.
     """
 
     def __init__(
         self,
         lengths: np.ndarray,
-        size: BatchSize,
+        sentences: int,
+        fits: Fits | None = None,
         *,
         maxi_batch: int,
         sort: LengthSort = "trg",
@@ -68,8 +44,8 @@ class Batches:
         shuffle: bool = True,
     ):
         self._lengths = lengths
-        self._size = size
-        self._window = maxi_batch * size.sentences
+        self._sentences, self._fits = sentences, fits
+        self._window = maxi_batch * sentences
         # lexsort's last key is the first to sort by
         self._columns = {"trg": (0, 1), "src": (1, 0), "none": ()}[sort]
         self._seed = seed
@@ -104,19 +80,19 @@ class Batches:
 
     def _cut(self, lengths: np.ndarray) -> list[int]:
         """The end of each batch among the sorted pairs."""
-        count, size = len(lengths), self._size
-        if size.kind == "sentences":
-            return [*range(size.sentences, count, size.sentences), count]
+        count, fits = len(lengths), self._fits
+        if fits is None:
+            return [*range(self._sentences, count, self._sentences), count]
         ends = [0]
         guess = 1
         while (first := ends[-1]) < count:
             longest = np.maximum.accumulate(lengths[first : first + guess]).tolist()
-            if len(longest) == guess and size.fits(guess, *longest[-1]) and first + guess < count:
+            if len(longest) == guess and fits(guess, *longest[-1]) and first + guess < count:
                 guess *= 2
                 continue
             candidates = range(2, len(longest) + 1)
             taken = 1 + bisect.bisect_left(
-                candidates, True, key=lambda n: not size.fits(n, *longest[n - 1])
+                candidates, True, key=lambda n: not fits(n, *longest[n - 1])
             )
             ends.append(first + taken)
             guess = taken + 1

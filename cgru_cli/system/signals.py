@@ -7,10 +7,11 @@ import os
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from types import FrameType
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 
@@ -53,8 +54,12 @@ def stop_cleanly() -> Iterator[None]:
 
     def stop(signum: int, frame: FrameType | None) -> None:
         signal.signal(signum, signal.SIG_DFL)
-        if _imports(frame):
-            _end_here(signum)
+        frames = (frame.f_code.co_filename for frame, _ in traceback.walk_stack(frame))
+        if any(name.startswith("<frozen importlib") for name in frames):
+            for stream in (sys.stdout, sys.stderr):
+                with contextlib.suppress(OSError, ValueError, AttributeError):
+                    stream.flush()
+            os._exit(128 + signum)
         raise Stopped(signum)
 
     with _handled_by(stop):
@@ -79,22 +84,6 @@ def interruptible(work: Callable[[], Result]) -> Result:
 
     threading.Thread(target=run, daemon=True).start()
     return future.result()
-
-
-def _imports(frame: FrameType | None) -> bool:
-    """Whether the frame is part of an import."""
-    while frame is not None:
-        if frame.f_code.co_filename.startswith("<frozen importlib"):
-            return True
-        frame = frame.f_back
-    return False
-
-
-def _end_here(signum: int) -> NoReturn:
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError, AttributeError):
-            stream.flush()
-    os._exit(128 + signum)
 
 
 class StopRequest:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..corpus.batches import Batch, Batches, BatchSize, grid_length, make_batch
+from ..corpus.batches import Batch, Batches, Fits, grid_length, make_batch
 from ..corpus.corpus import Corpus
 from ..corpus.dropout import Rates, masks
 from ..options.train import TrainOptions
@@ -34,18 +34,18 @@ class Example(NamedTuple):
         return Example(self.batch.share(place, count), masks)
 
 
-def batch_size(options: TrainOptions, structure: Structure, devices: int = 1) -> BatchSize:
-    """The size of a batch that so many devices share."""
+def what_fits(options: TrainOptions, structure: Structure, devices: int = 1) -> Fits | None:
+    """What fits into a batch that so many devices share; None: any `--mini-batch` sentences.
+
+    `--mini-batch-words` limits the sentences times the longest side, as Nematus'
+    --token_batch_size does; in Marian it counts source words without padding.
+    """
     if options.mini_batch_fit:
         budget = options.workspace * 2**20 * devices
-        return BatchSize(
-            "fit",
-            options.mini_batch,
-            cost=lambda b, s, t: memory_of_batch(structure, b, s, t) / budget,
-        )
+        return lambda b, s, t: memory_of_batch(structure, b, s, t) <= budget
     if options.mini_batch_words:
-        return BatchSize("words", options.mini_batch, options.mini_batch_words)
-    return BatchSize("sentences", options.mini_batch)
+        return lambda b, s, t: b * max(s, t) <= options.mini_batch_words
+    return None
 
 
 class EpochExamples:
@@ -67,10 +67,12 @@ class EpochExamples:
         self.corpus, self.structure, self.seed = corpus, structure, options.seed
         self.grid, self.devices = grid, devices
         self.dropout = Rates(*(getattr(options, f"dropout_{name}") for name in Rates._fields))
-        self.size = batch_size(options, structure, devices)
+        self.fits = what_fits(options, structure, devices)
+        self.sentences = options.mini_batch
         self.batches = Batches(
             corpus.lengths,
-            self.size,
+            self.sentences,
+            self.fits,
             maxi_batch=options.maxi_batch,
             sort=options.maxi_batch_sort,
             seed=options.seed,
@@ -90,8 +92,8 @@ class EpochExamples:
         rows = pairs
         if self.grid:
             rows = grid_length(pairs)
-            if self.size.kind == "sentences":
-                rows = min(rows, self.size.sentences)
+            if self.fits is None:
+                rows = min(rows, self.sentences)
         return -(-rows // self.devices) * self.devices
 
     def _masks(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cgru_cli.corpus.batches import Batches, BatchSize, grid_length, make_batch
+from cgru_cli.corpus.batches import Batches, grid_length, make_batch
 from cgru_cli.corpus.data_weights import DataWeights
 from cgru_cli.corpus.prefetch import Ahead
 from cgru_cli.corpus.word_alignments import Alignments
@@ -21,14 +21,17 @@ pairs_of_lengths = st.lists(st.tuples(st.integers(2, 40), st.integers(2, 40)), m
 )
 
 
-def area(sentences, source, target):
-    return sentences * (source + target) / 150
+def within_area(sentences, source, target):
+    return sentences * (source + target) <= 150
 
 
-sizes = st.one_of(
-    st.builds(BatchSize, sentences=st.integers(1, 9)),
-    st.builds(BatchSize, st.just("words"), sentences=st.integers(1, 9), words=st.integers(1, 200)),
-    st.builds(BatchSize, st.just("fit"), sentences=st.integers(1, 9), cost=st.just(area)),
+def within(words):
+    return lambda sentences, source, target: sentences * max(source, target) <= words
+
+
+sizes = st.tuples(
+    st.integers(1, 9),
+    st.none() | st.just(within_area) | st.builds(within, st.integers(1, 200)),
 )
 options = st.fixed_dictionaries(
     {
@@ -41,18 +44,15 @@ options = st.fixed_dictionaries(
 
 
 def epoch(lengths, size, number=0, start=0, **options):
-    return [b.tolist() for b in Batches(lengths, size, **options).epoch(number, start)]
+    return [b.tolist() for b in Batches(lengths, *size, **options).epoch(number, start)]
 
 
 def fits(size, lengths):
     """Written from the definition, without the code under test."""
-    if size.kind == "sentences":
-        return len(lengths) <= size.sentences
-    if len(lengths) == 1:
-        return True
-    if size.kind == "words":
-        return len(lengths) * lengths.max() <= size.words
-    return area(len(lengths), *lengths.max(axis=0)) <= 1
+    sentences, fits_together = size
+    if fits_together is None:
+        return len(lengths) <= sentences
+    return len(lengths) == 1 or fits_together(len(lengths), *lengths.max(axis=0))
 
 
 @settings(max_examples=300)
@@ -68,7 +68,7 @@ def test_every_pair_comes_once_from_any_start(lengths, size, options, number, st
 @given(pairs_of_lengths, sizes, st.integers(1, 6), st.sampled_from(["trg", "src"]))
 def test_batches_are_sorted_and_as_full_as_possible(lengths, size, maxi_batch, sort):
     batches = epoch(lengths, size, maxi_batch=maxi_batch, sort=sort, seed=0, shuffle=False)
-    window = maxi_batch * size.sentences
+    window = maxi_batch * size[0]
     rows = [tuple(row) if sort == "src" else tuple(row[::-1]) for row in lengths.tolist()]
     expected = [
         pair
@@ -84,7 +84,7 @@ def test_batches_are_sorted_and_as_full_as_possible(lengths, size, maxi_batch, s
 def test_epochs_and_seeds_differ():
     lengths = np.full((200, 2), 5)
     orders = {
-        (seed, number): tuple(map(tuple, epoch(lengths, BatchSize(sentences=7), number, seed=seed,
+        (seed, number): tuple(map(tuple, epoch(lengths, (7,), number, seed=seed,
                                                maxi_batch=3)))
         for seed in range(3) for number in range(3)
     }  # fmt: skip
@@ -96,28 +96,27 @@ def test_order_never_changes():
     lengths = np.array([[i % 5 + 2, i % 3 + 2] for i in range(12)])
     options = {"maxi_batch": 2, "sort": "trg", "seed": 1234}
     expected = [[0, 9, 7], [4, 2, 8], [1, 5, 11], [6, 3, 10]]
-    assert epoch(lengths, BatchSize(sentences=3), 2, **options) == expected
+    assert epoch(lengths, (3,), 2, **options) == expected
 
 
 def test_batches_of_a_maxi_batch_are_shuffled():
     lengths = np.repeat(np.arange(2, 102)[:, None], 2, axis=1)
     options = {"maxi_batch": 10**6, "sort": "trg", "seed": 1}
-    firsts = [batch[0] for batch in epoch(lengths, BatchSize(sentences=5), **options)]
+    firsts = [batch[0] for batch in epoch(lengths, (5,), **options)]
     assert sorted(firsts) == list(range(0, 100, 5)) != firsts
 
 
 def test_too_long_pairs_are_alone_in_their_batch():
     lengths = np.array([[2, 9], [3, 3], [90, 2], [3, 3]])
     options = {"maxi_batch": 9, "sort": "none", "seed": 0, "shuffle": False}
-    assert epoch(lengths, BatchSize("words", words=6), **options) == [[0], [1], [2], [3]]
-    assert epoch(lengths, BatchSize("words", words=9), **options) == [[0], [1], [2], [3]]
-    assert epoch(lengths, BatchSize("words", words=18), **options) == [[0, 1], [2], [3]]
+    assert epoch(lengths, (80, within(6)), **options) == [[0], [1], [2], [3]]
+    assert epoch(lengths, (80, within(9)), **options) == [[0], [1], [2], [3]]
+    assert epoch(lengths, (80, within(18)), **options) == [[0, 1], [2], [3]]
 
 
-@pytest.mark.parametrize("wrong", [("words",), ("fit",), ("sentences", 0)])
-def test_impossible_sizes(wrong):
+def test_batches_of_no_sentences_are_impossible():
     with pytest.raises(ValueError):
-        BatchSize(*wrong)
+        epoch(np.array([[2, 2]]), (0,), maxi_batch=1, seed=0)
 
 
 def test_the_grid():

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cgru_cli.corpus.corpus import encode_corpus
 from cgru_cli.options.train import TrainOptions
-from cgru_cli.train.examples import EpochExamples, batch_size, groups
+from cgru_cli.train.examples import EpochExamples, groups, what_fits
 from cgru_cli.train.memory import memory_of_batch
 
 DROPPING = {
@@ -131,12 +131,12 @@ def test_batches_by_what_fits():
     one, two = (
         TrainOptions(mini_batch=1000, mini_batch_fit=True, workspace=size) for size in (1, 2)
     )
-    size = batch_size(one, structure)
-    most = next(n for n in range(1, 1000) if not size.fits(n + 1, 10, 10))
+    fits = what_fits(one, structure)
+    most = next(n for n in range(1, 1000) if not fits(n + 1, 10, 10))
     assert memory_of_batch(structure, most, 10, 10) <= 2**20
     assert memory_of_batch(structure, most + 1, 10, 10) > 2**20
-    for twice in (batch_size(two, structure), batch_size(one, structure, devices=2)):
-        assert twice.fits(2 * most, 10, 10)
+    for twice in (what_fits(two, structure), what_fits(one, structure, devices=2)):
+        assert twice(2 * most, 10, 10)
 
 
 @pytest.mark.parametrize(
