@@ -1,14 +1,196 @@
-"""The layout of each program."""
+"""The layout of each program.
+
+Nematus, Nematus-TF and DL4MT print costs: negated log-probabilities.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
 
 from ..errors import UsageError
 from ..parameters.program import Program
-from .layout import Layout
-from .marian_layout import AmunLayout, CgruLayout, MarianLayout
-from .nematus_layout import DL4MTLayout, NematusLayout, NematusTFLayout
+from .hypothesis import Hypothesis
+from .layout import EOS, Layout, cost_of, matrix, weights_of
+from .numbers import C_FLOAT, amun_float, c_float, float32, numpy_float32, python2_float
+
+# Nematus-TF adds it to n-best lists if fewer hypotheses than the beam size are finished.
+_PADDING = Hypothesis(tokens=(), finished=True, score=-1e7, total=-1e7)
+
+
+@dataclass(frozen=True)
+class CgruLayout(Layout):
+    """Like Marian's, but scores and alignment of a right-to-left model are reversed, too."""
+
+    def list_fields(self, hypothesis: Hypothesis) -> str:
+        """`F0= .. F1= .. ||| TOTAL`: the score of each model, and the total that ranks.
+
+        The total of labels is a probability. A noisy channel has features of its own.
+        """
+        scores = hypothesis.model_scores or [hypothesis.score]
+        named = hypothesis.features or [(f"F{i}", score) for i, score in enumerate(scores)]
+        features = " ".join(f"{name}= {self.list_number(score)}" for name, score in named)
+        total = math.exp(hypothesis.total) if self.probabilities else hypothesis.total
+        return f"{features} ||| {self.list_number(total)}"
+
+    def list_number(self, score: float) -> str:
+        return c_float(score)
+
+
+@dataclass(frozen=True)
+class MarianLayout(CgruLayout):
+    """The layout of Marian, which reverses only the words of a right-to-left model."""
+
+    def in_reading_order(self, hypothesis: Hypothesis) -> Hypothesis:
+        """In Marian's own format, scores and alignment stay in the order of decoding."""
+        read = hypothesis.reversed()
+        if self.format not in (None, "marian"):
+            return read
+        alignment = hypothesis.alignment
+        if self.source_reversed and alignment is not None:
+            alignment = np.concatenate([alignment[:, -2::-1], alignment[:, -1:]], axis=1)
+        return hypothesis._replace(tokens=read.tokens, alignment=alignment)
+
+
+@dataclass(frozen=True)
+class AmunLayout(CgruLayout):
+    """The layout of amun: three decimals, and alignments in another order."""
+
+    own_format: ClassVar[str] = "amun"
+
+    def __post_init__(self) -> None:
+        if self.format == "nematus" and self.n_best:
+            raise UsageError("amun prints no Nematus alignment in n-best lists; ask for soft")
+
+    def entry(self, number: int, hypothesis: Hypothesis) -> str:
+        """Nothing if the header of the alignment holds the translation."""
+        return "" if self.format == "nematus" else super().entry(number, hypothesis)
+
+    def list_number(self, score: float) -> str:
+        return amun_float(score)
+
+    def alignment_field(self, hypothesis: Hypothesis) -> str:
+        """amun writes a space only before a pair."""
+        return super().alignment_field(hypothesis).rstrip(" ")
+
+    def without_hypotheses(self) -> str:
+        return "\n"
+
+    def nematus_block(self, number: int, source: Sequence[str], hypothesis: Hypothesis) -> str:
+        """The cost is divided by the number of rows; numbers have C++'s digits."""
+        weights = weights_of(hypothesis)
+        cost = c_float(cost_of(hypothesis.score) / max(1, len(weights)))
+        rows = [" ".join(map(C_FLOAT, row)) for row in weights.tolist()]
+        return matrix(number, self.text(hypothesis), cost, source, len(weights), rows)
+
+
+@dataclass(frozen=True)
+class NematusLayout(Layout):
+    """The layout of Nematus on Theano."""
+
+    own_format: ClassVar[str] = "nematus"
+    json_stands_alone: ClassVar[bool] = False
+    prints_costs: ClassVar[bool] = True
+    appends_scores: ClassVar[bool] = True
+
+    def entry(self, number: int, hypothesis: Hypothesis) -> str:
+        """The words' probabilities follow on a line, or as the last field of a list's line."""
+        if not self.word_scores:
+            return super().entry(number, hypothesis)
+        line = super().entry(number, hypothesis).removesuffix("\n")
+        separator = " ||| " if self.n_best else "\n"
+        probabilities = (float32(math.exp(score)) for score in hypothesis.word_scores)
+        return f"{line}{separator}{' '.join(map(python2_float, probabilities))}\n"
+
+    def fields(self, hypothesis: Hypothesis) -> str:
+        """The alignment alone; the words' probabilities follow the line."""
+        return self.alignment_field(hypothesis)
+
+    def list_fields(self, hypothesis: Hypothesis) -> str:
+        """The cost: float32, but float64 after division by the length."""
+        cost = self.nematus_cost(hypothesis)
+        return repr(cost) if self.normalize else numpy_float32(cost)
+
+    def scorer_number(self, score: float) -> str:
+        return numpy_float32(score)
+
+    def json_block(
+        self, number: int, rank: int, source: Sequence[str], hypothesis: Hypothesis
+    ) -> str:
+        """A list of links (target, source, weight, line, line + hypothesis).
+
+        Nematus counts hypotheses in the order in which they were finished; here they count in the
+        order of the list.
+        """
+        rank = rank if self.n_best else 0
+        sources, targets = [*source, EOS], [*hypothesis.tokens, EOS]
+        links = [
+            (target, word, numpy_float32(weight), number, number + rank)
+            for target, row in zip(targets, weights_of(hypothesis), strict=False)
+            for word, weight in zip(sources, row, strict=False)
+        ]
+        # Python 2 ends the lines of an indented list with ", ".
+        return json.dumps(links, ensure_ascii=False, indent=2, separators=(", ", ": ")) + "\n"
+
+
+@dataclass(frozen=True)
+class NematusTFLayout(Layout):
+    """The layout of Nematus on TensorFlow."""
+
+    # It prints no alignments; its users know those of the Theano version.
+    own_format: ClassVar[str] = "nematus"
+    prints_costs: ClassVar[bool] = True
+    appends_scores: ClassVar[bool] = True
+
+    def text(self, hypothesis: Hypothesis) -> str:
+        """The words and EOS, which is an empty word, joined."""
+        ends = hypothesis.finished and hypothesis.tokens
+        return hypothesis.text + (" " if ends else "")
+
+    def list_fields(self, hypothesis: Hypothesis) -> str:
+        """The score, a log-probability."""
+        return numpy_float32(hypothesis.total)
+
+    def scorer_number(self, score: float) -> str:
+        return numpy_float32(score)
+
+    def padding(self, number: int, hypotheses: int) -> Iterator[str]:
+        """Lines up to the beam size."""
+        for _ in range(self.beam_size - hypotheses):
+            yield self.entry(number, _PADDING)
+
+
+@dataclass(frozen=True)
+class DL4MTLayout(Layout):
+    """The layout of DL4MT.
+
+    Lists with `shown` are those of session 3's `-b`. None of its programs prints other lists; they
+    have the values of `gen_sample` as Python writes them.
+    """
+
+    prints_costs: ClassVar[bool] = True
+
+    def entry(self, number: int, hypothesis: Hypothesis) -> str:
+        """Session 3 writes no spaces around fields, and one cost."""
+        if not self.n_best or self.shown is None:
+            return super().entry(number, hypothesis)
+        cost = cost_of(hypothesis.total)
+        written = python2_float(cost if self.normalize else float32(cost))
+        return f"{number}|||{self.text(hypothesis)}{self.fields(hypothesis)}|||{written}\n"
+
+    def list_fields(self, hypothesis: Hypothesis) -> str:
+        """The cost and, with `normalize`, the length-normalised cost."""
+        cost = repr(float32(cost_of(hypothesis.score)))
+        return f"{cost} ||| {cost_of(hypothesis.total)!r}" if self.normalize else cost
+
+    def scorer_number(self, score: float) -> str:
+        return repr(float32(score))
+
 
 LAYOUTS: dict[str, type[Layout]] = {
     Program.CGRU: CgruLayout,

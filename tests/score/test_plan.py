@@ -7,8 +7,7 @@ import pytest
 
 from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.options.score import ScoreOptions
-from cgru_cli.output.marian_layout import CgruLayout
-from cgru_cli.output.nematus_layout import DL4MTLayout
+from cgru_cli.output.layouts import CgruLayout, DL4MTLayout
 from cgru_cli.score.pairs.readers import NBestList, OneText, TabSeparated, TwoTexts
 from cgru_cli.score.plan import RESAMPLES, ScorePlan
 
