@@ -6,6 +6,7 @@ Each function takes the pipeline as the text of its `preprocess.json`, made once
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable
@@ -14,7 +15,6 @@ from typing import NamedTuple
 from ..errors import CgruError
 from ..options.prep import PrepOptions
 from ..text.pipeline import Preprocessing
-from .duplicates import digest
 from .pair_filters import reject_lengths, reject_raw, reject_text
 from .raw_text import Numbered, Pair
 
@@ -71,6 +71,15 @@ def _clean_pair(
     if reason := reject_lengths(options, len(words[0].split()), len(words[1].split())):
         return reason
     return *words, digest(source, target)
+
+
+def digest(source: str, target: str) -> bytes:
+    """The digest of a pair, 16 bytes: BLAKE2b of both lines.
+
+    Two different pairs of 10**9 have the same one with probability 10**-21.
+    """
+    pair = f"{source}\n{target}".encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(pair, digest_size=16).digest()
 
 
 def recase(pipeline: str, side: str, lines: list[bytes]) -> list[str]:

@@ -11,14 +11,47 @@ from itertools import compress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..errors import CgruError, warn
 from ..options.prep import PrepOptions
 from ..system.atomic_files import atomic_write
 from ..system.process_pool import ProcessPool
 from . import chunk_work
-from .duplicates import Duplicates
 from .pair_filters import summary
 from .raw_text import numbered, pairs, read_lines
+
+_RECORD = np.dtype([("digest", "S16"), ("number", ">u8")])
+_PARTITIONS = 64
+
+
+class Duplicates:
+    """Finds repeated pairs by digests in 64 temporary files, which are sorted one at a time."""
+
+    def __init__(self, folder: Path):
+        """folder: of the temporary files."""
+        self._count = 0
+        self._files = [
+            tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - closed by `first`
+            for _ in range(_PARTITIONS)
+        ]
+
+    def add(self, digests: Iterable[bytes]) -> None:
+        for value in digests:
+            file = self._files[value[0] % _PARTITIONS]
+            file.write(value + self._count.to_bytes(8, "big"))
+            self._count += 1
+
+    def first(self) -> np.ndarray:
+        """Whether no equal pair came before, for each pair: (N,) bool. Closes the files."""
+        first = np.zeros(self._count, bool)
+        for file in self._files:
+            with file:
+                file.seek(0)
+                records = np.fromfile(file, _RECORD)
+            _, places = np.unique(records["digest"], return_index=True)
+            first[records["number"][places]] = True
+        return first
 
 
 def clean(

@@ -18,6 +18,8 @@ from ..errors import CgruError, UsageError
 from ..formats.vocabulary_files import write_vocabulary
 from ..options.prep import PrepOptions
 from ..system.atomic_files import atomic_write
+from ..system.line_writer import LineWriter
+from ..system.lines import LineReader
 from ..system.process_pool import ProcessPool, processors
 from ..system.structured_files import write_json
 from ..system.terminal import tell
@@ -26,7 +28,7 @@ from ..text.moses import CaseModel
 from ..text.pipeline import SIDES, Preprocessing
 from ..text.subwords import learn_codes, learn_pieces, read_codes
 from ..text.vocabulary import Vocabulary
-from . import apply, chunk_work
+from . import chunk_work
 from .clean import clean
 from .folder import Folder, writes
 from .raw_text import chunks, count_lines, numbered, read_lines
@@ -35,6 +37,7 @@ from .word_counts import WordCounts
 
 ENDINGS = {"source": "src", "target": "trg"}
 _SPECIAL = ("eos", "UNK")
+_LINES, _TOKENS = 500, 50_000  # read together by a filter
 
 
 def run(folder: str | None, options: PrepOptions) -> None:
@@ -42,7 +45,7 @@ def run(folder: str | None, options: PrepOptions) -> None:
     if options.apply or options.undo:
         if folder:
             raise UsageError("--apply and --undo are filters: they write no folder")
-        apply.run(options)
+        _filter(options)
         return
     if not folder:
         raise UsageError("name the folder to write: cgru prep OUT -s FILE... -t FILE...")
@@ -64,6 +67,30 @@ def run(folder: str | None, options: PrepOptions) -> None:
             say("resuming an interrupted run")
         with ProcessPool(options.jobs or processors()) as workers:
             _Job(place, wanted, counts, workers, say).run()
+
+
+def _filter(options: PrepOptions) -> None:
+    """`--apply` and `--undo`: standard input to standard output, a line for each line.
+
+    Raises CgruError for a bad folder or input, OutputClosed if the reader has gone.
+    """
+    pipeline = Preprocessing.read(options.apply or options.undo or "")
+    number = 0
+    with LineReader() as reader, LineWriter() as writer:
+        while window := reader.window(_LINES, _TOKENS):
+            done = []
+            try:
+                for line in window:
+                    number += 1
+                    if options.apply:
+                        text = pipeline.apply(line, options.side or "source", options.words)
+                    else:
+                        text = pipeline.undo(line, options.side or "target")
+                    done.append(f"{text}\n")
+            except CgruError as error:
+                raise CgruError(f"line {number}: {error}") from error
+            finally:
+                writer.write("".join(done))
 
 
 def _line_counts(wanted: Request) -> dict[str, int]:

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import os
+from pathlib import Path
 
 from ..corpus.corpus import Corpus
 from ..errors import CgruError
 from ..options.train import TrainOptions
 from ..parameters.names import parameters
 from ..parameters.structure import Normalization, Structure
-from ..system.memory import whole_memory
 
 # Copies of the model that training takes with an optimizer: weights, gradient, optimizer's state.
 _COPIES = {"sgd": 2, "adagrad": 3, "rmsprop": 3}
 _MORE_COPIES = 4  # with the others
 _MIB = 2**20
+_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+
+
+def whole_memory() -> int | None:
+    """Bytes of memory for all processes here; None if the system does not say."""
+    try:
+        whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return None
+    for path in _LIMITS:
+        with contextlib.suppress(OSError, ValueError):  # Linux only; "max" is no number
+            whole = min(whole, int(Path(path).read_text()))
+    return whole
 
 
 def copies_of_model(options: TrainOptions) -> int:

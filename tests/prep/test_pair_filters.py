@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cgru_cli.options.prep import PrepOptions
-from cgru_cli.prep.duplicates import Duplicates, digest
+from cgru_cli.prep.chunk_work import digest
+from cgru_cli.prep.clean import Duplicates
 from cgru_cli.prep.pair_filters import (
     FILTERS,
     reject_lengths,

@@ -1,6 +1,7 @@
 """A training that does not fit into memory is refused, naming what is too large."""
 
 import math
+import os
 
 import numpy as np
 import pytest
@@ -77,3 +78,15 @@ def test_the_workspace_has_to_hold_the_longest_pair():
     message = refused(check_batch, structure, less, corpus)
     expected = f"--workspace {needed - 1}: the longest pair, of 9 and 11 words with EOS"
     assert message.startswith(expected)
+
+
+def test_memory_of_the_machine_or_of_its_cgroup(tmp_path, monkeypatch):
+    physical = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    assert 0 < memory.whole_memory() <= physical
+    limit = tmp_path / "memory.max"
+    monkeypatch.setattr(memory, "_LIMITS", (str(limit), str(tmp_path / "none")))
+    for text, expected in (("max\n", physical), ("1048576\n", 2**20), (str(2**62), physical)):
+        limit.write_text(text)
+        assert memory.whole_memory() == expected
+    monkeypatch.setattr(memory.os, "sysconf", lambda name: (_ for _ in ()).throw(ValueError(name)))
+    assert memory.whole_memory() is None
