@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from ..optimization.minimum_risk import Sampler
     from ..optimization.objective import Objective
-    from ..optimization.quantized_weights import Quantization
     from ..optimization.replicas import Replicas
     from ..optimization.step import TrainingStep
     from .validation import Validator
@@ -70,6 +69,7 @@ def build_training(setup: Setup, stop: StopRequest, replicas: Replicas) -> Train
     external = options.external_validation_script
     script = command_of(external, "--external-validation-script") if external else []
     reporter = build_reporter(setup, course, step, replicas)
+    updates = course.progress.updates
     return Training(
         plan=plan,
         examples=EpochExamples(
@@ -82,9 +82,7 @@ def build_training(setup: Setup, stop: StopRequest, replicas: Replicas) -> Train
         course=course,
         patience=patience,
         reporter=reporter,
-        saving=Saving(
-            setup, step, same, reporter.log, updates=course.progress.updates, writes=first
-        ),
+        saving=Saving(setup, step, same, reporter.log, updates=updates, writes=first),
         stop=stop,
         replicas=replicas,
         opening=opening(setup, jit=step.jit, devices=str(replicas)),
@@ -99,6 +97,7 @@ def build_step(
     replicas: all devices that train; the one that TensorFlow computes on if not given.
     """
     from ..network.keras_model import RecurrentModel
+    from ..optimization.quantized_weights import Quantization
     from ..optimization.replicas import Replicas
     from ..optimization.step import Regularization, TrainingStep
 
@@ -109,10 +108,16 @@ def build_step(
         smoothing=options.exponential_smoothing,
     )
     policy = options.precision if options.precision == "float32" else f"mixed_{options.precision}"
-    frozen = adaptation.frozen(model, options.freeze, embeddings=options.fix_embeddings)
-    prior = None
+    prior = quantization = None
     if options.map_decay_c and options.prior_model:
         prior = adaptation.prior(model, options.prior_model)
+    if options.quantize_bits:
+        quantization = Quantization(
+            options.quantize_bits,
+            options.quantize_log_based,
+            options.quantize_optimization_steps,
+            options.quantize_biases,
+        )
     replicas = replicas or Replicas()
     with replicas.scope():
         return TrainingStep(
@@ -121,10 +126,10 @@ def build_step(
             regularization,
             _objective(options),
             jit=jit,
-            frozen=frozen,
+            frozen=adaptation.frozen(model, options.freeze, embeddings=options.fix_embeddings),
             prior=prior,
             replicas=replicas,
-            quantization=_quantization(options),
+            quantization=quantization,
         )
 
 
@@ -147,19 +152,6 @@ def _objective(options: TrainOptions) -> Objective:
     if options.alignments:
         guide = Guide(options.guided_alignment_cost, options.guided_alignment_weight)
     return CrossEntropy(options.label_smoothing, guide)
-
-
-def _quantization(options: TrainOptions) -> Quantization | None:
-    from ..optimization.quantized_weights import Quantization
-
-    if not options.quantize_bits:
-        return None
-    return Quantization(
-        options.quantize_bits,
-        options.quantize_log_based,
-        options.quantize_optimization_steps,
-        options.quantize_biases,
-    )
 
 
 def build_sampler(step: TrainingStep, target: Vocabulary, options: TrainOptions) -> Sampler | None:
@@ -189,11 +181,11 @@ def faster_compiled(setup: Setup, devices: int = 1) -> bool:
 
     if not tf.config.get_visible_devices("GPU"):
         return False
-    model, plan = setup.model, setup.plan
+    model, options = setup.model, setup.plan.options
     seconds = {}
     for jit in (False, True):
-        step = build_step(model, plan.options, jit)
-        data = EpochExamples(setup.corpus, model.structure, plan.options, grid=jit, devices=devices)
+        step = build_step(model, options, jit)
+        data = EpochExamples(setup.corpus, model.structure, options, grid=jit, devices=devices)
         example = next(data.epoch(0, 0)).share(0, devices)
         examples = Examples.of(example.batch)
         for _ in range(3):  # the first one traces and compiles

@@ -39,30 +39,25 @@ def _beside(corpus: Corpus) -> str:
 def describe(setup: Setup) -> None:
     """Print sizes, memory and the first batch on standard output."""
     options, model, corpus = setup.plan.options, setup.model, setup.corpus
-    s = model.structure
+    s, mib = model.structure, 2**20
     first = next(EpochExamples(corpus, s, options, grid=False).epoch(0, 0)).batch
-    words = corpus.lengths.sum(axis=0)
-    copies = copies_of_model(options)
     rows, source = first.source_mask.shape
     target = first.target.shape[1]
-    arrays = model.parameter_count * 4 * copies / 2**20
-    batch = memory_of_batch(s, rows, source, target) / 2**20
-    for note in setup.notes:
-        print(note)
-    print(f"pairs: {len(corpus):,} ({_left_out(corpus)}){_beside(corpus)}")
-    print(f"words with EOS: source {words[0]:,}, target {words[1]:,}")
+    source_words, target_words = corpus.lengths.sum(axis=0)
+    arrays = model.parameter_count * 4 * copies_of_model(options) / mib
+    batch = memory_of_batch(s, rows, source, target) / mib
+    read = first.source[0, :, 0] if s.type.reads_source else ()
     print(
+        *setup.notes,
+        f"pairs: {len(corpus):,} ({_left_out(corpus)}){_beside(corpus)}",
+        f"words with EOS: source {source_words:,}, target {target_words:,}",
         f"model: {model.parameter_count:,} parameters; embeddings {s.source_embeddings} and "
         f"{s.target_embedding}, state {s.state}, vocabularies {s.source_vocabularies} and "
-        f"{s.target_vocabulary}"
-    )
-    print(
+        f"{s.target_vocabulary}",
         f"memory: model, gradient and optimizer {arrays:,.1f} MiB, the first batch about "
-        f"{batch:,.1f} MiB"
-    )
-    print(
+        f"{batch:,.1f} MiB",
         f"first batch: {first.sentences} pairs of up to {source} and {target} words with EOS, "
-        f"{first.words} target words"
+        f"{first.words} target words",
+        sep="\n",
     )
-    read = first.source[0, :, 0] if s.type.reads_source else ()
     print("its first pair:", *read, "->", *first.target[0])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..options.train import TrainOptions
@@ -26,36 +25,32 @@ def run(options: TrainOptions, data: str | None) -> None:
     folders; Stopped, after saving, when a signal ends it.
     """
     with with_standard_input(options) as options:
-        if options.dry_run:
-            _describe(options, data)
-        else:
+        if not options.dry_run:
             _train(options, data)
+            return
+        plan, texts = decide(options, data)
+        if options.optimizer_params:
+            build_optimizer(options)  # refuses parameters that it does not have
+        with contextlib.ExitStack() as stack:
+            describe(prepare(plan, texts, stack))
 
 
 def _train(options: TrainOptions, data: str | None) -> None:
     from ..optimization import cluster
 
     with contextlib.ExitStack() as stack:
-        with _reporting_a_stop():
+        try:
             if cluster.is_named(os.environ):  # workers meet first, to tell each other what fails
                 replicas = _join(options)
                 setup = _prepare_together(options, data, stack, replicas)
             else:
-                plan, texts = decide(options, data)
-                setup = prepare(plan, texts, stack)
+                setup = prepare(*decide(options, data), stack)
                 replicas = _join(options)
+        except Stopped:  # the loop logs later ones itself
+            terminal.write("cgru: stopped before training began\n")
+            raise
         with StopRequest() as stop, replicas.failures_named():
             build_training(setup, stop, replicas).run()
-
-
-@contextlib.contextmanager
-def _reporting_a_stop() -> Iterator[None]:
-    """Report a stop before the loop begins; the loop logs later ones itself."""
-    try:
-        yield
-    except Stopped:
-        terminal.write("cgru: stopped before training began\n")
-        raise
 
 
 def _join(options: TrainOptions) -> Replicas:
@@ -83,12 +78,3 @@ def _prepare_together(
 
     of_first = replicas.run_in_all(lambda: prepared() if replicas.is_first else None)
     return replicas.run_in_all(lambda: of_first or prepared())
-
-
-def _describe(options: TrainOptions, data: str | None) -> None:
-    """Describe the training, for --dry-run."""
-    plan, texts = decide(options, data)
-    if options.optimizer_params:
-        build_optimizer(options)  # refuses parameters that it does not have
-    with contextlib.ExitStack() as stack:
-        describe(prepare(plan, texts, stack))

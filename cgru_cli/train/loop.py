@@ -100,8 +100,8 @@ class Training:
         self.decays = self._decays()
 
     def _finished(self) -> bool:
-        done = any(limit.reached(self.course.progress) for limit in self.plan.after)
-        return done or self.patience.stop()
+        limits, progress = self.plan.after, self.course.progress
+        return self.patience.stop() or any(limit.reached(progress) for limit in limits)
 
     def _end_epoch(self, waited: float, seconds: float) -> None:
         """Log the end of the epoch, go on to the next, and do what is due between them.
@@ -121,12 +121,9 @@ class Training:
 
     def _end_early(self) -> None:
         """Save, and raise Stopped, because a signal asked to stop."""
-        saved = self._save()
+        what = "saved" if self._save() else "nothing to be saved"
         self.replicas.barrier()
-        self.reporter.log.line(
-            f"Stopped after update {self.course.progress.updates}"
-            + ("; saved" if saved else "; nothing to be saved")
-        )
+        self.reporter.log.line(f"Stopped after update {self.course.progress.updates}; {what}")
         self.stop.end()
 
     def _end(self) -> None:
@@ -153,11 +150,8 @@ class Training:
             batches = self._shares(group)
             if not progress.updates:
                 self.reporter.gradients(progress, batches[-1])
-            outcome = self.step.update(
-                batches,
-                divisor=sentences if self.plan.averages_sentences else words,
-                rate=self._rate(),
-            )
+            divisor = sentences if self.plan.averages_sentences else words
+            outcome = self.step.update(batches, divisor=divisor, rate=self._rate())
         except tf.errors.ResourceExhaustedError:
             raise CgruError(
                 f"{sentences} pairs of {words:,} target words do not fit into the memory of the "
@@ -179,20 +173,14 @@ class Training:
         """
         course, now = self.course, self.clock()
         sentences, words = _size(group)
+        size = {"sentences": sentences, "words": words}
         seconds, passed = self._agreed(now - began, now - self.counted)
         self.counted = now
-        course.progress = course.progress.update(
-            batches=len(group), sentences=sentences, words=words, seconds=passed
-        )
+        course.progress = course.progress.update(batches=len(group), **size, seconds=passed)
         if outcome.applied:
             course.nan_in_a_row = 0
             course.interval = course.interval.add(
-                cost=outcome.cost,
-                words=words,
-                sentences=sentences,
-                seconds=seconds,
-                norm=outcome.norm,
-                updates=course.progress.updates,
+                outcome.cost, outcome.norm, course.progress.updates, **size, seconds=seconds
             )
             return
         scale = self.step.loss_scale
@@ -210,14 +198,6 @@ class Training:
         self.stop_asked = asked > 0
         return agreed
 
-    def _count_time(self) -> None:
-        """Count the time since the last update, for limits in minutes."""
-        now = self.clock()
-        (passed,) = self._agreed(now - self.counted)
-        self.counted = now
-        progress = self.course.progress
-        self.course.progress = dataclasses.replace(progress, seconds=progress.seconds + passed)
-
     # -- the learning rate and the log ---------------------------------------------------------
 
     def _rate(self) -> float:
@@ -229,8 +209,8 @@ class Training:
     def _log_decay(self) -> None:
         """Log a line, as Marian does, if the learning rate has just decayed."""
         if (decays := self._decays()) > self.decays:
-            line = self.plan.schedule.decay_line(self.course.progress, self.patience)
-            self.reporter.log.line(line)
+            progress, patience = self.course.progress, self.patience
+            self.reporter.log.line(self.plan.schedule.decay_line(progress, patience))
         self.decays = decays
 
     def _log(self, before: Progress) -> None:
@@ -264,8 +244,11 @@ class Training:
                 self._save()
             self._validate()
             self._log_decay()
-            self._count_time()
-            now = course.progress
+            time_now = self.clock()  # the time of validation counts, for limits in minutes
+            (passed,) = self._agreed(time_now - self.counted)
+            self.counted = time_now
+            now = dataclasses.replace(now, seconds=now.seconds + passed)
+            course.progress = now
             save = save or plan.save.due(before, now)
         course.checked = now
         if save:
@@ -306,17 +289,13 @@ class Training:
                 saving.write(saving.folder.best(metric))
             self.reporter.validation(progress, value, self.patience.records[metric])
         if self.script:
-            self._run_script()
+            try:
+                output = output_of(self.script, self._check_during_validation)
+            except CgruError as error:  # training continues
+                output = str(error)
+            for line in filter(str.strip, output.split("\n")):
+                self.reporter.log.line(f"[script] {line.rstrip()}")
         self.reporter.draw()
-
-    def _run_script(self) -> None:
-        """Run the external script; training continues whatever its result."""
-        try:
-            output = output_of(self.script, self._check_during_validation)
-        except CgruError as error:
-            output = str(error)
-        for line in filter(str.strip, output.split("\n")):
-            self.reporter.log.line(f"[script] {line.rstrip()}")
 
     def _check_during_validation(self) -> None:
         if self.stop.asked:

@@ -54,13 +54,12 @@ def make_starting_model(
         model = Model(path, structure, arrays, "nematus", "npz")
         model.settings.source_reversed = options.right_left and options.compat == "marian"
     else:
-        given = read_model.read(options.begins_from)
-        model, vocabularies = _pretrained(given, path, options, texts)
+        model, vocabularies = _pretrained(path, options, texts)
     model.settings.right_left = options.right_left
-    if options.alignments and not model.structure.type.attends:
-        kind = model.structure.type
+    kind = model.structure.type
+    if options.alignments and not kind.attends:
         raise UsageError(f"--guided-alignment: {kind} has no attention to be guided")
-    if model.structure.type.writes_text:
+    if kind.writes_text:
         model.settings.beam_size, model.settings.normalize = options.beam_size, options.normalize
     notes = []
     if options.embedding_vectors:
@@ -68,20 +67,19 @@ def make_starting_model(
     return model, vocabularies, notes
 
 
-def _pretrained(
-    given: Model, path: Path, options: TrainOptions, texts: Texts
-) -> tuple[Model, list[Vocabulary]]:
-    """A trained model to continue from, to be trained into the file `path`."""
+def _pretrained(path: Path, options: TrainOptions, texts: Texts) -> tuple[Model, list[Vocabulary]]:
+    """The trained model to continue from, to be trained into the file `path`."""
+    given = read_model.read(options.begins_from)
+    kind = given.structure.type
     if given.settings.right_left != options.right_left:
         ways = {True: "from the end of a sentence", False: "from the beginning"}
         raise UsageError(
             f"{given.path} writes {ways[given.settings.right_left]}; "
             f"{'leave out' if options.right_left else 'add'} --right-left"
         )
-    if given.structure.type is Type.LM and options.type != "lm":
+    if kind is Type.LM and options.type != "lm":
         raise UsageError(f"{given.path} is a language model; --type lm trains on one text")
-    if not given.structure.type.writes_text and options.type != given.structure.type:
-        kind = given.structure.type.value
+    if not kind.writes_text and options.type != kind:
         raise UsageError(f"{given.path} is a {kind}; --type {kind} trains it on text and labels")
     if given.structure.condition is not Condition.NONE and not options.condition:
         raise UsageError(
@@ -94,15 +92,11 @@ def _pretrained(
         check_eos(vocabulary)
     if texts.vocabularies and not options.vocabularies:
         _check_prepared(vocabularies, texts, given)
+    settings = ModelSettings(
+        program=given.settings.program, source_reversed=given.settings.source_reversed
+    )
     model = dataclasses.replace(
-        given,
-        path=path,
-        container="npz",
-        inert={},
-        origin={},
-        settings=ModelSettings(
-            program=given.settings.program, source_reversed=given.settings.source_reversed
-        ),
+        given, path=path, container="npz", inert={}, origin={}, settings=settings
     )
     return model, vocabularies
 

@@ -105,6 +105,8 @@ def new_structure(
     shared = options.tied_embeddings_all or options.tied_embeddings_src
     if shared and (len(sources) > 1 or vocabularies[0].fingerprint != vocabularies[-1].fingerprint):
         raise UsageError("one embedding for both sides needs one vocabulary for both")
+    one_way = kind in (Type.ENCDEC, Type.SEQ2SEQ)
+    default = Encoder.UNIDIRECTIONAL if one_way else Encoder.ALTERNATING
     same = {field: getattr(options, name) for name, field in _SAME.items()}
     normalization = Normalization.NONE
     if options.layer_normalization:
@@ -115,7 +117,7 @@ def new_structure(
         source_embeddings=tuple(widths),
         target_vocabulary=target,
         decoder_base_transition=base,
-        encoder=_encoder(options, kind),
+        encoder=Encoder(options.enc_type or default),
         residual=not options.no_skip,
         normalization=normalization,
         tied_output=options.tied_embeddings or options.tied_embeddings_all,
@@ -139,13 +141,6 @@ def new_structure(
             "a dropped word's zeros by nearly 0; --dropout-embedding in its place avoids it"
         )
     return structure
-
-
-def _encoder(options: TrainOptions, kind: Type) -> Encoder:
-    if options.enc_type:
-        return Encoder(options.enc_type)
-    one_way = kind in (Type.ENCDEC, Type.SEQ2SEQ)
-    return Encoder.UNIDIRECTIONAL if one_way else Encoder.ALTERNATING
 
 
 def _unit(options: TrainOptions, own: str | None) -> Unit:
@@ -207,12 +202,14 @@ def described(structure: Structure) -> dict[str, Any]:
     """The options that describe a structure, by field name: the reverse of `new_structure`."""
     s = structure
     normalized = s.normalization is not Normalization.NONE
+    units = s.encoder_unit, s.decoder_unit
+    cells = [Unit.GRU if unit is Unit.GRU_BEFORE else unit for unit in units]
     values = {name: getattr(s, field) for name, field in _SAME.items()} | {
         "type": s.type,
-        "cell": _cell(s.decoder_unit),
-        "enc_cell": _cell(s.encoder_unit),
-        "dec_cell": _cell(s.decoder_unit),
-        "gru_reset": "before" if Unit.GRU_BEFORE in (s.encoder_unit, s.decoder_unit) else "after",
+        "cell": cells[-1],
+        "enc_cell": cells[0],
+        "dec_cell": cells[-1],
+        "gru_reset": "before" if Unit.GRU_BEFORE in units else "after",
         "dec_start": s.decoder_start,
         "enc_type": s.encoder,
         "dim_factors": s.source_embeddings,
@@ -236,8 +233,3 @@ def described(structure: Structure) -> dict[str, Any]:
         for name, value in values.items()
         if name not in left_out.split()
     }
-
-
-def _cell(unit: Unit) -> Unit:
-    """The unit that --cell names; --gru-reset says where a GRU applies its reset gate."""
-    return Unit.GRU if unit is Unit.GRU_BEFORE else unit

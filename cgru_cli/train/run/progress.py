@@ -189,7 +189,7 @@ class Interval:
     norm: float = 0.0
 
     def add(
-        self, *, cost: float, words: int, sentences: int, seconds: float, norm: float, updates: int
+        self, cost: float, norm: float, updates: int, *, words: int, sentences: int, seconds: float
     ) -> Self:
         """Add update number `updates`; the norm is averaged as in Marian, if it is finite."""
         weight = 2 / (min(NORM_WINDOW, updates) + 1)

@@ -241,17 +241,17 @@ def test_an_interval_by_hand():
     assert math.isnan(interval.mean_cost("cross-entropy"))
     assert interval.words_per_second == 0
     more = {"words": 10, "sentences": 2, "seconds": 0.5}
-    interval = interval.add(cost=40.0, norm=3.0, updates=1, **more)
+    interval = interval.add(40.0, 3.0, 1, **more)
     assert interval.norm == 3.0  # weight 2 / 2
-    interval = interval.add(cost=20.0, norm=6.0, updates=2, **more)
+    interval = interval.add(20.0, 6.0, 2, **more)
     assert interval.norm == pytest.approx(3 + 2 / 3 * 3)
-    interval = interval.add(cost=30.0, norm=math.nan, updates=3, **more)
+    interval = interval.add(30.0, math.nan, 3, **more)
     assert interval.norm == pytest.approx(5)
     assert interval.mean_cost("cross-entropy") == 15
     assert interval.mean_cost("ce-mean-words") == 3
     assert interval.mean_cost("perplexity") == pytest.approx(math.e**3)
     assert interval.words_per_second == 20
-    later = interval.add(cost=0.0, norm=5 + 101, updates=10**6, **more)
+    later = interval.add(0.0, 5 + 101, 10**6, **more)
     assert later.norm == pytest.approx(5 + 2)  # weight 2 / 101
     assert interval.shown() == Interval(norm=interval.norm)
 
