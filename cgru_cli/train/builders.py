@@ -23,6 +23,7 @@ from .examples import EpochExamples
 from .loop import Training
 from .plan import fixed_options, options_of_all_workers
 from .run.log import TrainingLog
+from .run.patience import Patience
 from .run.reporter import Reporter
 from .run.saving import Saving
 from .run.state import Course, identity, resume
@@ -52,7 +53,7 @@ def build_training(setup: Setup, stop: StopRequest, replicas: Replicas) -> Train
     if replicas.processes > 1:
         given = replicas.run_in_all(lambda: options_of_all_workers(options))
         replicas.check_same(given | same)
-    patience = plan.patience()
+    patience = Patience(plan.metrics, options)
     step, course = resume(
         setup.folder,
         same,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -83,18 +84,13 @@ class EpochExamples:
         """The batches of an epoch (from 0), beginning with batch number `start`."""
         dropping = any(self.dropout)
         for place, pairs in enumerate(self.batches.epoch(number, start), start):
-            rows, ends = self._rows(len(pairs)), self.structure.type.writes_text
-            batch = make_batch(self.corpus, pairs, grid=self.grid, rows=rows, ends=ends)
-            yield Example(batch, self._masks(batch, pairs, number, place) if dropping else {})
-
-    def _rows(self, pairs: int) -> int:
-        """The number of rows of a batch, padding included."""
-        rows = pairs
-        if self.grid:
-            rows = grid_length(pairs)
+            rows = grid_length(len(pairs)) if self.grid else len(pairs)
             if self.fits is None:
                 rows = min(rows, self.sentences)
-        return -(-rows // self.devices) * self.devices
+            rows = -(-rows // self.devices) * self.devices
+            ends = self.structure.type.writes_text
+            batch = make_batch(self.corpus, pairs, grid=self.grid, rows=rows, ends=ends)
+            yield Example(batch, self._masks(batch, pairs, number, place) if dropping else {})
 
     def _masks(
         self, batch: Batch, pairs: np.ndarray, number: int, place: int
@@ -124,13 +120,7 @@ class EpochExamples:
 
 def groups(examples: Iterator[Example], size: int) -> Iterator[list[Example]]:
     """Examples in groups of one update each; the last of an epoch may be smaller."""
-    group: list[Example] = []
-    for example in examples:
-        group.append(example)
-        if len(group) == size:
-            yield group
-            group = []
-    if group:
+    while group := list(itertools.islice(examples, size)):
         yield group
 
 

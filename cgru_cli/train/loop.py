@@ -150,7 +150,7 @@ class Training:
             batches = self._shares(group)
             if not progress.updates:
                 self.reporter.gradients(progress, batches[-1])
-            divisor = sentences if self.plan.averages_sentences else words
+            divisor = words if self.plan.cost_type == "ce-mean-words" else sentences
             outcome = self.step.update(batches, divisor=divisor, rate=self._rate())
         except tf.errors.ResourceExhaustedError:
             raise CgruError(

@@ -14,7 +14,7 @@ from ..options.model import LABELLING
 from ..options.score import LABEL_METRICS
 from ..options.train import TrainOptions
 from .run.learning_rate import Schedule
-from .run.patience import LOWER_IS_BETTER, Patience, Resets
+from .run.patience import LOWER_IS_BETTER
 from .run.progress import CostType, Frequency, LogicalEpoch
 from .validation import COSTS
 
@@ -73,25 +73,6 @@ class TrainingPlan:
             valid=Frequency.parse(options.valid_freq),
             save=Frequency.parse(options.save_freq),
             display=Frequency.parse(options.disp_freq),
-        )
-
-    @property
-    def averages_sentences(self) -> bool:
-        """Whether costs are averaged by sentences, otherwise by words."""
-        return self.cost_type != "ce-mean-words"
-
-    def patience(self) -> Patience:
-        """The patience of all metrics, before the first validation."""
-        options = self.options
-        resets: Resets = "stalled" if options.valid_reset_stalled else "nothing"
-        stalls_decay = options.lr_decay_strategy == "stalled"
-        return Patience(
-            self.metrics,
-            early_stopping=options.early_stopping,
-            on=options.early_stopping_on,
-            decay_after=options.lr_decay_start[0] if stalls_decay else 0,
-            epsilon=options.early_stopping_epsilon if self.metrics else (0.0,),
-            resets="all" if options.valid_reset_all else resets,
         )
 
 

@@ -9,6 +9,7 @@ from cgru_cli.train.loop import FIRST_LINE, Training
 from cgru_cli.train.plan import TrainingPlan
 from cgru_cli.train.run.folder import RunFolder
 from cgru_cli.train.run.log import TrainingLog
+from cgru_cli.train.run.patience import Patience
 from cgru_cli.train.run.reporter import Reporter
 from cgru_cli.train.run.state import Course
 
@@ -81,7 +82,7 @@ def run(tmp_path):
             sampler=None,
             validator=Validator() if validation else None,
             course=course,
-            patience=plan.patience(),
+            patience=Patience(plan.metrics, asked),
             reporter=Reporter(log, SimpleNamespace(plan=plan, corpus=range(200), folder=None)),
             saving=SimpleNamespace(
                 save=save, write=lambda path: None, folder=RunFolder(tmp_path / "m.npz")

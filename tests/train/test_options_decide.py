@@ -18,6 +18,7 @@ from cgru_cli.options.train import TrainOptions
 from cgru_cli.train import job, validation
 from cgru_cli.train.examples import EpochExamples
 from cgru_cli.train.loop import Training
+from cgru_cli.train.run.patience import Patience
 
 
 class Change(NamedTuple):
@@ -260,7 +261,7 @@ def prepared(setup):
     return {
         "plan": (
             dataclasses.replace(setup.plan, options=None),
-            vars(setup.plan.patience()),
+            vars(Patience(setup.plan.metrics, options)),
             read_in_the_loop,
             batches,
         ),

@@ -7,6 +7,7 @@ import pytest
 from cgru_cli.errors import UsageError
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.train.plan import TrainingPlan
+from cgru_cli.train.run.patience import Patience
 from cgru_cli.train.run.progress import Frequency, Progress
 
 
@@ -74,7 +75,7 @@ def test_patience_is_what_the_options_say():
         lr_decay=0.5,
         lr_decay_start=(3,),
     )
-    patience = TrainingPlan.of(options, can_validate=True).patience()
+    patience = Patience(TrainingPlan.of(options, can_validate=True).metrics, options)
     for updates in range(3):
         patience.update("chrf", 1.0 - updates, updates)
     assert not patience.stop()
@@ -177,6 +178,7 @@ def test_unknown_and_repeated_metrics():
 
 def test_an_epsilon_for_each_metric():
     metrics = ("bleu", "perplexity", "chrf")
-    assert plan(valid_metrics=metrics, early_stopping_epsilon=(0.5, 0.1, 0.2)).patience()
+    made = plan(valid_metrics=metrics, early_stopping_epsilon=(0.5, 0.1, 0.2))
+    assert Patience(made.metrics, made.options)
     with pytest.raises(UsageError, match="--early-stopping-epsilon: 2 numbers for 3 metrics"):
         plan(valid_metrics=metrics, early_stopping_epsilon=(0.5, 0.1))

@@ -28,29 +28,17 @@ class RunFolder:
 
     def __init__(self, model: Path):
         self.model = model
+        self.state = self.beside(".state.npz")  # from which the run resumes
+        self.records = self.beside(".metrics.jsonl")  # of the log, for programs
+        self.dev = self.beside(".dev.npz")  # for scripts, named as Nematus and Marian name it
 
     def beside(self, suffix: str) -> Path:
         """The file whose name is the model's with this ending."""
         return self.model.with_name(self.model.name + suffix)
 
-    @property
-    def state(self) -> Path:
-        """The file from which the run resumes."""
-        return self.beside(".state.npz")
-
-    @property
-    def records(self) -> Path:
-        """The records of the log, for programs."""
-        return self.beside(".metrics.jsonl")
-
     def best(self, metric: str) -> Path:
         """The best model by a metric, named as Marian names it."""
         return self.beside(f".best-{metric}.npz")
-
-    @property
-    def dev(self) -> Path:
-        """The model that a script validates, named as Nematus and Marian name it."""
-        return self.beside(".dev.npz")
 
     def kept(self, updates: int) -> Path:
         """The model after this many updates."""

@@ -65,12 +65,12 @@ class Schedule:
         """
         rate = self.learn_rate
         if self.warmup.every:
-            grown = min(1.0, _of(self.warmup, progress) / self.warmup.every)
+            grown = min(1.0, self.warmup.counted(progress) / self.warmup.every)
             rate = self.warmup_start_rate + (rate - self.warmup_start_rate) * grown
         if self.inverse_sqrt.every:
             width = self.inverse_sqrt.every
             start = width if self.inverse_sqrt_start is None else self.inverse_sqrt_start.every
-            beyond = max(0, _of(self.inverse_sqrt, progress) - start)
+            beyond = max(0, self.inverse_sqrt.counted(progress) - start)
             rate *= math.sqrt(width / (width + beyond))
         if self.decay:
             rate *= self.decay ** self.decays(progress, decays)
@@ -106,8 +106,3 @@ class Schedule:
             "stalled": f"after having stalled {patience.stalled} time(s)",
         }.get(self.decay_by, f"in epoch {progress.epoch}")
         return f"Decaying learning rate to {rate:g} {when}"
-
-
-def _of(frequency: Frequency, progress: Progress) -> float:
-    """Progress in a unit; the current epoch counts, as in Marian."""
-    return progress.epoch if frequency.unit == "e" else frequency.of(progress)

@@ -6,9 +6,8 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-from ...options.train import StalledMetrics
+from ...options.train import TrainOptions
 from ...system.typed_json import LATER
 from .progress import Count
 
@@ -56,36 +55,27 @@ class SavedPatience:
     most_stalled: Count = dataclasses.field(default=0, metadata=LATER)
 
 
-Resets = Literal["nothing", "stalled", "all"]
-
-
 class Patience:
     """Follows several metrics, like Marian's --early-stopping and --early-stopping-on.
 
-    Training stops when a metric has not improved `early_stopping` times in a row (0: never): the
-    first metric, any of them, or all. Each time the first metric has stalled `decay_after` more
-    times (0: never), `decays` grows by one, and the learning rate decays. epsilon: the least gain
-    that counts as an improvement, one number for all metrics or one for each. resets: what a
-    resumed training forgets, as with Marian's --valid-reset-stalled and --valid-reset-all.
+    Training stops when a metric has not improved --early-stopping times in a row (0: never): the
+    first metric, any of them, or all. Each time the first metric has stalled --lr-decay-start more
+    times (with --lr-decay-strategy stalled), `decays` grows by one, and the learning rate decays.
     """
 
-    def __init__(
-        self,
-        metrics: Sequence[str],
-        *,
-        early_stopping: int = 10,
-        on: StalledMetrics = "first",
-        decay_after: int = 1,
-        epsilon: Sequence[float] = (0.0,),
-        resets: Resets = "nothing",
-    ):
-        epsilons = epsilon if len(epsilon) > 1 else [*epsilon] * len(metrics)
-        self._epsilon = dict(zip(metrics, epsilons, strict=True))
+    def __init__(self, metrics: Sequence[str], options: TrainOptions):
+        epsilon = options.early_stopping_epsilon
+        if len(epsilon) != len(metrics):
+            epsilon = epsilon[:1] * len(metrics)
+        self._epsilon = dict(zip(metrics, epsilon, strict=True))
         self.records = {metric: Record(metric) for metric in metrics}
         self.decays = 0
         self.most_stalled = 0  # the most validations in a row that the first metric has stalled
-        self._early_stopping, self._on = early_stopping, on
-        self._decay_after, self._resets = decay_after, resets
+        self._early_stopping, self._on = options.early_stopping, options.early_stopping_on
+        stalls_decay = options.lr_decay_strategy == "stalled"
+        self._decay_after = options.lr_decay_start[0] if stalls_decay else 0
+        self._forgets = options.valid_reset_all
+        self._forgets_stalled = options.valid_reset_all or options.valid_reset_stalled
 
     def update(self, metric: str, value: float, updates: int) -> bool:
         """Record the value of a metric at an update; returns whether it is a new best."""
@@ -120,12 +110,10 @@ class Patience:
         self.records |= {r.metric: r for r in saved.metrics if r.metric in self.records}
 
     def resume(self, saved: SavedPatience) -> None:
-        """Restore a saved state, except for what `resets` names."""
+        """Restore a saved state, but not what --valid-reset-stalled or --valid-reset-all names."""
         self.restore(saved)
-        if self._resets != "nothing":
+        if self._forgets_stalled:
             self.most_stalled = 0
-        for metric, record in self.records.items():
-            if self._resets == "all":
-                self.records[metric] = Record(metric)
-            elif self._resets == "stalled":
-                self.records[metric] = dataclasses.replace(record, stalled=0)
+            for metric, record in self.records.items():
+                kept = Record(metric) if self._forgets else record
+                self.records[metric] = dataclasses.replace(kept, stalled=0)

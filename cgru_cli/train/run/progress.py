@@ -82,12 +82,13 @@ class Frequency:
 
     def of(self, progress: Progress) -> float:
         """The progress in this unit."""
-        return {
-            "u": progress.updates,
-            "e": progress.epochs,
-            "m": progress.seconds / 60,
-            "t": progress.words,
-        }[self.unit]
+        minutes = progress.seconds / 60
+        done = {"u": progress.updates, "e": progress.epochs, "m": minutes, "t": progress.words}
+        return done[self.unit]
+
+    def counted(self, progress: Progress) -> float:
+        """The progress in this unit; the current epoch counts, as in Marian."""
+        return progress.epoch if self.unit == "e" else self.of(progress)
 
     def due(self, before: Progress, now: Progress) -> bool:
         """Whether progress passed a multiple after `before`, up to `now`."""
@@ -128,9 +129,7 @@ class LogicalEpoch:
 
     def number(self, progress: Progress) -> str:
         """The number of the current epoch in the log; whole epochs count from 1, as in Marian."""
-        length = self.length
-        done = progress.epoch if length.unit == "e" else length.of(progress)
-        return f"{done / length.every:.{self.digits}f}"
+        return f"{self.length.counted(progress) / self.length.every:.{self.digits}f}"
 
 
 @dataclass(frozen=True)

@@ -46,21 +46,13 @@ class Course:
         return True
 
 
-@dataclass(frozen=True)
-class SavedRun:
+@dataclass(kw_only=True)
+class SavedRun(Course):
     """Everything that a run resumes from, except the arrays of its training step."""
 
     identity: dict[str, Any]  # see `identity`
     jit: bool  # whether the step is compiled
     patience: SavedPatience
-    progress: Progress
-    checked: Progress
-    interval: Interval
-    nan_in_a_row: int
-
-    @property
-    def course(self) -> Course:
-        return Course(self.progress, self.checked, self.interval, self.nan_in_a_row)
 
 
 def identity(
@@ -150,6 +142,7 @@ def resume(
     step = replicas.run_in_all(restored)
     if replicas.processes > 1:
         step.restore(replicas.broadcast_arrays(step.state()))
-    if saved:
-        patience.resume(saved.patience)
-    return step, saved.course if saved else Course()
+    if saved is None:
+        return step, Course()
+    patience.resume(saved.patience)
+    return step, Course(saved.progress, saved.checked, saved.interval, saved.nan_in_a_row)

@@ -3,6 +3,7 @@
 import pytest
 
 from cgru_cli.errors import UsageError
+from cgru_cli.options.train import TrainOptions
 from cgru_cli.train.run.learning_rate import Schedule
 from cgru_cli.train.run.patience import Patience
 from cgru_cli.train.run.progress import Frequency, Progress
@@ -99,7 +100,7 @@ def test_decay_by_stalls():
 )
 def test_decays_are_logged_in_marians_words(by, line):
     """Scripts look for these lines of Marian 1.12."""
-    patience = Patience(["perplexity"])
+    patience = Patience(["perplexity"], TrainOptions())
     patience.update("perplexity", 1.0, 1)
     patience.update("perplexity", 2.0, 2)
     now = {"epoch": Progress(epochs=1, updates=9)}.get(by, Progress(updates=2))
@@ -121,7 +122,7 @@ def test_decays_are_logged_in_marians_words(by, line):
 def test_two_strategies_decay_at_epochs_as_in_marian(by, start, decays):
     """Marian 1.12 does so with 15 updates an epoch, if validation first stalls at update 20."""
     schedule = Schedule(1e-4, decay=0.5, decay_by=by, decay_start=start)
-    patience = Patience(["perplexity"], decay_after=0)
+    patience = Patience(["perplexity"], TrainOptions(lr_decay=0.5, lr_decay_strategy="epoch"))
     epochs = []
     for update in range(1, 76):
         if update % 10 == 0:

@@ -7,8 +7,15 @@ import math
 import pytest
 
 from cgru_cli.errors import CgruError
+from cgru_cli.options.train import TrainOptions
 from cgru_cli.system.typed_json import dataclass_from_json
 from cgru_cli.train.run.patience import LOWER_IS_BETTER, Patience, Record, SavedPatience
+
+RESETS = {"nothing": {}, "stalled": {"valid_reset_stalled": True}, "all": {"valid_reset_all": True}}
+
+
+def patience_of(metrics, **options):
+    return Patience(metrics, TrainOptions(**options))
 
 
 def follow(patience, metric, values):
@@ -22,7 +29,7 @@ def follow(patience, metric, values):
 
 @pytest.mark.parametrize("metric", ["cross-entropy", "ce-mean-words", "perplexity"])
 def test_lower_is_better(metric):
-    patience = Patience([metric], early_stopping=3)
+    patience = patience_of([metric], early_stopping=3)
     assert follow(patience, metric, [9.0, 7.0, 7.0, 8.0, 6.5, 7.0, 7.5, 6.5]) == [
         (True, 0, False),
         (True, 0, False),
@@ -38,7 +45,7 @@ def test_lower_is_better(metric):
 
 @pytest.mark.parametrize("metric", ["bleu", "chrf", "translation"])
 def test_higher_is_better(metric):
-    patience = Patience([metric], early_stopping=2)
+    patience = patience_of([metric], early_stopping=2)
     assert follow(patience, metric, [0.0, 12.5, 12.4, 12.6, 1.0, 2.0]) == [
         (True, 0, False),
         (True, 0, False),
@@ -51,7 +58,7 @@ def test_higher_is_better(metric):
 
 @pytest.mark.parametrize("metric", LOWER_IS_BETTER)
 def test_values_that_are_not_finite_are_never_best(metric):
-    patience = Patience([metric])
+    patience = patience_of([metric])
     expected = [(False, i + 1, False) for i in range(3)]
     assert follow(patience, metric, [math.nan, math.inf, -math.inf]) == expected
     assert patience.records[metric].best is None
@@ -69,7 +76,7 @@ SERIES = {"perplexity": [5, 4, 4, 4, 4, 4], "bleu": [1, 2, 3, 3, 4, 4], "chrf": 
     [("first", [0, 0, 1, 2, 3, 4]), ("any", [0, 1, 2, 3, 3, 4]), ("all", [0, 0, 0, 1, 0, 1])],
 )
 def test_several_metrics(on, stalled):
-    patience = Patience(list(SERIES), early_stopping=3, on=on)
+    patience = patience_of(list(SERIES), early_stopping=3, early_stopping_on=on)
     seen = []
     for i in range(6):
         for metric, values in SERIES.items():
@@ -80,18 +87,18 @@ def test_several_metrics(on, stalled):
 
 
 def test_no_early_stopping():
-    patience = Patience(["bleu"], early_stopping=0)
+    patience = patience_of(["bleu"], early_stopping=0)
     assert not any(stop for _, _, stop in follow(patience, "bleu", [3.0] * 50))
 
 
 def test_nothing_to_validate():
-    assert Patience([]).stop() is False
+    assert patience_of([]).stop() is False
 
 
 @pytest.mark.parametrize("after, expected", [(1, 5), (2, 2), (3, 1)])
 def test_decays(after, expected):
     """The first metric stalls 3 and 2 times in a row; the second does not count."""
-    patience = Patience(["bleu", "chrf"], decay_after=after)
+    patience = patience_of(["bleu", "chrf"], lr_decay=0.5, lr_decay_start=(after,))
     for i, value in enumerate([5, 5, 4, 3, 6, 6, 6]):
         patience.update("bleu", value, i)
         patience.update("chrf", 1.0, i)
@@ -100,12 +107,12 @@ def test_decays(after, expected):
 
 @pytest.mark.parametrize("stop_at", range(6))
 def test_resuming_changes_nothing(stop_at):
-    whole = Patience(list(SERIES), early_stopping=3, decay_after=2)
-    cut = Patience(list(SERIES), early_stopping=3, decay_after=2)
+    whole = patience_of(list(SERIES), early_stopping=3, lr_decay=0.5, lr_decay_start=(2,))
+    cut = patience_of(list(SERIES), early_stopping=3, lr_decay=0.5, lr_decay_start=(2,))
     for i in range(6):
         if i == stop_at:
             saved = json.loads(json.dumps(dataclasses.asdict(cut.saved()), allow_nan=False))
-            cut = Patience(list(SERIES), early_stopping=3, decay_after=2)
+            cut = patience_of(list(SERIES), early_stopping=3, lr_decay=0.5, lr_decay_start=(2,))
             cut.restore(dataclass_from_json(SavedPatience, saved, "state.json"))
         for metric, values in SERIES.items():
             assert whole.update(metric, values[i], i) == cut.update(metric, values[i], i)
@@ -118,7 +125,7 @@ def test_improvements_must_exceed_epsilon():
         "ce-mean-words": [6.42249, 6.10524, 5.88577, 5.84808, 5.75059, 5.65267],
         "perplexity": [615.531, 448.199, 359.88, 346.568, 314.377, 285.051],
     }
-    patience = Patience(list(values), epsilon=(0.2, 1000.0))
+    patience = patience_of(list(values), early_stopping_epsilon=(0.2, 1000.0))
     stalled = {"ce-mean-words": [0, 0, 0, 1, 2, 3], "perplexity": [0, 1, 2, 3, 4, 5]}
     for metric, numbers in values.items():
         for update, (value, expected) in enumerate(zip(numbers, stalled[metric], strict=True)):
@@ -131,11 +138,11 @@ def test_improvements_must_exceed_epsilon():
 )
 def test_what_resuming_resets(resets, stalled, best):
     """As with Marian's --valid-reset-stalled and --valid-reset-all."""
-    ended = Patience(["perplexity", "bleu"], early_stopping=2)
+    ended = patience_of(["perplexity", "bleu"], early_stopping=2)
     for metric, values in (("perplexity", [5.0, 6.0, 7.0]), ("bleu", [30.0, 20.0])):
         follow(ended, metric, values)
     assert ended.stop()
-    again = Patience(["perplexity", "bleu"], early_stopping=2, resets=resets)
+    again = patience_of(["perplexity", "bleu"], early_stopping=2, **RESETS[resets])
     again.resume(ended.saved())
     assert (again.stalled, again.most_stalled, again.decays) == (stalled, stalled, ended.decays)
     assert [record.best for record in again.records.values()] == [best, best and 30.0]
@@ -146,16 +153,16 @@ def test_what_resuming_resets(resets, stalled, best):
 
 
 def test_fields_that_older_files_lack_have_defaults():
-    saved = dataclasses.asdict(Patience(["bleu"]).saved())
+    saved = dataclasses.asdict(patience_of(["bleu"]).saved())
     del saved["most_stalled"]
     assert dataclass_from_json(SavedPatience, saved, "state.json").most_stalled == 0
 
 
 def test_metrics_may_change():
-    before = Patience(["bleu", "perplexity"])
+    before = patience_of(["bleu", "perplexity"])
     before.update("bleu", 7.0, 10)
     before.update("perplexity", 9.0, 10)
-    after = Patience(["chrf", "bleu"])
+    after = patience_of(["chrf", "bleu"])
     after.restore(before.saved())
     assert list(after.records.values()) == [Record("chrf"), Record("bleu", 7.0, 10, 0)]
 

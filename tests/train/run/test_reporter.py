@@ -257,7 +257,7 @@ def test_a_training_line_without_rate(report):
 
 def test_validation_lines(report):
     """Values and lines of one run of Marian."""
-    patience = Patience(["cross-entropy", "bleu", "chrf"])
+    patience = Patience(["cross-entropy", "bleu", "chrf"], TrainOptions())
     for update, values in {
         20: (74.1068, 0.0, 8.61848),
         40: (73.752, 0.0, 8.49062),

@@ -94,14 +94,14 @@ def course(updates, **more):
 
 
 def patience():
-    made = Patience(["bleu", "perplexity"])
+    made = Patience(["bleu", "perplexity"], TrainOptions())
     made.update("bleu", 1 / 3, 2)
     made.update("bleu", 0.1, 4)
     return made
 
 
 def resumed(folder, **changes):
-    followed = Patience(["bleu", "perplexity"])
+    followed = Patience(["bleu", "perplexity"], TrainOptions())
     given = {
         "jit": None,
         "is_faster_compiled": lambda: False,
@@ -223,7 +223,7 @@ def test_a_new_run(folder, faster):
         folder, is_faster_compiled=lambda: faster, make_step=lambda jit: seen.append(jit) or Step()
     )
     assert (step.updates, where, seen) == (0, Course(), [faster])
-    assert followed.saved() == Patience(["bleu", "perplexity"]).saved()
+    assert followed.saved() == Patience(["bleu", "perplexity"], TrainOptions()).saved()
 
 
 @pytest.mark.parametrize(("asked", "jit"), [(None, True), (False, False), (True, True)])
@@ -281,7 +281,7 @@ def test_marians_files_are_beside_every_model(folder, saving):
 
 def test_the_keys_are_marians():
     """Marian 1.12 writes this after 60 updates of 4 epochs, with costs and seeds besides."""
-    patience = Patience(["perplexity", "bleu"])
+    patience = Patience(["perplexity", "bleu"], TrainOptions())
     for metric, value, update in (("perplexity", 4.0, 30), ("perplexity", 5.0, 60)):
         patience.update(metric, value, update)
     written = yaml.safe_load(marian_progress(Progress(4, 60, 0, 0, 14956), patience))
