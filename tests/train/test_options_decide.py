@@ -252,9 +252,9 @@ def prepared(setup):
     beside = [b and b.fingerprint for b in (corpus.alignments, corpus.weights)]
     by_word = corpus.weights and corpus.weights.by_word
     examples = EpochExamples(corpus, setup.model.structure, options, grid=False)
-    size, order = examples.size, vars(examples.batches)
+    fits, order = examples.fits, vars(examples.batches)
     batches = (
-        (size.kind, size.sentences, size.words, size.cost and size.cost(1, 9, 9)),
+        (examples.sentences, fits and [fits(2**n, 9, 9) for n in range(40)]),
         [order[name] for name in ("_window", "_columns", "_seed", "_shuffle")],
         examples.dropout,
     )
