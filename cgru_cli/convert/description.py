@@ -10,11 +10,10 @@ from ..formats import model_vocabularies
 from ..formats.model import Model
 from ..parameters.structure import WITHOUT_FEEDBACK, Condition, Structure, Type
 
-# Beginnings of fields that describe the decoder.
-_OF_DECODER = tuple(
-    "decoder target_embedding deep_context tied_output shared_embeddings readout_activation "
-    "mixture lexical".split()
-)
+_DECODER = """
+    decoder target_embedding deep_context tied_output shared_embeddings readout_activation mixture
+    lexical
+"""
 
 
 def describe(model: Model, given: Sequence[str] = ()) -> dict:
@@ -53,19 +52,15 @@ def _structure(structure: Structure) -> dict:
     """A structure's fields as plain values, without those that its type does not use."""
     values = json.loads(json.dumps(structure.as_dict()))
     kind = structure.type
-    left_out: tuple[str, ...] = ()
-    if not kind.writes_text:
-        left_out = _OF_DECODER
-    elif not kind.reads_source:
-        left_out = ("source_", "encoder")
-    if kind is not Type.CLASSIFIER:
-        left_out = (*left_out, "pooling")
-    if kind is not Type.TAGGER:
-        left_out = (*left_out, "crf")
-    if structure.condition is Condition.NONE:
-        left_out = (*left_out, "condition")
-    if kind not in WITHOUT_FEEDBACK:
-        left_out = (*left_out, "feedback")
+    unused = {  # by the beginnings of their names
+        _DECODER: not kind.writes_text,
+        "source_ encoder": not kind.reads_source,
+        "pooling": kind is not Type.CLASSIFIER,
+        "crf": kind is not Type.TAGGER,
+        "condition": structure.condition is Condition.NONE,
+        "feedback": kind not in WITHOUT_FEEDBACK,
+    }
+    left_out = tuple(" ".join(names for names, is_so in unused.items() if is_so).split())
     return {n: v for n, v in values.items() if not n.startswith(left_out)}
 
 
@@ -77,18 +72,13 @@ def as_text(description: dict, arrays: bool) -> str:
         ("configuration", description["configuration"] or "none"),
         ("parameters", f"{description['parameters']:,} in {len(description['arrays'])} arrays"),
     ]
-    rows += [
-        (name.replace("_", " "), shown(value)) for name, value in description["structure"].items()
-    ]
-    rows += [
-        (text, "from the end")
-        for name, text in (("right_left", "writes"), ("source_reversed", "reads"))
-        if description[name]
-    ]
-    for vocabulary in description["vocabularies"]:
-        rows.append(
-            ("vocabulary", f"{vocabulary['path']} ({vocabulary['format']}, {vocabulary['words']})")
-        )
+    for name, value in description["structure"].items():
+        rows.append((name.replace("_", " "), shown(value)))
+    for name, text in (("right_left", "writes"), ("source_reversed", "reads")):
+        if description[name]:
+            rows.append((text, "from the end"))
+    for one in description["vocabularies"]:
+        rows.append(("vocabulary", f"{one['path']} ({one['format']}, {one['words']})"))
     if "vocabulary_error" in description:
         rows.append(("vocabularies", f"not found ({description['vocabulary_error']})"))
     if arrays:

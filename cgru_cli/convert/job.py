@@ -32,11 +32,10 @@ def run(model: str, output: str | None, options: ConvertOptions) -> None:
         if output is not None:
             raise UsageError("--info writes no model: leave OUT out")
         description = describe(read(model), options.vocabularies)
-        sys.stdout.write(
-            json.dumps(description, indent=2, ensure_ascii=False) + "\n"
-            if options.json
-            else as_text(description, options.arrays)
-        )
+        text = as_text(description, options.arrays)
+        if options.json:
+            text = json.dumps(description, indent=2, ensure_ascii=False) + "\n"
+        sys.stdout.write(text)
         return
     if output is None:
         raise UsageError("name the file to write, OUT, or add --info")
@@ -69,10 +68,16 @@ def write_model(
     to = to or _by_name(os.fspath(path))
     target = output_path(Path(path), to)
     plain = model.model if isinstance(model, LoadedModel) else model
+    beside: list[Vocabulary] = []
     if isinstance(model, LoadedModel) and not vocabularies:
         beside = [*model.sources, model.target]
     else:
-        beside = _vocabularies(plain, vocabularies)
+        try:
+            beside = model_vocabularies.find(plain, vocabularies)
+        except CgruError as error:
+            if vocabularies:
+                raise
+            warn(f"{error}; writing the model without vocabularies")
     write(plain, target, to, beside, force)
     return target
 
@@ -82,17 +87,6 @@ def _by_name(output: str) -> str:
         if output.endswith(ending):
             return to
     raise UsageError(f"{output}: name the format with --to, or end the name in .npz or .h5")
-
-
-def _vocabularies(model: Model, given: Sequence[str]) -> list[Vocabulary]:
-    """The model's vocabularies; none, with a warning, where they cannot be read."""
-    if given:
-        return model_vocabularies.find(model, given)
-    try:
-        return model_vocabularies.find(model)
-    except CgruError as error:
-        warn(f"{error}; writing the model without vocabularies")
-        return []
 
 
 def average(models: Sequence[Model]) -> Model:
@@ -133,8 +127,6 @@ def verify(written: Model, read_back: Model) -> None:
     if difference:
         raise CgruError(f"{read_back.path}: differs from {written.path}: {difference}")
     for name, array in written.arrays.items():
-        if (
-            array.shape != read_back.arrays[name].shape
-            or array.tobytes() != read_back.arrays[name].tobytes()
-        ):
+        other = read_back.arrays[name]
+        if array.shape != other.shape or array.tobytes() != other.tobytes():
             raise CgruError(f"{read_back.path}: differs from {written.path} in array {name}")

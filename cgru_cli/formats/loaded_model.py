@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -88,9 +89,7 @@ class LoadedModel:
         """Whether the model reads the source from its end, as Marian's right-to-left models do."""
         return self.reads_words and self.model.settings.source_reversed
 
-    def tokenizer(
-        self, to_pieces: bool, split: Callable[[str], list[str]] = tokens
-    ) -> Callable[[str], list[str]]:
+    def tokenizer(self, reading: Reading) -> Callable[[str], list[str]]:
         """The function from a source line to its words, or to the pieces of raw text.
 
         A condition is one word; without a source there are none.
@@ -98,22 +97,19 @@ class LoadedModel:
         if not self.reads_words:
             return lambda line: [line] if self.reads_source else []
         source = self.sources[0]
-        if not to_pieces or source.processor is None:
-            return split
+        if not reading.to_pieces or source.processor is None:
+            return reading.split
         if self.tags_words:
             return lambda line: pieces_of_words(line, source)
         return source.tokenize
 
     def source_lines(self, reading: Reading) -> SourceLines:
         """The splitter of source lines into words."""
-        return SourceLines(
-            self.tokenizer(reading.to_pieces, reading.split),
-            reading.preprocessing if self.reads_words else None,
-            longest=reading.longest,
-            counted=(lambda words: sum(word_starts(words, self.sources)))
-            if self.tags_words
-            else None,
-        )
+        preprocessing = reading.preprocessing if self.reads_words else None
+        lines = SourceLines(self.tokenizer(reading), preprocessing, longest=reading.longest)
+        if self.tags_words:
+            lines.counted = lambda words: sum(word_starts(words, self.sources))
+        return lines
 
     def target_words(self, line: str, number: int, reading: Reading) -> list[str]:
         """The words of a target line (counted from 0), in reading order.
@@ -143,13 +139,9 @@ class LoadedModel:
             return []
         try:
             if not self.reads_words:
-                return [
-                    columns
-                    for line in words
-                    for columns in condition_columns(
-                        line, self.sources, self.model.structure.condition_size
-                    )
-                ]
+                size = self.model.structure.condition_size
+                columns = (condition_columns(line, self.sources, size) for line in words)
+                return list(itertools.chain.from_iterable(columns))
             return (with_starts if self.tags_words else source_ids)(words, self.sources)
         except CgruError as error:
             raise CgruError(f"line {number + 1}: {error}, for {self.model.path}") from None
@@ -164,10 +156,7 @@ class LoadedModel:
         lines (from 0), for messages.
         """
         numbers = range(len(sources)) if numbers is None else numbers
-        rows = [
-            self.ids(words, number) if self.reads_source else []
-            for words, number in zip(sources, numbers, strict=True)
-        ]
+        rows = [self.ids(words, number) for words, number in zip(sources, numbers, strict=True)]
         if self.source_reversed:
             rows = [row[::-1] for row in rows]
         return pad_ids(rows, self.model.structure.source_columns)
@@ -230,33 +219,34 @@ def loaded_models(
 
 def check_ensemble(models: Sequence[LoadedModel]) -> None:
     """Raises CgruError where target vocabularies, or directions of reading and writing, differ."""
+    rerank = (
+        "so they make no ensemble; one can rerank the other's n-best list (cgru score --n-best)"
+    )
     first, *others = models
+    path = first.model.path
     for other in others:
         if other.writes_text != first.writes_text:
             raise CgruError(
-                f"{other.model.path}: a {other.model.structure.type}, and {first.model.path} a "
+                f"{other.model.path}: a {other.model.structure.type}, and {path} a "
                 f"{first.model.structure.type}; labels and text make no ensemble"
             )
         if other.target.fingerprint != first.target.fingerprint or (
             other.model.structure.target_vocabulary != first.model.structure.target_vocabulary
         ):
             raise CgruError(
-                f"{other.model.path}: another target vocabulary than {first.model.path}; "
+                f"{other.model.path}: another target vocabulary than {path}; "
                 "an ensemble needs the same one"
             )
-        if other.model.settings.right_left != first.model.settings.right_left:
+        if other.right_left != first.right_left:
             raise CgruError(
-                f"{other.model.path}: writes sentences in the other direction than "
-                f"{first.model.path}, so they make no ensemble; one can rerank the other's "
-                "n-best list (cgru score --n-best)"
+                f"{other.model.path}: writes sentences in the other direction than {path}, {rerank}"
             )
     first, *others = [one for one in models if one.reads_source] or models
     for other in others:
         if other.source_reversed != first.source_reversed:
             raise CgruError(
-                f"{other.model.path}: reads the source from the other end than {first.model.path}, "
-                "so they make no ensemble; one can rerank the other's n-best list "
-                "(cgru score --n-best)"
+                f"{other.model.path}: reads the source from the other end than "
+                f"{first.model.path}, {rerank}"
             )
 
 
@@ -269,7 +259,7 @@ def preprocessing_of(
     damaged or two differ, UsageError where such an option is given.
     """
     paths = [f"{loaded.model.path}{PREPROCESSING}" for loaded in models]
-    paths = [path for path in paths if os.path.exists(path)]
+    paths = list(filter(os.path.exists, paths))
     if not paths:
         return None
     from ..text.pipeline import Preprocessing

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from ..errors import CgruError, reading, warn
 from ..parameters.structure import Condition
@@ -98,8 +98,7 @@ def _check_sides(model: Model, vocabularies: list[Vocabulary], rows: list[int]) 
             )
 
 
-@dataclasses.dataclass
-class Placement:
+class Placement(NamedTuple):
     """One vocabulary to be placed in another model's folder; style None copies it unchanged."""
 
     vocabulary: Vocabulary
@@ -123,12 +122,11 @@ def plan(
             names.append(Path(vocabulary.path).name)
             continue
         name = _name(vocabulary, to, style)
-        path = folder / name
-        taken = placements.get(path)
+        taken = placements.get(folder / name)
         if taken and taken.vocabulary.path != vocabulary.path:
             side = "target" if index == len(vocabularies) - 1 else f"source{index}"
             name = f"{side}.{name}"
-            path = folder / name
+        path = folder / name
         names.append(name)
         if path in placements or _is_there(vocabulary, path, style):
             continue
@@ -142,20 +140,17 @@ def plan(
 
 def place(placement: Placement) -> None:
     """Write one vocabulary. Raises CgruError where it cannot be written."""
-    vocabulary, path = placement.vocabulary, placement.path
-    if placement.style is None:
-        with (
-            reading(vocabulary.path),
-            open(vocabulary.path, "rb") as source,
-            atomic_write(path) as target,
-        ):
+    vocabulary, path, style = placement
+    if style is None:
+        original = Path(vocabulary.path)
+        with reading(original), original.open("rb") as source, atomic_write(path) as target:
             shutil.copyfileobj(source, target)
-    elif placement.style == "dl4mt":
+    elif style == "dl4mt":
         words = {word: i for i, word in sorted(vocabulary.words.items())}
         with atomic_write(path) as target:
             target.write(as_pickle(words))
     else:
-        write_vocabulary(vocabulary, path, "marian" if placement.style == "marian" else "nematus")
+        write_vocabulary(vocabulary, path, "marian" if style == "marian" else "nematus")
 
 
 def _style(vocabulary: Vocabulary, to: str) -> str | None:
@@ -165,7 +160,7 @@ def _style(vocabulary: Vocabulary, to: str) -> str | None:
     """
     spm = vocabulary.format == "sentencepiece"
     to_copy = spm or Path(vocabulary.path).is_file()
-    if to.startswith("marian-"):
+    if to.startswith("marian"):
         return "marian" if marian_needs_rewrite(vocabulary) or not to_copy else None
     formats = {"dl4mt": "pickle", "nematus": "json", "nematus-tf": "json"}
     if to not in formats:
@@ -197,11 +192,7 @@ def _is_there(vocabulary: Vocabulary, path: Path, style: str | None) -> bool:
         present = read_vocabulary(path)
     except CgruError:
         return False
-    if present.fingerprint != vocabulary.fingerprint:
-        return False
-    if style == "marian":
-        return not marian_needs_rewrite(present)
-    return _style(present, style) is None
+    return present.fingerprint == vocabulary.fingerprint and _style(present, style) is None
 
 
 def _same_content(one: Path, other: Path) -> bool:

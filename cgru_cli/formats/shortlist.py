@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import math
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,10 +97,6 @@ def union(shortlists: Sequence[Shortlist], sources: Sequence[Iterable[int]]) -> 
     return np.unique(np.concatenate(chosen))
 
 
-def _ids(vocabulary: Vocabulary) -> Mapping[bytes, int]:
-    return {word.encode("utf-8"): i for i, word in vocabulary.words.items()}
-
-
 def _text(
     data: bytes, path: str, source: Vocabulary, target: Vocabulary
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -108,7 +104,10 @@ def _text(
 
     Words that a vocabulary lacks count as its unknown word, as in Marian.
     """
-    source_ids, target_ids = _ids(source), _ids(target)
+    source_ids, target_ids = (
+        {word.encode("utf-8"): i for i, word in vocabulary.words.items()}
+        for vocabulary in (source, target)
+    )
     entries: dict[tuple[int, int], float] = {}  # the last entry of a pair counts
     count = known = turned = 0
     for number, line in enumerate(io.BytesIO(data), 1):
@@ -133,15 +132,7 @@ def _text(
             continue
         pair = source_ids.get(s, source.unk_id), target_ids.get(t, target.unk_id)
         entries[pair] = probability
-    _check_words(path, count, known, turned, source, target)
-    pairs = np.array(list(entries), np.int64).reshape(-1, 2)
-    return pairs[:, 0], pairs[:, 1], np.array(list(entries.values()), np.float32)
-
-
-def _check_words(
-    path: str, count: int, known: int, turned: int, source: Vocabulary, target: Vocabulary
-) -> None:
-    """Raise CgruError for a table of other vocabularies."""
+    files = f"{source.path} and {target.path}"
     if not count:
         raise CgruError(f"{path}: an empty shortlist; lines `target source probability` expected")
     if turned > 2 * known:
@@ -151,14 +142,16 @@ def _check_words(
         )
     if not known:
         raise CgruError(
-            f"{path}: none of its {count} lines has words of {source.path} and {target.path}; it "
-            "is a shortlist of other vocabularies"
+            f"{path}: none of its {count} lines has words of {files}; it is a shortlist of "
+            "other vocabularies"
         )
     if known < _KNOWN * count:
         warn(
-            f"{path}: only {known} of its {count} lines have words of {source.path} and "
-            f"{target.path}; is it the shortlist of these vocabularies?"
+            f"{path}: only {known} of its {count} lines have words of {files}; is it the "
+            "shortlist of these vocabularies?"
         )
+    pairs = np.array(list(entries), np.int64).reshape(-1, 2)
+    return pairs[:, 0], pairs[:, 1], np.array(list(entries.values()), np.float32)
 
 
 def _best(
@@ -200,15 +193,11 @@ def _binary(
     offsets = np.frombuffer(data, "<u8", offsets_size, _HEADER.size)
     targets = np.frombuffer(data, "<u4", targets_size, _HEADER.size + 8 * offsets_size)
     if offsets_size != source_size + 1:
-        raise CgruError(
-            f"{path}: a shortlist of {max(0, offsets_size - 1)} source words, the vocabulary has "
-            f"{source_size}; it is a shortlist of other vocabularies"
-        )
-    if len(targets) and int(targets.max()) >= target_size:
-        raise CgruError(
-            f"{path}: a shortlist with target word {int(targets.max())}, the vocabulary ends at "
-            f"{target_size - 1}; it is a shortlist of other vocabularies"
-        )
+        found = f"of {max(0, offsets_size - 1)} source words, the vocabulary has {source_size}"
+        raise CgruError(f"{path}: a shortlist {found}; it is a shortlist of other vocabularies")
+    if len(targets) and (last := int(targets.max())) >= target_size:
+        found = f"with target word {last}, the vocabulary ends at {target_size - 1}"
+        raise CgruError(f"{path}: a shortlist {found}; it is a shortlist of other vocabularies")
     steps = np.concatenate([[0], offsets, [targets_size]]).astype(np.uint64)
     if (steps[1:] < steps[:-1]).any() or offsets[-1] != targets_size:
         raise CgruError(f"{path}: a damaged binary shortlist (its offsets); copy it again")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -31,14 +30,12 @@ class Sizes:
         readers = named.context
         self._factors = len(named.source_embeddings)
         self._wide = 1 + readers  # state and context side by side, in states
-        self._multiples = {"2D": ("D", 2), "3D": ("D", 3), "4D": ("D", 4)}
-        self._multiples |= {"C": ("D", readers), "A": ("D", readers), "R": ("E", 1)}
+        self._multiples = {"2D": ("D", 2), "3D": ("D", 3), "4D": ("D", 4), "R": ("E", 1)}
+        self._multiples |= {"C": ("D", readers), "A": ("D", readers)}
         if self._factors == 1:
             self._multiples["Es"] = ("Es0", 1)
         # letter -> size -> the arrays that have it, and at which axis
-        self._votes: dict[str, dict[int, list[tuple[str, int]]]] = defaultdict(
-            lambda: defaultdict(list)
-        )
+        self._votes: dict[str, dict[int, list[tuple[str, int]]]] = {}
         for name, parameter in known.items():
             shape = arrays[name].shape[-len(parameter.shape) :]  # a row may have an axis more
             if len(shape) != len(parameter.shape) or _reads_levels_below(parameter):
@@ -46,7 +43,8 @@ class Sizes:
             for axis, (letter, size) in enumerate(zip(parameter.shape, shape, strict=True)):
                 base, times = self._multiples.get(letter, (letter, 1))
                 if size and size % times == 0:
-                    self._votes[base][size // times].append((name, axis))
+                    votes = self._votes.setdefault(base, {})
+                    votes.setdefault(size // times, []).append((name, axis))
 
     def tells(self, letter: str) -> bool:
         """Whether any array has the letter."""
@@ -54,25 +52,24 @@ class Sizes:
 
     def of(self, letter: str, what: str) -> int:
         """The size of a letter. Raises CgruError where no array has it, or two differ."""
-        if letter not in self._votes:
-            raise CgruError(
-                f"{self._path}: the arrays that would tell the size of {what} are missing"
-            )
+        if not self.tells(letter):
+            missing = f"the arrays that would tell the size of {what} are missing"
+            raise CgruError(f"{self._path}: {missing}")
         return self.get(letter)
 
     def get(self, letter: str, default: int = 0) -> int:
         """The size of a letter. Raises CgruError where the vote is a tie."""
-        if letter not in self._votes:
+        if not self.tells(letter):
             return default
-        votes = sorted(self._votes[letter].items(), key=lambda vote: -len(vote[1]))
-        if len(votes) > 1 and len(votes[0][1]) == len(votes[1][1]):
-            (one, ones), (other, others) = votes[:2]
+        (one, ones), *rest = sorted(self._votes[letter].items(), key=lambda vote: -len(vote[1]))
+        if rest and len(ones) == len(rest[0][1]):
+            other, others = rest[0]
             raise CgruError(
                 f"{self._path}: {self._shown(ones[0][0])} and {self._shown(others[0][0])} do not "
                 f"fit together: expected {self._resized(*ones[0], other)} or "
                 f"{self._resized(*others[0], one)}"
             )
-        return votes[0][0]
+        return one
 
     def deep_context(self, state: int) -> bool:
         """Whether most high decoder levels read the context beside the level below."""
@@ -132,10 +129,5 @@ class Sizes:
 def _reads_levels_below(parameter: Parameter) -> bool:
     """Whether this matrix multiplies the input of a high decoder level, whose width varies."""
     cell = parameter.cell
-    return (
-        cell is not None
-        and cell.part == "decoder"
-        and cell.level > 1
-        and len(parameter.shape) == 2
-        and parameter.path.endswith(("/W", "/Wx"))
-    )
+    high = cell is not None and cell.part == "decoder" and cell.level > 1
+    return high and parameter.path.endswith(("/W", "/Wx"))

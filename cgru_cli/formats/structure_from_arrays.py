@@ -38,15 +38,12 @@ def layout_of(stored: Mapping[str, StoredArray], settings: ModelSettings, dialec
         encoder = Encoder.BI_UNIDIRECTIONAL
     elif kind is Type.ENCDEC and not any(name.startswith("encoder_r_") for name in stored):
         encoder = Encoder.UNIDIRECTIONAL
+    first = "encoder_bi" if kind is Type.LM else "encoder"
     return {
         "type": kind,
         "encoder": encoder,
-        "encoder_unit": _unit(
-            stored,
-            ("encoder_bi",) if kind is Type.LM else ("encoder",),
-            declared.get("encoder_unit"),
-        ),
-        "decoder_unit": _unit(stored, ("decoder", "encoder"), declared.get("decoder_unit")),
+        "encoder_unit": _unit(stored, [first], declared.get("encoder_unit")),
+        "decoder_unit": _unit(stored, ["decoder", "encoder"], declared.get("decoder_unit")),
         "residual": declared.get("residual", not marian),
         "shared_embeddings": "Wemb" in stored and dialect in (Dialect.S2S, Dialect.NMTPY),
     }
@@ -201,8 +198,7 @@ def _bias(
     tf = dialect in (Dialect.NEMATUS_TF, Dialect.NEMATUS_TF_01)
     default = Bias.NEMATUS_TF if tf and settings.program != "nematus" else Bias.THEANO
     declared = settings.structure.get("bias", default)
-    deep = structure.encoder_transition > 1 or structure.decoder_depth > 1
-    if dialect in MARIAN or not deep:
+    if dialect in MARIAN:
         return Bias.THEANO
     if structure.encoder_transition > 1:
         biases = [p.cell for p in known.values() if p.path.endswith(("/b", "/bx"))]
@@ -215,7 +211,7 @@ def _bias(
                 "Nematus-TF .json beside this file"
             )
         return Bias.NEMATUS_TF
-    return declared
+    return declared if structure.decoder_depth > 1 else Bias.THEANO
 
 
 def compare(path: Path, structure: Structure, settings: ModelSettings, dialect: Dialect) -> None:
@@ -236,13 +232,12 @@ def compare(path: Path, structure: Structure, settings: ModelSettings, dialect: 
                 "drops them; convert the checkpoint (model-N.index) instead"
             )
     own = structure.as_dict() | {"normalized": structure.normalization is not Normalization.NONE}
+    decided_here = "bias old_dropout encoder residual readout_activation rms".split()
     for name, value in settings.structure.items():
         found = own.get(name)
         if name == "source_vocabularies":
             value, found = value[:1], structure.source_vocabularies[:1]
-        if name in ("bias", "old_dropout", "encoder", "residual", "readout_activation", "rms"):
-            continue  # the configuration decides these
-        if value != found:
+        if value != found and name not in decided_here:
             warn(
                 f"{settings.source} says {name.replace('_', ' ')} {_plain(value)}, "
                 f"the arrays say {_plain(found)}: the arrays are right"

@@ -86,21 +86,24 @@ def write_vocabulary(
     JSON otherwise. A SentencePiece model is copied unchanged, only for Marian. Raises CgruError
     where the file cannot be written.
     """
+    marian = style == "marian"
     if vocabulary.processor is not None:
-        if style != "marian":
+        if not marian:
             raise CgruError(f"{path}: a SentencePiece model cannot be written as Nematus JSON")
         content = vocabulary.processor.serialized_model_proto()
     else:
         pairs = [(w, i) for w, i in vocabulary.ids.items() if i < vocabulary.size]
-        if style == "marian":
+        if marian:
             special = {EOS_NAMES[0]: vocabulary.eos_id, UNK_NAMES[0]: vocabulary.unk_id}
             ordinary = [(w, i) for w, i in pairs if w not in special and i not in special.values()]
             pairs = [*special.items(), *ordinary]
-        elif style != "nematus":
-            raise ValueError(f"no such style: {style}")
         pairs.sort(key=lambda pair: pair[1])
-        as_yaml = style == "marian" and os.fspath(path).endswith((".yml", ".yaml"))
-        content = "".join(_yaml_lines(pairs) if as_yaml else _json_lines(pairs)).encode("utf-8")
+        if marian and os.fspath(path).endswith((".yml", ".yaml")):
+            text = "".join(_yaml_line(word, i) for word, i in pairs)
+        else:  # Nematus' layout, one word per line
+            lines = (f"  {json.dumps(word, ensure_ascii=False)}: {i}" for word, i in pairs)
+            text = "{\n" + ",\n".join(lines) + "\n}\n"
+        content = text.encode("utf-8")
     with atomic_write(path) as file:
         file.write(content)
 
@@ -203,8 +206,8 @@ def _protect_from_yaml(text: str) -> tuple[str, Callable[[str], str]]:
         return text, str
     present = set(text)
     free = (code for code in range(0xF0000, 0xFFFFE) if chr(code) not in present)
-    stand_in = {ord(character): next(free) for character in odd}
-    back = {private: character for character, private in stand_in.items()}
+    back = dict(zip(free, odd, strict=False))
+    stand_in = {ord(character): private for private, character in back.items()}
     return text.translate(stand_in), lambda word: word.translate(back)
 
 
@@ -237,18 +240,10 @@ def _read_sentencepiece(data: bytes, name: str, limit: int | None) -> Vocabulary
     return Vocabulary(ids, name, limit, format="sentencepiece", processor=processor)
 
 
-def _json_lines(pairs: list[tuple[str, int]]) -> Iterator[str]:
-    # Nematus' layout, one word per line
-    yield "{\n"
-    yield ",\n".join(f"  {json.dumps(w, ensure_ascii=False)}: {i}" for w, i in pairs)
-    yield "\n}\n"
-
-
-def _yaml_lines(pairs: list[tuple[str, int]]) -> Iterator[str]:
-    for word, i in pairs:
-        # a JSON string is a YAML string once the forbidden characters are escaped
-        quoted = _NOT_IN_YAML.sub(
-            lambda match: f"\\u{ord(match[0]):04x}", json.dumps(word, ensure_ascii=False)
-        )
-        # YAML stops looking for a key's colon after 1,024 characters
-        yield f"{quoted}: {i}\n" if len(quoted.encode()) < 1000 else f"? {quoted}\n: {i}\n"
+def _yaml_line(word: str, i: int) -> str:
+    # a JSON string is a YAML string once the forbidden characters are escaped
+    quoted = _NOT_IN_YAML.sub(
+        lambda match: f"\\u{ord(match[0]):04x}", json.dumps(word, ensure_ascii=False)
+    )
+    # YAML stops looking for a key's colon after 1,024 characters
+    return f"{quoted}: {i}\n" if len(quoted.encode()) < 1000 else f"? {quoted}\n: {i}\n"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cgru_cli.errors import CgruError
-from cgru_cli.formats.loaded_model import check_ensemble, load_model
+from cgru_cli.formats.loaded_model import Reading, check_ensemble, load_model
 from cgru_cli.text.source_words import SourceLines, pad_ids, source_ids
 from cgru_cli.text.vocabulary import Vocabulary
 
@@ -44,7 +44,7 @@ def test_eos_ends_and_pads_lines(lines):
 
 def test_long_lines_are_cut_and_counted(tmp_path, capsys):
     reader = load_model(write_model(tmp_path), ())
-    lines = SourceLines(reader.tokenizer(to_pieces=False), None, longest=3)
+    lines = SourceLines(reader.tokenizer(Reading(to_pieces=False)), None, longest=3)
     assert lines.words("a b", 0) == ["a", "b"]
     assert lines.words("a b c d e", 1) == lines.words("a b c f", 2) == ["a", "b", "c"]
     lines.report()
