@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ..parameters.names import parameters
-from ..parameters.parameter import Parameter
 from ..parameters.structure import Structure
 
 
@@ -60,20 +59,19 @@ def masks(
         widths["lexical"] = (rates.embedding, sum(structure.source_embeddings))
     widths |= {path: (rate, width) for path, rate, width in _inputs(structure, rates)}
     return {
-        name: _mask(rng, rate, (sentences, width)) for name, (rate, width) in widths.items() if rate
+        name: (rng.random((sentences, width), np.float32) >= rate) * np.float32(1 / (1 - rate))
+        for name, (rate, width) in widths.items()
+        if rate
     }
-
-
-def _mask(rng: np.random.Generator, rate: float, shape: tuple[int, int]) -> np.ndarray:
-    kept = rng.random(shape, np.float32) >= rate
-    return kept * np.float32(1 / (1 - rate))
 
 
 def _inputs(structure: Structure, rates: Rates) -> Iterator[tuple[str, float, int]]:
     sizes = structure.sizes()
     output = rates.embedding if rates.output is None else rates.output
     for row in parameters(structure):
-        if len(row.shape) == 2 and _is_multiplied(row):
+        # embeddings, v_a and conditions are not multiplied by an input
+        lookup = "embedding" in row.path or row.path.endswith("/U_att") or row.shape[0] == "N"
+        if len(row.shape) == 2 and not lookup:
             rate = rates.embedding if row.shape[0] in ("E", "Es") else rates.hidden
             if row.path.startswith(("decoder/output", "decoder/mixture")):
                 rate = output
@@ -82,9 +80,3 @@ def _inputs(structure: Structure, rates: Rates) -> Iterator[tuple[str, float, in
             yield row.path, rate, sizes[row.shape[0]]
     if structure.tied_output:
         yield "decoder/output/W", output, sizes["E"]
-
-
-def _is_multiplied(row: Parameter) -> bool:
-    """Whether dropout applies to a matrix's input: not for embeddings, v_a and conditions."""
-    has_none = "embedding" in row.path or row.path.endswith("/U_att") or row.shape[0] == "N"
-    return not has_none

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Generator, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Generic, Self
 
 from .batches import Item
@@ -37,12 +37,9 @@ class Ahead(Generic[Item]):
     def __next__(self) -> Item:
         if not self._made:
             raise StopIteration
-        future = self._made.popleft()
-        if not future.done():
-            begun = time.perf_counter()
-            wait([future])
-            self.waited += time.perf_counter() - begun
-        item = future.result()
+        begun = time.perf_counter()
+        item = self._made.popleft().result()
+        self.waited += time.perf_counter() - begun
         self._make_another()
         return item
 

@@ -17,7 +17,7 @@ from ..errors import UsageError
 from ..parameters.program import Program
 from .hypothesis import Hypothesis
 from .layout import EOS, Layout, cost_of, matrix, weights_of
-from .numbers import C_FLOAT, amun_float, c_float, float32, numpy_float32, python2_float
+from .numbers import C_FLOAT, c_float, float32, numpy_float32, python2_float
 
 # Nematus-TF adds it to n-best lists if fewer hypotheses than the beam size are finished.
 _PADDING = Hypothesis(tokens=(), finished=True, score=-1e7, total=-1e7)
@@ -72,7 +72,7 @@ class AmunLayout(CgruLayout):
         return "" if self.format == "nematus" else super().entry(number, hypothesis)
 
     def list_number(self, score: float) -> str:
-        return amun_float(score)
+        return f"{float32(score):.3f}"
 
     def alignment_field(self, hypothesis: Hypothesis) -> str:
         """amun writes a space only before a pair."""

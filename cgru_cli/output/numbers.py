@@ -16,11 +16,6 @@ def c_float(value: float) -> str:
     return C_FLOAT(float32(value))
 
 
-def amun_float(value: float) -> str:
-    """A score as amun writes it: 3 decimals."""
-    return f"{float32(value):.3f}"
-
-
 def numpy_float32(value: float) -> str:
     """A float32 as NumPy 1 writes it: the fewest digits that identify it, exponents from 1e16."""
     return repr(float(str(np.float32(value))))  # NumPy 2 writes smaller numbers with exponents

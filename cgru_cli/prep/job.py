@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import dataclasses
 import json
 import platform
@@ -108,10 +109,8 @@ def _line_counts(wanted: Request) -> dict[str, int]:
 def _versions() -> dict[str, str]:
     versions = {"cgru": __version__, "python": platform.python_version()}
     for package in ("sentencepiece", "sacremoses", "subword-nmt"):
-        try:
+        with contextlib.suppress(metadata.PackageNotFoundError):
             versions[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
     return versions
 
 
@@ -253,18 +252,15 @@ class _Job:
                     file.write(text)
                     for name, words in zip(columns, counted, strict=True):
                         counts[name].add(words)
+        most = max(0, self.options.vocabulary_size - len(_SPECIAL))  # 0: all
         for i, name in enumerate(names):
             if in_json:
-                self._write_vocabulary(name, counts[name])
+                words = [*_SPECIAL, *counts[name].most_common(most, without=_SPECIAL)]
+                ids = {word: i for i, word in enumerate(words)}
+                write_vocabulary(Vocabulary(ids, name), self.place.out / name)
             else:
                 with atomic_write(self.place.out / name) as file:
                     file.write(base64.b64decode(models[i]))
-
-    def _write_vocabulary(self, name: str, counts: WordCounts) -> None:
-        limit = self.options.vocabulary_size
-        words = counts.most_common(max(0, limit - len(_SPECIAL)), without=_SPECIAL)
-        ids = {word: i for i, word in enumerate((*_SPECIAL, *words))}
-        write_vocabulary(Vocabulary(ids, name), self.place.out / name)
 
     def _write_set(
         self, whole: str, name: str, paths: tuple[str, str], copies: dict[str, str]

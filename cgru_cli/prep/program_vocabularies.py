@@ -35,7 +35,9 @@ _PYTHON2_SPACES = b" \t\n\r\x0b\x0c"  # what its str.strip() removes
 
 def run(files: tuple[str, ...], options: PrepOptions) -> None:
     """Make the vocabularies of `--vocabulary-only`; raises CgruError, UsageError, OutputClosed."""
-    _check(options)
+    for name, (flag, default) in statements(PrepOptions).items():
+        if name not in _OPTIONS and getattr(options, name) != default:
+            raise UsageError(f"{flag.name} has no effect with --vocabulary-only")
     program = options.compat
     if program is None:
         raise UsageError(
@@ -62,13 +64,6 @@ def run(files: tuple[str, ...], options: PrepOptions) -> None:
         with atomic_write(path + ending) as file:
             file.write(write(words))
         tell(f"prep: {path}{ending}: {len(words):,} words", options.quiet)
-
-
-def _check(options: PrepOptions) -> None:
-    """Raise UsageError for options that have no effect on a vocabulary."""
-    for name, (flag, default) in statements(PrepOptions).items():
-        if name not in _OPTIONS and getattr(options, name) != default:
-            raise UsageError(f"{flag.name} has no effect with --vocabulary-only")
 
 
 def marian(lines: Iterable[bytes], limit: int = 0) -> bytes:

@@ -155,15 +155,8 @@ def count_lines(paths: Iterable[Source]) -> int | None:
             return None
         if _name(path).endswith(SUFFIX):
             count += count_rows(_name(path))
-            continue
-        file, last = _Input(path), b"\n"
-        try:
-            while data := file.read(None):
-                count += data.count(b"\n")
-                last = data[-1:]
-        finally:
-            file.close()
-        count += last != b"\n"
+        else:
+            count += sum(1 for _ in byte_lines(_name(path)))
     return count
 
 

@@ -28,7 +28,14 @@ def checked() -> Iterator[None]:
         yield
     finally:
         sys.stdout = before
-        _drop_errors()
+        try:
+            if sys.stderr is not None:
+                sys.stderr.flush()
+        except (OSError, ValueError):
+            with contextlib.suppress(OSError, ValueError):
+                null = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(null, sys.stderr.fileno())
+                os.close(null)
 
 
 class _Checked(io.RawIOBase):
@@ -64,14 +71,3 @@ class _Checked(io.RawIOBase):
             reason = error.strerror or str(error)
             raise CgruError(f"standard output: cannot be written: {reason}") from error
         return len(view)
-
-
-def _drop_errors() -> None:
-    try:
-        if sys.stderr is not None:
-            sys.stderr.flush()
-    except (OSError, ValueError):
-        with contextlib.suppress(OSError, ValueError):
-            null = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(null, sys.stderr.fileno())
-            os.close(null)
