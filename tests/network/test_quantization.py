@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from cases import random_arrays, tiny
+from deep_equations import DeepModel
 from models import case, log_probabilities, pad_source, pad_target
-from oracles.reference import ReferenceModel
 from shared_files import fixture_path
 
 from cgru_cli.errors import CgruError
@@ -77,7 +77,7 @@ def test_products_are_those_of_the_integers(here, bounded):
     np.testing.assert_array_equal(multiplied(np.stack([x[8]] * 9))[0][0], whole[8])
 
 
-class Quantized(ReferenceModel):
+class Quantized(DeepModel):
     """The NumPy oracle of a whole model, with integer products except two."""
 
     def matrix(self, name, followed_by_softmax=False):
@@ -100,7 +100,7 @@ def test_a_models_steps_are_those_of_an_oracle_with_integers(here):
     structure = tiny(state=16, source_embeddings=(12,), target_embedding=12)
     arrays = random_arrays(structure, scale=1.5)
     source, target = [3, 1, 4, 1, 5], [2, 5, 4]
-    exact = ReferenceModel(arrays).force_decode(source, target)
+    exact = DeepModel(arrays).force_decode(source, target)
     expected = Quantized(arrays).force_decode(source, target)
     network = Network(structure, arrays, "int8", packed=True)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from cases import random_arrays
+from deep_equations import DeepModel
 from models import double_precision, ladder_oracle, pad_source, pad_target, typed
-from oracles.ladder import LadderModel
 from runs import ATTENTIVE, prepared, records, trained
 
 from cgru_cli.corpus.dropout import Rates, masks
@@ -50,7 +50,7 @@ STRUCTURES = {
 }
 
 
-class Nudged(LadderModel):
+class Nudged(DeepModel):
     """The oracle with a change to one number of the state that `unit` computes at step `time`."""
 
     def move(self, matrix, time, array, place, by):

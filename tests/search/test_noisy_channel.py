@@ -6,8 +6,8 @@ import itertools
 import numpy as np
 import pytest
 from cases import random_arrays, tiny
+from deep_equations import DeepModel
 from models import pad_source, reference
-from oracles.ladder import LadderModel
 
 from cgru_cli.network.network import Network
 from cgru_cli.parameters.structure import Type
@@ -29,7 +29,7 @@ TYPES = {
 }  # fmt: skip
 ARRAYS = {name: random_arrays(s, seed, 2.0) for seed, (name, s) in enumerate(TYPES.items(), 3)}
 DIRECT, BACKWARD = (reference(TYPES[name], ARRAYS[name]) for name in ("direct", "channel"))
-LANGUAGE = LadderModel(ARRAYS["lm"], type="lm")
+LANGUAGE = DeepModel(ARRAYS["lm"], type="lm")
 ENSEMBLE = Ensemble([Network(TYPES[name], ARRAYS[name]) for name in ("direct", "lm")], [1.0, 0.0])
 
 

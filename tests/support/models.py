@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from cases import tiny
+from deep_equations import DeepModel
 from hypothesis import strategies as st
 from oracles.labels import LabelModel
-from oracles.ladder import LadderModel
-from oracles.reference import ReferenceModel
 
 from cgru_cli.formats import model_vocabularies, read_model
 from cgru_cli.network.forced_decoding import force_decode
@@ -117,32 +116,23 @@ def double_precision():
         yield
 
 
-def reference(structure: Structure, arrays: dict[str, np.ndarray]) -> ReferenceModel:
-    """The float64 oracle of the same model."""
+def reference(structure: Structure, arrays: dict[str, np.ndarray]) -> DeepModel:
+    """The equations of the same model in NumPy and float64; not for models that give labels."""
     s, arrays = structure, dict(arrays)
     drop = s.old_dropout
     if drop is not None and drop.readout != drop.hidden:
-        # The oracle uses the same dropout before the output layer as elsewhere.
+        # The equations use the same dropout before the output layer as elsewhere.
         table = arrays["Wemb" if s.shared_embeddings else "Wemb_dec"]
         W = table.T if s.tied_output else arrays["ff_logit_W"]
         arrays["ff_logit_W"] = W.astype(np.float64) * (1 - drop.readout) / (1 - drop.hidden)
-    return ReferenceModel(
+    names = """type encoder_unit decoder_unit encoder encoder_depth encoder_transition decoder_depth
+        decoder_base_transition decoder_high_transition deep_context residual normalization
+        weight_normalization readout_activation mixture lexical decoder_start feedback condition"""
+    return DeepModel(
         arrays,
         bias="nematus_tf" if s.bias is Bias.NEMATUS_TF else "theano",
-        normalization=s.normalization.value,
-        weight_normalization=s.weight_normalization,
-        old_dropout=None if drop is None else drop._asdict(),
-        readout_activation=s.readout_activation.value,
-        mixture=s.mixture,
-        lexical=s.lexical,
-        deep_context=s.deep_context,
-        residual=s.residual,
-        alternating=s.encoder is Encoder.ALTERNATING,
-        encoder_depth=s.encoder_depth,
-        encoder_transition=s.encoder_transition,
-        decoder_depth=s.decoder_depth,
-        decoder_base_transition=s.decoder_base_transition,
-        decoder_high_transition=s.decoder_high_transition,
+        old_dropout={} if drop is None else drop._asdict(),
+        **{name: getattr(s, name) for name in names.split()},
     )
 
 
@@ -233,7 +223,7 @@ def typed(kind: Type, **changes):
 
 
 def ladder_oracle(s, arrays):
-    """The float64 oracle of any type."""
+    """The equations of a model of any type, in float64."""
     if not s.type.writes_text:
         return LabelModel(
             arrays,
@@ -247,21 +237,7 @@ def ladder_oracle(s, arrays):
             residual=s.residual,
             normalization=s.normalization.value,
         )
-    names = ("encoder_depth", "encoder_transition", "decoder_depth", "decoder_base_transition",
-             "decoder_high_transition", "deep_context", "residual")  # fmt: skip
-    return LadderModel(
-        arrays,
-        type=s.type.value,
-        encoder_unit=s.encoder_unit.value,
-        decoder_unit=s.decoder_unit.value,
-        encoder=s.encoder.value,
-        normalization=s.normalization.value,
-        readout_activation=s.readout_activation.value,
-        decoder_start=s.decoder_start.value,
-        feedback=s.feedback,
-        condition=s.condition.value,
-        **{name: getattr(s, name) for name in names},
-    )
+    return reference(s, arrays)
 
 
 def nmtpy(structure, arrays):

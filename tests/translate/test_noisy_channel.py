@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from cases import random_arrays, tiny
 from commands import SOURCE, TARGET, in_process, vocabulary, write_model
-from oracles.ladder import LadderModel
+from deep_equations import DeepModel
 
 from cgru_cli.errors import UsageError
 from cgru_cli.formats.loaded_model import LoadedModel
@@ -298,7 +298,7 @@ def test_words_keep_their_probabilities(tied):
     vocabulary = Vocabulary(OTHER, "other.json")
     turned = in_order_of(vocabulary, LoadedModel(model, [], Vocabulary(OWN, "own.json")))
     assert turned.target is vocabulary
-    before, after = LadderModel(arrays, type="lm"), LadderModel(turned.model.arrays, type="lm")
+    before, after = DeepModel(arrays, type="lm"), DeepModel(turned.model.arrays, type="lm")
     for text in (["a", "b"], ["c"], [], ["c", "unseen", "a"]):
         own = before.force_decode(None, Vocabulary(OWN).encode(text)).log_probs
         new = after.force_decode(None, vocabulary.encode(text)).log_probs

@@ -1,6 +1,6 @@
-"""An independent reference ("oracle") for models that give labels: classifier and tagger.
+"""The equations of classifiers and taggers, deep ones too, in NumPy and float64.
 
-Plain NumPy in float64, one sentence at a time. The annotations come from the ladder's oracle.
+One sentence at a time; the encoder is that of `deep_equations.py`.
 """
 
 import itertools
@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from deep_cells import MARIAN_EPS, layer_norm, log_softmax
+from deep_equations import EOS, DeepModel
 from equations import crf_score, label_logits, pooled
-from oracles.ladder import LadderModel
-from oracles.reference import EOS, NEMATUS_EPS, layer_norm, log_softmax
 
 
 class Labelled(NamedTuple):
@@ -37,7 +37,7 @@ class LabelModel:
         self.arrays = {name: np.asarray(array, np.float64) for name, array in arrays.items()}
         self.type, self.pooling, self.crf = type, pooling, crf
         self.normalization = encoder.get("normalization", "none")
-        self.reader = LadderModel(arrays, type="encdec", encoder_unit=unit, **encoder)
+        self.reader = DeepModel(arrays, type="encdec", encoder_unit=unit, **encoder)
 
     def force_decode(self, source: Sequence[int], labels: Sequence[int]) -> Labelled:
         """Score a source and its labels, both without EOS."""
@@ -64,13 +64,12 @@ class LabelModel:
         if self.pooling in ("mean", "max"):
             return pooled(self.arrays, h, self.pooling)[None], None
         W, b, q = (self.arrays[f"pooling_{name}"] for name in ("Wc_att", "b_att", "U_att"))
-        energies = []
-        for h_i in h:
-            x = h_i @ W + b
-            if self.normalization == "nematus":
-                gain, bias = (self.arrays[f"pooling_Wc_att_ln{x}"] for x in "sb")
-                x = layer_norm(x, gain, NEMATUS_EPS) + bias
-            energies.append(np.tanh(x) @ q[:, 0])
+        if self.normalization == "marian":
+            gamma = self.arrays["pooling_gamma1"]
+            energies = [np.tanh(layer_norm(x, gamma, MARIAN_EPS) + b) @ q[:, 0] for x in h @ W]
+        else:
+            sums = (self.reader.norm(x + b, "pooling_Wc_att_ln") for x in h @ W)
+            energies = [np.tanh(x) @ q[:, 0] for x in sums]
         weights = np.exp(energies) / np.exp(energies).sum()
         return (weights @ h)[None], weights
 

@@ -1,192 +1,11 @@
-"""Test the ladder's oracle against DL4MT, Marian, stock Keras cells and manual computation."""
+"""The equations in NumPy of each type and unit, against Keras' cells and manual computation."""
 
-import json
-import re
-from pathlib import Path
-
+import equations
 import keras
 import numpy as np
 import pytest
-from oracles.ladder import Cell, LadderModel, State
-from oracles.reference import FIRST, SECOND, ReferenceModel
-
-PAIRS = 3
-
-
-def lines(path: Path) -> list[str]:
-    return path.read_bytes().decode("utf-8").split("\n")
-
-
-def arrays_of(path: Path) -> dict[str, np.ndarray]:
-    with np.load(path, allow_pickle=False) as file:
-        return {name: file[name] for name in file.files if name != "zipped_params"}
-
-
-def ids(path: Path, text: Path, rows: int) -> list[list[int]]:
-    """The first lines of a text as ids; words outside the vocabulary or the matrix are UNK."""
-    vocabulary = json.loads(path.read_text(encoding="utf-8"))
-    unknown = vocabulary["UNK"] if "UNK" in vocabulary else vocabulary["<UNK>"]
-    found = [[vocabulary.get(word, unknown) for word in line.split(" ")] for line in lines(text)]
-    return [[i if i < rows else unknown for i in line] for line in found[:PAIRS]]
-
-
-def scored(folder: Path, model: LadderModel, source: str | None, target: str) -> np.ndarray:
-    """log p of the first lines."""
-    targets = ids(
-        folder / target,
-        folder / ("trg.txt" if source else "src.txt"),
-        len(model.target_embedding),
-    )
-    sources = [None] * PAIRS
-    if source:
-        sources = ids(folder / source, folder / "src.txt", len(model.arrays["Wemb"]))
-    return np.array(
-        [model.force_decode(x, y).log_probs.sum() for x, y in zip(sources, targets, strict=True)]
-    )
-
-
-def numbers(path: Path) -> np.ndarray:
-    return np.array([float(line) for line in lines(path)[:PAIRS]])
-
-
-# --- DL4MT ----------------------------------------------------------------------------------
-
-
-def test_language_model_of_dl4mt(shared):
-    folder = shared("fixtures/dl4mt-session0")
-    model = LadderModel(arrays_of(folder / "model.npz"), type="lm")
-    np.testing.assert_allclose(
-        -scored(folder, model, None, "vocab.en.json"),
-        numbers(folder / "costs.txt"),
-        rtol=0,
-        atol=1e-4,
-    )
-    first = ids(folder / "vocab.en.json", folder / "src.txt", 1500)[0]
-    by_word = [float(cost) for cost in lines(folder / "wordcosts.txt")[0].split(" ")]
-    np.testing.assert_allclose(
-        -model.force_decode(None, first).log_probs, by_word, rtol=0, atol=1e-5
-    )
-
-
-def test_encoder_decoder_of_dl4mt(shared):
-    folder = shared("fixtures/dl4mt-session1")
-    model = LadderModel(arrays_of(folder / "model.npz"), type="encdec", encoder="unidirectional")
-    np.testing.assert_allclose(
-        -scored(folder, model, "vocab.en.json", "vocab.de.json"),
-        numbers(folder / "costs.txt"),
-        rtol=0,
-        atol=1e-4,
-    )
-
-
-# --- Marian ---------------------------------------------------------------------------------
-
-S2S_CELL = re.compile(
-    r"(?P<side>encoder_bi_r|encoder_bi|encoder|decoder)(?:_l(?P<level>\d+))?"
-    r"(?:_cell(?P<cell>\d+))?_(?P<root>W|U|b|Wx|Ux|bx|gamma1|gamma2)"
-)
-READOUT = ("prev", "lstm", "ctx")
-
-
-def ladder_name(name: str, alternating: bool = False) -> str:
-    """The ladder's name of an array of Marian's s2s.
-
-    Marian names its two encoder stacks by the direction of their first level.
-    """
-    readout = re.fullmatch(r"decoder_ff_logit_l1_([Wb])(\d)", name)
-    if readout:
-        return f"ff_logit_{READOUT[int(readout[2])]}_{readout[1]}"
-    fixed = {
-        "encoder_Wemb": "Wemb",
-        "decoder_Wemb": "Wemb_dec",
-        "decoder_ff_logit_l2_W": "ff_logit_W",
-        "decoder_ff_logit_l2_b": "ff_logit_b",
-    }
-    if name in fixed:
-        return fixed[name]
-    if name.startswith("decoder_ff_"):
-        return name.removeprefix("decoder_")
-    parts = S2S_CELL.fullmatch(name)
-    if parts is None:
-        return name
-    level, cell, root = int(parts["level"] or 1), int(parts["cell"] or 1), parts["root"]
-    if parts["side"] == "decoder":
-        prefix, base = "decoder", level == 1
-    else:
-        backward = parts["side"] == "encoder_bi_r"
-        if alternating and level % 2 == 0:
-            backward = not backward
-        prefix, base = "encoder_r" if backward else "encoder", False
-    if level > 1:
-        prefix += f"_{level}"
-    if base and root.startswith("gamma") and cell <= 2:
-        return f"decoder_cell{cell}_{root}"
-    if base and cell == 2 and root in ("W", "Wx"):
-        return root.replace("W", "decoder_Wc")
-    suffix = "" if cell == 1 else f"_drt_{cell - 1}"
-    if base:
-        suffix = ("", "_nl")[cell - 1] if cell <= 2 else f"_nl_drt_{cell - 2}"
-    if root.startswith("gamma"):
-        return f"{prefix}{suffix}_{root}"
-    return f"{prefix}_{root}{suffix}"
-
-
-def from_s2s(
-    s2s: dict[str, np.ndarray], *, encoder: str = "bidirectional", encoder_depth: int = 1
-) -> dict[str, np.ndarray]:
-    """Marian's arrays with the names of the ladder.
-
-    If directions alternate, an even depth puts the states of the backward reader first, so the rows
-    that read an annotation or a context swap halves.
-    """
-    alternating = encoder == "alternating"
-    s2s = {name: array for name, array in s2s.items() if not name.startswith("special:")}
-    if "decoder_ff_logit_l2_Wt" in s2s:
-        s2s["decoder_ff_logit_l2_W"] = s2s.pop("decoder_ff_logit_l2_Wt").T
-    arrays = {ladder_name(name, alternating): array for name, array in s2s.items()}
-    assert len(arrays) == len(s2s)
-    if alternating and encoder_depth % 2 == 0:
-        for name in ("decoder_Wc_att", "decoder_Wc", "decoder_Wcx", "ff_state_W", "ff_logit_ctx_W"):
-            if name in arrays:
-                backward, forward = np.split(arrays[name], 2, axis=0)
-                arrays[name] = np.concatenate([forward, backward], axis=0)
-    return arrays
-
-
-DEEP_ENCODER = {"encoder": "bi-unidirectional", "encoder_depth": 3}
-MARIAN = {
-    "marian-s2s-lstm": {"encoder_unit": "lstm", "decoder_unit": "lstm"},
-    "marian-s2s-tanh": {"encoder_unit": "tanh", "decoder_unit": "tanh"},
-    "marian-s2s-bi-unidirectional": {**DEEP_ENCODER, "residual": False},
-    "marian-s2s-bi-uni-cell2-skip": {**DEEP_ENCODER, "encoder_transition": 2},
-    "marian-s2s-deep": {
-        "encoder": "alternating",
-        "encoder_depth": 2,
-        "encoder_transition": 2,
-        "decoder_depth": 2,
-        "decoder_base_transition": 3,
-        "decoder_high_transition": 2,
-        "normalization": "marian",
-    },
-}
-
-
-@pytest.mark.parametrize("name", MARIAN)
-def test_scores_of_marian(shared, name):
-    folder = shared(f"fixtures/{name}")
-    settings = MARIAN[name]
-    arrays = from_s2s(
-        arrays_of(folder / "model.npz"),
-        encoder=settings.get("encoder", "bidirectional"),
-        encoder_depth=settings.get("encoder_depth", 1),
-    )
-    joint = (folder / "vocab.ende.json").exists()
-    source, target = ("vocab.ende.json",) * 2 if joint else ("vocab.en.json", "vocab.de.json")
-    model = LadderModel(arrays, type="cgru", **settings)
-    np.testing.assert_allclose(
-        scored(folder, model, source, target), numbers(folder / "scores.txt"), rtol=0, atol=2e-4
-    )
-
+from deep_cells import INPUT, STATE, Cell, State
+from deep_equations import DeepModel
 
 # --- each unit's step against stock Keras cells ---------------------------------------------
 
@@ -224,13 +43,13 @@ def swapped(a: np.ndarray, x: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(
     ("unit", "bias"),
     [
-        ("gru", FIRST),
-        ("gru", SECOND),
-        ("gru-before", FIRST),
-        ("gru-before", SECOND),
-        ("lstm", FIRST),
-        ("tanh", FIRST),
-        ("relu", FIRST),
+        ("gru", INPUT),
+        ("gru", STATE),
+        ("gru-before", INPUT),
+        ("gru-before", STATE),
+        ("lstm", INPUT),
+        ("tanh", INPUT),
+        ("relu", INPUT),
     ],
 )
 @pytest.mark.parametrize("has_input", [True, False])
@@ -238,7 +57,7 @@ def test_units_equal_those_of_keras(unit, bias, has_input):
     arrays = cell_arrays(unit)
     rng = np.random.default_rng(1)
     x, h, memory = rng.normal(size=E), rng.normal(size=D), rng.normal(size=D)
-    model = LadderModel(arrays, type="lm")
+    model = DeepModel(arrays, type="lm")
     step = model.step(
         a_cell(unit, bias, W=has_input),
         State(h, memory if unit == "lstm" else None),
@@ -250,7 +69,7 @@ def test_units_equal_those_of_keras(unit, bias, has_input):
         after = unit == "gru"
         W, U, b = (swapped(arrays[f"cell_{n}"], arrays[f"cell_{n}x"]) for n in "WUb")
         if after:  # Keras has two biases, the second one inside the reset
-            b = np.stack([b, 0 * b] if bias == FIRST else [0 * b, b])
+            b = np.stack([b, 0 * b] if bias == INPUT else [0 * b, b])
         cell = keras.layers.GRUCell(D, reset_after=after, dtype="float64")
         states = [h]
     elif unit == "lstm":
@@ -332,11 +151,11 @@ def test_layer_norm_of_units(unit, place):
 
     cell = a_cell(
         unit,
-        SECOND if place.startswith("state") else FIRST,
+        STATE if place.startswith("state") else INPUT,
         W=place not in ("state, no input", "last"),
         Wc=place == "with context",
     )
-    model = LadderModel(a, type="lm", normalization="nematus")
+    model = DeepModel(a, type="lm", normalization="nematus")
     step = model.step(cell, State(h, memory), x, c)
     np.testing.assert_allclose(step.h, expected, rtol=0, atol=1e-12)
 
@@ -442,7 +261,7 @@ def decoded(arrays=None, source=SOURCE, target=TARGET, **settings):
         arrays = random_arrays(**settings)
     if settings["type"] == "lm":
         source = None
-    return LadderModel(arrays, **settings).force_decode(source, target)
+    return DeepModel(arrays, **settings).force_decode(source, target)
 
 
 def same(a, b):
@@ -478,7 +297,7 @@ def test_every_array_is_read(type, unit, normalization):
         if normalization == "nematus":
             arrays = with_norms(arrays)
         asked = Asked(arrays)
-        model = LadderModel(arrays, **settings)
+        model = DeepModel(arrays, **settings)
         model.arrays = asked
         forced = model.force_decode(None if type == "lm" else SOURCE, TARGET)
         assert asked.names == set(arrays)
@@ -501,20 +320,24 @@ class Asked(dict):
         return super().__getitem__(name)
 
 
-@pytest.mark.parametrize("deep_context", [False, True])
-@pytest.mark.parametrize("encoder", ["bidirectional", "alternating"])
-@pytest.mark.parametrize("normalization", ["none", "nematus"])
-def test_cgru_of_grus_is_that_of_the_other_oracle(normalization, encoder, deep_context):
-    structure = {**DEEP, "deep_context": deep_context, "readout_activation": "relu"}
-    arrays = random_arrays(type="cgru", encoder=encoder, **structure)
-    if normalization == "nematus":
-        arrays = with_norms(arrays)
-    settings = {**structure, "normalization": normalization, "residual": encoder == "alternating"}
-    ours = decoded(arrays, type="cgru", encoder=encoder, **settings)
-    other = ReferenceModel(arrays, alternating=encoder == "alternating", **settings)
-    theirs = other.force_decode(SOURCE, TARGET)
-    for field in theirs._fields:
-        same(getattr(ours, field), getattr(theirs, field))
+ONE_READER = {"encoder": "unidirectional"}
+SHALLOW = {
+    "lm": {},
+    "encdec": ONE_READER,
+    "seq2seq": ONE_READER,
+    "rnnsearch": {},
+    "cgru": {},
+}
+
+
+@pytest.mark.parametrize("type", SHALLOW)
+def test_a_shallow_model_is_that_of_the_lessons(type):
+    arrays = random_arrays(type=type, **SHALLOW[type])
+    forced = decoded(arrays, type=type, **SHALLOW[type])
+    expected, alphas = equations.follow(type, arrays, [*SOURCE, 0], [*TARGET, 0])
+    same(np.exp(forced.distributions), expected)
+    if forced.alignment is not None:
+        same(forced.alignment, alphas)
 
 
 def plain(arrays, prefix, h, x=None):
@@ -572,7 +395,7 @@ def test_sequence_to_sequence_hands_over_both_states_of_an_lstm():
     arrays["Wemb_dec"][0] = arrays["Wemb"][0] = 0.0
     arrays["Wemb_dec"][TARGET] = arrays["Wemb"][TARGET]
     forced = decoded(arrays, **settings)
-    whole = LadderModel(arrays, **settings).encode([*SOURCE, 0, 0, *TARGET])[0]
+    whole = DeepModel(arrays, **settings).encode([*SOURCE, 0, 0, *TARGET])[0]
     same(forced.states, whole[len(SOURCE) + 1 : -1])
 
 
@@ -583,7 +406,7 @@ def test_reading_from_the_end_equals_reading_the_reversed_sentence(type):
     backward = {name.replace("encoder_", "encoder_r_"): a for name, a in forward.items()}
     turned = decoded(backward, type=type, encoder="reversed", **structure)
     # A forward reader of "EOS and the reversed words", without the EOS that is appended to it.
-    model = LadderModel(forward, type=type, encoder="unidirectional", **structure)
+    model = DeepModel(forward, type=type, encoder="unidirectional", **structure)
     hs, _, _ = model.encode([0, *SOURCE[::-1]])
     same(turned.annotations, hs[:-1][::-1])
     if type == "encdec":
@@ -702,7 +525,7 @@ def test_maxout(type):
     encoder = "unidirectional"
     arrays = random_arrays(type=type, encoder=encoder)
     linear = decoded(arrays, type=type, encoder=encoder, readout_activation="linear")
-    parts = [part for part in READOUT if f"ff_logit_{part}_W" in arrays]
+    parts = [part for part in ("prev", "lstm", "ctx") if f"ff_logit_{part}_W" in arrays]
     names = [f"ff_logit_{part}_{root}" for part in parts for root in "Wb"]
     doubled = arrays | {name: np.repeat(arrays[name], 2, axis=-1) for name in names}
     maxout = {"type": type, "encoder": encoder, "readout_activation": "maxout"}

@@ -1,181 +1,16 @@
-"""Test the oracle in reference.py against the results of Nematus, Theano and Marian.
-
-CGRU_SHARED names the folder of the fixtures, by default `shared` beside the repository; without
-them these tests are skipped, or fail if CGRU_REQUIRE_SHARED=1.
-"""
-
-import json
-from pathlib import Path
+"""Features of deep models, with random weights: the equations against equivalent computations."""
 
 import numpy as np
 import pytest
-from oracles.reference import ReferenceModel, layer_norm, log_softmax, rms_norm, weight_norm
-from shared_files import FIXTURES, need
+from deep_cells import layer_norm, log_softmax, rms_norm, weight_norm
+from deep_equations import DeepModel
 
-PAIRS = 3
 DEEP = {
     "encoder_depth": 2,
     "encoder_transition": 2,
     "decoder_depth": 2,
     "decoder_base_transition": 3,
 }
-# The programs compute in float32; the sums of -log p agree among themselves to 3e-5 (Nematus)
-# and 2.4e-4 (Marian).
-SCORED = {
-    "a-shallow": ({}, 3e-5),
-    "b-layernorm": ({"normalization": "nematus"}, 3e-5),
-    "c-tied-dec": ({}, 3e-5),
-    "d-tied-all": ({}, 3e-5),
-    "e2-deep-theano": (DEEP, 3e-5),
-    "f-factors": ({}, 3e-5),
-    "marian-amun-ln": ({"normalization": "marian"}, 2.4e-4),
-    "marian-nematus-ln": ({"normalization": "nematus"}, 2.4e-4),
-    "marian-s2s-deep": (
-        {**DEEP, "normalization": "marian", "decoder_high_transition": 2},
-        2.4e-4,
-    ),
-}
-
-
-def fixture(name: str) -> Path:
-    return need(FIXTURES / name)
-
-
-def lines(path: Path) -> list[str]:
-    return path.read_bytes().decode("utf-8").split("\n")
-
-
-def vocabulary(folder: Path, language: str):
-    """A function from word to id; words that are not in the vocabulary become UNK."""
-    path = folder / f"vocab.{language}.json"
-    if not path.exists():
-        path = folder / "vocab.ende.json"  # one vocabulary for both sides
-    ids = json.loads(path.read_text(encoding="utf-8"))
-    unknown = ids["UNK"] if "UNK" in ids else ids["<UNK>"]
-    return lambda word: ids.get(word, unknown)
-
-
-def pairs(folder: Path) -> list[tuple[list, list]]:
-    source_id = vocabulary(folder, "en")
-    target_id = vocabulary(folder, "de")
-    factor_id = None
-    if (folder / "vocab.fac1.json").exists():
-        factor_id = vocabulary(folder, "fac1")
-    result = []
-    texts = zip(lines(folder / "src.txt")[:PAIRS], lines(folder / "trg.txt")[:PAIRS], strict=True)
-    for source_line, target_line in texts:
-        words = source_line.split(" ")
-        if factor_id:
-            factored = [word.rsplit("|", 1) for word in words]
-            source = [(source_id(word), factor_id(factor)) for word, factor in factored]
-        else:
-            source = [source_id(word) for word in words]
-        result.append((source, [target_id(word) for word in target_line.split(" ")]))
-    return result
-
-
-def arrays_of(folder: Path) -> dict[str, np.ndarray]:
-    """The arrays by their Nematus-Theano names, also for a file by Marian."""
-    with np.load(folder / "model.npz", allow_pickle=False) as file:
-        arrays = {name: file[name] for name in file.files}
-    if "decoder_ff_logit_l2_Wt" in arrays:  # Marian stores the untied output transposed
-        arrays["ff_logit_W"] = arrays.pop("decoder_ff_logit_l2_Wt").T
-    if "encoder_bi_U" in arrays:
-        arrays = from_s2s_deep(arrays)
-    return arrays
-
-
-def from_s2s_deep(s2s: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Rename Marian's alternating s2s arrays of two encoder and two decoder levels.
-
-    Marian's names refer to stacks, and it concatenates [forward stack ; backward stack]; with
-    alternating directions, an even depth puts the backward states first. Here the forward states
-    come first, so the rows that read an annotation or a context swap halves.
-    """
-    cells = {
-        "encoder_bi_": ("encoder_", ""),
-        "encoder_bi_cell2_": ("encoder_", "_drt_1"),
-        "encoder_bi_l2_cell1_": ("encoder_r_2_", ""),
-        "encoder_bi_l2_cell2_": ("encoder_r_2_", "_drt_1"),
-        "encoder_bi_r_": ("encoder_r_", ""),
-        "encoder_bi_r_cell2_": ("encoder_r_", "_drt_1"),
-        "encoder_bi_r_l2_cell1_": ("encoder_2_", ""),
-        "encoder_bi_r_l2_cell2_": ("encoder_2_", "_drt_1"),
-        "decoder_cell1_": ("decoder_", ""),
-        "decoder_cell2_": ("decoder_", "_nl"),
-        "decoder_cell3_": ("decoder_", "_nl_drt_1"),
-        "decoder_l2_cell1_": ("decoder_2_", ""),
-        "decoder_l2_cell2_": ("decoder_2_", "_drt_1"),
-    }
-    names = {}
-    for prefix, (new, suffix) in cells.items():
-        for root in ("W", "Wx", "U", "Ux", "b", "bx"):
-            names[prefix + root] = new + root + suffix
-        for gamma in ("gamma1", "gamma2"):
-            names[prefix + gamma] = new + suffix.removeprefix("_") + "_" * bool(suffix) + gamma
-    for i, root in enumerate(("prev", "lstm", "ctx")):
-        names[f"decoder_ff_logit_l1_W{i}"] = f"ff_logit_{root}_W"
-        names[f"decoder_ff_logit_l1_b{i}"] = f"ff_logit_{root}_b"
-        names[f"decoder_ff_logit_l1_gamma{i}"] = f"ff_logit_l1_gamma{i}"
-    for root in ("W", "b", "gamma"):
-        names[f"decoder_ff_state_{root}"] = f"ff_state_{root}"
-    names |= {
-        "decoder_cell2_W": "decoder_Wc",
-        "decoder_cell2_Wx": "decoder_Wcx",
-        "decoder_cell1_gamma1": "decoder_cell1_gamma1",
-        "decoder_cell1_gamma2": "decoder_cell1_gamma2",
-        "decoder_cell2_gamma1": "decoder_cell2_gamma1",
-        "decoder_cell2_gamma2": "decoder_cell2_gamma2",
-        "decoder_ff_logit_l2_b": "ff_logit_b",
-        "encoder_Wemb": "Wemb",
-        "decoder_Wemb": "Wemb_dec",
-    }
-    arrays = {names.get(name, name): array for name, array in s2s.items()}
-    for name in ("decoder_Wc_att", "decoder_Wc", "decoder_Wcx", "ff_state_W", "ff_logit_ctx_W"):
-        backward, forward = np.split(arrays[name], 2, axis=0)
-        arrays[name] = np.concatenate([forward, backward], axis=0)
-    return arrays
-
-
-@pytest.mark.parametrize("name", SCORED)
-def test_scores(name):
-    folder = fixture(name)
-    settings, tolerance = SCORED[name]
-    model = ReferenceModel(arrays_of(folder), **settings)
-    scores = [float(line) for line in lines(folder / "scores.txt")[:PAIRS]]
-    for (source, target), score in zip(pairs(folder), scores, strict=True):
-        log_prob = model.force_decode(source, target).log_probs.sum()
-        # Nematus prints -log p, Marian log p.
-        assert log_prob == pytest.approx(-abs(score), abs=tolerance)
-
-
-@pytest.mark.parametrize("name", ["a-shallow", "b-layernorm", "e2-deep-theano"])
-@pytest.mark.parametrize("i", range(PAIRS))
-def test_activations(name, i):
-    folder = fixture(name)
-    expected = np.load(folder / "attention.npz")
-    x, y = expected[f"x_{i}"][0], expected[f"y_{i}"]
-    assert x[-1] == y[-1] == 0
-    model = ReferenceModel(arrays_of(folder), **SCORED[name][0])
-    forced = model.force_decode(x[:-1].tolist(), y[:-1].tolist())
-    for field, key in [
-        ("annotations", "ctx"),
-        ("start", "s0"),
-        ("alignment", "att"),
-        ("contexts", "attctx"),
-        ("states", "states"),
-        ("log_probs", "logp"),
-    ]:
-        actual = getattr(forced, field)
-        assert actual.dtype == np.float64
-        wanted = expected[f"{key}_{i}"]
-        if field == "log_probs" and wanted.sum() > 0:
-            wanted = -wanted
-        np.testing.assert_allclose(actual, wanted, rtol=0, atol=2e-5, err_msg=field)
-
-
-# --- features without fixtures: random weights, compared with equivalent computations -------------
-
 D, E, C, VS, VT = 5, 4, 10, 7, 6
 SOURCE, TARGET = [3, 1, 4, 6], [2, 5, 1]
 ROWS_OF_LEVELS = {  # input width of each GRU
@@ -237,7 +72,7 @@ def matrices(arrays: dict[str, np.ndarray]) -> list[str]:
 
 
 def distributions(arrays, source=SOURCE, target=TARGET, **settings):
-    forced = ReferenceModel(arrays, **{**RANDOM, **settings}).force_decode(source, target)
+    forced = DeepModel(arrays, **{**RANDOM, **settings}).force_decode(source, target)
     np.testing.assert_allclose(np.exp(forced.distributions).sum(axis=1), 1.0, atol=1e-12)
     np.testing.assert_allclose(forced.alignment.sum(axis=1), 1.0, atol=1e-12)
     np.testing.assert_array_equal(
@@ -419,7 +254,7 @@ def test_switches_of_the_stacks():
     results = [
         distributions(arrays),
         distributions(arrays, residual=False),
-        distributions(arrays, alternating=False),
+        distributions(arrays, encoder="bidirectional"),
         distributions(arrays, bias="nematus_tf"),
     ]
     for i, a in enumerate(results):
