@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
+import os
 import random
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import compress
@@ -31,10 +31,8 @@ class Duplicates:
     def __init__(self, folder: Path):
         """folder: of the temporary files."""
         self._count = 0
-        self._files = [
-            tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - closed by `first`
-            for _ in range(_PARTITIONS)
-        ]
+        paths = [folder / f"digests.{i}" for i in range(_PARTITIONS)]
+        self._files = [open(path, "w+b") for path in paths]  # noqa: SIM115 - closed by `first`
 
     def add(self, digests: Iterable[bytes]) -> None:
         for value in digests:
@@ -43,12 +41,13 @@ class Duplicates:
             self._count += 1
 
     def first(self) -> np.ndarray:
-        """Whether no equal pair came before, for each pair: (N,) bool. Closes the files."""
+        """Whether no equal pair came before, for each pair: (N,) bool. Removes the files."""
         first = np.zeros(self._count, bool)
         for file in self._files:
             with file:
                 file.seek(0)
                 records = np.fromfile(file, _RECORD)
+            os.unlink(file.name)
             _, places = np.unique(records["digest"], return_index=True)
             first[records["number"][places]] = True
         return first
@@ -75,7 +74,7 @@ def clean(
         for source, target in zip(options.source, options.target, strict=True)
         for chunk in numbered(source, pairs(read_lines(source), read_lines(target)))
     )
-    with tempfile.TemporaryFile(dir=work) as sources, tempfile.TemporaryFile(dir=work) as targets:
+    with open(work / "all.src", "w+b") as sources, open(work / "all.trg", "w+b") as targets:
         for chunk in workers.in_order(clean_chunk, chunks):
             sources.write(chunk.source)
             targets.write(chunk.target)
@@ -99,6 +98,7 @@ def clean(
             file.seek(0)
             chance = random.Random(options.seed)  # noqa: S311 - a sample, the same each time
             _draw(compress(file, first), work, ending, kept, wanted, chance)
+            os.unlink(file.name)
     return {"read": read, "kept": kept, "removed": counts}
 
 

@@ -23,7 +23,7 @@ from cgru_cli.formats.read_model import read
 from cgru_cli.formats.vocabulary_files import write_vocabulary
 from cgru_cli.options.prep import PrepOptions
 from cgru_cli.options.train import TrainOptions
-from cgru_cli.prep import clean, duplicates, job, word_counts
+from cgru_cli.prep import clean, job, word_counts
 from cgru_cli.prep.folder import Folder
 from cgru_cli.system import atomic_files
 from cgru_cli.text.vocabulary import Vocabulary
@@ -189,7 +189,7 @@ def prepared(tmp_path, monkeypatch):
     return run
 
 
-OF_PREP = (clean, duplicates, word_counts)
+OF_PREP = (clean, word_counts)
 
 
 def outputs(place):
