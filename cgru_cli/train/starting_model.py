@@ -54,7 +54,8 @@ def make_starting_model(
         model = Model(path, structure, arrays, "nematus", "npz")
         model.settings.source_reversed = options.right_left and options.compat == "marian"
     else:
-        model, vocabularies = _pretrained(path, options, texts)
+        given = read_model.read(options.begins_from)
+        model, vocabularies = _pretrained(given, path, options, texts)
     model.settings.right_left = options.right_left
     kind = model.structure.type
     if options.alignments and not kind.attends:
@@ -67,9 +68,10 @@ def make_starting_model(
     return model, vocabularies, notes
 
 
-def _pretrained(path: Path, options: TrainOptions, texts: Texts) -> tuple[Model, list[Vocabulary]]:
-    """The trained model to continue from, to be trained into the file `path`."""
-    given = read_model.read(options.begins_from)
+def _pretrained(
+    given: Model, path: Path, options: TrainOptions, texts: Texts
+) -> tuple[Model, list[Vocabulary]]:
+    """A trained model to continue from, to be trained into the file `path`."""
     kind = given.structure.type
     if given.settings.right_left != options.right_left:
         ways = {True: "from the end of a sentence", False: "from the beginning"}

@@ -48,9 +48,13 @@ class Texts:
         if not options.has_source:  # only the target side of a prepared folder
             if options.valid_reference:
                 raise UsageError("--valid-reference: a language model translates nothing")
-            dev = (None, prepared.dev[1]) if prepared.dev else None
-            names = prepared.vocabularies[-1:]
-            prepared = cls((), prepared.targets, names, dev, None, prepared.preprocessing)
+            prepared = cls(
+                (),
+                prepared.targets,
+                prepared.vocabularies[-1:],
+                (None, prepared.dev[1]) if prepared.dev else None,
+                preprocessing=prepared.preprocessing,
+            )
         sources, targets = _training_text(options)
         if not targets:
             sources, targets = prepared.sources, prepared.targets
@@ -88,7 +92,7 @@ def _vocabularies(
     named = tuple(map(Path, options.vocabularies)) or prepared.vocabularies
     if not named and not options.begins_from:
         if options.compat == "marian":
-            named = _beside_text(options, *filter(None, (sources[:1], targets[:1])))
+            named = _beside_text(options, [*sources[:1], *targets[:1]])
         elif options.has_source:
             raise UsageError("name the vocabularies: -v SRC TRG (`cgru prep` makes them)")
         else:
@@ -112,15 +116,15 @@ def _vocabularies(
     return named
 
 
-def _beside_text(options: TrainOptions, *sides: tuple[Text, ...]) -> tuple[Path, ...]:
-    """Marian's vocabularies if none are named: FILE.yml of the first text of each side.
+def _beside_text(options: TrainOptions, texts: Sequence[Text]) -> tuple[Path, ...]:
+    """Marian's vocabularies if none are named: FILE.yml beside the first text of each side.
 
     Fields between tabs of one file have one vocabulary. Raises UsageError for standard input.
     """
     if is_copy(options):
         raise UsageError("standard input: no vocabulary can be beside it; name them: -v SRC TRG")
     beside = []
-    for (text,) in sides:
+    for text in texts:
         named = [Path(f"{text}{suffix}") for suffix in (".yml", ".yaml", ".json")]
         beside.append(next((path for path in named if path.exists()), named[0]))
     return tuple(beside)
