@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,21 +20,9 @@ from .number_files import Numbers, file_digest
 from .parallel_files import Beside, Files, Lines, PathLike
 
 FORMAT = 1
-
-Encoded = TypeVar("Encoded")
 EncodeSource = Callable[[str], list[tuple[int, ...]]]
 EncodeTarget = Callable[[str], list[int]]
 CheckPair = Callable[[list[tuple[int, ...]], list[int]], None]
-
-
-def _named(
-    path: PathLike | None, number: int, encode: Callable[..., Encoded], *given: Any
-) -> Encoded:
-    """`encode(*given)`; its errors name the file and the number of the line."""
-    try:
-        return encode(*given)
-    except CgruError as error:
-        raise type(error)(f"{path}: line {number}: {error}") from error
 
 
 class EncodedPair(NamedTuple):
@@ -127,27 +115,36 @@ class Encoding:
 
     def _encoded(self, files: Files, number: int, texts: tuple) -> EncodedPair:
         source_line, target_line, alignment, weight = texts
-        target = _named(files.target, number, self.encode_target, target_line)
         source: list = [()]  # one word without ids, as an empty side is left out
-        if source_line is not None:
-            source = _named(files.source, number, self.encode_source, source_line)
-        if self.check_pair is not None:
-            _named(files.target, number, self.check_pair, source, target)
         points: list[word_alignments.Point] = []
-        if alignment is not None:
-            sizes = len(source), len(target)
-            points = _named(files.alignment, number, word_alignments.parse, alignment, *sizes)
         weights: list[float] = []
-        if weight is None and self.beside.weighted:
-            weights = [1.0] * (len(target) + 1 if self.beside.by_word else 1)
-        elif weight is not None and self.beside.by_word:
-            weights = _named(files.weight, number, data_weights.parse_words, weight, len(target))
-        elif weight is not None:
-            weights = _named(files.weight, number, data_weights.parse_sentence, weight)
+        path: PathLike | None = files.target  # of the line that is being read
+        try:
+            target = self.encode_target(target_line)
+            if source_line is not None:
+                path = files.source
+                source = self.encode_source(source_line)
+            if self.check_pair is not None:
+                path = files.target
+                self.check_pair(source, target)
+            if alignment is not None:
+                path = files.alignment
+                points = word_alignments.parse(alignment, len(source), len(target))
+            path = files.weight
+            if weight is None and self.beside.weighted:
+                weights = [1.0] * (len(target) + 1 if self.beside.by_word else 1)
+            elif weight is not None and self.beside.by_word:
+                weights = data_weights.parse_words(weight, len(target))
+            elif weight is not None:
+                weights = data_weights.parse_sentence(weight)
+        except CgruError as error:
+            raise type(error)(f"{path}: line {number}: {error}") from error
         if self.beside.from_end:
             points = word_alignments.from_end(points, len(target))
             weights = weights_from_end(weights)
-        return EncodedPair(source, target, points, [files.factor * value for value in weights])
+        if files.factor != 1:
+            weights = [files.factor * weight for weight in weights]
+        return EncodedPair(source, target, points, weights)
 
     def _write(self, pairs: list[EncodedPair]) -> None:
         if self._factors is None:
