@@ -123,9 +123,8 @@ def _stored(
             "deflated, and only these are read"
         )
     if member.file_size > _DEFLATED * (member.compress_size + 1):
-        raise CgruError(
-            f"{source}: {member.compress_size} compressed bytes cannot be {member.file_size} bytes"
-        )
+        sizes = f"{member.compress_size} compressed bytes cannot be {member.file_size} bytes"
+        raise CgruError(f"{source}: {sizes}")
     with parsing(source, _NOT_READ), archive.open(member) as stream:
         major, minor = np.lib.format.read_magic(stream)
         if (major, minor) not in ((1, 0), (2, 0)):
@@ -137,10 +136,8 @@ def _stored(
         raise CgruError(f"{source}: holds pickled Python objects, which are never loaded")
     expected, stored = math.prod(shape) * dtype.itemsize, member.file_size - start
     if min(shape, default=0) < 0 or expected != stored:
-        raise CgruError(
-            f"{source}: header says {shape} of {dtype} ({expected} bytes) but {stored} bytes are "
-            "stored"
-        )
+        declared = f"{shape} of {dtype} ({expected} bytes)"
+        raise CgruError(f"{source}: header says {declared} but {stored} bytes are stored")
 
     def read() -> np.ndarray:
         with parsing(source, _NOT_READ), archive.open(member) as stream:
@@ -149,9 +146,7 @@ def _stored(
             if len(content) != expected:
                 raise ValueError(f"{expected} bytes expected, {len(content)} found")
             array = np.frombuffer(content, dtype=dtype)
-            if fortran_order:
-                return array.reshape(shape[::-1]).transpose()
-            return array.reshape(shape)
+            return array.reshape(shape, order="F" if fortran_order else "C")
 
     return StoredArray(name, tuple(shape), dtype, read)
 
@@ -271,7 +266,6 @@ def start_of(path: Path) -> bytes:
     if size == 0:
         raise CgruError(f"{path}: is empty")
     if start == GIT_LFS:
-        raise CgruError(
-            f"{path}: is a Git LFS pointer, not the model; fetch it with `git lfs pull`"
-        )
+        advice = "fetch it with `git lfs pull`"
+        raise CgruError(f"{path}: is a Git LFS pointer, not the model; {advice}")
     return start

@@ -7,7 +7,7 @@ other keys are ignored.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import msgspec
 from msgspec import Meta
@@ -24,44 +24,29 @@ from ..parameters.structure import (
 )
 from ..system.structured_files import check_text
 
-# Fields of Structure, and their keys in the configurations of each program.
-NEMATUS_TF_KEYS = {
-    "target_embedding": "target_embedding_size",
-    "state": "state_size",
-    "target_vocabulary": "target_vocab_size",
-    "encoder_depth": "rnn_enc_depth",
-    "encoder_transition": "rnn_enc_transition_depth",
-    "decoder_depth": "rnn_dec_depth",
-    "decoder_base_transition": "rnn_dec_base_transition_depth",
-    "decoder_high_transition": "rnn_dec_high_transition_depth",
-    "deep_context": "rnn_dec_deep_context",
-    "normalized": "rnn_layer_normalization",
-    "lexical": "rnn_lexical_model",
-    "mixture": "softmax_mixture_size",
-    "tied_output": "tie_decoder_embeddings",
-    "shared_embeddings": "tie_encoder_decoder_embeddings",
-}
-THEANO_KEYS = {  # DL4MT's too
-    "target_embedding": "dim_word",
-    "state": "dim",
-    "target_vocabulary": "n_words",
-    "encoder_depth": "enc_depth",
-    "encoder_transition": "enc_recurrence_transition_depth",
-    "decoder_depth": "dec_depth",
-    "decoder_base_transition": "dec_base_recurrence_transition_depth",
-    "decoder_high_transition": "dec_high_recurrence_transition_depth",
-    "deep_context": "dec_deep_context",
-    "normalized": "layer_normalisation",
-    "tied_output": "tie_decoder_embeddings",
-    "shared_embeddings": "tie_encoder_decoder_embeddings",
-}
-OLD_NEMATUS_KEYS = {
-    "target_embedding": "embedding_size",
-    "deep_context": "deep_include_ctx",
-    "normalized": "use_layer_norm",
-    "weight_normalization": "weight_normalisation",
-    "lexical": "lexical_model",
-}
+# Fields of Structure, and their keys in the configurations of Nematus-TF, of Nematus on Theano and
+# DL4MT, and of older versions; normalized is whether there is any normalisation.
+_NEMATUS = """
+    target_embedding target_embedding_size dim_word embedding_size
+    state state_size dim -
+    target_vocabulary target_vocab_size n_words -
+    encoder_depth rnn_enc_depth enc_depth -
+    encoder_transition rnn_enc_transition_depth enc_recurrence_transition_depth -
+    decoder_depth rnn_dec_depth dec_depth -
+    decoder_base_transition rnn_dec_base_transition_depth dec_base_recurrence_transition_depth -
+    decoder_high_transition rnn_dec_high_transition_depth dec_high_recurrence_transition_depth -
+    deep_context rnn_dec_deep_context dec_deep_context deep_include_ctx
+    normalized rnn_layer_normalization layer_normalisation use_layer_norm
+    weight_normalization - - weight_normalisation
+    lexical rnn_lexical_model - lexical_model
+    mixture softmax_mixture_size - -
+    tied_output tie_decoder_embeddings tie_decoder_embeddings -
+    shared_embeddings tie_encoder_decoder_embeddings tie_encoder_decoder_embeddings -
+"""
+_ROWS = [line.split() for line in _NEMATUS.strip().splitlines()]
+NEMATUS_TF_KEYS, THEANO_KEYS, OLD_NEMATUS_KEYS = (
+    {row[0]: row[column] for row in _ROWS if row[column] != "-"} for column in (1, 2, 3)
+)
 MARIAN_KEYS = {
     "target_embedding": "dim-emb",
     "state": "dim-rnn",
@@ -88,59 +73,54 @@ _Rows = Annotated[int, Meta(ge=-1, le=LARGEST_SIZE)]  # -1 and 0 mean "all"
 _Count = Annotated[int, Meta(ge=0, le=LARGEST_SIZE)]
 _Text = Annotated[str, Meta(max_length=4096)]  # as long as a path
 _Several = Meta(max_length=100)  # vocabularies, models
+_EachRows = Annotated[list[_Rows], _Several] | _Rows
+_Texts = Annotated[list[_Text | int], _Several] | _Text  # YAML has names of digits as numbers
 
-# Values as messages describe them, their types, and the keys that have them.
-_KINDS: dict[str, tuple[Any, str]] = {
-    f"a whole number from 1 to {LARGEST_SIZE}": (
-        Size,
-        "target_embedding_size embedding_size dim_word state_size dim dim-emb dim-rnn",
-    ),
-    f"a whole number from -1 to {LARGEST_SIZE}": (
-        _Rows,
-        "target_vocab_size n_words n_words_src",
-    ),
-    "a list of whole numbers": (
-        Annotated[list[_Rows], _Several] | _Rows,
-        "source_vocab_sizes source_vocab_size dim-vocabs",
-    ),
-    f"a whole number from 1 to {DEEPEST}": (
-        Depth,
-        """
-        rnn_enc_depth enc_depth rnn_enc_transition_depth enc_recurrence_transition_depth
-        rnn_dec_depth dec_depth rnn_dec_base_transition_depth dec_base_recurrence_transition_depth
-        rnn_dec_high_transition_depth dec_high_recurrence_transition_depth softmax_mixture_size
-        enc-depth enc-cell-depth dec-depth dec-cell-base-depth dec-cell-high-depth
+_EXPECTED: dict[Any, str] = {
+    Size: f"a whole number from 1 to {LARGEST_SIZE}",
+    Depth: f"a whole number from 1 to {DEEPEST}",
+    _Rows: f"a whole number from -1 to {LARGEST_SIZE}",
+    _Count: f"a whole number up to {LARGEST_SIZE}",
+    _EachRows: "a list of whole numbers",
+    Probability: "a number from 0 and below 1",
+    Number: "a number",
+    Number | bool: "a number, true or false",
+    bool: "true or false",
+    _Text: "a text",
+    _Texts: "a list of texts",
+}
+_OTHER_KEYS: dict[Any, str] = {
+    _Rows: "target_vocab_size n_words n_words_src",
+    _EachRows: "source_vocab_sizes source_vocab_size dim-vocabs",
+    bool: """
+        rnn_layer_normalization layer_normalisation use_layer_norm layer-normalization theano_compat
+        use_dropout right-left tied-embeddings tied-embeddings-all tied-embeddings-src
         """,
-    ),
-    "true or false": (
-        bool,
-        """
-        rnn_dec_deep_context dec_deep_context deep_include_ctx rnn_layer_normalization
-        layer_normalisation use_layer_norm weight_normalisation tie_decoder_embeddings
-        tie_encoder_decoder_embeddings rnn_lexical_model lexical_model theano_compat use_dropout
-        layer-normalization skip right-left tied-embeddings tied-embeddings-all
-        tied-embeddings-src
-        """,
-    ),
-    "a number from 0 and below 1": (
-        Probability,
-        "dropout_embedding dropout_hidden dropout_source dropout_target",
-    ),
-    f"a whole number up to {LARGEST_SIZE}": (_Count, "beam-size"),
-    "a number": (Number | bool, "model_version normalize word-penalty"),
-    "a text": (
-        _Text,
-        """
+    Probability: "dropout_embedding dropout_hidden dropout_source dropout_target",
+    _Count: "beam-size",
+    Number: "model_version word-penalty",
+    Number | bool: "normalize",
+    _Text: """
         output_hidden_activation layer_normalization_type target_dict dictionary model_type encoder
         decoder decoder_deep enc-type enc-cell dec-cell type
         """,
-    ),
-    "a list of texts": (
-        Annotated[list[_Text | int], _Several] | _Text,  # YAML has names of digits as numbers
-        "source_dicts dictionaries vocabs source-vocab target-vocab",
-    ),
+    _Texts: "source_dicts dictionaries vocabs source-vocab target-vocab",
 }
-KINDS = {key: (text, kind) for text, (kind, keys) in _KINDS.items() for key in keys.split()}
+
+
+def _kinds() -> dict[str, Any]:
+    """The type of the values of every key: that of the field of Structure, or the one above."""
+    fields = get_type_hints(Structure, include_extras=True)
+    kinds = {
+        key: fields[name]
+        for keys in (NEMATUS_TF_KEYS, THEANO_KEYS, OLD_NEMATUS_KEYS, MARIAN_KEYS)
+        for name, key in keys.items()
+        if name in fields
+    }
+    return kinds | {key: kind for kind, keys in _OTHER_KEYS.items() for key in keys.split()}
+
+
+KINDS = _kinds()
 
 
 def value_of(values: Mapping, key: str, source: str) -> Any:
@@ -151,11 +131,12 @@ def value_of(values: Mapping, key: str, source: str) -> Any:
     value = values.get(key)
     if value is None or (isinstance(value, str) and value == ""):
         return None
-    expected, kind = KINDS[key]
+    kind = KINDS[key]
     try:
         check_text(value)
         return msgspec.convert(value, kind, strict=False)
     except (msgspec.ValidationError, ValueError):
+        expected = _EXPECTED[kind]
         raise CgruError(
             f"{source}: {key} is {shown(value)}, where {expected} is expected"
         ) from None

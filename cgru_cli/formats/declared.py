@@ -76,8 +76,7 @@ def _types(model: Model) -> tuple[str, ...]:
 
 def _vocabularies(model: Model, value: str) -> tuple[bool, str]:
     """Whether the declared numbers of words fit the model, and its own numbers."""
-    s = model.structure
-    sizes = list(s.vocabularies)
+    sizes = model.structure.vocabularies
     try:
         said = [int(number) for number in value.replace(",", " ").split() if number != "[]"]
     except ValueError:

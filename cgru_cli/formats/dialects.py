@@ -45,9 +45,8 @@ def recognise(path: Path, stored: Mapping[str, StoredArray], settings: ModelSett
         raise CgruError(f"{path}: holds no model that cgru knows (found {example})")
     if settings.marian_type in ("amun", "nematus"):
         return Dialect(f"marian-{settings.marian_type}")
-    rows = [a for name, a in stored.items() if name.endswith("_b") and a.ndim == 2]
-    gains = any(re.search(r"_gamma\d?$", name) for name in names)
-    if rows or gains or any(name.startswith("encoder_bi_") for name in names):
+    rows = any(name.endswith("_b") and array.ndim == 2 for name, array in stored.items())
+    if rows or any(re.search(r"_gamma\d?$|^encoder_bi_", name) for name in names):
         normed = any(name.endswith("_lns") for name in names)
         return Dialect.MARIAN_NEMATUS if normed else Dialect.AMUN
     return Dialect.NEMATUS
@@ -89,7 +88,7 @@ def refuse_uncomputable(
     if kind := _uncomputable(set(stored)):
         raise CgruError(f"{path}: {kind}")
     u, ux = stored.get("decoder_U"), stored.get("decoder_Ux")
-    if u is not None and ux is not None and ux.ndim == 2:
+    if u and ux and ux.ndim == 2:
         state = ux.shape[0]
         if (u.shape, ux.shape) == ((state, 3 * state), (state, state)):
             raise CgruError(f"{path}: a Nematus LSTM; of Nematus only GRU cells are computed")
@@ -108,11 +107,9 @@ def smoothed(stored: dict, settings: ModelSettings, dialect: Dialect) -> dict:
 
 def program(dialect: Dialect, settings: ModelSettings) -> str:
     """The program whose conventions and defaults hold for a file of this dialect."""
-    if dialect is Dialect.NEMATUS:
-        return settings.program if settings.program in ("dl4mt", "nematus") else "nematus"
-    if dialect is Dialect.NEMATUS_TF_01:
-        return Dialect.NEMATUS_TF.value
-    return dialect.value
+    if dialect is Dialect.NEMATUS and settings.program == "dl4mt":
+        return settings.program
+    return (Dialect.NEMATUS_TF if dialect is Dialect.NEMATUS_TF_01 else dialect).value
 
 
 def convention(

@@ -90,9 +90,8 @@ def _take_inert(
         return {}
     array = stored.pop(INERT[dialect])
     if math.prod(array.shape) > LARGEST_INERT or array.dtype.kind not in "fiu":
-        raise CgruError(
-            f"{path}: {array.name}: expected (1,), found {array.shape} of {array.dtype}"
-        )
+        found = f"{array.shape} of {array.dtype}"
+        raise CgruError(f"{path}: {array.name}: expected (1,), found {found}")
     return {INERT[Dialect.NEMATUS]: array.read()}
 
 
@@ -143,21 +142,16 @@ def _check(
     """Raise CgruError where an array is missing, left over, or of another shape or type."""
     rows = parameters(structure)
     if missing := [p for p in rows if p.name not in arrays]:
-        wanted = ", ".join(
-            f"{p.names.get(dialect, p.name)} {p.size(structure)}" for p in missing[:4]
-        )
-        more = f" and {len(missing) - 4} more" if len(missing) > 4 else ""
+        wanted = [f"{p.names.get(dialect, p.name)} {p.size(structure)}" for p in missing]
         count = f"{len(missing)} array{'' if len(missing) == 1 else 's'}"
-        raise CgruError(f"{path}: missing {count}: expected {wanted}{more}")
+        raise CgruError(f"{path}: missing {count}: expected {_first_four(wanted)}")
     if extra := [arrays[name].name for name in set(arrays) - {p.name for p in rows}]:
         raise CgruError(f"{path}: {_listed(extra)} not part of the model found here")
     for parameter in rows:
         array, expected = arrays[parameter.name], parameter.size(structure)
         if array.shape != expected:
-            raise CgruError(
-                f"{path}: {array.name}: expected {array.as_stored(expected)}, "
-                f"found {array.as_stored(array.shape)}"
-            )
+            shapes = array.as_stored(expected), array.as_stored(array.shape)
+            raise CgruError(f"{path}: {array.name}: expected {shapes[0]}, found {shapes[1]}")
         if not np.issubdtype(array.dtype, np.floating):
             raise CgruError(f"{path}: {array.name}: expected float32, found {array.dtype}")
 
@@ -175,8 +169,9 @@ def _finite(path: Path, stored: StoredArray) -> np.ndarray:
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(sorted(names)[:4])
-    if len(names) == 1:
-        return f"array {shown} is"
-    more = f" and {len(names) - 4} more" if len(names) > 4 else ""
-    return f"arrays {shown}{more} are"
+    return f"array {names[0]} is" if len(names) == 1 else f"arrays {_first_four(sorted(names))} are"
+
+
+def _first_four(texts: Sequence[str]) -> str:
+    more = f" and {len(texts) - 4} more" if len(texts) > 4 else ""
+    return ", ".join(texts[:4]) + more

@@ -232,12 +232,12 @@ def compare(path: Path, structure: Structure, settings: ModelSettings, dialect: 
                 "drops them; convert the checkpoint (model-N.index) instead"
             )
     own = structure.as_dict() | {"normalized": structure.normalization is not Normalization.NONE}
-    decided_here = "bias old_dropout encoder residual readout_activation rms".split()
+    by_configuration = "bias old_dropout encoder residual readout_activation rms".split()
     for name, value in settings.structure.items():
         found = own.get(name)
         if name == "source_vocabularies":
             value, found = value[:1], structure.source_vocabularies[:1]
-        if value != found and name not in decided_here:
+        if value != found and name not in by_configuration:
             warn(
                 f"{settings.source} says {name.replace('_', ' ')} {_plain(value)}, "
                 f"the arrays say {_plain(found)}: the arrays are right"

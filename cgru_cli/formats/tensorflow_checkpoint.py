@@ -133,8 +133,8 @@ def write_checkpoint(prefix: Path, arrays: Mapping[str, np.ndarray], updates: in
 
     Raises CgruError where the files cannot be written.
     """
-    version = _message(3, _number(1, 1))
-    messages = {b"": _number(1, 1) + version}  # one file, by the first version of writers
+    # one file, by the first version of writers
+    messages = {b"": _number(1, 1) + _message(3, _number(1, 1))}
     place = 0
     with atomic_write(f"{prefix}{DATA}") as data:
         for name, array in {**arrays, UPDATES: np.array(updates)}.items():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -59,16 +60,16 @@ def nematus(model: Model, dictionaries: Sequence[str]) -> dict:
         "saveto": "model.npz",
     }
     values.pop("deep_include_ctx", None)
+    dropouts = ("embedding", "hidden", "source", "target")
     if s.old_dropout is None:
         values.setdefault("use_dropout", False)
-        for name in ("embedding", "hidden", "source", "target"):
+        for name in dropouts:
             values.setdefault(f"dropout_{name}", 0.0)
         values["model_version"] = max(0.1, float(values.get("model_version") or 0.1))
     else:  # the program scales at inference where no model_version is given
         values.pop("model_version", None)
         values["use_dropout"] = True
-        for name in ("embedding", "hidden", "source", "target"):
-            values[f"dropout_{name}"] = getattr(s.old_dropout, name)
+        values |= {f"dropout_{name}": getattr(s.old_dropout, name) for name in dropouts}
     return _with_dictionaries(values, dictionaries)
 
 
@@ -99,7 +100,7 @@ def nematus_tf(model: Model, dictionaries: Sequence[str]) -> dict:
     therefore described by those.
     """
     s = model.structure
-    theano = s.bias is Bias.THEANO
+    theano, rms = s.bias is Bias.THEANO, s.normalization is Normalization.RMS
     added = {
         "model_type": "rnn",
         "model_version": 0.2,  # names of the variables; 0.1 are the older ones
@@ -107,9 +108,7 @@ def nematus_tf(model: Model, dictionaries: Sequence[str]) -> dict:
         "output_hidden_activation": s.readout_activation.value,
         "softmax_mixture_size": s.mixture,
         "source_vocab_sizes": list(s.source_vocabularies),
-        "layer_normalization_type": (
-            "rmsnorm" if s.normalization is Normalization.RMS else "layernorm"
-        ),
+        "layer_normalization_type": "rmsnorm" if rms else "layernorm",
         "exponential_smoothing": 0.0,  # the weights are the smoothed ones, if there were any
     }
     if sum(s.source_embeddings) != s.target_embedding:
@@ -132,21 +131,19 @@ def nematus_tf(model: Model, dictionaries: Sequence[str]) -> dict:
         values.setdefault("datasets", _NO_DATASETS)
     values = _with_dictionaries(values, dictionaries)
     if dictionaries:
-        values["source_dicts"] = list(dictionaries[:-1])
-        values["target_dict"] = dictionaries[-1]
+        values |= {"source_dicts": list(dictionaries[:-1]), "target_dict": dictionaries[-1]}
     return values
 
 
-def nematus_tf_progress() -> dict:
-    """`model-N.progress.json` of a training that has not begun."""
-    return {
-        "bad_counter": 0,
-        "uidx": 0,
-        "eidx": 0,
-        "estop": False,
-        "history_errs": [],
-        "valid_script_scores": [],
-    }
+# `model-N.progress.json` of a Nematus-TF training that has not begun.
+NEMATUS_TF_PROGRESS = {
+    "bad_counter": 0,
+    "uidx": 0,
+    "eidx": 0,
+    "estop": False,
+    "history_errs": (),
+    "valid_script_scores": (),
+}
 
 
 def _sizes(s: Structure) -> dict:
@@ -209,16 +206,12 @@ def _marian_cell(unit: Unit, to: str) -> str:
 def decoder(model: Model, name: str, vocabularies: Sequence[str]) -> bytes:
     """`.decoder.yml`, with which `marian-decoder -c` needs nothing else."""
     settings = model.settings
-    values = {
-        "relative-paths": True,
-        "models": [name],
-        "vocabs": list(vocabularies),
-        "beam-size": settings.beam_size or 5,
-        "normalize": settings.normalize or 0,
-        "word-penalty": settings.word_penalty or 0,
-    }
-    if not vocabularies:
-        del values["vocabs"]
+    values: dict[str, Any] = {"relative-paths": True, "models": [name]}
+    if vocabularies:
+        values["vocabs"] = list(vocabularies)
+    values["beam-size"] = settings.beam_size or 5
+    values["normalize"] = settings.normalize or 0
+    values["word-penalty"] = settings.word_penalty or 0
     return _yaml(values)
 
 

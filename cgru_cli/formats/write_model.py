@@ -145,8 +145,8 @@ def _configuration_files(model: Model, path: Path, to: str, names: list[str]) ->
     values = make(model, names) | {"cgru": own_configuration.own(model, program)}
     files = {Path(f"{path}.json"): write_configuration.as_json(values)}
     if to == "nematus-tf":
-        progress = write_configuration.nematus_tf_progress()
-        files[Path(f"{path}.progress.json")] = write_configuration.as_json(progress)
+        progress = write_configuration.as_json(write_configuration.NEMATUS_TF_PROGRESS)
+        files[Path(f"{path}.progress.json")] = progress
     return files
 
 
@@ -173,14 +173,14 @@ def arrays_as(model: Model, to: str) -> dict[str, np.ndarray]:
 
 def _inert(model: Model, to: str) -> np.ndarray:
     """The attention's second bias: the original, where the program can read it."""
-    original = model.inert.get(INERT[Dialect.NEMATUS])
-    if to.startswith("marian-"):
-        if original is not None and original.dtype == np.float32 and original.ndim in (1, 2):
-            return original
-        return np.zeros((1, 0), dtype=np.float32)
-    if original is not None and (original.shape == (1,) or to == "npz"):
-        return original
-    return np.zeros(1, dtype=np.float32)
+    marian = to.startswith("marian-")
+    none = np.zeros((1, 0) if marian else 1, dtype=np.float32)
+    original = model.inert.get(INERT[Dialect.NEMATUS], none)
+    if marian:
+        fits = original.dtype == np.float32 and original.ndim in (1, 2)
+    else:
+        fits = original.shape == (1,) or to == "npz"
+    return original if fits else none
 
 
 def _write_hdf5(model: Model, path: Path, names: list[str]) -> None:

@@ -239,28 +239,15 @@ class Structure:
 
     def sizes(self) -> dict[str, int]:
         """The numbers of this model for the letters of shapes."""
-        sizes = {
-            "1": 1,
-            "D": self.state,
-            "2D": 2 * self.state,
-            "3D": 3 * self.state,
-            "C": self.context,
-            "A": self.context,
-            "4D": 4 * self.state,
-            "D+C": self.state + self.context,
-            "E": self.target_embedding,
-            "R": self.target_embedding * (2 if self.readout_activation is Activation.MAXOUT else 1),
-            "Es": sum(self.source_embeddings),
-            "V": self.target_vocabulary,
-            "L": self.target_vocabulary - FIRST_LABEL,
-            "M": self.mixture,
-            "N": self.condition_size,
-        }
-        for factor, (rows, width) in enumerate(
-            zip(self.source_vocabularies, self.source_embeddings, strict=True)
-        ):
-            sizes[f"Vs{factor}"] = rows
-            sizes[f"Es{factor}"] = width
+        d, e = self.state, self.target_embedding
+        sizes = {"1": 1, "D": d, "2D": 2 * d, "3D": 3 * d, "4D": 4 * d}
+        sizes |= {"C": self.context, "A": self.context, "D+C": d + self.context}
+        sizes |= {"E": e, "R": e * (2 if self.readout_activation is Activation.MAXOUT else 1)}
+        sizes |= {"Es": sum(self.source_embeddings), "M": self.mixture, "N": self.condition_size}
+        sizes |= {"V": self.target_vocabulary, "L": self.target_vocabulary - FIRST_LABEL}
+        factors = zip(self.source_vocabularies, self.source_embeddings, strict=True)
+        for factor, (rows, width) in enumerate(factors):
+            sizes |= {f"Vs{factor}": rows, f"Es{factor}": width}
         return sizes
 
     def high_levels(self) -> range:
