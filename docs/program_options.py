@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cgru_cli.compat.rows import Checked, NoEffect, Refused, Row, Special
+from cgru_cli.compat.rows import Checked, NoEffect, Refused, Row
 from cgru_cli.compat.tables import table
 from cgru_cli.compat.translation import default_of
 from cgru_cli.options.flags import flag, shown_default, statements
@@ -32,6 +32,8 @@ _REPLACED = {
     "adam_beta2": ("--optimizer-params", ""),
     "adam_epsilon": ("--optimizer-params", ""),
     "bpe_codes": ("--bpe, --join-bpe", "the source's codes alone are needed"),
+    "help": ("--help", ""),
+    "version": ("--version", ""),
     "factors": ("", "has to be the number of --dim_per_factor"),
     "layer_normalization_type": ("--normalization-form", ""),
     "learning_schedule": ("--lr-warmup, --lr-decay-inv-sqrt", ""),
@@ -110,8 +112,6 @@ def _documented(row: Row, options: type) -> Documented:
         return entry._replace(kind="refused", remark=meaning.reason)
     if isinstance(meaning, Checked):
         return entry._replace(kind="compared")
-    if isinstance(meaning, Special):
-        return entry._replace(here=row.flags[-1])
     stated = statements(options)
     names = [name for name in stated if name in {meaning.field, *default_of(row)}]
     if names:

@@ -9,7 +9,7 @@ from .dl4mt import settle_vocabularies
 from .fields import Fields
 from .marian import DEVICES, PRODUCTS, cpu_threads, device
 from .marian_decode import EVERY_WORD
-from .rows import Option, Special, Values, negated, no_effect, refused, row, rows, switched
+from .rows import Option, Values, negated, no_effect, refused, row, rows, switched
 
 
 def _longest(values: tuple[str, ...]) -> Values:
@@ -18,11 +18,9 @@ def _longest(values: tuple[str, ...]) -> Values:
 
 
 TRANSLATE = (
-    row("-h --help", Special.HELP),
-    row("-v --version", Special.VERSION),
-    row("-c --config FILE", Special.CONFIG),
     *rows(
         """
+        -h --help, -v --version, -c --config FILE..., --relative-paths,
         -i --input-file FILE -> input, -m --model FILE...,
         -s --source-vocab FILE... -> source_vocabularies,
         -t --target-vocab FILE -> target_vocabulary, --bpe FILE... -> bpe_codes, --no-debpe,
@@ -42,8 +40,7 @@ TRANSLATE = (
     ),
     row("--max-length N = 500", Option("max_length", _longest)),
     row("-n --normalize", switched("normalize", "1")),
-    row("--relative-paths", Special.RELATIVE),
-    row("--dump-config", Special.DUMP_CONFIG),
+    row("--dump-config", switched("dump_config", "full")),
     *no_effect(DEVICES, "--gpu-threads N = 1, --fpga-threads N = 0, --fpga-devices N... = 0"),
     *no_effect(PRODUCTS, "--tensor-cores X = false, --use-fused-softmax X = true"),
     *no_effect("--workspace keeps batches to the memory", "--mini-batch-words N = 0"),

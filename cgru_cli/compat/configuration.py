@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import CgruError
 from ..options import config_file
 from .fields import Fields, Given
-from .rows import Checked, NoEffect, Refused, Takes, as_typed
+from .rows import Takes, as_typed
 from .tables import Table, own, table
 
 # What Marian writes into files of its own and no command line says.
@@ -21,38 +21,40 @@ _OF_TRAINER = {"version", "cost-type", "valid-metrics"}  # with every other opti
 
 
 def read(
-    paths: Sequence[str], command: str, filed: Fields, options: type, *, relative: bool
-) -> None:
-    """Add the options of configuration files, which override those of earlier ones.
+    paths: Sequence[str], command: str, program: str | None, options: type, *, relative: bool
+) -> Fields:
+    """The options of configuration files, of which later ones override earlier ones.
 
+    program: of --compat; a file that Marian's trainer wrote makes it "marian" if there is none;
     options: the dataclass of the command's options; relative: whether paths are relative to each
-    file's folder, whatever it says. A file that Marian's trainer wrote makes the program "marian".
-    Raises CgruError, naming file and key, for what is wrong in it.
+    file's folder, whatever it says. Raises CgruError, naming file and key, for what is wrong.
     """
+    files = Fields(program=program)
     for path in paths:
-        one = Fields(filed.program)
-        by_table = filed.program in ("marian", "amun") or config_file.is_foreign(path, options)
+        by_table = files.program in ("marian", "amun") or config_file.is_foreign(path, options)
         if path.endswith(".json") or not by_table:
-            settings = config_file.read(path, options, relative=relative)
-            one.values, one.origins = settings.filed, settings.origins
-            one.interpolate = settings.interpolate
+            files.override(config_file.read(path, options, relative=relative))
         else:
-            _read_one(path, command, one, options, relative=relative)
-        filed.override(one)
+            files.override(_read_one(path, command, files.program, options, relative=relative))
+    return files
 
 
-def _read_one(path: str, command: str, filed: Fields, options: type, *, relative: bool) -> None:
+def _read_one(
+    path: str, command: str, program: str | None, options: type, *, relative: bool
+) -> Fields:
     """The options of a file of Marian's or amun's, and cgru's beside them."""
-    values = dict(config_file.load(path))
+    values = config_file.load(path)
     if command != "train":
         values = {key: value for key, value in values.items() if key not in OF_SPEED}
     elif values.keys() >= _OF_TRAINER:
-        filed.program = filed.program or "marian"
-    amun = filed.program == "amun" or any(key in values for key in _AMUN_KEYS)
+        program = program or "marian"
+    amun = program == "amun" or any(key in values for key in _AMUN_KEYS)
     theirs = table("amun" if amun else "marian", command) or Table("none", ())
-    filed.interpolate = config_file.is_true(values.get("interpolate-env-vars"))
+    interpolate = config_file.is_true(values.get("interpolate-env-vars"))
+    fields = Fields(program=program, interpolate=interpolate)
     known = dataclasses.replace(theirs, rows=(*own(options).rows, *theirs.rows))
-    filed.add(_given(values, path, known, options, relative=relative), from_file=True)
+    fields.add(_given(values, path, known, options, relative=relative), from_file=True)
+    return fields
 
 
 def _given(
@@ -60,8 +62,7 @@ def _given(
 ) -> Iterator[Given]:
     """The options in a configuration file: rows, file and key, and values as typed.
 
-    Defaults of options that have no effect or are refused are passed over, because Marian writes
-    every option into its files. Raises CgruError, naming file and key.
+    Raises CgruError, naming file and key.
     """
     if "scorers" in values:
         values = _of_amun(dict(values), path)
@@ -86,8 +87,6 @@ def _given(
             what = "names of files are" if row.paths else "a plain value is"
             raise CgruError(f"{path}: {key} is {value!r}, where {what} expected")
         typed = as_typed(value)
-        if typed == row.default and isinstance(row.meaning, Refused | NoEffect | Checked):
-            continue
         if row.takes is Takes.SWITCH and not table.like_marian:
             if typed == ("false",):
                 continue

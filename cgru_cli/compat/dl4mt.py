@@ -79,7 +79,7 @@ def settle_rescoring(o: Fields) -> None:
     vocabulary = o.take("lm_vocabulary")
     if vocabulary is None:
         for name, option in (("lm_weight", "-b"), ("lm_convex", "-x")):
-            if o.is_given(name):
+            if name in o.given:
                 raise UsageError(
                     f"{option} is of rescore_with_lm.py, whose arguments are MODEL MODEL_OPTIONS "
                     "DICTIONARY_LM DICTIONARY_TM SOURCE SAVETO"

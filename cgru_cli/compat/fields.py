@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..errors import CgruError, UsageError
-from .rows import Checked, NoEffect, Option, Refused, Row, Special, Takes, is_true
+from ..options.command_line import Settings
+from .rows import Checked, NoEffect, Option, Refused, Row, Takes, is_true
 
 
 class Given(NamedTuple):
@@ -21,63 +22,53 @@ class Given(NamedTuple):
 
 
 @dataclass
-class Fields:
-    """Values by field, as typed; fields that cgru does not have are replaced.
+class Fields(Settings):
+    """Settings by field, as typed; a `settle` function replaces fields that cgru does not have.
 
-    given: fields that the command line or a file sets, where the others have the program's
-    defaults; typed: fields that the command line sets; origins: what set a field; checked: what is
-    said of the model, by Marian's names; notes: options without effect and the reasons; aliased:
-    fields whose value an alias gave.
+    program: of --compat, or the one that wrote a configuration file; checked: descriptions of the
+    model, by Marian's names.
     """
 
-    program: str | None
-    values: dict[str, Any] = field(default_factory=dict)
-    given: set[str] = field(default_factory=set)
-    typed: set[str] = field(default_factory=set)
-    origins: dict[str, str] = field(default_factory=dict)
+    program: str | None = None
     checked: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    notes: list[tuple[str, str]] = field(default_factory=list)
-    aliased: set[str] = field(default_factory=set)
-    interpolate: bool = False
 
     def add(self, options: Iterable[Given], *, from_file: bool = False) -> None:
         """Add options. Raises UsageError (CgruError, of a file) for what cannot be honoured."""
         error = CgruError if from_file else UsageError
+        aliased: dict[str, tuple[Any, str]] = {}
         for one in options:
             row, origin, values, _ = one
             try:
                 meant = row.understand(values)
-                asked = is_true(values) if values and row.takes is Takes.SWITCH else None
             except ValueError as wrong:
                 raise error(f"{origin}: {wrong}") from None
-            if isinstance(meant, Refused | NoEffect):
-                if (asked is not None or from_file) and tuple(values) == row.default:
-                    continue  # it asks for nothing
-                if asked is not None and str(asked).lower() == row.default[0]:
-                    continue
-            if isinstance(meant, Refused):
+            if isinstance(meant, dict):
+                if isinstance(row.meaning, Option) and row.meaning.alias:
+                    aliased |= {name: (value, origin) for name, value in meant.items()}
+                else:
+                    for name, value in meant.items():
+                        self._set(name, value, one)
+                continue
+            if from_file and tuple(values) == row.default:
+                continue  # Marian writes every option into its files
+            if isinstance(meant, Checked):
+                self.checked[meant.name] = tuple(values) or ("true",)
+            elif values and row.takes is Takes.SWITCH and is_true(values) == is_true(row.default):
+                continue  # it asks for nothing
+            elif isinstance(meant, NoEffect):
+                self.notes.append((origin, meant.reason))
+            elif isinstance(meant, Refused):
                 shown = isinstance(row.meaning, Option) and values
                 what = f"{origin} {values[-1]}" if shown else origin
                 raise error(f"{what} cannot be honoured: {meant.reason}")
-            if isinstance(meant, NoEffect):
-                self.notes.append((origin, meant.reason))
-            elif isinstance(meant, Checked):
-                self.checked[meant.name] = tuple(values) or ("true",)
-            elif not isinstance(meant, Special):
-                for name, value in meant.items():
-                    self._set(name, value, one)
+        for name, (value, origin) in aliased.items():
+            if name not in self.values:
+                self.values[name], self.origins[name] = value, origin
 
     def _set(self, name: str, value: Any, given: Given) -> None:
-        alias = isinstance(given.row.meaning, Option) and given.row.meaning.alias
-        if alias and name in self.values and name not in self.aliased:
-            return
-        if not alias and name in self.aliased:
-            self.aliased.remove(name)
-            del self.values[name]
-        if alias:
-            self.aliased.add(name)
         before = self.values.get(name)
-        if before is not None and isinstance(value, tuple) and (given.appends or name == "freeze"):
+        appends = given.appends or name in ("config", "freeze")
+        if before is not None and isinstance(value, tuple) and appends:
             value = (*before, *value)
         elif name == "after" and before is not None and self.program == "marian":
             value = f"{before},{value}"
@@ -88,18 +79,12 @@ class Fields:
         self.values[name] = value
         self.origins[name] = given.origin
 
-    def override(self, later: Fields) -> None:
+    def override(self, later: Settings) -> None:
         """Let the options of a later file, or of the command line, override these."""
-        self.program = later.program
-        self.interpolate |= later.interpolate
-        self.values |= later.values
-        self.checked |= later.checked
-        self.notes += later.notes
-        self.origins |= later.origins
-
-    def is_given(self, name: str) -> bool:
-        """Whether a field was set by the user, rather than by the program's default."""
-        return name in self.given
+        super().override(later)
+        if isinstance(later, Fields):
+            self.program = later.program
+            self.checked |= later.checked
 
     def take(self, name: str) -> Any:
         """Remove a field and return its value; None if it has none."""
@@ -147,12 +132,3 @@ class Fields:
         for fields in (self.given, self.typed):
             if by in fields:
                 fields.add(name)
-
-    @property
-    def noted(self) -> str:
-        """The line that lists options without effect, grouped by reason; "" if there are none."""
-        by_reason: dict[str, list[str]] = {}
-        for origin, reason in self.notes:
-            by_reason.setdefault(reason, []).append(origin)
-        parts = [f"{', '.join(dict.fromkeys(by))} ({reason})" for reason, by in by_reason.items()]
-        return f"without effect here: {'; '.join(parts)}" if parts else ""

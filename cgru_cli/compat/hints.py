@@ -11,7 +11,7 @@ from ..options.command_line import is_flag
 from ..options.flags import flag as flag_of
 from ..options.flags import statements
 from .reading import parse
-from .rows import Checked, NoEffect, Option, Refused, Row, Special, Takes
+from .rows import Checked, NoEffect, Option, Refused, Row, Takes
 from .tables import PROGRAMS, table
 
 OWNERS = {
@@ -80,7 +80,7 @@ def _of_known(message: str, command: str, words: Sequence[str], options: type) -
     for program in PROGRAMS:
         theirs = table(program, command)
         row = theirs.row(typed) if theirs else None
-        if theirs is None or row is None or isinstance(row.meaning, Special):
+        if theirs is None or row is None:
             continue
         if " takes no value" in message:
             another = row.takes is Takes.SWITCH and theirs.like_marian
@@ -121,7 +121,7 @@ def _instead(row: Row, typed: str, words: Sequence[str], options: type) -> str:
         return f"write --model-is {shlex.quote(described)}, or "
     if meant == {}:
         return "leave it out, or "
-    if isinstance(meant, Special) or not meant.keys() <= statements(options).keys():
+    if not meant.keys() <= statements(options).keys():
         return ""
     written = [_written(flag_of(options, name), value) for name, value in meant.items()]
     shown = " ".join(filter(None, written))

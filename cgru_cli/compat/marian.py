@@ -13,7 +13,6 @@ from .rows import (
     NoEffect,
     Option,
     Refused,
-    Special,
     Values,
     negated,
     no_effect,
@@ -39,14 +38,9 @@ def log_level(values: tuple[str, ...]) -> Values | NoEffect:
 
 
 GENERAL = (
-    row("-h --help", Special.HELP),
-    row("--version", Special.VERSION),
-    row("-c --config FILE...", Special.CONFIG),
-    *rows("--log FILE, --quiet, --seed N = 0"),
+    *rows("-h --help, --version, -c --config FILE..., --log FILE, --quiet, --seed N = 0"),
     row("--log-level X = info", Option("quiet", log_level)),
-    row("--interpolate-env-vars", Special.INTERPOLATE),
-    row("--relative-paths", Special.RELATIVE),
-    row("--dump-config [full]", Special.DUMP_CONFIG),
+    *rows("--interpolate-env-vars, --relative-paths, --dump-config [full]"),
     *refused("it describes Marian itself", "--authors, --cite, --build-info [basic]"),
     *no_effect("times in logs are those of this machine", "--log-time-zone X"),
     *no_effect("costs and gradients are always checked", "--check-nan"),

@@ -149,9 +149,9 @@ def settle_decoder(o: Fields) -> None:
 def settle_length(o: Fields) -> None:
     """Marian cuts lines with --max-length-crop alone."""
     if o.take("max_length_crop") or o.program is None:
-        if o.program and not o.is_given("max_length"):
+        if o.program and "max_length" not in o.given:
             o.values["max_length"] = "1000"
-    elif o.is_given("max_length"):
+    elif "max_length" in o.given:
         o.note("--max-length", "lines are cut with --max-length-crop only")
         o.values["max_length"] = UNCUT
 

@@ -306,11 +306,11 @@ def _decay(o: Fields) -> None:
         return
     strategy, start = str(o.values.get("lr_decay_strategy")), o.values["lr_decay_start"]
     if strategy != "batches":
-        if o.is_given("lr_decay_freq"):
+        if "lr_decay_freq" in o.given:
             o.note("--lr-decay-freq", "it belongs to --lr-decay-strategy batches")
         o.take("lr_decay_freq")
     if "+" not in strategy and len(start) > 1:
-        if o.is_given("lr_decay_start"):
+        if "lr_decay_start" in o.given:
             o.note("--lr-decay-start", "its second number is for a second strategy")
         o.values["lr_decay_start"] = start[:1]
     elif "+" in strategy and len(start) == 1:

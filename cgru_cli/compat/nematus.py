@@ -234,12 +234,12 @@ def settle_training_of_theano(o: Fields) -> None:
     """Replace what cgru's trainer does not have, as Nematus' Theano version and DL4MT mean it."""
     if not o.take("use_dropout"):
         for rate in ("dropout_embedding", "dropout_hidden", "dropout_source", "dropout_target"):
-            if o.is_given(rate):
+            if rate in o.given:
                 o.note(f"--{rate}", "there is no dropout without --use_dropout")
             o.take(rate)
     name = o.values.get("optimizer")
     if name in ("adadelta", "rmsprop"):  # which know no learning rate
-        if o.is_given("learn_rate"):
+        if "learn_rate" in o.given:
             o.note("--lrate", f"{name} of Nematus and DL4MT has a rate of its own")
         rms = ("0.95", "0.9", "1e-4", "1")  # rho, momentum, epsilon, centred
         o.values["optimizer_params"] = rms if name == "rmsprop" else ("0.95", "1e-6")
@@ -251,7 +251,7 @@ def settle_training_of_tensorflow(o: Fields) -> None:
     """Replace what cgru's trainer does not have; the last version has no switch for dropout."""
     if o.take("use_dropout"):
         for name in ("dropout_embedding", "dropout_hidden"):
-            if not o.is_given(name):
+            if name not in o.given:
                 o.values[name] = "0.2"
     _settle_both(o)
 
@@ -263,7 +263,7 @@ def _settle_both(o: Fields) -> None:
     if o.values.get("optimizer") == "sgdmomentum":
         o.values |= {"optimizer": "sgd", "optimizer_params": ("0.9",)}
     adam = ("adam_beta1", "adam_beta2", "adam_epsilon")
-    given = next((beta for beta in adam if o.is_given(beta)), None)
+    given = next((beta for beta in adam if beta in o.given), None)
     betas = tuple(o.values.get(beta) for beta in adam)
     if given and o.values.get("optimizer", "adam") == "adam":
         o.replace("optimizer_params", betas, by=given)
@@ -321,7 +321,7 @@ def _schedule(o: Fields) -> None:
     """The schedules in Marian's words."""
     schedule, plateau = o.take("learning_schedule"), o.whole("plateau_steps")
     if schedule == "constant":
-        if o.is_given("lr_warmup") or o.is_given("plateau_steps"):
+        if "lr_warmup" in o.given or "plateau_steps" in o.given:
             raise UsageError(
                 "--warmup_steps and --plateau_steps are not of --learning_schedule constant"
             )
@@ -329,7 +329,7 @@ def _schedule(o: Fields) -> None:
         return
     steps = int(o.number("lr_warmup"))
     if schedule == "transformer":
-        if o.is_given("learn_rate") or o.is_given("plateau_steps"):
+        if "learn_rate" in o.given or "plateau_steps" in o.given:
             raise UsageError(
                 "--learning_schedule transformer: --state_size and --warmup_steps make the rate"
             )

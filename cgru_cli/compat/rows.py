@@ -44,18 +44,7 @@ class Checked:
     name: str
 
 
-class Special(Enum):
-    """Options that say how the others are read."""
-
-    CONFIG = "configuration files"
-    DUMP_CONFIG = "prints the options in force and ends"
-    INTERPOLATE = "${VAR} in paths is the environment's"
-    RELATIVE = "paths in a configuration file are relative to its folder"
-    HELP = "help"
-    VERSION = "version"
-
-
-Values = Mapping[str, Any]  # by field of the options: text, a tuple of texts, or a bool
+Values = dict[str, Any]  # by field of the options: text, a tuple of texts, or a bool
 Conversion = Callable[[tuple[str, ...]], "Values | NoEffect | Refused"]
 
 
@@ -74,7 +63,7 @@ class Option:
     alias: bool = False
 
 
-Meaning = Option | Checked | NoEffect | Refused | Special
+Meaning = Option | Checked | NoEffect | Refused
 
 
 @dataclass(frozen=True)
@@ -105,16 +94,21 @@ class Row:
         """Whether the value at this place, from 0, is the name of a file."""
         return self.paths and (place == 0 or not self.only_first)
 
-    def understand(self, values: Sequence[str]) -> Values | NoEffect | Refused | Checked | Special:
-        """The fields of cgru's options that these values, as typed, set; or why none."""
+    def understand(self, values: Sequence[str]) -> Values | NoEffect | Refused | Checked:
+        """The fields of cgru's options that these values, as typed, set; or why none.
+
+        Raises ValueError for a value of a switch that is neither true nor false.
+        """
         given = tuple(values) or self.implied
-        if self.takes is Takes.SWITCH:
+        is_switch = self.takes is Takes.SWITCH
+        if is_switch:
             given = given or ("true",)
+            is_true(given)
         if not isinstance(self.meaning, Option):
             return self.meaning
         if self.meaning.convert is not None:
             return self.meaning.convert(given)
-        if self.takes is Takes.SWITCH:
+        if is_switch:
             return {self.meaning.field: is_true(given)}
         return {self.meaning.field: given if self.takes is Takes.MANY else given[-1]}
 

@@ -10,7 +10,7 @@ from typing import Any
 from ..options.flags import Flag, statements
 from . import amun, dl4mt, marian_decode, marian_train, nematus, nematus_decode
 from .fields import Fields
-from .rows import Meaning, Option, Row, Special, Takes
+from .rows import Option, Row, Takes
 
 COMMANDS = ("train", "translate", "score")  # that other programs have too
 PROGRAMS = ("nematus", "nematus-tf", "marian", "amun", "dl4mt")
@@ -108,14 +108,6 @@ def own(options: type) -> Table:
     return Table("cgru", rows, abbreviations=False, like_marian=True)
 
 
-_SPECIAL = {
-    "config": Special.CONFIG,
-    "dump_config": Special.DUMP_CONFIG,
-    "interpolate_env_vars": Special.INTERPOLATE,
-    "relative_paths": Special.RELATIVE,
-}
-
-
 def _own_row(name: str, flag: Flag) -> Row:
     implied = () if flag.implied is None else (str(flag.implied),)
     if flag.is_switch:
@@ -124,7 +116,7 @@ def _own_row(name: str, flag: Flag) -> Row:
         takes = Takes.MANY
     else:
         takes = Takes.OPTIONAL if implied else Takes.ONE
-    meaning: Meaning = _SPECIAL.get(name) or Option(name)
+    meaning = Option(name)
     if flag.joined:
         meaning = Option(name, lambda values: {name: " ".join(values)})
     names, shown = (*flag.flags, *flag.aliases), flag.metavar or "VALUE"

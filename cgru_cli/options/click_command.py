@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 from ..errors import CgruError, NotAModel, UsageError, note
 from . import config_file
 from .command_line import Settings, by_origin, interpolated, one_value_each
-from .flags import Flag, grouped, shown_default, statements
+from .flags import Flag, grouped, lacking, shown_default, statements
 
 SETTINGS = "cgru.settings"  # in a context: what the line and its files set
 
@@ -30,9 +30,10 @@ class Value(click.ParamType):
         try:
             return self.flag.read(value)
         except ValueError as error:
-            origins = ctx.meta[SETTINGS].origins if ctx else {}
-            origin = origins.get(param and param.name, self.flag.name)
-            if ctx and param and _source(ctx, param) is ParameterSource.DEFAULT_MAP:
+            settings = ctx.meta[SETTINGS] if ctx else Settings()
+            name = param.name if param else None
+            origin = settings.origins.get(name, self.flag.name)
+            if name in settings.given - settings.typed:
                 raise CgruError(f"{origin} {error}") from None
             raise click.UsageError(f"{origin} {error}", ctx) from None
 
@@ -43,10 +44,6 @@ class Value(click.ParamType):
         if self.flag.path:
             return [CompletionItem(incomplete, type=self.flag.path)]
         return [CompletionItem(c) for c in self.flag.choices if c.startswith(incomplete)]
-
-
-def _source(ctx: click.Context, param: click.Parameter) -> ParameterSource | None:
-    return ctx.get_parameter_source(str(param.name))
 
 
 class Switch(Value, click.types.BoolParamType):
@@ -113,9 +110,11 @@ class Command(click.Command):
         naming file and key, for what is wrong in a file.
         """
         self.parse_words(ctx, one_value_each(args, self.options))
-        typed = {n: v for n, v in ctx.params.items() if n in statements(self.options)}
-        typed = {name: value for name, value in typed.items() if _is_typed(ctx, name)}
-        settings = Settings(typed, interpolate=bool(ctx.params.get("interpolate_env_vars")))
+        typed = {
+            name: ctx.params[name] for name in statements(self.options) if _is_typed(ctx, name)
+        }
+        settings = Settings(typed, {*typed}, {*typed})
+        settings.interpolate = ctx.params.get("interpolate_env_vars", False)
         if paths := ctx.params.get("config"):
             paths = interpolated(paths, "--config") if settings.interpolate else paths
             settings = self.read_files(paths, settings, relative=ctx.params["relative_paths"])
@@ -123,14 +122,11 @@ class Command(click.Command):
 
     def read_files(self, paths: Sequence[str], typed: Settings, *, relative: bool) -> Settings:
         """The settings typed, and those of files, of which later ones override earlier ones."""
-        files = [config_file.read(path, self.options, relative=relative) for path in paths]
-        filed = {name: value for file in files for name, value in file.filed.items()}
-        return Settings(
-            typed.typed,
-            {name: value for name, value in filed.items() if name not in typed.typed},
-            origins={name: origin for file in files for name, origin in file.origins.items()},
-            interpolate=any(one.interpolate for one in (typed, *files)),
-        )
+        settings = Settings(typed=typed.typed)
+        for one in [config_file.read(path, self.options, relative=relative) for path in paths]:
+            settings.override(one)
+        settings.override(typed)
+        return settings
 
     def parse_words(self, ctx: click.Context, words: list[str]) -> None:
         """Let click parse the words. Raises click.UsageError."""
@@ -142,14 +138,13 @@ class Command(click.Command):
         """Take on the values of fields, checked as if they were typed."""
         ctx.meta[SETTINGS] = settings
         params = {param.name: param for param in self.params}
-        for source, values in (
-            (ParameterSource.DEFAULT, settings.defaults),
-            (ParameterSource.DEFAULT_MAP, settings.filed),
-            (ParameterSource.COMMANDLINE, settings.typed),
-        ):
-            for name, value in values.items():
-                ctx.set_parameter_source(name, source)
-                ctx.params[name] = params[name].type_cast_value(ctx, value)
+        for name, value in settings.values.items():
+            ctx.params[name] = params[name].type_cast_value(ctx, value)
+        for name, (flag, default) in statements(self.options).items():
+            only_default = name in settings.values.keys() - settings.given
+            if only_default and lacking(self.options, flag, ctx.params):
+                del settings.values[name]
+                ctx.params[name] = default
         if settings.interpolate:
             for name, (flag, _) in statements(self.options).items():
                 if flag.path:
@@ -175,8 +170,8 @@ class Command(click.Command):
         options = self.made(ctx)
         if getattr(options, "dump_config", None):
             return self._dump(options, self.settings(ctx))
-        if self.settings(ctx).note:
-            note(self.settings(ctx).note)
+        if noted := self.settings(ctx).noted:
+            note(noted)
         arguments = {n: v for n, v in ctx.params.items() if n not in statements(self.options)}
         assert self.callback is not None  # noqa: S101 - for types: every command here has one
         try:
@@ -190,8 +185,8 @@ class Command(click.Command):
             raise self._by_origin(ctx, error) from None
 
     def _dump(self, options: Any, settings: Settings) -> None:
-        given = settings.typed.keys() | settings.filed.keys()
-        shown = {"minimal": given, "expand": given | settings.defaults.keys(), "full": None}
+        given = settings.given & settings.values.keys()
+        shown = {"minimal": given, "expand": settings.values, "full": None}
         click.echo(config_file.dump(options, shown[options.dump_config]), nl=False)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

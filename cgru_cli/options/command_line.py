@@ -19,19 +19,37 @@ _BOOLEANS = ("true", "false", "yes", "no", "on", "off")
 class Settings:
     """Values by field of a command's options.
 
-    typed: from the command line; filed: from configuration files; defaults: from the program of
-    --compat; origins: what set a field, an option as typed or a file and its key; rest: words for
-    click to parse; note: the options without effect, "" if there are none; interpolate: whether
-    ${NAME} in paths stands for an environment variable.
+    given: fields that the command line or a configuration file sets, where the others have defaults
+    of the --compat program; typed: those that the command line sets; origins: what set a field, an
+    option as typed or a file and its key; rest: words for click to parse; notes: options without
+    effect, and the reasons; interpolate: whether ${NAME} in paths stands for an environment
+    variable.
     """
 
-    typed: dict[str, Any] = field(default_factory=dict)
-    filed: dict[str, Any] = field(default_factory=dict)
-    defaults: dict[str, Any] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
+    given: set[str] = field(default_factory=set)
+    typed: set[str] = field(default_factory=set)
     origins: dict[str, str] = field(default_factory=dict)
     rest: list[str] = field(default_factory=list)
-    note: str = ""
+    notes: list[tuple[str, str]] = field(default_factory=list)
     interpolate: bool = False
+
+    def override(self, later: Settings) -> None:
+        """Let the options of a later file, or of the command line, override these."""
+        self.values |= later.values
+        self.given |= later.given
+        self.origins |= later.origins
+        self.notes += later.notes
+        self.interpolate |= later.interpolate
+
+    @property
+    def noted(self) -> str:
+        """The line that lists options without effect, grouped by reason; "" if there are none."""
+        by_reason: dict[str, list[str]] = {}
+        for origin, reason in self.notes:
+            by_reason.setdefault(reason, []).append(origin)
+        parts = [f"{', '.join(dict.fromkeys(by))} ({reason})" for reason, by in by_reason.items()]
+        return f"without effect here: {'; '.join(parts)}" if parts else ""
 
 
 def is_flag(word: str) -> bool:

@@ -30,11 +30,11 @@ def read(path: str, options: type, *, relative: bool = False) -> Settings:
     """
     known = _known(options)
     pairs = load(path)
-    about = {_plain(key): value for key, value in pairs}
+    about = {_plain(key): value for key, value in pairs.items()}
     relative = relative or is_true(about.get("relative-paths"))
     settings = Settings(interpolate=is_true(about.get("interpolate-env-vars")))
     seen = set()
-    for key, value in pairs:
+    for key, value in pairs.items():
         plain = _plain(key)
         if plain in _ABOUT_PATHS:
             continue
@@ -47,7 +47,8 @@ def read(path: str, options: type, *, relative: bool = False) -> Settings:
         if value is not None:
             settings.origins[name] = f"{path}: {key}"
             _check_paths(value, flag, settings.origins[name])
-            settings.filed[name] = _shaped(value, flag, path if relative else None)
+            settings.values[name] = _shaped(value, flag, path if relative else None)
+    settings.given = set(settings.values)
     return settings
 
 
@@ -78,7 +79,7 @@ def no_such_option(path: str, key: str, options: type) -> CgruError:
 
 def is_foreign(path: str, options: type) -> bool:
     """Whether a file is another program's: `models` is Marian's, cgru writes `model`."""
-    keys = {_plain(key) for key, _ in load(path)} - {"config", "dump-config"}
+    keys = set(map(_plain, load(path))) - {"config", "dump-config"}
     return "models" in keys or not keys <= {*_known(options), *_ABOUT_PATHS}
 
 
@@ -132,37 +133,24 @@ def _plain(key: str) -> str:
     return key.lstrip("-_").replace("_", "-")
 
 
-def load(path: str) -> list[tuple[str, Any]]:
+def load(path: str) -> dict[str, Any]:
     """Keys and values of a file. Raises CgruError for one that cannot be read."""
-    with parsing(path, "not UTF-8"), reading(path), open(path, encoding="utf-8") as file:
-        content = file.read()
-    pairs = _json(content, path) if path.endswith(".json") else _yaml(content, path)
-    twice = [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]
-    if twice:
-        raise CgruError(f"{path}: {twice[0]}: given twice")
-    return pairs
-
-
-def _json(content: str, path: str) -> list[tuple[str, Any]]:
-    class Pairs(list):
-        pass
-
-    parse_json(content, path)
-    pairs = json.loads(content, object_pairs_hook=Pairs)
-    if not isinstance(pairs, Pairs):
-        raise CgruError(f"{path}: a set of names and values is expected")
-    return pairs
-
-
-def _yaml(content: str, path: str) -> list[tuple[str, Any]]:
     import yaml
 
-    if all(not line or line.startswith("#") for line in map(str.strip, content.splitlines())):
-        return []  # nothing but comments
-    values = parse_yaml(content, path)
-    root = yaml.compose(content, yaml.SafeLoader)
-    names = [key.value for key, _ in root.value] if root else []
-    if len(names) > len(values):
-        twice = next(name for name, count in Counter(map(str, names)).items() if count > 1)
-        raise CgruError(f"{path}: {twice}: given twice")
-    return [(str(key), value) for key, value in values.items()]
+    with parsing(path, "not UTF-8"), reading(path), open(path, encoding="utf-8") as file:
+        content = file.read()
+    if path.endswith(".json"):
+        values = parse_json(content, path)
+        if not isinstance(values, dict):
+            raise CgruError(f"{path}: a set of names and values is expected")
+        names = [name for name, _ in json.loads(content, object_pairs_hook=list)]
+    elif all(not line or line.startswith("#") for line in map(str.strip, content.splitlines())):
+        return {}  # nothing but comments
+    else:
+        values = parse_yaml(content, path)
+        root = yaml.compose(content, yaml.SafeLoader)
+        names = [str(key.value) for key, _ in root.value]
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise CgruError(f"{path}: {name}: given twice")
+    return {str(key): value for key, value in values.items()}

@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -153,6 +153,14 @@ class Flag:
         except ValueError as error:
             raise ValueError(f"{_shown(text)}: {error}") from None
 
+    def shaped(self, value: Any) -> Any:
+        """One value or several, as the option takes them; the last of several for one."""
+        if self.many and not self.joined:
+            return (value,) if isinstance(value, str) else value
+        if isinstance(value, tuple):
+            return value[-1] if value else None
+        return value
+
     def is_off(self, value: Any, default: Any) -> bool:
         """Whether a value turns the option off: nothing, False, 0, and frequencies of 0.
 
@@ -208,24 +216,30 @@ class Options:
             raise UsageError(f"{stated.name} {error}") from None
 
     def _check_others(self, stated: Flag, off: bool) -> None:
-        for needed in stated.needs:
-            if not any(self.is_on(other) for other in needed.split(" or ")):
-                raise UsageError(f"{stated.name} needs {needed}")
-        if off:
-            return
-        for excluded in stated.excludes:
-            if self.is_on(excluded):
+        values = vars(self)
+        if needed := lacking(self._class, stated, values):
+            raise UsageError(f"{stated.name} needs {needed}")
+        for excluded in () if off else stated.excludes:
+            if _is_on(self._class, excluded, values):
                 raise UsageError(f"{stated.name} and {excluded} exclude each other")
 
-    def is_on(self, typed: str) -> bool:
-        """Whether an option is given and not off, or, as `--objective mrt`, has that value."""
-        name, _, word = typed.partition(" ")
-        field_name = _fields(self._class)[name]
-        value = getattr(self, field_name)
-        if word:
-            return str(value).lower() == word.lower()
-        stated, default = statements(self._class)[field_name]
-        return not stated.is_off(value, default)
+
+def lacking(options: type, stated: Flag, values: Mapping[str, Any]) -> str:
+    """The first option that this one needs and that is off, "" if there is none."""
+    for needed in stated.needs:
+        if not any(_is_on(options, other, values) for other in needed.split(" or ")):
+            return needed
+    return ""
+
+
+def _is_on(options: type, typed: str, values: Mapping[str, Any]) -> bool:
+    """Whether an option is given and not off, or, as `--objective mrt`, has that value."""
+    name, _, word = typed.partition(" ")
+    field_name = _fields(options)[name]
+    if word:
+        return str(values[field_name]).lower() == word.lower()
+    stated, default = statements(options)[field_name]
+    return not stated.is_off(values[field_name], default)
 
 
 @functools.cache

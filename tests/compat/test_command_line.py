@@ -8,7 +8,7 @@ import pytest
 from command_lines import parsed, parsed_with_note
 from shared_files import SHARED, need
 
-from cgru_cli.compat.rows import Checked, NoEffect, Option, Refused, Special, Takes
+from cgru_cli.compat.rows import Checked, NoEffect, Option, Refused, Takes
 from cgru_cli.compat.tables import COMMANDS, PROGRAMS, table
 from cgru_cli.errors import CgruError
 from cgru_cli.options.train import TrainOptions
@@ -139,7 +139,7 @@ EFFECTS = {
     ids=[f"{program}-{command}-{flag}" for program, command, _, flag in SHORT],
 )
 def test_every_short_option_means_what_its_program_means(program, command, row, flag):
-    if isinstance(row.meaning, Special):
+    if getattr(row.meaning, "field", "") in ("help", "version", "config"):
         return  # in the tests of configurations
     if isinstance(row.meaning, Option):
         typed, expected = EFFECTS[program, command][flag]

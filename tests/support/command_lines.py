@@ -15,4 +15,4 @@ def parsed_with_note(command, *arguments):
     cgru = click.Context(main, info_name="cgru", **main.context_settings)
     stated = main.commands[command]
     with stated.make_context(command, list(map(str, arguments)), parent=cgru) as context:
-        return stated.made(context), stated.settings(context).note
+        return stated.made(context), stated.settings(context).noted
