@@ -6,13 +6,16 @@
 MODEL is any model, or with --padded a small plain one that is zero-padded to 512/1024/30000, so
 that sentences are real and costs are those of a big model. FILE is text like the training text. The
 clients share its lines: each repeatedly sends --lines of them and waits for the translations. All
-results are compared with those of `cgru translate` for the same lines.
+results are compared with those of `cgru translate` for the same lines. Options that this program
+does not have, such as --max-length-factor 1.5, are passed to both commands.
 
 - throughput: for each number of --clients, the processor seconds (user + system) of the server for
   all lines, compared with those of `cgru translate` without start-up, which is measured with one
   line and subtracted. Wall-clock time is not compared, because the clients need processors too.
 - load: --load-clients for --seconds: p50, p95 and p99 of the latency, and the server's memory after
   warming up and at each tenth of the time.
+- greedy: the latency of a client that sends one line at a time, alone and while a client at another
+  address (127.0.0.2) keeps sending expensive requests of one kind.
 """
 
 from __future__ import annotations
@@ -145,13 +148,14 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=120, help="duration of the load")
     parser.add_argument("--load-clients", type=int, default=200)
     parser.add_argument("--padded", action="store_true")
-    parser.add_argument("--parts", nargs="*", default=["throughput", "load"])
-    a = parser.parse_args()
+    parser.add_argument("--parts", nargs="*", default=["throughput", "load", "greedy"])
+    parser.add_argument("--small-requests", type=int, default=20, help="for each greedy client")
+    a, others = parser.parse_known_args()  # the others are options of both commands
     with tempfile.TemporaryDirectory() as folder:
         model = a.model
         if a.padded:
             model = str(Padded(a.model, (), Path(folder)).path)
-        shared = ["-m", model, "-k", "5", "-n", *(["--bpe", a.bpe] if a.bpe else [])]
+        shared = ["-m", model, "-k", "5", "-n", *(["--bpe", a.bpe] if a.bpe else []), *others]
         lines = a.source.read_text("utf-8").splitlines()[: a.count]
         text = Path(folder) / "source"
         text.write_text("".join(f"{line}\n" for line in lines), "utf-8")
@@ -168,6 +172,8 @@ def main() -> None:
                 throughput(server, lines, expected, a.lines, count, whole - start)
             if "load" in a.parts:
                 load(server, lines, expected, a.lines, a.load_clients, a.seconds)
+            if "greedy" in a.parts:
+                greedy(server, lines, expected, a.small_requests)
         finally:
             print(f"exit code of the server: {server.close()}")
 
@@ -249,6 +255,59 @@ def load(
         f"load of {count} clients: {clients.report(took)}\n  memory {before:.0f} MB after "
         f"warming up, then {', '.join(f'{size:.0f}' for size in memory)} MB"
     )
+
+
+def greedy(server: Server, lines: Sequence[str], expected: Sequence[str], count: int) -> None:
+    """Measure the latency of single lines beside each greedy client."""
+    short = sorted(lines, key=len)[: max(1, len(lines) // 4)]
+    word = short[0].split()[0]
+    longest = 10_000 // (len(expected[0].split()[0]) + 1)  # words in --max-characters
+    phrase = " ".join(expected[0].split()[:1] * min(4_900, longest))
+    thousand = [short[i % len(short)] for i in range(1000)]
+    requests: dict[str, dict[str, object] | None] = {
+        "no other client": None,
+        "long lines": {"texts": [" ".join([word] * 1000)] * 10, "beam_size": 12},
+        "wide beams": {"texts": thousand, "beam_size": 24},
+        "short lines": {"texts": thousand},
+        "a constraint": {"texts": [word], "constraints": [[phrase]]},
+        "pairs": {"pairs": [{"source": " ".join([word] * 1000), "target": phrase[:2000]}] * 100},
+    }
+    for name, request in requests.items():
+        small = Clients(server.address, short, expected, 1)
+        asyncio.run(small.ready())
+        statuses = asyncio.run(beside(server.address, small, request, count))
+        times = sorted(1000 * seconds for seconds in small.latencies)
+        print(
+            f"beside {name}: {statistics.median(times):.0f} ms (median), {times[-1]:.0f} ms (most) "
+            f"for a line; answers to the others: {dict(statuses) or 'none'}"
+        )
+
+
+async def beside(
+    address: str, small: Clients, request: dict[str, object] | None, count: int
+) -> Counter[int]:
+    """Send single lines while four connections send `request`; return the statuses of these."""
+    statuses: Counter[int] = Counter()
+    timeout = aiohttp.ClientTimeout(total=None)
+
+    async def send() -> None:
+        path = "/v1/score" if request and "pairs" in request else "/v1/translate"
+        connector = aiohttp.TCPConnector(local_addr=("127.0.0.2", 0))
+        async with aiohttp.ClientSession(address, connector=connector, timeout=timeout) as session:
+            while True:
+                async with session.post(path, json=request) as answer:
+                    await answer.read()
+                    statuses[answer.status] += 1
+                if answer.status != 200:
+                    await asyncio.sleep(0.1)
+
+    others = [asyncio.create_task(send()) for _ in range(4 if request else 0)]
+    await asyncio.sleep(1)
+    await small.run(1, iter(range(count)))
+    for other in others:
+        other.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+    return statuses
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ by a power of the length at the end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -55,11 +55,16 @@ class _Sentences(NamedTuple):
     first: np.ndarray  # (B,) int: step of the history that the sentence began at
 
 
-class _Search:
-    """The state of a beam search."""
+class BeamSearch:
+    """A beam search of sentences that may join and leave it at any step.
 
-    def __init__(self, settings: SearchSettings, ranking: LogProbability | ChannelRanking):
-        self.settings, self.ranking = settings, ranking
+    Sentences are numbered in the order in which they join. A channel ranking ranks hypotheses in
+    place of their log-probability.
+    """
+
+    def __init__(self, settings: SearchSettings, ranking: ChannelRanking | None = None):
+        self.settings = settings
+        self.ranking: LogProbability | ChannelRanking = ranking or LogProbability(settings)
         self.history, self.tracker = History(settings), Tracker()
         self.lattice: Lattice | None = None
         self.rows = Rows.begin(0)
@@ -93,7 +98,29 @@ class _Search:
         self.results += [[] for _ in range(count)]
         self._refill = int(REFILL_BELOW * self.settings.beam_size * count)
 
-    def step(self) -> None:
+    def step(self) -> list[tuple[int, list[SearchResult]]]:
+        """Extend the hypotheses by one word.
+
+        Returns the sentences that are finished with this step: their numbers, and their results
+        with the best first.
+        """
+        before = np.unique(self.rows.sentence)
+        self._extend()
+        finished = []
+        for number in np.setdiff1d(before, self.rows.sentence).tolist():
+            results = sorted(self.results[number], key=lambda result: -result.total)
+            finished.append((number, results))
+            self.results[number] = []
+        self._forget()
+        return finished
+
+    def give_up(self, numbers: Collection[int]) -> None:
+        """Drop the hypotheses and results of some sentences."""
+        self._take(~np.isin(self.rows.sentence, list(numbers)))
+        for number in numbers:
+            self.results[number] = []
+
+    def _extend(self) -> None:
         """Extend the hypotheses by one word; finished ones go to the results."""
         rows, sentences = self.rows, self.sentences
         assert self.lattice  # noqa: S101 - for types: there are rows
@@ -129,9 +156,9 @@ class _Search:
         # 5. The others stay, unless the best translation of their sentence is certain.
         if self.settings.best_only:
             done |= self._decided()
-        self.take(~done)
+        self._take(~done)
 
-    def take(self, alive: np.ndarray) -> None:
+    def _take(self, alive: np.ndarray) -> None:
         """Keep some rows: (R,) bool."""
         self.rows = self.rows.take(alive)
         self.tracker.take(alive)
@@ -157,47 +184,33 @@ class _Search:
                     decided |= mine
         return decided
 
-    def forget(self) -> None:
+    def _forget(self) -> None:
         """Drop the steps that no live hypothesis needs."""
         if len(self.rows.sentence):
             self.history.forget(int(self.sentences.first[self.rows.sentence].min()))
 
 
 def shrinking_beam(
-    batches: Iterable[SearchBatch | None],
+    batches: Iterable[SearchBatch],
     settings: SearchSettings,
     *,
-    at_any_step: bool = False,
-    given_up: Callable[[], Collection[int]] = tuple,
     ranking: ChannelRanking | None = None,
 ) -> Iterator[tuple[int, list[SearchResult]]]:
     """Best-first lists of at most k translations for each sentence, as they get ready.
 
     Yields a sentence's number, counted through all batches, and its list. The next batch joins
     while the last sentences of the one before are still extended: a step of few rows takes nearly
-    the time of one of many. Hypotheses that reach the limit are returned unfinished.
-
-    batches: None among them means that no sentence waits for now; the search asks again later,
-    until it has nothing left to do. at_any_step: a batch joins as soon as there is one, and the
-    iterator decides how many sentences are searched together. given_up: numbers of sentences whose
-    search is to end; they get the translations finished so far. ranking: a noisy channel, which
-    ranks hypotheses in place of their log-probability.
+    the time of one of many. Hypotheses that reach the limit are returned unfinished. ranking: a
+    noisy channel, which ranks hypotheses in place of their log-probability.
     """
-    search = _Search(settings, ranking or LogProbability(settings))
+    search = BeamSearch(settings, ranking)
     waiting = iter(batches)
     while True:
-        while (at_any_step or search.has_room()) and (batch := next(waiting, None)):
+        while search.has_room() and (batch := next(waiting, None)):
             search.admit(batch)
-        live = np.unique(search.rows.sentence)
-        if not len(live):
+        if not len(search.rows.sentence):
             return
-        search.step()
-        if gone := given_up():
-            search.take(~np.isin(search.rows.sentence, list(gone)))
-        for number in np.setdiff1d(live, search.rows.sentence).tolist():
-            yield number, sorted(search.results[number], key=lambda result: -result.total)
-            search.results[number] = []
-        search.forget()
+        yield from search.step()
 
 
 def max_tokens_of(workspace: int, beam_size: int, structures: Iterable[Structure]) -> int:

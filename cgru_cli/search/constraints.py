@@ -34,6 +34,7 @@ class Required:
             if not any(phrase != other and _within(phrase, other) for other in distinct)
         )
         self.lengths = tuple(map(len, self.phrases))
+        self._borders = tuple(map(_borders, self.phrases))
         self.start = (0,) * len(self.phrases)
         self.words = frozenset(word for phrase in self.phrases for word in phrase)
 
@@ -47,7 +48,10 @@ class Required:
         pairs = zip(self.phrases, state, strict=True)
         if word not in self.words:
             return tuple(place if place == len(phrase) else 0 for phrase, place in pairs)
-        return tuple(_place_after(phrase, place, word) for phrase, place in pairs)
+        return tuple(
+            _place_after(phrase, borders, place, word)
+            for (phrase, place), borders in zip(pairs, self._borders, strict=True)
+        )
 
     def next_words(self, state: tuple[int, ...]) -> list[int]:
         """The next word of each missing phrase."""
@@ -68,12 +72,28 @@ def _within(phrase: Phrase, other: Phrase) -> bool:
     return any(other[i : i + len(phrase)] == phrase for i in places)
 
 
-def _place_after(phrase: Phrase, place: int, word: int) -> int:
+def _borders(phrase: Phrase) -> list[int]:
+    """The longest border of each beginning of a phrase, by the beginning's number of words.
+
+    A border is a shorter beginning with which it also ends: the table of Knuth, Morris and Pratt
+    1977 ("Fast Pattern Matching in Strings").
+    """
+    borders = [0, 0]
+    for word in phrase[1:]:
+        place = borders[-1]
+        while place and phrase[place] != word:
+            place = borders[place]
+        borders.append(place + 1 if phrase[place] == word else 0)
+    return borders
+
+
+def _place_after(phrase: Phrase, borders: Sequence[int], place: int, word: int) -> int:
     """How many of the phrase's first words a translation ends with after one more word."""
     if place == len(phrase):
         return place
-    read = (*phrase[:place], word)
-    return next(n for n in range(len(read), -1, -1) if read[len(read) - n :] == phrase[:n])
+    while place and phrase[place] != word:
+        place = borders[place]
+    return place + 1 if phrase[place] == word else 0
 
 
 class Avoided:

@@ -14,20 +14,23 @@ from .fair_queue import FairQueue
 from .metrics import Metrics
 from .shared_scoring import SharedScoring
 from .shared_search import SharedSearch
-from .work import Deliver, Job, Kind, Line, Pair, Refusal, Ticket
+from .work import Computation, Deliver, Job, Kind, Line, Pair, Refusal, Ticket
 
 RUNNING = 4  # kinds computed at a time, each within the workspace
+LARGE = 2  # of these, kinds of large requests
 IDLE = 1.0  # seconds between garbage collections while there is nothing to compute
 
 
 class Engine:
     """Takes requests from any thread and computes them in its own.
 
-    Lines of one kind (model and search) share a search, which others join while it runs; kinds
-    take turns, step by step. Lines of a cancelled request leave the queue, or their search at the
-    next step. The lines of a batch that fails, for lack of memory say, are repeated one by one, so
-    that only the line that is too much fails. The thread also collects Python's garbage between
-    steps, inside `system.garbage.collected_by_hand`.
+    Lines of one kind (model and search) share a search, which others join while it runs. Kinds take
+    turns of about a step, whose cost is bounded, and the next turn is that of the kind that has
+    cost the least so far; large requests are of other kinds than small ones. So a request delays
+    another by no more than a few steps, whatever it costs itself. Lines of a cancelled request
+    leave the queue, or their search at the next step. The lines of a batch that fails, for lack of
+    memory say, are repeated one by one, so that only the line that is too much fails. The thread
+    also collects Python's garbage between steps, inside `system.garbage.collected_by_hand`.
     """
 
     def __init__(self, metrics: Metrics, *, queue: int = 10_000, batch_wait: float = 0.005):
@@ -35,7 +38,7 @@ class Engine:
         self.metrics, self.batch_wait = metrics, batch_wait
         self._queue: FairQueue[Kind, Job] = FairQueue(queue)
         self._changed = threading.Condition()  # guards the queue
-        self._running: dict[Kind, SharedSearch | SharedScoring] = {}
+        self._running: dict[Kind, Computation] = {}
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="computation", daemon=True)
 
@@ -72,6 +75,7 @@ class Engine:
         in_order: start with the first line; otherwise with the shortest. Raises Refusal if the
         queue has no room for all lines.
         """
+        kind = kind._replace(large=kind.is_large(lines))
         ticket = Ticket(client, kind, deliver)
         jobs = [Job(ticket, number, line) for number, line in enumerate(lines)]
         if not in_order:  # so that lines of similar length share a batch
@@ -106,19 +110,20 @@ class Engine:
         with self._changed:
             return self._queue.take(kind)
 
-    def crowded(self) -> bool:
-        """Whether lines of another kind wait until a running kind ends."""
+    def crowded(self, kind: Kind) -> bool:
+        """Whether another kind waits until a running kind like this one ends."""
         with self._changed:
-            others = any(kind not in self._running for kind in self._queue.kinds)
-        return others and len(self._running) >= RUNNING
+            waiting = [other for other in self._waiting_kinds() if not self._may_start(other)]
+        return any(kind.large or not other.large or not self._large_full for other in waiting)
 
     # --- the thread -----------------------------------------------------------------------------
 
     def _run(self) -> None:
         while self._wait():
             collect_due()
-            for kind in self._due():
-                self._advance(kind)
+            self._start_due()
+            if self._running:
+                self._advance(min(self._running, key=lambda kind: self._running[kind].work))
 
     def _wait(self) -> bool:
         """Wait until there is something to compute; False if the thread must end."""
@@ -138,25 +143,47 @@ class Engine:
             return 0
         return since + self.batch_wait - time.monotonic()
 
-    def _due(self) -> list[Kind]:
-        """The running kinds, and as many of those that have waited long enough as may start."""
+    def _waiting_kinds(self) -> list[Kind]:
+        """The kinds in the queue of which none is computed."""
+        return [kind for kind in self._queue.kinds if kind not in self._running]
+
+    @property
+    def _large_full(self) -> bool:
+        """Whether as many kinds of large requests are computed as may be."""
+        return sum(kind.large for kind in self._running) >= LARGE
+
+    def _may_start(self, kind: Kind) -> bool:
+        """Whether another kind may be computed besides the running ones."""
+        return len(self._running) < RUNNING and not (kind.large and self._large_full)
+
+    def _start_due(self) -> None:
+        """Start kinds that have waited long enough; beside others, there is no need to wait."""
         with self._changed:
-            new = [k for k in self._queue.kinds if k not in self._running]
-            new = [k for k in new if self._patience(k) <= 0]
-            return [*self._running, *new[: RUNNING - len(self._running)]]
+            waiting = self._waiting_kinds()
+        for kind in waiting:
+            if self._may_start(kind) and (self._running or self._patience(kind) <= 0):
+                self._start(kind)
+
+    def _start(self, kind: Kind) -> None:
+        start = SharedScoring if kind.settings is None else SharedSearch
+        try:
+            work = start(kind, self, self.metrics)
+        except Exception as error:
+            if job := self.take(kind):
+                job.done(_failure(error))
+            return
+        work.work = min((one.work for one in self._running.values()), default=0.0)
+        self._running[kind] = work
 
     def _advance(self, kind: Kind) -> None:
-        """Start or continue the computation of a kind."""
-        work = self._running.get(kind)
+        """Continue the computation of a kind."""
+        work = self._running[kind]
         try:
-            if work is None:
-                start = SharedScoring if kind.settings is None else SharedSearch
-                work = self._running[kind] = start(kind, self, self.metrics)
             if not work.advance():
                 del self._running[kind]
         except Exception as error:
-            self._running.pop(kind, None)
-            self._fail(work.jobs if work else [], error)
+            del self._running[kind]
+            self._fail(work.jobs, error)
 
     def _fail(self, jobs: Sequence[Job], error: Exception) -> None:
         """Repeat lines that failed together, each alone; a single line has failed."""

@@ -90,6 +90,11 @@ class ServedModel:
         )
         return settings if search.n_best > 1 else self.plan.ending_early(settings)
 
+    @property
+    def longest(self) -> int:
+        """The words of the longest translation, EOS included: that of the longest source."""
+        return self.plan.limit(self.plan.reading.longest + 1)
+
     def max_tokens(self, beam_size: int) -> int:
         """The number of padded source words that fit into the workspace with such a beam."""
         from ..search.beam import max_tokens_of

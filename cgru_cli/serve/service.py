@@ -86,7 +86,10 @@ class Service:
             raise Refusal(400, str(error)) from None
 
     def check_lines(self, lines: Sequence[Line | Pair]) -> None:
-        """Raise Refusal for too many lines, a line that is too long, or a line break in one."""
+        """Raise Refusal for too many lines, or a line that is too long or has a line break.
+
+        All phrases of a line together may be as long as a line.
+        """
         most, longest = self.options.max_lines, self.options.max_characters
         if len(lines) > most:
             raise Refusal(413, f"{len(lines)} lines: this server takes {most} at a time")
@@ -97,6 +100,10 @@ class Service:
                     raise Refusal(413, f"line {number}: {size}")
                 if "\n" in text:
                     raise Refusal(400, f"line {number} has a line break; send each line as a text")
+            phrases = sum(map(len, line.texts[2:]))
+            if phrases > longest:
+                size = f"{phrases} characters in phrases; this server takes {longest}"
+                raise Refusal(413, f"line {number}: {size}")
 
     async def outcomes(
         self,

@@ -2,44 +2,84 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from ..errors import CgruError
-from ..system.windows import batches
 from .metrics import Metrics
-from .work import Job, Kind, Lines, Outcome, Pair
+from .work import FIXED_WORK, MOST_CHARACTERS, MOST_WORK, Job, Kind, Lines, Outcome, Pair
+
+if TYPE_CHECKING:
+    from ..score.pairs.model_scorer import Line
 
 
 class SharedScoring:
-    """A mini-batch of pairs of one kind, taken from the queue."""
+    """Mini-batches of pairs of one kind, each taken from the queue when the one before is done."""
 
     def __init__(self, kind: Kind, lines: Lines, metrics: Metrics):
         """kind: one without settings."""
-        self._metrics, self._scorer = metrics, kind.model.scorer
+        self._kind, self._lines, self._metrics = kind, lines, metrics
+        self._scorer = kind.model.scorer
+        self._most = 1 if kind.alone else kind.model.plan.mini_batch
+        self._held: tuple[Job, list[Line]] | None = None  # read, and too long for the last batch
         self.jobs: list[Job] = []  # those not scored yet
-        most = 1 if kind.alone else kind.model.plan.mini_batch
-        while len(self.jobs) < most and (job := lines.take(kind)) is not None:
-            self.jobs.append(job)
+        self.work = 0.0
 
     def advance(self) -> bool:
-        """Score all pairs; returns False, since later pairs wait for the turn of their kind."""
-        read = []
-        for job in list(self.jobs):
-            asked = cast(Pair, job.asked)
-            try:
-                read.append((job, self._scorer.read(asked.source, asked.target, job.number)))
-            except CgruError as error:
-                self._done(job, error)
-        sizes = [max(max(map(len, one)) for one in lines) + 1 for _, lines in read]
-        for batch in batches(sizes, len(read) or 1, self._scorer.max_tokens):
+        """Score a batch of pairs.
+
+        Returns whether one that was read is left: the others wait for the turn of their kind.
+        """
+        batch = self._batch()
+        if batch:
             self._metrics.batch(len(batch))
-            jobs = [read[i][0] for i in batch]
-            scored = self._scorer.batch([job.number for job in jobs], [read[i][1] for i in batch])
-            for job, pair in zip(jobs, scored, strict=True):
+            self.work += FIXED_WORK + 2 * len(batch) * max(_words(lines) for _, lines in batch)
+            lines = [lines for _, lines in batch]
+            scored = self._scorer.batch([job.number for job, _ in batch], lines)
+            for (job, _), pair in zip(batch, scored, strict=True):
                 self._metrics.scored(len(pair.hypothesis.tokens))
                 self._done(job, pair)
-        return False
+        return self._held is not None
+
+    def _batch(self) -> list[tuple[Job, list[Line]]]:
+        """The next pairs that fit into the memory together, and take no longer than a turn may."""
+        most_words = min(self._scorer.max_tokens, MOST_WORK // 2)
+        batch: list[tuple[Job, list[Line]]] = []
+        is_last = self._held is not None and self._lines.crowded(self._kind)
+        longest = characters = 0
+        while len(batch) < self._most:
+            read, self._held = self._held, None
+            if read is None:
+                is_last = is_last or characters >= MOST_CHARACTERS
+                if is_last or not (job := self._lines.take(self._kind)):
+                    break
+                characters += job.asked.characters
+                read = self._read(job)
+            if read is None:
+                continue
+            longest = max(longest, _words(read[1]))
+            if batch and (len(batch) + 1) * longest > most_words:
+                self._held = read
+                break
+            batch.append(read)
+        return batch
+
+    def _read(self, job: Job) -> tuple[Job, list[Line]] | None:
+        """A pair as the models read it; None after an error, which is its outcome."""
+        if job.ticket.cancelled:
+            return None
+        self.jobs.append(job)
+        asked = cast(Pair, job.asked)
+        try:
+            return job, self._scorer.read(asked.source, asked.target, job.number)
+        except CgruError as error:
+            self._done(job, error)
+            return None
 
     def _done(self, job: Job, outcome: Outcome) -> None:
         self.jobs.remove(job)
         job.done(outcome)
+
+
+def _words(lines: list[Line]) -> int:
+    """The words of the longer side of a pair, the end included."""
+    return max(max(map(len, line)) for line in lines) + 1

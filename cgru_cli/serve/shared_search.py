@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ..errors import CgruError
 from ..translate.requests import Request
 from .metrics import Metrics
 from .served_model import ServedModel
-from .work import Job, Kind, Line, Lines
+from .work import FIXED_WORK, MOST_CHARACTERS, MOST_WORK, Job, Kind, Line, Lines, work_of_row
 
 if TYPE_CHECKING:
-    from ..search.hypotheses import SearchBatch
     from ..search.settings import SearchSettings
 
 LASTS = 4096  # lines of a search, whose bookkeeping grows with each, before a new one starts
@@ -42,21 +41,20 @@ class SharedSearch:
 
     def __init__(self, kind: Kind, lines: Lines, metrics: Metrics):
         """kind: one with settings."""
-        from ..search.beam import shrinking_beam
+        from ..search.beam import BeamSearch
 
         self._kind, self._lines, self._metrics = kind, lines, metrics
         self._model: ServedModel = kind.model
         self._translator = kind.model.translator
         settings = cast("SearchSettings", kind.settings)
+        self._search, self._beam_size = BeamSearch(settings), settings.beam_size
         self._max_tokens = kind.model.max_tokens(settings.beam_size)
         self._most = 1 if kind.alone else kind.model.plan.mini_batch
         self._begun = 0  # lines that have joined so far
         self._steps = 0  # since lines joined
         self._held: _Begun | None = None  # taken from the queue, and too long to join now
         self.live: dict[int, _Begun] = {}  # by their number in the search
-        self._finished = shrinking_beam(
-            self._batches(), settings, at_any_step=True, given_up=self._given_up
-        )
+        self.work = 0.0
 
     @property
     def jobs(self) -> list[Job]:
@@ -65,50 +63,58 @@ class SharedSearch:
         return [begun.job for begun in self.live.values()] + held
 
     def advance(self) -> bool:
-        """Search until a line is finished; returns False if there was none left."""
-        finished = next(self._finished, None)
-        if finished is None:
-            return False
-        number, hypotheses = finished
-        begun = self.live.pop(number, None)
-        if begun is not None:
+        """Let lines join, and search one step; returns False if there was nothing to do."""
+        self._forget_cancelled()
+        joined = self._open and self._join()
+        if not self.live:
+            return joined
+        rows = len(self._search.rows.sentence)
+        self.work += FIXED_WORK + rows * work_of_row(_longest(self.live.values()))
+        for number, hypotheses in self._search.step():
+            begun = self.live.pop(number)
             results = self._translator.results
             translation = results.translation(begun.job.number, begun.request, hypotheses)
             self._metrics.translated(begun.length - 1, translation)
             begun.job.done(translation)
         return True
 
-    def _given_up(self) -> list[int]:
-        """Forget the lines of cancelled requests, and return their numbers."""
+    def _forget_cancelled(self) -> None:
+        """Drop the lines of cancelled requests."""
         gone = [number for number, begun in self.live.items() if begun.job.ticket.cancelled]
+        if gone:
+            self._search.give_up(gone)
         for number in gone:
             del self.live[number]
-        return gone
+        if self._held and self._held.job.ticket.cancelled:
+            self._held = None
 
     @property
     def _open(self) -> bool:
         """Whether more lines may join."""
-        if self._begun < LASTS_IN_A_CROWD or self._held:
+        if self._held:
             return True
-        return self._begun < LASTS and not self._lines.crowded()
+        in_a_crowd = LASTS_IN_A_CROWD if self._kind.large else 1
+        return self._begun < in_a_crowd or (
+            self._begun < LASTS and not self._lines.crowded(self._kind)
+        )
 
-    def _batches(self) -> Iterator[SearchBatch | None]:
-        """The lines that join before each step, None where there are none."""
-        while self._open:
-            lines = list(self._joining(self._room()))
-            if not lines:
-                yield None
-                continue
-            for begun in lines:
-                self.live[self._begun] = begun
-                self._begun += 1
-            self._metrics.batch(len(self.live))
-            batch = self._translator.begin([(one.job.number, one.request) for one in lines])
-            limits = list(batch.limits)
-            for i, one in enumerate(lines):
-                if one.line.next_only:
-                    limits[i] = len(one.request.prefix) + 1
-            yield batch._replace(limits=limits)
+    def _join(self) -> bool:
+        """Let waiting lines join; returns whether there were any."""
+        lines = list(self._joining(self._room()))
+        if not lines:
+            return False
+        for begun in lines:
+            self.live[self._begun] = begun
+            self._begun += 1
+        self._metrics.batch(len(self.live))
+        self.work += len(lines) * _longest(lines)
+        batch = self._translator.begin([(one.job.number, one.request) for one in lines])
+        limits = list(batch.limits)
+        for i, one in enumerate(lines):
+            if one.line.next_only:
+                limits[i] = len(one.request.prefix) + 1
+        self._search.admit(batch._replace(limits=limits))
+        return True
 
     def _room(self) -> int:
         """The number of lines that may join now.
@@ -119,7 +125,10 @@ class SharedSearch:
         long as they may.
         """
         waiting, overdue = self._lines.waiting(self._kind)
-        live, most = len(self.live), self._most
+        live = len(self.live)
+        # a batch joins while up to half of the previous one is live
+        rows = MOST_WORK / 1.5 / work_of_row(_longest(self.live.values()))
+        most = max(1, min(self._most, int(rows / self._beam_size)))
         self._steps += 1
         if not live or waiting + bool(self._held) > most - live:
             return most if 2 * live <= most else 0
@@ -128,34 +137,47 @@ class SharedSearch:
         return most - live if joins else 0
 
     def _joining(self, room: int) -> Iterator[_Begun]:
-        """The next lines of the queue, at most `room`, that fit into the memory together."""
+        """The next lines of the queue, at most `room`, that fit into the memory together.
+
+        Nor do they take longer to read and to encode, or all lines to search, than a turn may.
+        """
         if not room:
             return
         self._steps = 0
-        together = list(self.live.values()) if room < self._most else []
-        longest = max((begun.length for begun in together), default=0)
-        for count in range(len(together) + 1, len(together) + room + 1):
-            begun = self._held or self._next()
+        live = len(self.live)
+        longest = _longest(self.live.values())
+        counted = live if room < self._most else 0  # see `max_tokens_of` for a batch that is left
+        longest_new = characters = 0
+        for count in range(1, room + 1):
+            while self._held is None:
+                job = self._lines.take(self._kind) if characters < MOST_CHARACTERS else None
+                if job is None:
+                    return
+                characters += job.asked.characters
+                self._held = self._begin(job)
+            begun = self._held
+            longest_new = max(longest_new, begun.length)
+            padded = max(longest_new, longest if counted else 0)
+            rows = (live + count) * self._beam_size * work_of_row(max(longest, longest_new))
+            too_much = (counted + count) * padded > self._max_tokens and counted + count > 1
+            too_slow = rows > MOST_WORK and live + count > 1
+            if too_much or too_slow or (count > 1 and count * longest_new > MOST_WORK):
+                return
             self._held = None
-            if begun is None:
-                return
-            longest = max(longest, begun.length)
-            if count > 1 and count * longest > self._max_tokens:
-                self._held = begun
-                return
             yield begun
 
-    def _next(self) -> _Begun | None:
-        """The next line of the queue that needs a search; others get their outcome here."""
-        while (job := self._lines.take(self._kind)) is not None:
-            try:
-                request = self._read(job)
-            except CgruError as error:
-                job.done(error)
-                continue
-            if not request.empty:
-                return _Begun(job, request)
-            job.done(self._translator.results.empty(job.number))
+    def _begin(self, job: Job) -> _Begun | None:
+        """A line that needs a search; others get their outcome here."""
+        if job.ticket.cancelled:
+            return None
+        try:
+            request = self._read(job)
+        except CgruError as error:
+            job.done(error)
+            return None
+        if not request.empty:
+            return _Begun(job, request)
+        job.done(self._translator.results.empty(job.number))
         return None
 
     def _read(self, job: Job) -> Request:
@@ -167,8 +189,25 @@ class SharedSearch:
                 raise CgruError("constraints, avoid: this model gives labels and writes no text")
             constraints = requests.constraints(line.required, line.avoided, job.number)
             request = request._replace(constraints=constraints)
+            if constraints and constraints.required.fewest_words > self._model.longest:
+                raise CgruError(
+                    f"line {job.number + 1}: the constraints take "
+                    f"{constraints.required.fewest_words} words, the end counted; translations "
+                    f"have up to {self._model.longest}"
+                )
         if not line.prefix:
             return request
         if self._model.right_left:
             raise CgruError("a prefix: this model writes from the end of a sentence")
-        return request._replace(prefix=requests.prefix(line.prefix, job.number))
+        prefix = requests.prefix(line.prefix, job.number)
+        if len(prefix) > self._model.longest:
+            raise CgruError(
+                f"line {job.number + 1}: a prefix of {len(prefix)} words; translations have up to "
+                f"{self._model.longest}"
+            )
+        return request._replace(prefix=prefix)
+
+
+def _longest(lines: Iterable[_Begun]) -> int:
+    """The source words of the longest line, the end included; 0 for none."""
+    return max((begun.length for begun in lines), default=0)

@@ -15,6 +15,14 @@ if TYPE_CHECKING:
     from ..search.settings import SearchSettings
 
 
+# Costs are in row-steps: a hypothesis is extended by a word, or a word of a source is encoded.
+MOST_WORK = 1500  # of a batch that joins, and of a step; a line that costs more has these alone
+WORDS_PER_ROW = 50  # words of a source whose attention costs as much as a row-step without them
+FIXED_WORK = 32  # row-steps that take as long as the fixed part of a step
+MOST_CHARACTERS = 20_000  # that are read as words before others have their turn
+SMALL_REQUEST = 20_000  # characters times beam size of the largest request that is not large
+
+
 class Refusal(CgruError):
     """A request, or a line of one, that is not answered.
 
@@ -24,6 +32,9 @@ class Refusal(CgruError):
     def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None):
         super().__init__(message)
         self.status, self.headers = status, headers
+
+
+LINE_CHARACTERS = 10  # that a line without any counts as
 
 
 class Line(NamedTuple):
@@ -46,6 +57,11 @@ class Line(NamedTuple):
         prefix = self.prefix if isinstance(self.prefix, str) else " ".join(self.prefix)
         return [self.text, prefix, *self.required, *self.avoided]
 
+    @property
+    def characters(self) -> int:
+        """The number of characters to read, an empty line counted as some."""
+        return LINE_CHARACTERS + sum(map(len, self.texts))
+
 
 class Pair(NamedTuple):
     """A translation to score."""
@@ -58,18 +74,39 @@ class Pair(NamedTuple):
         """Everything that the client sent for this line."""
         return [self.source, self.target]
 
+    @property
+    def characters(self) -> int:
+        """The number of characters to read, an empty line counted as some."""
+        return LINE_CHARACTERS + sum(map(len, self.texts))
+
 
 class Kind(NamedTuple):
     """What lines must have in common to be computed together.
 
     settings: of the search; None for scoring. forced: whether translations have prefixes or
-    constraints, which make steps slower. alone: one line at a time, after a failure.
+    constraints, which make steps slower. large: of requests that cost much, so that small ones do
+    not share their long steps. alone: one line at a time, after a failure.
     """
 
     model: ServedModel
     settings: SearchSettings | None
     forced: bool = False
+    large: bool = False
     alone: bool = False
+
+    @property
+    def beam_size(self) -> int:
+        """The most hypotheses of a line; 1 for a pair."""
+        return self.settings.beam_size if self.settings else 1
+
+    def is_large(self, lines: Sequence[Line | Pair]) -> bool:
+        """Whether a request of these lines costs much, judged before any is read as words."""
+        return self.beam_size * sum(line.characters for line in lines) > SMALL_REQUEST
+
+
+def work_of_row(words: int) -> float:
+    """The row-steps that one more word of a hypothesis costs; words: of the source."""
+    return 1 + words / WORDS_PER_ROW
 
 
 Outcome = Translation | ScoredPair | CgruError
@@ -104,6 +141,19 @@ class Job:
             self.ticket.deliver(self.number, outcome)
 
 
+class Computation(Protocol):
+    """A search or a scoring of lines of one kind."""
+
+    work: float  # row-steps done so far
+
+    @property
+    def jobs(self) -> list[Job]:
+        """The lines that were taken and have no outcome yet."""
+
+    def advance(self) -> bool:
+        """Do about a step; returns False if nothing was left to do."""
+
+
 class Lines(Protocol):
     """Where a search or a scoring gets its lines: the engine's queue."""
 
@@ -113,5 +163,5 @@ class Lines(Protocol):
     def take(self, kind: Kind) -> Job | None:
         """Remove and return the next line of a kind, None if there is none."""
 
-    def crowded(self) -> bool:
-        """Whether lines of another kind wait until a running kind ends."""
+    def crowded(self, kind: Kind) -> bool:
+        """Whether another kind waits until a running kind like this one ends."""

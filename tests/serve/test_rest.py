@@ -156,6 +156,21 @@ def test_models_and_limits_are_listed(web):
         (b'{"texts": ["a"], "constraints": [["A"]], "avoid": ["A"]}', 422, ["line 1", "avoided"]),
         (b'{"texts": ["a"], "constraints": [["A"]], "avoid": ["B", "C", "E", "F"]}', 413, ["5 ph"]),
         (b'{"texts": ["a"], "avoid": ["' + b"a" * 61 + b'"]}', 413, ["61 characters"]),
+        (
+            b'{"texts": ["a"], "constraints": [["' + b"a " * 20 + b'", "' + b"b " * 20 + b'"]]}',
+            413,
+            ["line 1: 80 characters in phrases; this server takes 60"],
+        ),
+        (
+            b'{"texts": ["a"], "constraints": [["A B C E F A B C"]]}',
+            422,
+            ["line 1: the constraints take 9 words, the end counted; translations have up to 8"],
+        ),
+        (
+            b'{"texts": ["a"], "prefixes": ["A B C E F A B C E"]}',
+            422,
+            ["line 1: a prefix of 9 words; translations have up to 8"],
+        ),
         (b'{"texts": ["a"], "model": "b"}', 404, ["no model 'b'"]),
         (b'{"texts": ["a\\nb"]}', 400, ["line 1", "line break"]),
         (b'{"texts": ["' + b"a" * 61 + b'"]}', 413, ["line 1: 61 characters"]),

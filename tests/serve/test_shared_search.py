@@ -104,3 +104,21 @@ def test_lines_of_kind_alone_are_searched_one_by_one(model):
     searching.submit("a", "b", "c")
     assert len(searching.finish()) == 3
     assert set(searching.together) == {1}
+
+
+def test_a_step_is_bounded_by_words_times_beam(model, monkeypatch):
+    monkeypatch.setattr(shared_search, "MOST_WORK", 15)
+    searching = Searching(model)  # beam 3: five lines would cost more than 15 row-steps
+    texts = [" ".join("abcdf"[i:] + "abcdf"[:i]) for i in range(5)] + ["a", "b", "c"]
+    searching.submit(*texts)
+    assert set(searching.finish()) == set(texts)
+    assert max(searching.together) <= 4
+
+
+def test_small_requests_do_not_share_steps_with_large_ones(model):
+    kind = Kind(model, model.settings(SearchOptions()))
+    short, long = Line("a b"), Line("a b " * 2_000)
+    assert not kind.is_large([short] * 20) and kind.is_large([short] * 1000)
+    assert kind.is_large([long]) and kind.is_large([Line("a", avoided=long.texts[:1])])
+    wide = Kind(model, model.settings(SearchOptions(24)))
+    assert wide.is_large([short] * 100) and not kind.is_large([short] * 100)
