@@ -14,7 +14,7 @@ from ..output.layouts import layout_of
 from ..parameters.program import PROGRAMS, Program
 from ..system.lines import check_distinct
 from .pairs.layout import ScoreLayout
-from .pairs.readers import NBestList, OneText, Pairs, TabSeparated, TwoTexts
+from .pairs.readers import NBestList, Pairs, TabSeparated, Texts
 
 RESAMPLES = 1000  # of a confidence interval, as in sacreBLEU
 
@@ -148,7 +148,7 @@ class ScorePlan:
                     f"--source: {options.model[0]} is a language model and reads none; give its "
                     "text with --target"
                 )
-            return OneText(targets or (None,))
+            return Texts((), targets or (None,))
         # Nematus' rescore.py reads the list from standard input; its score.py has a target
         nematus = options.compat in (Program.NEMATUS, Program.NEMATUS_TF)
         if nematus and sources and not targets and not n_best:
@@ -170,7 +170,7 @@ class ScorePlan:
             raise UsageError(
                 "source and target are both standard input; name a file for one of them"
             )
-        return TwoTexts(sources, targets)
+        return Texts(sources, targets)
 
 
 def _metrics(options: ScoreOptions) -> tuple[str, ...]:

@@ -30,9 +30,9 @@ from ..text.subwords import join_bpe
 from ..text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    from ..network.scorer import Scorer
     from ..search.noisy_channel import ChannelRanking
     from ..search.settings import SearchSettings
-    from ..text.source_words import SourceLines
     from .requests import Request
 
 
@@ -61,52 +61,34 @@ class NoisyChannel:
         direct = next((loaded for loaded in models if loaded.reads_words), models[0])
         if not (direct.reads_words and direct.writes_text):
             raise CgruError(f"--channel-model: {_named(direct)}, which does not translate")
-        self._channel = _channel_model(options, direct)
-        self._lm = _language_model(options, models, direct)
         self._direct, self._members = direct, len(models)
         self._sum = ChannelSum(weights[0], weights[1], settings)
         self._candidates = options.channel_candidates
-        self._resources = options.workspace, options.precision
-        channel_words, words = self._channel.sources[0], self._channel.target
-        known = [(channel_words, direct.target), (words, direct.sources[0])]
-        for pair in known if self.within_beam else ():
-            _check_words(self._channel, *pair)
+        self._channel = channel = _channel_model(options, direct)
+        known = [(channel.sources[0], direct.target), (channel.target, direct.sources[0])]
+        own = functools.partial(_reading, options, direct, reading)
         # how each splits text into words, None where it takes the direct model's words
-        read = functools.partial(_reading, direct=direct, reading=reading, options=options)
-        self._channel_reading = read("--channel-model", self._channel, known)
-        self._lm_reading = None
-        if isinstance(self._lm, LoadedModel):
-            self._lm_reading = read("--lm", self._lm, [(self._lm.target, direct.target)])
+        self._channel_reading = own("--channel-model", channel, known)
+        self._lines = channel.source_lines(self._channel_reading or Reading())
+        self._channel_scores = _ForcedDecoding(channel, options)
+        self.stepped: list[LoadedModel] = []  # a language model in every step of the beam
+        self._lm_words: Callable[[str, int], list[str]] | None = None
+        lm = _language_model(options, direct)
+        if isinstance(lm, NGrams):
+            self._lm_scores: Callable[[Sequence[Sequence[str]]], np.ndarray] = lm.log_probs
+            return
+        if its := own("--lm", lm, [(lm.target, direct.target)]):
+            self._lm_words = functools.partial(lm.target_words, reading=its)
+        if self.within_beam:
+            self.stepped = [_stepped(lm, direct, models)]
+        else:
+            forced = _ForcedDecoding(lm, options)
+            self._lm_scores = lambda texts: forced([[]] * len(texts), texts)
 
     @property
     def within_beam(self) -> bool:
         """Whether hypotheses are ranked in each step, rather than when they are finished."""
         return self._candidates is not None
-
-    @property
-    def stepped(self) -> list[LoadedModel]:
-        """The language model, if it takes part in every step of the beam."""
-        return [self._lm] if self.within_beam and isinstance(self._lm, LoadedModel) else []
-
-    # Made when they are first used: TensorFlow starts after the models are read.
-
-    @functools.cached_property
-    def _channel_scores(self) -> _ForcedDecoding:
-        """log p(x|y); the channel model's arrays move into its network."""
-        return _ForcedDecoding(self._channel, *self._resources)
-
-    @functools.cached_property
-    def _lm_scores(self) -> Callable[[Sequence[Sequence[str]]], np.ndarray]:
-        """log p(y), for a language model that is not stepped in the beam."""
-        if isinstance(self._lm, NGrams):
-            return self._lm.log_probs
-        forced = _ForcedDecoding(self._lm, *self._resources)
-        return lambda texts: forced([[]] * len(texts), texts)
-
-    @functools.cached_property
-    def _lines(self) -> SourceLines:
-        """Splits translations into the channel model's source words."""
-        return self._channel.source_lines(self._channel_reading or Reading())
 
     def ranking(self, begun: Sequence[tuple[int, Request]]) -> ChannelRanking:
         """The ranking of hypotheses in a beam; begun: its lines so far, which grow with it."""
@@ -134,9 +116,7 @@ class NoisyChannel:
                 sources.append(source)
                 split = self._lines.words(text, number) if self._channel_reading else words
                 of_channel.append(split)
-                if self._lm_reading and isinstance(self._lm, LoadedModel):
-                    words = self._lm.target_words(text, number, self._lm_reading)
-                of_lm.append(words)
+                of_lm.append(self._lm_words(text, number) if self._lm_words else words)
         channel = iter(self._channel_scores(of_channel, sources).tolist())
         lm = iter(self._lm_scores(of_lm).tolist())
         return [
@@ -181,63 +161,60 @@ def _channel_model(options: TranslateOptions, direct: LoadedModel) -> LoadedMode
             "for both directions; put them beside the models"
         )
     channel = load_model(str(options.channel_model), options.vocabularies[::-1])
+    path = channel.model.path
     if not (channel.reads_words and channel.writes_text):
-        raise CgruError(
-            f"--channel-model: {_named(channel)}; a translation model of the reverse direction "
-            "is needed"
-        )
+        raise CgruError(f"--channel-model: {_named(channel)}; a translation model is needed")
     given, reverse = (
         [one.sources[0].fingerprint, one.target.fingerprint] for one in (direct, channel)
     )
     if reverse == given != given[::-1]:
         raise CgruError(
-            f"--channel-model: {channel.model.path} has the source and target words of "
-            f"{direct.model.path}: it translates in the same direction, not in the reverse one"
+            f"--channel-model: {path} has the source and target words of {direct.model.path}: it "
+            "translates in the same direction, not in the reverse one"
         )
     if len(channel.sources) > 1:
-        raise CgruError(
-            f"--channel-model: {channel.model.path} reads factors, which translations do not have"
-        )
+        raise CgruError(f"--channel-model: {path} reads factors, which translations do not have")
     return channel
 
 
-def _language_model(
-    options: TranslateOptions, models: Sequence[LoadedModel], direct: LoadedModel
-) -> LoadedModel | NGrams:
-    """The model that `--lm` names; for a beam, in the order of the direct target vocabulary.
-
-    Raises CgruError for a model of another kind, or of other words than it needs.
-    """
-    path, in_beam = str(options.lm), options.channel_candidates is not None
-    if is_arpa(path):
-        if in_beam:
+def _language_model(options: TranslateOptions, direct: LoadedModel) -> LoadedModel | NGrams:
+    """The model that `--lm` names. Raises CgruError for a model of another kind, or other words."""
+    path = str(options.lm)
+    if not is_arpa(path):
+        lm = load_model(path, options.vocabularies[-1:])
+        if lm.reads_source or not lm.writes_text:
             raise CgruError(
-                f"--channel-candidates: {path} is an n-gram model, which ranks finished "
-                "hypotheses only; leave the option out"
+                f"--lm: {_named(lm)}; a language model (--type lm without a condition, or an ARPA "
+                "file) is needed"
             )
-        n_grams = NGrams(path)
-        count = n_grams.known(direct.target)
-        if 2 * count < len(direct.target.words):
-            raise CgruError(
-                f"--lm: {path} knows {count:,} of the {len(direct.target.words):,} words of "
-                f"{direct.target.path}; n-grams of the same words, or sub-words, are needed"
-            )
-        return n_grams
-    lm = load_model(path, options.vocabularies[-1:])
-    if lm.reads_source or not lm.writes_text:
-        raise CgruError(
-            f"--lm: {_named(lm)}; a language model (--type lm without a condition, or an ARPA "
-            "file) is needed"
-        )
-    if not in_beam:
         return lm
-    _check_words(lm, lm.target, direct.target)
-    _check_words(direct, direct.target, lm.target)
+    if options.channel_candidates is not None:
+        raise CgruError(
+            f"--channel-candidates: {path} is an n-gram model, which ranks finished hypotheses "
+            "only; leave the option out"
+        )
+    n_grams = NGrams(path)
+    count, words = n_grams.known(direct.target), len(direct.target.words)
+    if 2 * count < words:
+        raise CgruError(
+            f"--lm: {path} knows {count:,} of the {words:,} words of {direct.target.path}; n-grams "
+            "of the same words, or sub-words, are needed"
+        )
+    return n_grams
+
+
+def _stepped(lm: LoadedModel, direct: LoadedModel, models: Sequence[LoadedModel]) -> LoadedModel:
+    """A language model for the beam, which knows all words of the direct target vocabulary.
+
+    Raises CgruError where the direct model lacks one of its words, or it cannot join the ensemble.
+    """
+    if missing := direct.target.lacking(lm.target):
+        raise CgruError(_lacks_in_beam(direct, lm.target, missing))
     rows = [one.model.structure.target_vocabulary for one in (lm, direct)]
     if rows[0] != rows[1]:
         raise CgruError(
-            f"--channel-candidates: {path} has {rows[0]:,} target words, {direct.model.path} "
-            f"{rows[1]:,}; the same number is needed"
+            f"--channel-candidates: {lm.model.path} has {rows[0]:,} target words, "
+            f"{direct.model.path} {rows[1]:,}; the same number is needed"
         )
     lm = in_order_of(direct.target, lm)
     check_ensemble([*models, lm])
@@ -266,23 +243,24 @@ def in_order_of(vocabulary: Vocabulary, loaded: LoadedModel) -> LoadedModel:
 
 
 def _reading(
+    options: TranslateOptions,
+    direct: LoadedModel,
+    reading: Reading,
     flag: str,
     other: LoadedModel,
     known: Sequence[tuple[Vocabulary, Vocabulary]],
-    *,
-    direct: LoadedModel,
-    reading: Reading,
-    options: TranslateOptions,
 ) -> Reading | None:
     """How a model splits the direct model's text; None if it knows all of its words.
 
-    known: its vocabularies, each with the direct model's of that language. reading: the direct
-    model's. Raises CgruError where the one writes raw text and the other reads words, or the
-    reverse.
+    reading: the direct model's. known: the other's vocabularies, each with the direct model's of
+    that language. Raises CgruError where words are missing in a beam, and where the one model
+    writes raw text and the other reads words, or the reverse.
     """
     lacking = [(words, missing) for own, words in known if (missing := own.lacking(words))]
     if not lacking:
         return None
+    if options.channel_candidates is not None:
+        raise CgruError(_lacks_in_beam(other, *lacking[0]))
     preprocessing = None if options.no_preprocess else preprocessing_of([other], {})
     its = reading._replace(preprocessing=preprocessing)
     writes_raw = not options.no_spm_decode and _takes_raw_text(reading, direct)
@@ -294,7 +272,7 @@ def _reading(
         problem = "it has other sub-words, split by unknown codes"
     else:
         return its
-    raise CgruError(f"{flag}: {_without(other, *lacking[0])}, and {problem}")
+    raise CgruError(f"{flag}: {_lacks(other, *lacking[0])}, and {problem}")
 
 
 def _takes_raw_text(reading: Reading, loaded: LoadedModel) -> bool:
@@ -302,42 +280,49 @@ def _takes_raw_text(reading: Reading, loaded: LoadedModel) -> bool:
     return reading.preprocessing is not None or pieces
 
 
-def _check_words(loaded: LoadedModel, own: Vocabulary, words: Vocabulary) -> None:
-    """Raises CgruError where a vocabulary of a model in the beam lacks words of the other's."""
-    if missing := own.lacking(words):
-        raise CgruError(
-            f"--channel-candidates: {_without(loaded, words, missing)}; without the option the "
-            "finished hypotheses are ranked, by their text"
-        )
-
-
 def _named(loaded: LoadedModel) -> str:
     return f"{loaded.model.path} is a model of type {loaded.model.structure.type.value}"
 
 
-def _without(loaded: LoadedModel, words: Vocabulary, missing: Sequence[str]) -> str:
+def _lacks(loaded: LoadedModel, words: Vocabulary, missing: Sequence[str]) -> str:
     return f"{loaded.model.path} lacks {len(missing):,} words of {words.path}, as {missing[0]!r}"
+
+
+def _lacks_in_beam(loaded: LoadedModel, words: Vocabulary, missing: Sequence[str]) -> str:
+    return (
+        f"--channel-candidates: {_lacks(loaded, words, missing)}; without the option the finished "
+        "hypotheses are ranked, by their text"
+    )
 
 
 class _ForcedDecoding:
     """A model that scores given words."""
 
-    def __init__(self, loaded: LoadedModel, workspace: int, precision: str):
-        from ..network.network import take_over
-        from ..network.scorer import Scorer, max_tokens_of
+    def __init__(self, loaded: LoadedModel, options: TranslateOptions):
+        self._loaded, self._options = loaded, options
 
-        self._loaded = loaded
-        self._max_tokens = max_tokens_of(workspace, loaded.model.structure)
-        self._scorer = Scorer(take_over(loaded.model, precision), with_alignment=False)
+    @functools.cached_property
+    def _scorer(self) -> Scorer:
+        """Made when it is first used, as TensorFlow starts after the models are read; the arrays
+        move into it.
+        """
+        from ..network.network import take_over
+        from ..network.scorer import Scorer
+
+        network = take_over(self._loaded.model, self._options.precision)
+        return Scorer(network, with_alignment=False)
 
     def __call__(
         self, sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]
     ) -> np.ndarray:
         """log p(target | source), EOS counted, of words in reading order: float64."""
+        from ..network.scorer import max_tokens_of
+
         scores = np.zeros(len(sources))
         sizes = [max(map(len, pair)) + 1 for pair in zip(sources, targets, strict=True)]
         step = -1 if self._loaded.right_left else 1
-        for batch in batches(sizes, len(sizes), self._max_tokens):
+        max_tokens = max_tokens_of(self._options.workspace, self._loaded.model.structure)
+        for batch in batches(sizes, len(sizes), max_tokens):
             source = self._loaded.source_batch([sources[i] for i in batch])
             target = self._loaded.target_batch([targets[i][::step] for i in batch])
             scores[batch] = self._scorer(*source, *target).log_probs.sum(axis=1, dtype=np.float64)

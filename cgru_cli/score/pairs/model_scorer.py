@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ... import errors
 from ...errors import CgruError
 from ...formats.loaded_model import LoadedModel, Reading
 from ...text.labels import check_tags
@@ -60,13 +61,11 @@ class ModelScorer:
                 f"line {number + 1}: the translation has {len(words)} words; --max-length "
                 f"{len(words)} allows it, if there is memory"
             )
-        if self.loaded.reads_source and not self.loaded.reads_words:
-            self.loaded.ids(source_words, number)
+        if self.loaded.tags_words or not self.loaded.reads_words:  # an unknown condition
+            ids = self.loaded.ids(source_words, number)
         if self.loaded.tags_words:
-            try:
-                check_tags(self.loaded.ids(source_words, number), words)
-            except CgruError as error:
-                raise CgruError(f"line {number + 1}: {error}") from None
+            with errors.at(f"line {number + 1}"):
+                check_tags(ids, words)
         return Line(source_words, words[::-1] if self.loaded.right_left else words)
 
     def __call__(self, numbers: Sequence[int], lines: Sequence[Line]) -> Scores:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Self
 
+from ... import errors
 from ...corpus.parallel_files import check_line_counts
 from ...errors import CgruError
 from ...system.lines import LineReader, Source, count_lines
@@ -24,16 +24,16 @@ class Pair(NamedTuple):
     entry: str = ""
 
 
-class Pairs(ABC):
+class Pairs:
     """Pairs, one for each line of a text, in windows to be sorted and batched together."""
 
     def __init__(self, lines: LineReader, sources: LineReader | None = None):
         self._lines, self._sources = lines, sources
         self._count = 0  # lines read
 
-    @abstractmethod
     def _pair(self, line: str, number: int) -> Pair:
         """The pair of a line, counted from 1. Raises CgruError for a bad line."""
+        raise NotImplementedError
 
     def windows(self, mini_batch: int, maxi_batch: int) -> Iterator[list[Pair]]:
         """Up to mini_batch * maxi_batch pairs each time. The pairs before a bad line are given
@@ -65,54 +65,48 @@ class Pairs(ABC):
             self._sources.close()
 
 
-class TwoTexts(Pairs):
-    """Line i of one text is the translation of line i of the other.
+class Texts(Pairs):
+    """Line i of one text is the translation of line i of the other; or one text without source.
 
     Raises CgruError where their numbers of lines differ: at once where they can be counted.
     """
 
     def __init__(self, sources: Sequence[Source], targets: Sequence[Source]):
-        self._names = " ".join(map(str, sources)), " ".join(map(str, targets))
-        self._source_lines = LineReader(*sources)
-        super().__init__(LineReader(*targets), self._source_lines)
-        ours, theirs = count_lines(sources), count_lines(targets)
-        if ours is not None and theirs is not None:
-            self._check(ours, theirs)
+        """sources: () for the text of a language model."""
+        self._source_name, self._name = (_joined(names) for names in (sources, targets))
+        super().__init__(LineReader(*targets), LineReader(*sources) if sources else None)
+        if sources:
+            ours, theirs = count_lines(sources), count_lines(targets)
+            if ours is not None and theirs is not None:
+                self._check(ours, theirs)
 
     def windows(self, mini_batch: int, maxi_batch: int) -> Iterator[list[Pair]]:
         yield from super().windows(mini_batch, maxi_batch)
-        self._check(self._count + _rest(self._source_lines), self._count)
+        if self._sources:
+            self._check(self._count + _rest(self._sources), self._count)
 
     def _pair(self, line: str, number: int) -> Pair:
-        if number == 1:
-            _check_sentence(line, self._names[1])
-        source = self._source_lines.take(1)
+        if number == 1 and _ENTRY.match(line):  # its scores would look right, and mean nothing
+            raise CgruError(
+                f"{self._name}: line 1 is an entry of an n-best list, no sentence; name the list "
+                "with --n-best (- for standard input) instead of --target"
+            )
+        if self._sources is None:
+            return Pair("", line)
+        source = self._sources.take(1)
         if not source:
             self._check(number - 1, self._count + _rest(self._lines))
         return Pair(source[0], line)
 
     def _check(self, sources: int, targets: int) -> None:
-        check_line_counts((self._names[0], sources), (self._names[1], targets))
-
-
-class OneText(Pairs):
-    """Lines of a text for a language model, without source."""
-
-    def __init__(self, texts: Sequence[Source]):
-        self._name = " ".join(str(text or "-") for text in texts)
-        super().__init__(LineReader(*texts))
-
-    def _pair(self, line: str, number: int) -> Pair:
-        if number == 1:
-            _check_sentence(line, self._name)
-        return Pair("", line)
+        check_line_counts((self._source_name, sources), (self._name, targets))
 
 
 class TabSeparated(Pairs):
     """Lines `source TAB target`. Raises CgruError for a line with fewer or more tabs."""
 
     def __init__(self, source: Source):
-        self._name = source if source not in (None, "-") else "standard input"
+        self._name = _joined([source])
         super().__init__(LineReader(source))
 
     def _pair(self, line: str, number: int) -> Pair:
@@ -134,53 +128,39 @@ class NBestList(Pairs):
     """
 
     def __init__(self, sources: Sequence[Source], path: Source):
-        self._name, self._source_name = str(path), " ".join(map(str, sources))
+        self._name, self._source_name = _joined([path]), _joined(sources)
         super().__init__(LineReader(path), LineReader(*sources) if sources else None)
         self._at, self._source = -1, ""
 
     def _pair(self, line: str, number: int) -> Pair:
-        try:
-            i, fields = split(line)
-            self._go_to(i)
-        except CgruError as error:
-            raise CgruError(f"{self._name}: line {number}: {error}") from None
+        with errors.at(f"{self._name}: line {number}"):
+            sentence, fields = split(line)
+            self._go_to(sentence)
         return Pair(self._source, fields[1], line)
 
     def sentences(self) -> int | None:
         return None if self._sources is None else self._at + 1 + _rest(self._sources)
 
-    def _go_to(self, i: int) -> None:
-        """Read on to the source line of sentence i."""
-        at, self._at = self._at, i
-        if i < at:
-            raise CgruError(f"hypothesis of sentence {i} after one of {at}")
-        if self._sources is None or i == at:
+    def _go_to(self, sentence: int) -> None:
+        """Read on to the source line of a sentence."""
+        at, self._at = self._at, sentence
+        if sentence < at:
+            raise CgruError(f"hypothesis of sentence {sentence} after one of {at}")
+        if self._sources is None or sentence == at:
             return
-        skipped = self._sources.take(i - at)
-        if len(skipped) < i - at:
+        skipped = self._sources.take(sentence - at)
+        if len(skipped) < sentence - at:
             raise CgruError(
-                f"hypothesis of sentence {i}, but {self._source_name} has "
+                f"hypothesis of sentence {sentence}, but {self._source_name} has "
                 f"{at + 1 + len(skipped)} lines"
             )
         self._source = skipped[-1]
 
 
-def _check_sentence(line: str, name: str) -> None:
-    """Raise CgruError where the first line of a file of sentences is an entry of an n-best list.
-
-    Its scores would look right, and mean nothing.
-    """
-    if _ENTRY.match(line):
-        name = "standard input" if name == "-" else name
-        raise CgruError(
-            f"{name}: line 1 is an entry of an n-best list, no sentence; name the list with "
-            "--n-best (- for standard input) instead of --target"
-        )
+def _joined(sources: Sequence[Source]) -> str:
+    return " ".join("standard input" if one in (None, "-") else str(one) for one in sources)
 
 
 def _rest(reader: LineReader) -> int:
     """How many lines are left."""
-    count = 0
-    while lines := reader.window(4096):
-        count += len(lines)
-    return count
+    return sum(map(len, iter(lambda: reader.window(4096), [])))

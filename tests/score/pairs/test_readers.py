@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cgru_cli.errors import CgruError
-from cgru_cli.score.pairs.readers import NBestList, OneText, Pair, TabSeparated, TwoTexts
+from cgru_cli.score.pairs.readers import NBestList, Pair, TabSeparated, Texts
 
 LINE = st.text(st.characters(exclude_characters="\n\t\r", exclude_categories=["Cs"]), max_size=8)
 
@@ -28,7 +28,7 @@ def test_two_texts_are_paired_line_by_line(tmp_path_factory, lines):
     folder = tmp_path_factory.mktemp("texts")
     source = text(folder / "s", [s for s, _ in lines])
     target = text(folder / "t", [t for _, t in lines])
-    assert read(TwoTexts([source], [target])) == [Pair(s, t) for s, t in lines]
+    assert read(Texts([source], [target])) == [Pair(s, t) for s, t in lines]
     together = text(folder / "st", [f"{s}\t{t}" for s, t in lines])
     assert read(TabSeparated(together)) == [Pair(s, t) for s, t in lines]
 
@@ -37,7 +37,7 @@ def test_several_files_are_one_text(tmp_path):
     with gzip.open(tmp_path / "a.gz", "wb") as file:
         file.write(b"1\n2")  # the last line counts without a newline
     sources = [str(tmp_path / "a.gz"), text(tmp_path / "b", ["3"])]
-    assert read(TwoTexts(sources, [text(tmp_path / "t", "xyz")])) == [
+    assert read(Texts(sources, [text(tmp_path / "t", "xyz")])) == [
         Pair("1", "x"),
         Pair("2", "y"),
         Pair("3", "z"),
@@ -50,7 +50,7 @@ def test_unequal_line_counts_are_refused_before_reading(tmp_path, sources, targe
         text(tmp_path / name, ["x"] * count) for name, count in (("s", sources), ("t", targets))
     )
     with pytest.raises(CgruError, match=rf"s has {sources} lines and .*t {targets};"):
-        TwoTexts([source], [target])
+        Texts([source], [target])
 
 
 @pytest.mark.parametrize("sources, targets", [(3, 2), (2, 3), (30, 31)])
@@ -61,7 +61,7 @@ def test_unequal_line_counts_of_pipes_are_refused_at_the_end(tmp_path, sources, 
         with open(fifo, "w") as file:
             file.write("x\n" * sources)
         os._exit(0)
-    pairs = TwoTexts([str(fifo)], [text(tmp_path / "t", ["y"] * targets)])
+    pairs = Texts([str(fifo)], [text(tmp_path / "t", ["y"] * targets)])
     with pytest.raises(CgruError, match=rf"pipe has {sources} lines and .*t {targets};"):
         read(pairs)
     os.waitpid(child, 0)
@@ -117,7 +117,7 @@ def test_pairs_before_a_bad_line_are_read(tmp_path, kind):
         with gzip.open(tmp_path / "t.gz", "wb") as file:
             file.write(b"b\n" * 7)
         child, pipe = fifo(tmp_path / "t.gz")
-        pairs = TwoTexts([text(tmp_path / "s", "aaaaa")], [pipe])
+        pairs = Texts([text(tmp_path / "s", "aaaaa")], [pipe])
     seen = []
     with pairs, pytest.raises(CgruError):
         for window in pairs.windows(10, 10):
@@ -141,8 +141,8 @@ def fifo(path):
 def test_a_list_is_not_taken_for_sentences(tmp_path):
     entries = ["0 ||| A B ||| -1.5", "1 ||| A ||| F0= -2 ||| -2"]
     source, listed = text(tmp_path / "s", ["a", "b"]), text(tmp_path / "list", entries)
-    for pairs in (TwoTexts([source], [listed]), OneText([listed])):
+    for pairs in (Texts([source], [listed]), Texts([], [listed])):
         with pytest.raises(CgruError, match="list: line 1 is an entry of an n-best list"):
             read(pairs)
     bars = text(tmp_path / "bars", ["0 || A ||| B", "||| 1 |||"])
-    assert len(read(TwoTexts([source], [bars]))) == 2
+    assert len(read(Texts([source], [bars]))) == 2
