@@ -53,6 +53,7 @@ class ScoreOptions(FilterOptions):
         "cross-entropies (ce-sum, cross-entropy), their mean over sentences (ce-mean) or words "
         "(ce-mean-words), or the perplexity",
         choice(*SUMMARIES, "cross-entropy"),
+        excludes="--n-best, --word-scores, --alignment, --alignment-format",
     )
 
     n_best: str | None = list_option(

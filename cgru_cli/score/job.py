@@ -7,6 +7,7 @@ soon as all pairs before them are.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from ..formats.declared import check_declared
 from ..formats.loaded_model import LoadedModel, check_attention, check_ensemble, load_model
@@ -18,15 +19,16 @@ from ..system.line_writer import LineWriter
 from ..system.log_file import log_to
 from ..system.terminal import ProgressCounter
 from ..system.windows import InOrder
-from .metrics import evaluation
-from .n_best.rerank import Reranker
-from .n_best.tune import Tuner, ranker_of
+from .n_best.rerank import Reranker, ranker_of
 from .pairs.filter import PairFilter, dual_score
 from .pairs.layout import ScoreLayout
 from .pairs.pair_scorer import PairScorer, ScoredPair, in_batches
 from .pairs.readers import Pair, Pairs
 from .pairs.summary import Summary
 from .plan import ScorePlan
+
+if TYPE_CHECKING:
+    from .n_best.tune import Tuner
 
 
 def run(options: ScoreOptions) -> None:
@@ -35,12 +37,14 @@ def run(options: ScoreOptions) -> None:
     Raises CgruError for bad models, vocabularies and input; OutputClosed where the reader has gone.
     """
     with log_to(options.log, "cgru score"):
-        _run(ScorePlan.of(options))
+        _run(ScorePlan(options))
 
 
 def _run(plan: ScorePlan) -> None:
     options = plan.options
     if plan.compares_texts:
+        from .metrics import evaluation  # needs sacreBLEU
+
         evaluation.run(plan)
         return
     models = [load_model(path, options.vocabularies) for path in options.model]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ..errors import UsageError
 from ..formats.loaded_model import LoadedModel, Reading, preprocessing_of
@@ -23,37 +22,29 @@ _OF_PAIRS = """
 """.split()  # options that a comparison of texts does not take
 
 
-@dataclass(frozen=True)
 class ScorePlan:
-    """The options of `cgru score`, and what follows from them.
+    """The options of `cgru score`, and what follows from them."""
 
-    metrics: those of --metric, each once. weights: of the models of an ensemble; () for a column
-    of scores for each model. ranking: weights of the features of an n-best list, or those to start
-    tuning with; None where no list is ranked.
-    """
-
-    options: ScoreOptions
-    metrics: tuple[str, ...] = ()
-    weights: tuple[float, ...] = ()
-    ranking: FeatureWeights | None = None
-
-    @classmethod
-    def of(cls, options: ScoreOptions) -> ScorePlan:
+    def __init__(self, options: ScoreOptions):
         """Raises UsageError where options lack what they need or exclude each other, CgruError for
         a file of weights that cannot be read.
         """
-        plan = cls(options, _metrics(options))
-        if plan.compares_texts:
-            _check_texts(options, plan.metrics)
-            return plan
+        self.options = options
+        self.metrics = _metrics(options)
+        # of the models of an ensemble; () for a column of scores for each model
+        self.weights: tuple[float, ...] = ()
+        # of the features of an n-best list, or those to start tuning with; None without a list
+        self.ranking: FeatureWeights | None = None
+        if self.compares_texts:
+            _check_texts(options, self.metrics)
+            return
         ranks = options.rerank is not None or options.tune is not None
-        _check_pairs(options, plan.files, ranks=ranks)
-        weights: tuple[float, ...] = ()
+        _check_pairs(options, self.files, ranks=ranks)
         if options.model and (options.ensemble or options.weights):
             sums = options.compat is not None and PROGRAMS[options.compat].sums
-            weights = ensemble_weights(options.weights, options.model, sums=sums)
-        ranking = FeatureWeights.asked(options.rerank) if ranks else None
-        return cls(options, plan.metrics, weights, ranking)
+            self.weights = ensemble_weights(options.weights, options.model, sums=sums)
+        if ranks:
+            self.ranking = FeatureWeights.asked(options.rerank)
 
     @property
     def compares_texts(self) -> bool:
@@ -109,10 +100,6 @@ class ScorePlan:
         alignment = options.alignment and kinds.alignment(options.alignment)
         if alignment is None and options.alignment_format:
             alignment = "soft"
-        if options.summary and (options.word_scores or alignment is not None or options.n_best):
-            raise UsageError(
-                "--summary prints one number; not with words, alignments or n-best lists"
-            )
         right_left = {loaded.right_left for loaded in models}
         if columns != len(models) and len(right_left) > 1:
             raise UsageError("an ensemble's models write in one direction; these write in both")
@@ -174,7 +161,7 @@ class ScorePlan:
 
 
 def _metrics(options: ScoreOptions) -> tuple[str, ...]:
-    """The metrics that --metric names. Raises UsageError for an unknown one."""
+    """The metrics that --metric names, each once. Raises UsageError for an unknown one."""
     names = [name.lower() for given in options.metric for name in given.split(",")]
     known = (*METRICS, *LABEL_METRICS)
     for name in names:

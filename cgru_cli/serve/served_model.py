@@ -43,12 +43,12 @@ class ServedModel:
         """
         self.name, self.paths = name, tuple(paths)
         self._models = [load_model(path, options.vocabularies) for path in paths]
-        plan = SearchPlan.of(options.translating(self.paths), self._models)
+        self.plan = SearchPlan(options.translating(self.paths), self._models)
         self.attends = any(one.model.structure.type.attends for one in self._models)
         self.reads_source = any(one.reads_source for one in self._models)
         self.right_left = self._models[0].right_left
         # a line's output words must not depend on the other lines of its mini-batch
-        self.plan = dataclasses.replace(plan, shared_shortlist=False)
+        self.plan.shared_shortlist = False
 
     @functools.cached_property
     def translator(self) -> Translator:

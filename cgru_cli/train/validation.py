@@ -176,9 +176,9 @@ class Validator:
                     check()
                     scores[name] = make().corpus_score(texts, [self.dev_set.references]).score
         for name in set(LABEL_METRICS) & set(metrics):
-            from ..score.metrics.labels import label_metric
+            from ..score.metrics.labels import LabelMetric
 
-            metric = label_metric(name, [texts], [self.dev_set.references])
+            metric = LabelMetric(name, [texts], [self.dev_set.references])
             scores[name] = metric.corpus_score(texts, None).score
         if output or "translation" in metrics:
             with tempfile.TemporaryDirectory(prefix="cgru-") as folder:

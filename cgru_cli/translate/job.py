@@ -43,7 +43,7 @@ def _run(options: TranslateOptions) -> None:
     with LineReader(*options.input) as reader:
         models = [load_model(path, options.vocabularies) for path in options.model]
         check_declared([loaded.model for loaded in models], options.model_is)
-        plan = SearchPlan.of(options, models)
+        plan = SearchPlan(options, models)
         tensorflow_start.start(options.device, options.cpu_threads)
         translator = Translator(plan, models)
         with heatmaps, LineWriter(options.output) as writer:

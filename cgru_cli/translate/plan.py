@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ..errors import CgruError, UsageError
 from ..formats.loaded_model import (
@@ -46,34 +45,10 @@ _ATTENTION = """
 """.split()
 
 
-@dataclass(frozen=True)
 class SearchPlan:
-    """The options of `cgru translate`, and what follows from them for these models.
+    """The options of `cgru translate`, and what follows from them for these models."""
 
-    weights: of the models in an ensemble. limit: the most words of a translation, from the words
-    of its source (both with EOS). shortlists: the words to choose from, one shortlist for each
-    model that reads a text, or none; shared_shortlist: the lines of a mini-batch share the words
-    of all of them, as in Marian. reading: how lines become words. lexicon: translations of the
-    source words that replace unknown ones. channel: the noisy channel that ranks translations.
-    """
-
-    options: TranslateOptions
-    search: Literal["shrinking", "nematus-tf"]
-    settings: SearchSettings
-    weights: tuple[float, ...]
-    limit: Callable[[int], int]
-    shortlists: tuple[Shortlist, ...]
-    shared_shortlist: bool
-    sampling: Sampling | None
-    reading: Reading
-    lexicon: Mapping[str, str] | None
-    layout: Layout
-    channel: NoisyChannel | None
-    mini_batch: int
-    maxi_batch: int
-
-    @classmethod
-    def of(cls, options: TranslateOptions, models: Sequence[LoadedModel]) -> SearchPlan:
+    def __init__(self, options: TranslateOptions, models: Sequence[LoadedModel]):
         """Raises CgruError where the models make no ensemble or lack what an option needs,
         UsageError for options that exclude each other.
         """
@@ -82,44 +57,40 @@ class SearchPlan:
         check_ensemble(models)
         first = models[0]
         program = PROGRAMS[options.compat or first.model.written_by]
+        self.options = options
         # Nematus-TF's search is used only with its --compat
-        search = program.search if options.compat else "shrinking"
-        sampling = sampling_of(options)
-        _check(options, models, search, sampling)
-        beam_size, normalize, penalty = _ranking(options, models, program, sampling)
-        shared_shortlist = bool(options.shortlist) and options.mini_batch is not None
-        reading = _reading(options, models, search)
+        self.search = program.search if options.compat else "shrinking"
+        self.sampling = _sampling(options)
+        _check(options, models, self.search, self.sampling)
+        beam_size, normalize, penalty = _ranking(options, models, program, self.sampling)
+        self.reading = _reading(options, models, self.search)
         sums = options.compat is not None and program.sums
-        weights, channel_weights = _weights(options, sums=sums)
-        layout = _layout(options, models, beam_size, normalize)
+        self.weights, channel_weights = _weights(options, sums=sums)
+        self.layout = _layout(options, models, beam_size, normalize)
         no_unk = options.suppress_unk or not (program.allow_unk or options.allow_unk)
-        attends = layout.alignment is not None or options.unk_replace or bool(options.heatmap)
-        settings = SearchSettings(
+        attends = self.layout.alignment is not None or options.unk_replace or options.heatmap
+        self.settings = SearchSettings(
             beam_size,
             normalize,
             penalty,
             unk=first.target.unk_id if no_unk else None,
-            with_alignment=attends,
+            with_alignment=bool(attends),
         )
-        channel = None
+        self.channel: NoisyChannel | None = None
         if channel_weights:
-            channel = NoisyChannel(options, models, reading, channel_weights, settings)
-        return cls(
-            options=options,
-            search=search,
-            settings=settings,
-            weights=weights,
-            limit=_limit(options, models, program),
-            shortlists=_shortlists(options, models),
-            shared_shortlist=shared_shortlist,
-            sampling=sampling,
-            reading=reading,
-            lexicon=read_lexicon(options.lexicon) if options.lexicon else None,
-            layout=layout,
-            channel=channel,
-            mini_batch=options.mini_batch or program.mini_batch,
-            maxi_batch=options.maxi_batch or (1 if shared_shortlist else program.maxi_batch),
-        )
+            self.channel = NoisyChannel(
+                options, models, self.reading, channel_weights, self.settings
+            )
+        # the most words of a translation, from the words of its source (both with EOS)
+        self.limit = _limit(options, models, program)
+        # the words to choose from: a shortlist for each model that reads a text, or none
+        self.shortlists = _shortlists(options, models)
+        # whether the lines of a mini-batch share the words of all of them, as in Marian
+        self.shared_shortlist = bool(options.shortlist) and options.mini_batch is not None
+        # translations of the source words that replace unknown ones
+        self.lexicon = read_lexicon(options.lexicon) if options.lexicon else None
+        self.mini_batch = options.mini_batch or program.mini_batch
+        self.maxi_batch = options.maxi_batch or (1 if self.shared_shortlist else program.maxi_batch)
 
     @property
     def batches_decide(self) -> bool:
@@ -306,7 +277,7 @@ def shortlist_of(options: TranslateOptions) -> tuple[str, kinds.ShortlistNumbers
         raise UsageError(f"--shortlist {error}") from None
 
 
-def sampling_of(options: TranslateOptions) -> Sampling | None:
+def _sampling(options: TranslateOptions) -> Sampling | None:
     """The settings of sampling; None for a search."""
     from ..search.settings import Sampling
 

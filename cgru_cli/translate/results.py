@@ -60,10 +60,9 @@ class Results:
                 [translation.hypotheses for translation in translations],
             )
             for (_, _, results), one, scored in zip(batch, translations, lists, strict=True):
-                totals = [hypothesis.total for hypothesis in scored]
-                order = sorted(range(len(totals)), key=totals.__getitem__, reverse=True)
-                best = results[order[0]].words.tolist() if order else ()
-                yield one._replace(hypotheses=[scored[i] for i in order], words=best)
+                ranked = sorted(zip(scored, results, strict=True), key=lambda two: -two[0].total)
+                best = ranked[0][1].words.tolist() if ranked else ()
+                yield one._replace(hypotheses=[hypothesis for hypothesis, _ in ranked], words=best)
 
     def translation(
         self, number: int, request: Request, results: Sequence[SearchResult]

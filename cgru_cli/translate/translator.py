@@ -88,10 +88,10 @@ class Translator:
         loaded = loaded_models(models, vocabularies)
         names = tuple(str(one.model.path) for one in loaded)
         asked = TranslateOptions(model=names, vocabularies=tuple(vocabularies), **options)
-        plan = SearchPlan.of(asked, loaded)
+        plan = SearchPlan(asked, loaded)
         attends = attention and any(one.model.structure.attends for one in loaded)
-        settings = dataclasses.replace(plan.settings, with_alignment=asked.unk_replace or attends)
-        plan = dataclasses.replace(plan, settings=settings)
+        attends = asked.unk_replace or attends
+        plan.settings = dataclasses.replace(plan.settings, with_alignment=attends)
         tensorflow_start.configure(asked.device, asked.cpu_threads)
         return cls(plan, loaded)
 
@@ -132,22 +132,22 @@ class Translator:
         """
         requests = [self.requests.read(line, first + i) for i, line in enumerate(lines)]
         searched = []
-        for i, request in enumerate(requests):
+        for number, request in enumerate(requests, first):
             # Nematus-TF searches empty lines too, which changes the n-best lists of their batch
             if request.empty and self.plan.search != "nematus-tf":
-                yield self.results.empty(first + i)
+                yield self.results.empty(number)
             else:
-                searched.append(i)
+                searched.append((number, request))
         settings = self.plan.settings
         if not n_best and self.plan.channel is None:
             settings = self.plan.ending_early(settings)
         begun: list[tuple[int, Request]] = []
 
         def beginning() -> Iterator[SearchBatch]:
-            for batch in self._batches([len(requests[i].source) for i in searched]):
-                numbered = [(first + searched[i], requests[searched[i]]) for i in batch]
-                begun.extend(numbered)
-                yield self.begin(numbered)
+            for batch in self._batches([len(request.source) for _, request in searched]):
+                lines = [searched[i] for i in batch]
+                begun.extend(lines)
+                yield self.begin(lines)
 
         ended = self._search(beginning(), begun, settings)
         yield from self.results.translations((*begun[place], found) for place, found in ended)
@@ -174,13 +174,13 @@ class Translator:
             max(self.plan.limit(length), one.required.fewest_words if one else 0) + len(prefix)
             for length, prefix, one in zip(lengths, prefixes, constraints, strict=True)
         ]
-        sources = self._sources([request.source for request in requests], numbers)
+        texts = [request.source for request in requests]
+        sources = [loaded.source_batch(texts, numbers) for loaded in self.models]
         wanted = [
             [*prefix, *(one.required.words if one else ())]
             for prefix, one in zip(prefixes, constraints, strict=True)
         ]
-        words = self._output_words(sources, wanted)
-        lattice = self._ensemble.begin(sources, words)
+        lattice = self._ensemble.begin(sources, self._output_words(sources, wanted))
         return SearchBatch(lattice, lengths, limits, prefixes, constraints)
 
     def _output_words(
@@ -190,7 +190,8 @@ class Translator:
     ) -> list[np.ndarray]:
         """The words allowed in the translation of each sentence, or of all; () allows every word.
 
-        sources: from `_sources`; wanted: words that each translation must contain.
+        sources: ids and mask of the lines for each model; wanted: words that each translation must
+        contain.
         """
         if not self.plan.shortlists:
             return []
@@ -206,12 +207,6 @@ class Translator:
             np.union1d(union(self.plan.shortlists, of_models), words).astype(np.int32)
             for words, *of_models in zip(wanted, *ids, strict=True)
         ]
-
-    def _sources(
-        self, lines: Sequence[Sequence[str]], numbers: Sequence[int]
-    ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Ids and mask of lines for each model."""
-        return [loaded.source_batch(lines, numbers) for loaded in self.models]
 
     def _search(
         self,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import os
 import time
@@ -40,13 +39,14 @@ class Done(NamedTuple):
 def plan_of(options: TranslateOptions, models: Sequence[LoadedModel]) -> SearchPlan:
     """The plan of the search. Raises CgruError for options that do not work part by part."""
     check_declared([loaded.model for loaded in models], options.model_is)
-    plan = SearchPlan.of(options, models)
+    plan = SearchPlan(options, models)
     if plan.search == "nematus-tf":
         raise CgruError(
             "--compat nematus-tf: n-best lists depend on the mini-batch, so they would "
             "differ from those of the whole corpus"
         )
-    return dataclasses.replace(plan, shared_shortlist=False)
+    plan.shared_shortlist = False
+    return plan
 
 
 @functools.lru_cache(maxsize=1)

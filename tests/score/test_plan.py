@@ -8,12 +8,12 @@ import pytest
 from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.options.score import ScoreOptions
 from cgru_cli.output.layouts import CgruLayout, DL4MTLayout
-from cgru_cli.score.pairs.readers import NBestList, OneText, TabSeparated, TwoTexts
+from cgru_cli.score.pairs.readers import NBestList, TabSeparated, Texts
 from cgru_cli.score.plan import RESAMPLES, ScorePlan
 
 
 def planned(**options):
-    return ScorePlan.of(ScoreOptions(**({"model": ("m.npz",)} | options)))
+    return ScorePlan(ScoreOptions(**({"model": ("m.npz",)} | options)))
 
 
 @pytest.fixture
@@ -81,8 +81,8 @@ def test_plan_lists_each_metric_once_and_counts_resamples(texts):
 @pytest.mark.parametrize(
     "options, kind",
     [
-        ({"source": ("src",), "target": ("trg",)}, TwoTexts),
-        ({"target": ("src", "trg")}, TwoTexts),
+        ({"source": ("src",), "target": ("trg",)}, Texts),
+        ({"target": ("src", "trg")}, Texts),
         ({"target": ("trg",)}, TabSeparated),
         ({"source": ("src",), "n_best": "list"}, NBestList),
     ],
@@ -92,7 +92,7 @@ def test_options_select_the_reader_of_pairs(texts, options, kind):
         assert type(pairs) is kind
     if "source" not in options and len(options["target"]) == 1:
         with planned(**options).pairs(one_side=True) as pairs:
-            assert type(pairs) is OneText
+            assert type(pairs) is Texts
 
 
 def test_language_model_refuses_a_source(texts):

@@ -69,7 +69,7 @@ def translated(arrays, lines, join=True, **options):
     model = Model("m", STRUCTURE, dict(arrays), "nematus")
     settings = TranslateOptions(model=("m",), join_bpe=join, **options)
     models = [LoadedModel(model, [SOURCE], TARGET)]
-    translator = Translator(SearchPlan.of(settings, models), models)
+    translator = Translator(SearchPlan(settings, models), models)
     texts = [hypothesis.text for hypothesis in translator.translate(lines)]
     return texts
 

@@ -13,7 +13,7 @@ from cgru_cli.translate.requests import RequestReader
 
 def reader(path, vocabularies=(), **options):
     loaded = load_model(path, vocabularies)
-    plan = SearchPlan.of(TranslateOptions(model=(path,), **options), [loaded])
+    plan = SearchPlan(TranslateOptions(model=(path,), **options), [loaded])
     return RequestReader(plan, loaded, loaded)
 
 

@@ -29,7 +29,7 @@ def translator(path):
 
 def decided(path, **options):
     models = [load_model(path)]
-    return SearchPlan.of(TranslateOptions(model=(path,), **options), models)
+    return SearchPlan(TranslateOptions(model=(path,), **options), models)
 
 
 def test_translations_carry_the_numbers_of_their_lines(translator):
@@ -114,7 +114,7 @@ def test_views_are_the_mean_and_every_model(path, tmp_path):
     models = [load_model(path), other]
     names = tuple(str(one.model.path) for one in models)
     options = TranslateOptions(model=names, heatmap="page.html", translation_maxlen=4)
-    translator = Translator(SearchPlan.of(options, models), models)
+    translator = Translator(SearchPlan(options, models), models)
     (one,) = translator.translations(["a b"])
     mean, *each = translator.results.views(one)
     assert len(each) == 2 and mean.name == "mean"
@@ -136,7 +136,7 @@ def test_char_level_makes_each_character_a_word(path):
     for more, message in (({}, "SentencePiece cuts its source"), ({"no_spm_encode": True}, None)):
         options = TranslateOptions(model=(path,), char_level=True, **more)
         if message is None:
-            assert SearchPlan.of(options, [loaded]).reading.split("ab") == ["a", "b"]
+            assert SearchPlan(options, [loaded]).reading.split("ab") == ["a", "b"]
         else:
             with pytest.raises(UsageError, match=message):
-                SearchPlan.of(options, [loaded])
+                SearchPlan(options, [loaded])

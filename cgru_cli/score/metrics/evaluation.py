@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from sacrebleu.metrics import BLEU, CHRF, TER
+from sacrebleu.metrics.base import Metric
+from sacrebleu.significance import PairedTest, Result
 
 from ...corpus.parallel_files import check_line_counts
 from ...errors import CgruError, UsageError
@@ -15,10 +19,7 @@ from ...options.score import LABEL_METRICS, ScoreOptions
 from ...system.line_writer import LineWriter
 from ...system.lines import LineReader
 from ..plan import ScorePlan
-
-if TYPE_CHECKING:
-    from sacrebleu.metrics.base import Metric
-    from sacrebleu.significance import Result
+from .labels import LabelMetric, check_lines, confusion
 
 _TESTS = {"bootstrap": "bs", "randomisation": "ar"}
 
@@ -44,8 +45,6 @@ def run(plan: ScorePlan) -> None:
         raise CgruError(f"{first[0]}: is empty; there is nothing to evaluate")
     texts = list(systems.values())
     if set(plan.metrics) & set(LABEL_METRICS):
-        from .labels import check_lines
-
         for name, lines in systems.items():
             check_lines(name, lines, first[0], references[0])
     metrics = {name: metric_of(name, options, references, texts) for name in plan.metrics}
@@ -77,12 +76,8 @@ def metric_of(
     texts: of the systems, for metrics of labels. force: do not warn of text that looks tokenised.
     Raises UsageError for an unknown tokeniser, CgruError for one whose package is missing.
     """
-    from sacrebleu.metrics import BLEU, CHRF, TER
-
     if name in LABEL_METRICS:
-        from .labels import label_metric
-
-        return label_metric(name, texts, references or ())
+        return LabelMetric(name, texts, references or ())
     case, tokenize = options.lowercase, options.tokenize
     if name == "ter":
         return TER(references=references)
@@ -108,32 +103,28 @@ def _one_system(
 ) -> str:
     """The scores of one system as sacreBLEU prints them, and the confusion matrix below."""
     options = plan.options
-    texts, rows = [], []
+    as_json = options.format == "json"
+    texts, rows = [], [["metric", "score", "signature"]]
     for metric in metrics.values():
         score = metric.corpus_score(lines, None, n_bootstrap=max(1, plan.resamples))
         signature = metric.get_signature().format()
-        as_json = options.format == "json"
         texts.append(score.format(options.width, signature=signature, is_json=as_json))
         rows.append([score.name, score.format(options.width, score_only=True), f"`{signature}`"])
-    labels: list[str] = []
-    counts: list[list[int]] = []
-    if options.confusion:
-        from .labels import confusion
-
-        labels, counts = confusion(lines, reference)
-    table = [["reference \\ given", *labels]]
-    table += [[label, *map(str, row)] for label, row in zip(labels, counts, strict=True)]
-    if options.format == "markdown":
-        text = _markdown([["metric", "score", "signature"], *rows])
-        return text + ("\n" + _markdown(table) if labels else "")
-    if options.format == "json":
+    labels, counts = confusion(lines, reference) if options.confusion else ([], [])
+    if as_json:
         objects = [json.loads(text) for text in texts]
         if labels:
             objects.append({"name": "confusion", "labels": labels, "counts": counts})
         return _json(objects[0] if len(objects) == 1 else objects)
     longest = max(text.index(" = ") for text in texts)
     text = "".join(f"{' ' * (longest - text.index(' = '))}{text}\n" for text in texts)
-    return text + ("\n" + _table(table) if labels else "")
+    table = [["reference \\ given", *labels]]
+    table += [[label, *map(str, row)] for label, row in zip(labels, counts, strict=True)]
+    if options.format == "markdown":
+        text, confused = _markdown(rows), _markdown(table)
+    else:
+        confused = _table(table)
+    return f"{text}\n{confused}" if labels else text
 
 
 def _several_systems(
@@ -187,8 +178,6 @@ def _paired(
     """Each system against the first: paired bootstrap (Koehn 2004) or approximate randomisation
     (Riezler and Maxwell 2005).
     """
-    from sacrebleu.significance import PairedTest
-
     test = PairedTest(
         list(systems.items()),
         dict(metrics),

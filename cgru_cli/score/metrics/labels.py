@@ -37,20 +37,15 @@ class LabelMetric(Metric):
     _SIGNATURE_TYPE = _LabelSignature
 
     def __init__(
-        self,
-        name: str,
-        average: str,
-        items: Callable[[Sequence[str]], Iterable[tuple]],
-        texts: Sequence[Sequence[str]],
-        references: Sequence[Sequence[str]],
+        self, name: str, texts: Sequence[Sequence[str]], references: Sequence[Sequence[str]]
     ):
-        """items: of a line's labels. texts: of every system that is to be scored; each of their
-        labels is a group, if the average is "macro".
+        """name: of `options.score.LABEL_METRICS`. texts: of every system that is to be scored; each
+        of their labels is a group, if the average is "macro".
         """
         super().__init__()
-        self.name, self.average, self._items = name, average, items
+        self.name, self.average, self._items = _METRICS[name]
         groups = {""}
-        if average == "macro":
+        if self.average == "macro":
             lines = (line for text in (*texts, *references) for line in text)
             groups = {label for line in lines for label in tokens(line)}
         self._columns = {group: column for column, group in enumerate(sorted(groups))}
@@ -129,13 +124,6 @@ _METRICS: dict[str, tuple[str, str, Callable[[Sequence[str]], Iterable[tuple]]]]
     "f1": ("F1", "macro", enumerate),
     "span-f1": ("span F1", "micro", spans),
 }
-
-
-def label_metric(
-    name: str, texts: Sequence[Sequence[str]], references: Sequence[Sequence[str]]
-) -> LabelMetric:
-    """A metric of `options.score.LABEL_METRICS` that scores texts against one reference."""
-    return LabelMetric(*_METRICS[name], texts, references)
 
 
 def check_lines(name: str, lines: Sequence[str], reference: str, references: Sequence[str]) -> None:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from ... import errors
 from ...errors import CgruError
 from ...options.feature_weights import FeatureWeights
+from ...text.subwords import join_bpe
+from ..plan import ScorePlan
 from .entry import Entry, parse
+
+if TYPE_CHECKING:
+    from .tune import Tuner
 
 GAP = 10_000  # sentences in a row that may have no hypothesis
 
@@ -22,20 +28,20 @@ class Sentences:
     def __init__(
         self,
         name: str,
-        limit: int | None = None,
         alpha: float = 0.0,
         lengths: dict[int, int] | None = None,
         *,
         in_words: bool = False,
     ):
-        """limit: the number of sentences, if it is known. alpha: scores are divided by the
-        hypothesis's length in words of the model ** alpha: its length by a model that scores the
-        list (lengths: of each line from 0, added before the line is read); else the number of word
-        scores in the line; else the words of the text, if these are the model's own (in_words).
+        """alpha: scores are divided by the hypothesis's length in words of the model ** alpha: its
+        length by a model that scores the list (lengths: of each line from 0, added before the line
+        is read); else the number of word scores in the line; else the words of the text, if these
+        are the model's own (in_words).
         """
         self.name = name
         self.features: tuple[str, ...] = ()
-        self._limit, self._alpha, self._lengths, self._in_words = limit, alpha, lengths, in_words
+        self.limit: int | None = None  # the number of sentences, if it is known
+        self._alpha, self._lengths, self._in_words = alpha, lengths, in_words
         self._lines = self._sentence = 0
         self._entries: list[Entry] = []
 
@@ -76,8 +82,8 @@ class Sentences:
         found = f"hypothesis of sentence {entry.sentence}"
         if entry.sentence < self._sentence:
             raise CgruError(f"{found} after one of {self._sentence}")
-        if self._limit is not None and entry.sentence >= self._limit:
-            raise CgruError(f"{found}, but the references have {self._limit} lines")
+        if self.limit is not None and entry.sentence >= self.limit:
+            raise CgruError(f"{found}, but the references have {self.limit} lines")
         if entry.sentence - self._sentence > GAP:
             raise CgruError(
                 f"{found} after one of {self._sentence}: more than {GAP:,} sentences without any; "
@@ -91,6 +97,27 @@ class Sentences:
                 raise CgruError(f"feature {name} of line 1 is missing")
         if extra := set(entry.features) - set(self.features):
             raise CgruError(f"feature {min(extra)} is not in line 1")
+
+
+def ranker_of(plan: ScorePlan, lengths: dict[int, int] | None) -> Reranker | Tuner | None:
+    """What takes the lines of the n-best list; None where no list is ranked or tuned on.
+
+    lengths: of each line's hypothesis by a model (see `Sentences`), None without models. Raises
+    errors as `Tuner` does.
+    """
+    options, weights = plan.options, plan.ranking
+    if weights is None:
+        return None
+    name = "standard input" if options.n_best == "-" else str(options.n_best)
+    in_words = options.in_words or options.join_bpe
+    sentences = Sentences(name, plan.alpha, lengths, in_words=in_words)
+    join = join_bpe if options.join_bpe else str
+    reranker = Reranker(sentences, weights, whole=options.rerank_list, join=join)
+    if options.tune is None:
+        return reranker
+    from .tune import Tuner  # needs sacreBLEU
+
+    return Tuner(plan, reranker)
 
 
 class Reranker:

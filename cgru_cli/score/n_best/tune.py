@@ -1,4 +1,4 @@
-"""N-best lists in `cgru score`: `--rerank` them, or `--tune` weights on them."""
+"""`cgru score --tune`: an n-best list read to its end, and the tuned weights written."""
 
 from __future__ import annotations
 
@@ -13,54 +13,13 @@ from ...options.feature_weights import FeatureWeights
 from ...system.atomic_files import atomic_write
 from ...system.lines import count_lines
 from ...system.terminal import tell
-from ...text.subwords import join_bpe
 from ..metrics.evaluation import metric_of, read_references
 from ..plan import ScorePlan
 from . import weight_search
 from .entry import Entry
-from .rerank import Reranker, Sentences
+from .rerank import Reranker
 
 _SAMPLES = 1000  # resampled lists of an interval, as in sacreBLEU
-
-
-def ranker_of(plan: ScorePlan, lengths: dict[int, int] | None) -> Reranker | Tuner | None:
-    """What takes the lines of the n-best list; None where no list is ranked or tuned on.
-
-    Reads the references. lengths: of each line's hypothesis by a model (see `Sentences`), None
-    without models. Raises CgruError for files that cannot be read or differ in their number of
-    lines, and where scipy is missing for --tune; UsageError for a metric that cannot be optimised.
-    """
-    options, weights = plan.options, plan.ranking
-    if weights is None:
-        return None
-    name = "standard input" if options.n_best == "-" else str(options.n_best)
-    references = _references(plan) if options.tune is not None else []
-    limit = len(references[0]) if references else None
-    in_words = options.in_words or options.join_bpe
-    sentences = Sentences(name, limit, plan.alpha, lengths, in_words=in_words)
-    join = join_bpe if options.join_bpe else str
-    reranker = Reranker(sentences, weights, whole=options.rerank_list, join=join)
-    return Tuner(plan, reranker, references) if references else reranker
-
-
-def _references(plan: ScorePlan) -> list[list[str]]:
-    """The references of --tune, after a check of all that it needs."""
-    options = plan.options
-    weight_search.optimizer()
-    metric_of(_metric(plan), options)
-    if not os.path.isdir(os.path.dirname(str(options.tune)) or "."):
-        raise CgruError(f"{options.tune}: its folder does not exist")
-    references = read_references(options.reference)
-    if options.source:
-        _check_lines(plan, references, count_lines(options.source))
-    return references
-
-
-def _check_lines(plan: ScorePlan, references: list[list[str]], sentences: int | None) -> None:
-    """Raise CgruError where there are not as many references, if the number is known."""
-    if sentences is not None:
-        reference = plan.options.reference[0], len(references[0])
-        check_line_counts((" ".join(plan.options.source), sentences), reference)
 
 
 class Tuner:
@@ -69,9 +28,28 @@ class Tuner:
     With --rerank it then passes on the best hypotheses by these weights.
     """
 
-    def __init__(self, plan: ScorePlan, reranker: Reranker, references: list[list[str]]):
-        self._plan, self._reranker, self._references = plan, reranker, references
+    def __init__(self, plan: ScorePlan, reranker: Reranker):
+        """Read the references. Raises CgruError for files that cannot be read or differ in their
+        number of lines, and where scipy is missing; UsageError for a metric that cannot be
+        optimised.
+        """
+        self._plan, self._reranker = plan, reranker
         self._lists: list[list[Entry]] = []
+        options = plan.options
+        weight_search.optimizer()
+        metric_of(_metric(plan), options)
+        if not os.path.isdir(os.path.dirname(str(options.tune)) or "."):
+            raise CgruError(f"{options.tune}: its folder does not exist")
+        self._references = read_references(options.reference)
+        reranker.sentences.limit = len(self._references[0])
+        if options.source:
+            self._check_lines(count_lines(options.source))
+
+    def _check_lines(self, sentences: int | None) -> None:
+        """Raise CgruError where there are not as many references, if the number is known."""
+        if sentences is not None:
+            reference = self._plan.options.reference[0], len(self._references[0])
+            check_line_counts((" ".join(self._plan.options.source), sentences), reference)
 
     def add(self, text: str) -> Iterator[str]:
         """Lines of the list, each ended. Raises CgruError as `Sentences`."""
@@ -81,7 +59,7 @@ class Tuner:
     def close(self, sentences: int | None) -> Iterator[str]:
         """End the list, and tune; sentences: their number, if it is known."""
         options, kept = self._plan.options, self._reranker.sentences
-        _check_lines(self._plan, self._references, sentences)
+        self._check_lines(sentences)
         lines = len(self._references[0])
         self._lists += kept.rest(lines)
         if not kept.features:

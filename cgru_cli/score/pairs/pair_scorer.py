@@ -95,7 +95,7 @@ class PairScorer:
         loaded = loaded_models(models, vocabularies)
         names = tuple(str(one.model.path) for one in loaded)
         asked = ScoreOptions(model=names, ensemble=len(names) > 1, **options)
-        plan = ScorePlan.of(asked)
+        plan = ScorePlan(asked)
         reading = plan.reading(loaded)
         if plan.weights:
             check_ensemble(loaded)

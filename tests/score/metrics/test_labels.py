@@ -8,7 +8,7 @@ from commands import one_line
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cgru_cli.score.metrics.labels import confusion, label_metric, spans
+from cgru_cli.score.metrics.labels import LabelMetric, confusion, spans
 
 labels = st.sampled_from(["a", "b", "c", "d"])
 lines = st.lists(st.lists(st.tuples(labels, labels), min_size=1, max_size=4), min_size=1)
@@ -37,7 +37,7 @@ def test_f1_of_spans():
 
 
 def score_of(name, given, right):
-    return label_metric(name, [given], [right]).corpus_score(given, None).score
+    return LabelMetric(name, [given], [right]).corpus_score(given, None).score
 
 
 def split(pairs):
