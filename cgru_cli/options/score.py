@@ -16,7 +16,7 @@ list_option = options_of("N-best lists")
 corpus_option = options_of("Corpus filtering")
 metric_option = options_of("Metrics")
 
-_RANKING = "--word-scores, --alignment, --alignment-format, --summary, --heatmap"
+_RANKING = "--word-scores, --alignment, --alignment-format, --heatmap"
 _ONE_SCORE = "--n-best, --summary, --word-scores, --alignment, --alignment-format"
 _EVALUATING = "--metric"
 _COMPARING = "--metric or --tune"

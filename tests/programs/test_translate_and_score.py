@@ -4,7 +4,6 @@ This holds for every reference model, every search and ensembles; for a translat
 the length limit, the score of its words without EOS is the same.
 """
 
-import dataclasses
 import math
 
 import pytest
@@ -29,7 +28,7 @@ def given(shared, name):
 
 def limited(translator, limit):
     """Options for translations of at most `words` words."""
-    translator.plan = dataclasses.replace(translator.plan, limit=lambda _length: limit)
+    translator.plan.limit = lambda _length: limit
     return translator
 
 

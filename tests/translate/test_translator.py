@@ -1,7 +1,5 @@
 """Lines translated by `Translator`: windows, empty lines, limits, prefixes, heat maps."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 from commands import write_model
@@ -56,13 +54,12 @@ def test_scores_add_up_and_cut_translations_lack_eos(translator):
             assert one.model_scores[0] == pytest.approx(one.score, abs=1e-4)
 
 
-def test_the_best_is_the_first_of_the_list_in_any_window(translator):
+def test_the_best_is_the_first_of_the_list_in_any_window(translator, monkeypatch):
     best = translator.translate(LINES)
     assert [one.text for one in best] == [lists[0].text for lists in translator.n_best(LINES)]
-    plan = translator.plan
-    translator.plan = dataclasses.replace(plan, mini_batch=1, maxi_batch=2)
+    monkeypatch.setattr(translator.plan, "mini_batch", 1)
+    monkeypatch.setattr(translator.plan, "maxi_batch", 2)
     windows = translator.translate(LINES)
-    translator.plan = plan
     assert [one.text for one in windows] == [one.text for one in best]
     assert translator.translate([]) == []
 

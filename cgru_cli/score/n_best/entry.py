@@ -69,14 +69,13 @@ def parse(line: str) -> Entry:
 
 def _place(fields: list[list[str]]) -> int:
     """The place of the features: the first field with names, else the first one of numbers only."""
-    for place, words in enumerate(fields):
-        named = any(word.endswith("=") for word in words)
-        if place > 1 and named and words[0] != _WORDS:
+    numbers = len(fields)
+    for place, words in list(enumerate(fields))[2:]:
+        if any(word.endswith("=") for word in words) and words[0] != _WORDS:
             return place
-    for place, words in enumerate(fields):
-        if place > 1 and words and all(map(_is_number, words)):
-            return place
-    return len(fields)
+        if numbers == len(fields) and words and all(map(_is_number, words)):
+            numbers = place
+    return numbers
 
 
 def _features(words: list[str]) -> dict[str, float]:

@@ -48,19 +48,18 @@ class Development:
         hypotheses counts as an empty translation.
         """
         names = next(tuple(entries[0].features) for entries in sentences if entries)
-        counts = [max(1, len(entries)) for entries in sentences]
+        counts = np.array([max(1, len(entries)) for entries in sentences])
         flat = [text for of_sentence in texts for text in of_sentence or ("",)]
         repeated = [np.repeat(np.array(lines, object), counts).tolist() for lines in references]
-        counted = np.array(metric._extract_corpus_statistics(flat, repeated), np.float64)
-        features = np.zeros((len(counts), max(counts), len(names)))
-        stats = np.zeros((len(counts), max(counts), counted.shape[1]))
-        for s, entries in enumerate(sentences):
-            for k, entry in enumerate(entries):
-                features[s, k] = [entry.features[name] / entry.divisor for name in names]
-            features[s, len(entries) :] = features[s, 0]
-        for s, of_sentence in enumerate(np.split(counted, np.cumsum(counts)[:-1])):
-            stats[s], stats[s, : len(of_sentence)] = of_sentence[0], of_sentence
-        return cls(features, stats, metric)
+        stats = np.array(metric._extract_corpus_statistics(flat, repeated), np.float64)
+        features: list[list[float]] = []
+        for entries in sentences:
+            features += [[one.features[n] / one.divisor for n in names] for one in entries]
+            features += [] if entries else [[0.0] * len(names)]
+        places = np.arange(counts.max())
+        places = np.where(places < counts[:, None], places, 0)
+        index = (np.cumsum(counts) - counts)[:, None] + places  # (S,K)
+        return cls(np.array(features)[index], stats[index], metric)
 
     def best(self, weights: np.ndarray) -> np.ndarray:
         """The index (S,) of the hypothesis with the highest weighted sum; of equals the first."""
