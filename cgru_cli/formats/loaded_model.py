@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from .. import errors
 from ..errors import CgruError, UsageError
 from ..parameters.structure import EOS_ID, Condition, Type
 from ..system.lines import tokens
@@ -119,10 +120,8 @@ class LoadedModel:
         """
         if not self.writes_text:
             labels = tokens(line)
-            try:
+            with errors.at(f"line {number + 1}"):
                 label_ids(labels, self.target, one=not self.tags_words)
-            except CgruError as error:
-                raise CgruError(f"line {number + 1}: {error}") from None
             return labels
         tokenize = self.target.tokenize if reading.to_pieces else tokens
         return tokenize(prepared(reading.preprocessing, line, "target", number))

@@ -132,7 +132,7 @@ class _Scoring:
         self._summary = self._filter = None
         if options.summary:
             ends = [scorer.models[0].loaded.writes_text for scorer in scorers]
-            self._summary = Summary(options.summary, layout.models, ends)
+            self._summary = Summary(options.summary, ends)
         if options.keep_above is not None or options.keep_below is not None:
             self._filter = PairFilter(options.keep_above, options.keep_below)
 

@@ -96,19 +96,15 @@ class ScorePlan:
     def layout(self, models: Sequence[LoadedModel]) -> ScoreLayout:
         """The layout of scores. Raises UsageError for what has no place in a line."""
         options = self.options
-        columns = 1 if self.weights else len(models)
         alignment = options.alignment and kinds.alignment(options.alignment)
         if alignment is None and options.alignment_format:
             alignment = "soft"
-        right_left = {loaded.right_left for loaded in models}
-        if columns != len(models) and len(right_left) > 1:
-            raise UsageError("an ensemble's models write in one direction; these write in both")
         layout = layout_of(
             options.compat or Program.CGRU,
             word_scores=options.word_scores,
             alignment=alignment,
             alignment_format=options.alignment_format,
-            right_left=right_left == {True},
+            right_left={loaded.right_left for loaded in models} == {True},
             source_reversed=any(loaded.source_reversed for loaded in models),
             normalize=bool(self.normalize),
         )
@@ -116,7 +112,7 @@ class ScorePlan:
             raise UsageError(f"--alignment-format {layout.format} has no place in an n-best list")
         return ScoreLayout(
             layout,
-            columns,
+            1 if self.weights else len(models),
             options.n_best_feature,
             digits=options.dual is not None,
             with_target=options.print_target,

@@ -68,7 +68,7 @@ class ServedModel:
         ]
         weights = plan.weights if len(scorers) > 1 else ()
         alpha = plan.settings.normalize
-        return PairScorer(scorers, weights, normalize=alpha, with_alignment=self.attends)
+        return PairScorer(scorers, weights, alpha, with_alignment=self.attends)
 
     def settings(self, search: SearchOptions) -> SearchSettings:
         """The settings of a request's search. Raises CgruError if the model cannot do it."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from .. import errors
 from ..errors import CgruError, warn
 from ..parameters.structure import EOS_ID
 from ..system.lines import tokens
@@ -140,10 +141,8 @@ def prepared(
     """A line (counted from 0) of raw text, preprocessed. Raises CgruError, naming the line."""
     if preprocessing is None:
         return line
-    try:
+    with errors.at(f"line {number + 1}"):
         return preprocessing.apply(line, side)
-    except CgruError as error:
-        raise CgruError(f"line {number + 1}: {error}") from error
 
 
 def pad_ids(

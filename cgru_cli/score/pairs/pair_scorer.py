@@ -50,26 +50,23 @@ class PairScorer:
         self,
         models: Sequence[ModelScorer],
         weights: Sequence[float] = (),
-        *,
         normalize: float = 0.0,
+        *,
         with_alignment: bool = False,
-        of_members: bool = False,
         backward: bool = False,
-        mini_batch: int = 64,
-        maxi_batch: int = 100,
+        options: ScoreOptions | None = None,
     ):
         """weights: of the models in an ensemble, () for a single model. normalize: scores are
         divided by length ** normalize. with_alignment: the models of an ensemble must split the
-        source into the same words. of_members: keep each model's scores and attention too.
-        backward: score the source given the translation. maxi_batch: mini-batches that are sorted
-        by length together.
+        source into the same words. backward: score the source given the translation. options: for
+        the sizes of batches, and for heat maps, which show each model's scores and attention too.
         """
-        self._backward, self._mini_batch, self._maxi_batch = backward, mini_batch, maxi_batch
+        self._options = options or ScoreOptions()
         self.models, self.weights = models, tuple(weights)
         self._alpha, self._with_mean = normalize, with_alignment and bool(weights)
-        self._of_members = of_members and len(models) > 1
-        reads = [model.loaded.reads_source for model in models]
-        self._first = reads.index(True) if any(reads) else 0  # whose source words are shown
+        self._backward = backward
+        # the model whose source words are shown
+        self._first = next((m for m, one in enumerate(models) if one.loaded.reads_source), 0)
         self.max_tokens = min(model.max_tokens for model in models)
 
     @classmethod
@@ -115,18 +112,17 @@ class PairScorer:
     ) -> PairScorer:
         """A scorer by these models according to the plan; their arrays move into networks."""
         options = plan.options
+        scorers = [
+            ModelScorer(one, reading, options.workspace, options.precision, with_alignment)
+            for one in models
+        ]
         return cls(
-            [
-                ModelScorer(one, reading, options.workspace, options.precision, with_alignment)
-                for one in models
-            ],
+            scorers,
             () if backward else plan.weights,
-            normalize=plan.normalize,
+            plan.normalize,
             with_alignment=with_alignment,
-            of_members=options.heatmap is not None,
             backward=backward,
-            mini_batch=options.mini_batch,
-            maxi_batch=options.maxi_batch,
+            options=options,
         )
 
     def score(self, pairs: Iterable[tuple[str, str]]) -> list[Hypothesis]:
@@ -137,11 +133,12 @@ class PairScorer:
         lines that cannot be read.
         """
         given = list(pairs)
-        window = self._mini_batch * self._maxi_batch
+        mini_batch = self._options.mini_batch
+        window = mini_batch * self._options.maxi_batch
         scored: dict[int, Hypothesis] = {}
         for start in range(0, len(given), window):
             texts = given[start : start + window]
-            for number, (pair,) in in_batches([self], texts, start, self._mini_batch):
+            for number, (pair,) in in_batches([self], texts, start, mini_batch):
                 right_left = self.models[0].loaded.right_left
                 scored[number] = pair.hypothesis.reversed() if right_left else pair.hypothesis
         return [scored[number] for number in range(len(given))]
@@ -173,13 +170,14 @@ class PairScorer:
             model(numbers, [line[m] for line in lines]) for m, model in enumerate(self.models)
         ]
         together = _together(columns, self.weights)
+        of_members = len(columns) > 1 and self._options.heatmap is not None
         pairs = []
         for row, line in enumerate(lines):
             source = self._shown(self._first, line)
             hypothesis = self._hypothesis(line[self._first], together, row)
             of_models = [
                 (self._shown(m, line), self._hypothesis(line[m], scores, row))
-                for m, scores in enumerate(columns if self._of_members else ())
+                for m, scores in enumerate(columns if of_members else ())
             ]
             pairs.append(ScoredPair(source, hypothesis, of_models))
         return pairs

@@ -14,14 +14,14 @@ from ...output.hypothesis import Hypothesis
 class Summary:
     """Costs summed over pairs, a column for each model or ensemble."""
 
-    def __init__(self, kind: str, columns: int, ends: Sequence[bool] = ()):
+    def __init__(self, kind: str, ends: Sequence[bool]):
         """kind: of `options.score.SUMMARIES`, or cross-entropy, Marian's name for ce-mean.
 
         ends: whether each column's words end with EOS, which then counts; labels do not.
         """
-        self._kind, self._ends = kind, np.array(ends or [True] * columns, np.int64)
-        self._costs = np.zeros(columns)  # nats, float64
-        self._words = np.zeros(columns, np.int64)  # EOS counted
+        self._kind, self._ends = kind, np.array(ends, np.int64)
+        self._costs = np.zeros(len(ends))  # nats, float64
+        self._words = np.zeros(len(ends), np.int64)  # EOS counted
         self._pairs = 0
 
     def add(self, scored: Sequence[Hypothesis]) -> None:

@@ -6,6 +6,7 @@ from commands import write_model
 
 from cgru_cli.errors import CgruError
 from cgru_cli.formats.loaded_model import LoadedModel, Reading, load_model
+from cgru_cli.options.score import ScoreOptions
 from cgru_cli.score.pairs.model_scorer import ModelScorer
 from cgru_cli.score.pairs.pair_scorer import PairScorer, in_batches
 
@@ -53,7 +54,8 @@ def test_totals_are_divided_by_the_length(loaded):
 def test_an_ensemble_is_the_weighted_sum_and_the_mean_of_attention(loaded, other):
     models = [model_scorer(loaded), model_scorer(other)]
     each = [PairScorer([model]).score(PAIRS) for model in models]
-    ensemble = PairScorer(models, (0.25, 2.0), with_alignment=True, of_members=True)
+    shown = ScoreOptions(heatmap="page.html")
+    ensemble = PairScorer(models, (0.25, 2.0), with_alignment=True, options=shown)
     for number, (pair,) in in_batches([ensemble], PAIRS, 0, 2):
         one, two = (column[number] for column in each)
         mean = (one.alignment + two.alignment) / 2

@@ -23,7 +23,7 @@ PAIRS = [("a b", -6.0), ("", -1.0), ("a b c", -5.0)]  # 3, 1 and 4 words with th
     ],
 )
 def test_each_column_has_its_cost_in_nats(kind, expected):
-    summary = Summary(kind, 2)
+    summary = Summary(kind, [True, True])
     for text, score in PAIRS:
         one = Hypothesis(text.split(), True, score, score / 7)
         summary.add([one, one._replace(score=0.0)])
@@ -32,7 +32,7 @@ def test_each_column_has_its_cost_in_nats(kind, expected):
 
 
 def test_perplexity_overflows_to_infinity():
-    summary = Summary("perplexity", 1)
+    summary = Summary("perplexity", [True])
     summary.add([Hypothesis((), True, -1e4, -1e4)])
     assert summary.text() == "inf"
 
@@ -40,7 +40,7 @@ def test_perplexity_overflows_to_infinity():
 @pytest.mark.parametrize("kind", SUMMARIES)
 def test_no_pairs_have_a_sum_but_no_mean(kind):
     if kind == "ce-sum":
-        assert Summary(kind, 1).text() == "0.000000"
+        assert Summary(kind, [True]).text() == "0.000000"
         return
     with pytest.raises(CgruError, match="no pairs"):
-        Summary(kind, 1).text()
+        Summary(kind, [True]).text()
