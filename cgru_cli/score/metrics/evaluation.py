@@ -7,11 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-from sacrebleu.metrics import BLEU, CHRF, TER
-from sacrebleu.metrics.base import Metric
-from sacrebleu.significance import PairedTest, Result
+from typing import TYPE_CHECKING, Any
 
 from ...corpus.parallel_files import check_line_counts
 from ...errors import CgruError, UsageError
@@ -20,6 +16,10 @@ from ...system.line_writer import LineWriter
 from ...system.lines import LineReader
 from ..plan import ScorePlan
 from .labels import LabelMetric, check_lines, confusion
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.base import Metric
+    from sacrebleu.significance import Result
 
 _TESTS = {"bootstrap": "bs", "randomisation": "ar"}
 
@@ -76,6 +76,8 @@ def metric_of(
     texts: of the systems, for metrics of labels. force: do not warn of text that looks tokenised.
     Raises UsageError for an unknown tokeniser, CgruError for one whose package is missing.
     """
+    from sacrebleu.metrics import BLEU, CHRF, TER
+
     if name in LABEL_METRICS:
         return LabelMetric(name, texts, references or ())
     case, tokenize = options.lowercase, options.tokenize
@@ -178,6 +180,8 @@ def _paired(
     """Each system against the first: paired bootstrap (Koehn 2004) or approximate randomisation
     (Riezler and Maxwell 2005).
     """
+    from sacrebleu.significance import PairedTest
+
     test = PairedTest(
         list(systems.items()),
         dict(metrics),

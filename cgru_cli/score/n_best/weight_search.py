@@ -10,13 +10,15 @@ sentences, and the sentences that each run left out estimate the gain on other t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sacrebleu.metrics.base import Metric
 
 from ...errors import CgruError
 from .entry import Entry
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.base import Metric
 
 _POPULATION = 12  # points per feature
 _GENERATIONS = 60
