@@ -123,7 +123,7 @@ class Folder:
                 self._remove_work()
                 self._remove_temporary()
             return "complete"
-        state = None if force else _record(self.work / "state.json", _State)
+        state: Any = None if force else _record(self.work / "state.json", _State)
         if state and not state["steps"]:  # nothing to resume from
             state = None
         resumed = (

@@ -143,8 +143,8 @@ class _Job:
         if settings.subwords != "none":
             say = f"learning {self.options.subword_vocabulary:,} sub-words"
             say = "reading codes of sub-words" if self.options.codes else say
-            make = partial(self._learn_subwords, cases)
-            models = tuple(self._step("subwords", say, make, self._code_names()))
+            learn = partial(self._learn_subwords, cases)
+            models = tuple(self._step("subwords", say, learn, self._code_names()))
         whole = Preprocessing(settings, cases, models if settings.pieces else ())
         train = ["train.src", "train.trg"]
         files = [*train, *self._vocabulary_names()]
@@ -255,8 +255,8 @@ class _Job:
         most = max(0, self.options.vocabulary_size - len(_SPECIAL))  # 0: all
         for i, name in enumerate(names):
             if in_json:
-                words = [*_SPECIAL, *counts[name].most_common(most, without=_SPECIAL)]
-                ids = {word: i for i, word in enumerate(words)}
+                listed = [*_SPECIAL, *counts[name].most_common(most, without=_SPECIAL)]
+                ids = {word: number for number, word in enumerate(listed)}
                 write_vocabulary(Vocabulary(ids, name), self.place.out / name)
             else:
                 with atomic_write(self.place.out / name) as file:

@@ -6,7 +6,6 @@ import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from itertools import zip_longest
 from typing import Any, TypeVar
 
 from ..errors import CgruError, reading
@@ -75,11 +74,8 @@ def numbered(path: str, chunks: Iterable[list[Item]]) -> Iterator[Numbered[Item]
 
 def pairs(sources: Iterable[bytes], targets: Iterable[bytes]) -> Iterator[list[Pair]]:
     """The lines of two texts of equal length in chunks of pairs."""
-    return chunks(_side_by_side(sources, targets), lambda pair: len(pair[0]) + len(pair[1]))
-
-
-def _side_by_side(sources: Iterable[bytes], targets: Iterable[bytes]) -> Iterator[Pair]:
-    for source, target in zip_longest(sources, targets):
-        if source is None or target is None:
-            raise CgruError("a text changed while it was read; run the command again")
-        yield source, target
+    together = zip(sources, targets, strict=True)
+    try:
+        yield from chunks(together, lambda pair: len(pair[0]) + len(pair[1]))
+    except ValueError as error:
+        raise CgruError("a text changed while it was read; run the command again") from error

@@ -23,9 +23,10 @@ def label_ids(labels: Sequence[str], vocabulary: Vocabulary, *, one: bool) -> li
     ids = vocabulary.encode(labels)
     for label, i in zip(labels, ids, strict=True):
         if i < FIRST_LABEL:
+            known = [word for i, word in sorted(vocabulary.words.items()) if i >= FIRST_LABEL]
             raise CgruError(
                 f"label {shown(label)} is not among the {vocabulary.size - FIRST_LABEL} in "
-                f"{vocabulary.path}: {_first_labels(vocabulary)}"
+                f"{vocabulary.path}: {' '.join(known[:5])}{' ...' * (len(known) > 5)}"
             )
     return ids
 
@@ -53,8 +54,3 @@ def check_labels(vocabulary: Vocabulary) -> None:
             f"{vocabulary.path}: not a vocabulary of labels: ids 0 and 1 must be the end of a line "
             "and the unknown word (</s> and <unk>), and ids from 2 labels"
         )
-
-
-def _first_labels(vocabulary: Vocabulary) -> str:
-    known = [word for i, word in sorted(vocabulary.words.items()) if i >= FIRST_LABEL]
-    return " ".join(known[:5]) + (" ..." if len(known) > 5 else "")

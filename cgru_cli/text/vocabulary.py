@@ -57,7 +57,10 @@ class Vocabulary:
         by_id = _words_by_id(ids, self.path)
         if processor is None:
             _check_lines(ids, self.path)
-            self.eos_id, self.unk_id = EOS_ID, _find_unk(ids)
+            # Id 0 is EOS; if the file gives it to UNK, UNK becomes 1.
+            unknown = (ids.get(name, EOS_ID) for name in UNK_NAMES)
+            small = (i for i in unknown if EOS_ID < i <= _LARGEST_SPECIAL_ID)
+            self.eos_id, self.unk_id = EOS_ID, min(small, default=1)
             _check_eos(ids, by_id, self.path)
         else:  # a piece with a newline would end a line of the output
             by_id = {i: word.replace("\n", " ") for i, word in by_id.items()}
@@ -184,12 +187,6 @@ def _check_eos(ids: Mapping[str, int], by_id: Mapping[int, str], path: str) -> N
     if elsewhere is not None:
         raise CgruError(f"{path}: '</s>' has id {elsewhere}; the end of sentence must have id 0")
     warn(f"{path}: id 0 is {shown(first)}; it counts as the end of sentence")
-
-
-def _find_unk(ids: Mapping[str, int]) -> int:
-    candidates = (ids.get(name, -1) for name in UNK_NAMES)
-    # Id 0 is EOS; if the file gives it to UNK, UNK becomes 1.
-    return min((i for i in candidates if EOS_ID < i <= _LARGEST_SPECIAL_ID), default=1)
 
 
 def shown(word: str) -> str:
