@@ -7,8 +7,7 @@ import math
 from ..errors import CgruError, reading
 from .dl4mt import settle_vocabularies
 from .fields import Fields
-from .marian import DEVICES, PRODUCTS, cpu_threads, device
-from .marian_decode import EVERY_WORD
+from .marian import cpu_threads, device
 from .rows import Option, Values, negated, no_effect, refused, row, rows, switched
 
 
@@ -41,13 +40,24 @@ TRANSLATE = (
     row("--max-length N = 500", Option("max_length", _longest)),
     row("-n --normalize", switched("normalize", "1")),
     row("--dump-config", switched("dump_config", "full")),
-    *no_effect(DEVICES, "--gpu-threads N = 1, --fpga-threads N = 0, --fpga-devices N... = 0"),
-    *no_effect(PRODUCTS, "--tensor-cores X = false, --use-fused-softmax X = true"),
-    *no_effect("--workspace keeps batches to the memory", "--mini-batch-words N = 0"),
-    *no_effect("all messages are always shown", "--log-progress X = info, --log-info X = info"),
-    *refused("cgru does not print weights", "--show-weights"),
-    *refused("WIPO's layout of n-best lists is not known", "--wipo"),
-    *refused(f"no vocabulary selection: {EVERY_WORD}", "-f --softmax-filter X..."),
+    *no_effect(
+        """
+        --gpu-threads N = 1, --fpga-threads N = 0, --fpga-devices N... = 0:
+        --device chooses; a GPU if there is one, else the CPU
+        --tensor-cores X = false, --use-fused-softmax X = true:
+        TensorFlow chooses how to multiply matrices
+        --mini-batch-words N = 0: --workspace keeps batches to the memory
+        --log-progress X = info, --log-info X = info: all messages are always shown
+        """
+    ),
+    *refused(
+        """
+        --show-weights: cgru does not print weights
+        --wipo: WIPO's layout of n-best lists is not known
+        -f --softmax-filter X...:
+        no vocabulary selection: every word of the vocabulary can be produced
+        """
+    ),
 )
 
 

@@ -11,14 +11,13 @@ import dataclasses
 from ..errors import UsageError
 from . import nematus
 from .fields import Fields
-from .nematus import ONE_PROCESS
 from .rows import Row, no_effect, refused, row, rows, switched
 
 TRANSLATE_ARGUMENTS = ("model", "source_vocabularies", "target_vocabulary", "input", "output")
 TRANSLATE = (
     *rows("-k N = 5 -> beam_size, -c -> char_level, -b N = 1 -> n_best_count"),
     row("-n", switched("normalize", "1")),
-    *no_effect(ONE_PROCESS, "-p N = 5"),
+    *no_effect("-p N = 5: one process uses all processors"),
 )
 
 # Session 3's rescore_with_lm.py: a language model, its options and vocabulary, that of the
@@ -27,7 +26,7 @@ RESCORE_ARGUMENTS = "model model_options lm_vocabulary tm_vocabulary n_best outp
 RESCORE = (
     *rows("-b --beta X = 1 -> lm_weight, -x -> lm_convex"),
     row("-n", switched("normalize", "1")),
-    *refused("a list's characters stand between spaces, and are read as words", "-c"),
+    *refused("-c: a list's characters stand between spaces, and are read as words"),
 )
 
 # Defaults of `nmt.train` that are not those of Nematus' Theano version.

@@ -23,9 +23,7 @@ from .rows import (
 )
 
 TRANSFORMER = "a recurrent model has no transformer layers"
-FACTORED = "factored vocabularies (.fsv) are not read; factors of Nematus are, as `word|factor`"
 STREAMS = "an input has one sequence of words per line"
-PRODUCTS = "TensorFlow chooses how to multiply matrices"
 DEVICES = "--device chooses; a GPU if there is one, else the CPU"
 QUIET_LEVELS = ("warn", "err", "error", "critical", "off")
 
@@ -41,10 +39,14 @@ GENERAL = (
     *rows("-h --help, --version, -c --config FILE..., --log FILE, --quiet, --seed N = 0"),
     row("--log-level X = info", Option("quiet", log_level)),
     *rows("--interpolate-env-vars, --relative-paths, --dump-config [full]"),
-    *refused("it describes Marian itself", "--authors, --cite, --build-info [basic]"),
-    *no_effect("times in logs are those of this machine", "--log-time-zone X"),
-    *no_effect("costs and gradients are always checked", "--check-nan"),
-    *no_effect("a signal ends a run cleanly in any case", "--sigterm X = save-and-exit"),
+    *refused("--authors, --cite, --build-info [basic]: it describes Marian itself"),
+    *no_effect(
+        """
+        --log-time-zone X: times in logs are those of this machine
+        --check-nan: costs and gradients are always checked
+        --sigterm X = save-and-exit: a signal ends a run cleanly in any case
+        """
+    ),
 )
 
 # Marian's types; those of cgru are understood in the same place.
@@ -112,19 +114,14 @@ COMPARED = [dataclasses.replace(one, meaning=Checked(one.name)) for one in STRUC
 
 OTHER_MODELS = (
     row("--input-types X...", Option("input_types", _sequences)),
-    *no_effect("the arrays of a model tell its structure", "--ignore-model-config"),
-    *refused(STREAMS, "--input-reorder X..., --input-join-fields"),
+    *no_effect("--ignore-model-config: the arrays of a model tell its structure"),
     *refused(
-        FACTORED,
         """
+        --input-reorder X..., --input-join-fields: an input has one sequence of words per line
         --factors-dim-emb N = 0, --factors-combine X = sum, --lemma-dependency X,
-        --lemma-dim-emb N = 0
-        """,
-    ),
-    *refused("the output layer of these models has a bias", "--output-omit-bias"),
-    *refused(
-        TRANSFORMER,
-        """
+        --lemma-dim-emb N = 0:
+        factored vocabularies (.fsv) are not read; factors of Nematus are, as `word|factor`
+        --output-omit-bias: the output layer of these models has a bias
         --transformer-heads N = 8, --transformer-dim-ffn N = 2048,
         --transformer-decoder-dim-ffn N = 0, --transformer-ffn-depth N = 2,
         --transformer-decoder-ffn-depth N = 0, --transformer-ffn-activation X = swish,
@@ -146,23 +143,15 @@ OTHER_MODELS = (
         --bert-train-type-embeddings = true, --comet-final-sigmoid, --comet-stop-grad, --comet-mix,
         --comet-mix-norm, --comet-mixup-reg, --comet-prepend-zero, --comet-use-separator,
         --transformer-learned-positions, --transformer-tied-layers N...,
-        --comet-pooler-ffn N... = 2048 1024
-        """,
-    ),
-    *refused(
-        "cgru has no models of characters by convolution (char-s2s)",
-        """
+        --comet-pooler-ffn N... = 2048 1024: a recurrent model has no transformer layers
         --char-stride N = 5, --char-highway N = 4,
         --char-conv-filters-num N... = 200 200 250 250 300 300 300 300,
-        --char-conv-filters-widths N... = 1 2 3 4 5 6 7 8
-        """,
-    ),
-    *refused(
-        "the decoder has one attention, that of the conditional GRU",
-        """
+        --char-conv-filters-widths N... = 1 2 3 4 5 6 7 8:
+        cgru has no models of characters by convolution (char-s2s)
         --dec-attention-heads N, --dec-attention-hops N, --dec-attention-lookup-dim N,
-        --dec-attention-projection-dim N, --dec-high-context X = none
-        """,
+        --dec-attention-projection-dim N, --dec-high-context X = none:
+        the decoder has one attention, that of the conditional GRU
+        """
     ),
 )
 

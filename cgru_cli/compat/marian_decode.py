@@ -6,10 +6,8 @@ from ..errors import UsageError
 from .fields import Fields
 from .marian import (
     COMPARED,
-    DEVICES,
     GENERAL,
     OTHER_MODELS,
-    PRODUCTS,
     cpu_threads,
     device,
     precision,
@@ -27,7 +25,6 @@ from .rows import (
     switched,
 )
 
-EVERY_WORD = "every word of the vocabulary can be produced"
 QUANTISED = "use --precision int8, which quantises a float32 model at the start"
 TYPES = "products are float32, bfloat16 or int8, as --precision says"
 UNCUT = str(10**6)  # words: no line is as long
@@ -76,13 +73,21 @@ _COMMON = (
     row("--precision X... = float32", Option("precision", _precision)),
     row("-g --gemm-type X = float32", Option("precision", _gemm)),
     *OTHER_MODELS,
-    *no_effect("one thread reads ahead", "--data-threads N = 8"),
-    *no_effect(DEVICES, "--num-devices N = 0"),
-    *no_effect("--workspace keeps batches to the memory", "--mini-batch-words N = 0"),
-    *no_effect("cgru does not clip products", "--clip-gemm X = 0"),
-    *no_effect(PRODUCTS, "--use-legacy-batching"),
-    *refused(QUANTISED, "--optimize, --quantize-range X = 0, --int8shift, --int8shiftAll"),
-    *refused(QUANTISED, "--int8shiftAlpha, --int8shiftAlphaAll"),
+    *no_effect(
+        """
+        --data-threads N = 8: one thread reads ahead
+        --num-devices N = 0: --device chooses; a GPU if there is one, else the CPU
+        --mini-batch-words N = 0: --workspace keeps batches to the memory
+        --clip-gemm X = 0: cgru does not clip products
+        --use-legacy-batching: TensorFlow chooses how to multiply matrices
+        """
+    ),
+    *refused(
+        """
+        --optimize, --quantize-range X = 0, --int8shift, --int8shiftAll, --int8shiftAlpha,
+        --int8shiftAlphaAll: use --precision int8, which quantises a float32 model at the start
+        """
+    ),
 )
 DECODER = (
     *_COMMON,
@@ -98,12 +103,20 @@ DECODER = (
     row("-i --input FILE... = stdin", Option("input", _input)),
     row("--shortlist FILE...", "shortlist", only_first=True),
     row("--output-sampling [full 1.0]...", Option("output_sampling", _sampling)),
-    *no_effect("a model is read once", "--model-mmap"),
-    *no_effect("progress is shown at a terminal", "--stat-freq X = 0"),
-    *refused("only the unknown word can be suppressed", "--allow-special"),
-    *refused("the softmax is exact", "--output-approx-knn [100 1024]..."),
-    *refused("models are not encrypted", "--encryption-key-path X"),
-    *refused(EVERY_WORD, "--trie-pruning-path X"),
+    *no_effect(
+        """
+        --model-mmap: a model is read once
+        --stat-freq X = 0: progress is shown at a terminal
+        """
+    ),
+    *refused(
+        """
+        --allow-special: only the unknown word can be suppressed
+        --output-approx-knn [100 1024]...: the softmax is exact
+        --encryption-key-path X: models are not encrypted
+        --trie-pruning-path X: every word of the vocabulary can be produced
+        """
+    ),
 )
 SCORER = (
     *_COMMON,
@@ -116,8 +129,8 @@ SCORER = (
     ),
     row("-n --normalize", switched("normalize", "1")),
     *always("--maxi-batch-sort X = none"),
-    *no_effect("longer sources are cut, longer translations refused", "--max-length-crop"),
-    *refused("a model without its weights scores nothing", "--no-reload"),
+    *no_effect("--max-length-crop: longer sources are cut, longer translations refused"),
+    *refused("--no-reload: a model without its weights scores nothing"),
 )
 
 

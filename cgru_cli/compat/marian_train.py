@@ -9,9 +9,7 @@ from .fields import Fields
 from .marian import (
     GENERAL,
     OTHER_MODELS,
-    PRODUCTS,
     STRUCTURE,
-    TRANSFORMER,
     cpu_threads,
     precision,
 )
@@ -35,8 +33,6 @@ TRAINED_COST = "ce-mean-words"  # whatever the log shows
 COSTS = ("ce-sum", "ce-mean", "cross-entropy", "ce-mean-words", "perplexity")
 SHUFFLED = {"data": False, "none": True}
 SHUFFLES = "pairs and batches are shuffled, or neither"
-DIVERGENCE = "a run whose cost is not finite stops after --max-nan updates"
-BATCH_SIZE = "the size of batches does not change"
 SIZE = "batches have the size asked for"
 TEXT = "training does not change its text; cgru prep prepares it"
 
@@ -125,84 +121,73 @@ ROWS = (
         """
     ),
     *OTHER_MODELS,
-    *no_effect("training prints no translations", "--quiet-translation"),
-    *no_effect("the log shows the mean over words", "--disp-label-counts = true"),
-    *no_effect("one state of the training is kept, the last", "--overwrite-checkpoint = true"),
     *no_effect(
-        "batches are read from a file beside the model",
-        "-T --tempdir X = /tmp, --sqlite [temporary]",
-    ),
-    *no_effect("there is no database", "--sqlite-drop"),
-    *no_effect("TensorFlow chooses how devices communicate", "--no-nccl"),
-    *no_effect("workers share every update", "--sharding X = global, --sync-freq X = 200u"),
-    *no_effect("cgru computes the size that fits", "--mini-batch-fit-step N = 10"),
-    *no_effect("cgru keeps each state once in any case", "--gradient-checkpointing"),
-    *no_effect("cgru keeps only the order of pairs in memory", "--shuffle-in-ram"),
-    *no_effect("one thread prepares batches ahead", "--data-threads N = 8"),
-    *no_effect(SIZE, "--mini-batch-round-up = true"),
-    *no_effect(SIZE, "--mini-batch-overstuff N = 1, --mini-batch-understuff N = 1"),
-    *no_effect("float16 has a scale of its own", "--cost-scaling [8.f 10000 1.f 8.f]..."),
-    *no_effect(DIVERGENCE, "--throw-on-divergence [1000 10 5.0f]..., --custom-fallbacks X..."),
-    *no_effect(DIVERGENCE, "--fp16-fallback-to-fp32"),
-    *no_effect("the norm is logged without averaging", "--gradient-norm-average-window N = 100"),
-    *no_effect("updates whose gradient is not finite are always left out", "--check-gradient-nan"),
-    *no_effect("validation takes the best translation", "--n-best"),
-    *no_effect("validation prints no scores of words", "--word-scores"),
-    *no_effect("validation prints no translations", "--quiet-validation"),
-    *no_effect(
-        "the learning rate does not depend on the size of a batch",
-        "--batch-flexible-lr, --batch-normal-words N = 1920",
-    ),
-    *no_effect("see --mini-batch-fit", "--dynamic-batching"),
-    *no_effect(
-        "all devices make one update together",
         """
+        --quiet-translation: training prints no translations
+        --disp-label-counts = true: the log shows the mean over words
+        --overwrite-checkpoint = true: one state of the training is kept, the last
+        -T --tempdir X = /tmp, --sqlite [temporary]: batches are read from a file beside the model
+        --sqlite-drop: there is no database
+        --no-nccl: TensorFlow chooses how devices communicate
+        --sharding X = global, --sync-freq X = 200u: workers share every update
+        --mini-batch-fit-step N = 10: cgru computes the size that fits
+        --gradient-checkpointing: cgru keeps each state once in any case
+        --shuffle-in-ram: cgru keeps only the order of pairs in memory
+        --data-threads N = 8: one thread prepares batches ahead
+        --mini-batch-round-up = true, --mini-batch-overstuff N = 1, --mini-batch-understuff N = 1:
+        batches have the size asked for
+        --cost-scaling [8.f 10000 1.f 8.f]...: float16 has a scale of its own
+        --throw-on-divergence [1000 10 5.0f]..., --custom-fallbacks X..., --fp16-fallback-to-fp32:
+        a run whose cost is not finite stops after --max-nan updates
+        --gradient-norm-average-window N = 100: the norm is logged without averaging
+        --check-gradient-nan: updates whose gradient is not finite are always left out
+        --n-best: validation takes the best translation
+        --word-scores: validation prints no scores of words
+        --quiet-validation: validation prints no translations
+        --batch-flexible-lr, --batch-normal-words N = 1920:
+        the learning rate does not depend on the size of a batch
+        --dynamic-batching: see --mini-batch-fit
         --multi-node, --multi-node-overlap = true, --grad-dropping-rate X = 0,
-        --grad-dropping-momentum X = 0, --grad-dropping-warmup N = 100
-        """,
-    ),
-    *no_effect("cgru does not clip products", "--clip-gemm X = 0"),
-    *no_effect(PRODUCTS, "--no-tensor-cores"),
-    *refused("the same command resumes; name another model, or remove the run", "--no-reload"),
-    *refused("begin from the weights with --pretrained-model", "--no-optimizer-reload"),
-    *refused("training always splits text by a .spm", "--no-spm-encode"),
-    *refused("the optimizer keeps its state", "--lr-decay-reset-optimizer"),
-    *refused("the warm-up comes once", "--lr-decay-repeat-warmup, --lr-warmup-cycle"),
-    *refused("cgru does not normalise word vectors", "--embedding-normalization"),
-    *refused(TRANSFORMER, "--transformer-dropout P = 0, --transformer-dropout-attention P = 0"),
-    *refused(TRANSFORMER, "--transformer-dropout-ffn P = 0"),
-    *refused("cgru train has no such option", "--max-length-factor X = 3, --word-penalty X = 0"),
-    *refused("cgru train has no such option", "--allow-unk"),
-    *refused("there is one loss", "--multi-loss-type X = sum"),
-    *refused("--objective knows cross-entropy and minimum risk only", "--unlikelihood-loss"),
-    *refused("a resumed run always restores its position in the data", "--no-restore-corpus"),
-    *refused(TEXT, "--all-caps-every N = 0, --english-title-case-every N = 0"),
-    *refused("cgru adjusts no option to a batch's size", "--mini-batch-words-ref N = 0"),
-    *refused(BATCH_SIZE, "--mini-batch-warmup X = 0, --mini-batch-track-lr"),
-    *refused("a resumed run continues its schedule", "--lr-warmup-at-reload"),
-    *refused("cgru has no target factors", "--factor-weight X = 1"),
-    *refused(
-        "the averages never replace the weights that are trained",
-        "--exponential-smoothing-replace-freq X = 0",
-    ),
-    *refused(
-        "gradients are clipped by --clip-norm alone", "--dynamic-gradient-scaling [2.f log]..."
-    ),
-    *refused(
-        "the gradient is that of the mean cost already",
-        "--normalize-gradient, --normalize-gradient-by-ratio",
-    ),
-    *refused("cgru trains no embedders", "--train-embedder-rank [0.3f 0.0f]..."),
-    *refused(
-        "cgru has no universal language representation",
+        --grad-dropping-momentum X = 0, --grad-dropping-warmup N = 100:
+        all devices make one update together
+        --clip-gemm X = 0: cgru does not clip products
+        --no-tensor-cores: TensorFlow chooses how to multiply matrices
         """
-        --ulr, --ulr-query-vectors X, --ulr-keys-vectors X, --ulr-trainable-transformation,
-        --ulr-dim-emb N = 0, --ulr-dropout P = 0, --ulr-softmax-temperature X = 1
-        """,
     ),
-    *refused("its predefined options are those of transformers", "--task X..."),
-    *refused("special words are those of the vocabulary", "--special-vocab X..."),
-    *refused("words are not sampled in training", "--dropout-sampling"),
+    *refused(
+        """
+        --no-reload: the same command resumes; name another model, or remove the run
+        --no-optimizer-reload: begin from the weights with --pretrained-model
+        --no-spm-encode: training always splits text by a .spm
+        --lr-decay-reset-optimizer: the optimizer keeps its state
+        --lr-decay-repeat-warmup, --lr-warmup-cycle: the warm-up comes once
+        --embedding-normalization: cgru does not normalise word vectors
+        --transformer-dropout P = 0, --transformer-dropout-attention P = 0,
+        --transformer-dropout-ffn P = 0: a recurrent model has no transformer layers
+        --max-length-factor X = 3, --word-penalty X = 0, --allow-unk: cgru train has no such option
+        --multi-loss-type X = sum: there is one loss
+        --unlikelihood-loss: --objective knows cross-entropy and minimum risk only
+        --no-restore-corpus: a resumed run always restores its position in the data
+        --all-caps-every N = 0, --english-title-case-every N = 0:
+        training does not change its text; cgru prep prepares it
+        --mini-batch-words-ref N = 0: cgru adjusts no option to a batch's size
+        --mini-batch-warmup X = 0, --mini-batch-track-lr: the size of batches does not change
+        --lr-warmup-at-reload: a resumed run continues its schedule
+        --factor-weight X = 1: cgru has no target factors
+        --exponential-smoothing-replace-freq X = 0:
+        the averages never replace the weights that are trained
+        --dynamic-gradient-scaling [2.f log]...: gradients are clipped by --clip-norm alone
+        --normalize-gradient, --normalize-gradient-by-ratio:
+        the gradient is that of the mean cost already
+        --train-embedder-rank [0.3f 0.0f]...: cgru trains no embedders
+        --ulr, --ulr-query-vectors X, --ulr-keys-vectors X, --ulr-trainable-transformation,
+        --ulr-dim-emb N = 0, --ulr-dropout P = 0, --ulr-softmax-temperature X = 1:
+        cgru has no universal language representation
+        --task X...: its predefined options are those of transformers
+        --special-vocab X...: special words are those of the vocabulary
+        --dropout-sampling: words are not sampled in training
+        """
+    ),
 )
 DEFAULTS = {"init": "glorot", "cost_type": TRAINED_COST}  # that are no options of Marian
 

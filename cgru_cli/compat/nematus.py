@@ -30,9 +30,6 @@ from .rows import (
     switched,
 )
 
-ONE_PROCESS = "one process uses all processors"
-SAMPLES = "training prints no samples; --valid-translation-output keeps translations"
-ANNEALING = "use --lr-decay with --lr-decay-strategy stalled"
 RAML = "--objective is CE or MRT here; cgru has no reward-augmented maximum likelihood"
 OBJECTIVES = {"CE": "ce", "MRT": "mrt"}
 LOSSES = {
@@ -151,58 +148,53 @@ TRAIN = (
     row("--gradient_aggregation_steps N = 1", Option("gradient_aggregation_steps", _aggregation)),
     row("--translation_maxlen N = 200", Option("valid_translation_maxlen", _maxlen)),
     *always("--overwrite"),
-    *no_effect("batches are read from a file beside the model", "--keep_train_set_in_memory"),
-    *no_effect("devices get equal parts of a batch", "--max_sentences_per_device N = 0"),
-    *no_effect("devices get equal parts of a batch", "--max_tokens_per_device N = 0"),
-    *no_effect("batches of validation keep to the memory", "--valid_token_batch_size N = 0"),
-    *no_effect(SAMPLES, "--sampleFreq --sample_freq N = 10000, --beamFreq --beam_freq N = 10000"),
-    *no_effect(SAMPLES, "--translation_strategy X = beam_search, --sampling_temperature X = 1"),
-    *no_effect("validation takes the best translation", "--n_best"),
-    *no_effect("see --normalization_alpha", "--no_normalize"),
-    *no_effect(ONE_PROCESS, "--n_threads N = 5"),
-    *no_effect("the mean loss is that of the samples themselves", "--mrt_samples_meanloss N = 10"),
     *no_effect(
-        "samples are as long as translations may be", "--max_len_a X = 1.5, --max_len_b X = 5"
-    ),
-    *no_effect("samples are drawn as memory allows", "--max_sentences_of_sampling N = 0"),
-    *refused(
-        "a run resumes with its progress; --pretrained-model begins anew from its weights",
-        "--no_reload_training_progress",
-    ),
-    *refused("training reads its text once; cgru prep prepares it", "--preprocess_script X"),
-    *refused(
-        "cgru has no deep fusion with a language model",
-        "--deep_fusion_lm X, --concatenate_lm_decoder",
-    ),
-    *refused("cgru score --word-scores prints them", "--print_per_token_pro X = false"),
-    *refused("gradients are not truncated", "--encoder_truncate_gradient N = -1"),
-    *refused("gradients are not truncated", "--decoder_truncate_gradient N = -1"),
-    *refused("one source is validated on, --valid_source_dataset", "--valid_bleu_source_dataset X"),
-    *refused(ANNEALING, "--anneal_restarts N = 0, --anneal_decay X = 0.5"),
-    *refused("use cgru score", "--run_validation"),
-    *refused("use cgru translate", "--translate_valid"),
-    *refused(RAML, "--raml_tau X = 0.85, --raml_samples N = 1, --raml_reward X = hamming_distance"),
-    *refused(
-        "one corpus is read; --domain-weights weighs several",
         """
+        --keep_train_set_in_memory: batches are read from a file beside the model
+        --max_sentences_per_device N = 0, --max_tokens_per_device N = 0:
+        devices get equal parts of a batch
+        --valid_token_batch_size N = 0: batches of validation keep to the memory
+        --sampleFreq --sample_freq N = 10000, --beamFreq --beam_freq N = 10000,
+        --translation_strategy X = beam_search, --sampling_temperature X = 1:
+        training prints no samples; --valid-translation-output keeps translations
+        --n_best: validation takes the best translation
+        --no_normalize: see --normalization_alpha
+        --n_threads N = 5: one process uses all processors
+        --mrt_samples_meanloss N = 10: the mean loss is that of the samples themselves
+        --max_len_a X = 1.5, --max_len_b X = 5: samples are as long as translations may be
+        --max_sentences_of_sampling N = 0: samples are drawn as memory allows
+        """
+    ),
+    *refused(
+        """
+        --no_reload_training_progress:
+        a run resumes with its progress; --pretrained-model begins anew from its weights
+        --preprocess_script X: training reads its text once; cgru prep prepares it
+        --deep_fusion_lm X, --concatenate_lm_decoder: cgru has no deep fusion with a language model
+        --print_per_token_pro X = false: cgru score --word-scores prints them
+        --encoder_truncate_gradient N = -1, --decoder_truncate_gradient N = -1:
+        gradients are not truncated
+        --valid_bleu_source_dataset X: one source is validated on, --valid_source_dataset
+        --anneal_restarts N = 0, --anneal_decay X = 0.5:
+        use --lr-decay with --lr-decay-strategy stalled
+        --run_validation: use cgru score
+        --translate_valid: use cgru translate
+        --raml_tau X = 0.85, --raml_samples N = 1, --raml_reward X = hamming_distance:
+        --objective is CE or MRT here; cgru has no reward-augmented maximum likelihood
         --use_domain_interpolation, --domain_interpolation_min X = 0.1,
         --domain_interpolation_max X = 1, --domain_interpolation_inc X = 0.1,
-        --domain_interpolation_indomain_datasets X...
-        """,
-    ),
-    *refused("use --freeze with names of parameters", "--finetune, --finetune_only_last"),
-    *refused("alignments are not regularised; see --guided-alignment", "--alpha_c X = 0"),
-    *refused("cgru has no local attention", "--pos_win N = 10"),
-    *refused(
-        TRANSFORMER,
-        """
+        --domain_interpolation_indomain_datasets X...:
+        one corpus is read; --domain-weights weighs several
+        --finetune, --finetune_only_last: use --freeze with names of parameters
+        --alpha_c X = 0: alignments are not regularised; see --guided-alignment
+        --pos_win N = 10: cgru has no local attention
         --transformer_enc_depth N = 6, --transformer_dec_depth N = 6,
         --transformer_encoder_layers N = 6, --transformer_decoder_layers N = 6,
         --transformer_ffn_hidden_size N = 2048, --transformer_num_heads N = 8,
         --transformer_dropout_embeddings P = 0.1, --transformer_dropout_residual P = 0.1,
         --transformer_dropout_relu P = 0.1, --transformer_dropout_attn P = 0.1,
-        --transformer_drophead P = 0
-        """,
+        --transformer_drophead P = 0: a recurrent model has no transformer layers
+        """
     ),
 )
 # Settings of the trainer that are no options of it.

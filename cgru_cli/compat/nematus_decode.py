@@ -6,7 +6,6 @@ import os
 
 from ..errors import UsageError
 from .fields import Fields
-from .nematus import ONE_PROCESS
 from .rows import no_effect, one_of, refused, row, rows, switched
 
 STRATEGIES = {name: name for name in ("beam_search", "sampling")}
@@ -28,10 +27,14 @@ TRANSLATE = (
         "--translation_strategy X = beam_search",
         one_of("translation_strategy", STRATEGIES, "beam_search or sampling is known"),
     ),
-    *no_effect("warnings are always shown", "-v --verbose"),
-    *no_effect(ONE_PROCESS, "-p --num_processes N = 1"),
-    *no_effect("--device chooses", "-dl --device-list X..."),
-    *refused("search graphs are not written", "-sg --search_graph X"),
+    *no_effect(
+        """
+        -v --verbose: warnings are always shown
+        -p --num_processes N = 1: one process uses all processors
+        -dl --device-list X...: --device chooses
+        """
+    ),
+    *refused("-sg --search_graph X: search graphs are not written"),
 )
 SCORE = (
     *rows(
@@ -40,10 +43,8 @@ SCORE = (
         -s --source FILE, -t --target FILE, -i --input FILE -> n_best
         """
     ),
-    *no_effect(ONE_PROCESS, "-p N = 1"),
-    *refused(
-        "alignments are written with the scores; use --alignment-format nematus", "-w --walign"
-    ),
+    *no_effect("-p N = 1: one process uses all processors"),
+    *refused("-w --walign: alignments are written with the scores; use --alignment-format nematus"),
 )
 
 

@@ -2,13 +2,14 @@
 
 A table writes a row as a line of the program's help, `-b --beam-size N = 12`: names, a placeholder,
 and the default. `N...` takes several values; `[1]` one or none, 1 by default; a switch has no
-placeholder; FILE is a path.
+placeholder; FILE is a path. Options without effect and those that are refused stand in lines with
+the reason: `--data-threads N = 8: one thread reads ahead`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -174,14 +175,25 @@ def rows(text: str) -> list[Row]:
     return found
 
 
-def no_effect(reason: str, text: str) -> list[Row]:
-    """Options that have no effect in cgru."""
-    return [row(one, NoEffect(reason)) for one in _each(text)]
+def _by_reason(text: str) -> Iterator[tuple[str, str]]:
+    """Each option and its reason, of lines `--one N = 0, --two: reason`.
+
+    A line that ends with a comma or a colon continues.
+    """
+    for line in re.sub(r"(?<=[,:])\n\s*", " ", text.strip()).splitlines():
+        options, _, reason = line.strip().partition(": ")
+        for one in _each(options):
+            yield one, reason
 
 
-def refused(reason: str, text: str) -> list[Row]:
-    """Options that ask for something cgru does not have."""
-    return [row(one, Refused(reason)) for one in _each(text)]
+def no_effect(text: str) -> list[Row]:
+    """Options that have no effect in cgru, with the reasons."""
+    return [row(one, NoEffect(reason)) for one, reason in _by_reason(text)]
+
+
+def refused(text: str) -> list[Row]:
+    """Options that ask for something cgru does not have, with the reasons."""
+    return [row(one, Refused(reason)) for one, reason in _by_reason(text)]
 
 
 def always(text: str) -> list[Row]:

@@ -31,7 +31,7 @@ class Value(click.ParamType):
             return self.flag.read(value)
         except ValueError as error:
             settings = ctx.meta[SETTINGS] if ctx else Settings()
-            name = param.name if param else None
+            name = str(param.name) if param else ""
             origin = settings.origins.get(name, self.flag.name)
             if name in settings.given - settings.typed:
                 raise CgruError(f"{origin} {error}") from None

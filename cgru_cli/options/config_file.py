@@ -149,7 +149,7 @@ def load(path: str) -> dict[str, Any]:
     else:
         values = parse_yaml(content, path)
         root = yaml.compose(content, yaml.SafeLoader)
-        names = [str(key.value) for key, _ in root.value]
+        names = [str(key.value) for key, _ in root.value] if root else []
     for name, count in Counter(names).items():
         if count > 1:
             raise CgruError(f"{path}: {name}: given twice")
