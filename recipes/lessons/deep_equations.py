@@ -1,8 +1,8 @@
 """The equations of deep models in NumPy: levels, transition cells, norms and variants.
 
-It continues `equations.py` with the cells of `deep_cells.py`, and computes one sentence in float64
-from the description in docs/equations.md, without a line of the package. A word is an id, or with
-factors a tuple of ids.
+It continues `equations.py` with the cells of `deep_cells.py`. docs/equations.md describes the
+equations; they are computed here for one sentence in float64, without the package. A word is an id,
+or with factors a tuple of ids.
 """
 
 from collections.abc import Sequence

@@ -13,11 +13,14 @@ from hypothesis import strategies as st
 from shared_files import fixture_path
 
 sys.path.insert(0, str(ROOT / "recipes/lessons"))
+import deep_cells
+import deep_equations
 import equations
 import lesson
 import run
 
 NAMES = [path.stem for path in run.LESSONS]
+MODULES = (equations, deep_cells, deep_equations)
 LARGEST = 400_000  # maximal size of a notebook with its plots, in bytes
 
 
@@ -67,8 +70,9 @@ def _functions(text: str) -> list[str]:
 
 
 def test_equations_have_one_text():
-    """The documentation and the lessons show the functions of equations.py, and only these."""
-    text = Path(equations.__file__).read_text("utf-8")
+    """The documentation and the lessons show the functions of these files, and only these."""
+    plain, cells, deep = (Path(m.__file__).read_text("utf-8") for m in MODULES)
+    text = plain + cells
     page = (ROOT / "docs/equations.md").read_text("utf-8")
     shown = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
     steps = {step.__name__ for _, step in equations.TYPES.values()}
@@ -80,7 +84,11 @@ def test_equations_have_one_text():
     assert len(functions) > 20
     for function in functions:
         assert f"{function}\n\n" in text, function
-    assert re.findall(r"^(?:import|from) (\w+)", text, re.M) == ["itertools", "numpy"]
+    imported = [re.findall(r"^(?:import|from) (\w+)", one, re.M) for one in (plain, cells, deep)]
+    assert imported[0] == ["itertools", "numpy"]
+    outside = {"collections", "dataclasses", "typing", "numpy"}
+    assert set(imported[1]) - outside == {"equations"}
+    assert set(imported[2]) - outside == {"deep_cells"}
 
 
 @given(st.integers(0, 999_999))
