@@ -500,7 +500,7 @@ def loopback_bytes() -> int:
 
 
 def files(folder: Path, kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Texts and vocabularies of a training; for a language model, only the target's."""
+    """Texts and vocabularies of a training run; for a language model, only the target's."""
     names = ("trg",) if kind == "lm" else ("src", "trg")
     return (
         tuple(str(folder / name) for name in names),

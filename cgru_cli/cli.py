@@ -101,7 +101,7 @@ class Command(click_command.Command):
         return self.name in ("train", "translate", "score")
 
     def understand(self, ctx: click.Context, args: Sequence[str]) -> None:
-        """As a native line, or as one of the program that --compat names."""
+        """Read a native line, or one of the program that --compat names."""
         program = _program(args) if self._is_of_programs else None
         if program is None:
             try:
@@ -116,7 +116,7 @@ class Command(click_command.Command):
         self.set(ctx, settings)
 
     def read_files(self, paths: Sequence[str], typed: Settings, *, relative: bool) -> Settings:
-        """As cgru's own, or by the tables of Marian and amun where a file has keys of theirs."""
+        """Read a native line, or apply the tables of Marian and amun if a file has their keys."""
         asked = self._is_of_programs or self.name == "serve"
         if not asked or not any(config_file.is_foreign(path, self.options) for path in paths):
             return super().read_files(paths, typed, relative=relative)
@@ -125,7 +125,7 @@ class Command(click_command.Command):
         return of_files(paths, str(self.name), self.options, typed, relative=relative)
 
     def _advised(self, error: Exception, args: Sequence[str]) -> Exception:
-        """The error with what to write instead, where the line may be another program's."""
+        """The error, with advice if the line may be another program's."""
         if not self._is_of_programs:
             return error
         from .compat.hints import advice
@@ -214,7 +214,7 @@ def translate(options: TranslateOptions) -> None:
     stray="; name the text with -s SRC -t TRG",
 )
 def score(options: ScoreOptions) -> None:
-    """Score translations by a model, rerank n-best lists, filter corpora, or compute metrics.
+    """Score translations with a model, rerank n-best lists, filter corpora, or compute metrics.
 
     \b
     cgru score -m model.npz -s src.txt -t trg.txt > scores.txt

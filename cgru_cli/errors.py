@@ -13,7 +13,7 @@ _TENSORFLOW_NODE = re.compile(r"\{\{(function_)?node [^{}]*\}\}\s*")
 
 
 def one_line(text: str) -> str:
-    """Make a text safe for a message: one line of printable characters, at most some LONGEST.
+    """Make a text safe for a message: one line of printable characters, about LONGEST at most.
 
     Messages contain text from files. Line breaks, control codes of terminals and characters that
     change the direction of writing are escaped as in Python; the middle of a long message and
@@ -74,7 +74,7 @@ def reading(path: str | os.PathLike[str]) -> Iterator[None]:
 def parsing(source: str | os.PathLike[str], otherwise: str) -> Iterator[None]:
     """Raise CgruError `SOURCE: OTHERWISE (REASON)` for any exception in the block.
 
-    For third-party parsers on untrusted input: no list of what they raise is complete.
+    For third-party parsers on untrusted input: no list of their exceptions is complete.
     """
     try:
         yield

@@ -62,7 +62,7 @@ TRANSLATE = (
 
 
 def settle(o: Fields) -> None:
-    """Replace what `cgru translate` does not have. Raises CgruError for a bad file of weights."""
+    """Replace options that `cgru translate` lacks. Raises CgruError for a bad file of weights."""
     settle_vocabularies(o)
     sentences = o.number("maxi_batch_sentences")
     if o.take("maxi_batch_sentences") is not None:
@@ -76,7 +76,7 @@ def settle(o: Fields) -> None:
 
 
 def _weights(path: str) -> tuple[str, ...]:
-    """A file of weights: a name and a number a line, in the order of the models."""
+    """A file of weights: one name and number per line, in the order of the models."""
     weights = []
     with reading(path), open(path, encoding="utf-8") as file:
         try:

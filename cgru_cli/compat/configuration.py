@@ -12,9 +12,9 @@ from .fields import Fields, Given
 from .rows import Takes, as_typed
 from .tables import Table, own, table
 
-# What Marian writes into files of its own and no command line says.
+# Keys that Marian writes into its own files and that are no command-line options.
 _OF_THE_FILE = ("version", "relative-paths", "interpolate-env-vars", "config", "dump-config")
-# What changes no line of the output, and makes a decoder slow that has the programs' values.
+# Options that change no output, and whose values in the programs would slow the decoder down.
 OF_SPEED = ("mini-batch", "maxi-batch", "mini-batch-words", "maxi-batch-sort", "workspace")
 _AMUN_KEYS = ("scorers", "source-vocab", "target-vocab")
 _OF_TRAINER = {"version", "cost-type", "valid-metrics"}  # with every other option
@@ -99,7 +99,7 @@ def _given(
 
 
 def _of_amun(values: dict[str, Any], path: str) -> dict[str, Any]:
-    """amun's models and their weights, which stand by name."""
+    """amun's models and their weights, both given by name."""
     scorers, weights = values.pop("scorers"), values.pop("weights", None)
     if not isinstance(scorers, Mapping) or not all(
         isinstance(one, Mapping) and isinstance(one.get("path"), str) for one in scorers.values()

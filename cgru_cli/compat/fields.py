@@ -101,7 +101,7 @@ class Fields(Settings):
         return number
 
     def numbers(self, name: str) -> tuple[float, ...]:
-        """The numbers of a field, () if it has none. Raises UsageError for what is no number."""
+        """The numbers of a field, () if it has none. Raises UsageError for other values."""
         value = self.values.get(name, ())
         numbers = []
         for given in value if isinstance(value, (list, tuple)) else (value,):
@@ -120,7 +120,7 @@ class Fields(Settings):
             self.values.pop(name, None)
 
     def note(self, origin: str, reason: str) -> None:
-        """Say of an option that it is without effect."""
+        """Note that an option has no effect."""
         self.notes.append((origin, reason))
 
     def replace(self, name: str, value: Any, *, by: str) -> None:

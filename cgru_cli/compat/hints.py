@@ -24,10 +24,10 @@ OWNERS = {
 
 
 def advice(message: str, unknown: str, command: str, words: Sequence[str], options: type) -> str:
-    """What is wrong with a line of words, with what to write instead or which program to name.
+    """An error in a command line, with what to write instead or which program to name.
 
-    message: what is wrong with it as a line of cgru; unknown: the option that cgru does not have,
-    "" if it has all.
+    message: the error of the line as one of cgru; unknown: the option that cgru does not have, ""
+    if there is none.
     """
     for program in PROGRAMS:
         theirs = table(program, command)
@@ -47,7 +47,7 @@ def advice(message: str, unknown: str, command: str, words: Sequence[str], optio
 
 
 def _of_unknown(typed: str, command: str, words: Sequence[str], options: type) -> str:
-    """A sentence on an option that is not cgru's; "" if no program has it."""
+    """A hint about an option that is not cgru's; "" if no program has it."""
     said: dict[str, list[str]] = {}
     for program in PROGRAMS:
         theirs = table(program, command)
@@ -66,7 +66,7 @@ def _of_unknown(typed: str, command: str, words: Sequence[str], options: type) -
 
 
 def _of_known(message: str, command: str, words: Sequence[str], options: type) -> str:
-    """The end of a message on an option of cgru that another program's line may mean; or ""."""
+    """The end of a message about an option that may be another program's; "" otherwise."""
     typed = message.partition(" ")[0]
     known = {
         name: field
@@ -94,7 +94,7 @@ def _of_known(message: str, command: str, words: Sequence[str], options: type) -
 
 
 def _means_another(row: Row, values: tuple[str, ...], field: str) -> bool:
-    """Whether a program understands the values as something else than they say for a field."""
+    """Whether a program understands the values differently from how cgru reads them for a field."""
     try:
         meant = row.understand(values) if values else Refused("")
     except (ValueError, IndexError):
@@ -137,7 +137,7 @@ def _written(name: str, value: Any) -> str:
 
 
 def _values(row: Row, typed: str, words: Sequence[str]) -> tuple[str, ...]:
-    """The values that stand behind an option in a line."""
+    """The values that follow an option in a line."""
     for place, word in enumerate(words):
         name, equals, attached = word.partition("=")
         if name == typed and equals:

@@ -92,7 +92,7 @@ def _best_deep(values: tuple[str, ...]) -> Values:
     }
 
 
-# Options that describe the model: for a training its structure, otherwise compared with the model.
+# Options that describe the model: its structure in training, else compared with the model.
 STRUCTURE = (
     row("--type X = amun", one_of("type", TYPES, "cgru has no such recurrent model")),
     row("--dim-vocabs N... = 0 0", Option("dim_vocabs", _sizes)),
@@ -114,7 +114,7 @@ COMPARED = [dataclasses.replace(one, meaning=Checked(one.name)) for one in STRUC
 
 OTHER_MODELS = (
     row("--input-types X...", Option("input_types", _sequences)),
-    *no_effect("--ignore-model-config: the arrays of a model tell its structure"),
+    *no_effect("--ignore-model-config: a model's arrays determine its structure"),
     *refused(
         """
         --input-reorder X..., --input-join-fields: an input has one sequence of words per line
@@ -147,7 +147,7 @@ OTHER_MODELS = (
         --char-stride N = 5, --char-highway N = 4,
         --char-conv-filters-num N... = 200 200 250 250 300 300 300 300,
         --char-conv-filters-widths N... = 1 2 3 4 5 6 7 8:
-        cgru has no models of characters by convolution (char-s2s)
+        cgru has no character-level convolutional models (char-s2s)
         --dec-attention-heads N, --dec-attention-hops N, --dec-attention-lookup-dim N,
         --dec-attention-projection-dim N, --dec-high-context X = none:
         the decoder has one attention, that of the conditional GRU
@@ -171,5 +171,5 @@ def cpu_threads(values: tuple[str, ...]) -> Values | NoEffect:
 
 
 def precision(values: tuple[str, ...]) -> Values:
-    """The first of Marian's values is the type of products."""
+    """The first of Marian's values is the data type of matrix products."""
     return {"precision": values[0]}

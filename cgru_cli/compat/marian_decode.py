@@ -27,7 +27,7 @@ from .rows import (
 
 QUANTISED = "use --precision int8, which quantises a float32 model at the start"
 TYPES = "products are float32, bfloat16 or int8, as --precision says"
-UNCUT = str(10**6)  # words: no line is as long
+UNCUT = str(10**6)  # words: longer than any line
 
 
 def _alignment(values: tuple[str, ...]) -> Values:
@@ -135,7 +135,7 @@ SCORER = (
 
 
 def settle_decoder(o: Fields) -> None:
-    """Replace what `cgru translate` does not have. Raises UsageError for what it cannot do."""
+    """Replace options that `cgru translate` lacks. Raises UsageError for what it cannot do."""
     settle_workspace(o)
     if o.take("skip_cost"):
         if str(o.values.get("beam_size")) != "1":
@@ -143,13 +143,13 @@ def settle_decoder(o: Fields) -> None:
                 "--skip-cost cannot be honoured: hypotheses of a beam are ranked by the model's "
                 "scores; with a beam of 1 it changes nothing"
             )
-        o.note("--skip-cost", "the best word is the same with its cost")
+        o.note("--skip-cost", "the cost does not change which word is best")
     settle_length(o)
     fields = o.whole("tsv_fields")
     if fields not in (0, 2 if o.values.get("force_decode") else 1):
         raise UsageError(
             f"--tsv-fields {fields}: a line has the source alone or, with --force-decode, the "
-            "beginning of its translation behind a tab"
+            "beginning of its translation after a tab"
         )
     inputs = o.values.get("input", ())
     prefixes = o.values.get("force_decode") and len(inputs) == 2 and not o.values.get("tsv")
@@ -165,19 +165,19 @@ def settle_length(o: Fields) -> None:
         if o.program and "max_length" not in o.given:
             o.values["max_length"] = "1000"
     elif "max_length" in o.given:
-        o.note("--max-length", "lines are cut with --max-length-crop only")
+        o.note("--max-length", "only --max-length-crop cuts lines")
         o.values["max_length"] = UNCUT
 
 
 def settle_workspace(o: Fields) -> None:
-    """A negative workspace is all memory but that."""
+    """A negative workspace means all memory except that much."""
     if o.program and str(o.values.get("workspace", "")).startswith("-"):
         o.take("workspace")
         o.note("--workspace", "memory is taken as it is needed")
 
 
 def settle_scorer(o: Fields) -> None:
-    """Replace what `cgru score` does not have. Raises UsageError."""
+    """Replace options that `cgru score` does not have. Raises UsageError."""
     settle_workspace(o)
     targets = tuple("-" if name == "stdin" else name for name in o.values.get("target") or ())
     if targets:

@@ -57,7 +57,7 @@ def _inverse_sqrt(values: tuple[str, ...]) -> Values | Refused:
 
 
 def _devices(values: tuple[str, ...]) -> Values | NoEffect:
-    """GPU numbers; the first alone, Marian's default, is where a training computes anyway."""
+    """GPU numbers; the first alone, Marian's default, is where training runs anyway."""
     if values == ("all",):
         return NoEffect("all GPUs train together unless --device names one")
     return {"devices": values} if len(values) > 1 or values[0] != "0" else {}
@@ -125,7 +125,7 @@ ROWS = (
         """
         --quiet-translation: training prints no translations
         --disp-label-counts = true: the log shows the mean over words
-        --overwrite-checkpoint = true: one state of the training is kept, the last
+        --overwrite-checkpoint = true: only the last state of the training is kept
         -T --tempdir X = /tmp, --sqlite [temporary]: batches are read from a file beside the model
         --sqlite-drop: there is no database
         --no-nccl: TensorFlow chooses how devices communicate
@@ -136,11 +136,11 @@ ROWS = (
         --data-threads N = 8: one thread prepares batches ahead
         --mini-batch-round-up = true, --mini-batch-overstuff N = 1, --mini-batch-understuff N = 1:
         batches have the size asked for
-        --cost-scaling [8.f 10000 1.f 8.f]...: float16 has a scale of its own
+        --cost-scaling [8.f 10000 1.f 8.f]...: float16 has its own loss scaling
         --throw-on-divergence [1000 10 5.0f]..., --custom-fallbacks X..., --fp16-fallback-to-fp32:
         a run whose cost is not finite stops after --max-nan updates
         --gradient-norm-average-window N = 100: the norm is logged without averaging
-        --check-gradient-nan: updates whose gradient is not finite are always left out
+        --check-gradient-nan: updates whose gradient is not finite are always skipped
         --n-best: validation takes the best translation
         --word-scores: validation prints no scores of words
         --quiet-validation: validation prints no translations
@@ -157,20 +157,20 @@ ROWS = (
     *refused(
         """
         --no-reload: the same command resumes; name another model, or remove the run
-        --no-optimizer-reload: begin from the weights with --pretrained-model
+        --no-optimizer-reload: start from the weights with --pretrained-model
         --no-spm-encode: training always splits text by a .spm
         --lr-decay-reset-optimizer: the optimizer keeps its state
-        --lr-decay-repeat-warmup, --lr-warmup-cycle: the warm-up comes once
+        --lr-decay-repeat-warmup, --lr-warmup-cycle: there is only one warm-up
         --embedding-normalization: cgru does not normalise word vectors
         --transformer-dropout P = 0, --transformer-dropout-attention P = 0,
         --transformer-dropout-ffn P = 0: a recurrent model has no transformer layers
         --max-length-factor X = 3, --word-penalty X = 0, --allow-unk: cgru train has no such option
-        --multi-loss-type X = sum: there is one loss
-        --unlikelihood-loss: --objective knows cross-entropy and minimum risk only
+        --multi-loss-type X = sum: there is only one loss
+        --unlikelihood-loss: --objective supports only cross-entropy and minimum risk
         --no-restore-corpus: a resumed run always restores its position in the data
         --all-caps-every N = 0, --english-title-case-every N = 0:
         training does not change its text; cgru prep prepares it
-        --mini-batch-words-ref N = 0: cgru adjusts no option to a batch's size
+        --mini-batch-words-ref N = 0: cgru does not adjust options to the batch size
         --mini-batch-warmup X = 0, --mini-batch-track-lr: the size of batches does not change
         --lr-warmup-at-reload: a resumed run continues its schedule
         --factor-weight X = 1: cgru has no target factors
@@ -178,18 +178,18 @@ ROWS = (
         the averages never replace the weights that are trained
         --dynamic-gradient-scaling [2.f log]...: gradients are clipped by --clip-norm alone
         --normalize-gradient, --normalize-gradient-by-ratio:
-        the gradient is that of the mean cost already
-        --train-embedder-rank [0.3f 0.0f]...: cgru trains no embedders
+        the gradient is already that of the mean cost
+        --train-embedder-rank [0.3f 0.0f]...: cgru does not train embedders
         --ulr, --ulr-query-vectors X, --ulr-keys-vectors X, --ulr-trainable-transformation,
         --ulr-dim-emb N = 0, --ulr-dropout P = 0, --ulr-softmax-temperature X = 1:
         cgru has no universal language representation
         --task X...: its predefined options are those of transformers
         --special-vocab X...: special words are those of the vocabulary
-        --dropout-sampling: words are not sampled in training
+        --dropout-sampling: training does not sample words
         """
     ),
 )
-DEFAULTS = {"init": "glorot", "cost_type": TRAINED_COST}  # that are no options of Marian
+DEFAULTS = {"init": "glorot", "cost_type": TRAINED_COST}  # not options of Marian
 
 # Options that Marian's type amun has in one form only.
 _AMUN = {
@@ -204,9 +204,9 @@ _AMUN = {
 
 
 def settle(o: Fields) -> None:
-    """Replace what cgru's trainer does not have.
+    """Replace options that cgru's trainer does not have.
 
-    Raises UsageError where options contradict each other or ask for what cgru cannot do.
+    Raises UsageError where options contradict each other or cgru cannot do what they ask.
     """
     average, decay = o.take("moving_average"), o.number("moving_decay") or 0.999
     o.take("moving_decay")
@@ -239,7 +239,7 @@ def settle(o: Fields) -> None:
 
 
 def settle_training(o: Fields) -> None:
-    """Leave out defaults, of any program, that nothing asks for."""
+    """Remove defaults, of any program, that have no effect here."""
     if not o.values.get("valid_sets"):
         o.drop_default("valid_metrics")  # nothing is validated
     if o.values.get("pretrained_model") or o.values.get("prior_model"):

@@ -1,8 +1,8 @@
-"""Nematus' options, of the Theano version (0.1 to 0.5) and of the TensorFlow version alike.
+"""Nematus' options, for both the Theano version (0.1 to 0.5) and the TensorFlow version.
 
 Scripts for both call the same programs (`nmt.py` or `train.py`, `translate.py`, `score.py`,
-`rescore.py`), so each table knows the options of both. A default that differs between the two has
-a bar between that of Theano and that of TensorFlow.
+`rescore.py`), so each table knows the options of both. Where their defaults differ, Theano's and
+TensorFlow's are separated by a bar.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _bidirectional(values: tuple[str, ...]) -> Refused:
 
 
 def _aggregation(values: tuple[str, ...]) -> Values | NoEffect:
-    return {} if values[-1] == "1" else NoEffect("a batch is computed at once; see --workspace")
+    return {} if values[-1] == "1" else NoEffect("a batch is computed as a whole; see --workspace")
 
 
 def _maxlen(values: tuple[str, ...]) -> NoEffect:
@@ -174,7 +174,7 @@ TRAIN = (
         --print_per_token_pro X = false: cgru score --word-scores prints them
         --encoder_truncate_gradient N = -1, --decoder_truncate_gradient N = -1:
         gradients are not truncated
-        --valid_bleu_source_dataset X: one source is validated on, --valid_source_dataset
+        --valid_bleu_source_dataset X: see --valid_source_dataset
         --anneal_restarts N = 0, --anneal_decay X = 0.5:
         use --lr-decay with --lr-decay-strategy stalled
         --run_validation: use cgru score
@@ -184,8 +184,8 @@ TRAIN = (
         --use_domain_interpolation, --domain_interpolation_min X = 0.1,
         --domain_interpolation_max X = 1, --domain_interpolation_inc X = 0.1,
         --domain_interpolation_indomain_datasets X...:
-        one corpus is read; --domain-weights weighs several
-        --finetune, --finetune_only_last: use --freeze with names of parameters
+        there is no interpolation; --domain-weights weights several corpora
+        --finetune, --finetune_only_last: use --freeze with parameter names
         --alpha_c X = 0: alignments are not regularised; see --guided-alignment
         --pos_win N = 10: cgru has no local attention
         --transformer_enc_depth N = 6, --transformer_dec_depth N = 6,
@@ -197,7 +197,7 @@ TRAIN = (
         """
     ),
 )
-# Settings of the trainer that are no options of it.
+# Settings of the trainer that are not options.
 DEFAULTS = {
     "init": "nematus",
     "valid_metrics": ("cross-entropy",),
@@ -209,7 +209,7 @@ _EXTERNAL = row("--external_validation_script FILE", "external_validation_script
 
 
 def of_version(both: Iterable[Row], *, theano: bool) -> list[Row]:
-    """The rows with the defaults of one version."""
+    """The rows, with the defaults of one version."""
     chosen = []
     for one in both:
         text = " ".join(one.default)
@@ -223,7 +223,7 @@ def of_version(both: Iterable[Row], *, theano: bool) -> list[Row]:
 
 
 def settle_training_of_theano(o: Fields) -> None:
-    """Replace what cgru's trainer does not have, as Nematus' Theano version and DL4MT mean it."""
+    """Replace options that cgru's trainer lacks, as in Nematus on Theano and DL4MT."""
     if not o.take("use_dropout"):
         for rate in ("dropout_embedding", "dropout_hidden", "dropout_source", "dropout_target"):
             if rate in o.given:
@@ -240,7 +240,7 @@ def settle_training_of_theano(o: Fields) -> None:
 
 
 def settle_training_of_tensorflow(o: Fields) -> None:
-    """Replace what cgru's trainer does not have; the last version has no switch for dropout."""
+    """Replace options that cgru's trainer lacks; the last version has no switch for dropout."""
     if o.take("use_dropout"):
         for name in ("dropout_embedding", "dropout_hidden"):
             if name not in o.given:
@@ -315,7 +315,7 @@ def _schedule(o: Fields) -> None:
     if schedule == "constant":
         if "lr_warmup" in o.given or "plateau_steps" in o.given:
             raise UsageError(
-                "--warmup_steps and --plateau_steps are not of --learning_schedule constant"
+                "--warmup_steps and --plateau_steps need another --learning_schedule than constant"
             )
         o.take("lr_warmup")
         return

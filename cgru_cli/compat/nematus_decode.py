@@ -60,13 +60,13 @@ def settle_translation(o: Fields) -> None:
 
 
 def settle_translation_of_tensorflow(o: Fields) -> None:
-    """As of both versions, with the names that Nematus-TF gives to models."""
+    """The options of both versions, with the names that Nematus-TF gives to models."""
     settle_translation(o)
     settle_models(o)
 
 
 def settle_models(o: Fields) -> None:
-    """Models by the names that Nematus-TF gives them, where they were trained here."""
+    """Models under the names that Nematus-TF gives them, if cgru trained them."""
     models = o.values.get("model") or ()
     models = (models,) if isinstance(models, str) else models
     o.values["model"] = tuple(_as_saved_here(model) for model in models)

@@ -1,7 +1,7 @@
 """`cgru old-programs`: files named like the programs of Marian, Nematus and DL4MT, which run cgru.
 
-`programs/` has the list of programs and their texts. Programs of Python run under Python 2 and 3,
-whichever a script starts them with, and run the Python that has `cgru`.
+`programs/` has the list of programs and their texts. The Python programs run under Python 2 and 3,
+whichever a script starts them with, and start the Python that has `cgru`.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _check_own(path: Path) -> None:
     with reading(path):
         content = path.read_bytes()
     if _MARK.encode() not in content:
-        raise CgruError(f"{path}: is another program; name another folder, or --force")
+        raise CgruError(f"{path}: is another program; name another folder, or use --force")
 
 
 def _write(path: Path, text: str, *, executable: bool) -> None:

@@ -24,7 +24,7 @@ class Arguments:
 
 
 def parse(theirs: Table, arguments: Sequence[str], options: type) -> Arguments:
-    """Parse a command line as a program does; options of cgru are known beside the program's.
+    """Parse a command line as a program does; cgru's options are accepted too.
 
     Raises UsageError for an option without its value.
     """

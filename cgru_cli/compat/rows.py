@@ -40,7 +40,7 @@ class Refused:
 
 @dataclass(frozen=True)
 class Checked:
-    """An option that describes the model, as `dim-emb`: compared with the model that is loaded."""
+    """An option that describes the model, such as `dim-emb`: compared with the loaded model."""
 
     name: str
 
@@ -55,8 +55,8 @@ class Option:
 
     A conversion takes the values as typed ("true" or "false" of a switch); it may also say that
     they have no effect or are refused. A field that cgru does not have is replaced by the program's
-    `settle` function. The option of an alias sets several fields; of these, options that are given
-    themselves keep their values.
+    `settle` function. An alias sets several fields, except those that are also set by their own
+    options.
     """
 
     field: str
@@ -96,7 +96,7 @@ class Row:
         return self.paths and (place == 0 or not self.only_first)
 
     def understand(self, values: Sequence[str]) -> Values | NoEffect | Refused | Checked:
-        """The fields of cgru's options that these values, as typed, set; or why none.
+        """The fields of cgru's options that these values, as typed, set, or why they set none.
 
         Raises ValueError for a value of a switch that is neither true nor false.
         """
@@ -126,7 +126,7 @@ def as_typed(value: Any) -> tuple[str, ...]:
 
 
 def is_true(values: Sequence[str]) -> bool:
-    """The value of a switch. Raises ValueError for what is neither true nor false."""
+    """The value of a switch. Raises ValueError for values other than true and false."""
     value = values[-1].lower()
     if value not in ("true", "false", "1", "0", "on", "off", "yes", "no"):
         raise ValueError(f"{values[-1]!r} is neither true nor false")
@@ -134,7 +134,7 @@ def is_true(values: Sequence[str]) -> bool:
 
 
 def row(text: str, meaning: str | Meaning, *, only_first: bool = False) -> Row:
-    """A row as its line of a help; meaning: a field of the options, or what else it means."""
+    """A row from its line in the program's help; meaning: a field of the options, or a result."""
     head, _, default = text.partition(" = ")
     words = head.split(" ")
     flags = tuple(word for word in words if word.startswith("-"))
@@ -197,7 +197,7 @@ def refused(text: str) -> list[Row]:
 
 
 def always(text: str) -> list[Row]:
-    """Options for what cgru does in any case."""
+    """Options for things that cgru always does."""
     found = []
     for one in _each(text):
         bare = row(one, "")

@@ -12,7 +12,7 @@ from . import amun, dl4mt, marian_decode, marian_train, nematus, nematus_decode
 from .fields import Fields
 from .rows import Option, Row, Takes
 
-COMMANDS = ("train", "translate", "score")  # that other programs have too
+COMMANDS = ("train", "translate", "score")  # shared with other programs
 PROGRAMS = ("nematus", "nematus-tf", "marian", "amun", "dl4mt")
 
 
@@ -20,11 +20,10 @@ PROGRAMS = ("nematus", "nematus-tf", "marian", "amun", "dl4mt")
 class Table:
     """The options of a program's command.
 
-    settle: replaces the fields that cgru does not have; defaults: settings of the program, by
-    field, beside those of its options (for a training); positional: the fields of arguments that
-    are no options; abbreviations: whether the beginning of a long option stands for it, as in
-    argparse and Boost; like_marian: whether an option of several values that is given again adds
-    to them, and a switch may have a value.
+    settle: replaces the fields that cgru does not have; defaults: settings of the program that are
+    not options, by field (for training); positional: the fields of positional arguments;
+    abbreviations: whether long options may be abbreviated, as in argparse and Boost; like_marian:
+    whether a repeated option adds to its values, and a switch may have a value.
     """
 
     program: str
@@ -40,7 +39,7 @@ class Table:
         return next((row for row in self.rows if flag in row.flags), None)
 
     def row(self, flag: str) -> Row | None:
-        """The row of a flag, or of its beginning where that is enough; an underscore is a dash."""
+        """The row of a flag or of an unambiguous abbreviation; an underscore is a dash."""
         plain = flag.replace("_", "-")
         if plain in self._by_flag or not self.abbreviations or not flag.startswith("--"):
             return self._by_flag.get(plain)

@@ -19,7 +19,7 @@ def translate(program: str, command: str, arguments: Sequence[str], options: typ
     """The settings of a program's command line, of its configuration files, and its defaults.
 
     command: of this package; options: the dataclass of its options. Raises UsageError for options
-    that are refused or lack a value, CgruError for a configuration file that is none.
+    that are refused or lack a value, CgruError for an invalid configuration file.
     """
     theirs = table(program, command)
     if theirs is None:
@@ -49,7 +49,7 @@ def of_files(
     """The settings of a line of cgru whose configuration files are another program's.
 
     A file that Marian's trainer wrote, with every option, makes the defaults Marian's too. Raises
-    CgruError, naming file and key, for what is wrong in a file.
+    CgruError, naming file and key, for errors in a file.
     """
     line = Fields(typed.values, interpolate=typed.interpolate)
     files = configuration.read(paths, command, None, options, relative=relative)

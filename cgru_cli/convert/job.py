@@ -30,7 +30,7 @@ def run(model: str, output: str | None, options: ConvertOptions) -> None:
     """
     if options.info:
         if output is not None:
-            raise UsageError("--info writes no model: leave OUT out")
+            raise UsageError("--info writes no model: omit OUT")
         description = describe(read(model), options.vocabularies)
         text = as_text(description, options.arrays)
         if options.json:
@@ -59,7 +59,7 @@ def write_model(
     """Write a model in any program's format, with configuration and vocabularies beside it.
 
     to: the format, as in `cgru convert --to`; by default from the path's ending (.npz, .h5).
-    vocabularies: files, source (one a factor) then target; by default those of the model.
+    vocabularies: files, source (one per factor) then target; by default those of the model.
     force: overwrite files. Returns the path; for a checkpoint the prefix of its files.
 
     Raises CgruError where the format cannot hold the model, naming each feature, and where a file

@@ -1,6 +1,6 @@
 """The batches of an epoch, and the padded arrays of a batch.
 
-The batches of an epoch depend on lengths, settings, seed and epoch only, so that the position in
+The batches of an epoch depend only on lengths, settings, seed and epoch, so that the position in
 the data is the epoch and the number of batches taken from it.
 """
 
@@ -110,7 +110,7 @@ def grid_length(length: int) -> int:
 
 
 class Batch(NamedTuple):
-    """Sentence pairs, each ended and then padded by EOS.
+    """Sentence pairs, each ended by EOS and padded with EOS.
 
     Padding has mask 0, except that a padding row has mask 1 at its first source position, so that
     the mean of its source is a number.
@@ -121,7 +121,7 @@ class Batch(NamedTuple):
     target: np.ndarray  # (B,T) int32
     target_mask: np.ndarray  # (B,T) float32
     sentences: int  # without padding rows
-    words: int  # of their targets, EOS counted, or labels
+    words: int  # of their targets, including EOS, or labels
     weights: np.ndarray | tuple[()] = ()  # (B,T) float32, factors of words' costs; (): all 1
     alignment: np.ndarray | tuple[()] = ()  # (B,T,S) float32, see `Alignments.matrix`; (): none
 
@@ -185,7 +185,7 @@ def make_batch(
 
 
 def mask(lengths: np.ndarray, longest: int, rows: int) -> np.ndarray:
-    """1.0 at the words of each row, then 0.0: (rows, longest) float32."""
+    """1.0 for the words of each row, 0.0 after them: (rows, longest) float32."""
     full = np.zeros(rows, np.int64)
     full[: len(lengths)] = lengths
     return (np.arange(longest) < full[:, None]).astype(np.float32)

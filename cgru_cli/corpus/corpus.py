@@ -8,7 +8,7 @@ A cache folder holds `corpus.json` and the files that it names:
 - for word alignments, points (P, 2), and spans (N, 2) int64, where the points of each pair are;
 - weights (N,) float32 of sentences, or (words + N,) of target words and EOS.
 
-`corpus.json` is written last: without it an encoding does not count. It has digests of itself and
+`corpus.json` is written last: without it a cache is ignored. It has digests of itself and
 of the files, so that a changed cache is encoded again.
 """
 
@@ -42,7 +42,7 @@ COUNTED = 1 << 22  # words counted together
 class Corpus:
     """N sentence pairs as ids, read from disk on access.
 
-    lengths: (N, 2) int32, words of source and target, EOS counted
+    lengths: (N, 2) int32, words of source and target, including EOS
     factors: F, ids of a source word; 0 without a source side, whose lengths are then 1
     skipped: lines left out as "empty" or "too long", and sentence pairs that were "cut"
     fingerprint: SHA-256 of the ids and lengths
@@ -97,17 +97,18 @@ def encode_corpus(
 ) -> Corpus:
     """Encode files of parallel lines (`.gz` too), or map the files of `cache` if they are the same.
 
-    They are the same if path, size, modification time and `key` are; `key` stands for the encoders
-    and everything else that decides the ids. Encoders return ids without EOS, F for a source word.
-    Pairs with an empty side are left out, and those with a side of more than `max_length` words
-    (EOS not counted), unless `crop` cuts that side, with its alignments and weights. `sources` may
-    be (), for a target side alone. `check_pair` raises CgruError for sides that do not match.
-    Only one process at a time may encode into a folder; files of an interrupted one are removed.
-    `spare` is a folder to encode into if `cache` belongs to another process and is read-only.
+    They count as the same if path, size, modification time and `key` are; `key` stands for the
+    encoders and everything else that decides the ids. Encoders return ids without EOS, F for a
+    source word. Pairs with an empty side are left out, and those with a side of more than
+    `max_length` words (excluding EOS), unless `crop` cuts that side, with its alignments and
+    weights. `sources` may be (), for a target side alone. `check_pair` raises CgruError for sides
+    that do not match. Only one process at a time may encode into a folder; files of interrupted
+    processes are removed. `spare` is a folder to encode into if `cache` belongs to another process
+    and is read-only.
 
     Raises CgruError for files that cannot be read, differ in their number of lines or leave no
-    pair, and if the cache cannot be written. Errors of encoders, alignments and weights name file
-    and line.
+    pair, and for a cache that cannot be written. Errors of encoders, alignments and weights name
+    file and line.
     """
     beside = beside or Beside()
     if sources and len(sources) != len(targets):

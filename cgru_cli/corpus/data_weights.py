@@ -42,7 +42,7 @@ def parse_sentence(line: str) -> list[float]:
 def parse_words(line: str, words: int) -> list[float]:
     """The weights of the target words and of EOS, which is 1 if not given.
 
-    Raises CgruError for a wrong number of weights, and for invalid ones.
+    Raises CgruError for a wrong number of weights, and for invalid weights.
     """
     weights = [_weight(token) for token in tokens(line)]
     if len(weights) not in (words, words + 1):

@@ -1,6 +1,6 @@
 """Dropout masks, one per batch and the same at every position (Gal and Ghahramani 2016; Nematus).
 
-NumPy draws them on the host, so that they depend on the seed and the number of the update only, and
+NumPy draws them on the host, so that they depend only on the seed and the number of the update, and
 are the same on every device, compiled or not.
 """
 
@@ -20,8 +20,8 @@ class Rates(NamedTuple):
 
     Nematus': embedding, for inputs that are embeddings; hidden, for states, contexts and
     annotations as inputs; source and target, for whole words. annotation is for the encoder's
-    output, wherever it is read; output for the readout, which else has the rate of embeddings, as
-    in Nematus.
+    output, wherever it is read; output for the readout, which otherwise has the rate of embeddings,
+    as in Nematus.
     """
 
     embedding: float = 0.0

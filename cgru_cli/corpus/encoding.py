@@ -66,13 +66,13 @@ class Encoding:
         self._lines = self._pairs = self._points = 0
         self._words = np.zeros(2, np.int64)
         self._skipped = {"empty": 0, "too long": 0, "cut": 0}
-        self._aligns_no_first = True  # whether no first word of a sentence is aligned
+        self._aligns_no_first = True  # whether no sentence has an alignment of its first word
         self._factors: int | None = None
         self._files: dict[str, Numbers] = {}
 
     @contextlib.contextmanager
     def writing(self, cache: Path) -> Iterator[None]:
-        """Open the files in a folder; in the end they are on the disk, after an error removed."""
+        """Open the files in a folder; they are on disk at the end, or removed after an error."""
         token = secrets.token_hex(6)
         types = {"source": "<u2", "target": "<u2", "lengths": "<i4", "offsets": "<i8"}
         if self.beside.alignments:
@@ -115,7 +115,7 @@ class Encoding:
 
     def _encoded(self, files: Files, number: int, texts: tuple) -> EncodedPair:
         source_line, target_line, alignment, weight = texts
-        source: list = [()]  # one word without ids, as an empty side is left out
+        source: list = [()]  # one word without ids: an empty side would be left out
         points: list[word_alignments.Point] = []
         weights: list[float] = []
         path: PathLike | None = files.target  # of the line that is being read

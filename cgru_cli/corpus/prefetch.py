@@ -14,8 +14,8 @@ from .batches import Item
 class Ahead(Generic[Item]):
     """An iterator over items that a thread makes ahead of their use, at most `depth` of them.
 
-    An error in the making is raised in the place of its item. Use it with `with`, or `close` it,
-    to end the thread.
+    An error while making an item is raised in place of that item. Use it with `with`, or `close`
+    it, to end the thread.
 
     waited: seconds spent waiting for items that were not made yet
     """

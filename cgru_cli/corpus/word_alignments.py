@@ -50,9 +50,8 @@ class Alignments:
 
 
 def parse(line: str, source_words: int, target_words: int) -> list[Point]:
-    """The points of a line, sorted, without repetitions.
-
-    The numbers of words do not count EOS. Raises CgruError for points outside the pair.
+    """The points of a line, sorted, without repetitions. The numbers of words exclude EOS. Raises
+    CgruError for points outside the pair.
     """
     points = set()
     for token in tokens(line):

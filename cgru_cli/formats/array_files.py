@@ -1,7 +1,7 @@
-"""Files of named arrays: `.npz` and `.h5`, read as untrusted and written atomically.
+"""Files of named arrays: `.npz` and `.h5`, read as untrusted input and written atomically.
 
-Headers are read first, so that names and shapes can be checked before any memory is spent on what
-they declare.
+Headers are read first, so that names and shapes can be checked before any memory is allocated for
+the arrays.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from ..system.structured_files import check_no_pipe
 
 GIT_LFS = b"version https://git-lfs"
 MOST_ARRAYS = 10_000  # of a file; the deepest models have some hundreds
-MOST_EXPANDED = 100  # bytes of arrays for a byte of the file; trained weights give at most 1.2
+MOST_EXPANDED = 100  # array bytes per byte of the file; trained weights give at most 1.2
 ALWAYS_ALLOWED = 1 << 26  # bytes of arrays, whatever the file's size
-_DEFLATED = 1032  # bytes that deflate can make of one
+_DEFLATED = 1032  # bytes that deflate can expand one byte to
 _HEAP = b"GCOL\x01\0\0\0"  # the first bytes of a heap in an HDF5 file
 _NOT_READ = "cannot be read; is the file complete?"
 
@@ -217,7 +217,7 @@ def open_hdf5(path: Path, attribute: str) -> Iterator[tuple[dict[str, StoredArra
             return
         if item.external or item.is_virtual:
             raise CgruError(f"{path}: dataset {name} is stored in other files, which are not read")
-        if item.nbytes > 1100 * item.id.get_storage_size():  # deflate shrinks a thousandfold
+        if item.nbytes > 1100 * item.id.get_storage_size():  # more than deflate can
             raise CgruError(f"{path}: dataset {name} declares {item.nbytes} bytes, not there")
         if len(stored) >= MOST_ARRAYS:
             raise CgruError(f"{path}: a model has at most {MOST_ARRAYS} arrays")

@@ -1,7 +1,7 @@
 """The features of a model that the files of each program cannot hold.
 
-The name table says which arrays a dialect has names for. This file says which structures a program
-would compute differently, although it has names for their arrays.
+The name table says which arrays a dialect has names for. This file states which structures a
+program would compute differently although it has names for their arrays.
 """
 
 from __future__ import annotations

@@ -14,14 +14,14 @@ from .crc32c import masked_crc32c
 _LONGEST_NAME = 1000
 _FOOTER, _TRAILER = 48, 5  # of the file; of a block: a byte for its compression, and a checksum
 _MAGIC = bytes.fromhex("57fb808b247547db")
-_RESTARTS = (0).to_bytes(4, "little") + (1).to_bytes(4, "little")  # names are whole at 1 place, 0
+_RESTARTS = (0).to_bytes(4, "little") + (1).to_bytes(4, "little")  # names are whole at place 0 only
 
 
 def read_table(content: bytes) -> dict[str, bytes]:
     """Messages by name. Raises ValueError or IndexError for a damaged table."""
     footer = content[-_FOOTER:]
     if len(content) < _FOOTER or not footer.endswith(_MAGIC):
-        raise ValueError("it does not end as one")
+        raise ValueError("its end is not that of a table")
     _, _, place = _handle(footer, 0)  # of filters
     start, size, _ = _handle(footer, place)
     found: dict[str, bytes] = {}

@@ -1,4 +1,4 @@
-"""The keys that are read of configurations, and for each the kind and bounds of its values.
+"""The keys that are read from configurations, with the kind and bounds of their values.
 
 Configurations come from anywhere. A value of another kind is an error that names file and key;
 other keys are ignored.

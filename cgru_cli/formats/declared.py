@@ -66,7 +66,7 @@ def _cell(unit: Unit) -> tuple[str, ...]:
 
 
 def _types(model: Model) -> tuple[str, ...]:
-    """Marian reads models of DL4MT and Nematus as amun's or its own nematus'."""
+    """Marian reads models of DL4MT and Nematus as its types amun and nematus."""
     if model.structure.type is not Type.CGRU:
         return (model.structure.type.value,)
     if model.program.startswith("marian-"):
@@ -75,7 +75,7 @@ def _types(model: Model) -> tuple[str, ...]:
 
 
 def _vocabularies(model: Model, value: str) -> tuple[bool, str]:
-    """Whether the declared numbers of words fit the model, and its own numbers."""
+    """Whether the declared numbers of words fit the model, and the model's numbers."""
     sizes = model.structure.vocabularies
     try:
         said = [int(number) for number in value.replace(",", " ").split() if number != "[]"]

@@ -1,6 +1,6 @@
 """The program that wrote a file's arrays, and its conventions.
 
-The names of the arrays tell the dialect. Models that are recognised and cannot be computed are
+The names of the arrays tell the dialect. Models that are recognised but cannot be computed are
 refused here.
 """
 
@@ -31,7 +31,7 @@ DESCRIPTIONS = {
 
 
 def recognise(path: Path, stored: Mapping[str, StoredArray], settings: ModelSettings) -> Dialect:
-    """The dialect of the arrays' names. Raises CgruError for names of no known model."""
+    """The dialect of the arrays' names. Raises CgruError if no known model has such names."""
     names = set(stored)
     if any(name.startswith(("encoder/", "decoder/")) for name in names):
         old = any("forwardEncoder" in name for name in names)

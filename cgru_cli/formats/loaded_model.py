@@ -131,8 +131,8 @@ class LoadedModel:
         return [word.split("|")[0] for word in words] if len(self.sources) > 1 else words
 
     def ids(self, words: Sequence[str], number: int) -> list[tuple[int, ...]]:
-        """The columns of each source word: `source_ids`, a tagger's `with_starts`, or a condition's
-        `condition_columns`. Errors name the line (from 0) and the model.
+        """The columns of each source word, by `source_ids`, by `with_starts` for a tagger, or by
+        `condition_columns` for a condition. Errors name the line (from 0) and the model.
         """
         if not self.reads_source:  # whatever other models of an ensemble read
             return []
@@ -163,7 +163,7 @@ class LoadedModel:
     def in_source_order(self, attention: np.ndarray, words: int) -> np.ndarray:
         """Attention (T,S) over the positions of `source_batch`, reordered to those of the line.
 
-        words: of the line, without EOS; EOS and padding stay behind them.
+        words: of the line, without EOS; EOS and padding stay after them.
         """
         if not self.source_reversed:
             return attention
@@ -181,8 +181,8 @@ class LoadedModel:
 def load_model(path: str | os.PathLike[str], vocabularies: Sequence[str] = ()) -> LoadedModel:
     """A model of any program with its vocabularies.
 
-    path: as `cgru translate -m` takes it (.npz, .h5, a checkpoint's name). vocabularies: files,
-    source (one a factor) then target; if none are given, those that the model names. Raises
+    path: as for `cgru translate -m` (.npz, .h5, a checkpoint's name). vocabularies: files,
+    source (one per factor) then target; if none are given, those that the model names. Raises
     CgruError, naming the file, for a model or vocabulary that cannot be read.
     """
     model = read_model.read(path)
@@ -219,7 +219,8 @@ def loaded_models(
 def check_ensemble(models: Sequence[LoadedModel]) -> None:
     """Raises CgruError where target vocabularies, or directions of reading and writing, differ."""
     rerank = (
-        "so they make no ensemble; one can rerank the other's n-best list (cgru score --n-best)"
+        "so they cannot form an ensemble; one can rerank the other's n-best list "
+        "(cgru score --n-best)"
     )
     first, *others = models
     path = first.model.path
@@ -227,7 +228,7 @@ def check_ensemble(models: Sequence[LoadedModel]) -> None:
         if other.writes_text != first.writes_text:
             raise CgruError(
                 f"{other.model.path}: a {other.model.structure.type}, and {path} a "
-                f"{first.model.structure.type}; labels and text make no ensemble"
+                f"{first.model.structure.type}; labels and text cannot form an ensemble"
             )
         if other.target.fingerprint != first.target.fingerprint or (
             other.model.structure.target_vocabulary != first.model.structure.target_vocabulary
@@ -254,7 +255,7 @@ def preprocessing_of(
 ) -> Preprocessing | None:
     """The preprocessing of raw text for these models: MODEL.preprocess.json of the first with one.
 
-    asked: options that do a part of it, and whether each is given. Raises CgruError where a file is
+    asked: options that do part of it, and whether each is given. Raises CgruError where a file is
     damaged or two differ, UsageError where such an option is given.
     """
     paths = [f"{loaded.model.path}{PREPROCESSING}" for loaded in models]
@@ -279,7 +280,7 @@ def preprocessing_of(
 
 
 def check_attention(models: Sequence[LoadedModel], wanted: bool) -> None:
-    """Raises CgruError where attention is wanted and none of the models has it."""
+    """Raises CgruError if attention is wanted but none of the models has it."""
     structures = [loaded.model.structure for loaded in models]
     if wanted and not any(structure.attends for structure in structures):
         kind = structures[0].type.value

@@ -27,7 +27,7 @@ class ModelSettings:
     source: str = ""  # the file
     program: str = ""  # a `Program`, if the configuration tells
     structure: dict = field(default_factory=dict)
-    vocabularies: list[str] = field(default_factory=list)  # sources (one a factor), then target
+    vocabularies: list[str] = field(default_factory=list)  # sources (one per factor), then target
     unsupported: list[str] = field(default_factory=list)  # features that cgru cannot compute
     right_left: bool = False  # writes from the end of a sentence
     source_reversed: bool = False  # reads from the end too, as all such models of Marian do
@@ -38,7 +38,7 @@ class ModelSettings:
     values: dict = field(default_factory=dict)  # as read, for writing it back
 
     def update(self, other: ModelSettings) -> None:
-        """Add what another file states; values that are known already stay."""
+        """Add values from another file; values that are known already stay."""
         self.source = self.source or other.source
         self.program = self.program or other.program
         self.structure = other.structure | self.structure
@@ -58,8 +58,8 @@ class Model:
 
     arrays: float32, C order, by DL4MT/Nematus name; inert: arrays without an effect on the
     computation; program: dl4mt or the value of a `Dialect`, whose conventions hold; container: the
-    kind of file it came from; origin: Marian's own form, to write the same file again (dialect,
-    yaml and its length in bytes, names of the transposed arrays).
+    kind of file that it came from; origin: Marian's own form, to write the same file again
+    (dialect, yaml and its length in bytes, names of the transposed arrays).
     """
 
     path: Path

@@ -128,7 +128,7 @@ def _settings_beside(path: Path) -> ModelSettings:
         file = Path(f"{path}{suffix}")
         if file.is_file():
             content = from_marian(read_yaml(file), str(file))
-            if suffix == ".yml":  # the training's: its beam is that of validation
+            if suffix == ".yml":  # of training: its beam is that of validation
                 content.beam_size = content.normalize = content.word_penalty = None
             settings.update(content)
     return settings
@@ -145,7 +145,7 @@ def _marian_settings(path: Path, stored: StoredArray) -> tuple[ModelSettings, di
     text = content.decode("utf-8", "replace")
     settings = from_marian(parse_yaml(content, source), MARIAN_YAML)
     settings.values = {MARIAN_YAML: text}
-    # Marian reads int8 that ends in NUL; what has another form is written anew.
+    # Marian reads int8 that ends in NUL; other forms are written anew.
     as_marian = whole.dtype == np.int8 and whole.ndim == 1 and text.encode() == content != raw
     if as_marian and raw == content.ljust(len(raw), b"\0"):
         return settings, {"yaml": text, "bytes": len(raw)}

@@ -17,7 +17,7 @@ from .vocabulary_files import marian_needs_rewrite, read_vocabulary, write_vocab
 
 
 def find(model: Model, given: Sequence[str] = ()) -> list[Vocabulary]:
-    """Source vocabularies (one a factor), then the target's, each limited to its embedding's rows.
+    """Source vocabularies (one per factor), then the target's, each cut to its embedding's rows.
 
     given: paths from the command line. Without them the configuration's paths are tried relative to
     the model's folder, then by their last part there, then relative to the working directory. One

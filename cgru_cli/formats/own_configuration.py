@@ -1,7 +1,7 @@
 """cgru's own description of a model: the object `cgru` of a configuration.
 
-The legacy programs ignore it. It states the features that their keys cannot, so that cgru's own
-files hold every model completely.
+The legacy programs ignore it. It states the features that their keys cannot express, so that cgru's
+own files hold every model completely.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from .configuration_values import Number, shown
 from .model import Model
 
 _PROGRAMS = frozenset({*Dialect, "dl4mt"})
-MOST_INERT = 100  # arrays of a model that nothing is computed with; there is one, or none
-LARGEST_INERT = 1 << 16  # numbers in one
+MOST_INERT = 100  # arrays that the computation does not use; a model has one at most
+LARGEST_INERT = 1 << 16  # numbers in each
 
 
 class _Decoding(TypedDict, total=False):

@@ -1,9 +1,10 @@
-"""Python 2 and 3 pickles of plain data, read without running anything they ask for.
+"""Python 2 and 3 pickles of plain data, read without executing them.
 
 DL4MT keeps its options (`model.npz.pkl`) and its vocabularies in pickles. A pickle is a program for
 a small stack machine. `load` is such a machine for the instructions that build data, and refuses
 the others: it has no call, import or attribute access that could be misused. (`pickle.Unpickler`
-has them, hashes nested tuples without end, and makes room for a memo as large as a file asks.)
+has all of these, can hash nested tuples almost endlessly, and allocates a memo as large as the file
+asks for.)
 """
 
 import codecs
@@ -81,7 +82,7 @@ def load(
     `\\xNN`, which keeps apart words that differ. Python 2 `unicode`, Python 3 `str` and Python 3
     `bytes` stay what they are.
 
-    `what` names the content for messages ("options"); for bytes it should name the file. `limit`
+    `what` names the content in messages ("options"); for bytes it should name the file. `limit`
     bounds a file's bytes. Raises CgruError for anything but data, and for damaged or absurd input.
     """
     if isinstance(source, bytes):
@@ -213,7 +214,7 @@ class _Machine:
                     if argument > 5:
                         raise ValueError("unknown protocol")
                 case "FRAME":
-                    pass  # its size helps those who read from a pipe
+                    pass  # its size helps readers of pipes
                 case "STOP":
                     return self.pop()
                 case _:

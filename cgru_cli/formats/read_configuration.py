@@ -51,7 +51,7 @@ def from_nematus(values: object, source: str) -> ModelSettings:
     if rows and min(rows) > 0:
         declared["source_vocabularies"] = tuple(rows)
     if not theano:
-        # before the switch existed, models were computed in TensorFlow's way
+        # before the switch existed, models were computed by TensorFlow's convention
         declared["bias"] = Bias.THEANO if value("theano_compat") else Bias.NEMATUS_TF
     if value("rnn_layer_normalization") and value("layer_normalization_type") == "rmsnorm":
         declared["rms"] = True

@@ -85,7 +85,7 @@ def interpret(file: ModelFile) -> Model:
 def _take_inert(
     path: Path, stored: dict[str, StoredArray], dialect: Dialect
 ) -> dict[str, np.ndarray]:
-    """Remove the array that nothing is computed with. Raises CgruError for one that is large."""
+    """Remove the array that the computation does not use. Raises CgruError for a large one."""
     if INERT.get(dialect) not in stored:
         return {}
     array = stored.pop(INERT[dialect])
@@ -128,7 +128,7 @@ def _named(
 def _add_missing_bias(
     arrays: dict[str, StoredArray], known: dict[str, Parameter], structure: Structure
 ) -> None:
-    """nmtpy's tied output layer has no bias: one of zeros computes the same."""
+    """nmtpy's tied output layer has no bias: a bias of zeros computes the same."""
     for parameter in parameters(structure):
         if parameter.name not in arrays and Dialect.NMTPY not in parameter.names:
             zeros = np.zeros(parameter.size(structure), dtype=np.float32)

@@ -23,8 +23,8 @@ from ..text.vocabulary import Vocabulary
 _MAGIC = struct.pack("<Q", 0xF11A48D5013417F5)
 _HEADER = struct.Struct("<6Q")  # magic, checksum, FIRST, BEST, offsets, target words
 _QUICKSAND = struct.pack("<i", 1234567890)  # a format that only Microsoft's programs write
-_KNOWN = 0.1  # warn where a smaller part of the entries has words of the vocabularies
-_NOBODY = b"NULL"  # the partner of unaligned words
+_KNOWN = 0.1  # warn if the vocabularies have the words of a smaller share of the entries
+_NOBODY = b"NULL"  # stands for the missing side of unaligned words
 _MULTIPLE = 8  # the size of Marian's sets of words is a multiple of this
 
 
@@ -47,8 +47,8 @@ class Shortlist:
     def of_words(self, sources: Iterable[int]) -> np.ndarray:
         """The target words that these source words allow: ids (N,), ascending, as in Marian.
 
-        EOS is always among them. The next most frequent words fill up to a multiple of eight, which
-        Marian's matrix products need, unless the vocabulary ends.
+        EOS is always among them. The next most frequent words fill them up to a multiple of eight,
+        which Marian's matrix products need, unless the vocabulary ends.
         """
         chosen = np.zeros(self.vocabulary, bool)
         chosen[: self.first] = True
@@ -75,8 +75,8 @@ class Shortlist:
         """Read a shortlist for these vocabularies: text or binary, gzipped or not.
 
         Each source word keeps the `best` target words with a probability above `prune`. A binary
-        file has its own numbers; first=0 skips its checksum. Raises CgruError, naming file and
-        line, for anything that is not a shortlist of these vocabularies.
+        file has its own numbers; with first=0 its checksum is skipped. Raises CgruError, naming
+        file and line, for anything that is not a shortlist of these vocabularies.
         """
         data = read_bytes(path, "shortlist")
         shared = source.fingerprint == target.fingerprint
@@ -164,7 +164,7 @@ def _best(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Offsets and target words of the best entries of each source word.
 
-    Among equally probable words the one with the greater id is better, as in Marian.
+    Of equally probable words the one with the greater id ranks higher, as in Marian.
     """
     order = np.lexsort((-targets, -probabilities, sources))
     order = order[probabilities[order] > np.float32(prune)]

@@ -12,10 +12,9 @@ from .array_files import StoredArray
 
 
 class Sizes:
-    """The numbers that the letters of shapes stand for. Every array votes for the letters it has.
-
-    An array that was cut or transposed by mistake is outvoted; a message can then name it with the
-    shape that it should have.
+    """The numbers that the letters of shapes stand for. Every array votes for the letters of its
+    shape. An array that was cut or transposed by mistake is outvoted; a message can then name it
+    and its correct shape.
     """
 
     def __init__(
@@ -25,7 +24,7 @@ class Sizes:
         known: Mapping[str, Parameter],
         named: Structure,
     ):
-        """named: the structure as far as the arrays' names tell it, with sizes of 1."""
+        """named: the structure as far as the arrays' names show it, with sizes of 1."""
         self._path, self._arrays, self._known = path, arrays, known
         readers = named.context
         self._factors = len(named.source_embeddings)
@@ -37,7 +36,7 @@ class Sizes:
         # letter -> size -> the arrays that have it, and at which axis
         self._votes: dict[str, dict[int, list[tuple[str, int]]]] = {}
         for name, parameter in known.items():
-            shape = arrays[name].shape[-len(parameter.shape) :]  # a row may have an axis more
+            shape = arrays[name].shape[-len(parameter.shape) :]  # a row may have one more axis
             if len(shape) != len(parameter.shape) or _reads_levels_below(parameter):
                 continue
             for axis, (letter, size) in enumerate(zip(parameter.shape, shape, strict=True)):

@@ -1,4 +1,4 @@
-"""The structure of a model from its arrays, or from its configuration where they cannot tell.
+"""The structure of a model from its arrays, or from its configuration where they are ambiguous.
 
 If the two disagree, the arrays win and a warning says so.
 """
@@ -24,7 +24,7 @@ from .sizes_from_arrays import Sizes
 def layout_of(stored: Mapping[str, StoredArray], settings: ModelSettings, dialect: Dialect) -> dict:
     """The fields of `Structure` that decide the names of its arrays.
 
-    The configuration, or the program's default, decides where names and shapes cannot tell.
+    The configuration, or the program's default, decides where names and shapes do not.
     """
     marian, declared = dialect in MARIAN, settings.structure
     kind = Type.CGRU
@@ -50,7 +50,7 @@ def layout_of(stored: Mapping[str, StoredArray], settings: ModelSettings, dialec
 
 
 def _unit(stored: Mapping[str, StoredArray], parts: Sequence[str], declared: Unit | None) -> Unit:
-    """The unit of the first of these parts (beginnings of names) that has states' matrices.
+    """The unit of the first of these parts (beginnings of names) with matrices of a state.
 
     A GRU has a separate matrix for the proposal. Otherwise the majority decides: an LSTM's matrices
     are (D,4D), a plain unit's (D,D).
@@ -66,7 +66,7 @@ def _unit(stored: Mapping[str, StoredArray], parts: Sequence[str], declared: Uni
         of_lstm = sum(columns > 2 * rows for rows, columns in matrices)
         if 2 * of_lstm > len(matrices):
             return Unit.LSTM
-        # nothing but the configuration tells their functions apart
+        # only the configuration tells their functions apart
         return declared if declared is not None and declared.is_plain else Unit.TANH
     return Unit.GRU
 
@@ -117,10 +117,9 @@ def structure_of(
     layout: dict,
     dialect: Dialect,
 ) -> Structure:
-    """The structure that the arrays, and the configuration where they cannot, describe.
-
-    Names tell everything but the sizes, which most arrays agree on. Raises CgruError where the
-    arrays that would tell a size are missing, or are two that differ.
+    """The structure that the arrays describe, completed by the configuration. Names show everything
+    but the sizes, which most arrays agree on. Raises CgruError where the arrays that would show a
+    size are missing, or only two exist and differ.
     """
     paths = [parameter.path for parameter in known.values()]
 
@@ -160,7 +159,7 @@ def structure_of(
     sizes = Sizes(path, arrays, known, named)
     state, target_embedding = sizes.of("D", "the state"), sizes.of("E", "ff_logit_prev_W")
     source_rows = sizes.of("Vs0", "Wemb") if layout["type"].reads_source else 0
-    # nmtpy's tied output layer has no bias that would tell
+    # nmtpy's tied output layer has no bias that would show it
     of_source = dialect is Dialect.NMTPY and not sizes.tells("V")
     target_rows = source_rows if of_source else sizes.of("V", "ff_logit_b")
     shared = layout["shared_embeddings"]
@@ -194,7 +193,7 @@ def _bias(
     settings: ModelSettings,
     dialect: Dialect,
 ) -> Bias:
-    """Theano's convention or Nematus-TF's own; an encoder's transitions tell, if it has any."""
+    """Theano's convention or Nematus-TF's own; an encoder's transitions, if any, show which."""
     tf = dialect in (Dialect.NEMATUS_TF, Dialect.NEMATUS_TF_01)
     default = Bias.NEMATUS_TF if tf and settings.program != "nematus" else Bias.THEANO
     declared = settings.structure.get("bias", default)
@@ -215,7 +214,7 @@ def _bias(
 
 
 def compare(path: Path, structure: Structure, settings: ModelSettings, dialect: Dialect) -> None:
-    """Warn where the configuration contradicts the arrays, or is missing and would be needed.
+    """Warn if the configuration contradicts the arrays, or is needed but missing.
 
     Raises CgruError where Nematus' own converter is known to have dropped arrays silently.
     """

@@ -22,7 +22,7 @@ from .crc32c import masked_crc32c
 INDEX = ".index"
 DATA = ".data-00000-of-00001"
 UPDATES = "time"  # Nematus-TF's number of training updates, a variable that its Saver asks for
-LARGEST_INDEX = 16 << 20  # bytes; the index of a deep model has some 20,000
+LARGEST_INDEX = 16 << 20  # bytes; the index of a deep model has about 20,000
 _DAMAGED = "not a complete TensorFlow checkpoint"
 _MOST_FILES = 100
 _MOST_AXES = 8
@@ -98,14 +98,14 @@ def _fields(message: bytes) -> _Fields:
 
 
 def _stored(prefix: Path, name: str, entry: _Fields, files: list[Path]) -> StoredArray:
-    """The array that a `BundleEntryProto` declares. Raises ValueError where it cannot be there."""
+    """The array that a `BundleEntryProto` declares. Raises ValueError if it cannot exist."""
     kind, shard, start, size = (entry.number(field) for field in (1, 3, 4, 5))
     dimensions = [dimension for shape in entry.messages(2) for dimension in shape.messages(2)]
     shape = tuple(dimension.number(1) for dimension in dimensions)
     if 7 in entry:
         raise ValueError("it is kept in slices")
     if shard >= len(files) or start + size > files[shard].stat().st_size:
-        raise ValueError("it ends behind the files that hold it")
+        raise ValueError("it ends after the end of its files")
     dtype = np.dtype(_TYPES.get(kind, object))
     fits = len(shape) <= _MOST_AXES and max(shape, default=0) <= size
     if not fits or (kind in _TYPES and math.prod(shape) * dtype.itemsize != size):

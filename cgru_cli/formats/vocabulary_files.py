@@ -1,4 +1,4 @@
-"""Vocabulary files, in every format that these models come with.
+"""Vocabulary files, in every format that these models use.
 
 `read_vocabulary` recognises a file by its content, not its name; every format may be gzipped:
 
@@ -47,7 +47,7 @@ def read_vocabulary(path: str | os.PathLike[str], limit: int | None = None) -> V
     """
     data = structured_files.read_bytes(path, "vocabulary", LARGEST)
     name = os.fspath(path)
-    # each word has a line, or a colon (and some have one in them)
+    # each word has a line, or a colon (and some words contain one)
     if max(data.count(b"\n"), data.count(b":") // 2) > MOST_WORDS:
         raise CgruError(f"{name}: more than {MOST_WORDS} words, too many for a vocabulary")
     if not data.strip():
@@ -177,8 +177,8 @@ def _read_yaml(text: str, path: str) -> dict[str, int]:
 def _yaml_pairs(text: str, restore: Callable[[str], str], path: str) -> Iterator[tuple[str, int]]:
     """The pairs of a flat mapping, read from YAML's events.
 
-    Events carry the text of scalars before YAML gives it a type. They also need no tree, which
-    libyaml builds by recursion until the process runs out of stack.
+    Events carry the text of scalars before YAML gives it a type. They also avoid the tree, which
+    libyaml builds recursively until the stack overflows.
     """
     events = yaml.parse(text, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader))
     for expected in (yaml.StreamStartEvent, yaml.DocumentStartEvent, yaml.MappingStartEvent):
@@ -197,7 +197,7 @@ def _yaml_pairs(text: str, restore: Callable[[str], str], path: str) -> Iterator
 
 
 def _protect_from_yaml(text: str) -> tuple[str, Callable[[str], str]]:
-    """Replace characters that YAML forbids, but Marian writes, by private ones.
+    """Replace characters that YAML forbids but Marian writes with private-use ones.
 
     Returns the text, and a function that restores the original characters of a word.
     """

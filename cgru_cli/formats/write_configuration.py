@@ -24,7 +24,7 @@ from .configuration_values import (
 from .dialects import MARIAN_YAML
 from .model import Model
 
-# Nematus-TF refuses a file that has both an option's old name and its new one.
+# Nematus-TF refuses a file with both an option's old name and its new one.
 _OLD_NAMES = {*THEANO_KEYS.values(), *OLD_NEMATUS_KEYS.values()} - {*NEMATUS_TF_KEYS.values()}
 _OLD_NAMES |= set(
     """
@@ -97,13 +97,13 @@ def nematus_tf(model: Model, dictionaries: Sequence[str]) -> dict:
 
     Nematus-TF computes with Theano's biases where the file has Theano's keys (no
     `embedding_size`), whatever its `theano_compat` says. Deep models of Theano's convention are
-    therefore described by those.
+    therefore described by these keys.
     """
     s = model.structure
     theano, rms = s.bias is Bias.THEANO, s.normalization is Normalization.RMS
     added = {
         "model_type": "rnn",
-        "model_version": 0.2,  # names of the variables; 0.1 are the older ones
+        "model_version": 0.2,  # version of the variables' names; 0.1 are the older ones
         "theano_compat": theano,
         "output_hidden_activation": s.readout_activation.value,
         "softmax_mixture_size": s.mixture,

@@ -41,7 +41,7 @@ def write(
     """Write a model, its configuration and its vocabularies in the format `to` of `cgru convert`.
 
     Vocabularies are placed beside it, rewritten where the program needs another form.
-    preprocessing: a file to place beside it too; by default the model's own. marian_files: also
+    preprocessing: another file to place beside it; by default the model's own. marian_files: also
     write these of Marian's files (.decoder.yml, .amun.yml). keep_same: leave files untouched, with
     their times, whose content would not change.
 
@@ -172,7 +172,7 @@ def arrays_as(model: Model, to: str) -> dict[str, np.ndarray]:
 
 
 def _inert(model: Model, to: str) -> np.ndarray:
-    """The attention's second bias: the original, where the program can read it."""
+    """The attention's second bias: the original, if the program can read it."""
     marian = to.startswith("marian-")
     none = np.zeros((1, 0) if marian else 1, dtype=np.float32)
     original = model.inert.get(INERT[Dialect.NEMATUS], none)

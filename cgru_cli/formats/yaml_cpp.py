@@ -1,7 +1,7 @@
 """Text exactly as yaml-cpp 0.6, the YAML library of Marian, writes it.
 
-A scalar that can be read back stands as it is, any other between double quotes. Two bugs of the
-library are reproduced: U+007F, U+07FF and U+FFFF take one byte more than in UTF-8, and bytes that
+A scalar that can be read back is plain, any other is in double quotes. Two bugs of the
+library are reproduced: U+007F, U+07FF and U+FFFF take one more byte than in UTF-8, and bytes that
 are not UTF-8 become U+FFFD between quotes but stay as they are without them.
 """
 

@@ -1,4 +1,4 @@
-"""Attention to the annotations, and the memory that it needs of the source.
+"""Attention to the annotations, and the memory of the source that it needs.
 
 A product may be taken before the sum as well as after it: (sum_i alpha_ij h_i) W = sum_i alpha_ij
 (h_i W). In a search, many hypotheses attend to one sentence: there W is applied once per source
@@ -52,7 +52,7 @@ class Attention(NamedTuple):
 
     summed: Product  # (B,S,N): alpha_j -> c_j, or its products
     context_product: Products  # c_j [W | C_o]
-    is_multiplied: bool  # whether `summed` gives the products
+    is_multiplied: bool  # whether `summed` returns products
     projected: tf.Tensor  # (B,S,A): W_a h_i + b_a, normalised
     v: tf.Tensor  # (A,1)
     query_norm: Norm | None
@@ -168,10 +168,10 @@ def energies(projected: tf.Tensor, query: tf.Tensor, v: tf.Tensor) -> tf.Tensor:
 def energies_in_tiles(
     projected: tf.Tensor, query: tf.Tensor, v: tf.Tensor, sentence: tf.Tensor
 ) -> tf.Tensor:
-    """The same (R,S) for rows (R,A) of the sentences (R,) of a search, some rows at a time.
+    """The same (R,S) in a search, for rows (R,A) of the sentences (R,), some rows at a time.
 
-    Their hidden layer stays in the processor's cache, which takes half the time of all rows at once
-    and gives the same numbers.
+    Their hidden layer then stays in the processor's cache, which takes half the time and gives the
+    same numbers.
     """
     words, width = tf.shape(projected)[1], projected.shape[-1]
     count = tf.shape(query)[0]

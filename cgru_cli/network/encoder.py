@@ -15,7 +15,7 @@ from .units import UnitState, nudged, width_of_state
 
 
 class Encoded(NamedTuple):
-    """An encoded source: B sentences, S words with EOS; () without an encoder."""
+    """An encoded source: B sentences, S words with EOS; () if there is no encoder."""
 
     annotations: tf.Tensor | tuple  # (B,S,C): [forward ; backward], or one reader's
     mask: tf.Tensor  # (B,S): 1 at words and EOS
@@ -55,7 +55,7 @@ class Readers(NamedTuple):
         inputs: tuple[tuple[tf.Tensor, UnitState], ...],
         mask: tuple[tf.Tensor, ...],
     ) -> tuple[tuple, tuple]:
-        """By reader: states (B,D), inputs x W and nudges, masks (B,1), 1 at words.
+        """For each reader: states (B,D), inputs x W and nudges, masks (B,1), 1 at words.
 
         Padding keeps the state, so the backward reader starts at the last word.
         """

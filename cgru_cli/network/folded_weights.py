@@ -1,4 +1,4 @@
-"""Parameters as the model multiplies by them, by path, with constant factors folded in."""
+"""Parameters in the form used for computation, by path, with constant factors folded in."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class FoldedWeights:
         return tensor
 
     def output(self) -> tf.Tensor:
-        """W_o (E,V), of labels (C,L); or the target embeddings transposed."""
+        """W_o (E,V), or (C,L) for labels; or the transposed target embeddings."""
         if not self.structure.tied_output:
             return self["decoder/output/W"]
         table = self._arrays[target_table(self.structure)][1]

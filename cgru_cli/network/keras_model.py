@@ -15,13 +15,13 @@ from ..parameters.structure import Structure
 from .forced_decoding import force_decode
 from .network import Network
 
-keras.config.set_floatx("float32")  # a user's ~/.keras/keras.json may say otherwise
+keras.config.set_floatx("float32")  # a user's ~/.keras/keras.json may differ
 
 
 class RecurrentModel(keras.Model):
     """A variable for each row of the name table; called with (source, source mask, target).
 
-    Without arrays it begins as Nematus' models did, the same every time. Keras' optimizers,
+    Without arrays it is initialised as in Nematus, the same every time. Keras' optimizers,
     `summary()` and precision policies work on it: products are computed in the policy's compute
     dtype, states and softmax in float32. packed: see `Network`.
     """
@@ -64,7 +64,7 @@ class RecurrentModel(keras.Model):
         return {name: array_of(variable) for name, variable in self.parameters.items()}
 
     def network(self) -> Network:
-        """The computation on the variables' present values; it is differentiable.
+        """The computation on the variables' current values; it is differentiable.
 
         Call it inside each compiled function, so that traces remain valid when other arrays are
         assigned; joining matrices there costs little compared with multiplying by them.
@@ -77,10 +77,8 @@ class RecurrentModel(keras.Model):
 
 
 def array_of(variable: keras.Variable | tf.Variable) -> np.ndarray:
-    """A variable's present value, read-only and, on CPUs, without a copy.
-
-    A later assignment leaves it as it is: TensorFlow writes into a variable's memory only if
-    nothing else reads it.
+    """A variable's current value, read-only and, on CPUs, without a copy. A later assignment does
+    not change it: TensorFlow writes into a variable's memory only if nothing else reads it.
     """
     array = np.asarray(tf.convert_to_tensor(variable))
     array.flags.writeable = False

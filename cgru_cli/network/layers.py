@@ -1,4 +1,4 @@
-"""A model's arrays, ready to use: matrices with the same input are joined, units have their biases.
+"""A model's arrays, ready to use: matrices with the same input are joined, units hold their biases.
 
 The encoder, the decoders and the readout are built from these layers. Parameters are given by their
 path in the model, as in `names.py`.
@@ -129,13 +129,13 @@ class Layers:
         return self.product(input_arrays(cells[0])), [self.transition(cell) for cell in cells]
 
     def transition(self, cell: CellPlace) -> Transition:
-        """A cell with the product of its state."""
+        """A cell, with the product of its state."""
         return Transition(
             self.product(state_arrays(cell), bounded=self.bounded_states), self.unit(cell)
         )
 
     def unit(self, cell: CellPlace) -> Recurrent:
-        """The unit of a cell, with its biases and norms."""
+        """The unit of a cell, with its biases and normalisation."""
         inputs = self._norms(cell, ("W", "Wx"), "gamma1")
         states = self._norms(cell, ("U", "Ux"), "gamma2")
         paths = [f"{cell.path}/{root}" for root in ("b", "bx")]

@@ -1,9 +1,9 @@
 """The computation of a model: `encode`, `start` and `step`.
 
-A `Network` is a model's arrays, ready to be multiplied. Training scans `step`, search loops it,
-scoring sums its log-probabilities, ensembles average them. Each type of the ladder is in a file of
-its own: the decoders `lm`, `conditioned`, `encdec`, `seq2seq`, `rnnsearch` and `cgru`; `classifier`
-and `tagger`, which give labels.
+A `Network` holds a model's arrays in the form used for computation. Training scans `step`, search
+calls it in a loop, scoring sums its log-probabilities, ensembles average them. Each type of the
+ladder is in a file of its own: the decoders `lm`, `conditioned`, `encdec`, `seq2seq`, `rnnsearch`
+and `cgru`; `classifier` and `tagger`, which give labels.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from .scan import ScanCell
 
 
 class Decoder(Protocol):
-    """What a type of the ladder implements, made from a model's `Layers`."""
+    """The interface of a type of the ladder, made from a model's `Layers`."""
 
     def memory(self, encoded: Encoded, search: bool, /) -> Any:
-        """What the decoder keeps of the source: a named tuple of tensors (B,..).
+        """The decoder's memory of the source: a named tuple of tensors (B,..).
 
         search: many hypotheses of each sentence will read it.
         """
@@ -128,7 +128,7 @@ class Network:
         differentiable: bool = False,
         search: bool = False,
     ) -> Any:
-        """What the decoder keeps of the source: its memory.
+        """The decoder's memory of the source.
 
         source: (B,S) int32, or (B,S,F) with F factors (0 without a source), each sentence ended by
         EOS; or a condition, as in `text.conditions`. mask: (B,S) float32, 1 at words and EOS.
@@ -140,7 +140,7 @@ class Network:
         return self.decoder.memory(self.encoder(source, mask, differentiable), search)
 
     def start(self, memory: Any) -> SearchState:
-        """The decoder before its first word, a row per sentence."""
+        """The decoder's state before its first word, one row per sentence."""
         cells = self.decoder.start(memory)
         rows = tf.range(tf.shape(cells[0][0])[0])
         return SearchState(cells, rows, tf.zeros_like(rows))
@@ -152,7 +152,7 @@ class Network:
         memory: Any,
         columns: OutputColumns | None = None,
     ) -> tuple[tf.Tensor, SearchState, tf.Tensor | tuple]:
-        """One target word: logits (R,V), the new state, the alignment (R,S), or () without.
+        """One target word: logits (R,V), the new state, the alignment (R,S) or ().
 
         previous: (R,) int32, the previous word; -1 at the start, where its embedding is zeros.
         columns: from `read_out.columns`, to get the logits of N words only, (R,N).
@@ -193,7 +193,7 @@ class Network:
 def take_over(model: Model, dtype: str = "float32") -> Network:
     """A model's network for search and scoring.
 
-    It leaves the model without arrays, which the network holds in the form that it multiplies.
+    It takes the arrays from the model; the network holds them in the form used for computation.
     """
     network = Network(model.structure, model.arrays, dtype, packed=True)
     model.arrays = {}

@@ -60,10 +60,9 @@ class Product:
 
 
 class Products(NamedTuple):
-    """x [W1|W2|..] for matrices that share an input; the results come in groups.
-
-    It is one product; with dropout, which has a mask for each matrix (Nematus after Gal and
-    Ghahramani 2016), one product per matrix.
+    """x [W1|W2|..] for matrices that share an input; the results are grouped. It is one product;
+    with dropout, which has a mask for each matrix (Nematus after Gal and Ghahramani 2016), one
+    product per matrix.
     """
 
     parts: list[Product]
@@ -109,12 +108,12 @@ class Products(NamedTuple):
         return tf.split(y, [sum(group) for group in self.widths], axis=-1)
 
     def at_positions(self) -> Products:
-        """The same for inputs (B,S,N), with each sentence's mask at all its positions."""
+        """The product for inputs (B,S,N), with each sentence's mask at all its positions."""
         masks = [mask and Fixed(tf.expand_dims(mask.value, 1)) for mask in self.masks]
         return self._replace(masks=masks)
 
     def for_rows(self, sentence: tf.Tensor | None) -> Products:
-        """The same for rows (N,) of the sentences given, unless a row is a sentence (None)."""
+        """The product for rows that belong to the sentences (N,); None: each row is a sentence."""
         if sentence is None:
             return self
         masks = [mask and Fixed(tf.gather(mask.value, sentence)) for mask in self.masks]
@@ -124,8 +123,8 @@ class Products(NamedTuple):
 def at_once(function: Callable[..., tf.Tensor], *given: tf.Tensor) -> tf.Tensor:
     """The function's result; its gradients are computed together.
 
-    TensorFlow would compute the gradient of a bias last, as nothing waits for it, and until then
-    keep the gradient of the logits, the largest tensor of an update.
+    TensorFlow would compute the gradient of a bias last, because no other operation needs it, and
+    until then keep the gradient of the logits, the largest tensor of an update.
     """
 
     @tf.custom_gradient

@@ -1,9 +1,9 @@
 """Matrix products of 8-bit integers, by oneDNN.
 
 Weights are quantised once, with a scale per column; their inputs, in each call. x W becomes sum_n
-q(x_n) q(W_nm), exact in 32 bits, and is scaled to float32. TensorFlow uses the operation in its own
-optimiser only, without a function in Python. It multiplies unsigned by signed integers, so 128 is
-added to x, and 128 times the sum of each column of W is subtracted from the product.
+q(x_n) q(W_nm), exact in 32 bits, and is scaled to float32. TensorFlow has no Python function for
+the operation, which only its graph optimiser uses. It multiplies unsigned by signed integers, so
+128 is added to x, and 128 times the sum of each column of W is subtracted from the product.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class QuantizedProduct(Product):
 
     @property
     def dtype(self) -> tf.DType:
-        """The inputs' dtype before they are quantised here."""
+        """The inputs' dtype before quantisation."""
         return tf.float32
 
     @property

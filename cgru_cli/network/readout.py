@@ -46,7 +46,7 @@ class Readout:
         bounded = layers.bounded_states and not summed
         self.top_product = layers.product(("decoder/readout/lstm/W",), bounded=bounded)
         read = {"lstm": True, "prev": s.feedback, "ctx": s.type.has_context}
-        self.parts = []  # without their products, which others compute
+        self.parts = []  # without their products, computed elsewhere
         for path in (f"decoder/readout/{part}" for part in filter(read.get, read)):
             norm = weights.norm(f"{path}/W", f"{path}/gamma")
             self.parts.append(Affine(self.top_product, weights[f"{path}/b"], norm))

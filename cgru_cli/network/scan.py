@@ -22,7 +22,7 @@ from .products import Product
 
 
 class ScanCell(Protocol):
-    """A nest (tuples, lists) of `Product`s, tensors and constants, with a step.
+    """A nested structure (tuples, lists) of `Product`s, tensors and constants, with a step.
 
     A step computes each product once. Tensors have gradients, `Fixed` ones do not.
     """
@@ -57,7 +57,7 @@ def scan(
         outputs, last, record = here.run(recording=True)
 
         def backward(*gradients: tf.Tensor) -> list[tf.Tensor]:
-            # or parts that do not need them would start at once, and hold memory for long
+            # or parts that do not need them would start at once, and hold memory for a long time
             with tf.control_dependencies(gradients):
                 return here.backward(record, gradients)
 
@@ -102,7 +102,7 @@ class _Loop:
         return [*matrices, *self.tensors, *tf.nest.flatten((self.carry, self.inputs))]
 
     def given(self, tensors: Sequence[tf.Tensor]) -> _Loop:
-        """This loop with other tensors, in the order of `differentiated`."""
+        """This loop on other tensors, in the order of `differentiated`."""
         tensors = list(tensors)
         matrices = [tensors.pop(0) for _ in self.products]
         own = [tensors.pop(0) for _ in self.tensors]
@@ -226,7 +226,7 @@ class _Loop:
 
 
 class _Stacks:
-    """Tensors of each step, last in first out: the backward loop frees each after use."""
+    """Tensors of each step, last in, first out: the backward loop frees each after use."""
 
     def __init__(self, templates: Sequence[tf.Tensor]):
         self._kinds = [(template.dtype, template.shape) for template in templates]
@@ -259,10 +259,11 @@ class _Stacks:
 
 
 class _SideBySide:
-    """Tensors of each step joined to few wider ones, if all shapes are known, in compiled code.
+    """Tensors of each step joined into a few wider ones, in compiled code where all shapes are
+    known.
 
-    On a GPU, starting the operation that writes a tensor takes longer than the operation. Elsewhere
-    tensors stay as they are, as joining them costs time on a CPU.
+    On a GPU, launching the operation that writes a tensor takes longer than the operation itself.
+    Elsewhere tensors are not joined, because that costs time on a CPU.
     """
 
     def __init__(self, templates: Sequence[tf.Tensor]):

@@ -1,7 +1,7 @@
 """The recurrent units, each with its equations; the state is (h,), or for an LSTM (h, c).
 
 Vectors are rows; x W is the product of the input, h U that of the state. The arrays of a unit are
-joined, so that x W and h U are one product each; R rows, D width of the state.
+joined, so that x W and h U are one product each. R: rows; D: width of the state.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Sums(NamedTuple):
 
 
 def _normalize_parts(x: tf.Tensor, norms: tuple[Norm, ...]) -> tf.Tensor:
-    """All columns at once, or as Nematus [gates | proposal], (..., 3D), each on its own."""
+    """All columns at once, or, as in Nematus, gates and proposal (..., 3D) separately."""
     if len(norms) < 2:
         return normalize(x, norms[0] if norms else None)
     width = x.shape[-1] // 3

@@ -13,7 +13,7 @@ def word_costs(
     TensorFlow's own operation takes more than twice the time on CPUs, and label smoothing would
     read the logits once more; here the gradient reuses the exponentials of the forward pass. The
     memory of the logits, the largest tensor of an update, is reused too. compiled: by XLA, which
-    reuses memory itself, and lacks the operation that does so elsewhere.
+    reuses memory itself and lacks the operation used elsewhere for that.
     """
     rest = 1 - label_smoothing
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 
 from ..errors import CgruError, warn
 
-_HERE, _GO = b"cgru worker ", b"go"  # the messages of workers that meet
+_HERE, _GO = b"cgru worker ", b"go"  # the messages that workers exchange at the start
 _TURN = 1.0  # seconds between two attempts
 _PATIENCE = 5.0  # seconds before a warning names the workers that are missing
 _SLURM_PORTS = 20_000  # the first port, and the number of ports: a job's number chooses one
@@ -27,7 +27,7 @@ def is_named(environment: Mapping[str, str]) -> bool:
 
 
 class Cluster(NamedTuple):
-    """All processes of a training; worker 0 writes, logs and validates."""
+    """All processes of a training run; worker 0 writes, logs and validates."""
 
     addresses: tuple[str, ...]  # HOST:PORT of each
     index: int  # type: ignore[assignment]  # of this one; a tuple's own method is not used
@@ -51,9 +51,9 @@ class Cluster(NamedTuple):
         return f"worker {index} ({self.addresses[index]})"
 
     def meet(self, seconds: float = 300) -> None:
-        """Wait until all workers are there, at the address of worker 0, which is then free again.
+        """Wait for all workers, at the address of worker 0, which is then free again.
 
-        TensorFlow would wait without end, and ignore signals. Raises CgruError if some do not come
+        TensorFlow would wait forever and ignore signals. Raises CgruError if some do not come
         in time.
         """
         until = time.monotonic() + seconds
@@ -66,7 +66,7 @@ class Cluster(NamedTuple):
 
 
 def _wait_for_others(workers: Cluster, until: float) -> list[int]:
-    """Worker 0's part: wait for the others' reports, then answer all; the workers missing."""
+    """Worker 0's part: wait for the others' reports, then answer all. Returns missing workers."""
     missing = set(range(1, len(workers.addresses)))
     port = int(workers.addresses[0].rpartition(":")[2])
     with contextlib.ExitStack() as stack:
@@ -95,7 +95,7 @@ def _wait_for_others(workers: Cluster, until: float) -> list[int]:
 
 
 def _report(workers: Cluster, until: float) -> list[int]:
-    """The others' part: report to worker 0, and wait for its answer; [0] if there is none."""
+    """The others' part: report to worker 0 and wait for its answer. Returns [0] without one."""
     host, _, port = workers.addresses[0].rpartition(":")
     warning = time.monotonic() + _PATIENCE
     while (now := time.monotonic()) < until:

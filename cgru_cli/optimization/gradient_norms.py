@@ -30,16 +30,16 @@ class GradientNorms(NamedTuple):
     """Costs and norms at one batch.
 
     States have names such as "decoder.1.h" (level 1), "decoder.1.c" (an LSTM's memory) and
-    "encoder.1.backward.h". Each has a number per step, the mean over the sentences with that step.
-    Steps count from the beginning of a sentence; for the last word, those of the decoder count from
-    that word backwards.
+    "encoder.1.backward.h". Each has one number per step, the mean over the sentences with that
+    step. Steps are counted from the beginning of a sentence; for the last word, the decoder's steps
+    are counted backwards from that word.
     """
 
     cost: float  # sum over the batch, nats
     parameters: dict[str, float]  # the gradient of `cost`
     states: dict[str, list[float]]  # the gradient of a sentence's cost
     last_word_cost: float  # mean cost of a sentence's last word, before EOS
-    last_word: dict[str, list[float]]  # the gradient of a sentence's last word cost
+    last_word: dict[str, list[float]]  # the gradient of the cost of a sentence's last word
 
     def to_json(self, count: int) -> dict[str, Any]:
         """For the log, with six digits; count: the divisor of the cost."""
@@ -180,7 +180,7 @@ class NudgedNetwork(Network):
 
 
 class _NudgedDecoder:
-    """A decoder whose cell reads a word together with the nudges of its step."""
+    """A decoder whose cell also reads the nudges of its step."""
 
     def __init__(self, decoder: Decoder):
         self.memory, self.start, self._cell = decoder.memory, decoder.start, decoder.cell
@@ -199,7 +199,7 @@ class _NudgedCell(NamedTuple):
 
 
 def _norm(x: tf.Tensor) -> tf.Tensor:
-    """The norm over the last axis, also of numbers whose squares float32 cannot hold."""
+    """The norm over the last axis, even of numbers whose squares float32 cannot hold."""
     largest = tf.reduce_max(tf.abs(x), axis=-1, keepdims=True)
     norm = largest[..., 0] * tf.norm(tf.math.divide_no_nan(x, largest), axis=-1)
     return tf.where(tf.math.is_finite(largest[..., 0]), norm, largest[..., 0])

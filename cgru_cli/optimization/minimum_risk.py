@@ -1,4 +1,4 @@
-"""Samples of a model in training, and the risk of each: for minimum risk training.
+"""Samples from a model in training, and the risk of each, for minimum risk training.
 
 Shen et al. 2016; Nematus' --objective MRT. The sampler of `cgru translate` draws them from the
 model without dropout. The risk is 1 minus sentence-level BLEU or chrF by sacreBLEU, after joining
@@ -43,7 +43,7 @@ class _Distinct(NamedTuple):
 
 
 class Sampler:
-    """Samples the candidates of batches with the model's present weights."""
+    """Samples the candidates of batches with the model's current weights."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Sampler:
     def __call__(
         self, batch: Batch, masks: Mapping[str, np.ndarray], numbers: Sequence[int], rows: int = 0
     ) -> list[tuple[Candidates, dict[str, np.ndarray]]]:
-        """A batch's candidates, in parts that are computed one after the other.
+        """A batch's candidates, in parts that are computed one after another.
 
         masks: the batch's dropout, shared by all candidates of a source. numbers: one per pair,
         unique in the training, which determines the samples. rows: makes as many parts as a batch
@@ -152,7 +152,7 @@ class Sampler:
         return part._replace(examples=nothing), dropped
 
     def _distinct(self, reference: list[int], samples: Sequence[list[int]]) -> _Distinct:
-        """The reference, then every other sample once; unfinished ones get an EOS."""
+        """The reference, then each distinct sample; unfinished ones get an EOS."""
         ended = [words if words[-1] == EOS_ID else [*words, EOS_ID] for words in samples]
         counts = self._risk.with_reference or reference in ended
         return _Distinct([list(w) for w in dict.fromkeys(map(tuple, [reference, *ended]))], counts)

@@ -180,10 +180,10 @@ def attention_costs(attention: tf.Tensor, alignment: tf.Tensor, cost: AttentionC
         mse   sum_i (alpha_ij - A_ij)^2 / 2
         mult  - log(sum_{i in A_j} alpha_ij + e)
 
-    Marian's ce differs in EOS, which it always aligns to EOS, and in the divisor, to which it adds
-    the weighted number of points. Its mse (up to 1.9) uses 1 for each aligned word in place of a
-    share, counts words without alignments too, and divides by all positions including padding. Its
-    mult is the logarithm of one sum over the whole batch.
+    Marian's ce always aligns EOS to EOS and adds the weighted number of points to the divisor. Its
+    mse (up to 1.9) uses 1 for each aligned word instead of a share, counts words without alignments
+    too, and divides by all positions including padding. Its mult is the logarithm of one sum over
+    the whole batch.
     """
     if cost == "ce":
         return -tf.reduce_sum(alignment * tf.math.log(attention + EPSILON), axis=-1)

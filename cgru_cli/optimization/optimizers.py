@@ -30,7 +30,7 @@ _KERAS = {
 
 
 def optimizer(name: str, given: Sequence[float], rate: float) -> keras.optimizers.Optimizer:
-    """A new optimizer; given: its first parameters, in the order of PARAMETERS.
+    """A new optimizer; given: values of its first parameters, in the order of PARAMETERS.
 
     Raises UsageError for too many parameters.
     """
@@ -44,7 +44,7 @@ def optimizer(name: str, given: Sequence[float], rate: float) -> keras.optimizer
     if "centered" in values:
         values["centered"] = bool(values["centered"])
     kind = _KERAS[name]
-    # the gradients are sums over the replicas already, which Keras would sum once more
+    # the gradients are already summed over the replicas; Keras would sum them again
     methods: dict[str, Any] = {"_all_reduce_sum_gradients": lambda _, pairs: pairs}
     if issubclass(kind, keras.optimizers.Adam):
         methods["update_step"] = _adam_in_one_pass
@@ -54,7 +54,7 @@ def optimizer(name: str, given: Sequence[float], rate: float) -> keras.optimizer
 def _adam_in_one_pass(
     self: Any, gradient: tf.Tensor, variable: tf.Variable, learning_rate: tf.Tensor
 ) -> None:
-    """The update of Keras' Adam with its variables, by TensorFlow's operation for it.
+    """The update of Keras' Adam with its variables, by TensorFlow's fused operation.
 
     The operation reads and writes the parameters once; Keras' own update does so about ten times.
     """

@@ -21,7 +21,7 @@ class Quantization:
 
     bits: int
     log_based: bool = False
-    scale_steps: int = 0  # number of times that least squares fit the scale to the matrix
+    scale_steps: int = 0  # number of least-squares fits of the scale to the matrix
     biases: bool = False  # whether vectors are rounded too
 
     def applies_to(self, shape: tuple[int, ...]) -> bool:
@@ -32,7 +32,7 @@ class Quantization:
         """The weights rounded to the nearest levels, of the same shape."""
 
         def fitted(scale: tf.Tensor) -> tf.Tensor:
-            """The best scale by least squares, if every weight keeps its level."""
+            """The least-squares scale if every weight keeps its level."""
             levels = tf.math.divide_no_nan(self._nearest(weights, scale), scale)
             return tf.math.divide_no_nan(
                 tf.reduce_sum(levels * weights), tf.reduce_sum(levels * levels)

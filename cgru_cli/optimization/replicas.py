@@ -19,14 +19,14 @@ import tensorflow as tf
 from ..errors import CgruError
 from .cluster import Cluster
 
-_LEAVING = 1.0  # seconds that a worker stays after a barrier
+_LEAVING = 1.0  # seconds that a worker waits after a barrier
 _SENT_AT_ONCE = 32 << 20  # bytes of gradients
 
 Result = TypeVar("Result")
 
 
 class Replicas:
-    """The devices of a training; without a strategy, the one that TensorFlow computes on."""
+    """The devices of a training run; without a strategy, the one that TensorFlow computes on."""
 
     def __init__(
         self, strategy: tf.distribute.Strategy | None = None, workers: Cluster | None = None
@@ -119,7 +119,7 @@ class Replicas:
         return self._summed(np.array(values)).tolist()
 
     def barrier(self) -> None:
-        """Wait until all processes get here; none leaves before the others know."""
+        """Wait until all processes get here; none continues before the others know."""
         if self.processes > 1:
             self.all_sum([0.0])
             time.sleep(_LEAVING)  # the last messages may still be on their way
@@ -156,7 +156,7 @@ class Replicas:
         return received
 
     def run_in_all(self, work: Callable[[], Result]) -> Result:
-        """The result of work(), run in every process; a CgruError of one is raised in all."""
+        """The result of work(), run in every process; a CgruError in one is raised in all."""
         if self.processes == 1:
             return work()
         results: list[Result] = []
@@ -176,7 +176,7 @@ class Replicas:
         return results[0]
 
     def check_same(self, values: Mapping[str, Any]) -> None:
-        """Raises CgruError in every process if one has other values than worker 0."""
+        """Raises CgruError in every process if the values of one differ from worker 0's."""
         first, *others = (json.loads(x) for x in self.all_gather(json.dumps(dict(values))))
         for index, other in enumerate(others, 1):
             for name in first | other:

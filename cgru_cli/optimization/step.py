@@ -142,7 +142,7 @@ class TrainingStep:
         return Outcome(cost, norm, finite)
 
     def weights(self) -> dict[str, np.ndarray]:
-        """The model's arrays for use: smoothed, if smoothing is on."""
+        """The model's arrays for validation and saving: smoothed, if smoothing is on."""
         arrays = self.model.arrays()
         if self.smoothed:
             arrays |= {n: array_of(v) for n, v in zip(self.trained, self.smoothed, strict=True)}
@@ -154,10 +154,10 @@ class TrainingStep:
         return state | {"loss_scale": np.array(self.loss_scale.state())}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """The reverse of `state`. Raises KeyError or ValueError for that of another training."""
+        """The reverse of `state`. Raises KeyError or ValueError for the state of another run."""
         variables = self._variables()
         if set(state) != {*variables, "loss_scale"}:
-            raise ValueError("other arrays than this training has")
+            raise ValueError("arrays that differ from those of this training")
         for name, variable in variables.items():
             variable.assign(state[name])
         self.loss_scale.restore(state["loss_scale"])
@@ -236,7 +236,7 @@ class TrainingStep:
             [(gradient,) for gradient in gradients],
         )
         self.updates.assign_add(1)
-        # as Marian: the first, random weights are soon forgotten
+        # as in Marian: the random initial weights are soon forgotten
         t = tf.cast(self.updates, tf.float32)
         share = tf.maximum(self.regularization.smoothing, 1 - t / (t + 9))
         for smooth, variable in zip(self.smoothed, variables, strict=False):

@@ -1,9 +1,8 @@
 """All options of all commands: each one is a field of a dataclass, and declared nowhere else.
 
-`declaration` makes such a field, `flags` has what it says of an option and checks its value,
-`kinds` the forms of values. Each command has a file: `convert`, `prep`, `translate`, `score` and
-`serve` (these three share `line_filter`), `train` (with `model` and `optimization`),
-`old_programs`; `configured` has the options about configuration files. `click_command` makes
-commands of click from them, by way of `command_line`; `config_file` and `feature_weights` read
-files that options name.
+`declaration` makes such a field, `flags` holds its description of an option and checks values,
+`kinds` reads values. Each command has a file: `convert`, `prep`, `translate`, `score` and `serve`
+(these three share `line_filter`), `train` (with `model` and `optimization`), `old_programs`;
+`configured` has the options about configuration files. `click_command` makes click commands from
+them, with `command_line`; `config_file` and `feature_weights` read files that options name.
 """

@@ -1,4 +1,4 @@
-"""Options as click has them: a command whose options a dataclass states, and their completion."""
+"""Options for click: a command whose options a dataclass declares, and their completion."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Value(click.ParamType):
         self.flag = flag
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Raises CgruError for a wrong value of a configuration file, else UsageError of click."""
+        """Raises CgruError for a wrong value in a configuration file, else click's UsageError."""
         try:
             return self.flag.read(value)
         except ValueError as error:
@@ -77,9 +77,8 @@ HELP_OPTION: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 
 
 class Command(click.Command):
-    """A command whose options are stated by a dataclass, which its callback is given.
-
-    stray: what to do instead of giving an unexpected argument.
+    """A command whose options a dataclass declares; its callback receives an instance. stray:
+    advice for an unexpected argument.
     """
 
     def __init__(self, *args: Any, options: type, stray: str = "", **kwargs: Any):
@@ -106,8 +105,8 @@ class Command(click.Command):
     def understand(self, ctx: click.Context, args: Sequence[str]) -> None:
         """Set every option from its words, else from configuration files, else its default.
 
-        Raises UsageError, of this package or click's, for what is wrong in the line; CgruError,
-        naming file and key, for what is wrong in a file.
+        Raises UsageError, of this package or click's, for errors in the line; CgruError, naming
+        file and key, for errors in a file.
         """
         self.parse_words(ctx, one_value_each(args, self.options))
         typed = {
@@ -135,7 +134,7 @@ class Command(click.Command):
             raise click.UsageError(f"{ctx.args[0]}: unexpected argument{self.stray}", ctx)
 
     def set(self, ctx: click.Context, settings: Settings) -> None:
-        """Take on the values of fields, checked as if they were typed."""
+        """Set fields to these values, checked as if they were typed."""
         ctx.meta[SETTINGS] = settings
         params = {param.name: param for param in self.params}
         for name, value in settings.values.items():
@@ -152,7 +151,7 @@ class Command(click.Command):
                     ctx.params[name] = interpolated(ctx.params[name], origin)
 
     def settings(self, ctx: click.Context) -> Settings:
-        """What the line and its configuration files set."""
+        """The values that the line and its configuration files set."""
         return ctx.meta[SETTINGS]
 
     def made(self, ctx: click.Context) -> Any:
@@ -176,7 +175,7 @@ class Command(click.Command):
         assert self.callback is not None  # noqa: S101 - for types: every command here has one
         try:
             return ctx.invoke(self.callback, options=options, **arguments)
-        except NotAModel as error:  # `-m MODEL src.txt`: a text in the place of a second model
+        except NotAModel as error:  # `-m MODEL src.txt`: a text in place of a second model
             models = getattr(options, "model", None)
             if self.stray and isinstance(models, tuple) and len(models) > 1:
                 raise UsageError(f"{error}{self.stray}") from None
@@ -207,7 +206,7 @@ class Command(click.Command):
         return (self.help or "").strip().partition("\n")[0].rstrip(".")
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Flags; and further values of an option that takes several."""
+        """Completes flags, and further values of a multi-value option."""
         going_on = None if incomplete.startswith("-") else _going_on(ctx)
         if going_on:
             return going_on.shell_complete(ctx, incomplete)
@@ -219,7 +218,7 @@ def _is_typed(ctx: click.Context, name: str) -> bool:
 
 
 def _going_on(ctx: click.Context) -> Option | None:
-    """The option of several values at the end of a line, if there is one."""
+    """The multi-value option at the end of a line, if there is one."""
     typed: Sequence[str] = ctx.meta.get("arguments", ())
     last = next((word for word in reversed(typed) if word.startswith("-") and word != "-"), "")
     for param in ctx.command.params:
@@ -229,7 +228,7 @@ def _going_on(ctx: click.Context) -> Option | None:
 
 
 class Path(click.ParamType):
-    """The path of a file ("file") or folder ("dir"), which the shell completes."""
+    """A path of a file ("file") or folder ("dir"), which the shell completes."""
 
     def __init__(self, name: str):
         self.name = name

@@ -1,4 +1,4 @@
-"""The words of a command line as click takes them, one value for each flag, and what they set."""
+"""The words of a command line as click takes them, one value per flag, and the values they set."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def is_number(word: str) -> bool:
 def one_value_each(words: Sequence[str], options: type) -> list[str]:
     """The words with the flag repeated before each of its values, `--model=a --model=b`.
 
-    click takes one value for each flag, also where the next option stands in its place. An
+    click takes one value per flag, even if that is the next option. An
     underscore in a long name stands for a dash. Raises UsageError for an option that lacks its
     value, for a value of a switch, and for two values under two names of one option.
     """

@@ -23,10 +23,10 @@ _NO_FILES = ("", "-", "stdin", "stdout", "none", "temporary")
 def read(path: str, options: type, *, relative: bool = False) -> Settings:
     """The options that a file sets.
 
-    A key is a long name of an option, dashes or underscores alike; null is as if the key were not
-    there. relative: whether paths are relative to the file's folder, whatever the file says. Raises
+    A key is a long name of an option, dashes or underscores alike; null stands for a missing key.
+    relative: whether paths are relative to the file's folder, whatever the file says. Raises
     CgruError, naming file and key, for keys that are unknown or given twice; values are checked
-    when they are taken.
+    later.
     """
     known = _known(options)
     pairs = load(path)
@@ -53,7 +53,7 @@ def read(path: str, options: type, *, relative: bool = False) -> Settings:
 
 
 def _check_paths(value: Any, flag: Flag, origin: str) -> None:
-    """Raise CgruError for a number in the place of a path."""
+    """Raise CgruError for a number in place of a path."""
     if flag.path and flag.kind is str:
         values = value if isinstance(value, list) else [value]
         paths = values[:1] if "[" in flag.metavar else values  # FILE [FIRST [BEST ...
@@ -62,7 +62,7 @@ def _check_paths(value: Any, flag: Flag, origin: str) -> None:
 
 
 def _shaped(value: Any, flag: Flag, beside_file: str | None) -> Any:
-    """A value of YAML or JSON as click would have it of the command line."""
+    """A value of YAML or JSON in the form that click gives to one of the command line."""
     if flag.joined:
         value = " ".join(map(str, value)) if isinstance(value, list) else value
     elif flag.many:
@@ -71,7 +71,7 @@ def _shaped(value: Any, flag: Flag, beside_file: str | None) -> Any:
 
 
 def no_such_option(path: str, key: str, options: type) -> CgruError:
-    """The error for a key that is no option."""
+    """The error for a key that is not an option."""
     near = difflib.get_close_matches(_plain(key), _known(options), n=1)
     hint = f"; did you mean {near[0]}?" if near else ""
     return CgruError(f"{path}: no such option: {key}{hint}")
@@ -89,7 +89,7 @@ def is_true(value: Any) -> bool:
 
 
 def beside(value: Any, path: str) -> Any:
-    """Relative paths, as those of the folder of a configuration file."""
+    """Relative paths, taken as relative to the folder of a configuration file."""
     if isinstance(value, tuple):
         return tuple(beside(one, path) for one in value)
     if not isinstance(value, str) or value in _NO_FILES:
@@ -98,7 +98,7 @@ def beside(value: Any, path: str) -> Any:
 
 
 def dump(options: Any, names: Collection[str] | None = None) -> str:
-    """Options in force as YAML, which `read` reads back; only these, where names are given."""
+    """The options in force as YAML, which `read` reads back; names: only these."""
     import yaml
 
     values = {}
@@ -124,7 +124,7 @@ def _known(options: type) -> dict[str, tuple[str, Flag]]:
 
 
 def _keys(flag: Flag) -> list[str]:
-    """The long names of an option, the first its own."""
+    """The long names of an option, its own first."""
     names = (name for name in (*flag.flags, *flag.aliases) if name.startswith("--"))
     return [_plain(name) for name in names]
 

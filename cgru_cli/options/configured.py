@@ -1,4 +1,4 @@
-"""The options about configuration files, which most commands share."""
+"""Options for configuration files, which most commands share."""
 
 from __future__ import annotations
 

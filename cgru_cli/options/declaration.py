@@ -1,4 +1,4 @@
-"""How a dataclass declares an option: the line of a help, its values, and its default."""
+"""How a dataclass declares an option: its line of help, its values, and its default."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def option(
 ) -> Any:
     """A dataclass field that is an option.
 
-    text: `-k --beam-size K (--secondary-name ...): help`. A placeholder with `...` or of several
-    words takes several values; without a placeholder and values, the option is a switch. values:
-    what they are, and the default, by a function below; needs: options, `and` between them;
-    excludes: options, a comma between them.
+    text: `-k --beam-size K (--secondary-name ...): help`. An option whose placeholder has `...` or
+    several words takes several values; one without a placeholder and values is a switch. values:
+    their kind and the default, from a function below; needs: options, `and` between them; excludes:
+    options, a comma between them.
     """
     head, _, help = text.partition(": ")
     head, _, names = head.partition(" (")
@@ -54,7 +54,7 @@ def option(
 
 
 def text(**more: Any) -> dict[str, Any]:
-    """Values that are any text; more: default, implied, and joined of `Flag`, as below."""
+    """Values that are any text; more: `Flag`'s default, implied, and joined, as below."""
     return more
 
 
@@ -82,7 +82,7 @@ def probability(default: float | None) -> dict[str, Any]:
 
 
 def choice(*choices: str, **more: Any) -> dict[str, Any]:
-    """Values that are some words."""
+    """Values from a list of words."""
     return {"choices": choices} | more
 
 
@@ -97,7 +97,7 @@ def frequency(default: str | None) -> dict[str, Any]:
 
 
 def same(options: type, name: str) -> Any:
-    """A dataclass field that is an option of another command too, as it is stated there."""
+    """A dataclass field for an option of another command, as declared there."""
     stated, default = statements(options)[name]
     return field(default=default, metadata={"flag": stated})
 

@@ -19,7 +19,7 @@ EQUAL = "equal"  # for the option without a value
 
 @dataclass(frozen=True)
 class FeatureWeights:
-    """Weights by name or in order; without either, 1 for every named feature.
+    """Weights by name or in order; if neither is given, 1 for every named feature.
 
     normalize: length normalisation with which the weights were found, None if unknown.
     """
@@ -33,7 +33,7 @@ class FeatureWeights:
     def asked(cls, text: str | None) -> FeatureWeights:
         """The weights that an option's value states: numbers, a file's name, or None.
 
-        Raises CgruError for a file that cannot be read, UsageError for numbers that are none.
+        Raises CgruError for a file that cannot be read, UsageError for invalid numbers.
         """
         if text in (None, EQUAL):
             return cls()
@@ -47,8 +47,8 @@ class FeatureWeights:
     def for_features(self, names: Sequence[str]) -> list[float]:
         """The weight of each of these features.
 
-        Raises CgruError where the file lacks one or has one more, and for columns without names
-        that were given no weights; UsageError for another number.
+        Raises CgruError if the file lacks one or has an extra one, and for unnamed columns without
+        given weights; UsageError for a wrong number of weights.
         """
         if self.by_name is not None:
             for name in names:
@@ -69,17 +69,17 @@ class FeatureWeights:
 
 
 def read(path: str) -> FeatureWeights:
-    """Weights by name. Raises CgruError, naming the file and what is wrong with it."""
+    """Weights by name. Raises CgruError, naming the file and the error in it."""
     whole = read_json(path)
     weights = whole.get("weights", whole)
     if not isinstance(weights, dict) or not weights:
         raise CgruError(f"{path}: no weights: an object of names and numbers is expected")
     for name, value in weights.items():
         if not _is_number(value) or value not in WEIGHT:
-            raise CgruError(f"{path}: the weight of {name} is {value!r}, no number {WEIGHT}")
+            raise CgruError(f"{path}: the weight of {name} is {value!r}, not a number {WEIGHT}")
     normalize = whole.get("normalize") if weights is not whole else None
     if normalize is not None and (not _is_number(normalize) or normalize not in LENGTH_POWER):
-        raise CgruError(f"{path}: normalize is {normalize!r}, no number {LENGTH_POWER}")
+        raise CgruError(f"{path}: normalize is {normalize!r}, not a number {LENGTH_POWER}")
     return FeatureWeights(weights, path=path, normalize=normalize)
 
 
@@ -87,7 +87,7 @@ def model_weights(given: Sequence[float | str], models: Sequence[str]) -> tuple[
     """The weights of an ensemble's models (their paths) as `--weights` gives them.
 
     A file's are found by the models' names; F0, F1, .. are the models in their order, and other
-    names stand in the order of the models. Raises UsageError for another number of weights.
+    names stand in the order of the models. Raises UsageError for a wrong number of weights.
     """
     if not any(isinstance(one, str) for one in given):
         return _as_many(given, models, "--weights")  # type: ignore[arg-type]
@@ -124,7 +124,7 @@ def ensemble_weights(
 ) -> tuple[float, ...]:
     """The weights of an ensemble of these models: as given, else 1 each, or their mean's.
 
-    Raises UsageError for another number of them, or where all are zero; CgruError for a bad file.
+    Raises UsageError for a wrong number of weights, or if all are zero; CgruError for a bad file.
     """
     if not given:
         return (1.0 if sums else 1.0 / len(models),) * len(models)

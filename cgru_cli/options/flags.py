@@ -1,7 +1,7 @@
-"""What a dataclass says of each option, and the checks of its values.
+"""The properties of an option that a dataclass declares, and the checks of its values.
 
-Flags, help texts, the tables of the documentation and the manual pages come from the dataclasses of
-options, and are stated nowhere else.
+Flags, help texts, the tables of the documentation and the manual pages come from the option
+dataclasses, and are stated nowhere else.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Literal
 from ..errors import UsageError
 from .kinds import Bounds, is_never, one_frequency, some_frequencies
 
-# The groups of all commands, in the order in which helps and documentation show them.
+# The groups of all commands, in the order of the help and the documentation.
 _GROUPS = """
     General, Output, Description, Model and text, Text, Training data, Model, Initialisation,
     Normalisation and tokens, Sub-words and vocabularies, Cleaning, Scores, Search, Sampling,
@@ -35,12 +35,12 @@ _PATHS = re.compile("FILE|MODEL|DIR|SRC|COMMAND")  # in placeholders of values t
 class Flag:
     """The statement of one option.
 
-    flags: as typed; aliases: secondary names, understood and not shown in helps; metavar: the
-    placeholder of its value; kind: reads a value, raising ValueError for another; choices: the
-    values allowed, in any case of letters; many: takes one value or several, and may be repeated;
+    flags: as typed; aliases: secondary names, accepted but not shown in the help; metavar: the
+    placeholder of its value; kind: reads a value, raising ValueError if it is invalid; choices: the
+    values allowed, in upper or lower case; many: takes one value or several, and may be repeated;
     joined: several values are the words of one text; implied: the value that stands for the option
-    without one; needs: options without which this one means nothing, each as typed (`--tune`,
-    `--objective mrt`, `--tune or --rerank`); excludes: options that it cannot be together with.
+    without one; needs: options that this one requires, each as typed (`--tune`,
+    `--objective mrt`, `--tune or --rerank`); excludes: options that it cannot be combined with.
     """
 
     help: str
@@ -74,12 +74,12 @@ class Flag:
 
     @property
     def path(self) -> Literal["", "file"]:
-        """What a value names, for shells that complete it."""
+        """The kind of path that a value is, for completion by shells."""
         return "file" if _PATHS.search(self.metavar) else ""
 
     @property
     def value_name(self) -> str:
-        """The placeholder of the value in helps: `N`, `FILE...`, `a|b`, `[X]`, or nothing."""
+        """The placeholder of the value in the help: `N`, `FILE...`, `a|b`, `[X]`, or nothing."""
         shown = "" if self.is_switch else self.metavar or "|".join(self.choices) or "VALUE"
         return shown if self.implied is None else f"[{shown}]"
 
@@ -107,7 +107,7 @@ class Flag:
     def read(self, given: Any) -> Any:
         """One value of the option, from the text typed or from a value of YAML or JSON.
 
-        Raises ValueError for a value that the option cannot have, saying what it can.
+        Raises ValueError, saying what is allowed, for a value that is not.
         """
         value = self._converted(given)
         self.check(value)
@@ -174,7 +174,7 @@ class Flag:
 
 
 def _can_be_typed(text: str) -> bool:
-    """Whether a text could be an argument of a command, and so the name of a file."""
+    """Whether a text could be an argument of a command, and thus a file name."""
     try:
         return b"\0" not in os.fsencode(text)
     except UnicodeEncodeError:
@@ -191,9 +191,8 @@ def _shown(value: Any) -> str:
 class Options:
     """The options of a command; a class of each command adds its fields.
 
-    Raises UsageError, naming the option, for numbers out of bounds, words that are no choice,
-    options that lack what they need, and options that exclude each other: however they were
-    given.
+    Raises UsageError, naming the option, for numbers out of bounds, invalid choices, options that
+    lack a required one, and options that exclude each other, wherever they come from.
     """
 
     def __post_init__(self) -> None:
@@ -262,7 +261,7 @@ def flag(options: type, name: str) -> str:
 
 
 def shown_default(default: Any) -> str:
-    """A default as helps and documentation show it, "" if there is none."""
+    """A default as the help and the documentation show it, "" if there is none."""
     if isinstance(default, tuple):
         return " ".join(map(str, default))
     return "" if default is None or default is False else str(default)

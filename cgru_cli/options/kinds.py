@@ -1,4 +1,4 @@
-"""The kinds of values of options: numbers between bounds, and short texts of a fixed form.
+"""The kinds of option values: numbers within bounds, and short texts in a fixed format.
 
 Each function reads a text and raises ValueError, saying what is expected, for any other.
 """
@@ -47,7 +47,7 @@ class Bounds:
         )
 
     def __str__(self) -> str:
-        """As in `from 1 to 1,000`, `from 0 to below 1`, `above 0, at most 10`."""
+        """Such as `from 1 to 1,000`, `from 0 to below 1`, `above 0, at most 10`."""
         text = ""
         if self.above is not None:
             text = f"above {_written(self.above)}"
@@ -72,7 +72,7 @@ def frequency(text: str) -> tuple[int | float, ProgressUnit]:
 
     Only minutes may have a fraction when k, M or G are multiplied out.
     """
-    from decimal import Decimal  # slow to import for a help
+    from decimal import Decimal  # too slow to import for --help
 
     match = _FREQUENCY.fullmatch(text.strip())
     if match is None:
@@ -89,7 +89,7 @@ def frequency(text: str) -> tuple[int | float, ProgressUnit]:
 
 
 def frequencies(text: str) -> tuple[tuple[int | float, ProgressUnit], ...]:
-    """Several, separated by commas, as Marian's `--after 10e,300ku`."""
+    """Several, separated by commas, such as Marian's `--after 10e,300ku`."""
     return tuple(frequency(part) for part in text.split(","))
 
 
@@ -132,14 +132,14 @@ def shortlist(values: Sequence[str]) -> tuple[str, ShortlistNumbers]:
         numbers = None
     if numbers is None or min(numbers) < 0 or not math.isfinite(numbers.prune):
         raise ValueError(
-            f"{' '.join(given)[:60]}: behind the file at most three numbers are expected: FIRST "
+            f"{' '.join(given)[:60]}: after the file at most three numbers are expected: FIRST "
             "and BEST, of words, and PRUNE, a probability"
         )
     return path, numbers
 
 
 def alignment(text: str) -> Literal["hard", "soft"] | float:
-    """`hard`, `soft`, or the least weight that is shown, above 0 and at most 1."""
+    """`hard`, `soft`, or the smallest weight to show, above 0 and at most 1."""
     if text == "hard":
         return "hard"
     if text == "soft":
@@ -154,7 +154,7 @@ def alignment(text: str) -> Literal["hard", "soft"] | float:
 
 
 def weight(text: str) -> float | str:
-    """A weight, or what must be the name of a file."""
+    """A weight, or else the name of a file."""
     try:
         number = float(text)
     except ValueError:
@@ -170,7 +170,7 @@ def saved_model(path: str) -> str:
 
 
 def is_never(text: str) -> bool:
-    """Whether all frequencies of a text are 0."""
+    """Whether all frequencies in a text such as `0e,0u` are 0."""
     try:
         return not any(every for every, _ in frequencies(text))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Options of `cgru translate` and `cgru score`: models over lines of text."""
+"""Options of `cgru translate` and `cgru score`, which apply models to lines of text."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class FilterOptions(ConfiguredOptions):
         "--log FILE: also write warnings and the time taken to this file"
     )
     no_preprocess: bool = model_option(
-        "--no-preprocess: do not preprocess the text, nor undo that in the output, even if the "
-        "model comes with a MODEL.preprocess.json"
+        "--no-preprocess: do not preprocess the text or undo that in the output, even if the model "
+        "comes with a MODEL.preprocess.json"
     )
     no_spm_encode: bool = model_option(
         "--no-spm-encode: the input is in SentencePiece pieces already; do not split it"
@@ -60,7 +60,7 @@ class FilterOptions(ConfiguredOptions):
     )
     normalize: float | None = score_option(
         "-n --normalize ALPHA (--normalization_alpha): length normalisation: divide scores by "
-        "length ** ALPHA, the end of the sentence counted",
+        "length ** ALPHA, including the end of the sentence",
         number(0, 10, implied=1.0),
     )
     word_scores: bool = score_option(
@@ -79,9 +79,8 @@ class FilterOptions(ConfiguredOptions):
         choice("marian", "amun", "nematus", "json"),
     )
     heatmap: str | None = attention_option(
-        "--heatmap FILE.html|png|svg: draw the attention of the best translation of some lines, "
-        "as an HTML page or as pictures (.png, .svg); of an ensemble, the mean "
-        "and each model"
+        "--heatmap FILE.html|png|svg: draw the attention of the best translation of some lines, as "
+        "an HTML page or as pictures (.png, .svg); for an ensemble, the mean and each model"
     )
     heatmap_lines: str | None = attention_option(
         "--heatmap-lines N,N-N: numbers of the lines that --heatmap draws, from 1; if not given, "

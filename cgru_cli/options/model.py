@@ -1,4 +1,4 @@
-"""The options of `cgru train` for the text, the vocabularies and the model."""
+"""The options of `cgru train` for text, vocabularies and model."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class ModelOptions(ConfiguredOptions):
         ),
     )
     condition: bool = model_option(
-        "--condition: with --type lm, generate each text from one input: a label a line (-t "
+        "--condition: with --type lm, generate each text from one input: a label on each line (-t "
         "LABELS TEXT -v LABELS.json VOCAB), or a vector of numbers (-t FEATURES TEXT -v VOCAB), "
         "between spaces or as a .npy that has a row for each line"
     )
@@ -144,7 +144,7 @@ class ModelOptions(ConfiguredOptions):
         choice("last", "mean", "max", "attention", default="mean"),
     )
     crf: bool = model_option(
-        "--crf: let a tagger's tags depend on those beside them: a linear-chain CRF (conditional "
+        "--crf: let a tagger's tags depend on their neighbours: a linear-chain CRF (conditional "
         "random field), trained on and searched exactly"
     )
     dim_emb: int = model_option(
@@ -253,10 +253,10 @@ class ModelOptions(ConfiguredOptions):
 
     @property
     def has_source(self) -> bool:
-        """Whether something is given with each text: a source, or a condition."""
+        """Whether each text comes with a source or a condition."""
         return self.type != "lm" or self.condition
 
     @property
     def begins_from(self) -> str | None:
-        """The model whose weights are the first ones, if they are not new."""
+        """The model whose weights training starts from, if they are not new."""
         return self.pretrained_model or self.prior_model

@@ -78,7 +78,7 @@ class OptimizationOptions(Options):
     )
     guided_alignment: tuple[str, ...] = objective_option(
         "--guided-alignment FILE...: guide the attention by word alignments of the training "
-        "text, written `0-0 1-2` (source-target) a line; a file for each pair of --train-sets, "
+        "text, one line `0-0 1-2` (source-target) per pair; a file for each pair of --train-sets, "
         "or none"
     )
     guided_alignment_cost: Literal["ce", "mse", "mult"] = objective_option(
@@ -100,7 +100,7 @@ class OptimizationOptions(Options):
         excludes=_MRT,
     )
     data_weighting_type: str = objective_option(
-        "--data-weighting-type: whether --data-weighting holds one weight a sentence or one a "
+        "--data-weighting-type: whether --data-weighting holds one weight per sentence or one per "
         "target word (and, if given, one for the end of the sentence)",
         choice("sentence", "word", default="sentence"),
         needs="--data-weighting",
@@ -132,7 +132,7 @@ class OptimizationOptions(Options):
         "--mrt-reference: add the reference translation to the samples", needs=_MRT
     )
     mrt_ml_mix: float = risk_option(
-        "--mrt-ml-mix X: weight of the reference's cross-entropy a word, which is added to the "
+        "--mrt-ml-mix X: weight of the reference's cross-entropy per word, which is added to the "
         "risk",
         number(0, 1_000_000, default=0.0),
         needs=_MRT,
@@ -227,8 +227,8 @@ class OptimizationOptions(Options):
         needs="--lr-decay-inv-sqrt",
     )
     lr_report: bool = rate_option(
-        "--lr-report: show the learning rate in the log also with --compat marian (else always "
-        "shown)"
+        "--lr-report: show the learning rate in the log even with --compat marian (otherwise "
+        "always shown)"
     )
     lr_decay: float = rate_option(
         "--lr-decay F: factor by which the learning rate is multiplied when it decays; 0: no decay",

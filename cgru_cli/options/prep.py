@@ -38,11 +38,11 @@ class PrepOptions(ConfiguredOptions):
     quiet: bool = general_option("--quiet: write only warnings and errors to standard error")
 
     source: tuple[str, ...] = text_option(
-        "-s --source FILE...: source text to train on, a sentence a line, .gz too"
+        "-s --source FILE...: source text to train on, one sentence per line, .gz too"
     )
     target: tuple[str, ...] = text_option(
-        "-t --target FILE...: target text to train on: a file for each source file, line by line "
-        "its translation"
+        "-t --target FILE...: target text to train on: a file for each source file, its "
+        "translation line by line"
     )
     dev: tuple[str, ...] = text_option("--dev SRC TRG: source and target text to validate on")
     test: tuple[str, ...] = text_option(

@@ -24,7 +24,7 @@ _COMPARING = "--metric or --tune"
 
 @dataclass(frozen=True)
 class ScoreOptions(FilterOptions):
-    """`cgru score`; of several models, each gives a column."""
+    """`cgru score`; each of several models gives a column."""
 
     source: tuple[str, ...] = model_option("-s --source FILE...: source text, .gz too")
     target: tuple[str, ...] = model_option(
@@ -37,7 +37,7 @@ class ScoreOptions(FilterOptions):
         choice("nematus", "nematus-tf", "dl4mt", "marian"),
     )
     print_target: bool = model_option(
-        "--print-target: print each translation in front of its scores, as Nematus' --verbose"
+        "--print-target: print each translation in front of its scores, as Nematus' --verbose does"
     )
     max_length: int = model_option(
         "--max-length N: cut source lines that are longer, with a warning, and refuse longer "
@@ -46,7 +46,8 @@ class ScoreOptions(FilterOptions):
     )
 
     ensemble: bool = score_option(
-        "--ensemble: score by several models together, as cgru translate does: one column of scores"
+        "--ensemble: score with an ensemble of the models, as cgru translate does: one column of "
+        "scores"
     )
     summary: str | None = score_option(
         "--summary KIND: print one number for the whole text, in nats: the sum of "
@@ -62,8 +63,8 @@ class ScoreOptions(FilterOptions):
         "(rescore.py)"
     )
     n_best_feature: str = list_option(
-        "--n-best-feature NAME: name of the feature that is added to the list; of several models "
-        "Score0, Score1 and so on",
+        "--n-best-feature NAME: name of the feature that is added to the list; with several "
+        "models Score0, Score1 and so on",
         text(default="Score"),
     )
     rerank: str | None = list_option(
@@ -123,8 +124,9 @@ class ScoreOptions(FilterOptions):
     metric: tuple[str, ...] = metric_option(
         "--metric METRIC...: evaluate the translations of --target (several files are several "
         "systems) against --reference, without a model: bleu, chrf, chrf++ or ter by sacrebleu; "
-        "of labels accuracy, f1 (macro-averaged) or span-f1 (of the spans of tags such as B-PER "
-        "I-PER); several with commas; with --tune, the metric to optimise (bleu if not given)",
+        "for labels accuracy, f1 (macro-averaged) or span-f1 (of the spans of tags such as B-PER "
+        "I-PER); several are separated by commas; with --tune, the metric to optimise (bleu if "
+        "not given)",
         needs="--reference",
     )
     reference: tuple[str, ...] = metric_option(
@@ -146,7 +148,7 @@ class ScoreOptions(FilterOptions):
     )
     samples: int = metric_option(
         "--samples N: number of resamplings of --confidence, --paired and --tune; 0: 1000, or "
-        "10000 of --paired randomisation",
+        "10000 for --paired randomisation",
         whole(0, 1_000_000, default=0),
         needs="--confidence or --paired or --tune",
     )

@@ -59,11 +59,11 @@ class ServeOptions(ConfiguredOptions):
     precision: str = same(TranslateOptions, "precision")
 
     host: str = address_option(
-        "--host ADDRESS: address to listen at; 0.0.0.0 is every network of this machine",
+        "--host ADDRESS: address to listen on; 0.0.0.0 is every network of this machine",
         text(default="127.0.0.1"),
     )
     port: int = address_option(
-        "--port N: port to listen at; 0: any free port, which is printed",
+        "--port N: port to listen on; 0: any free port, which is printed",
         whole(0, 65535, default=8080),
     )
     tls_certificate: str | None = address_option(
@@ -71,7 +71,7 @@ class ServeOptions(ConfiguredOptions):
         needs="--tls-key",
     )
     tls_key: str | None = address_option(
-        "--tls-key FILE: private key of the certificate, a .pem file without password",
+        "--tls-key FILE: private key of the certificate, a .pem file without a password",
         needs="--tls-certificate",
     )
 
@@ -81,7 +81,7 @@ class ServeOptions(ConfiguredOptions):
         number(0, 60_000, default=5),
     )
     queue: int = sharing_option(
-        "--queue N: largest number of waiting lines; requests beyond it are answered by 503 "
+        "--queue N: largest number of waiting lines; requests beyond it are answered with 503 "
         "(lines)",
         whole(1, 100_000_000, default=10_000),
     )
@@ -117,8 +117,8 @@ class ServeOptions(ConfiguredOptions):
         "as `Authorization: Bearer PASSWORD`"
     )
     cors: tuple[str, ...] = access_option(
-        "--cors ORIGIN...: other sites whose pages may send requests, as https://example.org; * "
-        "for all"
+        "--cors ORIGIN...: other sites whose pages may send requests, such as https://example.org; "
+        "* for all"
     )
     no_page: bool = access_option("--no-page: serve no page at /")
     quiet: bool = access_option("--quiet: write no line to standard error for each request")
@@ -127,7 +127,7 @@ class ServeOptions(ConfiguredOptions):
     )
 
     def translating(self, models: tuple[str, ...]) -> TranslateOptions:
-        """The options of `cgru translate` with these models and the same search."""
+        """The options of `cgru translate` for these models and the same search."""
         names = {field.name for field in fields(self)} & {
             field.name for field in fields(TranslateOptions)
         }

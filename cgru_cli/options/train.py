@@ -1,4 +1,4 @@
-"""The options of `cgru train`, those of validation, end, saves, logs and devices here.
+"""The options of `cgru train`; here those for validation, end, saving, logs and devices.
 
 The others are in `model` (text, vocabularies, model) and `optimization` (batches, objective,
 optimiser).
@@ -47,7 +47,7 @@ class TrainOptions(OptimizationOptions, ModelOptions):
     )
     valid_metrics: tuple[str, ...] = validation_option(
         "--valid-metrics METRIC...: metrics of validation: cross-entropy, ce-mean-words, "
-        "perplexity, bleu, chrf, bleu-detok (the same as bleu), of labels accuracy, f1 and "
+        "perplexity, bleu, chrf, bleu-detok (the same as bleu), for labels accuracy, f1 and "
         "span-f1, translation and valid-script (both by --valid-script-path); cross-entropy and "
         "bleu, or accuracy, if not given"
     )
@@ -105,9 +105,9 @@ class TrainOptions(OptimizationOptions, ModelOptions):
         whole(0, 10**9, default=0),
     )
     logical_epoch: tuple[str, ...] = end_option(
-        "--logical-epoch N[u|e|t] [DIGITS]: length of an epoch for --after, --after-epochs and "
-        "the log: N passes through the text (e), updates (u) or target words (t), and decimals "
-        "of its number in the log; one pass if not given"
+        "--logical-epoch N[u|e|t] [DIGITS]: length of an epoch for --after, --after-epochs and the "
+        "log: N passes through the text (e), updates (u) or target words (t); DIGITS: decimals of "
+        "its number in the log; one pass if not given"
     )
     early_stopping: int = end_option(
         "--early-stopping N (--patience): early stopping: end after N validations without "
@@ -124,8 +124,8 @@ class TrainOptions(OptimizationOptions, ModelOptions):
         choice(*get_args(StalledMetrics), default="first"),
     )
     valid_reset_stalled: bool = end_option(
-        "--valid-reset-stalled: when training resumes, count validations without improvement "
-        "from 0 again"
+        "--valid-reset-stalled: when training resumes, restart the count of validations without "
+        "improvement"
     )
     valid_reset_all: bool = end_option(
         "--valid-reset-all: when training resumes, also forget the best value of each metric"
@@ -189,5 +189,5 @@ class TrainOptions(OptimizationOptions, ModelOptions):
 
     @property
     def together(self) -> tuple[str, ...]:
-        """The devices that are named one by one, or counted."""
+        """The devices, named one by one or counted."""
         return self.devices or tuple(str(number) for number in range(self.num_devices))

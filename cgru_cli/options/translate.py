@@ -39,8 +39,8 @@ class TranslateOptions(FilterOptions):
         "--bpe FILE: split the words of the source by these codes of subword-nmt"
     )
     char_level: bool = model_option(
-        "--char-level: read each character of the source as a word, spaces too, for models of "
-        "characters",
+        "--char-level: read each character of the source as a word, spaces included, for "
+        "character-level models",
         excludes="--bpe",
     )
     compat: str | None = model_option(
@@ -69,12 +69,12 @@ class TranslateOptions(FilterOptions):
     )
     max_length_factor: float | None = search_option(
         "--max-length-factor F (--max-ratio -mr): greatest length of a translation as a multiple "
-        "of the source's, ends of sentences counted; 0: the limit of the model's program",
+        "of the source's, including ends of sentences; 0: the limit of the model's program",
         number(0, 1000),
     )
     translation_maxlen: int | None = search_option(
-        "--translation-maxlen N: greatest length of a translation, the end of the sentence "
-        "counted (words)",
+        "--translation-maxlen N: greatest length of a translation, including the end of the "
+        "sentence (words)",
         whole(1, 1_000_000),
     )
     force_decode: bool = search_option(
@@ -88,14 +88,14 @@ class TranslateOptions(FilterOptions):
 
     constraints: str | None = search_option(
         "--constraints tabs|inline: each line states phrases that its translation must have and, "
-        "behind an empty field, phrases that it must not have, in fields between tabs after the "
+        "after an empty field, phrases that it must not have, in fields between tabs after the "
         'source (tabs), or as <n translation="PHRASE">words</n> and <n avoid="PHRASE"/> in the '
         "source (inline)",
         choice("tabs", "inline", implied="tabs"),
         excludes="--output-sampling",
     )
     avoid: str | None = search_option(
-        "--avoid FILE: file of phrases, one a line, that no translation may have",
+        "--avoid FILE: file of phrases, one per line, that no translation may have",
         excludes="--output-sampling",
     )
     shortlist: tuple[str, ...] = search_option(
@@ -111,8 +111,8 @@ class TranslateOptions(FilterOptions):
         read_by(unchanged(sampling), implied="full 1.0", joined=True),
     )
     seed: int = sampling_option(
-        "--seed N: random seed of sampling; each sample depends on the seed and its line number "
-        "only",
+        "--seed N: random seed of sampling; each sample depends only on the seed and its line "
+        "number",
         whole(0, 2**63 - 1, default=0),
     )
 

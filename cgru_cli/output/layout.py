@@ -21,7 +21,7 @@ from .numbers import C_FLOAT, float32, numpy_float32, python2_float
 Alignment = str | float  # hard, soft, or a threshold
 FORMATS = ("marian", "amun", "nematus", "json")  # of alignments
 
-EOS = "</s>"  # as Nematus writes it into its JSON, whatever the vocabulary calls it
+EOS = "</s>"  # as in Nematus' JSON, whatever the vocabulary calls it
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Layout(ABC):
     "hard", "soft", or the weight above which a pair is printed (0 to 1; 1 means "hard", as in
     Marian). alignment_format: one of FORMATS, None for the program's own; "nematus" and "json"
     always print every weight. right_left: the model writes from right to left; source_reversed: it
-    also reads so. beam_size: the length to which Nematus-TF pads its lists. normalize: `total` is
+    also reads so. beam_size: the length that Nematus-TF pads its lists to. normalize: `total` is
     length-normalised: Nematus prints such costs as float64, others as float32, and DL4MT's lists
     have one more column. probabilities: cgru's n-best lists end with exp(total).
     """
@@ -69,7 +69,7 @@ class Layout(ABC):
         return hypothesis.text
 
     def fields(self, hypothesis: Hypothesis) -> str:
-        """` ||| ALIGNMENT ||| WordScores= ..`, each if it belongs into the line."""
+        """` ||| ALIGNMENT ||| WordScores= ..`, each if it belongs in the line."""
         fields = self.alignment_field(hypothesis)
         if self.word_scores:
             scores = "".join(f" {float32(score):.5f}" for score in hypothesis.word_scores)
@@ -77,7 +77,7 @@ class Layout(ABC):
         return fields
 
     def alignment_field(self, hypothesis: Hypothesis) -> str:
-        """` ||| ALIGNMENT`, if it belongs into the line."""
+        """` ||| ALIGNMENT`, if it belongs in the line."""
         if self.format in ("marian", "amun"):
             return f" ||| {self.inline_alignment(hypothesis)}"
         return ""
@@ -113,9 +113,9 @@ class Layout(ABC):
     def render_apart(
         self, line_number: int, source: Sequence[str], hypotheses: Sequence[Hypothesis]
     ) -> tuple[str, str]:
-        """Like `render`, but text and alignments apart, for a file of alignments.
+        """Like `render`, but with text and alignments separate, for a file of alignments.
 
-        The second text is "" in the formats that belong into the line.
+        The second text is "" in the formats that belong in the line.
         """
         entries = list(self._entries(line_number, source, hypotheses))
         text = "".join(text for text, _ in entries)
@@ -156,7 +156,7 @@ class Layout(ABC):
         return cost_of(score) if self.prints_costs else score
 
     def inline_alignment(self, hypothesis: Hypothesis) -> str:
-        """The alignment in the formats that belong into the line."""
+        """The alignment in the formats that belong in the line."""
         weights = weights_of(hypothesis)
         if self.format == "amun":
             # amun leaves out the last row: EOS, but also the last word of a cut hypothesis.
@@ -203,7 +203,7 @@ class Layout(ABC):
             "text": self.text(hypothesis),
             "source": [*source, EOS],
             "target": [*hypothesis.tokens, *([EOS] if hypothesis.finished else [])],
-            # The fewest digits that give the float32 back.
+            # The fewest digits that identify the float32.
             "alignment": [[float(str(weight)) for weight in row] for row in weights_of(hypothesis)],
             "score": float(hypothesis.score),
             "total": float(hypothesis.total),

@@ -55,7 +55,7 @@ _ROOTS = {
     Unit.RELU: _PLAIN,
     Unit.SIGMOID: _PLAIN,
 }
-# DL4MT session 1's names of the matrices of a context that a cell reads beside its input.
+# DL4MT session 1's names of the matrices for a context that a cell reads besides its input.
 _CONTEXT = {"W": ("Wc", "C"), "Wx": ("Wcx", "C")}
 # Marian gives tanh cells gains of a GRU's width, and uses the first D.
 _GAMMA_WIDTH = {Unit.LSTM: "4D", Unit.RELU: "D", Unit.SIGMOID: "D"}
@@ -73,12 +73,12 @@ def state_arrays(cell: CellPlace) -> tuple[str, ...]:
 
 
 def context_arrays(cell: CellPlace) -> tuple[str, ...]:
-    """Paths of the matrices of a context that enters a cell beside its input."""
+    """Paths of the matrices for a context that a cell reads besides its input."""
     return tuple(f"{cell.path}/{_CONTEXT[root][0]}" for root in _ROOTS[cell.unit].input)
 
 
 def cell_rows(s: Structure, cell: CellPlace) -> Iterator[Parameter]:
-    """A cell's arrays: recurrent, of the input (first cell only), biases, normalisation."""
+    """A cell's arrays: of the state, of the input (first cell only), biases, normalisation."""
     unit = _ROOTS[cell.unit]
     prime = "'" if s.type is Type.CGRU and cell[:4] == ("decoder", "", 1, 0) else ""
     rows: list[tuple[str, _Root, tuple[str, ...], str]] = []
@@ -162,7 +162,7 @@ def _cell_names(
 
 
 def _gamma_names(s: Structure, cell: CellPlace, gamma: str) -> dict[Dialect, str]:
-    """Marian's gains; the name of our own extends amun's to cells that amun does not have."""
+    """Marian's gains; cgru's name extends amun's to cells that amun does not have."""
     shallow = cell.level == 1 and cell.transition == 0
     if cell.part == "encoder":
         prefix = "encoder" + ("_r" if cell.direction == "backward" else "")

@@ -9,7 +9,7 @@ from .structure import Bias, Encoder, Structure, Type, Unit
 
 
 class BiasPlace(StrEnum):
-    """The product that a cell's bias is added to (before its normalisation)."""
+    """The product to which a cell's bias is added (before its normalisation)."""
 
     INPUT = "input"  # (h U) r + (x W + b): encoder, first decoder cell, high levels
     STATE = "state"  # (s U + b) r + c W: every decoder cell after the attention
@@ -22,7 +22,7 @@ class CellPlace(NamedTuple):
 
     level counts from 1, transition from 0; direction: "forward" or "backward" in the encoder, "" in
     the decoder; input: the letter of its input's width, None for a transition; context: the letter
-    of a context's width, if the cell also reads one.
+    of the width of a context, if the cell reads one.
     """
 
     part: str

@@ -14,9 +14,9 @@ def initial_arrays(
 ) -> dict[str, np.ndarray]:
     """Every parameter by name, float32, determined by the seed.
 
-    - nematus: orthogonal recurrent matrices, each gate separately, and input matrices too
-      if the input is as wide as the state; N(0, 0.01) elsewhere, as in DL4MT and Nematus;
-    - glorot: uniform within sqrt(6 / (rows + columns)) (Glorot and Bengio 2010), everywhere, as
+    - nematus: orthogonal recurrent matrices, one per gate, and orthogonal input matrices if the
+    input is as wide as the state; N(0, 0.01) elsewhere, as in DL4MT and Nematus; - glorot: uniform
+    within sqrt(6 / (rows + columns)) (Glorot and Bengio 2010), everywhere, as
       in Marian;
     - scaled: orthogonal recurrent matrices, embeddings N(0, 1 / sqrt(width)), Glorot's elsewhere;
       `output_bias` goes with it.
@@ -37,8 +37,8 @@ def initial_arrays(
 def output_bias(counts: np.ndarray) -> np.ndarray:
     """The output's bias b_o (V,) that gives words their probabilities in the text.
 
-    If training has to learn these, the readout learns them before the bias and saturates; small
-    models then hardly improve. counts: (V,) of the target words.
+    If training has to learn these, the readout learns them before the bias does and saturates;
+    small models then hardly improve. counts: (V,) of the target words.
     """
     log_frequency = np.log((counts + 1) / (counts.sum() + len(counts)))
     return (log_frequency - log_frequency.mean()).astype(np.float32)
@@ -72,8 +72,8 @@ def _is_orthogonal(row: Parameter, size: tuple[int, ...], scheme: str) -> bool:
 def _orthogonal(width: int, rng: np.random.Generator) -> np.ndarray:
     """A uniformly distributed orthogonal matrix (width, width) (Mezzadri 2007).
 
-    DL4MT and Nematus take singular vectors, which have the same distribution and need five times as
-    long: ten seconds more for a model of 1024.
+    DL4MT and Nematus use singular vectors, which have the same distribution but take five times as
+    long: ten seconds more for a model of size 1024.
     """
     q, r = np.linalg.qr(rng.normal(size=(width, width)))
     return q * np.sign(np.diag(r))

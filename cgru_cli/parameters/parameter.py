@@ -16,7 +16,7 @@ class Dialect(StrEnum):
 
     NEMATUS = "nematus"  # Nematus-Theano and DL4MT share every name; cgru's .npz too
     NEMATUS_TF = "nematus-tf"
-    NEMATUS_TF_01 = "nematus-tf-0.1"  # Nematus-TF before deep models, variables since renamed
+    NEMATUS_TF_01 = "nematus-tf-0.1"  # before deep models; since renamed
     AMUN = "marian-amun"
     MARIAN_NEMATUS = "marian-nematus"
     S2S = "marian-s2s"
@@ -62,7 +62,7 @@ class Parameter:
 
 
 def same(name: str, *dialects: Dialect) -> dict[Dialect, str]:
-    """The same name in Nematus and in these dialects."""
+    """One name, for Nematus and these dialects."""
     return dict.fromkeys((Dialect.NEMATUS, *dialects), name)
 
 

@@ -1,6 +1,6 @@
 """The programs that cgru is compatible with, and the defaults of their decoders.
 
-`cgru translate` searches as the model's program did; `--compat` also reproduces its output layout,
+`cgru translate` searches as the model's program does; `--compat` also reproduces its output layout,
 signs, and (Nematus-TF) its other beam search.
 """
 
@@ -58,7 +58,7 @@ def marian_limit(length: int, factor: float = 3.0) -> int:
 
 
 def label_limit(length: int) -> int:
-    """The maximum number of labels of a line, with EOS: one, or one a word."""
+    """The maximum number of labels of a line, with EOS: one, or one per word."""
     return max(2, length)
 
 

@@ -16,11 +16,11 @@ from msgspec import Meta
 from ..errors import parsing
 from ..system.typed_json import LATER, dataclass_from_json
 
-EOS_ID = 0  # ends each sentence, and pads
-FIRST_LABEL = 2  # of a vocabulary of labels; before it stand EOS and the unknown word
+EOS_ID = 0  # ends and pads sentences
+FIRST_LABEL = 2  # the first label's id; EOS and the unknown word come before it
 DEEPEST = 64  # levels, transitions of a level, softmaxes of a mixture
 MOST_FACTORS = 24
-LARGEST_SIZE = 2**31 - 1  # rows or columns: as many as TensorFlow counts
+LARGEST_SIZE = 2**31 - 1  # rows or columns: the most that TensorFlow counts
 
 Size = Annotated[int, Meta(ge=1, le=LARGEST_SIZE)]
 Sizes = Annotated[tuple[Size, ...], Meta(max_length=MOST_FACTORS)]
@@ -67,7 +67,7 @@ class Type(StrEnum):
 
     @property
     def writes_text(self) -> bool:
-        """Whether a decoder writes a text; otherwise the model gives labels to the source."""
+        """Whether a decoder writes a text; otherwise the model labels the source."""
         return self not in (Type.CLASSIFIER, Type.TAGGER)
 
     @property
@@ -206,8 +206,8 @@ class Structure:
 
     @property
     def source_columns(self) -> int:
-        """Numbers that represent a source word: the ids of its factors; for a tagger also 1 at the
-        first piece of a word and 0 at others; for a condition as in `text.conditions`.
+        """The number of columns of a source word: the ids of its factors; for a tagger also 1 at
+        the first piece of a word and 0 at others; for a condition as in `text.conditions`.
         """
         if self.condition is not Condition.NONE:
             return 1 if self.condition is Condition.LABEL else self.condition_size
@@ -238,7 +238,7 @@ class Structure:
         return self.residual and level > first
 
     def sizes(self) -> dict[str, int]:
-        """The numbers of this model for the letters of shapes."""
+        """The sizes that the letters of shapes stand for in this model."""
         d, e = self.state, self.target_embedding
         sizes = {"1": 1, "D": d, "2D": 2 * d, "3D": 3 * d, "4D": 4 * d}
         sizes |= {"C": self.context, "A": self.context, "D+C": d + self.context}
@@ -251,15 +251,15 @@ class Structure:
         return sizes
 
     def high_levels(self) -> range:
-        """Numbers of the decoder levels above the conditional cell."""
+        """The numbers of the decoder levels above the first."""
         return range(2, self.decoder_depth + 1)
 
     def decoder_levels(self) -> range:
-        """Numbers of all decoder levels; none for a model that gives labels."""
+        """The numbers of all decoder levels; none for a model that gives labels."""
         return range(1, self.decoder_depth + 1 if self.type.writes_text else 1)
 
     def encoder_levels(self) -> range:
-        """Numbers of the encoder levels."""
+        """The numbers of the encoder levels."""
         return range(1, self.encoder_depth + 1 if self.type.reads_source else 1)
 
     def as_dict(self) -> dict:

@@ -1,6 +1,6 @@
 """The work of `cgru prep` on one chunk of lines, in parallel processes (`ProcessPool`).
 
-Each function takes the pipeline as the text of its `preprocess.json`, made once in each process.
+Each function takes the pipeline as the text of its `preprocess.json`; each process makes it once.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _made(pipeline: str) -> Preprocessing:
 def clean(pipeline: str, options: PrepOptions, chunk: Numbered[Pair]) -> Cleaned:
     """Raw pairs to words, before case and sub-words.
 
-    Raises CgruError, naming file and line, where a source word has another number of factors.
+    Raises CgruError, naming file and line, where a source word has a wrong number of factors.
     """
     name, first, pairs = chunk
     made = _made(pipeline)

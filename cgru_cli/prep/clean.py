@@ -60,7 +60,8 @@ def clean(
     workers: ProcessPool,
     say: Callable[[str], None],
 ) -> dict[str, Any]:
-    """Write `words.src`, `words.trg`, the pairs that stay, and `sample.src`, `sample.trg` of them.
+    """Write `words.src`, `words.trg`, the pairs kept, and `sample.src`, `sample.trg`, a sample of
+    them.
 
     pipeline: the preprocess.json of the steps up to words. Returns pairs read and kept, and how
     many each filter removed. Raises CgruError if none is left.
@@ -107,7 +108,7 @@ def _draw(
 ) -> None:
     """Write all `kept` lines, and a sample of `wanted` of them: Knuth's algorithm S.
 
-    It takes each line with the probability that exactly `wanted` of the `kept` need.
+    Each line is taken with the probability that gives exactly `wanted` of the `kept` lines.
     """
     with (
         atomic_write(work / f"words.{ending}") as words,

@@ -1,7 +1,7 @@
 """The folder that `cgru prep` writes: its lock, the steps that are done, and its manifest.
 
-During a run `.prep/state.json` lists the steps that are done, and new files wait in `.prep/out`.
-In the end they replace those of an earlier run, last `manifest.json`, which marks the folder as
+During a run `.prep/state.json` lists the steps that are done, and new files wait in `.prep/out`. At
+the end they replace those of an earlier run; `manifest.json`, which comes last, marks the folder as
 complete.
 """
 
@@ -144,7 +144,7 @@ class Folder:
         return "resumed" if resumed else "new"
 
     def _is_complete(self, manifest: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-        """Whether all that is wanted is there. Raises CgruError for a changed output of it."""
+        """Whether the folder is complete. Raises CgruError if one of its outputs was changed."""
         if difference(manifest["request"], wanted):
             return False
         complete = True
@@ -190,7 +190,7 @@ class Folder:
         started = time.monotonic()
         try:
             data = make()
-        except OSError as error:  # for temporary files; others have their own message
+        except OSError as error:  # for temporary files; other files have their own message
             place = error.filename or self.path
             raise CgruError(f"{place}: cannot be written: {reason(error)}") from error
         seconds = round(time.monotonic() - started, 3)
@@ -202,7 +202,7 @@ class Folder:
     def finish(self, lines: Mapping[str, int], more: Mapping[str, Any]) -> None:
         """Replace the files of the folder by the new ones, the manifest last.
 
-        lines: of each text among the outputs; more: fields of the manifest.
+        lines: of each text among the outputs; more: further fields of the manifest.
         """
         outputs = {}
         steps = self._state["steps"]
@@ -247,7 +247,7 @@ class Folder:
         write_json(self.work / "state.json", self._state)
 
     def _made(self, name: str) -> Path:
-        """A file of a step: in `out`, or in the folder after a run that was killed as it ended."""
+        """A file of a step: in `out`, or in the folder if the run was killed at its end."""
         waiting = self.out / name
         return waiting if waiting.exists() else self.path / name
 
@@ -256,7 +256,7 @@ class Folder:
             shutil.rmtree(self.work)
 
     def _remove_temporary(self) -> None:
-        """Remove the second names of outputs that `all_or_nothing` leaves after a kill."""
+        """Remove the backup names of outputs that `all_or_nothing` leaves after a kill."""
         for path in self.path.iterdir():
             name = re.fullmatch(r"\.(.+)\.[0-9a-f]{12}\.tmp", path.name)
             if name and _OUTPUT.fullmatch(name[1]):

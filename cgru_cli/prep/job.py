@@ -178,7 +178,7 @@ class _Job:
         return clean(self.options, _text(words), self.place.work, self.workers, self.say)
 
     def _sample(self, side: str) -> Iterator[str]:
-        """The lines to learn from; of a source with factors, the words themselves."""
+        """The lines to learn from; for a source with factors, only the words."""
         for line in read_lines(self.place.work / f"sample.{ENDINGS[side]}"):
             text = line.decode("utf-8")
             if side == "source" and self.settings.factors > 1:

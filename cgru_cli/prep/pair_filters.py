@@ -1,6 +1,6 @@
 """Filters of sentence pairs: which pairs are left out of the training text, and why.
 
-The checks run in the order of `FILTERS`; a pair counts under the first one that it fails. Each
+The checks run in the order of `FILTERS`; a pair counts for the first one that it fails. Each
 function returns the name of that filter, or None.
 """
 

@@ -2,8 +2,8 @@
 
 `marian-vocab` reads standard input and writes YAML to standard output. `build_dictionary.py` of
 Nematus writes `FILE.json` beside each file, that of DL4MT `FILE.pkl`. DL4MT and Nematus on Theano
-ran under Python 2, Nematus on TensorFlow under Python 3. Lines, words, specials, the order of words
-of equal frequency, white space and escapes are those of the programs, even odd ones:
+ran under Python 2, Nematus on TensorFlow under Python 3. Lines, words, special words, the order of
+words of equal frequency, white space and escapes are those of the programs, quirks included:
 `build_dictionary.py` counts an empty word for each empty line, and a word `eos` in the text
 replaces the special one.
 """
@@ -25,7 +25,7 @@ from ..system.atomic_files import atomic_write
 from ..system.line_writer import LineWriter
 from ..system.terminal import tell
 
-# The options that have an effect.
+# The options that have an effect here.
 _OPTIONS = frozenset(
     "vocabulary_only compat vocabulary_size quiet config interpolate_env_vars "
     "relative_paths".split()

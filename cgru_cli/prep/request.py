@@ -11,7 +11,7 @@ from ..options.prep import PrepOptions
 from ..text.pipeline import PipelineSettings
 from . import raw_text
 
-# Options that do not affect the result; those with files count by the files' content.
+# Options that do not affect the result; files are compared by their content.
 _NOT_OF_THE_RESULT = frozenset(
     "source target dev test codes jobs force quiet apply undo side words vocabulary_only compat "
     "config dump_config interpolate_env_vars relative_paths".split()

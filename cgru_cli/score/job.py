@@ -124,8 +124,8 @@ class _Scoring:
         heatmaps: Heatmaps,
         lengths: dict[int, int] | None,
     ):
-        """scorers: one a column; with --dual, one and that of the other direction. lengths: takes
-        the words of each translation (EOS counted) by the first model.
+        """scorers: one per column; with --dual, one for each direction. lengths: takes
+        the words of each translation (including EOS) by the first model.
         """
         self._options, self._scorers, self._layout = options, scorers, layout
         self._heatmaps, self._lengths = heatmaps, lengths

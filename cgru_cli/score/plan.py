@@ -94,7 +94,7 @@ class ScorePlan:
         return Reading(preprocessing, not options.no_spm_encode, options.max_length)
 
     def layout(self, models: Sequence[LoadedModel]) -> ScoreLayout:
-        """The layout of scores. Raises UsageError for what has no place in a line."""
+        """The layout of scores. Raises UsageError for output that does not fit into a line."""
         options = self.options
         alignment = options.alignment and kinds.alignment(options.alignment)
         if alignment is None and options.alignment_format:
@@ -167,7 +167,7 @@ def _metrics(options: ScoreOptions) -> tuple[str, ...]:
 
 
 def _check_texts(options: ScoreOptions, metrics: Sequence[str]) -> None:
-    """Raises UsageError for options of pairs, of text with labels, and of labels with text."""
+    """Raises UsageError for options of pairs, and for those of text with labels or the reverse."""
     for name in _OF_PAIRS:
         if getattr(options, name):
             raise UsageError(f"--metric compares texts and takes no --{name.replace('_', '-')}")
@@ -202,7 +202,7 @@ def _check_pairs(options: ScoreOptions, files: Sequence[str], *, ranks: bool) ->
     what = "--dual" if options.dual else "--keep-above and --keep-below"
     columns = len(options.model) > 1 and not (options.ensemble or options.weights)
     if columns and (filters or options.dual):
-        raise UsageError(f"{what}: one score a pair is needed; add --ensemble")
+        raise UsageError(f"{what}: one score per pair is needed; add --ensemble")
     if options.dual and len(options.vocabularies) > 2:
         raise UsageError(
             "--dual: --vocabs cannot name the vocabularies of a model with factors for both "

@@ -2,7 +2,7 @@
 
 `settings` says how to search; `ensemble` steps models together, `lattice` holds the states of its
 rows, `top_k` finds the best words and `output_words` restricts them. `hypotheses` has the parts
-that the searches share, `constraints` the required and avoided phrases. `beam` is the search of
+shared by the searches, `constraints` the required and avoided phrases. `beam` is the search of
 Nematus (Theano), Marian and DL4MT, ranked by `noisy_channel` if there is one; `nematus_tf_beam` is
-that of Nematus-TF; `sampling` draws.
+that of Nematus-TF; `sampling` draws translations.
 """

@@ -73,7 +73,7 @@ class BeamSearch:
         self._refill = 0  # live hypotheses at which the next batch joins
 
     def has_room(self) -> bool:
-        """Whether so few hypotheses are left to search that a batch may join."""
+        """Whether so few live hypotheses are left that a batch may join."""
         # a sentence begins with one row, and may have as many as its capacity
         return self.sentences.capacity[np.unique(self.rows.sentence)].sum() <= self._refill
 
@@ -167,8 +167,8 @@ class BeamSearch:
     def _decided(self) -> np.ndarray:
         """Rows of sentences whose best translation no live hypothesis can still beat: (R,) bool.
 
-        Log-probabilities only lower a score, and the division by length helps a negative one most
-        at the limit. Dropping whole sentences, never single rows, leaves the search as it is.
+        More words only lower a score, and the division by length helps a negative score most at the
+        limit. Dropping whole sentences, never single rows, leaves the search as it is.
         """
         rows, settings = self.rows, self.settings
         decided = np.zeros(len(rows.sentence), bool)
@@ -198,10 +198,10 @@ def shrinking_beam(
 ) -> Iterator[tuple[int, list[SearchResult]]]:
     """Best-first lists of at most k translations for each sentence, as they get ready.
 
-    Yields a sentence's number, counted through all batches, and its list. The next batch joins
-    while the last sentences of the one before are still extended: a step of few rows takes nearly
-    the time of one of many. Hypotheses that reach the limit are returned unfinished. ranking: a
-    noisy channel, which ranks hypotheses in place of their log-probability.
+    Yields a sentence's number, counted over all batches, and its list. The next batch joins while
+    the last sentences of the previous one are still extended: a step with few rows takes nearly as
+    long as one with many. Hypotheses that reach the limit are returned unfinished. ranking: a noisy
+    channel, which ranks hypotheses in place of their log-probability.
     """
     search = BeamSearch(settings, ranking)
     waiting = iter(batches)

@@ -23,7 +23,7 @@ class Required:
     """The phrases that one translation must have, as automata that read its words.
 
     A state has a number for each phrase: how many of its first words the translation ends with, or
-    all of them once the translation has the phrase.
+    its length once the translation has the phrase.
     """
 
     def __init__(self, phrases: Sequence[Phrase]):
@@ -40,7 +40,7 @@ class Required:
 
     @property
     def fewest_words(self) -> int:
-        """The number of words, EOS counted, that suffice for a translation with all phrases."""
+        """The number of words, including EOS, that suffice for a translation with all phrases."""
         return self.missing(self.start) + 1
 
     def after(self, state: tuple[int, ...], word: int) -> tuple[int, ...]:
@@ -115,7 +115,7 @@ class Avoided:
 
 @dataclass(frozen=True)
 class Constraints:
-    """The phrases that one translation must have, and must not have."""
+    """The phrases that one translation must and must not have."""
 
     required: Required
     avoided: Avoided
@@ -127,7 +127,7 @@ class Constraints:
 
 
 class Progress(NamedTuple):
-    """How far a hypothesis has come."""
+    """The progress of one hypothesis."""
 
     state: tuple[int, ...]  # of `Required`
     last: Phrase  # its last words, as many as `Avoided` needs
@@ -142,7 +142,7 @@ class Asked(NamedTuple):
 
 
 class Tracker:
-    """The constraints of all sentences of a search, and how far each live hypothesis has come.
+    """The constraints of all sentences of a search, and the progress of each live hypothesis.
 
     Without constraints and prefixes it changes nothing.
     """
@@ -170,7 +170,7 @@ class Tracker:
         return not any(self.progress)
 
     def asked(self, sentences: np.ndarray, steps: np.ndarray) -> Asked | None:
-        """The words that rows (R,) ask for next; None if none asks for any.
+        """The words that rows (R,) ask for next; None if no row asks for one.
 
         steps: (R,) words of each row so far. A prefix overrides the other constraints.
         """
@@ -209,10 +209,10 @@ class Tracker:
         left: np.ndarray,
         chosen: tuple[np.ndarray, np.ndarray],
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The choice of `best_extensions`, made anew for sentences with required phrases.
+        """The choice of `best_extensions`, repeated for sentences with required phrases.
 
         sentences: (R,) of the rows; totals, words: (R,N) of their extensions, -inf where banned;
-        capacity, left: (B,) hypotheses and words, EOS counted, that a sentence may still have
+        capacity, left: (B,) hypotheses and words, including EOS, that a sentence may still have
         after this step; chosen: rows and places.
         """
         if self.idle:
@@ -285,8 +285,8 @@ class Tracker:
 def allocation(capacity: int, most: int, sizes: dict[int, int]) -> dict[int, int]:
     """How many hypotheses of each bank stay; sizes: of the banks, by their numbers, 0 to `most`.
 
-    Each bank has the same share, and the last one also the remainder of the division. The places
-    that a bank cannot fill go to the highest bank that can.
+    Each bank has the same share, and the last one also the remainder of the division. Places that a
+    bank cannot fill go to the highest bank that can.
     """
     shares = dict.fromkeys(sizes, 0)
     for number, size in sizes.items():

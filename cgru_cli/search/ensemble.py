@@ -109,7 +109,7 @@ class Ensemble:
         return self._weighted(own), tf.stack(own, axis=-1), states, alignments
 
     def asked(self, states, memories, parents, previous, count, asked, banned, columns=None):
-        """As `best`, followed by the words at the places asked for, (R,X).
+        """As `best`, followed by the words at the requested places, (R,X).
 
         banned: (N,2) pairs of a row and a place, which get the score -inf.
         """
@@ -127,7 +127,8 @@ class Ensemble:
     def _step(self, states, memories, parents, previous, columns):
         """One step of every model on the chosen rows.
 
-        The cells of a state still have the last step's rows; its sentence and slot, the new ones'.
+        The cells of a state still have the last step's rows; its sentence and slot have the new
+        rows.
         """
         results = []
         columns = columns or [None] * len(self.models)
@@ -139,7 +140,7 @@ class Ensemble:
         return [list(part) for part in zip(*results, strict=True)]
 
     def _log_probs(self, logits: list[tf.Tensor]) -> list[tf.Tensor]:
-        """Each model's, (R,V); the scores of a CRF's tags stay as they are, see `crf`."""
+        """Each model's log-probabilities, (R,V); a CRF's scores stay as they are, see `crf`."""
         return [
             part if model.structure.crf else tf.nn.log_softmax(part)
             for model, part in zip(self.models, logits, strict=True)
@@ -201,12 +202,12 @@ def _any_columns(x: tf.Tensor) -> tf.TensorSpec:
 
 
 def _has_source_axis(x: tf.Tensor) -> bool:
-    """Whether an array of a memory or state is (B,S,..): only the source's axis has any size."""
+    """Whether an array of a memory or state is (B,S,..): only its source axis may have any size."""
     return x.shape.rank > 1 and x.shape[1] is None
 
 
 def _kept(memories: list[Any], rows: tf.Tensor, lengths: tf.Tensor) -> list[Any]:
-    """Some rows (B',) of memories, cut to the longest source that each model (M,) still has."""
+    """Some rows (B',) of memories, cut to the longest source that remains for each model (M,)."""
 
     def kept(x: tf.Tensor, length: tf.Tensor) -> tf.Tensor:
         return tf.gather(x[:, :length] if _has_source_axis(x) else x, rows)
@@ -218,7 +219,7 @@ def _kept(memories: list[Any], rows: tf.Tensor, lengths: tf.Tensor) -> list[Any]
 
 
 def _appended(first: Any, second: Any) -> Any:
-    """Nests of arrays, the second's rows below the first's; the shorter sources are padded."""
+    """Nested arrays stacked, the second's rows below the first's; shorter sources are padded."""
 
     def joined(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
         if _has_source_axis(x):

@@ -1,4 +1,4 @@
-"""What all searches share: the live hypotheses, one step, and the results.
+"""The parts shared by all searches: the live hypotheses, one step, and the results.
 
 A row is a live hypothesis, one that is still extended. All scores are natural logarithms; EOS
 (id 0) counts as a word. Letters: B sentences, R rows, N words that a row may be extended by, M
@@ -25,8 +25,8 @@ class SearchBatch(NamedTuple):
     """Sentences whose search begins together."""
 
     lattice: Lattice
-    lengths: Sequence[int]  # of the sources, EOS counted
-    limits: Sequence[int]  # the most words that each translation may have, EOS counted
+    lengths: Sequence[int]  # of the sources, including EOS
+    limits: Sequence[int]  # the most words that each translation may have, including EOS
     prefixes: Sequence[Sequence[int]] = ()  # the first words of each translation; () for none
     constraints: Sequence[Constraints | None] = ()  # of each translation; () for none
 
@@ -61,7 +61,7 @@ class Rows(NamedTuple):
         return self.score[:, None] + expansion.log_probs
 
     def followed_by(self, others: Rows) -> Rows:
-        """These rows, followed by the others, of later sentences."""
+        """These rows, followed by others, of later sentences."""
         return Rows(*map(np.append, self, others))
 
 
@@ -147,9 +147,8 @@ class History:
     def result(
         self, row: int, length: int, step: int | None = None, first: int = 0
     ) -> SearchResult:
-        """The hypothesis that ends in a row of a step, the last one if none is given.
-
-        length: of its source, to cut alignments; first: the step that it began at.
+        """The hypothesis that ends in a row of a step (by default the last step). length: of its
+        source, to cut alignments; first: the step at which it began.
         """
         path = []
         for t in range(self.count - 1 if step is None else step, first - 1, -1):
@@ -181,8 +180,8 @@ def best_extensions(
     totals: (R,N), the totals that rank extensions, -inf where a word must not follow; capacity:
     (B,) int, of every sentence.
 
-    The best k of a sentence are among the best k of its rows, so only those are looked at. Equal
-    scores go to the earlier row, then to the more probable word.
+    The best k of a sentence are among the best k of each of its rows, so only those are considered.
+    Ties go to the earlier row, then to the more probable word.
     """
     count = totals.shape[1]
     live = np.unique(rows.sentence)

@@ -42,7 +42,7 @@ class Lattice:
         lengths: np.ndarray,
         narrow: OutputWords | None = None,
     ):
-        """lengths: (M,B) int32, words of the sources as each model reads them, EOS counted.
+        """lengths: (M,B) int32, words of the sources as each model reads them, including EOS.
 
         narrow: the words that translations may have, None for the whole vocabulary.
         """
@@ -55,7 +55,7 @@ class Lattice:
         self._live = self._row_of  # sentences of the last step
 
     def join(self, other: Lattice) -> Lattice:
-        """Both searches as one; the other's sentences and rows come after these."""
+        """The two searches as one; the other's sentences and rows follow these."""
         self._states, self._memories = self.ensemble.append(
             (self._states, self._memories), (other._states, other._memories)
         )
@@ -126,7 +126,7 @@ class Lattice:
     def _compact(self, sentences: np.ndarray) -> None:
         """Drop finished sentences from the memory once there are enough of them.
 
-        The memory becomes as wide as the longest source left, for a search may go on for long.
+        The memory shrinks to the longest source left, because a search may run for a long time.
         """
         self._live = live = np.unique(sentences)
         if len(live) >= COMPACT_BELOW * self._sentences:
@@ -140,7 +140,7 @@ class Lattice:
 
 
 def _places(asked: Asked, vocabulary: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Places in the output layer: of words asked for, (R,X) int32, -1 for none; of banned ones.
+    """Places in the output layer of requested words, (R,X) int32, -1 for none, and of banned words.
 
     vocabulary: ids of the output layer's words, ascending; None if it has all. Banned places are
     (N,2) int32 pairs of row and place.

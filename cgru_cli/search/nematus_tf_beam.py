@@ -12,10 +12,10 @@ from .settings import SearchSettings
 def nematus_tf_beam(batch: SearchBatch, settings: SearchSettings) -> list[list[SearchResult]]:
     """Nematus-TF's search (beam_search_sampler.py): best-first lists, one per sentence.
 
-    At each step the k best extensions of the k alive hypotheses compete: the finished among them
-    for the k places of the finished, the others stay alive. A batch ends once the worst finished
-    hypothesis beats the best alive one in each sentence. With this rule of the program, the tail of
-    an n-best list depends on the batch.
+    At each step, of the k best extensions of the k alive hypotheses, the finished ones compete for
+    the k places of finished hypotheses, and the others stay alive. A batch ends once the worst
+    finished hypothesis beats the best alive one in each sentence. With this rule of the program,
+    the tail of an n-best list depends on the batch.
     """
     beam, size = settings.beam_size, len(batch.lengths)
     history = History(settings)

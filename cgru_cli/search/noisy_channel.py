@@ -1,7 +1,7 @@
 """The noisy channel: translations y ranked by p(source | y) and p(y) as well.
 
-A model of the reverse direction, the channel model, and a language model score the hypotheses of
-the direct model, in each step of its search or when they are finished. Source: Yee, Dauphin and
+A model of the reverse direction (the channel model) and a language model score the hypotheses of
+the direct model, in each step of its search or once they are finished. Source: Yee, Dauphin and
 Auli 2019, "Simple and Effective Noisy Channel Modeling for Neural Machine Translation" (section 2).
 """
 
@@ -27,7 +27,7 @@ class ChannelRanking:
     """
 
     def __init__(self, channel_sum: ChannelSum, candidates: int, score: ChannelScore):
-        """candidates: the number of extensions of each hypothesis, the most probable, to rank."""
+        """candidates: how many of the most probable extensions of each hypothesis to rank."""
         self._candidates, self._sum, self._score = candidates, channel_sum, score
         self._lengths: np.ndarray = np.zeros(0, int)  # (B,) words of the sources, with EOS
         self._words: list[tuple[int, ...]] = []  # of each row so far, EOS left out
@@ -38,7 +38,7 @@ class ChannelRanking:
 
     @property
     def count(self) -> int:
-        """How many of the most probable words include all candidates: one word may be banned."""
+        """How many of the most probable words to consider: one of them may be banned."""
         return self._candidates + (self._sum.settings.unk is not None)
 
     def begin(self, lengths: Sequence[int]) -> None:
@@ -50,7 +50,7 @@ class ChannelRanking:
         self._lm = np.append(self._lm, np.zeros(count))
 
     def totals(self, sentences: np.ndarray, direct: np.ndarray, expansion: Expansion) -> np.ndarray:
-        """The scores of extensions, (R,N), -inf where they are no candidates.
+        """The scores of extensions, (R,N), -inf for those that are not candidates.
 
         sentences: (R,) of the rows; direct: (R,N) sums of log-probabilities, -inf for banned words.
         Words that constraints require, after the first `count`, are always candidates.
@@ -81,7 +81,7 @@ class ChannelRanking:
         self._lm = self._extended[parents, places]
 
     def _continued(self, rows: np.ndarray, words: np.ndarray) -> list[tuple[int, ...]]:
-        """The words of rows, each with one more, without EOS."""
+        """The words of these rows, each followed by one more word, without EOS."""
         return [
             self._words[row] + ((int(word),) if word != EOS_ID else ())
             for row, word in zip(rows, words, strict=True)

@@ -35,7 +35,7 @@ class SearchSettings:
 
 @dataclass(frozen=True)
 class Sampling:
-    """How words are drawn: from all, or the `top` most probable, at a softmax temperature."""
+    """How words are drawn: from all or the `top` most probable ones, with a softmax temperature."""
 
     temperature: float = 1.0
     top: int | None = None
@@ -43,7 +43,7 @@ class Sampling:
 
 
 class ChannelSum(NamedTuple):
-    """The score of a translation of T words of a source of S words, both counted with EOS:
+    """The score of a translation with T words of a source with S words, both including EOS:
 
         (log p(y|x) - penalty T) / T^a  +  (channel log p(x|y) + lm log p(y)) / S^a
 

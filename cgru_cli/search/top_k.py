@@ -12,7 +12,7 @@ def top_k(x: tf.Tensor, count: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 
     At 30,000 words `tf.math.top_k` takes a third of the time of the output layer's product. The
     largest numbers lie in the blocks with the largest maxima, so only these blocks are searched.
-    Of equal numbers, the one with the lower place comes first.
+    Among equal numbers, the one with the lower place comes first.
     """
     vocabulary = x.shape[-1]
     if vocabulary is None:  # the number of words is known at run time only

@@ -1,4 +1,4 @@
-"""Which requests are admitted, the security headers of all answers, and the log."""
+"""The admission of requests, the security headers of all answers, and the log."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ _HEADERS = Headers(
 class Admission:
     """ASGI middleware around the whole application.
 
-    It refuses new requests while the server stops, requests without the password, and requests
-    from pages of sites that `--cors` does not name: browsers send the origin of such a page.
+    It refuses new requests while the server stops, requests without the password, and requests from
+    web pages of sites that `--cors` does not name (browsers send the origin of a page).
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Admission:
         with self.service.active_request():
             try:
                 await self._with_cors(scope, receive, sending)
-            except Exception as error:  # was answered by 500, and is raised again for the log
+            except Exception as error:  # was answered with 500, and is raised again for the log
                 tell(f"internal error, {type(error).__name__}: {reason(error)}")
             finally:
                 path = scope["path"] if scope["path"] in self.paths else None

@@ -1,4 +1,4 @@
-"""Reading a request within limits, and giving up its answer when nobody waits for it."""
+"""Reading a request within limits, and abandoning its answer when nobody waits for it."""
 
 from __future__ import annotations
 
@@ -42,9 +42,8 @@ async def body(request: Request, options: ServeOptions) -> bytes:
 async def answered(
     request: Request, service: Service, kind: Kind, lines: Sequence[Line | Pair]
 ) -> list[Any]:
-    """The outcomes of all lines. Computation stops when the client leaves or time is over.
-
-    Raises Refusal, also for these two.
+    """The outcomes of all lines. Computation stops when the client disconnects or time runs out.
+    Raises Refusal, also in these two cases.
     """
     gone = False
 

@@ -28,13 +28,13 @@ class Engine:
     turns of about a step, whose cost is bounded, and the next turn is that of the kind that has
     cost the least so far; large requests are of other kinds than small ones. So a request delays
     another by no more than a few steps, whatever it costs itself. Lines of a cancelled request
-    leave the queue, or their search at the next step. The lines of a batch that fails, for lack of
-    memory say, are repeated one by one, so that only the line that is too much fails. The thread
-    also collects Python's garbage between steps, inside `system.garbage.collected_by_hand`.
+    leave the queue, or their search at the next step. If a batch fails, for example for lack of
+    memory, its lines are repeated one by one, so that only the line at fault fails. The thread also
+    collects Python's garbage between steps, inside `system.garbage.collected_by_hand`.
     """
 
     def __init__(self, metrics: Metrics, *, queue: int = 10_000, batch_wait: float = 0.005):
-        """queue: most lines that may wait; batch_wait: seconds that a line waits for others."""
+        """queue: the most lines that may wait; batch_wait: seconds that a line waits for others."""
         self.metrics, self.batch_wait = metrics, batch_wait
         self._queue: FairQueue[Kind, Job] = FairQueue(queue)
         self._changed = threading.Condition()  # guards the queue
@@ -101,7 +101,7 @@ class Engine:
     # --- `Lines`, for searches and scorings -----------------------------------------------------
 
     def waiting(self, kind: Kind) -> tuple[int, bool]:
-        """The number of lines of a kind in the queue, and whether their patience is over."""
+        """The number of lines of a kind in the queue, and whether they have waited long enough."""
         with self._changed:
             return self._queue.waiting(kind)[0], self._patience(kind) <= 0
 
@@ -137,7 +137,7 @@ class Engine:
             return not self._stopping
 
     def _patience(self, kind: Kind) -> float:
-        """The seconds for which the lines of a kind in the queue may still wait for others."""
+        """How many seconds the lines of a kind in the queue may still wait for others."""
         count, since = self._queue.waiting(kind)
         if kind.alone or count >= kind.model.plan.mini_batch:
             return 0
@@ -186,7 +186,7 @@ class Engine:
             self._fail(work.jobs, error)
 
     def _fail(self, jobs: Sequence[Job], error: Exception) -> None:
-        """Repeat lines that failed together, each alone; a single line has failed."""
+        """Repeat lines that failed together one by one; a single line has failed."""
         for job in jobs:
             if len(jobs) > 1:
                 alone = job.ticket.kind._replace(alone=True)

@@ -42,7 +42,7 @@ class FairQueue(Generic[Kind, Item]):
         return list(self._kinds)
 
     def waiting(self, kind: Kind) -> tuple[int, float]:
-        """The number of items of a kind, and since when they wait (`time.monotonic`)."""
+        """The number of items of a kind, and since when they have waited (`time.monotonic`)."""
         waiting = self._kinds.get(kind)
         return (waiting.count, waiting.since) if waiting else (0, 0.0)
 

@@ -37,8 +37,8 @@ def _run(options: ServeOptions) -> None:
     models = served_models(options)
     tensorflow_start.start(options.device, options.cpu_threads, long_running=True)
     service = Service(models, options)
-    # A garbage collection in this thread, while TensorFlow traced a function in the engine's, has
-    # crashed the process once.
+    # A garbage collection in this thread, while TensorFlow was tracing a function in the engine's
+    # thread, once crashed the process.
     with collected_by_hand():
         service.start()
         try:

@@ -26,7 +26,7 @@ from .work import Line, Refusal
 
 
 class NematusRest:
-    """The handlers of the paths; the first model answers."""
+    """The handlers of the paths, for the first model."""
 
     def __init__(self, service: Service):
         self._service = service

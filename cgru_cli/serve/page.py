@@ -1,4 +1,4 @@
-"""The page for people: files of the package, which load nothing from other sites."""
+"""The web page: files of the package, which load nothing from other sites."""
 
 from __future__ import annotations
 

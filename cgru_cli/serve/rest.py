@@ -162,7 +162,7 @@ def _description(model: ServedModel) -> messages.ModelDescription:
 def _line(
     kind: Any, model: ServedModel, one: Translation, asked: messages.TranslateRequest, **more: Any
 ) -> Any:
-    """A message of a kind of `TranslatedLine`, with more fields if it has them."""
+    """A message of a subtype of `TranslatedLine`, with its further fields."""
     hypotheses = one.hypotheses[: asked.n_best]
     if one.empty:
         hypotheses = [hypothesis._replace(alignment=None) for hypothesis in hypotheses]
@@ -177,7 +177,7 @@ def _line(
 def _scored(
     kind: Any, model: ServedModel, one: Hypothesis, asked: messages.ModelRequest, **more: Any
 ) -> Any:
-    """A message of a kind of `ScoredWords`, in reading order, with more fields if it has them."""
+    """A message of a subtype of `ScoredWords`, in reading order, with its further fields."""
     one = one.reversed() if model.right_left else one
     shown = kind(
         words=list(one.tokens),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """The search that a request asks for; None: as on the server's command line."""
+    """The search that a request asks for; None: as set on the server's command line."""
 
     beam_size: int | None = None
     n_best: int = 1
@@ -34,12 +34,12 @@ class SearchOptions:
 
 
 class ServedModel:
-    """A model or an ensemble; its weights are in memory once, for translating and scoring."""
+    """A model or an ensemble; translating and scoring share its weights in memory."""
 
     def __init__(self, name: str, paths: Sequence[str], options: ServeOptions):
         """Read the model's files, without TensorFlow.
 
-        Raises CgruError for files that cannot be read, or models that make no ensemble.
+        Raises CgruError for files that cannot be read, or models that cannot form an ensemble.
         """
         self.name, self.paths = name, tuple(paths)
         self._models = [load_model(path, options.vocabularies) for path in paths]
@@ -52,7 +52,7 @@ class ServedModel:
 
     @functools.cached_property
     def translator(self) -> Translator:
-        """The search; first used after TensorFlow was started."""
+        """The search; first used after TensorFlow has started."""
         return Translator(self.plan, self._models)
 
     @functools.cached_property
@@ -125,5 +125,5 @@ def served_models(options: ServeOptions) -> dict[str, ServedModel]:
 
 
 def _is_named(word: str) -> bool:
-    """Whether a word is NAME=FILE, and not the name of a file."""
+    """Whether a word is NAME=FILE rather than a file name."""
     return "=" in word and not os.path.exists(word)

@@ -1,4 +1,4 @@
-"""Listening: uvicorn, which answers open requests before it stops."""
+"""The listening server: uvicorn, which answers open requests before it stops."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LARGEST_HEADERS = 64 << 10  # bytes of a request's first line and headers
 
 
 class Server(uvicorn.Server):
-    """Stops at SIGTERM or SIGINT, after the open requests; new ones are answered by 503.
+    """Stops at SIGTERM or SIGINT, after the open requests; new ones are answered with 503.
 
     A second signal stops it at once.
     """
@@ -38,7 +38,7 @@ class Server(uvicorn.Server):
         tell(f"stopping: {self._service.active} open requests are answered first")
 
     async def on_tick(self, counter: int) -> bool:
-        """Ten times a second, return whether to stop."""
+        """Called ten times a second; returns whether to stop."""
         if self._service.draining and not self._service.active:
             self.should_exit = True
         return await super().on_tick(counter)
@@ -47,8 +47,9 @@ class Server(uvicorn.Server):
 def impatient(seconds: float) -> type[HttpToolsProtocol]:
     """HTTP that closes connections whose request headers take longer than this.
 
-    uvicorn has no such limit. The time counts from the start of the connection for its first
-    request, and from the first byte for the next ones. Too large headers are answered by 400.
+    uvicorn has no such limit. The time is counted from the start of the connection for its first
+    request, and from the first byte for later ones. Headers that are too large are answered with
+    400.
     """
 
     class Impatient(HttpToolsProtocol):

@@ -1,4 +1,4 @@
-"""A search that lines of all clients join while it goes on."""
+"""A search that lines of all clients join while it is running."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .work import FIXED_WORK, MOST_CHARACTERS, MOST_WORK, Job, Kind, Line, Lines
 if TYPE_CHECKING:
     from ..search.settings import SearchSettings
 
-LASTS = 4096  # lines of a search, whose bookkeeping grows with each, before a new one starts
+LASTS = 4096  # lines of a search before a new one starts, because bookkeeping grows with each line
 LASTS_IN_A_CROWD = 256  # the same while other kinds wait for this one to end
 STEPS_BETWEEN = 6  # steps before a few lines join again
 

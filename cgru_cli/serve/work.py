@@ -1,4 +1,4 @@
-"""What the engine computes: requests and their lines, and what it offers to a computation."""
+"""The engine's work: requests and their lines, and the interface that a computation uses."""
 
 from __future__ import annotations
 
@@ -24,9 +24,8 @@ SMALL_REQUEST = 20_000  # characters times beam size of the largest request that
 
 
 class Refusal(CgruError):
-    """A request, or a line of one, that is not answered.
-
-    status: the status code of HTTP; headers: of the response.
+    """A request, or one of its lines, that cannot be answered. status: the HTTP status code;
+    headers: of the response.
     """
 
     def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None):
@@ -81,7 +80,7 @@ class Pair(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """What lines must have in common to be computed together.
+    """The properties that lines must share to be computed together.
 
     settings: of the search; None for scoring. forced: whether translations have prefixes or
     constraints, which make steps slower. large: of requests that cost much, so that small ones do

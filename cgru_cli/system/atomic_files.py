@@ -82,12 +82,12 @@ def remove(path: Path) -> None:
 
 @contextlib.contextmanager
 def all_or_nothing(whole: Path, *, keep_same: bool = False) -> Iterator[None]:
-    """Files that are written or removed in the block change together, when it ends without error.
+    """Files that are written or removed in the block change together when it ends without an error.
 
     After an error, all files are as before, and temporary files are gone. whole: the main file,
     which must change last; nobody reads the others without it. While several files are replaced, a
-    mark exists beside it. A kill leaves the mark, and `check_whole` refuses the mixture. keep_same:
-    keep a file, with its modification time, if its content does not change.
+    mark exists beside it. If the process is killed, the mark remains, and `check_whole` refuses the
+    mixture. keep_same: keep a file, with its modification time, if its content does not change.
     """
     pending: list[_Change] = []
     token = _pending.set(pending)
@@ -105,7 +105,7 @@ def all_or_nothing(whole: Path, *, keep_same: bool = False) -> Iterator[None]:
 
 
 def check_whole(whole: Path) -> None:
-    """Raise CgruError if a kill interrupted `all_or_nothing` after some of its changes."""
+    """Raise CgruError if the process was killed after some of the changes of `all_or_nothing`."""
     mark = mark_of(whole)
     if os.path.lexists(mark):
         raise CgruError(
@@ -164,7 +164,7 @@ def _can_mix(pending: list[_Change]) -> bool:
 
 
 def _differs(change: _Change) -> bool:
-    """Whether the change would change the file."""
+    """Whether the change would alter the file."""
     with writing(change.target):
         return (
             change.temporary is None

@@ -1,4 +1,4 @@
-"""Python's garbage collected by one thread of a program, at a time of its own."""
+"""Python's garbage collected by one thread of a program, when that thread chooses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def collected_by_hand() -> Iterator[None]:
 
 
 def collect_due() -> None:
-    """Collect what Python would have collected by now; nothing where it does so by itself."""
+    """Collect what Python would have collected by now; nothing if it does so itself."""
     if gc.isenabled():
         return
     due = [i for i, most in enumerate(gc.get_threshold()) if gc.get_count()[i] > most > 0]

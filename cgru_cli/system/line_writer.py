@@ -1,4 +1,4 @@
-"""Text lines to pipes and files, for a filter that may run for days."""
+"""Writes text lines to pipes and files, for a filter that may run for days."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class LineWriter:
                 raise
 
     def _drop(self, size: int) -> None:
-        """Remove the last bytes: the beginning of a line that did not fit onto the disk."""
+        """Remove the last bytes: the beginning of a line that did not fit on the disk."""
         with contextlib.suppress(OSError):  # not a regular file
             os.ftruncate(self._fd, os.lseek(self._fd, 0, os.SEEK_CUR) - size)
 

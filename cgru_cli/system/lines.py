@@ -1,4 +1,4 @@
-"""Text lines from pipes and files, for a filter that may run for days.
+"""Reads text lines from pipes and files, for a filter that may run for days.
 
 A line ends at b"\\n" and nowhere else, and a token at an ASCII space and nowhere else, so that
 line i of the output belongs to line i of the input, whatever characters it holds. Reading goes
@@ -23,7 +23,7 @@ from .number_rows import SUFFIX, count_rows, lines_of_rows
 
 CHUNK = 1 << 16  # bytes per read: the capacity of a pipe
 LONG = 1 << 18  # characters of a line beyond which its memory matters
-GRACE = 0.01  # seconds that a window waits for more lines after its first
+GRACE = 0.01  # seconds that a window waits for more lines after its first line
 
 Source = str | os.PathLike[str] | None  # a path; "-" or None is stdin or stdout
 
@@ -111,7 +111,7 @@ class _Input:
             self._rows = lines_of_rows(self.name)
 
     def read(self, timeout: float | None) -> bytes | None:
-        """Some bytes; b"" at the end; None if there are none within timeout seconds.
+        """Some bytes; b"" at the end; None if none arrive within timeout seconds.
 
         Timeout None waits as long as it takes (and may still return None: then ask again).
         """
@@ -165,8 +165,9 @@ class LineReader:
 
     A `.gz` is decompressed; the rows of a `.npy` are lines of numbers. The last line of each input
     may lack its newline. Invalid UTF-8 becomes U+FFFD; `invalid` counts the lines that held some. A
-    "\\r" before the newline is a character of the line. Both are warned about once (the second, if
-    `tell_crlf`). Raises CgruError at once if an input is missing, a directory or unreadable.
+    "\\r" before the newline is a character of the line. One warning is given for each (for the
+    second, if `tell_crlf`). Raises CgruError at once if an input is missing, a directory or
+    unreadable.
     """
 
     def __init__(self, *inputs: Source, tell_crlf: bool = True):
@@ -185,11 +186,11 @@ class LineReader:
             _check_readable(source)
 
     def window(self, limit: int, token_limit: int | None = None) -> list[str]:
-        """Wait for one line, then take also those that are there already; [] at the end only.
+        """Wait for one line, then also take those that are already there; [] only at the end.
 
         At most `limit` lines, and at most `token_limit` tokens unless the first line alone has
-        more. A lone line in a pipe waits for `GRACE` seconds at most. Raises CgruError for an input
-        that cannot be read any further, after its earlier lines were returned.
+        more. A single line in a pipe waits for `GRACE` seconds at most. Raises CgruError for an
+        input that cannot be read any further, after its earlier lines were returned.
         """
         lines: list[str] = []
         size = 0
@@ -233,7 +234,8 @@ class LineReader:
             raise self._error
         try:
             if self._input is None:
-                # Opening a FIFO waits for its writer: not while there are lines to return.
+                # Opening a FIFO waits for its writer: do not open it while there are lines to
+                # return.
                 if not self._sources or not (wait or _is_regular(self._sources[0])):
                     return False
                 self._input = _Input(self._sources.pop(0))
@@ -255,7 +257,7 @@ class LineReader:
         return True
 
     def _patience(self) -> float:
-        """Seconds left of the grace, which begins when a window first runs dry."""
+        """Seconds left of the waiting time, which begins when a window first runs dry."""
         now = time.monotonic()
         if self._deadline is None:
             self._deadline = now + GRACE

@@ -22,8 +22,8 @@ def count_rows(path: str | os.PathLike[str]) -> int:
 def lines_of_rows(path: str | os.PathLike[str]) -> Iterator[bytes]:
     """Each row as a line with its newline, without reading the whole file into memory.
 
-    Numbers have all their digits, so that the text gives the same ones. Raises CgruError if the
-    file is not NumPy's, or does not hold a matrix of numbers.
+    Numbers have all their digits, so that reading the text gives the same numbers. Raises CgruError
+    if the file is not NumPy's, or does not hold a matrix of numbers.
     """
     rows = _mapped(path)
     return (f"{' '.join(map(repr, row.tolist()))}\n".encode() for row in rows)

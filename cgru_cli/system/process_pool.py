@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 
 
 def processors() -> int:
-    """How many processors this process may use."""
+    """The number of processors that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on every system
@@ -42,8 +42,8 @@ class ProcessPool(ProcessPoolExecutor):
         """The results of `work` on every chunk, in the order of the chunks.
 
         work: a function that can be pickled, sent to a process with each chunk. Only a few chunks
-        per process are in memory. This process itself works on a single chunk, and if there is one
-        job. Raises what the work raises.
+        per process are in memory. A single chunk, or any chunk if there is only one job, is
+        processed in this process. Raises what the work raises.
         """
         chunks = iter(chunks)
         first = list(islice(chunks, 2))
@@ -87,7 +87,7 @@ def alone(work: Callable[..., Result], *arguments: Any) -> Result:
 
 
 def _start() -> None:
-    """Prepare a new process to end when its parent decides, or is killed."""
+    """Make a new process end when its parent decides to, or is killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends Ctrl-C to all processes
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

@@ -1,4 +1,4 @@
-"""Signals that ask the process to end, which it does at once, but cleanly."""
+"""Signals that ask the process to end; it ends at once, but cleanly."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def stop_cleanly() -> Iterator[None]:
 
 
 def interruptible(work: Callable[[], Result]) -> Result:
-    """The result of `work`, run so that signals need not wait for long steps of C code.
+    """The result of `work`, run so that signals do not wait for long-running C code.
 
     Python handles signals in the main thread, between steps of Python code: a daemon thread does
     the work. The C code has to release Python's lock, as NumPy's does.

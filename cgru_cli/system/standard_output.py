@@ -1,4 +1,4 @@
-"""Standard output and standard error whose disk is full, or which are closed."""
+"""Standard output and standard error that are closed, or whose disk is full."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def checked() -> Iterator[None]:
 
 
 class _Checked(io.RawIOBase):
-    """Writes past the buffer of a text stream, which would be written again at the end."""
+    """Writes without the text stream's buffer, whose content Python would write again at exit."""
 
     def __init__(self, stream: TextIO | None):
         buffer = getattr(stream, "buffer", None)

@@ -17,7 +17,7 @@ from ..errors import CgruError, parsing, reading
 from .atomic_files import atomic_write
 
 LARGEST = 1 << 30  # bytes of any file that is read at once, after decompression
-LARGEST_CONFIGURATION = 1 << 24  # bytes of a model's JSON; real ones have thousands
+LARGEST_CONFIGURATION = 1 << 24  # bytes of a model's JSON; real files have thousands
 LARGEST_YAML = 1 << 20  # bytes of YAML, whose parser is slow
 MOST_YAML_EVENTS = 100_000  # names, values, beginnings and ends
 DEEPEST = 100  # levels of nested lists and mappings
@@ -25,7 +25,7 @@ LONGEST_NUMBER = 40  # digits of a whole number
 
 
 def read_json(path: str | os.PathLike[str], largest: int = LARGEST_CONFIGURATION) -> dict:
-    """A JSON file that holds an object. Raises CgruError naming file and place of the mistake."""
+    """A JSON file that holds an object. Raises CgruError naming the file and place of the error."""
     with reading(path):
         content = _read_up_to(path, largest)
     values = parse_json(content, f"{path}", largest)
@@ -66,7 +66,7 @@ def check_text(values: Any) -> None:
 
 
 def parse_yaml(content: bytes | str, source: str) -> dict:
-    """YAML of names and values by the safe loader.
+    """YAML of names and values, parsed with the safe loader.
 
     Aliases may stand for texts and numbers only: short nested aliases can expand to endless lists.
     Raises CgruError naming the source.

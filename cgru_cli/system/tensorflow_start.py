@@ -43,7 +43,7 @@ def start(
 
 
 def import_tensorflow() -> None:
-    """Import TensorFlow and Keras quietly; nothing else of the process changes.
+    """Import TensorFlow and Keras quietly; nothing else in the process changes.
 
     Raises CgruError if TensorFlow cannot be loaded, or Keras runs on another backend.
     """
@@ -106,8 +106,8 @@ def configure(
 def quick_import() -> Iterator[None]:
     """Around the import of TensorFlow in a process of cgru's own: skip what it does not need.
 
-    The packages in `UNUSED` seem not to be installed, and Python does not search the third of a
-    million new objects for garbage, now or later: 1.0 s of CPU time of the start (see `UNUSED`).
+    The packages in `UNUSED` are hidden, and Python never searches the third of a million new
+    objects for garbage: 1.0 s of CPU time of the start (see `UNUSED`).
     """
     hidden = [name for name in UNUSED if name not in sys.modules]
     sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None: cannot be imported
@@ -150,7 +150,7 @@ def _keep_compiled() -> None:
 
 
 def _is_complete(path: str) -> bool:
-    """Whether a file is a Protocol Buffers message that was not cut short.
+    """Whether a file is a complete Protocol Buffers message.
 
     After a full disk or a crash, XLA would fail on such a file at every start.
     """

@@ -1,4 +1,4 @@
-"""Dataclasses from JSON: msgspec checks the types, and nothing may be missing or left over."""
+"""Dataclasses from JSON: msgspec checks the types, and no field may be missing or unknown."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def dataclass_from_json(
     """Make a dataclass from the JSON of its `dataclasses.asdict`.
 
     Every field except those marked `LATER` is required, others are refused, and numbers are
-    finite. Bounds belong into the types, as `Annotated[int, msgspec.Meta(ge=0)]`, or into
+    finite. Bounds belong in the types, as `Annotated[int, msgspec.Meta(ge=0)]`, or into
     `__post_init__` as a ValueError. advice: ends the message. Raises CgruError in one line that
     names the source and the field.
     """

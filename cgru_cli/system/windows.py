@@ -1,4 +1,4 @@
-"""Lines read in windows, cut into batches of similar length, and returned in order."""
+"""Reads lines in windows, cuts these into batches of similar length, and restores the order."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ def windows(
 ) -> Iterator[list[str]]:
     """All lines in windows of up to mini_batch * maxi_batch lines.
 
-    The first has one line, each next one sixteen times as many, so that the first translation comes
-    early and few batches are small.
+    The first has one line, and each following one sixteen times as many, so that the first
+    translation comes early and few batches are small.
     """
     largest = max(1, mini_batch * maxi_batch)
     size = 1

@@ -1,4 +1,4 @@
-"""Raw text to words, and words to ids.
+"""From raw text to words, and from words to ids.
 
 Every model needs `vocabulary` and `source_words`; classifiers and taggers also `labels`, language
 models with a condition `conditions`. `pipeline` is the preprocessing of `cgru prep`, with `moses`

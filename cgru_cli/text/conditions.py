@@ -1,4 +1,4 @@
-"""Conditions of a language model, one a line: a label, or the numbers of a vector.
+"""Conditions of a language model, one per line: a label, or the numbers of a vector.
 
 A model reads a condition as one word: a label's id, or a column for each number.
 """

@@ -16,7 +16,7 @@ from .vocabulary import UNK_NAMES, Vocabulary, shown
 def label_ids(labels: Sequence[str], vocabulary: Vocabulary, *, one: bool) -> list[int]:
     """The ids of a line's labels; `one`: the line must have exactly one.
 
-    Raises CgruError for an unknown label, or another number of labels.
+    Raises CgruError for an unknown label, or a wrong number of labels.
     """
     if one and len(labels) != 1:
         raise CgruError(number_of_labels(labels))

@@ -44,7 +44,7 @@ class Tokenizer:
 
 
 class PunctuationNormalizer:
-    """Replaces quotes, dashes and spaces of one language by plain ones."""
+    """Replaces the quotes, dashes and spaces of a language with plain ones."""
 
     def __init__(self, language: str):
         self._normalizer = sacremoses().MosesPunctNormalizer(lang=language)
@@ -55,14 +55,14 @@ class PunctuationNormalizer:
 
 @dataclass(frozen=True)
 class CaseModel:
-    """The true case of words: for each, its most frequent form inside sentences, and its others."""
+    """The true case of words: each one's most frequent form inside sentences, and its others."""
 
     best: tuple[str, ...]
     known: tuple[str, ...]
 
     @classmethod
     def learn(cls, lines: Iterable[str]) -> CaseModel:
-        """Learn from tokenised lines; of equally frequent forms the first one seen is best."""
+        """Learn from tokenised lines; of equally frequent forms, the first one seen is chosen."""
         learner = sacremoses().MosesTruecaser()
         casing: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for line in lines:

@@ -119,7 +119,7 @@ class Preprocessing:
 
     @classmethod
     def of_codes(cls, path: str, *, undone: bool) -> Preprocessing:
-        """Only split words, by a file of subword-nmt's codes.
+        """Only split words, with a file of subword-nmt codes.
 
         undone: whether to join the output's sub-words. Raises CgruError for a file that cannot be
         read or holds no codes.
@@ -132,7 +132,7 @@ class Preprocessing:
 
     @classmethod
     def from_json(cls, values: Any, source: str = FILE) -> Preprocessing:
-        """The inverse of `as_json`; raises CgruError naming the source and what is wrong."""
+        """The inverse of `as_json`; raises CgruError naming the source and the error."""
         if not isinstance(values, Mapping) or values.get("format") != _FORMAT:
             raise CgruError(f"{source}: not a preprocess.json of cgru prep")
         if values.get("version") != VERSION:

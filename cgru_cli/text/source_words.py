@@ -104,8 +104,8 @@ class SourceLines:
     def words(self, line: str, number: int) -> list[str]:
         """The words of a line (counted from 0).
 
-        Raises CgruError if it cannot be prepared, or, if every word is needed, is too long or
-        changes its number of words when it is prepared.
+        Raises CgruError if it cannot be prepared, or, if every word is needed, is too long or has
+        another number of words once prepared.
         """
         words = self.tokenize(prepared(self.preprocessing, line, "source", number))
         if self.counted is not None:

@@ -1,4 +1,4 @@
-"""Words split into sub-words and joined again, by SentencePiece or by subword-nmt's codes.
+"""Splits words into sub-words and joins them again, with SentencePiece or subword-nmt.
 
 For both, `join(split(words)) == words` if single spaces separate the words.
 """
@@ -47,7 +47,7 @@ class Pieces:
         except (binascii.Error, ValueError, RuntimeError) as error:
             raise CgruError(f"{source}: its SentencePiece model is damaged") from error
         if processor.eos_id() != EOS_ID:
-            raise CgruError(f"{source}: its SentencePiece model does not end sentences by id 0")
+            raise CgruError(f"{source}: its SentencePiece model does not end sentences with id 0")
         self._processor = processor
 
     def split(self, words: str) -> list[str]:
@@ -55,7 +55,7 @@ class Pieces:
         return self._processor.encode(words, out_type=str)
 
     def join(self, pieces: Sequence[str]) -> str:
-        """The text of pieces, also of pieces that the model does not have."""
+        """The text of pieces, including pieces that the model does not have."""
         return "".join(pieces).replace(_SPACE, " ").removeprefix(" ")
 
 
@@ -65,9 +65,9 @@ def learn_pieces(
     """Train a SentencePiece model ("bpe" or "unigram"); returns it in base64.
 
     The same lines give the same model. Warns if the text gives fewer pieces than `size`. Python
-    handles no signals while SentencePiece trains: on more than a little text, it trains in a
-    process of its own, on a file in the folder.
-    Raises CgruError if the size is too small for the text's characters, and Stopped.
+    handles no signals while SentencePiece trains: unless the text is short, it trains in a separate
+    process, on a file in the folder. Raises CgruError if the size is too small for the text's
+    characters, and Stopped.
     """
     lines = iter(lines)
     beginning, characters = [], 0

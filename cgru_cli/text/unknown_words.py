@@ -1,4 +1,4 @@
-"""After the search: unknown words replaced through the alignment, then subwords joined."""
+"""After the search: replaces unknown words through the alignment, then joins sub-words."""
 
 import math
 import os

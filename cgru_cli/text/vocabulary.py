@@ -27,7 +27,7 @@ class Vocabulary:
 
     Special words. Id 0 is the end of the sentence (EOS), whatever the file calls it and even if
     the file has no entry for it; only a SentencePiece model names its own. The unknown word (UNK)
-    is the one of `<UNK>`, `<unk>`, `UNK` with the smallest id up to 3, otherwise id 1. If the
+    is whichever of `<UNK>`, `<unk>`, `UNK` has the smallest id up to 3, otherwise id 1. If the
     corpus contained the literal word `eos` or `UNK`, the file may give it a large id: it is then an
     ordinary word, and ids 0 and 1 keep their meaning.
 

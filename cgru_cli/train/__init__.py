@@ -1,4 +1,4 @@
-"""`cgru train`: from text and options to a model; a run that was interrupted resumes.
+"""`cgru train`: from text and options to a model; an interrupted run resumes.
 
 Read `job` first, then `setup`, which has the steps before the first update in their order: `texts`
 finds the files to read (with `tab_separated` for --tsv); `missing_vocabularies` makes vocabularies

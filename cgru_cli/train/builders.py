@@ -1,4 +1,4 @@
-"""The parts of the training loop, made as the options say."""
+"""Makes the parts of the training loop from the options."""
 
 from __future__ import annotations
 
@@ -43,8 +43,9 @@ if TYPE_CHECKING:
 def build_training(setup: Setup, stop: StopRequest, replicas: Replicas) -> Training:
     """The loop and its parts, as the last save left them or as a new run begins.
 
-    The arrays of the model are released. Raises CgruError if the run cannot resume so, and for
-    files that cannot be read or written; UsageError for options that contradict each other.
+    The arrays of the model are released. Raises CgruError if the run cannot resume with these
+    options, and for files that cannot be read or written; UsageError for options that contradict
+    each other.
     """
     plan, options, model = setup.plan, setup.plan.options, setup.model
     first = replicas.is_first
@@ -63,7 +64,7 @@ def build_training(setup: Setup, stop: StopRequest, replicas: Replicas) -> Train
         is_faster_compiled=lambda: faster_compiled(setup, replicas.count),
         make_step=lambda jit: build_step(model, options, jit, replicas),
     )
-    model.arrays.clear()  # the step has them, and training may take days
+    model.arrays.clear()  # the step holds them, and training may take days
     tensorflow_start.return_freed_memory()
     sampler = build_sampler(step, setup.vocabularies[-1], options)
     validator = build_validator(setup, step) if first else None
@@ -135,7 +136,7 @@ def build_step(
 
 
 def build_optimizer(options: TrainOptions) -> keras.optimizers.Optimizer:
-    """A new optimizer. Raises UsageError for parameters that it does not have."""
+    """A new optimizer. Raises UsageError for parameters that do not fit it."""
     from ..optimization.optimizers import optimizer
 
     try:
@@ -198,7 +199,7 @@ def faster_compiled(setup: Setup, devices: int = 1) -> bool:
 
 
 def build_validator(setup: Setup, step: TrainingStep) -> Validator | None:
-    """The validator; None without metrics. Raises CgruError for the validation text."""
+    """The validator; None without metrics. Raises CgruError for bad validation text."""
     plan, options, texts, model = setup.plan, setup.plan.options, setup.texts, setup.model
     if not plan.metrics or texts.dev is None:
         return None
@@ -223,7 +224,7 @@ def build_validator(setup: Setup, step: TrainingStep) -> Validator | None:
 def build_reporter(
     setup: Setup, course: Course, step: TrainingStep, replicas: Replicas
 ) -> Reporter:
-    """The reporter and its log; on workers other than worker 0 they report nothing."""
+    """The reporter and its log, which report nothing on workers other than worker 0."""
     options, folder = setup.plan.options, setup.folder
     if not replicas.is_first:
         nowhere = Path(os.devnull)

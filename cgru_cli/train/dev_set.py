@@ -1,4 +1,4 @@
-"""The text to validate on, read and encoded once, before the first update."""
+"""The validation text, read and encoded once, before the first update."""
 
 from __future__ import annotations
 

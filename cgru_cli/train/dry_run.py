@@ -1,4 +1,4 @@
-"""The description of a training before it begins: the first lines of the log, and `--dry-run`."""
+"""A training run described before it begins: the first lines of the log, and `--dry-run`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text as the ids that a model reads and writes: of the corpus and of the dev set."""
+"""The text of corpus and dev set as the ids that a model reads and writes."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ Word = TypeVar("Word")
 class TextEncoding:
     """How prepared lines become the ids that a model reads and writes, and ids plain text.
 
-    vocabularies: sources (one a factor), then target. condition: how many labels or numbers the
-    source may hold, if it is no text. right_left: whether the model writes sentences from their
+    vocabularies: sources (one per factor), then target. condition: how many labels or numbers the
+    source may hold, if it is not text. right_left: whether the model writes sentences from their
     end; source_reversed: whether it reads them from there. preprocessing: how the lines were
     prepared, None for sub-words with `@@` or none at all.
     """
@@ -91,7 +91,7 @@ class TextEncoding:
         return self.preprocessing.undo(line, "target") if self.preprocessing else join_bpe(line)
 
     def _turned(self, words: list[Word]) -> list[Word]:
-        """Words in the other order: that of the text, or that in which the model writes."""
+        """Words in the other order: reading order or the order in which the model writes."""
         return words[::-1] if self.right_left else words
 
 

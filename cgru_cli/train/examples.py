@@ -1,4 +1,4 @@
-"""The examples of a training: batches of the corpus, with their dropout."""
+"""The training examples: batches of the corpus, with their dropout."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def run(options: TrainOptions, data: str | None) -> None:
-    """Train as the options say, from the start or from the last save.
+    """Train with these options, from the start or from the last save.
 
     data: a folder that `cgru prep` made. Raises CgruError for bad text, vocabularies, models and
     folders; Stopped, after saving, when a signal ends it.
@@ -30,7 +30,7 @@ def run(options: TrainOptions, data: str | None) -> None:
             return
         plan, texts = decide(options, data)
         if options.optimizer_params:
-            build_optimizer(options)  # refuses parameters that it does not have
+            build_optimizer(options)  # refuses unknown parameters
         with contextlib.ExitStack() as stack:
             describe(prepare(plan, texts, stack))
 
@@ -40,7 +40,7 @@ def _train(options: TrainOptions, data: str | None) -> None:
 
     with contextlib.ExitStack() as stack:
         try:
-            if cluster.is_named(os.environ):  # workers meet first, to tell each other what fails
+            if cluster.is_named(os.environ):  # first, so that workers can report errors
                 replicas = _join(options)
                 setup = _prepare_together(options, data, stack, replicas)
             else:

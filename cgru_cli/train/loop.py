@@ -33,7 +33,7 @@ FIRST_LINE = 40.0  # seconds after which the first line is logged, whatever --di
 
 @dataclass
 class Training:
-    """One run of the training loop: its parts, and how far it is."""
+    """One run of the training loop: its parts and its progress."""
 
     plan: TrainingPlan
     examples: EpochExamples
@@ -52,7 +52,7 @@ class Training:
     # while it runs
     stop_asked: bool = False  # by a signal to any process
     last_batch: Sequence[Share] | None = None  # the last training batch
-    decays: int = 0  # of the learning rate that are in the log
+    decays: int = 0  # of the learning rate that the log shows
     began: float = 0.0  # by the clock, when this process began to train
     counted: float = 0.0  # by the clock, up to when the seconds of progress are counted
     shown: bool = False  # whether this process has logged a line of training
@@ -104,9 +104,9 @@ class Training:
         return self.patience.stop() or any(limit.reached(progress) for limit in limits)
 
     def _end_epoch(self, waited: float, seconds: float) -> None:
-        """Log the end of the epoch, go on to the next, and do what is due between them.
+        """Log the end of the epoch, start the next one, and do what is due between them.
 
-        waited: seconds of the epoch's that were spent waiting for data.
+        waited: seconds of the epoch spent waiting for data.
         """
         course = self.course
         self.reporter.end_of_epoch(course.progress, waited=waited, seconds=seconds)
@@ -185,14 +185,14 @@ class Training:
             return
         scale = self.step.loss_scale
         if scale.dynamic and scale.scale > 1:
-            return  # float16's scale was too large, and is smaller from now on
+            return  # float16's loss scale was too large; it has now been lowered
         course.nan_in_a_row += 1
         self.reporter.skipped(course.progress, outcome)
         if course.nan_in_a_row >= self.plan.options.max_nan:
             self.saving.give_up(course)
 
     def _agreed(self, *seconds: float) -> list[float]:
-        """Worker 0's seconds, by which all workers decide; notes whether any is asked to stop."""
+        """Worker 0's seconds, which all workers use; also records whether any must stop."""
         mine = seconds if self.replicas.is_first else [0.0] * len(seconds)
         asked, *agreed = self.replicas.all_sum([self.stop.asked, *mine])
         self.stop_asked = asked > 0
@@ -235,7 +235,7 @@ class Training:
     # -- validation and saving -----------------------------------------------------------------
 
     def _validate_and_save(self) -> None:
-        """Validate and save if that became due since the last time; raises _StopAsked."""
+        """Validate and save if either has become due; raises _StopAsked."""
         course, plan = self.course, self.plan
         before, now = course.checked, course.progress
         save = plan.save.due(before, now)
@@ -260,7 +260,7 @@ class Training:
         return self.saving.save(self.course, self.patience, self.last_batch, keep)
 
     def _validate(self) -> None:
-        """Validate on worker 0, and send patience, or that it was stopped, to the others."""
+        """Validate on worker 0, and send its patience, or that it was stopped, to the others."""
         stopped = False
         if self.validator is not None:
             try:

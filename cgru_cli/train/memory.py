@@ -1,4 +1,4 @@
-"""The memory that a training needs, and checks before anything is computed."""
+"""The memory that training needs, checked before anything is computed."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ def whole_memory() -> int | None:
 
 
 def copies_of_model(options: TrainOptions) -> int:
-    """The number of copies of the model that a training holds."""
+    """The number of copies of the model that a training run holds."""
     return _COPIES.get(options.optimizer, _MORE_COPIES) + (options.exponential_smoothing > 0)
 
 
 def memory_of_batch(structure: Structure, sentences: int, source: int, target: int) -> float:
     """An estimate of the bytes that a training step takes for a batch beside the model.
 
-    Memory peaks either after the readout, with the logits and their gradient beside what the scan
-    has kept of each step, or at the end of the backward scan, which keeps as much again. Layer
-    normalisation adds half to both.
+    Memory peaks either after the readout, with the logits and their gradient beside the tensors
+    that the scan keeps of each step, or at the end of the backward scan, which keeps as much again.
+    Layer normalisation adds half to both.
     """
     s = structure
     levels = s.encoder_depth * s.encoder_transition

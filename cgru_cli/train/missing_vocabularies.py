@@ -1,4 +1,4 @@
-"""Vocabularies that do not exist, made of the training text.
+"""Makes vocabularies that do not exist from the training text.
 
 `cgru train` makes those of labels, and with --compat marian also those of text, as Marian does.
 """
@@ -30,9 +30,9 @@ def make_missing(texts: Texts, options: TrainOptions) -> None:
     """Make the vocabularies that do not exist: of labels, with SentencePiece, or as Marian does.
 
     SentencePiece learns a `.spm` for --compat marian or with --sentencepiece-options. A vocabulary
-    of both sides is made of both texts. Raises UsageError for unknown options of SentencePiece, and
-    for more or fewer --dim-vocabs than vocabularies; CgruError for files that cannot be read or
-    written.
+    for both sides is made from both texts. Raises UsageError for unknown options of SentencePiece,
+    and for a number of --dim-vocabs other than that of vocabularies; CgruError for files that
+    cannot be read or written.
     """
     paths = texts.vocabularies
     if options.type in LABELLING and paths:

@@ -1,4 +1,4 @@
-"""The plan of a training: what its options mean together."""
+"""The plan of a training run: the combined meaning of its options."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SCRIPTED = ("translation", "valid-script")  # by --valid-script-path
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """The options of a training, and what follows from several of them."""
+    """The options of a training run, and what follows from several of them."""
 
     options: TrainOptions
     metrics: tuple[str, ...]
@@ -91,7 +91,7 @@ def _schedule(options: TrainOptions) -> Schedule:
     )
 
 
-# Options that may not change when a training resumes; structure and text are compared themselves.
+# Options that may not change when a run resumes; structure and text are compared separately.
 _FIXED = """
     optimizer optimizer_params optimizer_delay mini_batch mini_batch_words mini_batch_fit maxi_batch
     maxi_batch_sort no_shuffle max_length max_length_crop seed right_left freeze fix_embeddings
@@ -108,7 +108,7 @@ _OF_A_MACHINE = """
 
 
 def fixed_options(options: TrainOptions) -> dict[str, Any]:
-    """The options that may not change when a training resumes, by their name in messages."""
+    """The options that may not change when a training run resumes, by their name in messages."""
     fixed = {flag(TrainOptions, name): getattr(options, name) for name in _FIXED.split()}
     if options.mini_batch_fit:
         fixed["--workspace"] = options.workspace

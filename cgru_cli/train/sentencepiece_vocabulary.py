@@ -1,4 +1,4 @@
-"""SentencePiece vocabularies learned from the training text, as Marian learns those it lacks.
+"""Learns missing SentencePiece vocabularies from the training text, as Marian does.
 
 SentencePiece's trainer gets the options that Marian gives it (src/data/sentencepiece_vocab.cpp) and
 those of the user.
@@ -27,7 +27,7 @@ _OPTION = re.compile(r"--?([a-z][a-z0-9_]*)=(.*)", re.DOTALL)
 def trainer_options(text: str) -> dict[str, str]:
     """SentencePiece's options in the text of --sentencepiece-options, `--name=value ...`.
 
-    Raises UsageError for another form, and for options that `cgru train` sets itself.
+    Raises UsageError for other forms, and for options that `cgru train` sets itself.
     """
     options = {}
     for word in shlex.split(text):
@@ -81,7 +81,7 @@ def _trained(given: Mapping[str, Any]) -> bytes:
             raise UsageError(f"--sentencepiece-options: {message}") from None
         reason = str(error).rpartition("] ")[2] or str(error)
         raise CgruError(
-            f"SentencePiece learned no {given['vocab_size']} pieces: {reason.strip()} "
+            f"SentencePiece did not learn {given['vocab_size']} pieces: {reason.strip()} "
             "(--dim-vocabs)"
         ) from None
     return written.getvalue()

@@ -1,4 +1,4 @@
-"""The steps before the first update, in their order; none of them needs TensorFlow."""
+"""The steps before the first update, in order; none of them needs TensorFlow."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from .texts import Texts
 
 @dataclass
 class Setup:
-    """Everything that is ready when a training begins."""
+    """Everything that is ready when a training run begins."""
 
     plan: TrainingPlan
     texts: Texts
     folder: RunFolder
     model: Model  # before its first update
-    vocabularies: list[Vocabulary]  # sources (one a factor), then target
+    vocabularies: list[Vocabulary]  # sources (one per factor), then target
     corpus: Corpus
     notes: list[str]  # lines for the log
 

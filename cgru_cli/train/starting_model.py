@@ -1,4 +1,4 @@
-"""The model before training: a new one that the options describe, or a given one."""
+"""The model before training: a new one that the options describe, or an existing one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def make_starting_model(
 ) -> tuple[Model, list[Vocabulary], list[str]]:
     """A new model or a trained one, its vocabularies, and lines for the log.
 
-    The vocabularies are those of the sources (one a factor), then the target's. Raises CgruError
+    The vocabularies are those of the sources (one per factor), then the target's. Raises CgruError
     for files that cannot be read or do not fit the model; UsageError for options that exclude each
     other.
     """
@@ -104,7 +104,7 @@ def _pretrained(
 
 
 def _numbers_of_vectors(text: Text) -> int:
-    """The count of numbers in the first line. Raises CgruError if it is not a vector."""
+    """The number of numbers in the first line. Raises CgruError if that is not a vector."""
     first = next(text_lines(text), "")
     count = len(tokens(first))
     try:

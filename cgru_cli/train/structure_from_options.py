@@ -45,7 +45,7 @@ _SAME = {
     "lexical": "lexical",
     "crf": "crf",
 }
-# The options of a part that some types do not have.
+# The options of an encoder or decoder, which some types lack.
 _SOURCE_OPTIONS = """
     enc_cell enc_type enc_depth enc_cell_depth dim_factors tied_embeddings_src tied_embeddings_all
     lexical deep_context dropout_source dropout_annotation embedding_vectors
@@ -73,14 +73,14 @@ _USELESS = {
 
 
 def understood(name: str, value: Any) -> Any:
-    """An option's value under its name in this package, if another program's is given."""
+    """An option's value, with another program's name replaced by that of this package."""
     return _MEANINGS.get(name, {}).get(value, value)
 
 
 def new_structure(
     options: TrainOptions, vocabularies: Sequence[Vocabulary], numbers: int = 0
 ) -> Structure:
-    """The structure that the options describe. Raises UsageError for an impossible one.
+    """The structure that the options describe. Raises UsageError if it is impossible.
 
     numbers: the size of the vectors from which a language model generates text, if it does.
     """

@@ -78,7 +78,7 @@ def fields_of_dev_set(path: str | Path, fields: Mapping[str, int]) -> Mapping[st
 def with_standard_input(options: TrainOptions) -> Iterator[TrainOptions]:
     """The options, with a copy in place of standard input as the training text.
 
-    Training reads its text more than once. The copy is in TMPDIR, and removed in the end. Raises
+    Training reads its text more than once. The copy is in TMPDIR, and is removed at the end. Raises
     UsageError if standard input is one text of several, CgruError if it is empty or cannot be
     copied.
     """

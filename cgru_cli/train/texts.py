@@ -1,4 +1,4 @@
-"""The texts and vocabularies that a training reads."""
+"""The texts and vocabularies that a training run reads."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ Text = Path | TsvColumn  # lines of one side: a file, or fields of its lines
 
 @dataclass(frozen=True)
 class Texts:
-    """The files of a training."""
+    """The files of a training run."""
 
     sources: tuple[Text, ...]  # () of a language model
     targets: tuple[Text, ...]
-    vocabularies: tuple[Path, ...]  # sources (one a factor), then target; () for the model's own
+    vocabularies: tuple[Path, ...]  # sources (one per factor), then target; () for the model's own
     dev: tuple[Text | None, Text] | None = None
     reference: Path | None = None
     preprocessing: Path | None = None
@@ -239,10 +239,10 @@ def _prepared(folder: Path) -> Texts:
 
 
 def read_vocabularies(texts: Texts, limits: Sequence[int]) -> list[Vocabulary]:
-    """Source vocabularies (one a factor), then the target's.
+    """Source vocabularies (one per factor), then the target's.
 
-    limits: words taken of each, 0 for all. Raises CgruError for a file that is not a vocabulary or
-    has another id than 0 for EOS; UsageError as `limits_of`.
+    limits: words taken from each, 0 for all. Raises CgruError for a file that is not a vocabulary
+    or whose id of EOS is not 0; UsageError as `limits_of`.
     """
     read = {path: read_vocabulary(path) for path in dict.fromkeys(texts.vocabularies)}
     vocabularies = []
@@ -253,7 +253,7 @@ def read_vocabularies(texts: Texts, limits: Sequence[int]) -> list[Vocabulary]:
 
 
 def limits_of(texts: Texts, given: Sequence[int]) -> Sequence[int]:
-    """Words taken of each vocabulary, 0 for all. Raises UsageError for more or fewer numbers."""
+    """Words taken from each vocabulary, 0 for all. Raises UsageError for a wrong number."""
     count = len(texts.vocabularies)
     if given and len(given) != count:
         raise UsageError(f"--dim-vocabs: {len(given)} numbers for {count} vocabularies")
@@ -261,7 +261,7 @@ def limits_of(texts: Texts, given: Sequence[int]) -> Sequence[int]:
 
 
 def check_eos(vocabulary: Vocabulary) -> None:
-    """Raises CgruError for a vocabulary that has another id than 0 for EOS."""
+    """Raises CgruError for a vocabulary whose id of EOS is not 0."""
     if vocabulary.eos_id != EOS_ID:
         raise CgruError(
             f"{vocabulary.path}: the id of EOS is {vocabulary.eos_id}; it must be 0 "

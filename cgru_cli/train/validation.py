@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 
 COSTS = ("cross-entropy", "ce-mean-words", "perplexity")  # by forced decoding; others translate
 WORKSPACE = 2048  # MiB that a batch may take, as in `cgru translate`
-LOGITS = 1 << 26  # largest number of logits of a batch in forced decoding: 256 MiB a copy
+LOGITS = 1 << 26  # largest number of logits of a batch in forced decoding: 256 MiB per copy
 
 
 class Validator:
     """Measures weights on a dev set.
 
     metrics: of `patience.LOWER_IS_BETTER`. model: a packed model, to which the weights are
-    assigned. Raises CgruError if the script cannot be run, UsageError for options that exclude
-    each other.
+    assigned. Raises CgruError if the script cannot be run, UsageError for options that exclude each
+    other.
     """
 
     def __init__(

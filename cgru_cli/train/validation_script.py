@@ -1,4 +1,4 @@
-"""Scores of translations or of a model, by a program of the user."""
+"""Scores that a user's program gives to translations or to a model."""
 
 from __future__ import annotations
 

@@ -20,9 +20,9 @@ from ..text.vocabulary import Vocabulary
 def place(model: Model, vocabularies: Sequence[Vocabulary], paths: Sequence[str]) -> list[str]:
     """Put the vectors of files into the embeddings; returns a line for the log for each file.
 
-    vocabularies: sources (one a factor, the words first), then target. paths: source and target, or
+    vocabularies: sources (one per factor, words first), then target. paths: source and target, or
     one file for a model with one embedding. Raises CgruError for files without vectors of the
-    embedding's width, UsageError for another number of files.
+    embedding's width, UsageError for a wrong number of files.
     """
     structure = model.structure
     embeddings = {"encoder/embedding": vocabularies[0]} if structure.type.reads_source else {}

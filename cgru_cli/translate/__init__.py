@@ -2,6 +2,6 @@
 
 `job` runs the command, `plan` decides how to search, `requests` splits lines into words,
 `translator` makes batches of them and searches, and `results` turns what was found into
-translations. `phrases` reads constraints, and `noisy_channel` ranks by a channel model and a
+translations. `phrases` reads constraints, and `noisy_channel` ranks with a channel model and a
 language model.
 """

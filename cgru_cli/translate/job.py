@@ -108,7 +108,7 @@ def _windows(reader: LineReader, plan: SearchPlan) -> Iterator[list[str]]:
 
 
 def rendered(layout: Layout, translation: Translation, apart: bool) -> tuple[str, str]:
-    """The text of a line, and its alignments if they go to another file (apart), else "".
+    """The text of a line, and its alignments if they go to a separate file (apart), else "".
 
     An empty line gives an empty line (in n-best lists, one empty hypothesis).
     """

@@ -1,4 +1,4 @@
-"""Translations ranked by a channel model and a language model too: see `search.noisy_channel`.
+"""Ranks translations with a channel model and a language model too: see `search.noisy_channel`.
 
 A model that knows all words of the direct model takes these words, even where its ids differ; any
 other model gets text and splits it itself.
@@ -54,7 +54,7 @@ class NoisyChannel:
         """Read the two models that the options name. models: the direct ones, with their reading;
         weights: of the channel model and the language model.
 
-        Raises CgruError for models of another kind, or whose words cannot be mapped.
+        Raises CgruError for models of the wrong kind, or whose words cannot be mapped.
         """
         from ..search.settings import ChannelSum
 
@@ -142,7 +142,7 @@ class NoisyChannel:
     ) -> Hypothesis:
         """The hypothesis with the scores of both models as features, and their sum as its total.
 
-        source_length: words of the source, EOS counted; channel, lm: log-probabilities.
+        source_length: words of the source, including EOS; channel, lm: log-probabilities.
         """
         length = len(hypothesis.tokens) + hypothesis.finished
         alpha = self._sum.settings.normalize
@@ -154,7 +154,7 @@ class NoisyChannel:
 
 
 def _channel_model(options: TranslateOptions, direct: LoadedModel) -> LoadedModel:
-    """The model that `--channel-model` names. Raises CgruError for one of another direction."""
+    """The model that `--channel-model` names. Raises CgruError for one of the wrong direction."""
     if len(options.vocabularies) > 2:
         raise UsageError(
             "--channel-model: --vocabs cannot name the vocabularies of a model with factors "
@@ -315,7 +315,7 @@ class _ForcedDecoding:
     def __call__(
         self, sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]
     ) -> np.ndarray:
-        """log p(target | source), EOS counted, of words in reading order: float64."""
+        """log p(target | source), including EOS, of words in reading order: float64."""
         from ..network.scorer import max_tokens_of
 
         scores = np.zeros(len(sources))

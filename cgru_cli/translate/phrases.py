@@ -29,7 +29,7 @@ class Fields(NamedTuple):
 def split_line(line: str, number: int, form: str | None, force_decode: bool) -> Fields:
     """Split a line (counted from 0): `source [TAB beginning]`, and phrases in one of two forms.
 
-    tabs: more fields with required phrases and, after an empty field, avoided ones. inline: marks
+    tabs: more fields with required phrases and, after an empty field, avoided ones. inline: markup
     in the source, `<n translation="PHRASE">words</n>` as in Moses, and `<n avoid="PHRASE"/>`.
     Raises CgruError, naming the line, for an invalid mark.
     """

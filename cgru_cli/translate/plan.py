@@ -49,7 +49,7 @@ class SearchPlan:
     """The options of `cgru translate`, and what follows from them for these models."""
 
     def __init__(self, options: TranslateOptions, models: Sequence[LoadedModel]):
-        """Raises CgruError where the models make no ensemble or lack what an option needs,
+        """Raises CgruError if the models cannot form an ensemble or do not support an option,
         UsageError for options that exclude each other.
         """
         from ..search.settings import SearchSettings
@@ -153,7 +153,7 @@ def _ranking(
     crfs = len(models) > 1 and any(loaded.model.structure.crf for loaded in models)
     greedy = not (models[0].writes_text or crfs or options.n_best)
     default_beam = 1 if sampling or greedy else configured.beam_size
-    default_alpha = 1.0 if options.channel_model else configured.normalize  # as Yee et al.
+    default_alpha = 1.0 if options.channel_model else configured.normalize  # as in Yee et al.
     beam_size = _first(options.beam_size, default_beam, program.beam_size)
     normalize = _first(options.normalize, default_alpha, program.normalize)
     for name, value in (("beam_size", beam_size), ("normalize", normalize)):

@@ -1,4 +1,4 @@
-"""Lines of input as the models read them, with the constraints on their translations."""
+"""Input lines as the models read them, with the constraints on their translations."""
 
 from __future__ import annotations
 

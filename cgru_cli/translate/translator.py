@@ -34,10 +34,10 @@ PRINTED = """
 
 
 class Translator:
-    """Lines in, translations out, by one model or an ensemble."""
+    """Lines in, translations out, with one model or an ensemble."""
 
     def __init__(self, plan: SearchPlan, models: Sequence[LoadedModel]):
-        """models: of the plan; their arrays move into the networks."""
+        """models: the plan's models, whose arrays move into the networks."""
         from ..network.network import take_over
         from ..network.scorer import Members
         from ..search.beam import max_tokens_of, mebibytes_of_word
@@ -72,15 +72,15 @@ class Translator:
         attention: bool = True,
         **options: Any,
     ) -> Translator:
-        """A translator by a model, or an ensemble of several.
+        """A translator with one model or an ensemble.
 
-        models: files of any dialect, or models as `load_model` gives them, which stay as they are.
-        vocabularies: files, source (one a factor) then target, where models name none. attention:
-        whether hypotheses have it, where the models do. options: those of `cgru translate` by
-        their names with "_" for "-", as beam_size=5, normalize=1.0 or device="cpu"; the defaults
+        models: files of any program, or models from `load_model`, which stay unchanged.
+        vocabularies: files, source (one per factor) then target, where models name none. attention:
+        whether hypotheses have it, where the models do. options: those of `cgru translate`, with
+        "_" for "-" in their names, such as beam_size=5, normalize=1.0 or device="cpu"; the defaults
         are those of the model's program.
 
-        Raises CgruError for models that cannot be read or make no ensemble, UsageError for options
+        Raises CgruError for models that cannot be read or form an ensemble, UsageError for options
         that exclude each other, TypeError for unknown ones.
         """
         if refused := set(options) & set(PRINTED):
@@ -125,7 +125,7 @@ class Translator:
     def translations(
         self, lines: Sequence[str], first: int = 0, *, n_best: bool = True
     ) -> Iterator[Translation]:
-        """The translations of lines, as they get ready.
+        """The translations of lines, as they become ready.
 
         first: the number of the first line, which seeds sampling along with the seed. n_best: find
         all hypotheses; without it, the search may end when the best one is certain.
@@ -214,7 +214,7 @@ class Translator:
         begun: Sequence[tuple[int, Request]],
         settings: SearchSettings,
     ) -> Iterator[tuple[int, list[SearchResult]]]:
-        """The place in `begun` (which grows with the batches) and the results of each line."""
+        """Each line's place in `begun` (which grows with the batches) and its results."""
         from ..search.beam import shrinking_beam
         from ..search.nematus_tf_beam import nematus_tf_beam
         from ..search.sampling import sample

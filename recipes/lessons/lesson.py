@@ -102,7 +102,7 @@ def train(
     seed: int = 1,
     counted: np.ndarray | None = None,
 ) -> tuple[LoadedModel, list[float]]:
-    """The trained model, and what each update's batch cost before it, in nats a word.
+    """The trained model, and what each update's batch cost before it, in nats per word.
 
     Each batch is drawn at random; Adam, gradients clipped to norm 1. counted: how much each target
     word's cost counts, (lines, words of the longest and EOS); if not given all alike.

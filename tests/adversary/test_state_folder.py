@@ -1,4 +1,4 @@
-"""A changed byte in the state of a training is refused, or makes no difference."""
+"""A changed byte in the state of a training run is refused, or makes no difference."""
 
 import os
 

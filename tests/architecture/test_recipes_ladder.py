@@ -35,7 +35,7 @@ MODELS = ("lm-rnn", "encdec-gru", "seq2seq-lstm", "rnnsearch-gru", "cgru-gru")
 
 
 def test_models_have_equal_numbers_of_parameters(tmp_path):
-    """The parameters are counted in the initial arrays of a training."""
+    """The parameters are counted in the initial arrays of a training run."""
     words = {"</s>": 0, "<unk>": 1} | {f"w{i}": i for i in range(2, 600)}
     for side in ("src", "trg"):
         (tmp_path / f"vocab.{side}.json").write_text(json.dumps(words), "utf-8")

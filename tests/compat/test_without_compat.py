@@ -52,7 +52,7 @@ OTHERS = {
     "translate --n-best false": ("marian", "--n-best false: --n-best takes no value", {}, ""),
     "translate --skip-cost -b 1": (
         "marian", "--skip-cost is Marian's: add --compat marian", {"beam_size": 1},
-        "--skip-cost (the best word is the same",
+        "--skip-cost (the cost does not change which word is best",
     ),
     "translate --type s2s --dim-emb 8 --dim-vocabs 9 8": (
         "marian", "--type is Marian's: write --model-is type=s2s, or add --compat marian",

@@ -1,4 +1,4 @@
-"""The workers of a training, and how they meet."""
+"""The workers of a training run, and how they meet."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Options of a training in a file."""
+"""Options of a training run in a file."""
 
 import dataclasses
 import json

@@ -73,9 +73,12 @@ def test_features_and_weights_must_be_the_same(tmp_path):
         ('{"F0": "1"}', "the weight of F0 is '1'"),
         ('{"F0": true}', "the weight of F0 is True"),
         ('{"F0": NaN}', "the weight of F0 is nan"),
-        ('{"F0": 1e308}', r"the weight of F0 is 1e\+308, no number from"),
+        ('{"F0": 1e308}', r"the weight of F0 is 1e\+308, not a number from"),
         ('{"weights": {"F0": 1}, "normalize": "x"}', "normalize is 'x'"),
-        ('{"weights": {"F0": 1}, "normalize": 1e308}', r"normalize is 1e\+308, no number from 0"),
+        (
+            '{"weights": {"F0": 1}, "normalize": 1e308}',
+            r"normalize is 1e\+308, not a number from 0",
+        ),
     ],
 )
 def test_files_that_hold_no_weights_are_told(tmp_path, content, message):

@@ -511,5 +511,5 @@ def test_options_of_text(model, translate):
 
 def test_labels_and_text_make_no_ensemble(model, tmp_path):
     other = write_model(tmp_path / "other")
-    with pytest.raises(CgruError, match="labels and text make no ensemble"):
+    with pytest.raises(CgruError, match="labels and text cannot form an ensemble"):
         Translator.of([str(model), other])

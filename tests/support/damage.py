@@ -268,7 +268,7 @@ READERS: dict[str, Reader] = {
         lambda folder: _vocabulary(folder) and _content("file", _binary_shortlist())(folder),
         _read_shortlist,
     ),
-    "state of a training": Reader(_state, lambda f: RunFolder(f / "model.npz").load()),
+    "state of a training run": Reader(_state, lambda f: RunFolder(f / "model.npz").load()),
     "prepared folder": Reader(_prepared, _prepare_again),
     "n-best list": Reader(_content("file", N_BEST), _lines(entry.parse)),
     "alignments": Reader(
@@ -283,11 +283,11 @@ READERS: dict[str, Reader] = {
         _content("decoder.yml", DECODER),
         lambda f: parsed("translate", "-c", f / "decoder.yml"),
     ),
-    "options of a training, YAML": Reader(
+    "options of a training run, YAML": Reader(
         _content("file.yml", TRAINING),
         lambda f: config_file.read(str(f / "file.yml"), TrainOptions),
     ),
-    "options of a training, JSON": Reader(
+    "options of a training run, JSON": Reader(
         _content("file.json", '{"mini-batch": 80, "valid-sets": ["a", "b"], "learn-rate": 1e-4}'),
         lambda f: config_file.read(str(f / "file.json"), TrainOptions),
     ),

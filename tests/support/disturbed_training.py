@@ -24,7 +24,7 @@ Outcome = tuple[str, str]  # what was tried, and the problem, "" if there is non
 
 
 class DisturbedTraining:
-    """A training in a folder, its undisturbed result, and ways to disturb copies of it.
+    """A training run in a folder, its undisturbed result, and ways to disturb copies of it.
 
     Its processes are forked from one that has imported TensorFlow, so each takes about two seconds.
     """

@@ -20,7 +20,7 @@ SIZES = ("--dim-emb", "6", "--dim-rnn", "8", "--mini-batch", "8", "--maxi-batch"
 # Models that are traced faster than the conditional GRU, for tests that hold for any model.
 PLAIN = (*SIZES, "--type", "seq2seq", "--cell", "tanh", "--enc-type", "unidirectional")
 ATTENTIVE = (*SIZES, "--type", "rnnsearch", "--cell", "tanh", "--enc-type", "unidirectional")
-# Options with which a training keeps a lot of state.
+# Options with which a training run keeps a lot of state.
 EVERYTHING = (
     "--after", "14u", "-l", 0.01, "--dropout-hidden", 0.2, "--dropout-source", 0.1,
     "--dropout-embedding", 0.1, "--label-smoothing", 0.1, "--exponential-smoothing", 0.05,
@@ -127,7 +127,7 @@ def records(model: Path, kind: str = "") -> list[dict]:
 
 
 def comparable(folder: Path) -> tuple:
-    """The files of a training of `m.npz` without their times, for comparison."""
+    """The files of a training run of `m.npz` without their times, for comparison."""
     state = arrays(folder / "m.npz.state.npz")
     values = json.loads(state.pop("json").tobytes())
     for name in ("progress", "checked", "interval"):

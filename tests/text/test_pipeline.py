@@ -290,5 +290,5 @@ def test_pieces_needs_the_right_end_of_sentence():
         sentence_iterator=iter(TEXT), model_writer=written, vocab_size=60, model_type="bpe",
         minloglevel=2,
     )  # fmt: skip
-    with pytest.raises(CgruError, match="does not end sentences by id 0"):
+    with pytest.raises(CgruError, match="does not end sentences with id 0"):
         Pieces(base64.b64encode(written.getvalue()).decode(), "p.json")

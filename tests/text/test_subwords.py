@@ -166,7 +166,7 @@ def test_ids_of_another_convention():
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(TEXT), model_writer=written, vocab_size=24, minloglevel=2
     )
-    with pytest.raises(CgruError, match="does not end sentences by id 0"):
+    with pytest.raises(CgruError, match="does not end sentences with id 0"):
         Pieces(base64.b64encode(written.getvalue()).decode(), "p.json")
 
 

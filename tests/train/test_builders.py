@@ -22,7 +22,7 @@ from cgru_cli.train.setup import check_extras, decide, prepare
 
 @pytest.fixture(scope="module")
 def given(tmp_path_factory):
-    """The setup of a training."""
+    """The setup of a training run."""
     folder = runs.prepared(tmp_path_factory.mktemp("data"))
     options = TrainOptions(model=str(folder / "m.npz"), dim_emb=6, dim_rnn=8, mini_batch=8)
     with contextlib.ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""Examples of a training: batches, dropout, and positions in an epoch."""
+"""Examples of a training run: batches, dropout, and positions in an epoch."""
 
 import dataclasses
 import itertools

@@ -392,12 +392,12 @@ def test_pictures(data, model):
 
 
 class Killed(BaseException):
-    """Stops a training anywhere."""
+    """Stops a training run anywhere."""
 
 
 @contextlib.contextmanager
 def killed_at(event):
-    """End a training before or after the update or file replacement with this number."""
+    """End a training run before or after the update or file replacement with this number."""
     seen = 0
 
     def counted(call, after):

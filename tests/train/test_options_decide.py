@@ -190,7 +190,7 @@ class Enough(Exception):
 
 @pytest.fixture
 def decided(files, tmp_path, monkeypatch):
-    """A function that returns a part of a training with given options."""
+    """A function that returns a part of a training run with given options."""
     data, paths = files
     seen = {}
 

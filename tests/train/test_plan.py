@@ -1,4 +1,4 @@
-"""The plan that the options of a training make."""
+"""The plan that the options of a training run make."""
 
 import dataclasses
 

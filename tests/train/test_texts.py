@@ -1,4 +1,4 @@
-"""The texts and vocabularies that a training reads."""
+"""The texts and vocabularies that a training run reads."""
 
 import itertools
 from pathlib import Path

@@ -34,7 +34,7 @@ STRUCTURE = tiny()
 
 
 def not_interrupted():
-    """The check of a training that is not interrupted."""
+    """The check of a training run that is not interrupted."""
 
 
 def files(folder, source="a b c@@ d\n\nzzz e\na a a a a\n", target="A B\nC@@ D\n\nA D zzz\n"):

@@ -11,7 +11,7 @@ from cgru_cli.train.validation_script import command_of, score_of
 
 
 def not_interrupted():
-    """The check of a training that is not interrupted."""
+    """The check of a training run that is not interrupted."""
 
 
 class Interrupted(Exception):

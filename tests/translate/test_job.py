@@ -699,7 +699,7 @@ def test_alignments_refer_to_preprocessed_words(tmp_path, lines):
     assert [line["source"] for line in found] == sources
     for one, other, source in zip(found, expected, sources, strict=True):
         assert one["target"] == other["target"] and one["alignment"] == other["alignment"]
-        assert set(one["target"]) & set(source[:-1])  # in the place of the unknown word
+        assert set(one["target"]) & set(source[:-1])  # in place of the unknown word
         assert "@@" not in one["text"]
     assert "@@" in expected[0]["text"]
 

@@ -61,7 +61,7 @@ class ConditionalGRU:
         self.levels = Levels.of(layers)
 
     def memory(self, encoded: Encoded, search: bool) -> Memory:
-        """All that attention needs of the source."""
+        """Everything that attention needs from the source."""
         return self.attention.memory(encoded, search)
 
     def start(self, memory: Memory) -> States:

@@ -31,7 +31,7 @@ class ConditionedLanguageModel(LanguageModel):
 
 
 def vectors(condition: tf.Tensor, structure: Structure) -> tf.Tensor:
-    """v (B,N) float32 of conditions as batches hold them: (B,S,1) labels' ids, or (B,S,N) bits."""
+    """v (B,N) float32 from a batch's conditions: (B,S,1) labels' ids, or (B,S,N) bits."""
     first = condition[:, 0]
     if structure.condition is Condition.LABEL:
         place = first[:, 0] - FIRST_LABEL

@@ -6,14 +6,14 @@ for each pair of neighbouring tags, the tags y_1..y_n have
     score(y) = a[y_1] + sum_t e_t[y_t] + sum_{t<n} A[y_t, y_{t+1}] + b[y_n]
     p(y | x) = exp(score(y)) / Z,    Z = sum_y' exp(score(y'))
 
-After the backward algorithm, the model writes one tag after the other like any other model:
+After the backward algorithm, the model writes one tag after another, as any other model does:
 
     f_n[y] = b[y],    f_t[y] = log sum_y' exp(A[y, y'] + e_{t+1}[y'] + f_{t+1}[y'])
     p(y_t | y_{t-1}, x) = softmax(A[y_{t-1}] + e_t + f_t)[y_t],    A[y_0] = a
 
-The product over t is p(y | x). A search computes max in place of log sum exp (Viterbi): then the
-score of a beginning is that of the best tagging with this beginning, and a beam of k keeps the k
-best taggings.
+The product over t is p(y | x). A search computes max in place of log sum exp (Viterbi): the score
+of a prefix is then that of the best tagging with this prefix, and a beam of k keeps the k best
+taggings.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What models that give labels have in common: they have no decoder and read no previous word.
+"""The common part of models that give labels: they have no decoder and read no previous word.
 
 A sentence has vectors v_1..v_n; each gets a label by itself, and then the sentence ends:
 
@@ -56,7 +56,7 @@ class Labelled(NamedTuple):
         return Recurrence(vectors, (), self._aligned(ended), ended)
 
     def _aligned(self, ended: tf.Tensor) -> tf.Tensor | tuple:
-        """The alignment (..,B,S) of labels; where they ended (..,B), that of EOS to EOS."""
+        """The alignment (..,B,S) of labels; after the last label (..,B), that of EOS to EOS."""
         if not tf.is_tensor(self.alignment):
             return ()
         last = tf.cast(tf.cumsum(self.mask, axis=1, reverse=True) == 1, tf.float32) * self.mask
@@ -90,7 +90,7 @@ class Labelling(NamedTuple):
 
 
 class LabelReadout:
-    """v_t W_o + b_o; a CRF has computed its scores from that already."""
+    """v_t W_o + b_o; with a CRF, its scores, which were computed from that."""
 
     def __init__(self, layers: Layers):
         self.output, self.bias = layers.output(), layers["decoder/output/b"]
@@ -104,7 +104,7 @@ class LabelReadout:
         sentence: tf.Tensor | None = None,
         columns: None = None,
     ) -> tf.Tensor:
-        """Logits (R,V) float32: -inf for EOS and UNK, or where labels ended for all but EOS.
+        """Logits (R,V) float32: -inf for EOS and UNK, or after the last label for all but EOS.
 
         sentence: (R,) of each row, for dropout, unless a row is a sentence. columns: labels have no
         shortlist.

@@ -1,4 +1,4 @@
-"""What the decoders have in common: their levels, and the result of a step.
+"""The common parts of the decoders: their levels, and the result of a step.
 
 The cell of each decoder is a nest of products, biases and constants with a `step`. A search calls
 it with a row per hypothesis; `scan` runs it over time, and computes its gradient.
@@ -35,7 +35,7 @@ class Levels(NamedTuple):
     levels: list[tuple[Products, list[Transition]]]
     deep_context: bool
     residual: bool
-    nudges: States = ()  # by level, the first too: see `units.nudged`
+    nudges: States = ()  # by level, including the first: see `units.nudged`
 
     @classmethod
     def of(cls, layers: Layers) -> Levels:

@@ -14,7 +14,7 @@ from ..picture_style import check_installed
 from . import page, picture
 from .view import Sentence, View, model_names
 
-# By suffix: how many lines are drawn by default, and how many can be chosen at most.
+# By suffix: the default and the largest number of lines drawn.
 LIMITS = {".html": (20, 200), ".png": (4, 20), ".svg": (4, 20)}
 
 
@@ -76,7 +76,7 @@ class Heatmaps:
         return self.path is not None
 
     def wants(self, number: int) -> bool:
-        """Whether this line (counted from 0) is drawn; to be called for every line."""
+        """Whether this line (counted from 0) is drawn; call it for every line."""
         self._seen = max(self._seen, number + 1)
         if not self.wanted:
             return False
@@ -130,7 +130,7 @@ def chosen_lines(text: str, most: int) -> set[int]:
         match = re.fullmatch(r"([0-9]{1,18})(?:-([0-9]{1,18}))?", part.strip(" "))
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
         if not 1 <= first <= last:
-            raise UsageError(f"--heatmap-lines {text}: numbers from 1 are expected, as 1,3-5")
+            raise UsageError(f"--heatmap-lines {text}: numbers from 1 are expected, such as 1,3-5")
         numbers.update(range(first, min(last, first + most) + 1))
     if len(numbers) > most:
         raise UsageError(f"--heatmap-lines {text}: a file of this kind has at most {most} lines")

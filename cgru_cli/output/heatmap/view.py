@@ -36,10 +36,9 @@ class View(NamedTuple):
         model_weights: Sequence[float] = (1.0,),
     ) -> Self:
         """The view of a hypothesis (in decoding order) and the words of its source, without EOS.
-
-        model_weights: of the models' scores in their sum. Its exponential, after division by the
-        total weight, is the geometric mean of the models' probabilities; it does not exist with
-        negative weights. Raises CgruError if there is no attention.
+        model_weights: of the models' scores in their sum. The exponential of that sum, after
+        division by the total weight, is the geometric mean of the models' probabilities; it does
+        not exist with negative weights. Raises CgruError if there is no attention.
         """
         if hypothesis.alignment is None:
             raise CgruError(f"{name}: has no attention to draw")
@@ -55,7 +54,7 @@ class View(NamedTuple):
 
     @property
     def strongest(self) -> np.ndarray:
-        """(T,) the source word that each target word attends to most; the first of equals."""
+        """(T,) the source word that each target word attends to most; the first in a tie."""
         return self.weights.argmax(axis=1)
 
 

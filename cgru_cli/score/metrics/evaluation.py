@@ -71,8 +71,7 @@ def metric_of(
     *,
     force: bool = False,
 ) -> Metric:
-    """The metric, with the references, if they are given, counted once for all systems.
-
+    """The metric, with statistics of the references, if given, computed once for all systems.
     texts: of the systems, for metrics of labels. force: do not warn of text that looks tokenised.
     Raises UsageError for an unknown tokeniser, CgruError for one whose package is missing.
     """
@@ -103,7 +102,7 @@ def lines_of(path: str) -> list[str]:
 def _one_system(
     metrics: Mapping[str, Metric], lines: Sequence[str], reference: Sequence[str], plan: ScorePlan
 ) -> str:
-    """The scores of one system as sacreBLEU prints them, and the confusion matrix below."""
+    """The scores of one system as sacreBLEU prints them, followed by the confusion matrix."""
     options = plan.options
     as_json = options.format == "json"
     texts, rows = [], [["metric", "score", "signature"]]
@@ -132,7 +131,7 @@ def _one_system(
 def _several_systems(
     metrics: Mapping[str, Metric], systems: Mapping[str, Sequence[str]], plan: ScorePlan
 ) -> str:
-    """A table: a row a system, the first one the baseline of the others."""
+    """A table with one row per system; the first is the baseline of the others."""
     options = plan.options
     scores, signatures = (_paired if options.paired else _alone)(metrics, systems, plan)
     if options.format == "json":
@@ -201,7 +200,7 @@ def _paired(
 
 
 def _numbers(result: Result) -> dict[str, float]:
-    """A result as plain Python numbers for JSON; some of sacreBLEU's are NumPy's."""
+    """A result as plain Python numbers for JSON; some of sacreBLEU's are NumPy numbers."""
     names = {"score": "score", "mean": "mean", "ci": "interval", "p_value": "p"}
     values = vars(result)
     return {new: float(values[old]) for old, new in names.items() if values[old] is not None}

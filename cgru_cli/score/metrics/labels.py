@@ -57,7 +57,7 @@ class LabelMetric(Metric):
         references: Sequence[Sequence[str]] | None,
         n_bootstrap: int = 1,
     ) -> Score:
-        """sacreBLEU's method, but the counts of lines are kept once, not once a resampling."""
+        """As sacreBLEU's method, but the counts of lines are kept once, not once per resampling."""
         counts = np.array(self._extract_corpus_statistics(hypotheses, references), np.float64)
         score = self._compute_score_from_stats(counts.sum(axis=0))
         if n_bootstrap > 1:
@@ -100,8 +100,8 @@ class LabelMetric(Metric):
 def spans(tags: Sequence[str]) -> set[tuple[str, int, int]]:
     """Kind, first and last place of each span that tags such as B-PER I-PER name.
 
-    A tag is a letter and a kind, as B-PER: B begins a span, I continues one of its kind or begins
-    one, E ends one, S is one; O, like any other word, is outside of spans (seqeval's
+    A tag is a letter and a kind, such as B-PER: B begins a span, I continues or begins a span of
+    its kind, E ends one, S is a whole span; O, like any other word, is outside spans (seqeval's
     `get_entities`, which follows CoNLL's conlleval).
     """
     ended: set[tuple[str, int, int]] = set()
@@ -127,7 +127,7 @@ _METRICS: dict[str, tuple[str, str, Callable[[Sequence[str]], Iterable[tuple]]]]
 
 
 def check_lines(name: str, lines: Sequence[str], reference: str, references: Sequence[str]) -> None:
-    """Raises CgruError for the first line that has another number of labels than its reference.
+    """Raises CgruError for the first line whose number of labels differs from its reference.
 
     name, reference: of the files.
     """
@@ -140,7 +140,7 @@ def check_lines(name: str, lines: Sequence[str], reference: str, references: Seq
 
 
 def confusion(lines: Sequence[str], references: Sequence[str]) -> tuple[list[str], list[list[int]]]:
-    """All labels, sorted, and how often each (row) of the reference was given each (column)."""
+    """The sorted labels and the confusion matrix: a row per reference, a column per output."""
     pairs: Counter[tuple[str, str]] = Counter()
     for line, right in zip(lines, references, strict=True):
         pairs.update(zip(tokens(right), tokens(line), strict=True))

@@ -1,4 +1,4 @@
-"""Lines of n-best lists parsed: those of Marian, Moses, Nematus and DL4MT.
+"""Parses lines of n-best lists of Marian, Moses, Nematus and DL4MT.
 
     number ||| hypothesis ||| [other fields |||] features [||| total ||| ..]
 
@@ -22,7 +22,7 @@ _WORDS = "WordScores="  # Marian's field in front of the features: a number for 
 class Entry(NamedTuple):
     """A hypothesis of sentence `sentence` (from 0), and all fields of its line.
 
-    length: words that the model wrote, EOS counted; None where it is unknown. Raw text has fewer
+    length: words that the model wrote, including EOS; None where it is unknown. Raw text has fewer
     words than the model wrote pieces. divisor: of scores, for length normalisation.
     """
 
@@ -36,11 +36,11 @@ class Entry(NamedTuple):
 
     @property
     def words(self) -> int:
-        """Words of the text, EOS counted."""
+        """Words of the text, including EOS."""
         return len(tokens(self.text)) + 1
 
     def with_total(self, total: float) -> str:
-        """The line, ended, with another total after its features."""
+        """The line, with its newline and another total after its features."""
         rest = self.fields[self.place + 2 :]
         fields = [*self.fields[: self.place + 1], f"{total:g}", *rest]
         return SEPARATOR.join(field.strip(" ") for field in fields) + "\n"
@@ -105,7 +105,7 @@ def _features(words: list[str]) -> dict[str, float]:
 
 def _number(word: str, name: str) -> float:
     if not _is_number(word) or not math.isfinite(value := float(word)):
-        raise CgruError(f"feature {name or 'without a name'} is {word}, no finite number")
+        raise CgruError(f"feature {name or 'without a name'} is {word}, not a finite number")
     return value
 
 

@@ -21,8 +21,8 @@ GAP = 10_000  # sentences in a row that may have no hypothesis
 class Sentences:
     """The lines of an n-best list, grouped by sentence as they come.
 
-    Numbers of sentences count from 0 and never decrease. Raises CgruError, naming the line, where
-    one does, for a line that is no entry, and for features other than those of the first line.
+    Numbers of sentences count from 0 and never decrease. Raises CgruError, naming the line, if one
+    does, for a line that is not an entry, and for features other than those of the first line.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Sentences:
         if entry.sentence - self._sentence > GAP:
             raise CgruError(
                 f"{found} after one of {self._sentence}: more than {GAP:,} sentences without any; "
-                "the list is cut or its number is damaged"
+                "the list is truncated or its number is damaged"
             )
         if not entry.features:
             raise CgruError("no features to rank by; name a model that adds one, with -m")
@@ -139,7 +139,7 @@ class Reranker:
         self._whole = whole
 
     def add(self, text: str) -> Iterator[str]:
-        """Add lines of the list, each ended; yields the output of each complete sentence.
+        """Add lines of the list with their newlines; yields the output of each complete sentence.
 
         Raises CgruError as `Sentences` does, and for weights that do not fit the features.
         """

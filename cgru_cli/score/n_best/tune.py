@@ -46,13 +46,13 @@ class Tuner:
             self._check_lines(count_lines(options.source))
 
     def _check_lines(self, sentences: int | None) -> None:
-        """Raise CgruError where there are not as many references, if the number is known."""
+        """Raise CgruError if the number of sentences is known and differs from the references'."""
         if sentences is not None:
             reference = self._plan.options.reference[0], len(self._references[0])
             check_line_counts((" ".join(self._plan.options.source), sentences), reference)
 
     def add(self, text: str) -> Iterator[str]:
-        """Lines of the list, each ended. Raises CgruError as `Sentences`."""
+        """Add lines of the list with their newlines. Raises CgruError as `Sentences` does."""
         self._lists += self._reranker.sentences.add(text)
         return iter(())
 

@@ -64,7 +64,7 @@ class Development:
         return cls(np.array(features)[index], stats[index], metric)
 
     def best(self, weights: np.ndarray) -> np.ndarray:
-        """The index (S,) of the hypothesis with the highest weighted sum; of equals the first."""
+        """The index (S,) of the hypothesis with the highest weighted sum; the first in a tie."""
         return np.argmax((self._features @ weights).reshape(self.size), axis=1)
 
     def chosen(self, index: np.ndarray) -> np.ndarray:
@@ -117,7 +117,7 @@ class Development:
         return weights + (place[i] + place[i + 1]) / 2 * direction
 
     def starting(self) -> list[float]:
-        """1 for each feature, -1 for one that is never negative: a cost, or a length."""
+        """1 for each feature, -1 for one that is never negative: a cost or a length."""
         values = self._features
         return np.where((values.min(axis=0) >= 0) & values.any(axis=0), -1.0, 1.0).tolist()
 

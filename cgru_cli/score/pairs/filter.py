@@ -1,4 +1,4 @@
-"""Pairs of a corpus kept or dropped by their scores."""
+"""Filters the pairs of a corpus by their scores."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .readers import Pair
 def dual_cross_entropy(forward: float, backward: float) -> float:
     """exp(-(|H_A - H_B| + (H_A + H_B) / 2)): near 1 where both models agree and are certain.
 
-    forward, backward: cross-entropies of a pair by models of either direction, nats a word.
+    forward, backward: cross-entropies of a pair under the models of both directions, nats per word.
     (Junczys-Dowmunt 2018, "Dual Conditional Cross-Entropy Filtering of Noisy Parallel Corpora",
     eq. 1 and section 3.)
     """
@@ -55,5 +55,5 @@ class PairFilter:
         return f"{pair.source}\t{pair.target}\t{score}\t{number + 1}\n"
 
     def report(self, quiet: bool) -> None:
-        """Say how many pairs were kept."""
+        """Report how many pairs were kept."""
         tell(f"{self._kept:,} of {self._pairs:,} pairs kept", quiet)

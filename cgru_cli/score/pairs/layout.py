@@ -24,7 +24,8 @@ class ScoreLayout:
     that are probabilities. with_target: print each translation in front of its scores, as Nematus'
     --verbose does.
 
-    Raises UsageError for words and alignments of several models, as each model has its own words.
+    Raises UsageError for words and alignments of several models, because each model has its own
+    words.
     """
 
     layout: Layout

@@ -1,4 +1,4 @@
-"""Pairs read and scored by one model."""
+"""Reads pairs and scores them with one model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pairs in, scored translations out, by one model or an ensemble."""
+"""Pairs in, scored translations out, with one model or an ensemble."""
 
 from __future__ import annotations
 
@@ -78,13 +78,13 @@ class PairScorer:
         attention: bool = True,
         **options: Any,
     ) -> PairScorer:
-        """A scorer by a model, or an ensemble of several.
+        """A scorer with one model or an ensemble.
 
-        models, vocabularies: as of `Translator.of`. attention: whether hypotheses have it, where
-        the models do. options: those of `cgru score` for the scores of models, by their names with
-        "_" for "-", such as normalize=1.0, weights=(1.0, 0.5) or device="cpu".
+        models, vocabularies: see `Translator.of`. attention: whether hypotheses have it, if the
+        models do. options: those of `cgru score` for the scores of models, with "_" for "-" in
+        their names, such as normalize=1.0, weights=(1.0, 0.5) or device="cpu".
 
-        Raises CgruError for models that cannot be read or make no ensemble, UsageError for options
+        Raises CgruError for models that cannot be read or form an ensemble, UsageError for options
         that exclude each other, TypeError for unknown ones.
         """
         if refused := set(options) - set(SCORING):
@@ -110,7 +110,7 @@ class PairScorer:
         with_alignment: bool = False,
         backward: bool = False,
     ) -> PairScorer:
-        """A scorer by these models according to the plan; their arrays move into networks."""
+        """A scorer with these models according to the plan; their arrays move into networks."""
         options = plan.options
         scorers = [
             ModelScorer(one, reading, options.workspace, options.precision, with_alignment)
@@ -160,7 +160,7 @@ class PairScorer:
         if self._with_mean and any(words != read[0] for words in read):
             raise CgruError(
                 f"line {number + 1}: the models cut the source into different words, so that "
-                "their attention has no mean; score with one after the other"
+                "their attention has no mean; score with one after another"
             )
         return lines
 

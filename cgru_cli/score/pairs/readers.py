@@ -1,4 +1,4 @@
-"""Source lines and their translations read together: from two texts, tabs, or an n-best list."""
+"""Reads source lines with their translations: from two texts, tabs, or an n-best list."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ class Texts(Pairs):
     def _pair(self, line: str, number: int) -> Pair:
         if number == 1 and _ENTRY.match(line):  # its scores would look right, and mean nothing
             raise CgruError(
-                f"{self._name}: line 1 is an entry of an n-best list, no sentence; name the list "
-                "with --n-best (- for standard input) instead of --target"
+                f"{self._name}: line 1 is an entry of an n-best list, not a sentence; name the "
+                "list with --n-best (- for standard input) instead of --target"
             )
         if self._sources is None:
             return Pair("", line)
@@ -123,7 +123,7 @@ class NBestList(Pairs):
     """Hypotheses `number ||| text ||| ...` of a list, with the source lines of those numbers.
 
     Numbers count from 0 and never decrease; some may be left out. Without sources the number of
-    the last sentence is unknown. Raises CgruError for a line that is no entry, and for a number
+    the last sentence is unknown. Raises CgruError for a line that is not an entry, and for a number
     beyond the source.
     """
 

@@ -1,4 +1,4 @@
-"""Learning curves, drawn from the records of a training."""
+"""Learning curves, drawn from the records of a training run."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _COLOURS = {"training": "C0", "validation": "C1"}
 
 _TITLES = {
     "risk": "expected risk",
-    "cross-entropy": "cross-entropy (nats a sentence)",
-    "ce-mean-words": "cross-entropy (nats a word)",
+    "cross-entropy": "cross-entropy (nats per sentence)",
+    "ce-mean-words": "cross-entropy (nats per word)",
     "perplexity": "perplexity",
     "bleu": "BLEU",
     "chrf": "chrF",

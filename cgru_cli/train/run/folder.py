@@ -1,4 +1,4 @@
-"""The files of a training run: a kill at any moment loses only the time since the last save.
+"""The files of a training run. A kill at any moment loses only the work since the last save.
 
 Everything that a run needs to resume is in one file, MODEL.npz.state.npz, which is replaced as a
 whole. The model beside it is written afterwards, from the same state.
@@ -103,7 +103,7 @@ class RunFolder:
     def load(self) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
         """The state, or None if there is none.
 
-        Raises CgruError if the file is not a state of this format, or was changed.
+        Raises CgruError if the file is not a state in this format, or was changed.
         """
         if not self.state.exists():
             return None
@@ -117,7 +117,7 @@ class RunFolder:
             known = False
         if not known:
             raise CgruError(
-                f"{self.state}: not the state of a training; restore it, or remove it "
+                f"{self.state}: not the state of a training run; restore it, or remove it "
                 f"and {self.model.name} to start again"
             )
         return arrays, values
@@ -131,5 +131,5 @@ class RunFolder:
         )
         for number in sorted(int(n) for n in numbers if n.isdigit())[:-keep]:
             files = folder.glob(f"{glob.escape(self.kept(number).name)}*")
-            for file in sorted(files, reverse=True):  # the model last, so that a kill is repaired
+            for file in sorted(files, reverse=True):  # model last, in case of a kill
                 file.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""The learning rate, a function of progress and of how often validation stalled.
+"""The learning rate, a function of progress and of the number of stalled validations.
 
 The rules are Marian's (src/training/scheduler.h): the rate grows linearly, then falls with the
 inverse square root of progress, and is multiplied by a factor that decays in steps.
@@ -25,7 +25,7 @@ class Schedule:
     - "epoch": at the start of epoch `decay_start` (epoch 1 never decays it), and every
       `decay_every` epochs from there;
     - "batches": after `decay_start` updates, and every `decay_every` updates from there;
-    - "stalled": whenever validation has stalled `decay_start` times more; `Patience` counts;
+    - "stalled": whenever validation has stalled `decay_start` more times, as `Patience` counts;
     - "epoch+batches", "epoch+stalled": at the start of every epoch, beginning with the epoch that
       is the first number of `decay_start`, or as soon as the number of updates or of stalled
       validations in a row reaches the second number; `Patience` counts.
@@ -59,9 +59,9 @@ class Schedule:
             raise UsageError(f"{self.inverse_sqrt} and {start} must be of the same unit")
 
     def at(self, progress: Progress, decays: int = 0) -> float:
-        """The rate of the next update; decays: how often stalled validation has decayed it.
+        """The rate of the next update; decays: how often it has decayed because validation stalled.
 
-        As in Marian, the first update of a warm-up has the rate that the warm-up starts from.
+        As in Marian, the first update of a warm-up has its starting rate.
         """
         rate = self.learn_rate
         if self.warmup.every:

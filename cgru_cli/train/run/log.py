@@ -1,4 +1,4 @@
-"""The log of a training: lines for people and scripts, and JSON records for programs."""
+"""The log of a training run: lines for people and scripts, and JSON records for programs."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ class TrainingLog:
     Both files are appended to, unbuffered. resumed: the number of updates from which training
     resumes, 0 for a new one. Records of later updates are dropped, because the new run writes them
     again, and so are records of that update itself for which `is_before` is false; the log says how
-    many. A partial last line is ended in the log and dropped from the records. Lines go to standard
-    error too unless `quiet`; the progress line is drawn only there, and only on a terminal. valid:
-    another file for the lines of validation. Raises CgruError if a file cannot be written.
+    many. A partial last line gets a line break in the log and is dropped from the records. Lines go
+    to standard error too unless `quiet`; the progress line is drawn only there, and only on a
+    terminal. valid: another file for the lines of validation. Raises CgruError if a file cannot be
+    written.
     """
 
     def __init__(
@@ -57,7 +58,7 @@ class TrainingLog:
             )
 
     def line(self, text: str, *, of_validation: bool = False) -> None:
-        """Write one line of text, with the time in front."""
+        """Write one line of text, preceded by the time."""
         line = f"[{time.strftime('%Y-%m-%d %H:%M:%S')}] {text}\n"
         for file in (self._log, self._valid if of_validation else None):
             if file:
@@ -107,7 +108,7 @@ def _finite(value: Any) -> Any:
 
 
 def _appending(path: Path) -> BinaryIO:
-    """A file to append whole lines to; a partial last line is ended."""
+    """A file to append whole lines to; a partial last line gets a line break."""
     with writing(path):
         file = open(path, "ab+", buffering=0)  # noqa: SIM115
         if file.seek(0, os.SEEK_END):
@@ -120,7 +121,7 @@ def _appending(path: Path) -> BinaryIO:
 def _append(file: BinaryIO, line: bytes) -> None:
     with writing(file.name):
         done = file.write(line)
-        while done < len(line):  # a disk that is filling up may take a part
+        while done < len(line):  # a disk that is filling up may take only a part
             done += file.write(line[done:])
 
 

@@ -1,4 +1,4 @@
-"""The best validations, how often validation has stalled since, and when to stop."""
+"""The best validations, how often validation has stalled since then, and when to stop."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ...system.typed_json import LATER
 from .progress import Count
 
 LOWER_IS_BETTER = {
-    "cross-entropy": True,  # nats a sentence
-    "ce-mean-words": True,  # nats a word
+    "cross-entropy": True,  # nats per sentence
+    "ce-mean-words": True,  # nats per word
     "perplexity": True,
     "bleu": False,
     "chrf": False,

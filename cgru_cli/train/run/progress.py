@@ -1,4 +1,4 @@
-"""How far a training is, and what is due then.
+"""The progress of a training run, and what is due at that point.
 
 Every decision follows from two moments of progress and never from a separate counter, so that a
 resumed training does what an uninterrupted one would have done.
@@ -27,13 +27,13 @@ _EPOCH_DIGITS = 3  # decimals in the log of a logical epoch that is given withou
 
 @dataclass(frozen=True)
 class Progress:
-    """How much a training has done."""
+    """The amount of training done."""
 
     epochs: Count = 0  # finished
     updates: Count = 0
     batches: Count = 0  # taken from the current epoch
     sentences: Count = 0  # pairs of the current epoch
-    words: Count = 0  # target words, EOS counted
+    words: Count = 0  # target words, including EOS
     seconds: Annotated[float, Meta(ge=0)] = 0.0  # of training, over all runs
 
     @property
@@ -74,7 +74,7 @@ class Frequency:
 
     @classmethod
     def parse_all(cls, text: str) -> tuple[Self, ...]:
-        """Read several, separated by commas, as Marian's `--after 10e,300ku`."""
+        """Read several, separated by commas, such as Marian's `--after 10e,300ku`."""
         return tuple(cls.parse(part) for part in text.split(","))
 
     def __str__(self) -> str:
@@ -134,7 +134,7 @@ class LogicalEpoch:
 
 @dataclass(frozen=True)
 class End:
-    """The limits of a training, any of which ends it; pairs: sentence pairs of an epoch."""
+    """The limits of a training run, any of which ends it; pairs: sentence pairs of an epoch."""
 
     limits: Sequence[Frequency]  # above 0
     pairs: int
@@ -156,7 +156,7 @@ class End:
             return ""
         if not share or not progress.seconds:
             return f"{share:.1%}"
-        seconds_left = progress.seconds * (1 - share) / share  # at the present speed
+        seconds_left = progress.seconds * (1 - share) / share  # at the current speed
         return f"{share:.1%} : ETA {_duration(seconds_left)}"
 
     def minutes_over(self, seconds: float) -> bool:
@@ -182,7 +182,7 @@ class Interval:
     """Sums since the last logged update, and the running average of the gradient norm."""
 
     cost: float = 0.0  # nats
-    words: int = 0  # target words, EOS counted
+    words: int = 0  # target words, including EOS
     sentences: int = 0
     seconds: float = 0.0
     norm: float = 0.0

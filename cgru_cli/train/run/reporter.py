@@ -1,4 +1,4 @@
-"""Reports of a training: Marian's lines in the log, records, TensorBoard's files, pictures."""
+"""Reports of a training run: Marian's lines in the log, records, TensorBoard's files, pictures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Reporter:
-    """Reports a training in all the ways that its options ask for.
+    """Reports a training run in every way that its options ask for.
 
     board: TensorBoard's files; probe: measures gradients for the records; devices: how many share
     a batch.
@@ -90,7 +90,7 @@ class Reporter:
         )
 
     def _share_done(self, progress: Progress) -> str:
-        """The share done and the time left, if the training has a limit."""
+        """The share done and the time left, if training has a limit."""
         shown = self.end.shown(progress)
         return f" : {shown}" if shown else ""
 
@@ -130,7 +130,7 @@ class Reporter:
     def end_of_epoch(self, progress: Progress, *, waited: float, seconds: float) -> None:
         """Log the end of an epoch, before progress counts it.
 
-        waited: seconds of the epoch's that were spent waiting for data.
+        waited: seconds of the epoch spent waiting for data.
         """
         self.log.record("data", progress, waited=waited, of=seconds)
         self.log.line(f"Seen {progress.sentences:,} samples")

@@ -1,4 +1,4 @@
-"""The files that a run saves: its state to resume from, its model, best and earlier models."""
+"""The files that a run saves: the state to resume from, its model, best and earlier models."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Saving:
             self.folder.thin(keep)
 
     def write(self, path: Path) -> None:
-        """Write the present model, and all files that it needs."""
+        """Write the current model, and all files that it needs."""
         if not self._writes:
             return
         model = dataclasses.replace(
@@ -107,7 +107,7 @@ class Saving:
             force=True,
             preprocessing=self._setup.texts.preprocessing,
             marian_files=self._marian_files,
-            keep_same=True,  # scripts compare the times of a training that had finished
+            keep_same=True,  # scripts compare file times after training has finished
         )
 
     def give_up(self, course: Course) -> NoReturn:
@@ -124,7 +124,7 @@ class Saving:
     def _is_finite(self, last_batch: Sequence[Share] | None) -> bool:
         """Whether cost and gradient of the last training batch are finite.
 
-        They are computed again, as the update itself measured them with the weights before it.
+        They are computed again, because the update itself measured them with the previous weights.
         """
         if last_batch is None:
             return self.updates > 0  # the weights are those of the last save, if there is one

@@ -1,4 +1,4 @@
-"""The state of a run beside its weights: how far it is, what may not change, and resuming."""
+"""The state of a run besides its weights: progress, settings that may not change, and resuming."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ ADVICE = "restore the file, or remove it and the model to start again"
 
 @dataclass
 class Course:
-    """How far a training is."""
+    """The progress of a training run."""
 
     progress: Progress = field(default_factory=Progress)
-    checked: Progress = field(default_factory=Progress)  # up to here validated and saved
+    checked: Progress = field(default_factory=Progress)  # validated and saved up to here
     interval: Interval = field(default_factory=Interval)
     nan_in_a_row: int = 0  # updates that were skipped
 
@@ -62,10 +62,10 @@ def identity(
     corpus: Corpus,
     devices: int = 1,
 ) -> dict[str, Any]:
-    """Everything that must be the same for a training to resume, by its name in messages.
+    """Everything that must be the same for a training run to resume, by its name in messages.
 
-    fixed_options: see `plan.fixed_options`; devices: how many train together, which matters only
-    if the memory of each decides on the batches.
+    fixed_options: see `plan.fixed_options`; devices: how many train together, which matters only if
+    the memory of each determines the batches.
     """
     same = dict(fixed_options)
     if "--workspace" in same:
@@ -109,11 +109,11 @@ def resume(
     is_faster_compiled: Callable[[], bool],
     make_step: Callable[[bool], TrainingStep],
 ) -> tuple[TrainingStep, Course]:
-    """The step and the course exactly as they were saved; new ones if there is no save.
+    """The step and the course exactly as saved; new ones if there is no save.
 
     Worker 0 reads the save and sends it to the others. patience: resumes too, except for what it
     resets. jit: whether to compile the step; None for what was saved, or else is_faster_compiled().
-    Raises CgruError for a state that is damaged or of another training.
+    Raises CgruError for a state that is damaged or belongs to another run.
     """
     path, first = str(folder.state), replicas.is_first
     arrays, values = replicas.run_in_all(lambda: folder.load() if first else None) or ({}, {})

@@ -1,4 +1,4 @@
-"""Summaries of a training for TensorBoard."""
+"""Summaries of a training run for TensorBoard."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def test_new_total_follows_the_features(line, expected):
         ("a b c", "no entry of an n-best list"),
         ("x ||| a ||| 1", "no entry of an n-best list"),
         ("", "no entry of an n-best list"),
-        ("0 ||| a ||| F0= x", "feature F0 is x, no finite number"),
+        ("0 ||| a ||| F0= x", "feature F0 is x, not a finite number"),
         ("0 ||| a ||| F0= nan", "feature F0 is nan"),
         ("0 ||| a ||| -inf", "feature without a name is -inf"),
         ("0 ||| a ||| F0= F1= 2", "feature F0 has no value"),

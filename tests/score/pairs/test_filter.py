@@ -135,7 +135,7 @@ def test_kept_pairs_are_written_at_once(model):
 @pytest.mark.parametrize(
     "arguments, part",
     [
-        (["-m", "b"], "--keep-above and --keep-below: one score a pair"),
+        (["-m", "b"], "--keep-above and --keep-below: one score per pair"),
         (["--word-scores"], "--keep-above and --word-scores exclude"),
         (["--alignment", "soft"], "--keep-above and --alignment exclude"),
         (["--summary", "ce-sum"], "--keep-above and --summary exclude"),

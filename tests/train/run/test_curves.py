@@ -1,4 +1,4 @@
-"""Learning curves from the records of a training."""
+"""Learning curves from the records of a training run."""
 
 import json
 

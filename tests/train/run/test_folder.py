@@ -65,7 +65,8 @@ def test_a_failing_save_leaves_the_old_state(runs, monkeypatch):
 def test_damaged_states(runs, arrays):
     runs.model.parent.mkdir()
     array_files.write_npz(runs.state, arrays)
-    with pytest.raises(CgruError, match="not the state of a training; restore it, or remove it"):
+    refused = "not the state of a training run; restore it, or remove it"
+    with pytest.raises(CgruError, match=refused):
         runs.load()
 
 

@@ -1,4 +1,4 @@
-"""Reports of a training: Marian's lines, records, and what other options ask for."""
+"""Reports of a training run: Marian's lines, records, and what other options ask for."""
 
 import json
 import math

@@ -53,7 +53,7 @@ class Step:
 
 
 class OneProcess:
-    """A training in one process."""
+    """A training run in one process."""
 
     processes, is_first = 1, True
 

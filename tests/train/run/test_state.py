@@ -1,4 +1,4 @@
-"""How far a training is, what may not change when it resumes, and resuming."""
+"""How far a training run is, what may not change when it resumes, and resuming."""
 
 import dataclasses
 import json
