@@ -33,8 +33,6 @@ TRAINED_COST = "ce-mean-words"  # whatever the log shows
 COSTS = ("ce-sum", "ce-mean", "cross-entropy", "ce-mean-words", "perplexity")
 SHUFFLED = {"data": False, "none": True}
 SHUFFLES = "pairs and batches are shuffled, or neither"
-SIZE = "batches have the size asked for"
-TEXT = "training does not change its text; cgru prep prepares it"
 
 
 def _cost(values: tuple[str, ...]) -> Values | NoEffect | Refused:
