@@ -1,14 +1,16 @@
 """The scorer's numbers are those of the equations for models of every shape.
 
-A shape is a type, a cell, an encoder, a depth and a normalisation; the weights are random.
+A shape is a type, a cell, an encoder, a depth and a normalisation; the weights are random. Both
+compute in float64, so that rounding hides no error.
 """
 
 import itertools
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from cases import random_arrays
-from models import ladder_oracle, pad_source, pad_target, typed
+from models import double_precision, ladder_oracle, pad_source, pad_target, typed
 
 from cgru_cli.network.network import Network
 from cgru_cli.network.scorer import score
@@ -58,14 +60,20 @@ def check(kind: Type, encoder: Encoder, unit: Unit, depth: int, norm: str) -> No
     )
     arrays = random_arrays(s, depth)
     targets, sources = LABELS.get(kind, TARGETS), SOURCES if kind.reads_source else [[], [], []]
-    source, source_mask = pad_source([[(i,) for i in words] for words in sources])
+    source, mask = pad_source([[(i,) for i in words] for words in sources])
     if not kind.reads_source:
         source = source[..., :0]
-    found, _ = score(Network(s, arrays), source, source_mask, *pad_target(targets))
+    target, target_mask = pad_target(targets)
+    with double_precision():
+        doubled = {name: array.astype(np.float64) for name, array in arrays.items()}
+        network = Network(s, doubled, "float64")
+        found, _ = score(
+            network, source, tf.cast(mask, tf.float64), target, tf.cast(target_mask, tf.float64)
+        )
     exact = ladder_oracle(s, arrays)
     for row, words, target in zip(found.numpy(), sources, targets, strict=True):
         expected = exact.force_decode(words if kind.reads_source else None, target).log_probs
-        np.testing.assert_allclose(row[: len(expected)], expected, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(row[: len(expected)], expected, rtol=1e-9, atol=1e-9)
 
 
 KINDS = [(kind, encoder) for kind in Type for encoder in encoders(kind)]
