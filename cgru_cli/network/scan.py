@@ -262,8 +262,7 @@ class _SideBySide:
     """Tensors of each step joined into a few wider ones, in compiled code where all shapes are
     known.
 
-    On a GPU, launching the operation that writes a tensor takes longer than the operation itself.
-    Elsewhere tensors are not joined, because that costs time on a CPU.
+    On a GPU, launching a write takes longer than the write itself. On a CPU, joining costs time.
     """
 
     def __init__(self, templates: Sequence[tf.Tensor]):

@@ -19,7 +19,7 @@ RESAMPLES = 1000  # of a confidence interval, as in sacreBLEU
 
 _OF_PAIRS = """
     model source n_best summary normalize alignment weights heatmap heatmap_lines
-""".split()  # options that a comparison of texts does not take
+""".split()  # options that do not apply to a comparison of texts
 
 
 class ScorePlan:

@@ -40,7 +40,7 @@ class SharedSearch:
     """The search of one kind of lines, which it takes from the queue while it runs."""
 
     def __init__(self, kind: Kind, lines: Lines, metrics: Metrics):
-        """kind: one with settings."""
+        """kind: a kind that has settings."""
         from ..search.beam import BeamSearch
 
         self._kind, self._lines, self._metrics = kind, lines, metrics

@@ -1,4 +1,4 @@
-"""Heat maps as a picture by matplotlib: a row of panels for each line, a panel for each view."""
+"""Heat maps drawn by matplotlib: a row of panels for each line, a panel for each view."""
 
 from __future__ import annotations
 
