@@ -17,6 +17,7 @@ from ..system.terminal import tell
 from .service import Service
 
 LARGEST_HEADERS = 64 << 10  # bytes of a request's first line and headers
+PARSED = 4096  # bytes parsed at a time: the requests in them may wait for the one before
 
 
 class Server(uvicorn.Server):
@@ -49,15 +50,18 @@ def impatient(seconds: float) -> type[HttpToolsProtocol]:
 
     uvicorn has no such limit. The time is counted from the start of the connection for its first
     request, and from the first byte for later ones. Headers that are too large are answered with
-    400.
+    400. A connection is also closed if its client reads nothing of the waiting answers for as long,
+    and requests that follow others on a connection are not parsed before these are answered.
     """
 
     class Impatient(HttpToolsProtocol):
         _timer: asyncio.TimerHandle | None = None  # runs until the headers are complete
         _size = 0  # bytes of the headers so far
+        _unread: asyncio.TimerHandle | None = None  # runs while answers wait to be read
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
+            self._unparsed = bytearray()
             self._await_headers()
 
         def on_message_begin(self) -> None:
@@ -70,15 +74,59 @@ def impatient(seconds: float) -> type[HttpToolsProtocol]:
             super().on_headers_complete()
 
         def data_received(self, data: bytes) -> None:
-            super().data_received(data)
-            if self._timer is not None:
-                self._size += len(data)
-                if self._size > LARGEST_HEADERS and not self.transport.is_closing():
-                    self.send_400_response("The request headers are too large.")
+            self._unparsed += data
+            self._parse()
+
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            self._parse()
+
+        def _parse(self) -> None:
+            """Parse what has arrived until a request has to wait for the one before it."""
+            # after an upgrade to a WebSocket, the connection is no longer among these
+            while self._unparsed and not self.pipeline and self in self.connections:
+                part = bytes(self._unparsed[:PARSED])
+                del self._unparsed[:PARSED]
+                super().data_received(part)
+                if self.transport.is_closing():
+                    return
+                if self._timer is not None:
+                    self._size += len(part)
+                    if self._size > LARGEST_HEADERS:
+                        self.send_400_response("The request headers are too large.")
+                        return
+            if self.pipeline:
+                self.flow.pause_reading()
+
+        def pause_writing(self) -> None:
+            super().pause_writing()
+            self._await_reader()
+
+        def resume_writing(self) -> None:
+            super().resume_writing()
+            self._stop_awaiting_reader()
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._headers_complete()
+            self._stop_awaiting_reader()
+            self._unparsed.clear()
             super().connection_lost(exc)
+
+        def _await_reader(self) -> None:
+            size = self.transport.get_write_buffer_size()
+            self._unread = self.loop.call_later(seconds, self._close_unread, size)
+
+        def _stop_awaiting_reader(self) -> None:
+            if self._unread is not None:
+                self._unread.cancel()
+                self._unread = None
+
+        def _close_unread(self, before: int) -> None:
+            """Close the connection, unless something was read since `before` bytes waited."""
+            if self.transport.get_write_buffer_size() < before:
+                self._await_reader()
+            else:
+                self.transport.abort()
 
         def _await_headers(self) -> None:
             self._size = 0

@@ -10,6 +10,7 @@ from uvicorn.server import ServerState
 from cgru_cli.serve.server import LARGEST_HEADERS, impatient
 
 LIMIT = 0.2  # seconds
+LARGE = 32 << 10  # bytes of an answer
 HEADERS = b"GET / HTTP/1.1\r\nHost: x\r\n"
 
 
@@ -18,9 +19,10 @@ async def answer(scope, receive, send):
     if scope["type"] == "http":
         if scope["path"] == "/slow":
             await asyncio.sleep(2 * LIMIT)
-        headers = [(b"content-length", b"2")]
+        body = b"a" * LARGE if scope["path"] == "/large" else b"ok"
+        headers = [(b"content-length", b"%d" % len(body))]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": b"ok"})
+        await send({"type": "http.response.body", "body": body})
         return
     await receive()
     await send({"type": "websocket.accept"})
@@ -29,15 +31,18 @@ async def answer(scope, receive, send):
 
 
 @contextlib.asynccontextmanager
-async def listening():
-    """Run a server, and yield its port."""
+async def listening(connections=None):
+    """Run a server, and yield its port; connections: a list that gets their protocols."""
     http, ws = impatient(LIMIT), "websockets-sansio"
     config = uvicorn.Config(answer, http=http, ws=ws, lifespan="off", log_config=None)
     config.load()
     state = ServerState()
 
     def protocol():
-        return config.http_protocol_class(config=config, server_state=state, app_state={})
+        one = config.http_protocol_class(config=config, server_state=state, app_state={})
+        if connections is not None:
+            connections.append(one)
+        return one
 
     server = await asyncio.get_running_loop().create_server(protocol, "127.0.0.1", 0)
     yield server.sockets[0].getsockname()[1]
@@ -99,3 +104,45 @@ def test_a_websocket_may_be_silent():
             return await socket.recv()
 
     assert asyncio.run(exchange()) == "still here"
+
+
+def test_pipelined_requests_wait_unparsed_for_the_answers_before_them():
+    """A client that reads nothing costs little memory, and its connection is closed."""
+    request = HEADERS.replace(b"/ ", b"/large ") + b"\r\n"
+
+    async def exchange():
+        connections, waiting = [], []
+        async with listening(connections) as port:
+            _, writer = await asyncio.open_connection("127.0.0.1", port, limit=1)
+            writer.write(request * 1_600)
+            async with asyncio.timeout(30):
+                while not waiting or not waiting[-1]:
+                    waiting += [len(one.pipeline) for one in connections]
+                    await asyncio.sleep(0.001)
+                writer.write(request * 50_000)
+                while not connections or connections[0] in connections[0].connections:
+                    waiting += [len(one.pipeline) for one in connections]
+                    await asyncio.sleep(0.005)
+            (one,) = connections
+            assert one.transport.is_closing()
+            writer.transport.abort()
+        return max(waiting)
+
+    assert asyncio.run(exchange()) <= 4096 / len(request) + 1
+
+
+def test_pipelined_requests_are_answered_in_order():
+    async def exchange():
+        async with listening() as port:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            requests = [HEADERS.replace(b"/ ", path) + b"\r\n" for path in (b"/large ", b"/ ")]
+            last = HEADERS + b"Connection: close\r\n\r\n"
+            writer.write(b"".join(requests) * 500 + last)
+            async with asyncio.timeout(30):
+                answered = await reader.read()
+            writer.close()
+            return answered
+
+    answers = asyncio.run(exchange()).split(b"HTTP/1.1 200 OK\r\n")[1:]
+    sizes = [len(answer.partition(b"\r\n\r\n")[2]) for answer in answers]
+    assert sizes == [LARGE, 2] * 500 + [2]
