@@ -97,6 +97,8 @@ class Admission:
         headers, path = connection.headers, connection.scope["path"]
         if self.service.draining and not path.startswith("/health/"):
             return failed(503, DRAINING, {"Retry-After": "5", "Connection": "close"})
+        if not path.startswith("/health/") and len(headers.getlist("host")) != 1:
+            return failed(400, "a request needs one Host header", {"Connection": "close"})
         origin = headers.get("origin")
         if origin is not None and not self._is_allowed(origin, headers.get("host", "")):
             return failed(403, "requests from pages of other sites need --cors")

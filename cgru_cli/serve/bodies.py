@@ -20,6 +20,10 @@ def client_of(connection: HTTPConnection) -> str:
 
 async def body(request: Request, options: ServeOptions) -> bytes:
     """The body of a request. Raises Refusal if it is too large, too slow or incomplete."""
+    encoding = request.headers.get("content-encoding", "identity")
+    if encoding.lower() != "identity":
+        message = f"Content-Encoding {encoding!r}: send the body as it is"
+        raise Refusal(415, message, {"Accept-Encoding": "identity", "Connection": "close"})
     largest = options.max_body * 1024
     content = bytearray()
     too_large = Refusal(413, f"more than {options.max_body} KiB", {"Connection": "close"})

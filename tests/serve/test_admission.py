@@ -126,3 +126,18 @@ def test_an_internal_error_is_one_line(models, monkeypatch, capsys):
         assert "content-security-policy" in answer.headers
         assert answer.json() == {"status": "error", "error": "internal error"}
     assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+def test_a_request_has_one_host(web):
+    hosts = [("Host", "testserver")]
+    for given, status in ((hosts, 200), (hosts * 2, 400), ([("Host", "a"), ("Host", "b")], 400)):
+        assert web.get("/v1/models", headers=given).status_code == status
+        assert web.get("/health/live", headers=given).status_code == 200
+
+
+def test_an_encoded_body_is_refused(web):
+    for encoding, status in (("identity", 200), ("gzip", 415), ("br, gzip", 415)):
+        headers = {"Content-Encoding": encoding}
+        answer = web.post("/v1/translate", json=BODY, headers=headers)
+        assert answer.status_code == status
+        assert status == 200 or "Content-Encoding" in answer.json()["error"]
