@@ -219,7 +219,7 @@ def decoded(kind: type[Request], content: bytes) -> Request:
     Raises Refusal, naming the field, for content that is not JSON or not of this kind.
     """
     try:
-        values = parse_json(content, "the request")
+        values = parse_json(content, "the request", unique_keys=True)
         if not isinstance(values, dict):
             raise CgruError("the request: a JSON object is expected")
         values = {name: value for name, value in values.items() if value is not None}

@@ -34,14 +34,33 @@ def read_json(path: str | os.PathLike[str], largest: int = LARGEST_CONFIGURATION
     return values
 
 
-def parse_json(content: bytes | str, source: str, largest: int = LARGEST_CONFIGURATION) -> Any:
-    """JSON without very long numbers and lone surrogates. Raises CgruError naming the source."""
+def parse_json(
+    content: bytes | str,
+    source: str,
+    largest: int = LARGEST_CONFIGURATION,
+    *,
+    unique_keys: bool = False,
+) -> Any:
+    """JSON without very long numbers and lone surrogates. Raises CgruError naming the source.
+
+    unique_keys: refuse an object with a repeated key, whose last value counts otherwise.
+    """
     if len(content) > largest:
         raise CgruError(f"{source}: more than {largest} bytes, too large to be read")
     with parsing(source, "not JSON"):
         text = content.decode("utf-8-sig") if isinstance(content, bytes) else content
-        values = json.loads(text, parse_int=_whole)
+        pairs_hook = _unique if unique_keys else None
+        values = json.loads(text, parse_int=_whole, object_pairs_hook=pairs_hook)
         check_text(values)
+    return values
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in values:
+            raise ValueError(f"the key {key!r} is repeated")
+        values[key] = value
     return values
 
 
