@@ -91,7 +91,7 @@ def refuse_uncomputable(
     if u and ux and ux.ndim == 2:
         state = ux.shape[0]
         if (u.shape, ux.shape) == ((state, 3 * state), (state, state)):
-            raise CgruError(f"{path}: a Nematus LSTM; of Nematus only GRU cells are computed")
+            raise CgruError(f"{path}: a Nematus LSTM; only Nematus' GRU is supported")
     if settings.unsupported:
         raise CgruError(f"{path}: {settings.unsupported[0]} (says {settings.source}); not computed")
 

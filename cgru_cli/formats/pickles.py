@@ -2,9 +2,8 @@
 
 DL4MT keeps its options (`model.npz.pkl`) and its vocabularies in pickles. A pickle is a program for
 a small stack machine. `load` is such a machine for the instructions that build data, and refuses
-the others: it has no call, import or attribute access that could be misused. (`pickle.Unpickler`
-has all of these, can hash nested tuples almost endlessly, and allocates a memo as large as the file
-asks for.)
+the others: it has no call, import or attribute access. `pickle.Unpickler` has all three, may hash
+nested tuples almost endlessly, and allocates a memo as large as the file asks for.
 """
 
 import codecs

@@ -147,8 +147,8 @@ def _text(
         )
     if known < _KNOWN * count:
         warn(
-            f"{path}: only {known} of its {count} lines have words of {files}; is it the "
-            "shortlist of these vocabularies?"
+            f"{path}: only {known} of its {count} lines have words of {files}; it may "
+            "belong to other vocabularies"
         )
     pairs = np.array(list(entries), np.int64).reshape(-1, 2)
     return pairs[:, 0], pairs[:, 1], np.array(list(entries.values()), np.float32)
