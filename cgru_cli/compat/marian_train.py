@@ -255,7 +255,7 @@ def _batches(o: Fields) -> None:
         raise UsageError(f"--workspace {o.values['workspace']}: give the memory of a batch in MB")
     delay = o.number("optimizer_delay")
     if delay != int(delay):
-        raise UsageError(f"--optimizer-delay {delay:g}: a whole number of batches makes an update")
+        raise UsageError(f"--optimizer-delay {delay:g}: only whole numbers are supported")
 
 
 def _vocabularies(o: Fields) -> None:

@@ -26,7 +26,7 @@ GIT_LFS = b"version https://git-lfs"
 MOST_ARRAYS = 10_000  # of a file; the deepest models have some hundreds
 MOST_EXPANDED = 100  # array bytes per byte of the file; trained weights give at most 1.2
 ALWAYS_ALLOWED = 1 << 26  # bytes of arrays, whatever the file's size
-_DEFLATED = 1032  # bytes that deflate can expand one byte to
+_DEFLATED = 1032  # the most bytes that deflate can expand one byte to
 _HEAP = b"GCOL\x01\0\0\0"  # the first bytes of a heap in an HDF5 file
 _NOT_READ = "cannot be read; is the file complete?"
 

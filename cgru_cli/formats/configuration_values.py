@@ -74,7 +74,7 @@ _Count = Annotated[int, Meta(ge=0, le=LARGEST_SIZE)]
 _Text = Annotated[str, Meta(max_length=4096)]  # as long as a path
 _Several = Meta(max_length=100)  # vocabularies, models
 _EachRows = Annotated[list[_Rows], _Several] | _Rows
-_Texts = Annotated[list[_Text | int], _Several] | _Text  # YAML has names of digits as numbers
+_Texts = Annotated[list[_Text | int], _Several] | _Text  # YAML reads digits as a number
 
 _EXPECTED: dict[Any, str] = {
     Size: f"a whole number from 1 to {LARGEST_SIZE}",

@@ -22,7 +22,7 @@ from .products import Product
 
 
 class ScanCell(Protocol):
-    """A nested structure (tuples, lists) of `Product`s, tensors and constants, with a step.
+    """One step of a recurrence, and the `Product`s, tensors and constants that it uses.
 
     A step computes each product once. Tensors have gradients, `Fixed` ones do not.
     """

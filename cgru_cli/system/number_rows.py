@@ -15,7 +15,7 @@ SUFFIX = ".npy"
 
 
 def count_rows(path: str | os.PathLike[str]) -> int:
-    """The number of rows of a file. Raises CgruError as `lines_of_rows`."""
+    """The number of rows of a file. Raises CgruError as `lines_of_rows` does."""
     return len(_mapped(path))
 
 

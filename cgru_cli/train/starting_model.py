@@ -123,7 +123,7 @@ def _check_prepared(vocabularies: Sequence[Vocabulary], texts: Texts, given: Mod
         if vocabulary.fingerprint not in prepared:
             warn(
                 f"{given.path}: its vocabulary {vocabulary.path} is not one of "
-                f"{texts.vocabularies[0].parent}; words of the text that it lacks are unknown"
+                f"{texts.vocabularies[0].parent}; words missing from it are unknown"
             )
 
 
