@@ -140,7 +140,7 @@ def test_a_restored_step_continues_bit_exactly():
     for update in script[3:]:
         resumed.follow(update)
     same(resumed.state(), whole.state())
-    with pytest.raises(ValueError, match="other arrays"):
+    with pytest.raises(ValueError, match="arrays that differ"):
         Scripted("adam", smoothing=0.1).restore(state)
 
 

@@ -59,7 +59,7 @@ def test_options_that_are_refused(text, message):
 
 
 def test_errors_of_sentencepiece():
-    with pytest.raises(CgruError, match=r"no 32000 pieces: .* too high .*--dim-vocabs"):
+    with pytest.raises(CgruError, match=r"did not learn 32000 pieces: .* too high .*--dim-vocabs"):
         learn(TEXT, 0, {}, max_lines=100, seed=1)
     with pytest.raises(UsageError, match='--sentencepiece-options: unknown field name "nonsense"'):
         learn(TEXT, 20, {"nonsense": "1"}, max_lines=100, seed=1)
