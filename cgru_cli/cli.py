@@ -15,6 +15,7 @@ from .errors import CgruError, OutputClosed, UsageError, one_line
 from .options import click_command, config_file
 from .options.click_command import HELP_OPTION, Path
 from .options.command_line import Settings
+from .options.config_file import ConfigFile
 from .options.convert import ConvertOptions
 from .options.old_programs import OldProgramsOptions
 from .options.prep import PrepOptions
@@ -115,14 +116,16 @@ class Command(click_command.Command):
         self.parse_words(ctx, settings.rest)
         self.set(ctx, settings)
 
-    def read_files(self, paths: Sequence[str], typed: Settings, *, relative: bool) -> Settings:
+    def read_files(
+        self, files: Sequence[ConfigFile], typed: Settings, *, relative: bool
+    ) -> Settings:
         """Read a native line, or apply the tables of Marian and amun if a file has their keys."""
         asked = self._is_of_programs or self.name == "serve"
-        if not asked or not any(config_file.is_foreign(path, self.options) for path in paths):
-            return super().read_files(paths, typed, relative=relative)
+        if not asked or not any(config_file.is_foreign(file, self.options) for file in files):
+            return super().read_files(files, typed, relative=relative)
         from .compat.translation import of_files
 
-        return of_files(paths, str(self.name), self.options, typed, relative=relative)
+        return of_files(files, str(self.name), self.options, typed, relative=relative)
 
     def _advised(self, error: Exception, args: Sequence[str]) -> Exception:
         """The error, with advice if the line may be another program's."""

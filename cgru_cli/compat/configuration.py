@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import CgruError
 from ..options import config_file
+from ..options.config_file import ConfigFile
 from .fields import Fields, Given
 from .rows import Takes, as_typed
 from .tables import Table, own, table
@@ -21,7 +22,12 @@ _OF_TRAINER = {"version", "cost-type", "valid-metrics"}  # with every other opti
 
 
 def read(
-    paths: Sequence[str], command: str, program: str | None, options: type, *, relative: bool
+    loaded: Sequence[ConfigFile],
+    command: str,
+    program: str | None,
+    options: type,
+    *,
+    relative: bool,
 ) -> Fields:
     """The options of configuration files, of which later ones override earlier ones.
 
@@ -30,20 +36,20 @@ def read(
     file's folder, whatever it says. Raises CgruError, naming file and key, for what is wrong.
     """
     files = Fields(program=program)
-    for path in paths:
-        by_table = files.program in ("marian", "amun") or config_file.is_foreign(path, options)
-        if path.endswith(".json") or not by_table:
-            files.override(config_file.read(path, options, relative=relative))
+    for file in loaded:
+        by_table = files.program in ("marian", "amun") or config_file.is_foreign(file, options)
+        if file.path.endswith(".json") or not by_table:
+            files.override(config_file.settings(file, options, relative=relative))
         else:
-            files.override(_read_one(path, command, files.program, options, relative=relative))
+            files.override(_by_table(file, command, files.program, options, relative=relative))
     return files
 
 
-def _read_one(
-    path: str, command: str, program: str | None, options: type, *, relative: bool
+def _by_table(
+    file: ConfigFile, command: str, program: str | None, options: type, *, relative: bool
 ) -> Fields:
     """The options of a file of Marian's or amun's, and cgru's beside them."""
-    values = config_file.load(path)
+    path, values = file
     if command != "train":
         values = {key: value for key, value in values.items() if key not in OF_SPEED}
     elif values.keys() >= _OF_TRAINER:

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import UsageError
+from ..options import config_file
 from ..options.command_line import Settings, interpolated
+from ..options.config_file import ConfigFile
 from ..options.flags import statements
 from . import configuration
 from .fields import Fields
@@ -37,14 +39,20 @@ def translate(program: str, command: str, arguments: Sequence[str], options: typ
     if line.interpolate:
         paths = interpolated(paths, "--config")
     relative = line.values.get("relative_paths", False)
-    files = configuration.read(paths, command, program, options, relative=relative)
+    loaded = list(map(config_file.load, paths))
+    files = configuration.read(loaded, command, program, options, relative=relative)
     settings = _merged(line, files, command, options)
     settings.rest = parsed.unknown + ([] if named else parsed.positional)
     return settings
 
 
 def of_files(
-    paths: Sequence[str], command: str, options: type, typed: Settings, *, relative: bool
+    loaded: Sequence[ConfigFile],
+    command: str,
+    options: type,
+    typed: Settings,
+    *,
+    relative: bool,
 ) -> Settings:
     """The settings of a line of cgru whose configuration files are another program's.
 
@@ -52,7 +60,7 @@ def of_files(
     CgruError, naming file and key, for errors in a file.
     """
     line = Fields(typed.values, interpolate=typed.interpolate)
-    files = configuration.read(paths, command, None, options, relative=relative)
+    files = configuration.read(loaded, command, None, options, relative=relative)
     return _merged(line, files, command, options)
 
 

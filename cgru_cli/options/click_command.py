@@ -12,6 +12,7 @@ from click.shell_completion import CompletionItem
 from ..errors import CgruError, NotAModel, UsageError, note
 from . import config_file
 from .command_line import Settings, by_origin, interpolated, one_value_each
+from .config_file import ConfigFile
 from .flags import Flag, grouped, lacking, shown_default, statements
 
 SETTINGS = "cgru.settings"  # in a context: what the line and its files set
@@ -116,14 +117,17 @@ class Command(click.Command):
         settings.interpolate = ctx.params.get("interpolate_env_vars", False)
         if paths := ctx.params.get("config"):
             paths = interpolated(paths, "--config") if settings.interpolate else paths
-            settings = self.read_files(paths, settings, relative=ctx.params["relative_paths"])
+            files = list(map(config_file.load, paths))
+            settings = self.read_files(files, settings, relative=ctx.params["relative_paths"])
         self.set(ctx, settings)
 
-    def read_files(self, paths: Sequence[str], typed: Settings, *, relative: bool) -> Settings:
+    def read_files(
+        self, files: Sequence[ConfigFile], typed: Settings, *, relative: bool
+    ) -> Settings:
         """The settings typed, and those of files, of which later ones override earlier ones."""
         settings = Settings(typed=typed.typed)
-        for one in [config_file.read(path, self.options, relative=relative) for path in paths]:
-            settings.override(one)
+        for file in files:
+            settings.override(config_file.settings(file, self.options, relative=relative))
         settings.override(typed)
         return settings
 

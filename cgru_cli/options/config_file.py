@@ -8,7 +8,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Collection, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import CgruError, parsing, reading
 from ..system.structured_files import parse_json, parse_yaml
@@ -20,7 +20,14 @@ _ABOUT_PATHS = ("relative-paths", "interpolate-env-vars")
 _NO_FILES = ("", "-", "stdin", "stdout", "none", "temporary")
 
 
-def read(path: str, options: type, *, relative: bool = False) -> Settings:
+class ConfigFile(NamedTuple):
+    """A configuration file as it was read, once."""
+
+    path: str
+    values: dict[str, Any]  # by key, as written
+
+
+def settings(file: ConfigFile, options: type, *, relative: bool = False) -> Settings:
     """The options that a file sets.
 
     A key is a long name of an option, dashes or underscores alike; null stands for a missing key.
@@ -29,10 +36,10 @@ def read(path: str, options: type, *, relative: bool = False) -> Settings:
     later.
     """
     known = _known(options)
-    pairs = load(path)
+    path, pairs = file
     about = {_plain(key): value for key, value in pairs.items()}
     relative = relative or is_true(about.get("relative-paths"))
-    settings = Settings(interpolate=is_true(about.get("interpolate-env-vars")))
+    found = Settings(interpolate=is_true(about.get("interpolate-env-vars")))
     seen = set()
     for key, value in pairs.items():
         plain = _plain(key)
@@ -45,11 +52,11 @@ def read(path: str, options: type, *, relative: bool = False) -> Settings:
             raise CgruError(f"{path}: {key}: given twice, under two names")
         seen.add(name)
         if value is not None:
-            settings.origins[name] = f"{path}: {key}"
-            _check_paths(value, flag, settings.origins[name])
-            settings.values[name] = _shaped(value, flag, path if relative else None)
-    settings.given = set(settings.values)
-    return settings
+            found.origins[name] = f"{path}: {key}"
+            _check_paths(value, flag, found.origins[name])
+            found.values[name] = _shaped(value, flag, path if relative else None)
+    found.given = set(found.values)
+    return found
 
 
 def _check_paths(value: Any, flag: Flag, origin: str) -> None:
@@ -77,9 +84,9 @@ def no_such_option(path: str, key: str, options: type) -> CgruError:
     return CgruError(f"{path}: no such option: {key}{hint}")
 
 
-def is_foreign(path: str, options: type) -> bool:
+def is_foreign(file: ConfigFile, options: type) -> bool:
     """Whether a file is another program's: `models` is Marian's, cgru writes `model`."""
-    keys = set(map(_plain, load(path))) - {"config", "dump-config"}
+    keys = set(map(_plain, file.values)) - {"config", "dump-config"}
     return "models" in keys or not keys <= {*_known(options), *_ABOUT_PATHS}
 
 
@@ -98,7 +105,7 @@ def beside(value: Any, path: str) -> Any:
 
 
 def dump(options: Any, names: Collection[str] | None = None) -> str:
-    """The options in force as YAML, which `read` reads back; names: only these."""
+    """The options in force as YAML, which `load` reads back; names: only these."""
     import yaml
 
     values = {}
@@ -133,8 +140,8 @@ def _plain(key: str) -> str:
     return key.lstrip("-_").replace("_", "-")
 
 
-def load(path: str) -> dict[str, Any]:
-    """Keys and values of a file. Raises CgruError for one that cannot be read."""
+def load(path: str) -> ConfigFile:
+    """Read a file, which may be a pipe. Raises CgruError for one that cannot be read."""
     import yaml
 
     with parsing(path, "not UTF-8"), reading(path), open(path, encoding="utf-8") as file:
@@ -145,7 +152,7 @@ def load(path: str) -> dict[str, Any]:
             raise CgruError(f"{path}: a set of names and values is expected")
         names = [name for name, _ in json.loads(content, object_pairs_hook=list)]
     elif all(not line or line.startswith("#") for line in map(str.strip, content.splitlines())):
-        return {}  # nothing but comments
+        return ConfigFile(path, {})  # nothing but comments
     else:
         values = parse_yaml(content, path)
         root = yaml.compose(content, yaml.SafeLoader)
@@ -153,4 +160,4 @@ def load(path: str) -> dict[str, Any]:
     for name, count in Counter(names).items():
         if count > 1:
             raise CgruError(f"{path}: {name}: given twice")
-    return {str(key): value for key, value in values.items()}
+    return ConfigFile(path, {str(key): value for key, value in values.items()})

@@ -1,6 +1,7 @@
 """Configuration files of every command: what is dumped of them, paths with variables, folders."""
 
 import json
+import os
 
 import pytest
 import yaml
@@ -73,3 +74,19 @@ def test_paths_in_files_of_every_command(command, form, tmp_path, monkeypatch):
     assert getattr(parsed(command, *given, *both), field) == expected(f"{tmp_path}/of/")
     write(**{"interpolate-env-vars": True, "relative-paths": True})
     assert getattr(parsed(command, *given), field) == expected(f"{tmp_path}/of/")
+
+
+@pytest.mark.parametrize("program", [(), ("--compat", "marian")])
+@pytest.mark.parametrize("key", ["model", "models"])  # cgru's key, and Marian's
+def test_a_configuration_may_come_from_a_pipe(key, program):
+    """`-c <(...)`: a pipe can be read only once."""
+    reading, writing = os.pipe()
+    try:
+        os.write(writing, f"{key}: [m.npz]\n".encode())
+        os.close(writing)
+        given = dumped(
+            "translate", *program, "-c", f"/dev/fd/{reading}", "--dump-config", "minimal"
+        )
+    finally:
+        os.close(reading)
+    assert given["model"] == ["m.npz"]

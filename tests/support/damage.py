@@ -285,11 +285,11 @@ READERS: dict[str, Reader] = {
     ),
     "options of a training run, YAML": Reader(
         _content("file.yml", TRAINING),
-        lambda f: config_file.read(str(f / "file.yml"), TrainOptions),
+        lambda f: config_file.settings(config_file.load(str(f / "file.yml")), TrainOptions),
     ),
     "options of a training run, JSON": Reader(
         _content("file.json", '{"mini-batch": 80, "valid-sets": ["a", "b"], "learn-rate": 1e-4}'),
-        lambda f: config_file.read(str(f / "file.json"), TrainOptions),
+        lambda f: config_file.settings(config_file.load(str(f / "file.json")), TrainOptions),
     ),
 }
 
