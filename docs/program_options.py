@@ -46,7 +46,7 @@ _REPLACED = {
     "target_dataset": ("--train-sets", ""),
     "valid_source_dataset": ("--valid-sets", ""),
     "valid_target_dataset": ("--valid-sets", ""),
-    "overwrite": ("", "each save replaces the one before unless --keep is given"),
+    "overwrite": ("--keep, --keep-as", "without it, the model of every save is kept"),
     "keep_best": ("", "the best model by each metric is always kept"),
     "sync_sgd": ("", "all devices always make an update together"),
     "max_length_crop": ("", "sources are always cut, translations never"),

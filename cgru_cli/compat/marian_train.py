@@ -31,6 +31,7 @@ from .rows import (
 
 TRAINED_COST = "ce-mean-words"  # whatever the log shows
 COSTS = ("ce-sum", "ce-mean", "cross-entropy", "ce-mean-words", "perplexity")
+EVERY = 10**9  # earlier models
 SHUFFLED = {"data": False, "none": True}
 SHUFFLES = "pairs and batches are shuffled, or neither"
 
@@ -106,7 +107,8 @@ ROWS = (
     row("--embedding-fix-trg", _frozen("Wemb_dec")),
     row("--fp16", switched("precision", "float16")),
     row("--precision X... = float32 float32", Option("precision", precision)),
-    *always("--overwrite, --keep-best, --sync-sgd"),
+    *rows("--overwrite"),
+    *always("--keep-best, --sync-sgd"),
     # validation
     *rows(
         """
@@ -237,7 +239,13 @@ def settle(o: Fields) -> None:
 
 
 def settle_training(o: Fields) -> None:
-    """Remove defaults, of any program, that have no effect here."""
+    """Remove defaults, of any program, that have no effect here; name the models that it keeps."""
+    overwrite = o.take("overwrite")
+    if o.program and not overwrite and o.values.get("keep") != "0":
+        o.values.setdefault("keep", str(EVERY))
+        path, tensorflow = str(o.values["model"]), o.program == "nematus-tf"
+        name = f"{path}-{{U}}" if tensorflow else f"{path.removesuffix('.npz')}.iter{{U}}.npz"
+        o.values.setdefault("keep_as", name)
     if not o.values.get("valid_sets"):
         o.drop_default("valid_metrics")  # nothing is validated
     if o.values.get("pretrained_model") or o.values.get("prior_model"):

@@ -21,7 +21,6 @@ from .rows import (
     Refused,
     Row,
     Values,
-    always,
     no_effect,
     one_of,
     refused,
@@ -125,7 +124,7 @@ TRAIN = (
         --patience N = 10 -> early_stopping, --dispFreq --disp_freq N = 1000 -> disp_freq,
         --beam_size N = 12, --normalization_alpha [1] = 0 -> normalize, --mrt_reference,
         --mrt_alpha X = 0.005, --mrt_samples --samplesN N = 100, --mrt_loss X = SENTENCEBLEU n=4,
-        --mrt_ml_mix X = 0, --sample_way X = beam_search
+        --mrt_ml_mix X = 0, --sample_way X = beam_search, --overwrite
         """
     ),
     row("--reload [latest_checkpoint]", Option("pretrained_model", _reload)),
@@ -147,7 +146,6 @@ TRAIN = (
     row("--loss_function X = cross-entropy", Option("objective", _loss)),
     row("--gradient_aggregation_steps N = 1", Option("gradient_aggregation_steps", _aggregation)),
     row("--translation_maxlen N = 200", Option("valid_translation_maxlen", _maxlen)),
-    *always("--overwrite"),
     *no_effect(
         """
         --keep_train_set_in_memory: batches are read from a file beside the model

@@ -139,6 +139,11 @@ class TrainOptions(OptimizationOptions, ModelOptions):
     keep: int = saving_option(
         "--keep N: keep the last N earlier saved models", whole(0, 10**9, default=0)
     )
+    keep_as: str | None = saving_option(
+        "--keep-as FILE: name of the models that --keep keeps, in which {U} stands for the update; "
+        "without the ending .npz, they are checkpoints of Nematus-TF; MODEL.u{U}.npz if not given",
+        needs="--keep",
+    )
 
     disp_freq: str = log_option(
         "--disp-freq N[u|e|m|t] (--dispFreq): log progress every N updates (u), epochs (e), "

@@ -129,7 +129,8 @@ class Training:
     def _end(self) -> None:
         if self.course.interval.words:
             self._show()
-        if not self._save():
+        options = self.plan.options  # Nematus-TF keeps the last model too
+        if not self._save(options.keep if options.compat == "nematus-tf" else 0):
             self.saving.give_up(self.course)
         if self.replicas.is_first:
             self.reporter.draw()

@@ -6,6 +6,7 @@ import dataclasses
 import difflib
 import hashlib
 from dataclasses import dataclass
+from os.path import isfile
 from typing import Any
 
 from ..errors import UsageError, reading
@@ -100,8 +101,8 @@ _FIXED = """
 # Options that may differ between workers: devices, and files, whose content is compared.
 _OF_A_MACHINE = """
     compat config cpu_threads data_weighting device devices dump_config embedding_vectors
-    external_validation_script guided_alignment interpolate_env_vars log lr_report model num_devices
-    plot pretrained_model prior_model quiet relative_paths tensorboard
+    external_validation_script guided_alignment interpolate_env_vars keep_as log lr_report model
+    num_devices     plot pretrained_model prior_model quiet relative_paths tensorboard
     train_sets valid_log valid_reference valid_script valid_script_args valid_sets
     valid_translation_output vocabularies
 """
@@ -123,8 +124,9 @@ def options_of_all_workers(options: TrainOptions) -> dict[str, Any]:
     values = dataclasses.asdict(options)
     own = _OF_A_MACHINE.split()
     same = {flag(TrainOptions, name): values[name] for name in values if name not in own}
-    if options.prior_model:
-        with reading(options.prior_model), open(options.prior_model, "rb") as file:
+    if prior := options.prior_model:
+        checkpoint = f"{prior}.data-00000-of-00001"
+        with reading(prior), open(checkpoint if isfile(checkpoint) else prior, "rb") as file:
             same["prior"] = hashlib.file_digest(file, "sha256").hexdigest()
     return same
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from ..corpus.corpus import Corpus
 from ..errors import CgruError, UsageError
 from ..formats import write_model
+from ..formats.capabilities import cannot_hold
 from ..formats.model import Model
 from ..options.train import TrainOptions
 from ..output.picture_style import check_installed
@@ -77,9 +78,12 @@ def prepare(
     steps do.
     """
     options = plan.options
-    folder = RunFolder(Path(options.model or ""))
     model, vocabularies, notes = make_starting_model(options, texts)
-    structure = model.structure
+    structure, keep_as = model.structure, options.keep_as
+    if keep_as and not keep_as.endswith(".npz") and (lost := cannot_hold(structure, "nematus-tf")):
+        keep_as += ".npz"
+        notes = [*notes, f"Models are kept as {keep_as}; Nematus-TF has no {', '.join(lost)}"]
+    folder = RunFolder(Path(options.model or ""), keep_as)
     spare = None
     if first and not options.dry_run:
         stack.enter_context(folder.locked())

@@ -413,9 +413,28 @@ def test_strategies_that_nematus_does_not_have(line, message):
 
 
 def test_what_is_done_in_any_case_is_said_of_no_option():
-    line = "--compat marian -m m.npz --overwrite --keep-best --sync-sgd"
+    line = "--compat marian -m m.npz --keep-best --sync-sgd"
     plain = parsed("train", *"--compat marian -m m.npz".split())
     assert parsed_with_note("train", *line.split()) == (plain, "")
+
+
+@pytest.mark.parametrize(
+    ("program", "name"),
+    [
+        ("marian", "r/m.iter{U}.npz"),
+        ("nematus", "r/m.iter{U}.npz"),
+        ("dl4mt", "r/m.iter{U}.npz"),
+        ("nematus-tf", "r/m.npz-{U}"),
+    ],
+)
+def test_models_are_kept_as_the_program_names_them_unless_they_are_overwritten(program, name):
+    options = parsed("train", "--compat", program, "--model", "r/m.npz")
+    assert (options.keep, options.keep_as) == (10**9, name)
+    options = parsed("train", "--compat", program, "--model", "r/m.npz", "--keep", "3")
+    assert (options.keep, options.keep_as) == (3, name)
+    for none in (["--overwrite"], ["--keep", "0"]):
+        options = parsed("train", "--compat", program, "--model", "r/m.npz", *none)
+        assert (options.keep, options.keep_as) == (0, None)
 
 
 def test_the_alignment_of_nematus_as_json():

@@ -121,6 +121,8 @@ def test_marians_scripts_train_and_continue(old_programs, marian, tmp_path, name
     read_by_scripts = re.compile(r"model\.npz|model\.npz\.best-[\w-]+\.npz|.*\.log")
     theirs, ours = ({f for f in files if read_by_scripts.fullmatch(f)} for files in found)
     assert theirs <= ours
+    theirs, ours = ({f for f in files if re.search(r"iter.*(npz|yml)$", f)} for files in found)
+    assert theirs == ours  # models kept without --overwrite
     outputs = []
     for programs in (marian, old_programs):
         folder = tmp_path / marian.name

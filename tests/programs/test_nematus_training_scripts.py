@@ -61,7 +61,7 @@ ON_TENSORFLOW = {
     ),
     "prior": (
         f"{TRAIN} --finish_after 2 --decay_c 0.0001\n"
-        f"{TRAIN} --finish_after 3 --map_decay_c 0.0001 --prior_model models/model.npz "
+        f"{TRAIN} --finish_after 3 --map_decay_c 0.0001 --prior_model models/model.npz-2 "
         "--reload latest_checkpoint\n",
         [1, 2, 3],
     ),
@@ -106,6 +106,8 @@ def check(case, programs, path):
     log = (folder / "models/model.npz.log").read_text("utf-8")
     assert [int(n) for n in re.findall(r" : Up\. (\d+) : Sen", log)] == updates
     assert (folder / "models/model.npz.json").exists()
+    if programs.name == "nematus-tf":
+        assert (folder / f"models/model.npz-{updates[-1]}.index").exists()
     costs = {}
     for line in (folder / "rescored").read_text("utf-8").splitlines():
         number, _, scores = line.split(" ||| ")
@@ -136,7 +138,9 @@ def test_nematus_is_trained_by_a_script_of_python(old_programs, tmp_path):
     run(
         "mkdir -p model\n$nematus/data/build_dictionary.py src.txt trg.txt\n"
         "export PYTHONPATH=$nematus\n"
-        f"{THEANO} python config.py 3\n{THEANO} python config.py 5\n"
+        f"{THEANO} python config.py 3\nstat -c %y model/model.iter3.npz > before\n"
+        f"{THEANO} python config.py 6\nstat -c %y model/model.iter3.npz | diff - before\n"
+        "ls model/model.iter3.npz.json model/model.iter6.npz.json\n"
         "head -n 3 src.txt > few.txt\n"
         f"{THEANO} python $nematus/nematus/translate.py -m model/model.npz -i few.txt -o out "
         "-k 3 -n -p 1 --suppress-unk\n"
@@ -146,7 +150,7 @@ def test_nematus_is_trained_by_a_script_of_python(old_programs, tmp_path):
         nematus=old_programs,
     )
     log = (folder / "model/model.npz.log").read_text("utf-8")
-    assert [int(n) for n in re.findall(r" : Up\. (\d+) : Sen", log)] == [1, 2, 3, 4, 5]
+    assert [int(n) for n in re.findall(r" : Up\. (\d+) : Sen", log)] == [1, 2, 3, 4, 5, 6]
     assert len((folder / "out").read_text("utf-8").splitlines()) == 3
     costs = (folder / "costs").read_text("utf-8").split()
     assert len(costs) == 3 and all(float(cost) > 0 for cost in costs)

@@ -606,3 +606,12 @@ def test_a_file_that_is_not_a_state(data, model):
         f"{model}.state.npz: damaged: missing required field identity; restore the file, or"
         in result.error
     )
+
+
+def test_models_that_a_checkpoint_cannot_hold_are_kept_as_npz(data, model):
+    options = *PLAIN, *NO_VALIDATION, "--after", "2u", "--save-freq", "1u"
+    name = model.with_name("kept-{U}")
+    messages = trained(data, "-m", model, *options, "--keep", 2, "--keep-as", name).messages
+    assert re.search(rf"kept as {re.escape(str(name))}.npz; Nematus-TF has no .*seq2seq", messages)
+    last = model.with_name("kept-2.npz")
+    assert last.read_bytes() == model.read_bytes() != last.with_name("kept-1.npz").read_bytes()

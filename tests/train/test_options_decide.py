@@ -81,6 +81,7 @@ CHANGES = (
     | given("structure", LABELS, pooling="max")
     | given("structure", TAGS, crf=True)
     | given("structure", {"type": "encdec"}, no_feedback=True)
+    | given("kept", {"keep": 2}, keep_as="other-{U}.npz")
     | given("structure", NUMBERS, condition=True)
     | of("arrays", init="nematus", pretrained_model="MODEL", prior_model="MODEL",
          embedding_vectors=("VECTORS", "VECTORS"))
@@ -242,7 +243,7 @@ def decided(files, tmp_path, monkeypatch):
     return decide
 
 
-BEFORE_TENSORFLOW = ("plan", "folder", "text", "vocabularies", "structure", "arrays")
+BEFORE_TENSORFLOW = ("plan", "folder", "kept", "text", "vocabularies", "structure", "arrays")
 
 
 def prepared(setup):
@@ -266,6 +267,7 @@ def prepared(setup):
             batches,
         ),
         "folder": setup.folder.model,
+        "kept": setup.folder.kept(7),
         "text": (corpus.fingerprint, corpus.skipped, beside, by_word),
         "vocabularies": [vocabulary.fingerprint for vocabulary in setup.vocabularies],
         "structure": setup.model.structure,

@@ -9,25 +9,33 @@ from __future__ import annotations
 import contextlib
 import glob
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...errors import CgruError, writing
+from ...errors import CgruError, UsageError, writing
 from ...formats import array_files, model_vocabularies
 from ...text.vocabulary import Vocabulary
 
 FORMAT = 1
 _JSON = "json"
+UPDATE = "{U}"  # in names of kept models
 
 
 class RunFolder:
-    """The paths of a run's files; model: its `.npz`."""
+    """The paths of a run's files; model: its `.npz`; keep_as: see --keep-as.
 
-    def __init__(self, model: Path):
+    Raises UsageError for a name in which nothing stands for the update.
+    """
+
+    def __init__(self, model: Path, keep_as: str | None = None):
         self.model = model
+        self._kept = Path(keep_as) if keep_as else self.beside(f".u{UPDATE}.npz")
+        if UPDATE not in self._kept.name:
+            raise UsageError(f"--keep-as {keep_as}: the file name lacks {UPDATE}, for the update")
         self.state = self.beside(".state.npz")  # from which the run resumes
         self.records = self.beside(".metrics.jsonl")  # of the log, for programs
         self.dev = self.beside(".dev.npz")  # for scripts, named as Nematus and Marian name it
@@ -41,8 +49,8 @@ class RunFolder:
         return self.beside(f".best-{metric}.npz")
 
     def kept(self, updates: int) -> Path:
-        """The model after this many updates."""
-        return self.beside(f".u{updates}.npz")
+        """The model after this many updates; of a checkpoint the prefix of its files."""
+        return self._kept.with_name(self._kept.name.replace(UPDATE, str(updates)))
 
     def check_new(self, vocabularies: Sequence[Vocabulary]) -> None:
         """Raises CgruError if a new training would overwrite other files."""
@@ -124,12 +132,12 @@ class RunFolder:
 
     def thin(self, keep: int) -> None:
         """Remove all kept models except the `keep` (> 0) newest, with their files."""
-        folder, start = self.model.parent, f"{self.model.name}.u"
-        numbers = (
-            path.name.removeprefix(start).removesuffix(".npz")
-            for path in folder.glob(f"{glob.escape(start)}*.npz")
-        )
-        for number in sorted(int(n) for n in numbers if n.isdigit())[:-keep]:
-            files = folder.glob(f"{glob.escape(self.kept(number).name)}*")
-            for file in sorted(files, reverse=True):  # model last, in case of a kill
-                file.unlink(missing_ok=True)
+        start, _, end = map(re.escape, self._kept.name.partition(UPDATE))
+        whole = re.compile(rf"{start}([0-9]+){end}(\.index)?")
+        folder = self._kept.parent
+        found = {int(m[1]): p for p in folder.iterdir() if (m := whole.fullmatch(p.name))}
+        for number in sorted(found)[:-keep]:
+            for file in folder.glob(f"{glob.escape(self.kept(number).name)}.*"):
+                if file != found[number]:
+                    file.unlink(missing_ok=True)
+            found[number].unlink(missing_ok=True)  # last, in case of a kill

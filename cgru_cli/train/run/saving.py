@@ -102,7 +102,7 @@ class Saving:
         write_model.write(
             model,
             path,
-            "npz",
+            "npz" if path.suffix == ".npz" else "nematus-tf",
             self._setup.vocabularies,
             force=True,
             preprocessing=self._setup.texts.preprocessing,

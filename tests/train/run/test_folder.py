@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cgru_cli.errors import CgruError
+from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.formats import array_files
 from cgru_cli.formats.vocabulary_files import read_vocabulary
 from cgru_cli.train.run.folder import RunFolder
@@ -156,6 +156,30 @@ def test_the_newest_are_kept(runs):
     runs.thin(2)
     kept = {path.name for path in folder.iterdir()} - {path.name for path in others}
     assert kept == {f"model.npz.u{n}.npz{end}" for n in (20, 100) for end in ("", ".json")}
+
+
+@pytest.mark.parametrize(
+    ("name", "endings"),
+    [
+        ("m.iter{U}.npz", ("", ".json", ".decoder.yml")),
+        ("m-{U}", (".index", ".data-00000-of-00001", ".json", ".progress.json")),
+    ],
+)
+def test_kept_models_of_other_names(tmp_path, name, endings):
+    runs = RunFolder(tmp_path / "m.npz", str(tmp_path / name))
+    kept = {n: {f"{name.replace('{U}', str(n))}{end}" for end in endings} for n in (2, 10, 100)}
+    names = set().union(*kept.values(), {"m.npz", "m.npz.json", "m-best.index"})
+    for file in names:
+        (tmp_path / file).write_text("")
+    runs.thin(3)
+    assert {path.name for path in tmp_path.iterdir()} == names
+    runs.thin(2)
+    assert {path.name for path in tmp_path.iterdir()} == names - kept[2]
+
+
+def test_the_name_of_kept_models_has_the_update(tmp_path):
+    with pytest.raises(UsageError, match=r"--keep-as kept.npz: the file name lacks \{U\}"):
+        RunFolder(tmp_path / "m.npz", "kept.npz")
 
 
 def test_a_kill_while_old_ones_are_removed(runs, monkeypatch):
