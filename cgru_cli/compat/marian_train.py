@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..errors import UsageError
 from ..options.flags import statements
+from ..options.kinds import is_never
 from ..options.model import ModelOptions
 from .fields import Fields
 from .marian import (
@@ -22,7 +23,6 @@ from .rows import (
     always,
     is_true,
     no_effect,
-    one_of,
     refused,
     row,
     rows,
@@ -32,8 +32,6 @@ from .rows import (
 TRAINED_COST = "ce-mean-words"  # whatever the log shows
 COSTS = ("ce-sum", "ce-mean", "cross-entropy", "ce-mean-words", "perplexity")
 EVERY = 10**9  # earlier models
-SHUFFLED = {"data": False, "none": True}
-SHUFFLES = "pairs and batches are shuffled, or neither"
 
 
 def _cost(values: tuple[str, ...]) -> Values | NoEffect | Refused:
@@ -53,6 +51,14 @@ def _inverse_sqrt(values: tuple[str, ...]) -> Values | Refused:
     if len(values) > 2:
         return Refused("two values are expected at most")
     return dict(zip(("lr_decay_inv_sqrt", "lr_decay_inv_sqrt_start"), values, strict=False))
+
+
+def _shuffle(values: tuple[str, ...]) -> Values | Refused:
+    """What is shuffled: pairs and batches, batches alone, or nothing."""
+    if values[-1] not in ("data", "batches", "none"):
+        return Refused(f"{values[-1]}: data, batches or none is expected")
+    batches = {"shuffle_batches": True} if values[-1] == "batches" else {}
+    return {"no_shuffle": values[-1] != "data"} | batches
 
 
 def _devices(values: tuple[str, ...]) -> Values | NoEffect:
@@ -92,13 +98,15 @@ ROWS = (
         --guided-alignment-cost X = ce, --guided-alignment-weight X = 0.1, --data-weighting FILE...,
         --data-weighting-type X = sentence, --embedding-vectors FILE..., --quantize-bits N = 0,
         --quantize-optimization-steps N = 0, --quantize-log-based, --quantize-biases,
-        --moving-average, --moving-decay X = 0.999
+        --moving-average, --moving-decay X = 0.999, --no-reload, --no-optimizer-reload,
+        --no-restore-corpus, --lr-decay-reset-optimizer, --lr-decay-repeat-warmup,
+        --lr-warmup-cycle, --lr-warmup-at-reload
         """
     ),
     row("--cost-type X = ce-sum", Option("cost_type", _cost)),
     row("-e --after-epochs N = 0", Option("after_epochs", _ended("e"))),
     row("--after-batches N = 0", Option("after", _ended("u"))),
-    row("--shuffle X = data", one_of("no_shuffle", SHUFFLED, SHUFFLES)),
+    row("--shuffle X = data", Option("no_shuffle", _shuffle)),
     row("-d --devices N... = 0", Option("devices", _devices)),
     row("--cpu-threads N = 0", Option("cpu_threads", cpu_threads)),
     row("--lr-decay-inv-sqrt N... = 0", Option("lr_decay_inv_sqrt", _inverse_sqrt)),
@@ -156,23 +164,18 @@ ROWS = (
     ),
     *refused(
         """
-        --no-reload: the same command resumes; name another model, or remove the run
-        --no-optimizer-reload: start from the weights with --pretrained-model
         --no-spm-encode: training always splits text by a .spm
-        --lr-decay-reset-optimizer: the optimizer keeps its state
-        --lr-decay-repeat-warmup, --lr-warmup-cycle: there is only one warm-up
         --embedding-normalization: cgru does not normalise word vectors
         --transformer-dropout P = 0, --transformer-dropout-attention P = 0,
         --transformer-dropout-ffn P = 0: a recurrent model has no transformer layers
         --max-length-factor X = 3, --word-penalty X = 0, --allow-unk: cgru train has no such option
         --multi-loss-type X = sum: there is only one loss
         --unlikelihood-loss: --objective supports only cross-entropy and minimum risk
-        --no-restore-corpus: a resumed run always restores its position in the data
         --all-caps-every N = 0, --english-title-case-every N = 0:
         training does not change its text; cgru prep prepares it
         --mini-batch-words-ref N = 0: cgru does not adjust options to the batch size
-        --mini-batch-warmup X = 0, --mini-batch-track-lr: the size of batches does not change
-        --lr-warmup-at-reload: a resumed run continues its schedule
+        --mini-batch-warmup X = 0: the size of batches does not change
+        --mini-batch-track-lr: Marian 1.12 stops with "Please review this code"
         --factor-weight X = 1: cgru has no target factors
         --exponential-smoothing-replace-freq X = 0:
         the averages never replace the weights that are trained
@@ -255,6 +258,8 @@ def settle_training(o: Fields) -> None:
 
 
 def _batches(o: Fields) -> None:
+    if o.values.get("no_reload") and o.take("pretrained_model"):
+        o.note(o.origins["pretrained_model"], "--no-reload starts from random weights")
     if not o.values.get("mini_batch_fit"):
         if "workspace" in o.typed:
             o.note("--workspace", "memory is taken as it is needed, without --mini-batch-fit")
@@ -293,7 +298,17 @@ def _segmentations(o: Fields) -> None:
 
 
 def _decay(o: Fields) -> None:
-    if not o.number("lr_decay"):
+    decays = bool(o.number("lr_decay"))
+    warms_up = not is_never(str(o.values.get("lr_warmup", "0")))
+    for name, matters in (
+        ("lr_warmup_cycle", warms_up),
+        ("lr_warmup_at_reload", warms_up),
+        ("lr_decay_repeat_warmup", warms_up and decays),
+        ("lr_decay_reset_optimizer", decays),
+    ):
+        if not matters and o.take(name):
+            o.note(o.origins[name], "it needs --lr-decay or --lr-warmup")
+    if not decays:
         return
     strategy, start = str(o.values.get("lr_decay_strategy")), o.values["lr_decay_start"]
     if strategy != "batches":

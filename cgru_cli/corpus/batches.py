@@ -28,8 +28,8 @@ class Batches:
     An epoch takes all pairs in a new order (without `shuffle`, in the order of the corpus), in
     maxi-batches of `maxi_batch * sentences` pairs, as Marian and Nematus do. Each maxi-batch is
     sorted by target then source length ("trg"), source then target length ("src") or not at all,
-    cut into batches, and its batches are shuffled. A batch has as many pairs as fit, always one; if
-    `fits` is None, as many as `sentences`.
+    cut into batches, and its batches are shuffled (`shuffle_batches`; None: as `shuffle`). A batch
+    has as many pairs as fit, always one; if `fits` is None, as many as `sentences`.
     """
 
     def __init__(
@@ -42,6 +42,7 @@ class Batches:
         sort: LengthSort = "trg",
         seed: int,
         shuffle: bool = True,
+        shuffle_batches: bool | None = None,
     ):
         self._lengths = lengths
         self._sentences, self._fits = sentences, fits
@@ -50,6 +51,7 @@ class Batches:
         self._columns = {"trg": (0, 1), "src": (1, 0), "none": ()}[sort]
         self._seed = seed
         self._shuffle = shuffle
+        self._shuffle_batches = shuffle if shuffle_batches is None else shuffle_batches
 
     def epoch(self, number: int, start: int = 0) -> Iterator[np.ndarray]:
         """The pairs of each batch of an epoch (from 0), without the first `start` batches."""
@@ -63,7 +65,7 @@ class Batches:
                 pairs, lengths = pairs[by_length], lengths[by_length]
             ends = self._cut(lengths)
             turn = np.arange(len(ends))
-            if self._shuffle:
+            if self._shuffle_batches:
                 turn = self._permutation(len(ends), number, 1, first)
             for i in turn[start:]:
                 yield pairs[ends[i - 1] if i else 0 : ends[i]]

@@ -79,6 +79,7 @@ class TrainingStep:
         if quantization:
             self._quantize_first(quantization)
         optimizer.build(list(self.trained.values()))
+        self._at_first = [array_of(variable).flat[0] for variable in optimizer.variables]
         self.smoothed = (
             [tf.Variable(variable.value) for variable in self.trained.values()]
             if regularization.smoothing
@@ -152,6 +153,11 @@ class TrainingStep:
         """Everything needed for a bit-exact resume, by name."""
         state = {name: array_of(variable) for name, variable in self._variables().items()}
         return state | {"loss_scale": np.array(self.loss_scale.state())}
+
+    def reset_optimizer(self) -> None:
+        """Let the optimizer forget all gradients."""
+        for variable, value in zip(self.optimizer.variables, self._at_first, strict=True):
+            variable.assign(np.full(variable.shape, value))
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """The reverse of `state`. Raises KeyError or ValueError for the state of another run."""

@@ -60,6 +60,11 @@ class OptimizationOptions(Options):
         "--max-length-crop: cut sentences longer than --max-length instead of leaving the pair out"
     )
     no_shuffle: bool = batch_option("--no-shuffle: take sentence pairs in the order of the text")
+    shuffle_batches: bool = batch_option(
+        "--shuffle-batches: shuffle the mini-batches of each maxi-batch, which --no-shuffle leaves "
+        "in their order otherwise",
+        needs="--no-shuffle",
+    )
 
     objective: str = objective_option(
         "--objective (--loss): objective to minimise: cross-entropy (ce), or the expected risk "
@@ -215,6 +220,13 @@ class OptimizationOptions(Options):
         number(0, 1000, default=0.0),
         needs="--lr-warmup",
     )
+    lr_warmup_cycle: bool = rate_option(
+        "--lr-warmup-cycle: repeat the warm-up whenever it has ended", needs="--lr-warmup"
+    )
+    lr_warmup_at_reload: bool = rate_option(
+        "--lr-warmup-at-reload: repeat the warm-up after the first update of a run that resumes",
+        needs="--lr-warmup",
+    )
     lr_decay_inv_sqrt: str = rate_option(
         "--lr-decay-inv-sqrt N[u|e|t]: decay the learning rate by sqrt(N / progress) once "
         "progress exceeds N updates (u), epochs (e) or target words (t); 0: no decay",
@@ -250,6 +262,14 @@ class OptimizationOptions(Options):
     lr_decay_freq: int = rate_option(
         "--lr-decay-freq N: epochs or updates between two decays",
         whole(1, 10**9, default=1),
+        needs="--lr-decay",
+    )
+    lr_decay_repeat_warmup: bool = rate_option(
+        "--lr-decay-repeat-warmup: repeat the warm-up when the learning rate decays",
+        needs="--lr-decay and --lr-warmup",
+    )
+    lr_decay_reset_optimizer: bool = rate_option(
+        "--lr-decay-reset-optimizer: reset the optimiser's averages when the learning rate decays",
         needs="--lr-decay",
     )
 

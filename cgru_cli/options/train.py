@@ -144,6 +144,18 @@ class TrainOptions(OptimizationOptions, ModelOptions):
         "without the ending .npz, they are checkpoints of Nematus-TF; MODEL.u{U}.npz if not given",
         needs="--keep",
     )
+    no_reload: bool = saving_option(
+        "--no-reload: begin a new training, which replaces the model and the state of an earlier "
+        "one, instead of resuming that"
+    )
+    no_restore_corpus: bool = saving_option(
+        "--no-restore-corpus: when training resumes, begin the current epoch again, instead of "
+        "restoring the position in the text; the text and the options of mini-batches may change"
+    )
+    no_optimizer_reload: bool = saving_option(
+        "--no-optimizer-reload: when training resumes, continue with the weights of the saved "
+        "model and a new optimiser"
+    )
 
     disp_freq: str = log_option(
         "--disp-freq N[u|e|m|t] (--dispFreq): log progress every N updates (u), epochs (e), "

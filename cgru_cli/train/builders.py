@@ -62,6 +62,8 @@ def build_training(setup: Setup, stop: StopRequest, replicas: Replicas) -> Train
         replicas,
         jit={"auto": None, "on": True, "off": False}[options.jit],
         is_faster_compiled=lambda: faster_compiled(setup, replicas.count),
+        same_text=not options.no_restore_corpus,
+        same_optimizer=not options.no_optimizer_reload,
         make_step=lambda jit: build_step(model, options, jit, replicas),
     )
     model.arrays.clear()  # the step holds them, and training may take days

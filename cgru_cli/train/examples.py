@@ -78,6 +78,7 @@ class EpochExamples:
             sort=options.maxi_batch_sort,
             seed=options.seed,
             shuffle=not options.no_shuffle,
+            shuffle_batches=not options.no_shuffle or options.shuffle_batches,
         )
 
     def epoch(self, number: int, start: int) -> Iterator[Example]:

@@ -53,6 +53,7 @@ class Training:
     stop_asked: bool = False  # by a signal to any process
     last_batch: Sequence[Share] | None = None  # the last training batch
     decays: int = 0  # of the learning rate that the log shows
+    warms_up_again: bool = False  # after the next update
     began: float = 0.0  # by the clock, when this process began to train
     counted: float = 0.0  # by the clock, up to when the seconds of progress are counted
     shown: bool = False  # whether this process has logged a line of training
@@ -92,6 +93,7 @@ class Training:
         self.began = self.counted = self.clock()
         if self.course.progress.updates:
             self.saving.finish(self.course, self.patience, self.plan.options.keep)
+            self.warms_up_again = self.plan.options.lr_warmup_at_reload
         else:
             for line in self.opening:
                 log.line(line)
@@ -202,22 +204,38 @@ class Training:
     # -- the learning rate and the log ---------------------------------------------------------
 
     def _rate(self) -> float:
-        return self.plan.schedule.at(self.course.progress, self.patience.decays)
+        course = self.course
+        return self.plan.schedule.at(course.progress, self.patience.decays, course.warmup_from)
+
+    def _warm_up_again(self, *, silent: bool = False) -> None:
+        if not silent:
+            self.reporter.log.line("Restarting learning rate warmup")
+        self.course.warmup_from = self.plan.schedule.warmup.counted(self.course.progress)
 
     def _decays(self) -> int:
         return self.plan.schedule.decays(self.course.progress, self.patience.decays)
 
     def _log_decay(self) -> None:
-        """Log a line, as Marian does, if the learning rate has just decayed."""
+        """If the learning rate has just decayed, log a line and do what follows, as Marian does."""
         if (decays := self._decays()) > self.decays:
-            progress, patience = self.course.progress, self.patience
-            self.reporter.log.line(self.plan.schedule.decay_line(progress, patience))
+            course, schedule, options = self.course, self.plan.schedule, self.plan.options
+            log = self.reporter.log
+            log.line(schedule.decay_line(course.progress, self.patience, course.warmup_from))
+            if options.lr_decay_reset_optimizer:
+                log.line("Resetting optimizer statistics")
+                self.step.reset_optimizer()
+            if options.lr_decay_repeat_warmup:
+                self._warm_up_again()
         self.decays = decays
 
     def _log(self, before: Progress) -> None:
         """Log the last update if that is due, or draw the progress line."""
         course, plan = self.course, self.plan
         self._log_decay()
+        ended = plan.schedule.warmup.due(before, course.progress)
+        if self.warms_up_again or (ended and plan.options.lr_warmup_cycle):
+            self._warm_up_again(silent=not self.warms_up_again)
+        self.warms_up_again = False
         first = course.progress.updates <= plan.options.disp_first
         if first or plan.display.due(before, course.progress):
             self._show()

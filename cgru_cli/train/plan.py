@@ -95,8 +95,8 @@ def _schedule(options: TrainOptions) -> Schedule:
 # Options that may not change when a run resumes; structure and text are compared separately.
 _FIXED = """
     optimizer optimizer_params optimizer_delay mini_batch mini_batch_words mini_batch_fit maxi_batch
-    maxi_batch_sort no_shuffle max_length max_length_crop seed right_left freeze fix_embeddings
-    quantize_bits quantize_optimization_steps quantize_log_based quantize_biases
+    maxi_batch_sort no_shuffle shuffle_batches max_length max_length_crop seed right_left freeze
+    fix_embeddings quantize_bits quantize_optimization_steps quantize_log_based quantize_biases
 """
 # Options that may differ between workers: devices, and files, whose content is compared.
 _OF_A_MACHINE = """

@@ -83,7 +83,7 @@ def prepare(
     if keep_as and not keep_as.endswith(".npz") and (lost := cannot_hold(structure, "nematus-tf")):
         keep_as += ".npz"
         notes = [*notes, f"Models are kept as {keep_as}; Nematus-TF has no {', '.join(lost)}"]
-    folder = RunFolder(Path(options.model or ""), keep_as)
+    folder = RunFolder(Path(options.model or ""), keep_as, resumes=not options.no_reload)
     spare = None
     if first and not options.dry_run:
         stack.enter_context(folder.locked())

@@ -81,6 +81,15 @@ def test_batches_are_sorted_and_as_full_as_possible(lengths, size, maxi_batch, s
             assert not fits(size, lengths[[*batch, following[0]]])
 
 
+def test_batches_alone_are_shuffled():
+    given = {"maxi_batch": 5, "seed": 0, "shuffle": False}
+    lengths = np.full((40, 2), 5)
+    inner = epoch(lengths, (4,), 1, **given, shuffle_batches=True)
+    ordered = epoch(lengths, (4,), 1, **given)
+    for part in (slice(5), slice(5, None)):
+        assert sorted(inner[part]) == ordered[part] != inner[part]
+
+
 def test_epochs_and_seeds_differ():
     lengths = np.full((200, 2), 5)
     orders = {

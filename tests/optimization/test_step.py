@@ -208,6 +208,18 @@ def test_a_restored_step_continues_bit_exactly(name):
     same(resumed.weights(), whole.weights())
 
 
+@pytest.mark.parametrize("name", ["adam", "adagrad", "rmsprop"])
+def test_an_optimizer_that_is_reset_is_a_new_one(name):
+    reset, new = Scripted(name), Scripted(name)
+    before, after = random_script(3), random_script(2, seed=7)
+    reset.follow(*before)
+    new.model.assign(reset.model.arrays())
+    reset.reset_optimizer()
+    for step in (reset, new):
+        step.follow(*after)
+    same(reset.weights(), new.weights())
+
+
 def test_the_state_of_another_training_is_refused():
     step = Scripted("adam", smoothing=0.1)
     step.follow(*random_script(1))

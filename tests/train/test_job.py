@@ -608,6 +608,64 @@ def test_a_file_that_is_not_a_state(data, model):
     )
 
 
+# -- runs that resume in part ----------------------------------------------------------------------
+
+PARTLY = (*PLAIN, *NO_VALIDATION, "-l", 0.1, "--exponential-smoothing", 0.5, "--disp-freq", "1u")
+
+
+def state_of(model):
+    saved = arrays(Path(f"{model}.state.npz"))
+    return saved, json.loads(saved["json"].tobytes())
+
+
+def iterations(model):
+    """The updates that the optimizer remembers."""
+    return next(array for name, array in state_of(model)[0].items() if "iteration" in name)
+
+
+def test_a_run_begins_its_text_again(data, model, tmp_path):
+    trained(data, "-m", model, *PARTLY, "--after", "3u")
+    other = runs.prepared(tmp_path / "other", pairs=12)
+    given = other, "-m", model, *PARTLY, "--after", "4u", "--mini-batch", "5"
+    assert "other options or data" in train(*given).error
+    trained(*given, "--no-restore-corpus")
+    assert iterations(model) == 4  # the optimiser is the same
+    last = records(model, "train")[-1]
+    assert (last["update"], last["sentences"]) == (4, 5)
+    assert "state was 8, is 9" in train(*given, "--dim-rnn", 9, "--no-restore-corpus").error
+
+
+def test_a_run_continues_with_a_new_optimizer(data, model):
+    trained(data, "-m", model, *PARTLY, "--after", "3u")
+    averages = arrays(model)
+    given = data, "-m", model, *PARTLY, "-l", 0, "--after", "4u"
+    trained(*given, "--no-optimizer-reload")
+    assert iterations(model) == 1
+    state, values = state_of(model)
+    assert values["progress"]["updates"] == 4
+    for name in (name for name in averages if f"weights/{name}" in state):
+        array = averages[name]
+        np.testing.assert_array_equal(state[f"weights/{name}"], array)
+
+
+def test_a_new_run_replaces_an_earlier_one(data, model):
+    trained(data, "-m", model, *PARTLY, "--after", "3u", "--seed", 1)
+    new = data, "-m", model, *PARTLY, "--after", "2u", "--seed", 2
+    assert "other options or data" in train(*new).error
+    messages = trained(*new, "--no-reload").messages
+    assert "Resuming after update 3" not in messages and iterations(model) == 2
+    assert [record["update"] for record in records(model, "train")] == [1, 2]
+
+
+def test_a_decay_resets_the_optimizer(data, model):
+    decay = "--lr-decay", 0.5, "--lr-decay-strategy", "batches", "--lr-decay-start", 2
+    reset = "--lr-decay-reset-optimizer"
+    for options, remembered in (((), 3), ((reset,), 1)):
+        trained(data, "-m", model, *PARTLY, "--after", "3u", *decay, "--lr-decay-freq", 9, *options)
+        assert iterations(model) == remembered
+        shutil.rmtree(model.parent)
+
+
 def test_models_that_a_checkpoint_cannot_hold_are_kept_as_npz(data, model):
     options = *PLAIN, *NO_VALIDATION, "--after", "2u", "--save-freq", "1u"
     name = model.with_name("kept-{U}")

@@ -106,7 +106,11 @@ CHANGES = (
          early_stopping_epsilon=(0.5,), logical_epoch=("2e",), save_freq="9u", keep=2,
          disp_freq="9u", disp_first=3, valid_reset_stalled=True, valid_reset_all=True)
     | given("plan", {"mini_batch_fit": True}, workspace=99)
-    | given("plan", {"lr_warmup": "5u"}, lr_warmup_start_rate=1e-9)
+    | given("plan", {"lr_warmup": "5u"}, lr_warmup_start_rate=1e-9, lr_warmup_cycle=True,
+            lr_warmup_at_reload=True)
+    | given("plan", DECAY | {"lr_warmup": "5u"}, lr_decay_repeat_warmup=True)
+    | given("plan", DECAY, lr_decay_reset_optimizer=True)
+    | given("plan", {"no_shuffle": True}, shuffle_batches=True)
     | given("plan", {"lr_decay_inv_sqrt": "5u"}, lr_decay_inv_sqrt_start="9u")
     | given("plan", DECAY, lr_decay_strategy="epoch", lr_decay_start=(3,))
     | given("plan", DECAY | {"lr_decay_strategy": "epoch"}, lr_decay_freq=2)
@@ -125,7 +129,7 @@ OF_NO_EFFECT = {"lr_report"}
 NO_TRAINING = set(
     """
     compat config dump_config dry_run interpolate_env_vars relative_paths tsv_fields
-    sentencepiece_options sentencepiece_max_lines
+    sentencepiece_options sentencepiece_max_lines no_reload no_restore_corpus no_optimizer_reload
     """.split()
 )
 
@@ -243,20 +247,24 @@ def decided(files, tmp_path, monkeypatch):
     return decide
 
 
+IN_THE_LOOP = """
+    optimizer_delay max_nan keep disp_first lr_warmup_cycle lr_warmup_at_reload
+    lr_decay_repeat_warmup lr_decay_reset_optimizer
+""".split()  # and tested with it
 BEFORE_TENSORFLOW = ("plan", "folder", "kept", "text", "vocabularies", "structure", "arrays")
 
 
 def prepared(setup):
     """The parts that do not need TensorFlow."""
     corpus, options = setup.corpus, setup.plan.options
-    read_in_the_loop = options.optimizer_delay, options.max_nan, options.keep, options.disp_first
+    read_in_the_loop = [getattr(options, name) for name in IN_THE_LOOP]
     beside = [b and b.fingerprint for b in (corpus.alignments, corpus.weights)]
     by_word = corpus.weights and corpus.weights.by_word
     examples = EpochExamples(corpus, setup.model.structure, options, grid=False)
     fits, order = examples.fits, vars(examples.batches)
     batches = (
         (examples.sentences, fits and [fits(2**n, 9, 9) for n in range(40)]),
-        [order[name] for name in ("_window", "_columns", "_seed", "_shuffle")],
+        [order[name] for name in ("_window", "_columns", "_seed", "_shuffle", "_shuffle_batches")],
         examples.dropout,
     )
     return {

@@ -26,13 +26,15 @@ UPDATE = "{U}"  # in names of kept models
 
 
 class RunFolder:
-    """The paths of a run's files; model: its `.npz`; keep_as: see --keep-as.
+    """The paths of a run's files; model: its `.npz`.
+
+    keep_as: see --keep-as; resumes: whether a run continues an earlier one.
 
     Raises UsageError for a name in which nothing stands for the update.
     """
 
-    def __init__(self, model: Path, keep_as: str | None = None):
-        self.model = model
+    def __init__(self, model: Path, keep_as: str | None = None, *, resumes: bool = True):
+        self.model, self._resumes = model, resumes
         self._kept = Path(keep_as) if keep_as else self.beside(f".u{UPDATE}.npz")
         if UPDATE not in self._kept.name:
             raise UsageError(f"--keep-as {keep_as}: the file name lacks {UPDATE}, for the update")
@@ -54,7 +56,7 @@ class RunFolder:
 
     def check_new(self, vocabularies: Sequence[Vocabulary]) -> None:
         """Raises CgruError if a new training would overwrite other files."""
-        if self.state.exists():
+        if self.state.exists() or not self._resumes:
             return
         if self.model.exists():
             raise CgruError(
@@ -109,11 +111,11 @@ class RunFolder:
         array_files.write_npz(self.state, {**arrays, _JSON: np.frombuffer(text, np.uint8)})
 
     def load(self) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
-        """The state, or None if there is none.
+        """The state, or None if there is none, or a new training replaces it.
 
         Raises CgruError if the file is not a state in this format, or was changed.
         """
-        if not self.state.exists():
+        if not self._resumes or not self.state.exists():
             return None
         arrays = array_files.read_npz(self.state)
         try:

@@ -58,14 +58,17 @@ class Schedule:
         if start is not None and start.unit != self.inverse_sqrt.unit:
             raise UsageError(f"{self.inverse_sqrt} and {start} must be of the same unit")
 
-    def at(self, progress: Progress, decays: int = 0) -> float:
+    def at(self, progress: Progress, decays: int = 0, warmup_from: float = 0) -> float:
         """The rate of the next update; decays: how often it has decayed because validation stalled.
 
-        As in Marian, the first update of a warm-up has its starting rate.
+        warmup_from: progress at which the warm-up began again, 0 for the first one. As in Marian,
+        the first update of all has the warm-up's starting rate, and the update after a warm-up
+        began again still has the full rate.
         """
         rate = self.learn_rate
         if self.warmup.every:
-            grown = min(1.0, self.warmup.counted(progress) / self.warmup.every)
+            done = self.warmup.counted(progress) - warmup_from
+            grown = min(1.0, done / self.warmup.every) if done or not warmup_from else 1.0
             rate = self.warmup_start_rate + (rate - self.warmup_start_rate) * grown
         if self.inverse_sqrt.every:
             width = self.inverse_sqrt.every
@@ -98,9 +101,9 @@ class Schedule:
         done = progress.updates if self.decay_by == "epoch+batches" else most_stalled
         return progress.epoch >= epoch or done >= other
 
-    def decay_line(self, progress: Progress, patience: Patience) -> str:
+    def decay_line(self, progress: Progress, patience: Patience, warmup_from: float = 0) -> str:
         """The line about a decay in Marian's log, which scripts look for."""
-        rate = self.at(progress, patience.decays)
+        rate = self.at(progress, patience.decays, warmup_from)
         when = {
             "batches": f"after {progress.updates} batches",
             "stalled": f"after having stalled {patience.stalled} time(s)",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ...errors import CgruError
 from ...parameters.structure import Structure
-from ...system.typed_json import dataclass_from_json
+from ...system.typed_json import LATER, dataclass_from_json
 from ...text.vocabulary import Vocabulary
 from .folder import RunFolder
 from .patience import Patience, SavedPatience
@@ -19,6 +19,16 @@ if TYPE_CHECKING:
     from ...optimization.replicas import Replicas
     from ...optimization.step import TrainingStep
 
+# Of the names in `identity`, those that decide only the batches.
+OF_THE_TEXT = (
+    """
+    training text, alignments, weights, number of devices, --workspace, --seed, --mini-batch,
+    --mini-batch-words, --mini-batch-fit, --maxi-batch, --maxi-batch-sort, --no-shuffle,
+    --shuffle-batches, --max-length, --max-length-crop, --optimizer-delay
+""".replace("\n", " ")
+    .strip()
+    .split(", ")
+)
 ADVICE = "restore the file, or remove it and the model to start again"
 
 
@@ -30,6 +40,8 @@ class Course:
     checked: Progress = field(default_factory=Progress)  # validated and saved up to here
     interval: Interval = field(default_factory=Interval)
     nan_in_a_row: int = 0  # updates that were skipped
+    # progress, in its unit, at which the last warm-up began
+    warmup_from: float = field(default=0.0, metadata=LATER)
 
     def has_recorded(self, record: Mapping[str, Any]) -> bool:
         """Whether a record of the last update (see `TrainingLog`) was written before the save.
@@ -107,13 +119,17 @@ def resume(
     *,
     jit: bool | None,
     is_faster_compiled: Callable[[], bool],
+    same_text: bool = True,
+    same_optimizer: bool = True,
     make_step: Callable[[bool], TrainingStep],
 ) -> tuple[TrainingStep, Course]:
     """The step and the course exactly as saved; new ones if there is no save.
 
     Worker 0 reads the save and sends it to the others. patience: resumes too, except for what it
     resets. jit: whether to compile the step; None for what was saved, or else is_faster_compiled().
-    Raises CgruError for a state that is damaged or belongs to another run.
+    same_text: whether to continue in the text where the save left it, else with the epoch's first
+    pair; same_optimizer: whether the optimizer continues, else a new one does with the weights of
+    the saved model. Raises CgruError for a state that is damaged or belongs to another run.
     """
     path, first = str(folder.state), replicas.is_first
     arrays, values = replicas.run_in_all(lambda: folder.load() if first else None) or ({}, {})
@@ -123,7 +139,9 @@ def resume(
         if not values:
             return None
         saved = dataclass_from_json(SavedRun, values, path, ADVICE)
-        check_same(saved.identity, identity, path)
+        changing = () if same_text else OF_THE_TEXT
+        compared = {n: value for n, value in identity.items() if n not in changing}
+        check_same(saved.identity, compared, path)
         return saved
 
     saved = replicas.run_in_all(read)
@@ -137,6 +155,9 @@ def resume(
                 step.restore(arrays)
             except (KeyError, TypeError, ValueError) as error:
                 raise CgruError(f"{path}: not the state of this training ({error})") from None
+        if arrays and not same_optimizer:
+            step.model.assign(step.weights())
+            step.reset_optimizer()
         return step
 
     step = replicas.run_in_all(restored)
@@ -145,4 +166,6 @@ def resume(
     if saved is None:
         return step, Course()
     patience.resume(saved.patience)
-    return step, Course(saved.progress, saved.checked, saved.interval, saved.nan_in_a_row)
+    progress = saved.progress if same_text else replace(saved.progress, batches=0, sentences=0)
+    course = progress, saved.checked, saved.interval, saved.nan_in_a_row, saved.warmup_from
+    return step, Course(*course)
