@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import CgruError, UsageError, warn
 from ..formats import model_vocabularies
+from ..formats.capabilities import OWN_FORMATS
 from ..formats.loaded_model import LoadedModel
 from ..formats.model import Model
 from ..formats.read_model import read
@@ -43,6 +44,13 @@ def run(model: str, output: str | None, options: ConvertOptions) -> None:
     source = read(model)
     if options.average:
         source = average([source, *(read(other) for other in options.average)])
+    if options.store != "float32":
+        if (options.to or _by_name(output)) not in OWN_FORMATS:
+            raise UsageError(
+                f"--store {options.store}: {options.to} is read by other programs, which "
+                "expect float32"
+            )
+        source = rounded(source, options.store)
     target = write_model(source, output, options.to, options.vocabularies, force=options.force)
     if options.verify:
         verify(source, read(target))
@@ -109,6 +117,21 @@ def average(models: Sequence[Model]) -> Model:
     return dataclasses.replace(first, arrays=arrays)
 
 
+def rounded(model: Model, store: str) -> Model:
+    """The model with its weights rounded to a type, in which cgru's own formats then store them.
+
+    Raises CgruError, naming the array, where a weight is too large for the type.
+    """
+    arrays = {}
+    for name, array in model.arrays.items():
+        with np.errstate(over="ignore"):
+            arrays[name] = array.astype(store)
+        if not np.isfinite(arrays[name]).all():
+            largest = np.abs(array).max()
+            raise CgruError(f"{model.path}: {name}: {largest:g} is too large for {store}")
+    return dataclasses.replace(model, arrays=arrays)
+
+
 def _different(one: Structure, other: Structure) -> str:
     """The first field in which two structures differ, in words."""
     for field in dataclasses.fields(Structure):
@@ -128,5 +151,6 @@ def verify(written: Model, read_back: Model) -> None:
         raise CgruError(f"{read_back.path}: differs from {written.path}: {difference}")
     for name, array in written.arrays.items():
         other = read_back.arrays[name]
-        if array.shape != other.shape or array.tobytes() != other.tobytes():
+        same = array.astype(other.dtype)  # float16 is read as float32, exactly
+        if array.shape != other.shape or same.tobytes() != other.tobytes():
             raise CgruError(f"{read_back.path}: differs from {written.path} in array {name}")

@@ -56,10 +56,11 @@ class ModelSettings:
 class Model:
     """A model in memory, whatever file it was read from.
 
-    arrays: float32, C order, by DL4MT/Nematus name; inert: arrays without an effect on the
-    computation; program: dl4mt or the value of a `Dialect`, whose conventions hold; container: the
-    kind of file that it came from; origin: Marian's own form, to write the same file again
-    (dialect, yaml and its length in bytes, names of the transposed arrays).
+    arrays: float32 (float16 only to be written so), C order, by DL4MT/Nematus name; inert: arrays
+    without an effect on the computation; program: dl4mt or the value of a `Dialect`, whose
+    conventions hold; container: the kind of file that it came from; origin: Marian's own form, to
+    write the same file again (dialect, yaml and its length in bytes, names of the transposed
+    arrays).
     """
 
     path: Path
@@ -86,6 +87,11 @@ class Model:
     def parameters(self) -> tuple[Parameter, ...]:
         """The table's rows for this model."""
         return parameters(self.structure)
+
+    @property
+    def store(self) -> str:
+        """The type in which cgru's own formats store the arrays."""
+        return next(iter(self.arrays.values())).dtype.name
 
     @property
     def parameter_count(self) -> int:

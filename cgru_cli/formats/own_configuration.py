@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
 import msgspec
 import numpy as np
@@ -59,6 +59,7 @@ class Own:
 
     structure: Structure
     program: str = "nematus"
+    store: Literal["float32", "float16"] = "float32"
     inert: Annotated[dict[str, Any], Meta(max_length=MOST_INERT)] = field(default_factory=dict)
     origin: _Origin = field(default_factory=lambda: _Origin())
     decoding: _Decoding = field(default_factory=lambda: _Decoding())
@@ -106,6 +107,8 @@ def own(model: Model, program: str) -> dict:
             for name, array in model.inert.items()
             if array.dtype.kind in "fiu"
         }
+    if model.store != "float32":
+        added["store"] = model.store
     if model.origin:
         added["origin"] = model.origin
     return added

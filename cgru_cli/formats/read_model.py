@@ -61,7 +61,8 @@ def interpret(file: ModelFile) -> Model:
         _add_missing_bias(arrays, known, structure)
     # the checks, and the numbers themselves
     _check(path, arrays, structure, dialect)
-    if rounded := {str(array.dtype) for array in arrays.values() if array.dtype.itemsize != 4}:
+    expected = {"float32", own.store if own else "float32"}
+    if rounded := {array.dtype.name for array in arrays.values()} - expected:
         warn(f"{path}: {', '.join(sorted(rounded))} arrays are rounded to float32")
     numbers = {}
     for row in parameters(structure):

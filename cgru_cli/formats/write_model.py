@@ -18,7 +18,7 @@ from ..parameters.parameter import MARIAN, Dialect
 from ..system.atomic_files import all_or_nothing, atomic_write, remove
 from ..text.vocabulary import Vocabulary
 from . import array_files, model_vocabularies, own_configuration, pickles, write_configuration
-from .capabilities import DIALECT, cannot_hold
+from .capabilities import DIALECT, OWN_FORMATS, cannot_hold
 from .dialects import MARIAN_YAML, convention
 from .model import PREPROCESSING, Model
 from .model_files import HDF5_ATTRIBUTE
@@ -162,7 +162,8 @@ def arrays_as(model: Model, to: str) -> dict[str, np.ndarray]:
         name = parameter.names[dialect]
         if dialect in parameter.transposed and parameter.name in model.origin.get("transposed", ()):
             name, array = parameter.transposed[dialect], array.T
-        arrays[name] = np.ascontiguousarray(array, dtype="<f4")
+        dtype = model.store if to in OWN_FORMATS else "<f4"
+        arrays[name] = np.ascontiguousarray(array, dtype=dtype)
     if dialect in INERT:
         arrays[INERT[dialect]] = _inert(model, to)
     if marian:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from .configured import ConfiguredOptions
 from .declaration import choice, options_of
 
+STORE = ("float32", "float16")
 TO = ("dl4mt", "nematus", "nematus-tf", "marian-amun", "marian-nematus", "marian-s2s", "npz", "h5")
 
 
@@ -21,6 +22,12 @@ class ConvertOptions(ConfiguredOptions):
     to: str | None = output_option(
         "--to DIALECT: format of OUT (if not given: npz or h5, by the ending of its name)",
         choice(*TO),
+        excludes="--info",
+    )
+    store: str = output_option(
+        "--store TYPE: type of the weights in OUT, npz or h5; float16 halves the file and rounds "
+        "the weights to three digits",
+        choice(*STORE, default="float32"),
         excludes="--info",
     )
     verify: bool = output_option(

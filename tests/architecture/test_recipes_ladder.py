@@ -12,7 +12,7 @@ import pytest
 import sacrebleu
 
 from cgru_cli.formats.arpa import NGrams
-from cgru_cli.options.config_file import read
+from cgru_cli.options.config_file import load, settings
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.parameters.initialization import initial_arrays
 from cgru_cli.text.vocabulary import Vocabulary
@@ -46,7 +46,7 @@ def test_models_have_equal_numbers_of_parameters(tmp_path):
     budget = next(int(count) for name, _, count in rows if name == "cgru-gru")
     vocabulary = Vocabulary(words)
     for name, state, count in rows:
-        values = read(str(tmp_path / f"{name}.yml"), TrainOptions).values
+        values = settings(load(str(tmp_path / f"{name}.yml")), TrainOptions).values
         kind, cell = name.split("-")
         assert (values["type"], values["cell"], values["dim_rnn"]) == (kind, cell, int(state))
         assert values.get("enc_type") == ("reversed" if kind == "seq2seq" else None)

@@ -257,3 +257,43 @@ def test_tensorflow_is_not_imported(model, tmp_path):
             [sys.executable, "-c", script, *map(str, arguments)], capture_output=True, text=True
         )
         assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("ending", ["npz", "h5"])
+def test_float16_is_stored_and_read_without_a_warning(model, ending):
+    out = model.with_name(f"half.{ending}")
+    result = run(model, out, "--store", "float16", "--verify")
+    assert (result.exit_code, result.stderr) == (0, "")
+    expected = {name: array.astype("f2") for name, array in read(model).arrays.items()}
+    if ending == "npz":
+        with np.load(out) as stored:
+            assert {n: stored[n].tobytes() for n in expected} == {
+                n: array.tobytes() for n, array in expected.items()
+            }
+    found = read(out).arrays
+    for name, array in expected.items():
+        assert found[name].dtype == np.float32
+        np.testing.assert_array_equal(found[name], array)
+    result = run(out, "--info")
+    assert (result.exit_code, result.stderr) == (0, "")
+    back = model.with_name("back.npz")
+    assert run(out, back, "--to", "nematus", "--verify").exit_code == 0
+    with np.load(back) as stored:
+        assert stored["Wemb"].dtype == np.float32
+
+
+def test_float16_is_refused_for_programs_that_expect_float32(model):
+    out = model.with_name("half.npz")
+    result = run(model, out, "--to", "nematus", "--store", "float16")
+    assert result.exit_code == 2 and "--store float16" in result.stderr and not out.exists()
+
+
+def test_a_weight_too_large_for_float16_is_named(model):
+    large = read(model)
+    weights = large.arrays["ff_logit_W"] = large.arrays["ff_logit_W"].copy()
+    weights[1, 2] = -7e4
+    write_model.write(large, model.with_name("large.npz"), "npz")
+    out = model.with_name("half.npz")
+    result = run(model.with_name("large.npz"), out, "--store", "float16")
+    assert result.exit_code == 1 and not out.exists()
+    assert "ff_logit_W" in result.stderr and "70000" in result.stderr

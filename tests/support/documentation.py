@@ -77,7 +77,7 @@ def parse(command: str, arguments: list[str]) -> None:
     ]
     stated = main.commands[command]
     with (
-        mock.patch.object(config_file, "load", return_value={}),
+        mock.patch.object(config_file, "load", lambda path: config_file.ConfigFile(path, {})),
         stated.make_context(command, list(arguments)) as context,
     ):
         stated.options(**{name: context.params[name] for name in statements(stated.options)})
