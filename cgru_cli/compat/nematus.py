@@ -41,10 +41,10 @@ OPTIMIZERS = {name: name for name in "adam adadelta rmsprop sgd sgdmomentum".spl
 NO_OPTIMIZER = "cgru has no such optimizer"
 
 
-def _reload(values: tuple[str, ...]) -> Values | NoEffect:
-    """Theano's flag and TensorFlow's `latest_checkpoint` resume MODEL, as is done anyway."""
+def _reload(values: tuple[str, ...]) -> Values:
+    """Theano's flag and TensorFlow's `latest_checkpoint` resume MODEL, if there is one."""
     if values[-1] in ("latest_checkpoint", "true"):
-        return NoEffect("the same command resumes the run")
+        return {"no_reload": False}
     return {"pretrained_model": values[-1]}
 
 
@@ -201,6 +201,7 @@ DEFAULTS = {
     "valid_metrics": ("cross-entropy",),
     "normalize": "0",
     "cost_type": "ce-mean",
+    "no_reload": True,  # unless --reload asks for the earlier training
 }
 
 _EXTERNAL = row("--external_validation_script FILE", "external_validation_script")

@@ -97,8 +97,8 @@ OTHERS = {
         {"valid_freq": "3", "save_freq": "4", "disp_freq": "6"}, "--sampleFreq (training prints no",
     ),
     "train --reload": (
-        "nematus", "--reload is Nematus': it has no effect here", {},
-        "--reload (the same command resumes the run)",
+        "nematus", "--reload is Nematus': leave it out, or add --compat nematus",
+        {"no_reload": False}, "",
     ),
     "train --reload x.npz": (
         "nematus", "--reload is Nematus': write --pretrained-model x.npz, or add --compat nematus",

@@ -53,7 +53,7 @@ class TrainingLog:
             self._files = stack.pop_all()
         if resumed or dropped:
             self.line(
-                f"Resuming after update {resumed}"
+                (f"Resuming after update {resumed}" if resumed else "Training begins again")
                 + (f"; later lines above do not count ({dropped} records)" if dropped else "")
             )
 
