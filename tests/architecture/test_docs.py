@@ -159,7 +159,9 @@ def _check_recipe(script: str, words: list[str]) -> None:
     for word in words[: words.index(script)]:
         variable = word.partition("=")[0]
         assert f"${{{variable}:" in source, f"{script} takes no {variable}"
-    if script.endswith("translate.sh"):
+    if script == "recipes/old-scripts/run.sh":
+        assert len(rest) >= 2 and all(one.endswith(".sh") for one in rest[1:])
+    elif script.endswith("translate.sh"):
         parse("translate", rest[rest.index("--") + 1 :] if "--" in rest else [])
     else:
         parse("train", ["data", *rest])
