@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ..errors import UsageError
 from ..options.flags import statements
 from ..options.kinds import is_never
@@ -29,7 +31,6 @@ from .rows import (
     switched,
 )
 
-TRAINED_COST = "ce-mean-words"  # whatever the log shows
 COSTS = ("ce-sum", "ce-mean", "cross-entropy", "ce-mean-words", "perplexity")
 EVERY = 10**9  # earlier models
 
@@ -37,9 +38,9 @@ EVERY = 10**9  # earlier models
 def _cost(values: tuple[str, ...]) -> Values | NoEffect | Refused:
     if values[-1] not in COSTS:
         return Refused(f"{values[-1]}: cgru has no such cost")
-    if values[-1] == TRAINED_COST:
+    if values[-1] == "ce-mean-words":
         return {}
-    return NoEffect("the log shows the mean over words, by which Marian trains")
+    return NoEffect("the log shows the mean over words; Marian trains by their sum in any case")
 
 
 def _frozen(pattern: str) -> Option:
@@ -100,10 +101,12 @@ ROWS = (
         --quantize-optimization-steps N = 0, --quantize-log-based, --quantize-biases,
         --moving-average, --moving-decay X = 0.999, --no-reload, --no-optimizer-reload,
         --no-restore-corpus, --lr-decay-reset-optimizer, --lr-decay-repeat-warmup,
-        --lr-warmup-cycle, --lr-warmup-at-reload
+        --lr-warmup-cycle, --lr-warmup-at-reload, --mini-batch-warmup N = 0,
+        --mini-batch-words-ref N = 0
         """
     ),
     row("--cost-type X = ce-sum", Option("cost_type", _cost)),
+    row("--normalize-gradient", switched("cost_type", "ce-mean-words")),
     row("-e --after-epochs N = 0", Option("after_epochs", _ended("e"))),
     row("--after-batches N = 0", Option("after", _ended("u"))),
     row("--shuffle X = data", Option("no_shuffle", _shuffle)),
@@ -173,15 +176,12 @@ ROWS = (
         --unlikelihood-loss: --objective supports only cross-entropy and minimum risk
         --all-caps-every N = 0, --english-title-case-every N = 0:
         training does not change its text; cgru prep prepares it
-        --mini-batch-words-ref N = 0: cgru does not adjust options to the batch size
-        --mini-batch-warmup X = 0: the size of batches does not change
         --mini-batch-track-lr: Marian 1.12 stops with "Please review this code"
         --factor-weight X = 1: cgru has no target factors
         --exponential-smoothing-replace-freq X = 0:
         the averages never replace the weights that are trained
         --dynamic-gradient-scaling [2.f log]...: gradients are clipped by --clip-norm alone
-        --normalize-gradient, --normalize-gradient-by-ratio:
-        the gradient is already that of the mean cost
+        --normalize-gradient-by-ratio: the gradient does not depend on the average mini-batch
         --train-embedder-rank [0.3f 0.0f]...: cgru does not train embedders
         --ulr, --ulr-query-vectors X, --ulr-keys-vectors X, --ulr-trainable-transformation,
         --ulr-dim-emb N = 0, --ulr-dropout P = 0, --ulr-softmax-temperature X = 1:
@@ -192,7 +192,7 @@ ROWS = (
         """
     ),
 )
-DEFAULTS = {"init": "glorot", "cost_type": TRAINED_COST}  # not options of Marian
+DEFAULTS = {"init": "glorot", "cost_type": "ce-sum"}  # not options of Marian
 
 # Options that Marian's type amun has in one form only.
 _AMUN = {
@@ -266,9 +266,16 @@ def _batches(o: Fields) -> None:
         o.take("workspace")
     elif str(o.values.get("workspace")).startswith("-"):
         raise UsageError(f"--workspace {o.values['workspace']}: give the memory of a batch in MB")
-    delay = o.number("optimizer_delay")
-    if delay != int(delay):
-        raise UsageError(f"--optimizer-delay {delay:g}: only whole numbers are supported")
+    delay, words = o.number("optimizer_delay"), o.number("workspace")
+    if not o.values.get("mini_batch_fit") and is_never(str(o.values["mini_batch_warmup"])):
+        if "optimizer_delay" in o.given:
+            o.note("--optimizer-delay", "--mini-batch is the size of an update, as in Marian 1.12")
+        o.take("optimizer_delay")
+    elif delay > 0:  # parts of an update, and the memory of each
+        parts = math.ceil(delay)
+        o.values["optimizer_delay"] = str(parts)
+        if parts != delay:
+            o.values["workspace"] = str(max(1, round(words * delay / parts)))
 
 
 def _vocabularies(o: Fields) -> None:

@@ -127,6 +127,17 @@ class Batch(NamedTuple):
     weights: np.ndarray | tuple[()] = ()  # (B,T) float32, factors of words' costs; (): all 1
     alignment: np.ndarray | tuple[()] = ()  # (B,T,S) float32, see `Alignments.matrix`; (): none
 
+    def first(self, count: int) -> Batch:
+        """The batch with the first sentences; the others become padding."""
+        kept = np.arange(len(self.source)) < count
+        source_mask = self.source_mask * kept[:, None]
+        source_mask[count:, 0] = 1.0
+        target_mask = self.target_mask * kept[:, None]
+        batch = self._replace(source_mask=source_mask, target_mask=target_mask)
+        if isinstance(self.alignment, np.ndarray):
+            batch = batch._replace(alignment=self.alignment * kept[:, None, None])
+        return batch._replace(sentences=count, words=int(target_mask.sum()))
+
     def share(self, place: int, count: int) -> Batch:
         """Every count-th row from the place-th on, so that all shares have rows of all lengths.
 

@@ -6,6 +6,7 @@ shares of a batch, can be added up; the update divides by the number of sentence
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -120,12 +121,19 @@ class TrainingStep:
         )
         return self._traced(arguments)
 
-    def update(self, batches: Sequence[Sequence[Share]], divisor: float, rate: float) -> Outcome:
+    def update(
+        self,
+        batches: Sequence[Sequence[Share]],
+        divisor: float,
+        rate: float,
+        size: float = 1.0,
+    ) -> Outcome:
         """One update from one batch, or from several as if they were one.
 
         batches: the shares of the replicas here, for each batch. divisor: the sentences or words of
-        all batches on all replicas, over which costs are averaged. If cost or gradient is not
-        finite, nothing changes.
+        all batches on all replicas, over which costs are averaged. size: how many updates
+        this one stands for in the smoothing of weights. If cost or gradient is not finite, nothing
+        changes.
         """
         summed = self.gradients(batches[0])
         for shares in batches[1:]:
@@ -138,7 +146,8 @@ class TrainingStep:
         finite = bool(np.isfinite(norm) and np.isfinite(cost))
         if finite:
             self.optimizer.learning_rate.assign(rate)
-            self._apply(gradients)
+            factor = -math.expm1(size * math.log1p(-self.regularization.smoothing))
+            self._apply(gradients, tf.constant(size), tf.constant(factor))
         self.loss_scale.adapt(finite)
         return Outcome(cost, norm, finite)
 
@@ -234,17 +243,19 @@ class TrainingStep:
             factor *= regularization.clip_norm / tf.maximum(norm, regularization.clip_norm)
         return norm, [gradient * factor for gradient in gradients]  # once: they are large
 
-    def _applied(self, gradients: Sequence[list[tf.Tensor]]) -> None:
+    def _applied(
+        self, gradients: Sequence[list[tf.Tensor]], size: tf.Tensor, smoothing: tf.Tensor
+    ) -> None:
         """Apply the same gradient on each replica; then smooth and quantise the weights."""
         variables = list(self.trained.values())
         self.replicas.run(
             lambda gradient: self.optimizer.apply(gradient, variables),
             [(gradient,) for gradient in gradients],
         )
-        self.updates.assign_add(1)
         # as in Marian: the random initial weights are soon forgotten
-        t = tf.cast(self.updates, tf.float32)
-        share = tf.maximum(self.regularization.smoothing, 1 - t / (t + 9))
+        t = tf.floor(size * tf.cast(self.updates, tf.float32)) + 1
+        share = tf.maximum(smoothing, 1 - t / (t + 9))
+        self.updates.assign_add(1)
         for smooth, variable in zip(self.smoothed, variables, strict=False):
             self.replicas.assign(
                 smooth, lambda old, new: old.assign_add(share * (new - old)), variable.value

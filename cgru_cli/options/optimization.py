@@ -43,6 +43,18 @@ class OptimizationOptions(Options):
         "optimiser (MiB)",
         whole(1, 16_777_216, default=2048),
     )
+    mini_batch_warmup: str = batch_option(
+        "--mini-batch-warmup N[u|e|t]: let mini-batches grow linearly for N updates (u), epochs "
+        "(e), or by the square root for N target words (t): a share of the sentence pairs of each, "
+        "of at least 256 target words, and the others are left out",
+        frequency("0"),
+    )
+    mini_batch_words_ref: int = batch_option(
+        "--mini-batch-words-ref N: words of the mini-batch for which the learning rate of adam and "
+        "--exponential-smoothing are given; both grow for updates with more target words; 0: they "
+        "are the same for every update",
+        whole(0, 100_000_000, default=0),
+    )
     maxi_batch: int = batch_option(
         "--maxi-batch N (--maxibatch_size): number of mini-batches to read and sort by length "
         "together",
@@ -73,8 +85,9 @@ class OptimizationOptions(Options):
     )
     cost_type: str = objective_option(
         "--cost-type: how costs of a mini-batch are averaged: over sentences (ce-mean, as "
-        "Nematus) or over words (ce-mean-words)",
-        choice("ce-mean", "ce-mean-words", default="ce-mean"),
+        "Nematus), over words (ce-mean-words), or not at all (ce-sum, as Marian without "
+        "--normalize-gradient)",
+        choice("ce-mean", "ce-mean-words", "ce-sum", default="ce-mean"),
     )
     label_smoothing: float = objective_option(
         "--label-smoothing P: label smoothing of the cross-entropy: probability spread evenly "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,11 +15,16 @@ from ..corpus.dropout import Rates, masks
 from ..options.train import TrainOptions
 from ..parameters.structure import Structure
 from .memory import memory_of_batch
+from .run.progress import Frequency, Progress
 
 if TYPE_CHECKING:
     from ..optimization.minimum_risk import Sampler
     from ..optimization.replicas import Replicas
     from ..optimization.step import Share
+
+
+WARMUP_WORDS = 256  # of a target that a mini-batch has at least
+ALMOST_WHOLE = 0.8  # from which share on mini-batches are whole
 
 
 class Example(NamedTuple):
@@ -123,6 +129,21 @@ def groups(examples: Iterator[Example], size: int) -> Iterator[list[Example]]:
     """Examples in groups of one update each; the last of an epoch may be smaller."""
     while group := list(itertools.islice(examples, size)):
         yield group
+
+
+def warmed_up(group: list[Example], warmup: Frequency, progress: Progress) -> list[Example]:
+    """Mini-batches with fewer pairs until the end of --mini-batch-warmup, as in Marian."""
+    share = warmup.of(progress) / warmup.every if warmup.every else 1.0
+    share = math.sqrt(share) if warmup.unit == "t" else share
+    if share >= ALMOST_WHOLE:
+        return group
+    shorter = []
+    for example in group:
+        batch = example.batch
+        least = 1 + (WARMUP_WORDS * batch.sentences - 1) // batch.words
+        count = max(math.ceil(share * batch.sentences), least)
+        shorter.append(example._replace(batch=batch.first(min(count, batch.sentences))))
+    return shorter
 
 
 def device_shares(

@@ -12,7 +12,7 @@ from ..corpus.prefetch import Ahead
 from ..errors import CgruError
 from ..system.signals import StopRequest
 from ..system.typed_json import dataclass_from_json
-from .examples import EpochExamples, Example, device_shares, groups
+from .examples import EpochExamples, Example, device_shares, groups, warmed_up
 from .plan import TrainingPlan
 from .run.patience import Patience, SavedPatience
 from .run.progress import Progress
@@ -74,6 +74,7 @@ class Training:
                     with Ahead(epoch) as batches:
                         for group in groups(batches, self.plan.options.optimizer_delay):
                             before, began = self.course.progress, self.clock()
+                            group = warmed_up(group, self.plan.batch_warmup, before)
                             outcome = self._update(group)  # gradients of all batches, then weights
                             self._count(group, outcome, began)
                             self._log(before)
@@ -154,7 +155,15 @@ class Training:
             if not progress.updates:
                 self.reporter.gradients(progress, batches[-1])
             divisor = words if self.plan.cost_type == "ce-mean-words" else sentences
-            outcome = self.step.update(batches, divisor=divisor, rate=self._rate())
+            options, rate = self.plan.options, self._rate()
+            size = max(1.0, words / (options.mini_batch_words_ref or words))
+            rate *= size if options.optimizer.startswith("adam") else 1.0
+            summed = options.cost_type == "ce-sum"
+            outcome = self.step.update(
+                batches, divisor=1 if summed else divisor, rate=rate, size=size
+            )
+            if summed:
+                outcome = outcome._replace(norm=outcome.norm / words)
         except tf.errors.ResourceExhaustedError:
             raise CgruError(
                 f"{sentences} pairs of {words:,} target words do not fit into the memory of the "

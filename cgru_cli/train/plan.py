@@ -35,6 +35,7 @@ class TrainingPlan:
     valid: Frequency
     save: Frequency
     display: Frequency
+    batch_warmup: Frequency
 
     @classmethod
     def of(cls, options: TrainOptions, *, can_validate: bool) -> TrainingPlan:
@@ -74,6 +75,7 @@ class TrainingPlan:
             valid=Frequency.parse(options.valid_freq),
             save=Frequency.parse(options.save_freq),
             display=Frequency.parse(options.disp_freq),
+            batch_warmup=Frequency.parse(options.mini_batch_warmup),
         )
 
 

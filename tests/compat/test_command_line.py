@@ -261,6 +261,30 @@ def test_a_value_that_only_another_program_knows(command, line, field, value):
     assert getattr(parsed(command, *line), field) == value
 
 
+@pytest.mark.parametrize(
+    ("line", "delay", "workspace"),
+    [
+        ("--optimizer-delay 4", 1, 2048),
+        ("--optimizer-delay 0.5", 1, 2048),
+        ("--optimizer-delay 4 --mini-batch-warmup 9u", 4, 2048),
+        ("--optimizer-delay 2 --mini-batch-fit -w 900", 2, 900),
+        ("--optimizer-delay 0.5 --mini-batch-fit -w 900", 1, 450),
+        ("--optimizer-delay 1.5 --mini-batch-fit -w 900", 2, 675),
+    ],
+)
+def test_the_delay_of_marian_is_the_size_of_an_update_in_what_fits(line, delay, workspace):
+    """Marian 1.12 divides a --mini-batch by it, as its log shows: `Sen. 10` for any delay."""
+    options, note = parsed_with_note("train", "--compat", "marian", *line.split())
+    assert (options.optimizer_delay, options.workspace) == (delay, workspace)
+    assert ("--optimizer-delay" in note) is ("fit" not in line and "warmup" not in line)
+
+
+def test_marian_trains_by_the_sum_of_costs_unless_it_normalizes_the_gradient():
+    assert parsed("train", "--compat", "marian").cost_type == "ce-sum"
+    line = "--normalize-gradient --cost-type perplexity"
+    assert parsed("train", "--compat", "marian", *line.split()).cost_type == "ce-mean-words"
+
+
 def test_what_nematus_splits_a_batch_into_is_no_delay():
     line = "--compat nematus-tf --gradient_aggregation_steps 4"
     options, note = parsed_with_note("train", *line.split())

@@ -39,7 +39,6 @@ NOTHING = {"", "false"}
 # Defaults of `cgru train --compat marian` that are not Marian's, and why.
 ANOTHER = {
     "valid-metrics": "cross-entropy where there is text to validate on",
-    "cost-type": "what Marian trains by; its own says what the log shows",
     "lr-decay-strategy": "without --lr-decay there is none",
     "lr-decay-start": "without --lr-decay there is none",
     "lr-decay-freq": "without --lr-decay there is none",

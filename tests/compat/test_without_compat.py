@@ -126,9 +126,9 @@ OTHERS = {
         "marian", "--tied-embeddings no: --tied-embeddings takes no value",
         {"layer_normalization": True, "normalization_form": "marian"}, "",
     ),
-    "train --cost-type ce-sum": (
-        "marian", "--cost-type ce-sum: one of ce-mean, ce-mean-words is expected; if the line is "
-        "Marian's, add --compat marian", {}, "--cost-type (the log shows",
+    "train --cost-type perplexity": (
+        "marian", "--cost-type perplexity: one of ce-mean, ce-mean-words, ce-sum is expected; if "
+        "the line is Marian's, add --compat marian", {}, "--cost-type (the log shows",
     ),
     "train --enc-cell gru-nematus": (
         "marian", "--enc-cell gru-nematus: one of gru,", {}, "",

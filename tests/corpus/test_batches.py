@@ -195,6 +195,17 @@ def test_weights_and_alignments_by_hand():
     assert make_batch(data, [0]).alignment.shape == (1, 8, 8)
 
 
+def test_the_first_sentences_of_a_batch_by_hand():
+    points, spans = np.array([[0, 0], [1, 1]]), np.array([[0, 1], [1, 2]])
+    data = corpus([[3], [4, 5]], [[6], [7, 8]])
+    data.alignments = Alignments("", points, spans)
+    batch = make_batch(data, [0, 1], grid=False).first(1)
+    assert (batch.sentences, batch.words) == (1, 2)
+    assert batch.source_mask.tolist() == [[1, 1, 0], [1, 0, 0]]  # as that of a padding row
+    assert batch.target_mask.tolist() == [[1, 1, 0], [0, 0, 0]]
+    assert batch.alignment[0].any() and not batch.alignment[1].any()
+
+
 def test_the_target_alone():
     data = SimpleNamespace(
         lengths=np.array([[1, 3]]),

@@ -7,11 +7,13 @@ import pytest
 import runs
 from whole_scripts import PYMARIAN, choice
 
-SMALL = ("--mini-batch", 6, "--disp-freq", 1, "--lr-report", "--seed", 1, "--save-freq", 100)
-WARM = ("--lr-warmup", 4, "-l", 0.1)
+SMALL = ("--disp-freq", 1, "--lr-report", "--seed", 1, "--save-freq", 100)
+WARM = ("--mini-batch", 6, "--lr-warmup", 4, "-l", 0.1)
 STEPS = ("--lr-decay-strategy", "batches", "--lr-decay-freq", 6)
 # options of runs, each of which resumes the one before
 RUNS = {
+    "words": [("--mini-batch-warmup", "4000t", "--mini-batch", 64, "--after", "10u")],
+    "batches": [("--mini-batch-warmup", 8, "--mini-batch", 64, "--after", "10u")],
     "cycle": [(*WARM, "--lr-warmup-cycle", "--after", "14u")],
     "reload": [(*WARM, "--after", "6u"), (*WARM, "--lr-warmup-at-reload", "--after", "12u")],
     "decay": [
@@ -28,11 +30,14 @@ def lines(log):
     return [re.sub(r"Cost .* : L", "L", line) for line in found]
 
 
-@pytest.mark.parametrize("name", choice(RUNS, "decay"))
+@pytest.mark.parametrize("name", choice(RUNS, "decay", "batches"))
 def test_marian_and_cgru_train_by_the_same_rates(tmp_path, name):
     if not PYMARIAN.exists():
         pytest.skip("pymarian is not installed")
     data = runs.prepared(tmp_path / "data", pairs=30)
+    if "--mini-batch-warmup" in RUNS[name][0]:  # all mini-batches have as many words
+        for side, word in (("src", "w1"), ("trg", "W1")):
+            runs.lines(data / f"train.{side}", [" ".join([word] * 12)] * 128)
     vocabularies = [data / f"vocab.{side}.json" for side in ("src", "trg")]
     texts = "-t", data / "train.src", data / "train.trg", "-v", *vocabularies, *SMALL
     for number, options in enumerate(RUNS[name]):

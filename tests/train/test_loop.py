@@ -51,7 +51,7 @@ def run(tmp_path):
         class Step:
             jit = False
 
-            def update(self, batches, divisor, rate):
+            def update(self, batches, divisor, rate, size):
                 now[0] += update
                 return SimpleNamespace(applied=True, cost=1.0, norm=1.0)
 

@@ -1,0 +1,41 @@
+"""Costs of a few updates by Marian (pymarian) and by us, from the same weights.
+
+A mini-batch has the whole text, so that the order of pairs does not matter.
+"""
+
+import re
+import subprocess
+
+import pytest
+import runs
+from whole_scripts import PYMARIAN, choice, model_folder
+
+OPTIONS = (
+    "--type s2s --pretrained-model model.npz -t src.txt trg.txt -v vocab.en.json vocab.de.json "
+    "--dim-emb 72 --dim-rnn 128 --mini-batch 20 --maxi-batch 1 --no-shuffle --disp-freq 1 --seed 1 "
+    "--after-batches 5 --cost-type ce-mean-words --valid-sets src.txt trg.txt "
+    "--valid-metrics ce-mean-words --valid-freq 5u --overwrite "
+)
+CASES = {
+    "sum": "-l 0.003",
+    "mean": "--normalize-gradient -l 0.003",
+    "reference": "-l 0.003 --mini-batch-words-ref 100 --exponential-smoothing 0.01",
+    "smoothed": "-l 0.003 --exponential-smoothing 0.01",
+    "sgd": "--optimizer sgd -l 0.1",
+}
+COST = re.compile(r" : (?:Cost|ce-mean-words :) ([\d.]+)")
+
+
+@pytest.mark.parametrize("name", choice(CASES, "reference"))
+def test_costs_are_those_of_marian(tmp_path, monkeypatch, name):
+    if not PYMARIAN.exists():
+        pytest.skip("pymarian is not installed")
+    monkeypatch.chdir(model_folder(tmp_path / "case", "marian-s2s", lines=20))
+    options = f"{OPTIONS} {CASES[name]}".split()
+    command = [PYMARIAN, "train", "-m", "theirs/model.npz", *options, "--cpu-threads", "1"]
+    (tmp_path / "case/theirs").mkdir()
+    theirs = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    ours = runs.trained("--compat", "marian", "-m", "ours/model.npz", *options).messages
+    costs = [list(map(float, COST.findall(log))) for log in (ours, theirs)]
+    assert len(costs[0]) == 6
+    assert costs[0] == pytest.approx(costs[1], rel=0.01)
