@@ -15,9 +15,9 @@ def initial_arrays(
     """Every parameter by name, float32, determined by the seed.
 
     - nematus: orthogonal recurrent matrices, one per gate, and orthogonal input matrices if the
-    input is as wide as the state; N(0, 0.01) elsewhere, as in DL4MT and Nematus; - glorot: uniform
-    within sqrt(6 / (rows + columns)) (Glorot and Bengio 2010), everywhere, as
-      in Marian;
+      input is as wide as the state; N(0, 0.01) elsewhere, as in DL4MT and Nematus;
+    - glorot: as in Marian, uniform within sqrt(6 / (rows + columns)) (Glorot and Bengio 2010), and
+      within sqrt(3 / E) for embeddings and the output layer, whose vectors have E numbers;
     - scaled: orthogonal recurrent matrices, embeddings N(0, 1 / sqrt(width)), Glorot's elsewhere;
       `output_bias` goes with it.
 
@@ -56,7 +56,10 @@ def _initial(
         return rng.normal(0, 0.01, size)
     if scheme == "scaled" and "embedding" in row.path:
         return rng.normal(0, size[1] ** -0.5, size)
-    limit = np.sqrt(6 / sum(size))
+    fans = sum(size)
+    if scheme == "glorot" and (row.transposed or "embedding" in row.path):
+        fans = 2 * size[0 if row.transposed else 1]
+    limit = np.sqrt(6 / fans)
     return rng.uniform(-limit, limit, size)
 
 
