@@ -6,6 +6,7 @@ other keys are ignored.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Annotated, Any, get_type_hints
 
@@ -62,7 +63,7 @@ MARIAN_KEYS = {
 
 def keyed(structure: Structure, keys: Mapping[str, str]) -> dict[str, Any]:
     """The values of a structure by a program's keys."""
-    fields = structure.as_dict()
+    fields = dataclasses.asdict(structure)
     fields["normalized"] = structure.normalization is not Normalization.NONE
     return {key: fields[name] for name, key in keys.items()}
 

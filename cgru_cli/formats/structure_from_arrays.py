@@ -230,7 +230,9 @@ def compare(path: Path, structure: Structure, settings: ModelSettings, dialect: 
                 f"{settings.source} says {key}, whose arrays are missing: Nematus' own converter "
                 "drops them; convert the checkpoint (model-N.index) instead"
             )
-    own = structure.as_dict() | {"normalized": structure.normalization is not Normalization.NONE}
+    own = dataclasses.asdict(structure) | {
+        "normalized": structure.normalization is not Normalization.NONE
+    }
     by_configuration = "bias old_dropout encoder residual readout_activation rms".split()
     for name, value in settings.structure.items():
         found = own.get(name)

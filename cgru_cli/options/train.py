@@ -88,10 +88,11 @@ class TrainOptions(OptimizationOptions, ModelOptions):
         "-b --beam-size K: beam size of validation, saved as the model's default",
         whole(1, 1000, default=5),
     )
-    normalize: float = validation_option(
+    normalize: float | None = validation_option(
         "-n --normalize ALPHA (--normalization_alpha): length normalisation of validation, saved "
-        "as the model's default: divide scores by length ** ALPHA",
-        number(0, 10, default=1.0, implied=1.0),
+        "as the model's default: divide scores by length ** ALPHA; 1, or 0 with --type lm, if not "
+        "given",
+        number(0, 10, implied=1.0),
     )
 
     after: str = end_option(
@@ -203,6 +204,12 @@ class TrainOptions(OptimizationOptions, ModelOptions):
         "mini-batch, never on CPUs",
         choice("auto", "on", "off", default="auto"),
     )
+
+    @property
+    def length_power(self) -> float:
+        """The power of the length that divides scores; a language model prefers short texts."""
+        default = 0.0 if self.type == "lm" else 1.0
+        return default if self.normalize is None else self.normalize
 
     @property
     def together(self) -> tuple[str, ...]:

@@ -179,8 +179,8 @@ class Structure:
     lexical: bool = False
     old_dropout: Dropout | None = None
     type: Type = Type.CGRU
-    encoder_unit: Unit = Unit.GRU
-    decoder_unit: Unit = Unit.GRU
+    encoder_unit: Unit = field(default=Unit.GRU, metadata=LATER)
+    decoder_unit: Unit = field(default=Unit.GRU, metadata=LATER)
     decoder_start: DecoderStart = field(default=DecoderStart.MEAN, metadata=LATER)
     pooling: Pooling = field(default=Pooling.MEAN, metadata=LATER)
     feedback: bool = field(default=True, metadata=LATER)  # the decoder reads the previous word
@@ -263,8 +263,13 @@ class Structure:
         return range(1, self.encoder_depth + 1 if self.type.reads_source else 1)
 
     def as_dict(self) -> dict:
-        """Plain values for JSON; `from_dict` reads them back."""
-        return dataclasses.asdict(self)
+        """Plain values for JSON; `from_dict` reads them back. A missing part has no unit."""
+        values = dataclasses.asdict(self)
+        if not self.type.reads_source:
+            del values["encoder_unit"]
+        if not self.type.writes_text:
+            del values["decoder_unit"]
+        return values
 
     @classmethod
     def from_dict(cls, values: object, source: str) -> Structure:

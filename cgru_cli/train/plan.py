@@ -104,7 +104,7 @@ _FIXED = """
 _OF_A_MACHINE = """
     compat config cpu_threads data_weighting device devices dump_config embedding_vectors
     external_validation_script guided_alignment interpolate_env_vars keep_as log lr_report model
-    num_devices     plot pretrained_model prior_model quiet relative_paths tensorboard
+    num_devices plot pretrained_model prior_model quiet relative_paths tensorboard
     train_sets valid_log valid_reference valid_script valid_script_args valid_sets
     valid_translation_output vocabularies
 """

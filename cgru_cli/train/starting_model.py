@@ -61,7 +61,7 @@ def make_starting_model(
     if options.alignments and not kind.attends:
         raise UsageError(f"--guided-alignment: {kind} has no attention to be guided")
     if kind.writes_text:
-        model.settings.beam_size, model.settings.normalize = options.beam_size, options.normalize
+        model.settings.beam_size, model.settings.normalize = options.beam_size, options.length_power
     notes = []
     if options.embedding_vectors:
         notes = word_vectors.place(model, vocabularies, options.embedding_vectors)

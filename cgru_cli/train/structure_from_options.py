@@ -203,6 +203,10 @@ def described(structure: Structure) -> dict[str, Any]:
     s = structure
     normalized = s.normalization is not Normalization.NONE
     units = s.encoder_unit, s.decoder_unit
+    if not s.type.reads_source:
+        units = s.decoder_unit, s.decoder_unit
+    elif not s.type.writes_text:
+        units = s.encoder_unit, s.encoder_unit
     cells = [Unit.GRU if unit is Unit.GRU_BEFORE else unit for unit in units]
     values = {name: getattr(s, field) for name, field in _SAME.items()} | {
         "type": s.type,

@@ -118,7 +118,7 @@ class Validator:
                 lattice = self._ensemble.begin([self._padded_sources(lines)])
                 yield SearchBatch(lattice, lengths, [limit(length) for length in lengths])
 
-        settings = SearchSettings(beam_size, self.options.normalize, best_only=True)
+        settings = SearchSettings(beam_size, self.options.length_power, best_only=True)
         for place, hypotheses in shrinking_beam(search_batches(), settings):
             if hypotheses:  # there are none if no score is finite
                 texts[started[place]] = self.dev_set.encoding.text(hypotheses[0].words)

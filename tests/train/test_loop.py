@@ -127,6 +127,13 @@ def test_a_first_line_is_logged_within_a_minute(run):
     assert "Time 210.00s" in signs[1]  # of all thirty updates
 
 
+@pytest.mark.parametrize("updates", [1, 2])
+def test_no_line_is_logged_twice_if_the_first_update_is_slow(run, updates):
+    ended = run(update=60.0, after=f"{updates}u", disp_freq="100u", save_freq="0")
+    shown = [line.split(" : ")[1] for line in ended.lines if " : Sen. " in line]
+    assert shown == ["Up. 1", "Up. 2"][:updates]
+
+
 def test_no_extra_line_if_lines_come_early(run):
     ended = run(update=7.0, after="30u", disp_freq="5u", save_freq="0")
     assert sum(line.startswith("Ep. 1") for line in ended.lines) == 6

@@ -11,8 +11,10 @@ from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.formats import read_model
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.parameters.names import parameters
+from cgru_cli.parameters.structure import Structure, Type
+from cgru_cli.text.vocabulary import Vocabulary
 from cgru_cli.train.starting_model import make_starting_model
-from cgru_cli.train.structure_from_options import described
+from cgru_cli.train.structure_from_options import described, new_structure
 from cgru_cli.train.texts import Texts
 
 MODELS = {
@@ -52,6 +54,33 @@ def test_a_new_model(data):
     assert {row.name: row.size(s) for row in parameters(s)} == {
         name: array.shape for name, array in model.arrays.items()
     }
+
+
+def test_a_language_model_does_not_divide_by_length_by_default(data):
+    lm = {"type": "lm", "train_sets": (str(data / "train.trg"),)}
+    lm["vocabularies"] = (str(data / "vocab.trg.json"),)
+    small = {"dim_emb": 6, "dim_rnn": 8}
+    assert started(None, **lm, **small)[0].settings.normalize == 0
+    assert started(None, **lm, **small, normalize=0.7)[0].settings.normalize == 0.7
+    assert started(data, **small)[0].settings.normalize == 1
+
+
+@pytest.mark.parametrize("cell", ["gru", "lstm", "tanh"])
+@pytest.mark.parametrize("kind", list(Type))
+def test_a_structure_is_described_by_the_options_that_made_it(kind, cell):
+    """Of the encoder and the decoder, a type may lack either."""
+    vocabulary = Vocabulary({word: i for i, word in enumerate(["eos", "UNK", *"abcd"])})
+    vocabularies = [vocabulary] * (1 if kind is Type.LM else 2)
+    options = TrainOptions(type=kind, cell=cell, dim_emb=4, dim_rnn=4)
+    structure = new_structure(options, vocabularies)
+    found = described(structure)
+    assert (found["type"], found["cell"]) == (kind, cell)
+    again = structure.as_dict()
+    assert ("encoder_unit" in again, "decoder_unit" in again) == (
+        kind is not Type.LM,
+        kind not in (Type.CLASSIFIER, Type.TAGGER),
+    )
+    assert Structure.from_dict(again, "again") == structure
 
 
 def test_seed_and_init_determine_the_weights(data):

@@ -40,6 +40,7 @@ class Reporter:
         self.end = End(self._plan.after, len(setup.corpus))
         self._board, self._probe, self._devices = board, probe, devices
         self._compiled: set[tuple[int, int, int]] = set()  # shapes of batches
+        self._updates = 0  # at the last line
 
     def training(
         self, course: Course, rate: float, last_batch: Sequence[Share] | None = None
@@ -70,6 +71,9 @@ class Reporter:
     def line(self, course: Course, rate: float) -> None:
         """Log the updates since the last line as Marian 1.12 does, without a record."""
         plan, progress, interval = self._plan, course.progress, course.interval
+        if progress.updates == self._updates:
+            return  # the first line, which is early, was about these updates
+        self._updates = progress.updates
         line = (
             f"Ep. {plan.logical_epoch.number(progress)} : Up. {progress.updates}"
             f" : Sen. {progress.sentences:,} : Cost {interval.mean_cost(plan.cost_type):.8f}"

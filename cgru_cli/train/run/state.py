@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ...errors import CgruError
@@ -87,7 +87,7 @@ def identity(
         same[name] = beside.fingerprint if beside else "none"
     for place, vocabulary in enumerate(vocabularies, 1):
         same[f"vocabulary {place}"] = vocabulary.fingerprint
-    same |= {f"model's {name}": value for name, value in structure.as_dict().items()}
+    same |= {f"model's {name}": value for name, value in asdict(structure).items()}
     # lists, as they come back from JSON
     return {name: list(v) if isinstance(v, tuple) else v for name, v in same.items()}
 
