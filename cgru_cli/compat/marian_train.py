@@ -24,6 +24,7 @@ from .rows import (
     Values,
     always,
     is_true,
+    negated,
     no_effect,
     refused,
     row,
@@ -102,11 +103,13 @@ ROWS = (
         --moving-average, --moving-decay X = 0.999, --no-reload, --no-optimizer-reload,
         --no-restore-corpus, --lr-decay-reset-optimizer, --lr-decay-repeat-warmup,
         --lr-warmup-cycle, --lr-warmup-at-reload, --mini-batch-warmup N = 0,
-        --mini-batch-words-ref N = 0
+        --mini-batch-words-ref N = 0, --no-spm-encode, --all-caps-every N = 0,
+        --english-title-case-every N = 0
         """
     ),
     row("--cost-type X = ce-sum", Option("cost_type", _cost)),
     row("--normalize-gradient", switched("cost_type", "ce-mean-words")),
+    row("--allow-unk", negated("suppress_unk")),
     row("-e --after-epochs N = 0", Option("after_epochs", _ended("e"))),
     row("--after-batches N = 0", Option("after", _ended("u"))),
     row("--shuffle X = data", Option("no_shuffle", _shuffle)),
@@ -167,15 +170,12 @@ ROWS = (
     ),
     *refused(
         """
-        --no-spm-encode: training always splits text by a .spm
         --embedding-normalization: cgru does not normalise word vectors
         --transformer-dropout P = 0, --transformer-dropout-attention P = 0,
         --transformer-dropout-ffn P = 0: a recurrent model has no transformer layers
-        --max-length-factor X = 3, --word-penalty X = 0, --allow-unk: cgru train has no such option
+        --max-length-factor X = 3, --word-penalty X = 0: cgru train has no such option
         --multi-loss-type X = sum: there is only one loss
         --unlikelihood-loss: --objective supports only cross-entropy and minimum risk
-        --all-caps-every N = 0, --english-title-case-every N = 0:
-        training does not change its text; cgru prep prepares it
         --mini-batch-track-lr: Marian 1.12 stops with "Please review this code"
         --factor-weight X = 1: cgru has no target factors
         --exponential-smoothing-replace-freq X = 0:
@@ -291,7 +291,7 @@ def _vocabularies(o: Fields) -> None:
 
 
 def _segmentations(o: Fields) -> None:
-    """Probabilities of other segmentations, by which Marian varies training text."""
+    """Options for text that SentencePiece splits, and nothing else."""
     files = o.values.get("vocabularies", ())
     varied = any(o.numbers("sentencepiece_alphas"))
     alphas = o.take("sentencepiece_alphas")
@@ -300,6 +300,11 @@ def _segmentations(o: Fields) -> None:
             f"--sentencepiece-alphas {' '.join(alphas)} cannot be honoured: text is encoded once, "
             "every sentence in its best segmentation"
         )
+    if any(path.endswith(".spm") for path in files):
+        return
+    for name in ("all_caps_every", "english_title_case_every", "no_spm_encode"):
+        if o.take(name) and name in o.given:
+            o.note(o.origins[name], "no vocabulary is a .spm")
     if varied:
         o.note("--sentencepiece-alphas", "no vocabulary is a .spm")
 

@@ -28,6 +28,7 @@ import numpy as np
 
 from ..errors import CgruError, UsageError, reading, writing
 from ..system.atomic_files import atomic_write
+from ..text.line_variants import Variants
 from .data_weights import DataWeights
 from .encoding import FORMAT, CheckPair, EncodeSource, EncodeTarget, Encoding
 from .number_files import file_digest, mapped
@@ -94,6 +95,7 @@ def encode_corpus(
     beside: Beside | None = None,
     spare: Path | None = None,
     check_pair: CheckPair | None = None,
+    variants: Variants = Variants(),  # noqa: B008
 ) -> Corpus:
     """Encode files of parallel lines (`.gz` too), or map the files of `cache` if they are the same.
 
@@ -104,7 +106,7 @@ def encode_corpus(
     weights. `sources` may be (), for a target side alone. `check_pair` raises CgruError for sides
     that do not match. Only one process at a time may encode into a folder; files of interrupted
     processes are removed. `spare` is a folder to encode into if `cache` belongs to another process
-    and is read-only.
+    and is read-only. `variants` change lines before they are encoded.
 
     Raises CgruError for files that cannot be read, differ in their number of lines or leave no
     pair, and for a cache that cannot be written. Errors of encoders, alignments and weights name
@@ -132,7 +134,9 @@ def encode_corpus(
     if corpus is not None:
         return corpus
     cache = spare or cache
-    encoding = Encoding(encode_source, encode_target, max_length, crop, beside, check_pair)
+    encoding = Encoding(
+        encode_source, encode_target, max_length, crop, beside, check_pair, variants
+    )
     with writing(cache):
         os.makedirs(cache, exist_ok=True)
         with encoding.writing(cache):

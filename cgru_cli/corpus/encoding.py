@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import CgruError, warn
+from ..text.line_variants import Variants
 from . import data_weights, word_alignments
 from .number_files import Numbers, file_digest
 from .parallel_files import Beside, Files, Lines, PathLike
@@ -61,6 +62,7 @@ class Encoding:
     crop: bool
     beside: Beside
     check_pair: CheckPair | None = None
+    variants: Variants = Variants()  # noqa: RUF009
 
     def __post_init__(self) -> None:
         self._lines = self._pairs = self._points = 0
@@ -119,6 +121,9 @@ class Encoding:
         points: list[word_alignments.Point] = []
         weights: list[float] = []
         path: PathLike | None = files.target  # of the line that is being read
+        given = source_line, target_line
+        source_line, target_line = self.variants.of(self._lines, *given)
+        same = (source_line, target_line) == given  # so that alignment and word weights apply
         try:
             target = self.encode_target(target_line)
             if source_line is not None:
@@ -127,10 +132,12 @@ class Encoding:
             if self.check_pair is not None:
                 path = files.target
                 self.check_pair(source, target)
-            if alignment is not None:
+            if alignment is not None and same:
                 path = files.alignment
                 points = word_alignments.parse(alignment, len(source), len(target))
             path = files.weight
+            if not same and self.beside.by_word:
+                weight = None
             if weight is None and self.beside.weighted:
                 weights = [1.0] * (len(target) + 1 if self.beside.by_word else 1)
             elif weight is not None and self.beside.by_word:

@@ -71,6 +71,18 @@ class OptimizationOptions(Options):
     max_length_crop: bool = batch_option(
         "--max-length-crop: cut sentences longer than --max-length instead of leaving the pair out"
     )
+    all_caps_every: int = batch_option(
+        "--all-caps-every N: train on every Nth sentence pair in upper case; 0: on none",
+        whole(0, 10**9, default=0),
+    )
+    english_title_case_every: int = batch_option(
+        "--english-title-case-every N: train on every Nth source sentence in English title case; "
+        "0: on none",
+        whole(0, 10**9, default=0),
+    )
+    no_spm_encode: bool = batch_option(
+        "--no-spm-encode: the texts are in SentencePiece pieces already; do not split them"
+    )
     no_shuffle: bool = batch_option("--no-shuffle: take sentence pairs in the order of the text")
     shuffle_batches: bool = batch_option(
         "--shuffle-batches: shuffle the mini-batches of each maxi-batch, which --no-shuffle leaves "

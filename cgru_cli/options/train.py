@@ -95,6 +95,10 @@ class TrainOptions(OptimizationOptions, ModelOptions):
         number(0, 10, implied=1.0),
     )
 
+    suppress_unk: bool = validation_option(
+        "--suppress-unk: never produce the unknown word in translations of the validation text"
+    )
+
     after: str = end_option(
         "--after N[u|e|m|t] (--finish_after): end after N updates (u), epochs (e), minutes (m, "
         "validation and saving counted) or target words (t); several limits are separated by "

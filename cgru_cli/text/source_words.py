@@ -43,7 +43,7 @@ def pieces_of_words(line: str, vocabulary: Vocabulary) -> list[str]:
     Raises CgruError if the SentencePiece model does not mark the beginnings of words.
     """
     processor = vocabulary.processor
-    if processor is None:
+    if processor is None or not vocabulary.splits:
         return tokens(line)
     pieces: list[str] = []
     for word in tokens(line):

@@ -37,7 +37,8 @@ class Vocabulary:
     Attributes: `path`, for messages; `size`, the largest id + 1, at most `limit`; `eos_id`;
     `unk_id`; `unk`, the text of the unknown word, or "UNK" if it has none; `words`, a read-only
     mapping from id to word, without unused ids; `ids`, all ids of the file, by word; `format` of
-    the file; `processor`, SentencePiece's, or None.
+    the file; `processor`, SentencePiece's, or None; `splits`, whether it splits lines, which
+    hold its pieces otherwise.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class Vocabulary:
         self.path = os.fspath(path)
         self.format: Format = format
         self.ids = ids
-        self.processor = processor
+        self.processor, self.splits = processor, True
         by_id = _words_by_id(ids, self.path)
         if processor is None:
             _check_lines(ids, self.path)
@@ -104,7 +105,7 @@ class Vocabulary:
 
     def tokenize(self, line: str) -> list[str]:
         """The tokens of a line: words between ASCII spaces, or SentencePiece's pieces."""
-        if self.processor is not None:
+        if self.processor is not None and self.splits:
             return self.processor.encode(line, out_type=str)
         return [token for token in line.split(" ") if token]
 

@@ -63,7 +63,7 @@ class DevSet:
         if reference is not None:
             references = lines[reference]
         else:
-            references = [encoding.plain(" ".join(tokens(line))) for line in lines[target]]
+            references = [encoding.reference(tokens(line)) for line in lines[target]]
         return cls(sources, targets, references, encoding)
 
 

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..corpus.corpus import Corpus, encode_corpus
-from ..errors import CgruError
+from ..errors import CgruError, UsageError
 from ..formats.model import Model
 from ..parameters.structure import Type
 from ..system.lines import tokens
 from ..text.conditions import condition_columns
 from ..text.labels import check_tags, label_ids
+from ..text.line_variants import Variants
 from ..text.pipeline import Preprocessing
 from ..text.source_words import source_columns
 from ..text.subwords import join_bpe
@@ -90,6 +91,11 @@ class TextEncoding:
             return line
         return self.preprocessing.undo(line, "target") if self.preprocessing else join_bpe(line)
 
+    def reference(self, words: list[str]) -> str:
+        """The plain text of the words of a target line."""
+        whole = self.target.splits  # else it has SentencePiece's pieces
+        return self.plain(" ".join(words) if whole else self.target.detokenize(words))
+
     def _turned(self, words: list[Word]) -> list[Word]:
         """Words in the other order: reading order or the order in which the model writes."""
         return words[::-1] if self.right_left else words
@@ -103,10 +109,12 @@ def encode(
     *,
     max_length: int,
     crop: bool,
+    variants: Variants = Variants(),  # noqa: B008
 ) -> Corpus:
     """The training text as ids, kept in a folder; see `encode_corpus`.
 
-    max_length: words of a sentence; longer pairs are left out, or cut (crop).
+    max_length: words of a sentence; longer pairs are left out, or cut (crop). Raises UsageError for
+    variants of something else than plain text.
     """
     beside, kind = texts.beside, encoding.kind
     if encoding.source_reversed:
@@ -115,6 +123,14 @@ def encode(
     key = " ".join(vocabulary.fingerprint for vocabulary in encoding.vocabularies)
     key += " right-left" * beside.from_end + f" {kind}" * (not kind.writes_text)
     key += f" condition {encoding.condition}" * bool(encoding.condition)
+    key += " pieces" * any(not vocabulary.splits for vocabulary in encoding.vocabularies)
+    if variants != Variants():
+        key += f" {variants}"
+        if not kind.writes_text or encoding.condition or len(encoding.vocabularies) > 2:
+            raise UsageError(
+                "--all-caps-every and --english-title-case-every are for text without labels, "
+                "conditions and factors"
+            )
     try:
         return encode_corpus(
             texts.sources,
@@ -127,6 +143,7 @@ def encode(
             key=key,
             beside=beside,
             spare=spare,
+            variants=variants,
             check_pair=check_tags if kind is Type.TAGGER else None,
         )
     except CgruError:

@@ -17,6 +17,7 @@ from ..options.train import TrainOptions
 from ..output.picture_style import check_installed
 from ..parameters.initialization import output_bias
 from ..parameters.names import name_at
+from ..text.line_variants import Variants
 from ..text.vocabulary import Vocabulary
 from .encoding import TextEncoding, encode
 from .memory import check_batch
@@ -79,6 +80,8 @@ def prepare(
     """
     options = plan.options
     model, vocabularies, notes = make_starting_model(options, texts)
+    for vocabulary in vocabularies:
+        vocabulary.splits = not options.no_spm_encode
     structure, keep_as = model.structure, options.keep_as
     if keep_as and not keep_as.endswith(".npz") and (lost := cannot_hold(structure, "nematus-tf")):
         keep_as += ".npz"
@@ -98,6 +101,7 @@ def prepare(
         spare,
         max_length=options.max_length,
         crop=options.max_length_crop,
+        variants=Variants(options.all_caps_every, options.english_title_case_every),
     )
     if not options.dry_run:
         check_batch(structure, options, corpus)

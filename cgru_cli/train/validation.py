@@ -118,7 +118,9 @@ class Validator:
                 lattice = self._ensemble.begin([self._padded_sources(lines)])
                 yield SearchBatch(lattice, lengths, [limit(length) for length in lengths])
 
-        settings = SearchSettings(beam_size, self.options.length_power, best_only=True)
+        no_unk = self.options.suppress_unk and kind.writes_text
+        unk = self.dev_set.encoding.target.unk_id if no_unk else None
+        settings = SearchSettings(beam_size, self.options.length_power, unk=unk, best_only=True)
         for place, hypotheses in shrinking_beam(search_batches(), settings):
             if hypotheses:  # there are none if no score is finite
                 texts[started[place]] = self.dev_set.encoding.text(hypotheses[0].words)

@@ -74,6 +74,15 @@ def test_preprocessing_is_undone(write):
     assert made.encoding.text([2, 4, 5]) == "A CD"
 
 
+def test_references_of_pieces(write, monkeypatch):
+    pieces = Vocabulary({"eos": 0, "UNK": 1, "\u2581ab": 2, "c": 3}, "v")
+    monkeypatch.setattr(pieces, "splits", False)
+    monkeypatch.setattr(pieces, "detokenize", lambda words: "".join(words).replace("\u2581", " "))
+    encoding = TextEncoding((SOURCE, pieces))
+    made = DevSet.read(*write("a\n", "\u2581ab c \u2581ab\n"), encoding)
+    assert (made.targets, made.references) == ([[2, 3, 2]], [" abc ab"])
+
+
 def test_a_separate_reference(write, tmp_path):
     (tmp_path / "ref").write_text("It is one.\nAnd two.\n")
     made = read(write("a\nb\n", "A\nB\n"), reference=tmp_path / "ref")

@@ -3,8 +3,10 @@
 import pytest
 import runs
 
-from cgru_cli.errors import CgruError
+from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.options.train import TrainOptions
+from cgru_cli.parameters.structure import Type
+from cgru_cli.text.line_variants import Variants
 from cgru_cli.train.encoding import TextEncoding, encode
 from cgru_cli.train.texts import Texts, read_vocabularies
 
@@ -36,6 +38,34 @@ def test_longer_pairs(data, tmp_path):
     assert (len(left_out), left_out.skipped["too long"]) == (60 - longer, longer)
     cut = encoded(data, tmp_path / "b", max_length=3, crop=True)
     assert (len(cut), cut.skipped["cut"], cut.lengths.max()) == (60, longer, 4)
+
+
+def test_alignments_and_weights_of_variants(data, tmp_path):
+    """They are dropped, because they count the words of the line as it stands."""
+    runs.lines(data / "train.src", ["w1 w2"] * 4)
+    runs.lines(data / "train.trg", ["W1 W2"] * 4)
+    options = TrainOptions(
+        guided_alignment=(str(runs.lines(tmp_path / "align", ["0-0 1-1"] * 4)),),
+        data_weighting=(str(runs.lines(tmp_path / "weights", ["2 3 4"] * 4)),),
+        data_weighting_type="word",
+    )
+    texts = Texts.of(options, str(data))
+    encoding = TextEncoding(read_vocabularies(texts, ()))
+    given = {"max_length": 9, "crop": False}
+    whole = encode(texts, encoding, tmp_path / "cache", **given)
+    corpus = encode(texts, encoding, tmp_path / "cache", variants=Variants(2), **given)
+    assert corpus.fingerprint != whole.fingerprint
+    assert corpus.source(0).tolist() == [[1], [1]] != corpus.source(1).tolist() == [[3], [4]]
+    points = corpus.alignments.matrix([0, 1], (2, 3, 3)).sum(axis=(1, 2))
+    assert points.tolist() == [0, 2]
+    assert [corpus.weights.of_pair(n, 3).tolist() for n in (0, 1)] == [[1, 1, 1], [2, 3, 4]]
+
+
+def test_variants_of_labels_are_refused(data, tmp_path):
+    texts = Texts.of(TrainOptions(), str(data))
+    encoding = TextEncoding(read_vocabularies(texts, ()), kind=Type.TAGGER)
+    with pytest.raises(UsageError, match=r"--all-caps-every .* text without labels"):
+        encode(texts, encoding, tmp_path, max_length=9, crop=False, variants=Variants(2))
 
 
 @pytest.mark.parametrize(

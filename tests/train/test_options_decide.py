@@ -61,7 +61,7 @@ FACTORS = {"train_sets": ("FS", "T"), "vocabularies": ("VS", "VS", "VT"), "dim_f
 CHANGES = (
     of("folder", model="other.npz")
     | of("text", train_sets=("DS", "DT"), guided_alignment=("POINTS",), data_weighting=("WEIGHTS",),
-         max_length=3, right_left=True)
+         max_length=3, right_left=True, all_caps_every=2, english_title_case_every=2)
     | given("text", {"train_sets": ("TSV", "TSV")}, tsv=True)
     | given("text", {"max_length": 3}, max_length_crop=True)
     | given("text", {"train_sets": ("W", "W"), "data_weighting": ("WEIGHTS1",)},
@@ -117,7 +117,7 @@ CHANGES = (
     | given("plan", DECAY | {"lr_decay_strategy": "epoch"}, lr_decay_freq=2)
     | of("validation", valid_sets=("S", "T"), valid_reference="DS", valid_metrics=("chrf",),
          valid_mini_batch=3, valid_max_length=2, valid_script="cat",
-         valid_translation_output="out", beam_size=2, normalize=0.5)
+         valid_translation_output="out", beam_size=2, normalize=0.5, suppress_unk=True)
     | given("validation", {"valid_script": "cat"}, valid_script_args=("-n",))
     | of("script", external_validation_script="cat")
     | of("shown", log_gradients=True, log="other.log", valid_log="v.log",
@@ -131,6 +131,7 @@ NO_TRAINING = set(
     """
     compat config dump_config dry_run interpolate_env_vars relative_paths tsv_fields
     sentencepiece_options sentencepiece_max_lines no_reload no_restore_corpus no_optimizer_reload
+    no_spm_encode
     """.split()
 )
 
@@ -207,7 +208,10 @@ def decided(files, tmp_path, monkeypatch):
         def __init__(self, options, metrics, dev_set, model):
             names = "valid_script valid_script_args valid_translation_output beam_size normalize"
             seen["validation"] = (
-                [getattr(options, name) for name in f"{names} valid_mini_batch".split()],
+                [
+                    getattr(options, name)
+                    for name in f"{names} valid_mini_batch suppress_unk".split()
+                ],
                 metrics,
                 dev_set.sources,
                 dev_set.targets,

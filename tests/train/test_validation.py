@@ -174,6 +174,16 @@ def test_translations_are_those_of_translate(tmp_path, beam, normalize):
     assert sorted(os.listdir(tmp_path / "out")) == ["2.10.10.txt", "2.20.20.txt"]
 
 
+def test_the_unknown_word_is_produced_unless_it_is_suppressed(tmp_path):
+    arrays, output = arrays_of(), tmp_path / "out"
+    arrays["ff_logit_b"][TARGET.unk_id] += 20
+    for options, is_there in (({}, True), ({"suppress_unk": True}, False)):
+        given = {"metrics": ("bleu",), "valid_translation_output": str(output), **options}
+        validator(files(tmp_path), **given).run(arrays, 1, 1, not_interrupted)
+        assert ("UNK" in output.read_text()) is is_there
+        assert output.read_text().strip()
+
+
 def test_preprocessing_is_undone(tmp_path):
     codes = PipelineSettings(
         case="none", subwords="subword-nmt", pieces=True, languages=("en", "de")
