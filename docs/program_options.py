@@ -68,7 +68,7 @@ _REPLACED = {
     "use_dropout": ("", "turns the options of dropout on"),
 }
 _WITHOUT_EFFECT = {
-    "gradient_aggregation_steps": "a batch is computed at once; see --workspace",
+    "gradient_aggregation_steps": "each device computes its part of a batch at once",
     "input_types": "an input has one sequence of words per line",
     "maxi_batch_sort": "pairs are sorted by length",
     "sample_way": "candidates are sampled, as by randomly_sample",

@@ -143,28 +143,31 @@ ROWS = (
         -T --tempdir X = /tmp, --sqlite [temporary]: batches are read from a file beside the model
         --sqlite-drop: there is no database
         --no-nccl: TensorFlow chooses how devices communicate
-        --sharding X = global, --sync-freq X = 200u: workers share every update
+        --sharding X = global, --sync-freq X = 200u: all devices always have the same weights
         --mini-batch-fit-step N = 10: cgru computes the size that fits
         --gradient-checkpointing: cgru keeps each state once in any case
         --shuffle-in-ram: cgru keeps only the order of pairs in memory
         --data-threads N = 8: one thread prepares batches ahead
-        --mini-batch-round-up = true, --mini-batch-overstuff N = 1, --mini-batch-understuff N = 1:
-        batches have the size asked for
-        --cost-scaling [8.f 10000 1.f 8.f]...: float16 has its own loss scaling
-        --throw-on-divergence [1000 10 5.0f]..., --custom-fallbacks X..., --fp16-fallback-to-fp32:
-        a run whose cost is not finite stops after --max-nan updates
-        --gradient-norm-average-window N = 100: the norm is logged without averaging
+        --mini-batch-overstuff N = 1, --mini-batch-understuff N = 1: batches have the size asked for
+        --mini-batch-round-up = true:
+        of --mini-batch-warmup, a mini-batch above 80 % of its size is always whole
+        --cost-scaling [8.f 10000 1.f 8.f]...:
+        the scale of float16 begins with 1024 and adapts by itself; other precisions have none
+        --throw-on-divergence [1000 10 5.0f]...:
+        training stops at costs that are not finite (--max-nan) and goes on while finite costs grow
+        --custom-fallbacks X..., --fp16-fallback-to-fp32: options never change during a training
+        --gradient-norm-average-window N = 100: the logged norm is averaged over 100 updates
         --check-gradient-nan: updates whose gradient is not finite are always skipped
         --n-best: validation takes the best translation
         --word-scores: validation prints no scores of words
         --quiet-validation: validation prints no translations
         --batch-flexible-lr, --batch-normal-words N = 1920:
-        the learning rate does not depend on the size of a batch
+        the learning rate is not multiplied by the size of a batch; see --mini-batch-words-ref
         --dynamic-batching: see --mini-batch-fit
         --multi-node, --multi-node-overlap = true, --grad-dropping-rate X = 0,
         --grad-dropping-momentum X = 0, --grad-dropping-warmup N = 100:
         all devices make one update together
-        --clip-gemm X = 0: cgru does not clip products
+        --clip-gemm X = 0: the inputs of matrix products are not clipped
         --no-tensor-cores: TensorFlow chooses how to multiply matrices
         """
     ),

@@ -73,8 +73,11 @@ def _bidirectional(values: tuple[str, ...]) -> Refused:
     return Refused(f"{values[-1]}: every level of the encoder is bidirectional; see --enc-type")
 
 
+_WHOLE = "each device computes its part of a batch at once: the same gradient, with more memory"
+
+
 def _aggregation(values: tuple[str, ...]) -> Values | NoEffect:
-    return {} if values[-1] == "1" else NoEffect("a batch is computed as a whole; see --workspace")
+    return {} if values[-1] == "1" else NoEffect(_WHOLE)
 
 
 def _maxlen(values: tuple[str, ...]) -> NoEffect:
@@ -141,24 +144,23 @@ TRAIN = (
     row("--optimizer X = adam", one_of("optimizer", OPTIMIZERS, NO_OPTIMIZER)),
     row("--finish_after N = 10000000", Option("after", lambda values: {"after": f"{values[-1]}u"})),
     row("--learning_schedule X = constant", one_of("learning_schedule", SCHEDULES, "not known")),
+    row("--no_normalize", switched("normalize", "0")),
     row("--no_sort_by_length", switched("maxi_batch_sort", "none")),
     row("--objective X = CE", one_of("objective", OBJECTIVES, RAML)),
     row("--loss_function X = cross-entropy", Option("objective", _loss)),
     row("--gradient_aggregation_steps N = 1", Option("gradient_aggregation_steps", _aggregation)),
     row("--translation_maxlen N = 200", Option("valid_translation_maxlen", _maxlen)),
+    *no_effect(f"--max_sentences_per_device N = 0, --max_tokens_per_device N = 0: {_WHOLE}"),
     *no_effect(
         """
         --keep_train_set_in_memory: batches are read from a file beside the model
-        --max_sentences_per_device N = 0, --max_tokens_per_device N = 0:
-        devices get equal parts of a batch
         --valid_token_batch_size N = 0: batches of validation keep to the memory
         --sampleFreq --sample_freq N = 10000, --beamFreq --beam_freq N = 10000,
         --translation_strategy X = beam_search, --sampling_temperature X = 1:
         training prints no samples; --valid-translation-output keeps translations
         --n_best: validation takes the best translation
-        --no_normalize: see --normalization_alpha
         --n_threads N = 5: one process uses all processors
-        --mrt_samples_meanloss N = 10: the mean loss is that of the samples themselves
+        --mrt_samples_meanloss N = 10: the gradient of the risk is the same without a mean loss
         --max_len_a X = 1.5, --max_len_b X = 5: samples are as long as translations may be
         --max_sentences_of_sampling N = 0: samples are drawn as memory allows
         """
@@ -251,6 +253,8 @@ def _settle_both(o: Fields) -> None:
     _files_of_each_side(o, "train_sets", "source_dataset", "target_dataset")
     _files_of_each_side(o, "valid_sets", "valid_source_dataset", "valid_target_dataset")
     _vocabularies(o)
+    if (origin := o.origins.get("pretrained_model", "")).startswith("--reload"):
+        o.note(origin, "on the optimiser and the progress; a new training begins with its weights")
     if o.values.get("optimizer") == "sgdmomentum":
         o.values |= {"optimizer": "sgd", "optimizer_params": ("0.9",)}
     adam = ("adam_beta1", "adam_beta2", "adam_epsilon")

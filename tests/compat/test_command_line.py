@@ -279,6 +279,39 @@ def test_the_delay_of_marian_is_the_size_of_an_update_in_what_fits(line, delay, 
     assert ("--optimizer-delay" in note) is ("fit" not in line and "warmup" not in line)
 
 
+@pytest.mark.parametrize(
+    ("program", "line", "reason"),
+    [
+        ("marian", "--sync-freq 100u", "all devices always have the same weights"),
+        ("marian", "--mini-batch-round-up false", "above 80 % of its size is always whole"),
+        ("marian", "--cost-scaling", "the scale of float16 begins with 1024"),
+        ("marian", "--throw-on-divergence 100 10 3", "goes on while finite costs grow"),
+        ("marian", "--custom-fallbacks x", "options never change during a training"),
+        ("marian", "--batch-flexible-lr", "the learning rate is not multiplied"),
+        ("marian", "--batch-normal-words 500", "see --mini-batch-words-ref"),
+        ("marian", "--clip-gemm 2", "the inputs of matrix products are not clipped"),
+        ("marian", "--no-reload --pretrained-model m", "--no-reload starts from random weights"),
+        ("marian", "--all-caps-every 3", "no vocabulary is a .spm"),
+        ("marian", "--lr-warmup-cycle", "it needs --lr-decay or --lr-warmup"),
+        ("nematus-tf", "--gradient_aggregation_steps 2", "the same gradient, with more memory"),
+        ("nematus-tf", "--max_sentences_per_device 9", "the same gradient, with more memory"),
+        ("nematus-tf", "--max_tokens_per_device 9", "the same gradient, with more memory"),
+        ("nematus-tf", "--loss_function MRT --sample_way beam_search", "samples are drawn"),
+        ("nematus", "--objective MRT --mrt_samples_meanloss 3", "the same without a mean loss"),
+        ("nematus-tf", "--reload other/model-9", "a new training begins with its weights"),
+    ],
+)
+def test_an_option_that_could_change_results_says_what_differs(program, line, reason):
+    _, note = parsed_with_note("train", "--compat", program, *line.split())
+    option = next(word for word in reversed(line.split()) if word.startswith("--"))
+    assert option in note and reason in note
+
+
+def test_nematus_without_normalization():
+    options = parsed("train", "--compat", "nematus-tf", "--no_normalize")
+    assert options.normalize == 0
+
+
 def test_marian_trains_by_the_sum_of_costs_unless_it_normalizes_the_gradient():
     assert parsed("train", "--compat", "marian").cost_type == "ce-sum"
     line = "--normalize-gradient --cost-type perplexity"

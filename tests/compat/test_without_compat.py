@@ -102,7 +102,7 @@ OTHERS = {
     ),
     "train --reload x.npz": (
         "nematus", "--reload is Nematus': write --pretrained-model x.npz, or add --compat nematus",
-        {"pretrained_model": "x.npz"}, "",
+        {"pretrained_model": "x.npz"}, "--reload (on the optimiser",
     ),
     "train --enc_recurrence_transition_depth 2": (
         "nematus", "--enc_recurrence_transition_depth is Nematus': write --enc-cell-depth 2, or",
