@@ -138,6 +138,8 @@ ROWS = (
     *no_effect(
         """
         --quiet-translation: training prints no translations
+        --transformer-dropout P = 0, --transformer-dropout-attention P = 0,
+        --transformer-dropout-ffn P = 0: a recurrent model has no transformer layers
         --disp-label-counts = true: the log shows the mean over words
         --overwrite-checkpoint = true: only the last state of the training is kept
         -T --tempdir X = /tmp, --sqlite [temporary]: batches are read from a file beside the model
@@ -174,8 +176,6 @@ ROWS = (
     *refused(
         """
         --embedding-normalization: cgru does not normalise word vectors
-        --transformer-dropout P = 0, --transformer-dropout-attention P = 0,
-        --transformer-dropout-ffn P = 0: a recurrent model has no transformer layers
         --max-length-factor X = 3, --word-penalty X = 0: cgru train has no such option
         --multi-loss-type X = sum: there is only one loss
         --unlikelihood-loss: --objective supports only cross-entropy and minimum risk

@@ -8,7 +8,7 @@ s/--enc-cell-depth 4/--enc-cell-depth 2/; s/--dec-cell-base-depth 8/--dec-cell-b
 s/^N=4/N=2/
 s/--mini-batch-fit -w [0-9A-Z$]+/--mini-batch-fit -w 20/
 s/--early-stopping 5/--early-stopping 5 --after-batches 20/
-s/--finish_after 500/--finish_after 10/; s/model\.npz-500/model.npz-10/
+s/--n_words(_src)? 30000/--n_words\1 1000/g; s/--finish_after 500/--finish_after 10/; s/model\.npz-500/model.npz-10/
 s/reload_=True/reload_=True, finish_after=20/
 s/--(valid|save)-freq [0-9]+/--\1-freq 10/g; s/--disp-freq [0-9]+/--disp-freq 5/
 s/(valid|save|sample)Freq=[0-9]+/\1Freq=10/; s/dispFreq([ =])[0-9]+/dispFreq\15/

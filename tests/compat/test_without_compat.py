@@ -89,6 +89,10 @@ OTHERS = {
         "marian", "--quiet-translation is Marian's: it has no effect here", {},
         "--quiet-translation (training prints no translations)",
     ),
+    "train --transformer-dropout 0.1": (
+        "marian", "--transformer-dropout is Marian's: it has no effect here", {},
+        "--transformer-dropout (a recurrent model has no transformer layers)",
+    ),
     "train --n_words 30 --n_words_src 20": (
         "nematus", "--n_words is Nematus': add --compat", {"dim_vocabs": (20, 30)}, "",
     ),
