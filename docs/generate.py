@@ -1,7 +1,7 @@
-"""Generate docs/options.md, docs/names.md and the manual pages: `python docs/generate.py`.
+"""Generate the pages of options and names, and the manual pages: `python docs/generate.py`.
 
-Their content comes from `cgru_cli/options/` and `cgru_cli/parameters/names.py`; a test checks that
-the files are up to date.
+Their content comes from `cgru_cli/options/`, `cgru_cli/compat/` and `cgru_cli/parameters/names.py`;
+a test checks that the files are up to date.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import click
-from program_options import Documented, documented, other_defaults
+from program_options import Documented, defaults, documented
 
 from cgru_cli import __version__
 from cgru_cli.cli import Command
 from cgru_cli.cli import main as cgru
-from cgru_cli.options.flags import Flag, grouped, shown_default
+from cgru_cli.options.flags import Flag, grouped, shown_default, statements
 from cgru_cli.parameters.names import parameters
 from cgru_cli.parameters.parameter import Dialect, Parameter
 from cgru_cli.parameters.structure import (
@@ -240,49 +240,87 @@ def roff(text: str) -> str:
     return f"\\&{text}" if text.startswith((".", "'")) else text
 
 
-# Hand-written pages that contain tables of the options of these programs.
-FROM = {
-    "from-nematus.md": ("nematus", "nematus-tf"),
-    "from-marian.md": ("marian", "amun"),
-    "from-dl4mt.md": ("dl4mt",),
+# The programs of each page: its hand-written page holds a table of the defaults that differ, and a
+# generated page all options.
+PROGRAMS = {
+    "nematus": ("nematus", "nematus-tf"),
+    "marian": ("marian", "amun"),
+    "dl4mt": ("dl4mt",),
 }
+TITLES = {"nematus": "Nematus", "nematus-tf": "Nematus-TF", "marian": "Marian", "amun": "amun",
+          "dl4mt": "DL4MT"}  # fmt: skip
 
 
-def _page_of_programs(name: str) -> str:
-    """The page with its tables updated, between `<!-- generated: .. -->` and its end."""
-    text = (FOLDER / name).read_text("utf-8")
-    made = {"options": _options_of(FROM[name]), "defaults": _defaults_of(FROM[name])}
-    for what, tables in made.items():
-        text = re.sub(
-            rf"(<!-- generated: \w+ {what} -->\n).*?(<!-- end generated -->)",
-            lambda match, tables=tables: f"{match[1]}\n{tables}\n{match[2]}",
-            text,
-            flags=re.DOTALL,
+SHOWN = {"True": "on", "1000000000": "all"}  # values in the tables of defaults
+
+
+def page_of_program(page: str) -> str:
+    """docs/from-PAGE.md, with its table of defaults updated."""
+    text = (FOLDER / f"from-{page}.md").read_text("utf-8")
+    return re.sub(
+        r"(<!-- generated: defaults -->\n).*?(<!-- end generated -->)",
+        lambda match: f"{match[1]}\n{_defaults_in_force(PROGRAMS[page])}\n{match[2]}",
+        text,
+        flags=re.DOTALL,
+    )
+
+
+def _defaults_in_force(programs: Sequence[str]) -> str:
+    """The defaults of training that differ from cgru's, after every option has had its effect."""
+    columns = [program for program in programs if program != "amun"]  # which does not train
+    own, *others = (defaults("train", program) for program in ("", *columns))
+    rows = [
+        (
+            code(flag.name),
+            *(code(SHOWN.get(values[name], values[name])) for values in (own, *others)),
         )
-    return text
+        for name, (flag, _) in statements(COMMANDS["train"].options).items()
+        if name not in ("model", "compat") and any(own[name] != other[name] for other in others)
+    ]
+    return table(("option of cgru", "cgru", *(TITLES[one] for one in columns)), rows)
 
 
-def _options_of(programs: Sequence[str]) -> str:
-    parts = []
-    for program in programs:
-        for command in ("train", "translate", "score"):
-            rows = list(documented(program, command, COMMANDS[command].options))
-            if rows:
-                parts.append(f"#### `cgru {command} --compat {program}`\n")
-                head = ("option", "default", "option of cgru", "remark")
-                parts.append(table(head, (
-                    (code(*row.flags), code(row.default), code(row.here), row.remark)
-                    for row in rows if not row.kind
-                )))  # fmt: skip
-                parts += _others(rows)
+def options_of_programs(page: str) -> str:
+    """docs/options-PAGE.md: all options of one program, or of its two versions."""
+    programs = PROGRAMS[page]
+    parts = [NOTICE, f"# Options of {' and '.join(TITLES[one] for one in programs)}\n"]
+    parts.append(
+        f"Every option that `cgru` accepts with `--compat {'` or `--compat '.join(programs)}`, "
+        "with the default of the program. Options without effect and those that are refused follow "
+        f"each table, with the reason. [Coming from {TITLES[programs[0]]}](from-{page}.md) lists "
+        "the defaults of training that differ from cgru's own.\n"
+    )
+    for command in ("train", "translate", "score"):
+        for together in [programs] if page == "nematus" else [(one,) for one in programs]:
+            parts += _options_of(together, command)
     return "\n".join(parts)
+
+
+def _options_of(programs: Sequence[str], command: str) -> Iterator[str]:
+    """The options of a command, of versions of a program that have nearly the same."""
+    versions = [list(documented(one, command, COMMANDS[command].options)) for one in programs]
+    if not any(versions):
+        return
+    yield f"## cgru {command}, {' and '.join(TITLES[one] for one in programs)}\n"
+    rows = {row.flags[0]: row for version in reversed(versions) for row in version}
+    for version in versions:  # a version may have fewer names
+        for row in version:
+            known = rows[row.flags[0]]
+            rows[row.flags[0]] = max(known, row, key=lambda one: len(one.flags))
+    default = [{row.flags[0]: row.default for row in version} for version in versions]
+    titles = [f"default of {TITLES[one]}" for one in programs] if len(programs) > 1 else ["default"]
+    yield table(("option", *titles, "option of cgru", "remark"), (
+        (code(*row.flags), *(code(of.get(name, "")) for of in default), code(row.here), row.remark)
+        for name, row in rows.items() if not row.kind
+    ))  # fmt: skip
+    yield from _others(list(rows.values()))
 
 
 def _others(rows: Sequence[Documented]) -> Iterator[str]:
     """Lists of the options without counterpart, by treatment and reason."""
     compared = [flag for row in rows if row.kind == "compared" for flag in row.flags]
     if compared:
-        yield f"Must agree with the model, if given: {code(*compared)}.\n"
+        yield f"Must agree with the model, if given: {_listed(compared)}.\n"
     for kind, title in (("no effect", "Accepted without effect"), ("refused", "Refused")):
         reasons: dict[str, list[str]] = {}
         for row in rows:
@@ -290,21 +328,12 @@ def _others(rows: Sequence[Documented]) -> Iterator[str]:
                 reasons.setdefault(row.remark, []).extend(row.flags)
         if reasons:
             yield f"{title}:\n"
-            yield "".join(f"- {code(*flags)}: {reason}\n" for reason, flags in reasons.items())
+            yield "".join(f"- {_listed(flags)}: {reason}\n" for reason, flags in reasons.items())
 
 
-def _defaults_of(programs: Sequence[str]) -> str:
-    parts = []
-    for program in programs:
-        rows = [
-            (code(row.flags[-1]), code(row.default), code(row.here), code(row.default_here))
-            for row in other_defaults(program, "train", COMMANDS["train"].options)
-        ]
-        if rows:
-            parts.append(f"#### `cgru train --compat {program}`\n")
-            head = ("option", "default", "option of cgru", "default without --compat")
-            parts.append(table(head, rows))
-    return "\n".join(parts)
+def _listed(flags: Iterable[str]) -> str:
+    """Options; those of transformers, which have one reason, as one pattern."""
+    return code(*dict.fromkeys(re.sub(r"^(--transformer[-_]).+", r"\1*", flag) for flag in flags))
 
 
 PAGES = {
@@ -312,7 +341,8 @@ PAGES = {
     "names.md": names_page,
     "man/cgru.1": lambda: manual(cgru),
     **{f"man/cgru-{name}.1": functools.partial(manual, c) for name, c in COMMANDS.items()},
-    **{name: functools.partial(_page_of_programs, name) for name in FROM},
+    **{f"from-{page}.md": functools.partial(page_of_program, page) for page in PROGRAMS},
+    **{f"options-{page}.md": functools.partial(options_of_programs, page) for page in PROGRAMS},
 }
 
 

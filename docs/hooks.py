@@ -11,6 +11,7 @@ import posixpath
 import re
 from pathlib import Path
 
+import yaml
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
@@ -78,8 +79,24 @@ def _file(path: str, site: str, config: MkDocsConfig) -> File:
     return File.generated(config, site, content=content)
 
 
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Show the version and its date in the foot of every page."""
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    config.copyright = f"cgru {citation['version']}, {citation['date-released']}"
+    return config
+
+
+ALERT = re.compile(r"^> \[!(\w+)\]\n((?:>.*\n?)+)", re.M)
+
+
+def _admonition(match: re.Match[str]) -> str:
+    """An alert in the form of GitHub as an admonition of the site."""
+    lines = (f"    {line.removeprefix('>').strip()}".rstrip() for line in match[2].splitlines())
+    return "\n".join((f"!!! {match[1].lower()}\n", *lines)) + "\n"
+
+
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Turn links to files of the repository into links within the site."""
+    """Turn links to files of the repository into links within the site, alerts into admonitions."""
     here = page.file.src_uri
     repository = _in_repository(here)
 
@@ -87,4 +104,6 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         target = _in_site(_target(repository, match.group(1)))
         return f"]({posixpath.relpath(target, posixpath.dirname(here) or '.')}"
 
-    return LINK.sub(adapted, markdown) if repository.endswith(".md") else markdown
+    if not repository.endswith(".md"):
+        return markdown
+    return ALERT.sub(_admonition, LINK.sub(adapted, markdown))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from cgru_cli.cli import Command, main
 from cgru_cli.compat.rows import Checked, NoEffect, Refused, Row
 from cgru_cli.compat.tables import table
 from cgru_cli.compat.translation import default_of
@@ -21,7 +22,6 @@ class Documented(NamedTuple):
     flags: tuple[str, ...]
     default: str  # of the program, as typed
     here: str = ""  # the option of cgru, "" if there is none
-    default_here: str = ""
     kind: str = ""  # "", "no effect", "refused" or "compared"
     remark: str = ""
 
@@ -49,7 +49,7 @@ _REPLACED = {
     "overwrite": ("--keep, --keep-as", "without it, the model of every save is kept"),
     "keep_best": ("", "the best model by each metric is always kept"),
     "sync_sgd": ("", "all devices always make an update together"),
-    "max_length_crop": ("", "sources are always cut, translations never"),
+    "max_length_crop": ("--max-length", "without it, lines are not cut"),
     "maxi_batch_sentences": ("--maxi-batch", "counted in sentences"),
     "moving_average": ("--exponential-smoothing", ""),
     "moving_decay": ("--exponential-smoothing", "1 less this factor"),
@@ -67,6 +67,10 @@ _REPLACED = {
     "tsv_fields": ("", "has to be the number of fields that are read"),
     "use_dropout": ("", "turns the options of dropout on"),
 }
+# Remarks on options of cgru, by the name of the program's option.
+_REMARKS = {
+    "lrate": "in DL4MT and Nematus on Theano without effect on rmsprop (0.0001) and adadelta (1)",
+}
 _WITHOUT_EFFECT = {
     "gradient_aggregation_steps": "each device computes its part of a batch at once",
     "input_types": "an input has one sequence of words per line",
@@ -83,24 +87,19 @@ def documented(program: str, command: str, options: type) -> Iterator[Documented
         yield _documented(row, options)
 
 
-def other_defaults(program: str, command: str, options: type) -> Iterator[Documented]:
-    """The options whose default differs from cgru's own."""
-    theirs = table(program, command)
-    stated = statements(options)
-    for row in theirs.rows if theirs else ():
-        meant = default_of(row)
-        if any(name in stated and not _same(stated[name], value) for name, value in meant.items()):
-            yield _documented(row, options)
+def defaults(command: str, program: str = "") -> dict[str, str]:
+    """The default of every option of a command, as a configuration file shows it.
 
-
-def _same(stated: tuple, value: object) -> bool:
-    """Whether a value, as typed, is the default of an option."""
-    here, default = stated
-    try:
-        read = tuple(map(here.read, value)) if isinstance(value, tuple) else here.read(value)
-    except ValueError:
-        return False
-    return read == default or (default is None and read in (0, ""))
+    With a program, the defaults are those in force with `--compat PROGRAM`.
+    """
+    stated = main.commands[command]
+    assert isinstance(stated, Command)
+    with stated.make_context(command, ["--compat", program] if program else []) as context:
+        options = stated.made(context)
+    return {
+        name: shown_default(getattr(options, name))
+        for name, _ in statements(stated.options).items()
+    }
 
 
 def _documented(row: Row, options: type) -> Documented:
@@ -115,11 +114,8 @@ def _documented(row: Row, options: type) -> Documented:
     stated = statements(options)
     names = [name for name in stated if name in {meaning.field, *default_of(row)}]
     if names:
-        defaults = (shown_default(stated[name][1]) for name in names)
-        return entry._replace(
-            here=", ".join(flag(options, name) for name in names),
-            default_here=", ".join(filter(None, defaults)),
-        )
+        here = ", ".join(flag(options, name) for name in names)
+        return entry._replace(here=here, remark=_REMARKS.get(row.name, ""))
     if meaning.field in _REPLACED:
         here, remark = _REPLACED[meaning.field]
         return entry._replace(here=here, remark=remark)

@@ -55,7 +55,7 @@ TRANSLATE = (
         --show-weights: cgru does not print weights
         --wipo: WIPO's layout of n-best lists is not known
         -f --softmax-filter X...:
-        no vocabulary selection: every word of the vocabulary can be produced
+        use --shortlist of cgru translate, without --compat amun, to restrict the words
         """
     ),
 )

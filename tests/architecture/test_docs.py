@@ -92,6 +92,8 @@ def test_the_site_is_built_strictly(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     page = (tmp_path / "site/tutorial.html").read_text("utf-8")
     assert 'href="recipes/quickstart/' in page  # a page from outside docs/
+    assert f"cgru {cgru_cli.__version__}, 20" in page  # in the foot
+    assert 'class="admonition warning"' in (tmp_path / "site/how-to/gpu.html").read_text("utf-8")
 
 
 def test_the_picture_shows_every_folder():
