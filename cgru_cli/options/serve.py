@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ipaddress
 from dataclasses import dataclass, fields
+from urllib.parse import urlsplit
 
 from .configured import ConfiguredOptions
-from .declaration import number, options_of, same, text, whole
+from .declaration import number, options_of, read_by, same, text, whole
 from .line_filter import model_option
 from .translate import TranslateOptions
 
@@ -13,6 +15,12 @@ address_option = options_of("Address")
 sharing_option = options_of("Batching of requests")
 limit_option = options_of("Limits")
 access_option = options_of("Access")
+
+
+def _one_host_name(name: str) -> str:
+    if name != "*" and host_of(name) != name.strip("[]").lower():
+        raise ValueError("a host name or an address without a port is expected")
+    return name
 
 
 @dataclass(frozen=True)
@@ -65,6 +73,12 @@ class ServeOptions(ConfiguredOptions):
     port: int = address_option(
         "--port N: port to listen on; 0: any free port, which is printed",
         whole(0, 65535, default=8080),
+    )
+    host_name: tuple[str, ...] = address_option(
+        "--host-name NAME...: names by which requests may address the server (their Host header, "
+        "without a port); * for any; if not given, localhost, 127.0.0.1 and [::1] for a server "
+        "that only this machine reaches, otherwise any",
+        read_by(_one_host_name),
     )
     tls_certificate: str | None = address_option(
         "--tls-certificate FILE: serve over TLS (https, wss) with this certificate, a .pem file",
@@ -126,6 +140,13 @@ class ServeOptions(ConfiguredOptions):
         "--log-texts: write the texts of requests to standard error too", excludes="--quiet"
     )
 
+    @property
+    def host_names(self) -> tuple[str, ...]:
+        """The names by which requests may address the server; * for any."""
+        is_local = self.host == "localhost" or _is_loopback(self.host)
+        own = ("localhost", "127.0.0.1", "[::1]", self.host) if is_local else ("*",)
+        return self.host_name or tuple(dict.fromkeys(own))
+
     def translating(self, models: tuple[str, ...]) -> TranslateOptions:
         """The options of `cgru translate` for these models and the same search."""
         names = {field.name for field in fields(self)} & {
@@ -133,3 +154,19 @@ class ServeOptions(ConfiguredOptions):
         }
         values = {name: getattr(self, name) for name in names}
         return TranslateOptions(**values | {"model": models})
+
+
+def host_of(header: str) -> str | None:
+    """The host of a Host header, without its port; None if the header is invalid."""
+    try:
+        host = urlsplit(f"//{header}").hostname
+    except ValueError:
+        return None
+    return host.removesuffix(".") if host else None
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hmac
 import time
 from collections.abc import Collection
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
@@ -14,6 +13,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..errors import reason
+from ..options.serve import host_of
 from ..system.terminal import tell
 from . import page
 from .bodies import client_of
@@ -41,7 +41,9 @@ class Admission:
     """ASGI middleware around the whole application.
 
     It refuses new requests while the server stops, requests without the password, and requests from
-    web pages of sites that `--cors` does not name (browsers send the origin of a page).
+    web pages of sites that `--cors` does not name (browsers send the origin of a page). It also
+    refuses requests that address another host: a page whose site's name is made to lead to this
+    machine (DNS rebinding) has the right origin, but a host name that the server does not have.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class Admission:
         self.service, self.paths = service, paths
         self._password = None if password is None else password.encode()
         self._sites = service.options.cors
+        self._hosts = set(map(host_of, service.options.host_names)) - {None}
         self._app = app
         self._with_cors = CORSMiddleware(
             self._admit,
@@ -99,6 +102,8 @@ class Admission:
             return failed(503, DRAINING, {"Retry-After": "5", "Connection": "close"})
         if not path.startswith("/health/") and len(headers.getlist("host")) != 1:
             return failed(400, "a request needs one Host header", {"Connection": "close"})
+        if not path.startswith("/health/") and not self._is_addressed(headers["host"]):
+            return failed(421, "requests to this host name need --host-name")
         origin = headers.get("origin")
         if origin is not None and not self._is_allowed(origin, headers.get("host", "")):
             return failed(403, "requests from pages of other sites need --cors")
@@ -111,6 +116,9 @@ class Admission:
             return None
         return failed(401, "a password is needed", {"WWW-Authenticate": "Bearer"})
 
+    def _is_addressed(self, host: str) -> bool:
+        return "*" in self._hosts or host_of(host) in self._hosts
+
     def _is_allowed(self, origin: str, host: str) -> bool:
-        is_own = urlsplit(origin).netloc.lower() == host.lower() != ""
+        is_own = origin.partition("://")[2].lower() == host.lower() != ""
         return is_own or "*" in self._sites or origin in self._sites

@@ -169,7 +169,8 @@ def serve(app: ASGIApp, service: Service) -> None:
         host, port = listener.getsockname()[:2]
         shown = f"[{host}]" if ":" in host else host
         scheme = "https" if options.tls_key else "http"
-        tell(f"listening at {scheme}://{shown}:{port}/")
+        names = "any host name" if "*" in options.host_names else ", ".join(options.host_names)
+        tell(f"listening at {scheme}://{shown}:{port}/ for requests to {names} (--host-name)")
         Server(config, service).run(sockets=[listener])
 
 

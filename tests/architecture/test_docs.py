@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 import pytest
 import yaml
+from command_lines import parsed
 from documentation import PAGES, ROOT, commands, name_of, of_cgru, parse, shell_blocks
 
 import cgru_cli
@@ -28,6 +29,20 @@ def _prose(page: Path) -> str:
 
 
 # --- pages and links ----------------------------------------------------------------------------
+
+
+def test_servers_in_production_name_their_host():
+    """A proxy passes on the host that it serves; a published port is open to DNS rebinding."""
+    page = _text(ROOT / "docs/server.md").replace("\\\n", " ")
+    (proxied,) = re.findall(r"^server_name (\S+);", page, re.M)
+    assert "proxy_set_header Host $host;" in page
+    for command, names in (
+        (r"^ExecStart=\S+/cgru (serve .*)", (proxied,)),
+        (r"^docker run .* cgru +(-m .*)", ("localhost", "127.0.0.1")),
+    ):
+        (line,) = re.findall(command, page, re.M)
+        words = line.removeprefix("serve ").split()
+        assert parsed("serve", *words).host_name == names
 
 
 def test_the_readme_is_short():

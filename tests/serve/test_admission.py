@@ -135,6 +135,40 @@ def test_a_request_has_one_host(web):
         assert web.get("/health/live", headers=given).status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("host", "names", "addressed", "others"),
+    [
+        ("127.0.0.1", (), "LOCALHOST:80 localhost. 127.0.0.1:8080 [::1]:80", "evil.com a"),
+        ("::1", (), "localhost [::1] [::1]:80", "evil.com [::2] ::1 [::1"),
+        ("0.0.0.0", (), "localhost evil.com 10.0.0.1:80", ""),
+        ("192.0.2.7", ("a.org", "[::2]"), "a.org A.org:80 [::2]:80", "b.org x.a.org 192.0.2.7"),
+        ("127.0.0.1", ("*",), "evil.com", ""),
+    ],
+)
+def test_only_hosts_that_the_server_has_are_addressed(models, host, names, addressed, others):
+    """A site whose name leads to this machine (DNS rebinding) has the right origin."""
+    with serving(models, host=host, host_name=names) as app:
+        web = client(app)
+        for name in addressed.split():
+            for path in ("/v1/models", "/", "/health/live"):
+                assert web.get(path, headers={"Host": name}).status_code == 200, name
+            with web.websocket_connect("/translate", headers={"Host": name}) as socket:
+                socket.send_text("a b")
+                assert socket.receive_text()
+        for name in others.split():
+            headers = {"Host": name, "Origin": f"http://{name}"}
+            answer = web.get("/v1/models", headers=headers)
+            assert answer.status_code == 421 and "--host-name" in answer.json()["error"], name
+            assert web.get("/", headers=headers).status_code == 421
+            assert web.get("/health/ready", headers=headers).status_code == 200
+            with (
+                pytest.raises(WebSocketDenialResponse) as refused,
+                web.websocket_connect("/translate", headers=headers),
+            ):
+                pass
+            assert refused.value.status_code == 421  # in the place of the handshake
+
+
 def test_an_encoded_body_is_refused(web):
     for encoding, status in (("identity", 200), ("gzip", 415), ("br, gzip", 415)):
         headers = {"Content-Encoding": encoding}

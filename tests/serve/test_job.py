@@ -63,7 +63,7 @@ class Process:
                 break
         else:
             raise AssertionError("it does not listen")
-        self.port, self.scheme = int(found[1]), scheme
+        self.port, self.scheme, self.started = int(found[1]), scheme, line
         self.messages = []
         threading.Thread(
             target=lambda: self.messages.extend(self.process.stderr), daemon=True
@@ -103,11 +103,24 @@ def running(model_path):
     server.process.wait()
 
 
+def test_a_request_without_a_known_host_is_refused(running):
+    for host, status in (("", 400), ("Host: evil.com\r\n", 421), ("Host: [::1]:80\r\n", 200)):
+        request = f"GET /v1/models HTTP/1.1\r\n{host}Connection: close\r\n\r\n"
+        assert running.send(request.encode()).startswith(f"HTTP/1.1 {status} ".encode())
+    handshake = b"GET /translate HTTP/1.1\r\nHost: evil.com\r\nUpgrade: websocket\r\n"
+    handshake += b"Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+    handshake += b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+    assert running.send(handshake).startswith(b"HTTP/1.1 421 ")
+    assert "localhost, 127.0.0.1, [::1] (--host-name)" in running.started
+
+
 def test_invalid_requests_do_no_harm(running):
     for garbage in (b"\x00\xff\x16\x03\x01garbage\r\n\r\n", b"GET / HTTP/9\r\n\r\n", b"\r\n" * 9):
         answer = running.send(garbage + b"\r\n\r\n")
         assert b" 500 " not in answer and b"Traceback" not in answer
-    head = b"POST /v1/translate HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: "
+    head = (
+        b"POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: "
+    )
     assert running.send(head + b"10000000\r\n\r\n").startswith(b"HTTP/1.1 413")
     chunked = head.replace(b"Content-Length: ", b"Transfer-Encoding: chunked\r\n\r\n")
     chunk = b"8000\r\n" + b"a" * 0x8000 + b"\r\n"

@@ -31,7 +31,9 @@ class Silent:
 
 
 def options(*models, **more):
-    return ServeOptions(model=models, quiet=True, **{"translation_maxlen": 8} | more)
+    return ServeOptions(
+        model=models, quiet=True, **{"translation_maxlen": 8, "host_name": ("testserver",)} | more
+    )
 
 
 def loaded(*models, **more):
