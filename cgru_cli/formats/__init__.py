@@ -9,5 +9,5 @@ compares it with what a command line says of it. Vocabularies: `vocabulary_files
 writes them, `model_vocabularies` finds those of a model. Writing: `capabilities` says what a
 program's files can hold; `write_model` and `write_configuration` write them, YAML by `yaml_cpp` as
 Marian does. `loaded_model` is a model with its vocabularies, ready to read lines. Other files:
-`shortlist`, and `arpa` of n-gram models.
+`shortlist`, `marian_optimizer` of trainings by Marian, and `arpa` of n-gram models.
 """

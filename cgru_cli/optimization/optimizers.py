@@ -28,6 +28,20 @@ _KERAS = {
     "rmsprop": keras.optimizers.RMSprop,
 }
 
+# Keras' lists of sums over gradients, a variable for each parameter, and Marian's names of them.
+_SUMS = {
+    keras.optimizers.Adam: {"adam_mt": "_momentums", "adam_vt": "_velocities"},
+    keras.optimizers.Adagrad: {"adagrad_gt": "_accumulators"},
+}
+
+
+def sums(optimizer: keras.optimizers.Optimizer) -> dict[str, list[Any]]:
+    """The variables of an optimizer that Marian has too, by Marian's names of their kinds."""
+    for kind, attributes in _SUMS.items():
+        if isinstance(optimizer, kind):
+            return {name: getattr(optimizer, lists) for name, lists in attributes.items()}
+    return {}
+
 
 def optimizer(name: str, given: Sequence[float], rate: float) -> keras.optimizers.Optimizer:
     """A new optimizer; given: values of its first parameters, in the order of PARAMETERS.

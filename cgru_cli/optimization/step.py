@@ -18,6 +18,7 @@ import tensorflow as tf
 from ..network.keras_model import RecurrentModel, array_of
 from ..network.network import Network
 from .objective import CrossEntropy, Objective
+from .optimizers import sums
 from .quantized_weights import Quantization
 from .replicas import Replicas
 
@@ -162,6 +163,13 @@ class TrainingStep:
         """Everything needed for a bit-exact resume, by name."""
         state = {name: array_of(variable) for name, variable in self._variables().items()}
         return state | {"loss_scale": np.array(self.loss_scale.state())}
+
+    def sums(self) -> dict[str, dict[str, Any]]:
+        """The optimizer's and the smoothed variables by kind, as Marian names it, and parameter."""
+        kinds = sums(self.optimizer)
+        if self.smoothed:
+            kinds["exp_smoothing"] = self.smoothed
+        return {kind: dict(zip(self.trained, of, strict=True)) for kind, of in kinds.items()}
 
     def reset_optimizer(self) -> None:
         """Let the optimizer forget all gradients."""

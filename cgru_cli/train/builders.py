@@ -23,6 +23,7 @@ from .examples import EpochExamples
 from .loop import Training
 from .plan import fixed_options, options_of_all_workers
 from .run.log import TrainingLog
+from .run.marian import MarianRun
 from .run.patience import Patience
 from .run.reporter import Reporter
 from .run.saving import Saving
@@ -55,6 +56,9 @@ def build_training(setup: Setup, stop: StopRequest, replicas: Replicas) -> Train
         given = replicas.run_in_all(lambda: options_of_all_workers(options))
         replicas.check_same(given | same)
     patience = Patience(plan.metrics, options)
+    of_marian = replicas.run_in_all(
+        lambda: setup.folder.of_marian and MarianRun.read(setup.folder, model.structure, options)
+    )
     step, course = resume(
         setup.folder,
         same,
@@ -65,6 +69,7 @@ def build_training(setup: Setup, stop: StopRequest, replicas: Replicas) -> Train
         same_text=not options.no_restore_corpus,
         same_optimizer=not options.no_optimizer_reload,
         make_step=lambda jit: build_step(model, options, jit, replicas),
+        of_marian=of_marian or None,
     )
     model.arrays.clear()  # the step holds them, and training may take days
     tensorflow_start.return_freed_memory()

@@ -93,7 +93,7 @@ class Training:
         log = self.reporter.log
         self.began = self.counted = self.clock()
         if self.course.progress.updates:
-            self.saving.finish(self.course, self.patience, self.plan.options.keep)
+            self.saving.resume(self.course, self.patience, self.plan.options.keep)
             self.warms_up_again = self.plan.options.lr_warmup_at_reload
         else:
             for line in self.opening:

@@ -86,7 +86,9 @@ def prepare(
     if keep_as and not keep_as.endswith(".npz") and (lost := cannot_hold(structure, "nematus-tf")):
         keep_as += ".npz"
         notes = [*notes, f"Models are kept as {keep_as}; Nematus-TF has no {', '.join(lost)}"]
-    folder = RunFolder(Path(options.model or ""), keep_as, resumes=not options.no_reload)
+    marian = options.compat == "marian"
+    path = Path(options.model or "")
+    folder = RunFolder(path, keep_as, resumes=not options.no_reload, marian=marian)
     spare = None
     if first and not options.dry_run:
         stack.enter_context(folder.locked())

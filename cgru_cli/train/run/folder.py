@@ -16,35 +16,55 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import CgruError, UsageError, writing
+from ...errors import CgruError, UsageError, reading, writing
 from ...formats import array_files, model_vocabularies
 from ...text.vocabulary import Vocabulary
 
 FORMAT = 1
 _JSON = "json"
 UPDATE = "{U}"  # in names of kept models
+WRITTEN_BY_CGRU = b"# written by cgru\n"  # begins `.progress.yml`, if cgru saved last
 
 
 class RunFolder:
     """The paths of a run's files; model: its `.npz`.
 
-    keep_as: see --keep-as; resumes: whether a run continues an earlier one.
+    keep_as: see --keep-as; resumes: whether a run continues an earlier one; marian: whether it may
+    be one of Marian.
 
     Raises UsageError for a name in which nothing stands for the update.
     """
 
-    def __init__(self, model: Path, keep_as: str | None = None, *, resumes: bool = True):
-        self.model, self._resumes = model, resumes
+    def __init__(
+        self,
+        model: Path,
+        keep_as: str | None = None,
+        *,
+        resumes: bool = True,
+        marian: bool = False,
+    ):
+        self.model, self._resumes, self._marian = model, resumes, marian
         self._kept = Path(keep_as) if keep_as else self.beside(f".u{UPDATE}.npz")
         if UPDATE not in self._kept.name:
             raise UsageError(f"--keep-as {keep_as}: the file name lacks {UPDATE}, for the update")
         self.state = self.beside(".state.npz")  # from which the run resumes
         self.records = self.beside(".metrics.jsonl")  # of the log, for programs
+        self.marian_progress = self.beside(".progress.yml")
+        self.marian_optimizer = self.beside(".optimizer.npz")
         self.dev = self.beside(".dev.npz")  # for scripts, named as Nematus and Marian name it
 
     def beside(self, suffix: str) -> Path:
         """The file whose name is the model's with this ending."""
         return self.model.with_name(self.model.name + suffix)
+
+    @property
+    def of_marian(self) -> bool:
+        """Whether the run continues one that Marian saved last. Raises CgruError."""
+        path = self.marian_progress
+        if not (self._marian and self._resumes and path.exists() and self.model.exists()):
+            return False
+        with reading(path), open(path, "rb") as file:
+            return not file.readline().startswith(WRITTEN_BY_CGRU)
 
     def best(self, metric: str) -> Path:
         """The best model by a metric, named as Marian names it."""
@@ -56,7 +76,7 @@ class RunFolder:
 
     def check_new(self, vocabularies: Sequence[Vocabulary]) -> None:
         """Raises CgruError if a new training would overwrite other files."""
-        if self.state.exists() or not self._resumes:
+        if self.state.exists() or not self._resumes or self.of_marian:
             return
         if self.model.exists():
             raise CgruError(
@@ -111,11 +131,11 @@ class RunFolder:
         array_files.write_npz(self.state, {**arrays, _JSON: np.frombuffer(text, np.uint8)})
 
     def load(self) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
-        """The state, or None if there is none, or a new training replaces it.
+        """The state, or None if there is none, or another one replaces it.
 
         Raises CgruError if the file is not a state in this format, or was changed.
         """
-        if not self._resumes or not self.state.exists():
+        if not self._resumes or not self.state.exists() or self.of_marian:
             return None
         arrays = array_files.read_npz(self.state)
         try:

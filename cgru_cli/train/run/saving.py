@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...errors import CgruError
 from ...formats import write_model
-from ...system.atomic_files import atomic_write
+from ...formats.capabilities import cannot_hold
+from ...parameters.parameter import MARIAN
+from . import marian
 from .log import TrainingLog
 from .patience import Patience
-from .progress import Progress
 from .state import Course, SavedRun
 
 if TYPE_CHECKING:
@@ -43,10 +44,15 @@ class Saving:
         self._setup, self._step, self._identity = setup, step, identity
         self._log, self._writes = log, writes
         self._marian_files: Sequence[str] = ()
-        options = setup.plan.options
+        options, model = setup.plan.options, setup.model
+        self._to = "npz"
         if options.compat == "marian":  # amun's file too, if amun can read the model
             amun = options.type in ("amun", "nematus")
             self._marian_files = (".decoder.yml", ".amun.yml") if amun else (".decoder.yml",)
+            to = f"marian-{options.type.replace('lm', 's2s')}"
+            if to in MARIAN and not cannot_hold(model.structure, to) and model.one_direction:
+                self._to = to
+                model.origin = {"transposed": [r.name for r in model.parameters() if r.transposed]}
 
     def save(
         self, course: Course, patience: Patience, last_batch: Sequence[Share] | None, keep: int = 0
@@ -78,17 +84,28 @@ class Saving:
         self.updates = updates
         return True
 
-    def finish(self, course: Course, patience: Patience, keep: int = 0) -> None:
-        """Write the files that follow the state in a save.
+    def resume(self, course: Course, patience: Patience, keep: int = 0) -> None:
+        """Write again what follows the state in a save, because a kill may have come before.
 
-        A resumed run writes them again, because a kill may have come before them.
+        Of a run that Marian saved there is no state yet.
         """
+        if self.folder.of_marian:
+            self.save(course, patience, None)
+        else:
+            self.finish(course, patience, keep)
+
+    def finish(self, course: Course, patience: Patience, keep: int) -> None:
+        """Write the files that follow the state in a save."""
         if not self._writes:
             return
         self.write(self.folder.model)
         if self._marian_files:
-            with atomic_write(self.folder.beside(".progress.yml")) as file:
-                file.write(marian_progress(course.progress, patience))
+            options = self._setup.plan.options
+            if self._to != "npz":
+                marian.write_optimizer(
+                    self.folder, self._setup.model, self._to, self._step, options
+                )
+            marian.write_progress(self.folder, course, patience, self._setup.plan)
         if keep:
             self.folder.thin(keep)
 
@@ -102,7 +119,7 @@ class Saving:
         write_model.write(
             model,
             path,
-            "npz" if path.suffix == ".npz" else "nematus-tf",
+            self._to if path.suffix == ".npz" else "nematus-tf",
             self._setup.vocabularies,
             force=True,
             preprocessing=self._setup.texts.preprocessing,
@@ -136,30 +153,3 @@ class Saving:
             if not (math.isfinite(float(cost)) and math.isfinite(norm)):
                 return False
         return True
-
-
-def marian_progress(progress: Progress, patience: Patience) -> bytes:
-    """Marian's `.progress.yml`, with the keys that this package has values for.
-
-    As in Marian (src/training/training_state.h), epochs count the current one, and words are those
-    of the target with EOS.
-    """
-    import yaml
-
-    records = patience.records
-    first = next(iter(records.values()), None)
-    values = {
-        "epochs": progress.epoch,
-        "batches": progress.updates,
-        "batches-epoch": progress.batches,
-        "samples": progress.sentences,
-        "labels-total": progress.words,
-        "stalled": first.stalled if first else 0,
-        "stalled-max": patience.most_stalled,
-        "validator": first.metric if first else "",
-        "validators": {
-            name: {"last-best": record.best, "stalled": record.stalled}
-            for name, record in records.items()
-        },
-    }
-    return yaml.safe_dump(values, sort_keys=False).encode()

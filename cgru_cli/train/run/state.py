@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ...corpus.corpus import Corpus
     from ...optimization.replicas import Replicas
     from ...optimization.step import TrainingStep
+    from .marian import MarianRun
 
 # Of the names in `identity`, those that decide only the batches.
 OF_THE_TEXT = (
@@ -122,6 +123,7 @@ def resume(
     same_text: bool = True,
     same_optimizer: bool = True,
     make_step: Callable[[bool], TrainingStep],
+    of_marian: MarianRun | None = None,
 ) -> tuple[TrainingStep, Course]:
     """The step and the course exactly as saved; new ones if there is no save.
 
@@ -129,13 +131,16 @@ def resume(
     resets. jit: whether to compile the step; None for what was saved, or else is_faster_compiled().
     same_text: whether to continue in the text where the save left it, else with the epoch's first
     pair; same_optimizer: whether the optimizer continues, else a new one does with the weights of
-    the saved model. Raises CgruError for a state that is damaged or belongs to another run.
+    the saved model; of_marian: a run of Marian to continue instead. Raises CgruError for a state
+    that is damaged or belongs to another run.
     """
     path, first = str(folder.state), replicas.is_first
     arrays, values = replicas.run_in_all(lambda: folder.load() if first else None) or ({}, {})
     values = replicas.broadcast(values)
 
     def read() -> SavedRun | None:
+        if of_marian:
+            return of_marian.saved
         if not values:
             return None
         saved = dataclass_from_json(SavedRun, values, path, ADVICE)
@@ -146,7 +151,7 @@ def resume(
 
     saved = replicas.run_in_all(read)
     if jit is None:
-        jit = saved.jit if saved else replicas.broadcast(is_faster_compiled())
+        jit = saved.jit if saved and not of_marian else replicas.broadcast(is_faster_compiled())
 
     def restored() -> TrainingStep:
         step = make_step(jit)
@@ -155,7 +160,9 @@ def resume(
                 step.restore(arrays)
             except (KeyError, TypeError, ValueError) as error:
                 raise CgruError(f"{path}: not the state of this training ({error})") from None
-        if arrays and not same_optimizer:
+        if of_marian:
+            of_marian.restore(step)
+        if saved and not same_optimizer:
             step.model.assign(step.weights())
             step.reset_optimizer()
         return step

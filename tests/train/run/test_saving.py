@@ -16,10 +16,12 @@ from cgru_cli.formats.read_configuration import from_marian
 from cgru_cli.formats.vocabulary_files import read_vocabulary
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.train.run.folder import RunFolder
+from cgru_cli.train.run.learning_rate import Schedule
 from cgru_cli.train.run.log import TrainingLog
+from cgru_cli.train.run.marian import write_progress
 from cgru_cli.train.run.patience import Patience
 from cgru_cli.train.run.progress import Interval, Progress
-from cgru_cli.train.run.saving import Saving, marian_progress
+from cgru_cli.train.run.saving import Saving
 from cgru_cli.train.run.state import Course, resume
 
 STRUCTURE = small_structure(source_vocabularies=(5,), target_vocabulary=5)
@@ -34,10 +36,14 @@ class Step:
     def __init__(self, updates=0, jit=True):
         self.updates, self.cost, self.jit = updates, 2.5, jit
         self.loss_scale = SimpleNamespace(dynamic=True)
+        self.model, self.optimizer = SimpleNamespace(arrays=self.weights), None
 
     def weights(self):
         arrays = random_arrays(STRUCTURE)
         return {name: array + np.float32(self.updates) for name, array in arrays.items()}
+
+    def sums(self):
+        return {}  # of SGD
 
     def state(self):
         return {"updates": np.array(self.updates), "weights/b": np.full(3, self.updates / 3)}
@@ -81,7 +87,7 @@ def saving(folder, tmp_path):
             model=Model(Path("x"), STRUCTURE, {}, "nematus", "npz", settings=ModelSettings()),
             vocabularies=[read_vocabulary(path)] * 2,
             texts=SimpleNamespace(preprocessing=None),
-            plan=SimpleNamespace(options=options),
+            plan=SimpleNamespace(options=options, schedule=Schedule(0.5)),
         )
         log = TrainingLog(folder.beside(".log"), folder.records, quiet=True)
         return Saving(setup, step, IDENTITY, log, **more)
@@ -276,16 +282,34 @@ def test_marians_files_are_beside_every_model(folder, saving):
             assert told.vocabularies and all(
                 (path.parent / name).exists() for name in told.vocabularies
             )
-        assert read_model.read(model).structure == STRUCTURE
+        read = read_model.read(model)
+        assert read.written_by == "marian" and read.structure.sizes() == STRUCTURE.sizes()
 
 
-def test_the_keys_are_marians():
-    """Marian 1.12 writes this after 60 updates of 4 epochs, with costs and seeds besides."""
+def test_the_program_that_saved_last_is_known(folder, saving):
+    """Marian writes its progress without our comment; without --compat it does not matter."""
+    marian = RunFolder(folder.model, marian=True)
+    kept = saving(Step(5), TrainOptions(compat="marian", type="s2s"))
+    kept.save(course(5), patience(), LEARNT)
+    assert not marian.of_marian and marian.load()
+    values = yaml.safe_load(folder.marian_progress.read_bytes())
+    folder.marian_progress.write_text(yaml.safe_dump(values))
+    assert marian.of_marian and not marian.load() and not folder.of_marian
+    assert not RunFolder(folder.model, resumes=False, marian=True).of_marian
+    kept.save(course(6), patience(), LEARNT)
+    assert not marian.of_marian
+
+
+def test_the_keys_are_marians(folder):
+    """Marian 1.12 writes this after 60 updates of 4 epochs, with statistics of costs besides."""
     patience = Patience(["perplexity", "bleu"], TrainOptions())
     for metric, value, update in (("perplexity", 4.0, 30), ("perplexity", 5.0, 60)):
         patience.update(metric, value, update)
-    written = yaml.safe_load(marian_progress(Progress(4, 60, 0, 0, 14956), patience))
-    assert written == {
+    course = Course(Progress(4, 60, 0, 0, 14956), interval=Interval(12.5, 7, 3, norm=0.5))
+    plan = SimpleNamespace(options=TrainOptions(seed=5489), schedule=Schedule(0.5))
+    write_progress(folder, course, patience, plan)
+    written = yaml.safe_load(folder.marian_progress.read_bytes())
+    expected = {
         "epochs": 5,
         "batches": 60,
         "batches-epoch": 0,
@@ -294,8 +318,15 @@ def test_the_keys_are_marians():
         "stalled": 1,
         "stalled-max": 1,
         "validator": "perplexity",
-        "validators": {
-            "perplexity": {"last-best": 4.0, "stalled": 1},
-            "bleu": {"last-best": None, "stalled": 0},
-        },
+        "validators": {"perplexity": {"last-best": 4.0, "stalled": 1}},
+        "reset": False,
+        "eta": 0.5,
+        "eta-factor": 1,
+        "warmup-start": "0u",
+        "cost-sum": 12.5,
+        "cost-count": 7,
+        "gradient-norm-avg": 0.5,
     }
+    assert expected.items() <= written.items()
+    numbers = written["seed-corpus"].split()  # of std::mt19937, whose default seed is 5489
+    assert len(numbers) == 625 and numbers[:2] == ["5489", "1301868182"] and numbers[-1] == "624"

@@ -1,0 +1,102 @@
+"""The optimizer's state in a training by Marian, `MODEL.npz.optimizer.npz`.
+
+Marian keeps all parameters in one vector, in the order of the names that they have in `s2s` models;
+each array is followed by zeros up to a multiple of 256 bytes. The sums over gradients have the
+same layout (src/graph/parameters.h and src/optimizers/optimizers.cpp of marian-dev).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import CgruError
+from ..parameters.parameter import Dialect, Parameter
+from .array_files import read_npz, write_npz
+from .capabilities import DIALECT
+from .dialects import convention
+from .model import Model
+from .write_model import arrays_as
+
+_MULTIPLE = 256 // 4  # numbers
+_DENOMINATORS = "adam_denoms"  # 1 - beta ** updates, for both betas of Adam
+_LARGEST = 1 - 1e-12  # of a denominator, as logarithms go
+
+
+@dataclass(frozen=True)
+class MarianOptimizer:
+    """weights: before smoothing; sums: by Marian's name (adam_mt, adam_vt, adagrad_gt, and
+    exp_smoothing for smoothed weights), each by the name of the parameter; updates: since the
+    optimizer was new, None if it does not count them.
+    """
+
+    weights: dict[str, np.ndarray]
+    sums: Mapping[str, dict[str, np.ndarray]]
+    updates: int | None = None
+
+
+def is_known(model: Model) -> bool:
+    """Whether the order of the arrays in Marian's vector is known."""
+    return all(Dialect.S2S in row.names for row in model.parameters())
+
+
+def read(path: Path, model: Model, betas: tuple[float, float]) -> MarianOptimizer:
+    """Read the state beside a model that Marian wrote. Raises CgruError."""
+    stored = read_npz(path)
+    denominators = stored.pop(_DENOMINATORS, None)
+    try:
+        arrays = {name: _arrays(vector, model) for name, vector in stored.items()}
+        updates = None
+        if denominators is not None:
+            rest = 1 - min(float(denominators.flat[1]), _LARGEST)
+            updates = round(math.log(rest) / math.log(betas[1]))
+        return MarianOptimizer(arrays.pop("master_parameters"), arrays, updates)
+    except (KeyError, IndexError, ValueError) as error:
+        raise CgruError(f"{path}: not the optimiser state of {model.path} ({error})") from None
+
+
+def write(
+    path: Path, model: Model, to: str, state: MarianOptimizer, betas: tuple[float, float]
+) -> None:
+    """Write the state beside a model that is written in the format `to`. Raises CgruError."""
+    vectors = {**state.sums, "master_parameters": state.weights}
+    stored = {name: _vector(model, to, arrays) for name, arrays in vectors.items()}
+    if state.updates is not None:
+        stored[_DENOMINATORS] = np.array([[1 - beta**state.updates for beta in betas]])
+    write_npz(path, stored)
+
+
+def _rows(model: Model) -> list[Parameter]:
+    return sorted(model.parameters(), key=lambda row: row.names[Dialect.S2S])
+
+
+def _vector(model: Model, to: str, arrays: dict[str, np.ndarray]) -> np.ndarray:
+    """Arrays by the names of their parameters as Marian's vector: (1, numbers)."""
+    stored = arrays_as(dataclasses.replace(model, arrays=arrays), to)
+    parts = []
+    for row in _rows(model):
+        name = row.names[DIALECT[to]]
+        array = stored[name if name in stored else row.transposed[DIALECT[to]]]
+        parts += [array.ravel(), np.zeros(-array.size % _MULTIPLE, array.dtype)]
+    return np.concatenate(parts)[None]
+
+
+def _arrays(vector: np.ndarray, model: Model) -> dict[str, np.ndarray]:
+    """The reverse of `_vector`. Raises ValueError for a vector of another size."""
+    arrays, place, numbers = {}, 0, vector.ravel()
+    for row in _rows(model):
+        shape, turned = row.size(model.structure), row.name in model.origin["transposed"]
+        end = place + math.prod(shape)
+        array = numbers[place:end].reshape(shape[::-1] if turned else shape)
+        array = np.ascontiguousarray(array.T if turned else array)
+        dialect = Dialect(model.origin["dialect"])
+        arrays[row.name] = convention(row, dialect, model.structure, array)
+        place = end + -end % _MULTIPLE
+    if place != len(numbers):
+        raise ValueError(f"{place} numbers are expected, {len(numbers)} found")
+    return arrays

@@ -1,0 +1,186 @@
+"""Marian's files of a training run, from which cgru and Marian continue each other's runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import parsing
+from ...formats import marian_optimizer, read_model
+from ...formats.marian_optimizer import MarianOptimizer
+from ...formats.model import Model
+from ...options.train import TrainOptions
+from ...parameters.structure import Structure
+from ...system.atomic_files import atomic_write
+from ...system.structured_files import read_yaml
+from ...system.typed_json import dataclass_from_json
+from .folder import WRITTEN_BY_CGRU, RunFolder
+from .patience import Patience, Record, SavedPatience
+from .progress import Frequency, Interval, Progress
+from .state import Course, SavedRun, check_same
+
+if TYPE_CHECKING:
+    from ...optimization.step import TrainingStep
+    from ..plan import TrainingPlan
+
+BETAS = 0.9, 0.999  # of Adam
+
+
+@dataclasses.dataclass(frozen=True)
+class MarianRun:
+    """A run that Marian saved; optimizer: None if only the weights are known."""
+
+    saved: SavedRun
+    model: Model
+    optimizer: MarianOptimizer | None
+
+    @classmethod
+    def read(cls, folder: RunFolder, structure: Structure, options: TrainOptions) -> MarianRun:
+        """Raises CgruError if its files are damaged or of another model."""
+        model = read_model.read(folder.model)
+        before, now = map(_stated, (model.structure, structure))
+        check_same(before, now, str(folder.model))
+        optimizer = None
+        if marian_optimizer.is_known(model) and folder.marian_optimizer.exists():
+            optimizer = marian_optimizer.read(folder.marian_optimizer, model, _betas(options))
+        values = read_yaml(folder.marian_progress)
+        with parsing(folder.marian_progress, "not the progress of a training by Marian"):
+            saved = dataclasses.asdict(_saved(values, options.lr_decay))
+        return cls(dataclass_from_json(SavedRun, saved, folder.marian_progress), model, optimizer)
+
+    def restore(self, step: TrainingStep) -> None:
+        """Let a new step continue from here."""
+        optimizer = self.optimizer or MarianOptimizer(self.model.arrays, {})
+        step.model.assign(optimizer.weights)
+        for kind, variables in step.sums().items():
+            if arrays := optimizer.sums.get(kind):
+                for name, variable in variables.items():
+                    variable.assign(arrays[name])
+        step.updates.assign(self.saved.progress.updates)
+        if self.optimizer:
+            updates = optimizer.updates
+            step.optimizer.iterations.assign(step.updates if updates is None else updates)
+
+
+def _stated(s: Structure) -> dict[str, Any]:
+    """The structure without what has no effect on models of one level."""
+    one_level = s.encoder_depth == s.decoder_depth == 1
+    names = s.as_dict().keys() - ({"encoder", "residual"} if one_level else set())
+    return {f"model's {name}": value for name, value in s.as_dict().items() if name in names}
+
+
+def _saved(values: Mapping[str, Any], decay: float) -> SavedRun:
+    """The content of `.progress.yml`; decay: the factor by which the learning rate decays."""
+    updates, factor = values["batches"], values["eta-factor"]
+    progress = Progress(
+        epochs=values["epochs"] - 1,
+        updates=updates,
+        batches=values["batches-epoch"],
+        sentences=values["samples"],
+        words=values["labels-total"],
+    )
+    interval = Interval(
+        cost=float(values["cost-sum"]),
+        words=int(values["cost-count"]),
+        sentences=values["disp-samples"],
+        norm=float(values["gradient-norm-avg"]),
+    )
+    records = tuple(
+        Record(metric, float(of["last-best"]), updates, of["stalled"])
+        for metric, of in (values["validators"] or {}).items()
+    )
+    decays = round(math.log(factor) / math.log(decay)) if 0 < decay < 1 else 0
+    patience = SavedPatience(decays, records, values["stalled-max"])
+    warmup_from = float(Frequency.parse(values["warmup-start"]).every)
+    return SavedRun(
+        progress=progress,
+        checked=progress,
+        interval=interval,
+        warmup_from=warmup_from,
+        identity={},
+        jit=False,
+        patience=patience,
+    )
+
+
+def write_progress(
+    folder: RunFolder, course: Course, patience: Patience, plan: TrainingPlan
+) -> None:
+    """Write Marian's `.progress.yml`.
+
+    As in Marian (src/training/training_state.h), epochs count the current one, and words are those
+    of the target with EOS. Its random numbers begin at the seed.
+    """
+    import yaml
+
+    progress, interval, records = course.progress, course.interval, patience.records
+    first = next(iter(records.values()), None)
+    decay = plan.options.lr_decay
+    generator = np.random.RandomState(plan.options.seed % 2**32).get_state(legacy=False)["state"]
+    numbers = " ".join(map(str, [*generator["key"].tolist(), generator["pos"]]))
+    values = {
+        "epochs": progress.epoch,
+        "batches": progress.updates,
+        "batches-epoch": progress.batches,
+        "samples": progress.sentences,
+        "labels-total": progress.words,
+        "prev-labels-total": progress.words,
+        "prev-batches": progress.updates,
+        "prev-epochs": progress.epoch,
+        "stalled": first.stalled if first else 0,
+        "stalled-max": patience.most_stalled,
+        "validator": first.metric if first else "",
+        "validators": {
+            name: {"last-best": record.best, "stalled": record.stalled}
+            for name, record in records.items()
+            if record.best is not None
+        },
+        "reset": False,
+        "eta": plan.schedule.at(progress, patience.decays, course.warmup_from),
+        "eta-factor": decay ** plan.schedule.decays(progress, patience.decays),
+        "warmup-start": f"{course.warmup_from:.0f}{plan.schedule.warmup.unit}",
+        "cost-sum": interval.cost,
+        "cost-count": interval.words,
+        "disp-updates": 0,
+        "disp-samples": interval.sentences,
+        "disp-words": interval.words,
+        **dict.fromkeys(("loss-avg-slow", "loss-avg-fast", "loss-var-slow"), 0),
+        "gradient-norm-avg": interval.norm,
+        **dict.fromkeys(("gradient-norm-var", "log-gradient-norm-avg"), 0),
+        "log-gradient-norm-var": 0,
+        "seed-batch": numbers,
+        "seed-corpus": numbers,
+    }
+    text = yaml.safe_dump(values, sort_keys=False, width=math.inf)
+    with atomic_write(folder.marian_progress) as file:
+        file.write(WRITTEN_BY_CGRU + text.encode())
+
+
+def write_optimizer(
+    folder: RunFolder, model: Model, to: str, step: TrainingStep, options: TrainOptions
+) -> None:
+    """Write Marian's file of the optimizer, if its form is known for this model."""
+    from ...network.keras_model import array_of
+
+    if options.optimizer == "adamw" or not marian_optimizer.is_known(model):
+        return
+    weights = step.model.arrays()
+    zeros = {name: np.zeros_like(array) for name, array in weights.items()}  # of frozen ones
+    sums = {
+        kind: zeros | {name: array_of(variable) for name, variable in variables.items()}
+        for kind, variables in step.sums().items()
+    }
+    if smoothed := sums.get("exp_smoothing"):
+        smoothed |= step.weights()  # frozen ones too
+    updates = int(step.optimizer.iterations) if "adam_mt" in sums else None
+    state = MarianOptimizer(weights, sums, updates)
+    marian_optimizer.write(folder.marian_optimizer, model, to, state, _betas(options))
+
+
+def _betas(options: TrainOptions) -> tuple[float, float]:
+    first, second, *_ = (*options.optimizer_params, *BETAS[len(options.optimizer_params) :])
+    return first, second

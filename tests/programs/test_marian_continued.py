@@ -1,0 +1,93 @@
+"""Trainings that Marian (pymarian) begins and we continue, and the other way round.
+
+Each has the costs of a training by one program alone. Pairs are read in order, one mini-batch at a
+time, because the programs shuffle differently.
+"""
+
+import re
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+import runs
+import yaml
+from whole_scripts import PYMARIAN, choice
+
+from cgru_cli.formats import array_files, read_model
+from cgru_cli.formats.marian_optimizer import read, write
+
+KINDS = {
+    "s2s": "--type s2s --enc-cell tanh --dec-cell tanh --lr-warmup 150 --valid-freq 50u "
+    "--valid-metrics cross-entropy perplexity",
+    "amun": "--type amun --layer-normalization --optimizer-params 0.9 0.98 1e-09",
+    "deep": "--type s2s --tied-embeddings --enc-depth 2 --enc-type alternating --skip "
+    "--exponential-smoothing 0.01",
+    "sgd": "--type s2s --optimizer sgd --embedding-fix-src",
+}
+FIXED = (
+    "--dim-emb 6 --dim-rnn 8 -l 0.002 --mini-batch 6 --maxi-batch 1 --shuffle none --disp-freq 10u "
+    "--save-freq 1000u --overwrite --seed 3"
+)
+
+
+class Folder:
+    """A folder in which models train; both programs get the same options."""
+
+    def __init__(self, path, options):
+        data = runs.prepared(path, pairs=70)
+        texts = [[data / f"{name}.{side}" for side in ("src", "trg")] for name in ("train", "dev")]
+        words = [data / f"vocab.{side}.json" for side in ("src", "trg")]
+        self.path = path
+        self.given = ["-t", *texts[0], "-v", *words, *FIXED.split(), *options.split()]
+        if "--valid-freq" in options:
+            self.given += ["--valid-sets", *texts[1]]
+
+    def train(self, model, *programs):
+        """Train in turns until the 100th and the 200th update; returns the costs in the log."""
+        path = self.path / model / "m.npz"
+        path.parent.mkdir()
+        given = ["-m", path, *self.given, "--log", self.path / f"{model}.log"]
+        for program, limit in zip(programs, ("100u", "200u")[-len(programs) :], strict=True):
+            if program == "marian":
+                command = [PYMARIAN, "train", *given, "-w", 64, "--cpu-threads", 1, "--quiet"]
+                subprocess.run([*map(str, command), "--after", limit], check=True)
+            else:
+                runs.trained("--compat", "marian", *given, "--after", limit, "--quiet")
+        log = (self.path / f"{model}.log").read_text()
+        return [float(cost) for cost in re.findall(r" : (?:Cost|cross-entropy :) ([\d.]+)", log)]
+
+
+@pytest.mark.parametrize("name", choice(KINDS, "s2s"))
+def test_either_program_continues_the_others_training(tmp_path, name):
+    if not PYMARIAN.exists():
+        pytest.skip("pymarian is not installed")
+    folder = Folder(tmp_path / "all", KINDS[name])
+    for first, second in (("marian", "cgru"), ("cgru", "marian")):
+        alone = folder.train(first, first)
+        assert folder.train(f"{first}-{second}", first, second) == pytest.approx(alone, rel=5e-3)
+        assert len(alone) == (24 if name == "s2s" else 20)
+    # the state of cgru in the folder is older than Marian's
+    path = tmp_path / "all/cgru-marian/m.npz"
+    said = runs.trained("--compat", "marian", "-m", path, *folder.given, "--after", "201u").messages
+    assert "Resuming after update 200" in said
+    assert yaml.safe_load(Path(f"{path}.progress.yml").read_bytes())["batches"] == 201
+
+
+def test_marians_optimizer_is_written_as_it_was_read(tmp_path):
+    if not PYMARIAN.exists():
+        pytest.skip("pymarian is not installed")
+    folder = Folder(tmp_path / "all", KINDS["deep"])
+    folder.train("m", "marian")
+    path = tmp_path / "all/m/m.npz.optimizer.npz"
+    model = read_model.read(tmp_path / "all/m/m.npz")
+    state = read(path, model, (0.9, 0.999))
+    assert state.updates == 200 and {"adam_mt", "adam_vt", "exp_smoothing"} == {*state.sums}
+    for name, array in state.sums["exp_smoothing"].items():
+        assert (array == model.arrays[name]).all()
+    write(tmp_path / "again.npz", model, "marian-s2s", state, (0.9, 0.999))
+    one, two = (array_files.read_npz(file) for file in (path, tmp_path / "again.npz"))
+    assert one.keys() == two.keys()
+    for name in one:
+        tolerance = 1e-4 if name == "adam_denoms" else 0
+        np.testing.assert_allclose(one[name], two[name], rtol=tolerance, atol=0, err_msg=name)
