@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from .convert.job import write_model as write_model
     from .errors import CgruError as CgruError
+    from .errors import UsageError as UsageError
     from .formats.loaded_model import LoadedModel as LoadedModel
     from .formats.loaded_model import load_model as load_model
     from .formats.model import Model as Model
@@ -36,9 +37,18 @@ _PUBLIC = {
     "LoadedModel": "formats.loaded_model.LoadedModel",
     "Hypothesis": "output.hypothesis.Hypothesis",
     "CgruError": "errors.CgruError",
+    "UsageError": "errors.UsageError",
 }
 __all__ = ["CgruError", "Hypothesis", "LoadedModel", "Model", "PairScorer", "RecurrentModel"]
-__all__ += ["Structure", "Translator", "__version__", "load_model", "read_model", "write_model"]
+__all__ += [
+    "Structure",
+    "Translator",
+    "UsageError",
+    "__version__",
+    "load_model",
+    "read_model",
+    "write_model",
+]
 
 
 def __getattr__(name: str) -> Any:

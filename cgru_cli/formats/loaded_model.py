@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
 import itertools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -48,7 +50,7 @@ class Reading(NamedTuple):
     split: Callable[[str], list[str]] = tokens
 
 
-@dataclass
+@dataclass(repr=False)
 class LoadedModel:
     """A model with its vocabularies: one for each factor of its source, and the target's."""
 
@@ -59,6 +61,29 @@ class LoadedModel:
     def with_arrays(self, arrays: Mapping[str, np.ndarray]) -> LoadedModel:
         """The same model with other weights, by their DL4MT/Nematus names."""
         return dataclasses.replace(self, model=dataclasses.replace(self.model, arrays=dict(arrays)))
+
+    @functools.cached_property
+    def languages(self) -> tuple[str, str] | None:
+        """The codes of source and target language, if the model's `preprocess.json` states them.
+
+        Raises CgruError where that file is damaged.
+        """
+        preprocessing = preprocessing_of([self], {})
+        source, target = preprocessing.settings.languages if preprocessing else ("", "")
+        return (source, target) if source and target else None
+
+    @property
+    def described(self) -> str:
+        """The model in a few words: its file, type, languages and sizes."""
+        s, languages = self.model.structure, None
+        with contextlib.suppress(CgruError):
+            languages = self.languages
+        between = f"{'-'.join(languages)}, " if languages else ""
+        words = " -> ".join(f"{n:,}" for n in (*s.source_vocabularies, s.target_vocabulary))
+        return f"'{self.model.path}', {s.type.value}, {between}{words} words, state {s.state}"
+
+    def __repr__(self) -> str:
+        return f"LoadedModel({self.described})"
 
     @property
     def reads_source(self) -> bool:
@@ -207,7 +232,15 @@ def loaded_models(
     models: ModelSource | Sequence[ModelSource], vocabularies: Sequence[str]
 ) -> list[LoadedModel]:
     """Models from files, and copies of models in memory, which may release their arrays."""
-    given = [models] if isinstance(models, str | os.PathLike | LoadedModel) else models
+    one = isinstance(models, str | os.PathLike | LoadedModel)
+    given: Any = [models] if one else models
+    kinds = str | os.PathLike | LoadedModel
+    if not isinstance(given, list | tuple) or not all(isinstance(one, kinds) for one in given):
+        raise UsageError("models: a path, a model of load_model, or a list of these is expected")
+    if not given:
+        raise UsageError("models: an empty list; name at least one model")
+    if isinstance(vocabularies, str):
+        raise UsageError("vocabularies: a list of files is expected, source then target")
     return [
         dataclasses.replace(one, model=dataclasses.replace(one.model))
         if isinstance(one, LoadedModel)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from .inference import with_gradient
 from .ladder.levels import Recurrence
 from .network import Network
 from .scan import scan
@@ -120,7 +121,7 @@ def select(x: tf.Tensor, index: tf.Tensor, inverse: tf.Tensor) -> tf.Tensor:
     """
     shape = tf.shape(x)
 
-    @tf.custom_gradient
+    @with_gradient
     def taken(flat: tf.Tensor) -> tuple:
         def gradient(dy: tf.Tensor) -> tf.Tensor:
             padded = tf.concat([dy, tf.zeros_like(dy[:1])], axis=0)

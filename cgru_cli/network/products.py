@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from .inference import with_gradient
+
 
 class Fixed:
     """Tensors without a gradient, such as a mask or a place."""
@@ -127,7 +129,7 @@ def at_once(function: Callable[..., tf.Tensor], *given: tf.Tensor) -> tf.Tensor:
     until then keep the gradient of the logits, the largest tensor of an update.
     """
 
-    @tf.custom_gradient
+    @with_gradient
     def run(*given: tf.Tensor) -> tuple:
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(given)

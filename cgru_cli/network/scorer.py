@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from ..parameters.structure import Structure
 from .forced_decoding import Words, unroll
+from .inference import compiled
 from .network import Network
 from .word_costs import word_costs
 
@@ -35,7 +36,7 @@ class Scorer:
             return log_probs, alignment if with_alignment else ()
 
         signature = (source, mask, target, mask)
-        self._score = tf.function(scored, input_signature=signature, autograph=False)
+        self._score = compiled(scored, *signature)
 
     def __call__(
         self,
@@ -45,7 +46,8 @@ class Scorer:
         target_mask: np.ndarray,
     ) -> Scores:
         """source (B,S,F) and target (B,T) int32, ended by EOS; masks (B,S) and (B,T) float32."""
-        log_probs, alignment = self._score(source, source_mask, target, target_mask)
+        batch = map(tf.convert_to_tensor, (source, source_mask, target, target_mask))
+        log_probs, alignment = self._score(*batch)
         return Scores(log_probs.numpy(), alignment.numpy() if tf.is_tensor(alignment) else None)
 
 

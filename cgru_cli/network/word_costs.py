@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import tensorflow as tf
 
+from .inference import with_gradient
+
 
 def word_costs(
     logits: tf.Tensor, words: tf.Tensor, label_smoothing: float = 0.0, *, compiled: bool = False
@@ -17,7 +19,7 @@ def word_costs(
     """
     rest = 1 - label_smoothing
 
-    @tf.custom_gradient
+    @with_gradient
     def costs(logits: tf.Tensor) -> tuple:
         top = tf.reduce_max(logits, axis=-1, keepdims=True)
         chosen = tf.gather(logits, words, batch_dims=1)[:, None]

@@ -122,19 +122,19 @@ class Flag:
         if self.is_switch or type(given) not in (str, int, float):
             if self.is_switch and type(given) is bool:
                 return given
-            raise ValueError(f"{_shown(given)}: {self.expected} is expected")
+            raise ValueError(f"{shown(given)}: {self.expected} is expected")
         if not _can_be_typed(str(given)):  # JSON can hold more
             raise ValueError(
-                f"{_shown(given)}: text without zero bytes and half characters is expected"
+                f"{shown(given)}: text without zero bytes and half characters is expected"
             )
         if not self.is_number:
             return str(given) if self.kind is str else self._of_kind(str(given))
         if self.kind is int and type(given) is float:
-            raise ValueError(f"{_shown(given)}: {self.expected} is expected")
+            raise ValueError(f"{shown(given)}: {self.expected} is expected")
         try:
             return self.kind(given)
         except (ValueError, OverflowError):
-            raise ValueError(f"{_shown(given)}: {self.expected} is expected") from None
+            raise ValueError(f"{shown(given)}: {self.expected} is expected") from None
 
     def check(self, value: Any) -> None:
         """Raises ValueError, saying what is expected, for a value that is not allowed."""
@@ -145,13 +145,13 @@ class Flag:
         else:
             allowed = self.kind in (bool, str) or self._of_kind(str(value)) is not None
         if not allowed:
-            raise ValueError(f"{_shown(value)}: {self.expected} is expected")
+            raise ValueError(f"{shown(value)}: {self.expected} is expected")
 
     def _of_kind(self, text: str) -> Any:
         try:
             return self.kind(text)
         except ValueError as error:
-            raise ValueError(f"{_shown(text)}: {error}") from None
+            raise ValueError(f"{shown(text)}: {error}") from None
 
     def shaped(self, value: Any) -> Any:
         """One value or several, as the option takes them; the last of several for one."""
@@ -181,7 +181,7 @@ def _can_be_typed(text: str) -> bool:
         return False
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     """A value in a message."""
     text = value if isinstance(value, str) and value.isprintable() and value else repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -25,6 +25,7 @@ class Hypothesis(NamedTuple):
     alignment: np.ndarray | None = None  # float32: [T + 1, S + 1] attention over source incl. EOS
     detokenized: str | None = None  # text in reading order; None: the words and spaces
     features: Sequence[tuple[str, float]] = ()  # of a noisy channel; their weighted sum is total
+    source: Sequence[str] = ()  # [S] words of the source as the model reads them, without factors
 
     @property
     def text(self) -> str:

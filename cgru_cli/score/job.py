@@ -20,9 +20,9 @@ from ..system.log_file import log_to
 from ..system.terminal import ProgressCounter
 from ..system.windows import InOrder
 from .n_best.rerank import Reranker, ranker_of
+from .pairs.ensemble_scorer import EnsembleScorer, ScoredPair, in_batches
 from .pairs.filter import PairFilter, dual_score
 from .pairs.layout import ScoreLayout
-from .pairs.pair_scorer import PairScorer, ScoredPair, in_batches
 from .pairs.readers import Pair, Pairs
 from .pairs.summary import Summary
 from .plan import ScorePlan
@@ -95,10 +95,10 @@ def _with_models(
         backward_reading = plan.reading(backward)
     tensorflow_start.start(options.device, options.cpu_threads)
     scorers = [
-        PairScorer.planned(plan, column, reading, with_alignment=attends) for column in columns
+        EnsembleScorer.planned(plan, column, reading, with_alignment=attends) for column in columns
     ]
     if backward:
-        scorers.append(PairScorer.planned(plan, backward, backward_reading, backward=True))
+        scorers.append(EnsembleScorer.planned(plan, backward, backward_reading, backward=True))
     scoring = _Scoring(options, scorers, layout, heatmaps, lengths)
     with heatmaps, LineWriter(options.output) as writer:
         try:
@@ -119,7 +119,7 @@ class _Scoring:
     def __init__(
         self,
         options: ScoreOptions,
-        scorers: Sequence[PairScorer],
+        scorers: Sequence[EnsembleScorer],
         layout: ScoreLayout,
         heatmaps: Heatmaps,
         lengths: dict[int, int] | None,

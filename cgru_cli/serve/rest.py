@@ -13,7 +13,7 @@ from starlette.responses import Response, StreamingResponse
 
 from ..output.hypothesis import Hypothesis
 from ..output.layout import EOS
-from ..score.pairs.pair_scorer import ScoredPair
+from ..score.pairs.ensemble_scorer import ScoredPair
 from ..translate.results import Translation
 from . import messages
 from .bodies import answered, body, client_of

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from ..errors import CgruError, UsageError
 from ..formats.loaded_model import load_model
 from ..options.serve import ServeOptions
+from ..score.pairs.ensemble_scorer import EnsembleScorer
 from ..score.pairs.model_scorer import ModelScorer
-from ..score.pairs.pair_scorer import PairScorer
+from ..translate.line_search import LineSearch
 from ..translate.plan import SearchPlan
-from ..translate.translator import Translator
 
 if TYPE_CHECKING:
     from ..search.settings import SearchSettings
@@ -51,24 +51,24 @@ class ServedModel:
         self.plan.shared_shortlist = False
 
     @functools.cached_property
-    def translator(self) -> Translator:
+    def search(self) -> LineSearch:
         """The search; first used after TensorFlow has started."""
-        return Translator(self.plan, self._models)
+        return LineSearch(self.plan, self._models)
 
     @functools.cached_property
-    def scorer(self) -> PairScorer:
+    def scorer(self) -> EnsembleScorer:
         """The scorer, over the same networks."""
-        translator, plan = self.translator, self.plan
+        search, plan = self.search, self.plan
         workspace, attends = plan.options.workspace, self.attends
         scorers = [
             ModelScorer(
                 one, plan.reading, workspace=workspace, with_alignment=attends, network=network
             )
-            for one, network in zip(self._models, translator.networks, strict=True)
+            for one, network in zip(self._models, search.networks, strict=True)
         ]
         weights = plan.weights if len(scorers) > 1 else ()
         alpha = plan.settings.normalize
-        return PairScorer(scorers, weights, alpha, with_alignment=self.attends)
+        return EnsembleScorer(scorers, weights, alpha, with_alignment=self.attends)
 
     def settings(self, search: SearchOptions) -> SearchSettings:
         """The settings of a request's search. Raises CgruError if the model cannot do it."""

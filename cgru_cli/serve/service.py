@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import CgruError
 from ..options.serve import ServeOptions
-from ..score.pairs.pair_scorer import ScoredPair
+from ..score.pairs.ensemble_scorer import ScoredPair
 from ..system.terminal import tell
 from ..translate.results import Translation
 from .engine import Engine

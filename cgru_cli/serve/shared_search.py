@@ -45,7 +45,7 @@ class SharedSearch:
 
         self._kind, self._lines, self._metrics = kind, lines, metrics
         self._model: ServedModel = kind.model
-        self._translator = kind.model.translator
+        self._line_search = kind.model.search
         settings = cast("SearchSettings", kind.settings)
         self._search, self._beam_size = BeamSearch(settings), settings.beam_size
         self._max_tokens = kind.model.max_tokens(settings.beam_size)
@@ -72,7 +72,7 @@ class SharedSearch:
         self.work += FIXED_WORK + rows * work_of_row(_longest(self.live.values()))
         for number, hypotheses in self._search.step():
             begun = self.live.pop(number)
-            results = self._translator.results
+            results = self._line_search.results
             translation = results.translation(begun.job.number, begun.request, hypotheses)
             self._metrics.translated(begun.length - 1, translation)
             begun.job.done(translation)
@@ -108,7 +108,7 @@ class SharedSearch:
             self._begun += 1
         self._metrics.batch(len(self.live))
         self.work += len(lines) * _longest(lines)
-        batch = self._translator.begin([(one.job.number, one.request) for one in lines])
+        batch = self._line_search.begin([(one.job.number, one.request) for one in lines])
         limits = list(batch.limits)
         for i, one in enumerate(lines):
             if one.line.next_only:
@@ -177,15 +177,15 @@ class SharedSearch:
             return None
         if not request.empty:
             return _Begun(job, request)
-        job.done(self._translator.results.empty(job.number))
+        job.done(self._line_search.results.empty(job.number))
         return None
 
     def _read(self, job: Job) -> Request:
         """The line as the search takes it. Raises CgruError if the model cannot read it."""
-        line, requests = cast(Line, job.asked), self._translator.requests
+        line, requests = cast(Line, job.asked), self._line_search.requests
         request = requests.read(line.text, job.number)
         if line.required or line.avoided:
-            if not self._translator.models[0].writes_text:
+            if not self._line_search.models[0].writes_text:
                 raise CgruError("constraints, avoid: this model gives labels and writes no text")
             constraints = requests.constraints(line.required, line.avoided, job.number)
             request = request._replace(constraints=constraints)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..errors import CgruError
-from ..score.pairs.pair_scorer import ScoredPair
+from ..score.pairs.ensemble_scorer import ScoredPair
 from ..translate.results import Translation
 from .served_model import ServedModel
 

@@ -83,9 +83,12 @@ def configure(
     program for each shape in every thread that does. Raises CgruError if TensorFlow cannot be
     loaded, a device does not exist, or TensorFlow has already computed in this process.
     """
+    global _process
+    check_process()
     import_tensorflow()
     import tensorflow as tf
 
+    _process = os.getpid()
     if threads is not None and threads < 1:
         raise UsageError(f"--cpu-threads {threads}: at least one is needed")
     try:
@@ -100,6 +103,18 @@ def configure(
         raise CgruError(
             "device and threads are chosen before TensorFlow computes for the first time"
         ) from None
+
+
+_process = 0  # that has configured TensorFlow
+
+
+def check_process() -> None:
+    """Raises CgruError in a process forked from one that uses TensorFlow, where it would hang."""
+    if _process not in (0, os.getpid()):
+        raise CgruError(
+            "TensorFlow hangs in a process forked from one that has used it; start processes with "
+            "multiprocessing.get_context('spawn'), or load models only in the forked ones"
+        )
 
 
 @contextlib.contextmanager

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
+from collections.abc import Callable, Iterator
 
+Progress = bool | Callable[[int], object]  # whether to show a count, or what to tell it to
 CLEAR = "\r\x1b[K"  # clears the line of the terminal
 
 
@@ -29,11 +31,13 @@ def tell(message: str, quiet: bool = False) -> None:
 
 
 class ProgressCounter:
-    """A count and a rate, at a terminal only. what: the plural of the items counted."""
+    """A count and a rate. what: the plural of the items counted; shown: at a terminal only, or
+    always.
+    """
 
-    def __init__(self, what: str, quiet: bool):
+    def __init__(self, what: str, quiet: bool, *, always: bool = False):
         self._what = what
-        self._shown = not quiet and is_terminal()
+        self._shown = always or (not quiet and is_terminal())
         self._count, self._start, self._last = 0, time.monotonic(), 0.0
 
     def add(self, count: int) -> None:
@@ -48,3 +52,21 @@ class ProgressCounter:
         """End the line of the count."""
         if self._shown and self._last:
             write("\n")
+
+
+@contextlib.contextmanager
+def counting(what: str, progress: Progress) -> Iterator[Callable[[], object]]:
+    """A function to call after each item; `progress` gets the count so far."""
+    counter, count = ProgressCounter(what, quiet=True, always=progress is True), 0
+
+    def add() -> None:
+        nonlocal count
+        count += 1
+        counter.add(1)
+        if callable(progress):
+            progress(count)
+
+    try:
+        yield add
+    finally:
+        counter.close()

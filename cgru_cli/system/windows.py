@@ -15,10 +15,16 @@ def windows(
     The first has one line, and each following one sixteen times as many, so that the first
     translation comes early and few batches are small.
     """
-    largest = max(1, mini_batch * maxi_batch)
-    size = 1
-    while lines := reader.window(min(size, largest), token_limit):
+    rows = sizes(mini_batch * maxi_batch)
+    while lines := reader.window(next(rows), token_limit):
         yield lines
+
+
+def sizes(largest: int, *, growing: bool = True) -> Iterator[int]:
+    """The sizes of windows: 1, 16, 256, ..., largest; without growing, always the largest."""
+    size = 1 if growing else largest
+    while True:
+        yield size
         size = min(16 * size, largest)
 
 

@@ -1,7 +1,7 @@
 """`cgru translate`: lines in, translations out.
 
 `job` runs the command, `plan` decides how to search, `requests` splits lines into words,
-`translator` makes batches of them and searches, and `results` turns what was found into
-translations. `phrases` reads constraints, and `noisy_channel` ranks with a channel model and a
-language model.
+`line_search` makes batches of them and searches, and `results` turns what was found into
+translations; `translator` is the Python interface. `phrases` reads constraints, and `noisy_channel`
+ranks with a channel model and a language model.
 """

@@ -21,9 +21,9 @@ from ..system.lines import LineReader, check_distinct
 from ..system.log_file import log_to
 from ..system.terminal import ProgressCounter
 from ..system.windows import InOrder, windows
+from .line_search import LineSearch
 from .plan import SearchPlan, shortlist_of
 from .results import Translation
-from .translator import Translator
 
 
 def run(options: TranslateOptions) -> None:
@@ -45,15 +45,15 @@ def _run(options: TranslateOptions) -> None:
         check_declared([loaded.model for loaded in models], options.model_is)
         plan = SearchPlan(options, models)
         tensorflow_start.start(options.device, options.cpu_threads)
-        translator = Translator(plan, models)
+        search = LineSearch(plan, models)
         with heatmaps, LineWriter(options.output) as writer:
             apart = LineWriter(options.output_alignment) if options.output_alignment else None
             try:
-                _translate(reader, writer, apart, translator, heatmaps)
+                _translate(reader, writer, apart, search, heatmaps)
             finally:
                 if apart:
                     apart.close()
-                translator.requests.report()
+                search.requests.report()
 
 
 def _check_files(options: TranslateOptions) -> tuple[Sequence[str], Sequence[str | None]]:
@@ -76,19 +76,19 @@ def _translate(
     reader: LineReader,
     writer: LineWriter,
     apart: LineWriter | None,
-    translator: Translator,
+    search: LineSearch,
     heatmaps: Heatmaps,
 ) -> None:
     """Translate all lines of the input, in windows. apart: takes the alignments, if not None."""
-    progress = ProgressCounter("lines", translator.plan.options.quiet)
+    progress = ProgressCounter("lines", search.plan.options.quiet)
     in_order, alignments_in_order = InOrder(), InOrder()
-    layout = translator.plan.layout
+    layout = search.plan.layout
     start = 0
-    for window in _windows(reader, translator.plan):
-        for translation in translator.translations(window, start, n_best=layout.n_best):
+    for window in _windows(reader, search.plan):
+        for translation in search.translations(window, start, n_best=layout.n_best):
             number = translation.number
             if heatmaps.wants(number):
-                views = translator.results.views(translation)
+                views = search.results.views(translation)
                 best = translation.hypotheses[0].text if translation.hypotheses else ""
                 heatmaps.add(number, views, window[number - start], best)
             text, alignments = rendered(layout, translation, apart is not None)

@@ -21,7 +21,7 @@ class Fields(NamedTuple):
     """The phrases of a line as text, not yet split into words."""
 
     source: str
-    beginning: str = ""  # of its translation
+    beginning: str | Sequence[str] = ""  # of its translation; text, or words of the model
     required: Sequence[str] = ()
     avoided: Sequence[str] = ()
 

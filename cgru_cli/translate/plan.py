@@ -48,8 +48,15 @@ _ATTENTION = """
 class SearchPlan:
     """The options of `cgru translate`, and what follows from them for these models."""
 
-    def __init__(self, options: TranslateOptions, models: Sequence[LoadedModel]):
-        """Raises CgruError if the models cannot form an ensemble or do not support an option,
+    def __init__(
+        self,
+        options: TranslateOptions,
+        models: Sequence[LoadedModel],
+        base: SearchPlan | None = None,
+    ):
+        """base: another plan for these models, whose files are not read again.
+
+        Raises CgruError if the models cannot form an ensemble or do not support an option,
         UsageError for options that exclude each other.
         """
         from ..search.settings import SearchSettings
@@ -62,8 +69,8 @@ class SearchPlan:
         self.search = program.search if options.compat else "shrinking"
         self.sampling = _sampling(options)
         _check(options, models, self.search, self.sampling)
-        beam_size, normalize, penalty = _ranking(options, models, program, self.sampling)
-        self.reading = _reading(options, models, self.search)
+        beam_size, normalize, penalty = ranking(options, models, program, self.sampling)
+        self.reading: Reading = base.reading if base else _reading(options, models, self.search)
         sums = options.compat is not None and program.sums
         self.weights, channel_weights = _weights(options, sums=sums)
         self.layout = _layout(options, models, beam_size, normalize)
@@ -84,11 +91,15 @@ class SearchPlan:
         # the most words of a translation, from the words of its source (both with EOS)
         self.limit = _limit(options, models, program)
         # the words to choose from: a shortlist for each model that reads a text, or none
-        self.shortlists = _shortlists(options, models)
+        self.shortlists: tuple[Shortlist, ...] = (
+            base.shortlists if base else _shortlists(options, models)
+        )
         # whether the lines of a mini-batch share the words of all of them, as in Marian
         self.shared_shortlist = bool(options.shortlist) and options.mini_batch is not None
         # translations of the source words that replace unknown ones
-        self.lexicon = read_lexicon(options.lexicon) if options.lexicon else None
+        self.lexicon: dict[str, str] | None = base.lexicon if base else None
+        if options.lexicon and base is None:
+            self.lexicon = read_lexicon(options.lexicon)
         self.mini_batch = options.mini_batch or program.mini_batch
         self.maxi_batch = options.maxi_batch or (1 if self.shared_shortlist else program.maxi_batch)
 
@@ -136,7 +147,7 @@ def _check(
             raise UsageError(f"--char-level: {loaded.model.path}: {what}")
 
 
-def _ranking(
+def ranking(
     options: TranslateOptions,
     models: Sequence[LoadedModel],
     program: ProgramDefaults,

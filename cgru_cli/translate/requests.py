@@ -46,12 +46,36 @@ class RequestReader:
         """Warn of lines that were cut."""
         self._lines.report()
 
-    def read(self, line: str, number: int) -> Request:
-        """A line (counted from 0) as the models read it.
+    def read(self, line: str | Fields, number: int) -> Request:
+        """A line (counted from 0) as the models read it; the options say how to split text.
 
         Raises CgruError where it cannot be prepared, where it is a source and the model is a
         language model, and where it is not a condition that this model knows.
         """
+        fields = self._split(line, number) if isinstance(line, str) else line
+        source, prefix = fields.source, fields.beginning
+        if self._generates and source:
+            raise CgruError(
+                f"line {number + 1}: {self._source.model.path} is a language model and translates "
+                "nothing; with --force-decode it continues lines, and empty lines give texts of "
+                "its own"
+            )
+        words = self.words(source, number)
+        if self._source.reads_source and not self._source.reads_words:
+            self._source.ids(words, number)  # an unknown condition is refused before the search
+        return Request(
+            words,
+            self.prefix(prefix, number) if prefix else [],
+            self.constraints(fields.required, fields.avoided, number),
+            source,
+            empty=not (words or self._takes_empty),
+        )
+
+    def words(self, source: str, number: int = 0) -> list[str]:
+        """The words of a source line (counted from 0). Raises CgruError as `read` does."""
+        return self._lines.words(source, number)
+
+    def _split(self, line: str, number: int) -> Fields:
         options = self._plan.options
         count = line.count("\t") + 1
         if options.tsv and options.constraints != "tabs" and count > 1 + options.force_decode:
@@ -63,25 +87,9 @@ class RequestReader:
         if options.constraints or options.force_decode:
             after_tab = options.force_decode and not self._generates
             fields = split_line(line, number, options.constraints, after_tab)
-        source, prefix = fields.source, fields.beginning
         if self._generates and options.force_decode:  # a language model continues the whole line
-            source, prefix = "", source
-        if self._generates and source:
-            raise CgruError(
-                f"line {number + 1}: {self._source.model.path} is a language model and translates "
-                "nothing; with --force-decode it continues lines, and empty lines give texts of "
-                "its own"
-            )
-        words = self._lines.words(source, number)
-        if self._source.reads_source and not self._source.reads_words:
-            self._source.ids(words, number)  # an unknown condition is refused before the search
-        return Request(
-            words,
-            self.prefix(prefix, number) if prefix else [],
-            self.constraints(fields.required, fields.avoided, number),
-            source,
-            empty=not (words or self._takes_empty),
-        )
+            return fields._replace(source="", beginning=fields.source)
+        return fields
 
     def constraints(
         self, required: Sequence[str], avoided: Sequence[str], number: int

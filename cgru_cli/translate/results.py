@@ -130,10 +130,11 @@ class Results:
             result.word_scores,
             result.model_scores.tolist(),
             alignment,
-            self._text(words[::-1] if self._plan.layout.right_left else words),
+            self.text(words[::-1] if self._plan.layout.right_left else words),
+            source=source,
         )
 
-    def _text(self, words: Sequence[str]) -> str:
+    def text(self, words: Sequence[str]) -> str:
         """Words in reading order as text."""
         if not self._models[0].writes_text:
             return " ".join(words)

@@ -1,246 +1,244 @@
-"""Lines of text in, their translations out."""
+"""`Translator`: lines of text in, their translations out."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any, Unpack, overload
 
-import numpy as np
-
-from ..corpus.numpy_order import argsort
-from ..errors import CgruError
-from ..formats.loaded_model import LoadedModel, ModelSource, loaded_models
-from ..formats.shortlist import union
+from ..errors import UsageError
+from ..formats.loaded_model import ModelSource, loaded_models
+from ..options.keywords import (
+    Arguments,
+    OfLine,
+    OfLines,
+    SearchKeywords,
+    TranslatorKeywords,
+    checked,
+    in_python,
+    iterated,
+    one_text,
+)
 from ..options.translate import TranslateOptions
 from ..output.hypothesis import Hypothesis
 from ..system import tensorflow_start
-from ..system.windows import batches
+from ..system.garbage import collect_models
+from ..system.terminal import Progress, counting
+from ..system.windows import sizes
+from .line_search import LineSearch
+from .phrases import Fields
 from .plan import SearchPlan
-from .requests import Request, RequestReader
-from .results import Results, Translation
 
-if TYPE_CHECKING:
-    from ..search.hypotheses import SearchBatch, SearchResult
-    from ..search.settings import SearchSettings
-
-# Options of the command's files, and of its output.
-PRINTED = """
-    config input output quiet n_best word_scores alignment alignment_format
-    output_alignment heatmap heatmap_lines model n_best_size log dump_config interpolate_env_vars
-    relative_paths model_is
-""".split()
+_NOTHING = Hypothesis((), False, -math.inf, -math.inf)
 
 
 class Translator:
-    """Lines in, translations out, with one model or an ensemble."""
+    """Translates lines of text with one model or an ensemble.
 
-    def __init__(self, plan: SearchPlan, models: Sequence[LoadedModel]):
-        """models: the plan's models, whose arrays move into the networks."""
-        from ..network.network import take_over
-        from ..network.scorer import Members
-        from ..search.beam import max_tokens_of, mebibytes_of_word
-        from ..search.ensemble import Ensemble
+    Threads may share a translator. It is pickled by the paths of its models.
+    """
 
-        stepped = plan.channel.stepped if plan.channel else []
-        models, weights = [*models, *stepped], (*plan.weights, *(0.0 for _ in stepped))
-        self.plan, self.models = plan, models
-        source = next((loaded for loaded in models if loaded.reads_source), models[0])
-        self.networks = [take_over(loaded.model, plan.options.precision) for loaded in models]
-        self._ensemble = Ensemble(self.networks, weights)
-        self.requests = RequestReader(plan, models[0], source)
-        shows_each = plan.options.heatmap and len(plan.weights) > 1
-        members = Members(self.networks) if shows_each else None
-        self.results = Results(plan, models, source, members)
-        beam_size, workspace = plan.settings.beam_size, plan.options.workspace
-        structures = [loaded.model.structure for loaded in models]
-        needed = mebibytes_of_word(beam_size, structures)
-        if needed > workspace:
-            raise CgruError(
-                f"--beam-size {beam_size}: a word takes {math.ceil(needed)} MiB in this "
-                f"search, --workspace is {workspace}; give it more, or make the beam smaller"
-            )
-        self.max_tokens = max_tokens_of(workspace, beam_size, structures)
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         models: ModelSource | Sequence[ModelSource],
         vocabularies: Sequence[str] = (),
         *,
         attention: bool = True,
-        **options: Any,
-    ) -> Translator:
-        """A translator with one model or an ensemble.
+        **options: Unpack[TranslatorKeywords],
+    ):
+        """models: files of any program, or models from `load_model`, which stay unchanged.
 
-        models: files of any program, or models from `load_model`, which stay unchanged.
         vocabularies: files, source (one per factor) then target, where models name none. attention:
         whether hypotheses have it, where the models do. options: those of `cgru translate`, with
-        "_" for "-" in their names, such as beam_size=5, normalize=1.0 or device="cpu"; the defaults
-        are those of the model's program.
+        "_" for "-" in their names; the defaults are those of the model's program.
 
-        Raises CgruError for models that cannot be read or form an ensemble, UsageError for options
-        that exclude each other, TypeError for unknown ones.
+        Raises CgruError for models that cannot be read or form an ensemble, and in a process forked
+        from one that has used TensorFlow; UsageError for invalid arguments.
         """
-        if refused := set(options) & set(PRINTED):
-            raise TypeError(f"{min(refused)}: an option of files and what is printed in them")
-        loaded = loaded_models(models, vocabularies)
-        names = tuple(str(one.model.path) for one in loaded)
-        asked = TranslateOptions(model=names, vocabularies=tuple(vocabularies), **options)
-        plan = SearchPlan(asked, loaded)
-        attends = attention and any(one.model.structure.attends for one in loaded)
-        attends = asked.unk_replace or attends
-        plan.settings = dataclasses.replace(plan.settings, with_alignment=attends)
-        tensorflow_start.configure(asked.device, asked.cpu_threads)
-        return cls(plan, loaded)
+        given = {"attention": attention, **options}
+        self._arguments = Arguments.of(models, vocabularies, given)
+        with in_python():
+            values = checked(TranslateOptions, options, [*TranslatorKeywords.__annotations__])
+            collect_models()
+            loaded = loaded_models(models, vocabularies)
+            names = tuple(str(one.model.path) for one in loaded)
+            asked = TranslateOptions(model=names, vocabularies=tuple(vocabularies), **values)
+            self._attends = attention and any(one.model.structure.attends for one in loaded)
+            plan = self._planned(SearchPlan(asked, loaded))
+            tensorflow_start.configure(asked.device, asked.cpu_threads)
+            self._search = LineSearch(plan, loaded)
 
-    def translate(self, lines: Iterable[str]) -> list[Hypothesis]:
+    @property
+    def languages(self) -> tuple[str, str] | None:
+        """The codes of source and target language; None where the model does not state them."""
+        return self._search.models[0].languages
+
+    @overload
+    def translate(
+        self, lines: str, *, n_best: None = None, **options: Unpack[OfLine]
+    ) -> Hypothesis: ...
+
+    @overload
+    def translate(
+        self, lines: str, *, n_best: int, **options: Unpack[OfLine]
+    ) -> list[Hypothesis]: ...
+
+    @overload
+    def translate(
+        self, lines: list[str] | tuple[str, ...], *, n_best: None = None, **options: Unpack[OfLines]
+    ) -> list[Hypothesis]: ...
+
+    @overload
+    def translate(
+        self, lines: list[str] | tuple[str, ...], *, n_best: int, **options: Unpack[OfLines]
+    ) -> list[list[Hypothesis]]: ...
+
+    @overload
+    def translate(
+        self, lines: Iterator[str], *, n_best: None = None, **options: Unpack[OfLines]
+    ) -> Iterator[Hypothesis]: ...
+
+    @overload
+    def translate(
+        self, lines: Iterator[str], *, n_best: int, **options: Unpack[OfLines]
+    ) -> Iterator[list[Hypothesis]]: ...
+
+    def translate(
+        self,
+        lines: Any,
+        *,
+        n_best: int | None = None,
+        prefixes: Any = None,
+        constraints: Any = None,
+        avoid: Sequence[str] = (),
+        progress: Progress = False,
+        **options: Any,
+    ) -> Any:
         """The best translation of each line; words, scores and attention are in reading order.
 
+        One line (str) gives one result, a list gives a list, and an iterator an iterator, which
+        yields results in order as they get ready. n_best: a list of up to so many translations of
+        each line, the best first. prefixes: the beginning of each translation, as text or words.
+        constraints: for each line, the phrases that its translation must contain. avoid: phrases
+        that no translation may contain. progress: True to count lines on standard error, or a
+        function of the number of lines done. options: for this call only.
+
         An empty line gives an empty translation. Where no hypothesis is finished, the translation
-        is empty and its score is -inf. Raises CgruError, naming the line, for a line that cannot be
-        read.
+        is empty and its score is -inf. Raises UsageError for invalid arguments; CgruError, naming
+        the line, for a line that cannot be read.
         """
-        nothing = Hypothesis((), False, -math.inf, -math.inf)
-        lists = self._lists(lines, n_best=False)
-        return [hypotheses[0] if hypotheses else nothing for hypotheses in lists]
+        tensorflow_start.check_process()
+        single = isinstance(lines, str)
+        if single:
+            lines = [lines]
+            prefixes, constraints = (x if x is None else [x] for x in (prefixes, constraints))
+        with in_python():
+            given: dict[str, Any] = {"force_decode": prefixes is not None}
+            if constraints is not None or avoid:
+                given["constraints"] = "tabs"
+            search = self._for_call(options, given, n_best)
+            avoid = [one_text("avoid", phrase) for phrase in iterated("avoid", avoid)]
+            texts = _fields(iterated("lines", lines), prefixes, constraints, avoid)
+        lazy = isinstance(lines, Iterator)
+        with contextlib.nullcontext() if lazy else in_python():
+            results = _translations(search, texts, progress, n_best, lazy=lazy)
+            return results if lazy else next(results) if single else list(results)
 
-    def n_best(self, lines: Iterable[str]) -> list[list[Hypothesis]]:
-        """All finished translations of each line, best first; see `translate`.
+    def tokenize(self, line: str) -> list[str]:
+        """The words or sub-words of a source line, as the (first) model reads it."""
+        with in_python():
+            return self._search.requests.words(one_text("line", line))
 
-        A beam gives at most as many as its size; sampling gives all samples.
-        """
-        return list(self._lists(lines, n_best=True))
+    def detokenize(self, words: Sequence[str]) -> str:
+        """The text of words or sub-words of the target, as in `Hypothesis.tokens`."""
+        return self._search.results.text(words)
 
-    def _lists(self, lines: Iterable[str], *, n_best: bool) -> Iterator[list[Hypothesis]]:
-        texts = list(lines)
-        window = self.plan.mini_batch * self.plan.maxi_batch
-        for start in range(0, len(texts), window):
-            ready = self.translations(texts[start : start + window], start, n_best=n_best)
-            for one in sorted(ready, key=lambda translation: translation.number):
-                right_left = self.plan.layout.right_left
-                yield [h.reversed() if right_left else h for h in one.hypotheses]
+    def _planned(self, plan: SearchPlan) -> SearchPlan:
+        attends = plan.options.unk_replace or self._attends
+        plan.settings = dataclasses.replace(plan.settings, with_alignment=attends)
+        return plan
 
-    def translations(
-        self, lines: Sequence[str], first: int = 0, *, n_best: bool = True
-    ) -> Iterator[Translation]:
-        """The translations of lines, as they become ready.
+    def _for_call(self, options: dict, more: dict[str, Any], n_best: int | None) -> LineSearch:
+        """The search with the options of a call; more: others, which need no check."""
+        if n_best is not None and (type(n_best) is not int or not 0 < n_best <= 1000):
+            raise UsageError(f"n_best: a whole number from 1 to 1000 is expected, not {n_best!r}")
+        given = checked(TranslateOptions, options, [*SearchKeywords.__annotations__])
+        search = self._search
+        if search.plan.channel and (given or n_best):
+            raise UsageError("a noisy channel takes its options when the Translator is made")
+        given |= {"n_best": n_best is not None, **more}
+        asked = dataclasses.replace(search.plan.options, **given)
+        plan = SearchPlan(asked, search.models, search.plan)
+        if n_best is not None and n_best > plan.settings.beam_size:
+            if given.get("beam_size"):
+                raise UsageError(f"n_best {n_best}: more than beam_size, {given['beam_size']}")
+            asked = dataclasses.replace(asked, beam_size=n_best)
+            plan = SearchPlan(asked, search.models, search.plan)
+        return search.following(self._planned(plan))
 
-        first: the number of the first line, which seeds sampling along with the seed. n_best: find
-        all hypotheses; without it, the search may end when the best one is certain.
-        """
-        requests = [self.requests.read(line, first + i) for i, line in enumerate(lines)]
-        searched = []
-        for number, request in enumerate(requests, first):
-            # Nematus-TF searches empty lines too, which changes the n-best lists of their batch
-            if request.empty and self.plan.search != "nematus-tf":
-                yield self.results.empty(number)
-            else:
-                searched.append((number, request))
-        settings = self.plan.settings
-        if not n_best and self.plan.channel is None:
-            settings = self.plan.ending_early(settings)
-        begun: list[tuple[int, Request]] = []
+    def __reduce__(self) -> tuple:
+        return self._arguments.reduced(Translator)
 
-        def beginning() -> Iterator[SearchBatch]:
-            for batch in self._batches([len(request.source) for _, request in searched]):
-                lines = [searched[i] for i in batch]
-                begun.extend(lines)
-                yield self.begin(lines)
-
-        ended = self._search(beginning(), begun, settings)
-        yield from self.results.translations((*begun[place], found) for place, found in ended)
-
-    def _batches(self, lengths: Sequence[int]) -> list[list[int]]:
-        """Which lines are searched together; lengths: words of each line."""
-        plan = self.plan
-        if plan.search == "nematus-tf":  # its n-best lists depend on the lines of a batch
-            return nematus_tf_batches(lengths, plan.mini_batch)
-        if plan.options.maxi_batch_sort != "none":
-            return batches([length + 1 for length in lengths], plan.mini_batch, self.max_tokens)
-        every = list(range(len(lengths)))
-        return [every[i : i + plan.mini_batch] for i in range(0, len(every), plan.mini_batch)]
-
-    def begin(self, lines: Sequence[tuple[int, Request]]) -> SearchBatch:
-        """The batch of some lines, with their numbers, for a search."""
-        from ..search.hypotheses import SearchBatch
-
-        numbers, requests = zip(*lines, strict=True)
-        lengths = [len(request.source) + 1 for request in requests]
-        constraints = [request.constraints for request in requests]
-        prefixes = [request.prefix for request in requests]
-        limits = [
-            max(self.plan.limit(length), one.required.fewest_words if one else 0) + len(prefix)
-            for length, prefix, one in zip(lengths, prefixes, constraints, strict=True)
-        ]
-        texts = [request.source for request in requests]
-        sources = [loaded.source_batch(texts, numbers) for loaded in self.models]
-        wanted = [
-            [*prefix, *(one.required.words if one else ())]
-            for prefix, one in zip(prefixes, constraints, strict=True)
-        ]
-        lattice = self._ensemble.begin(sources, self._output_words(sources, wanted))
-        return SearchBatch(lattice, lengths, limits, prefixes, constraints)
-
-    def _output_words(
-        self,
-        sources: Sequence[tuple[np.ndarray, np.ndarray]],
-        wanted: Sequence[Sequence[int]],
-    ) -> list[np.ndarray]:
-        """The words allowed in the translation of each sentence, or of all; () allows every word.
-
-        sources: ids and mask of the lines for each model; wanted: words that each translation must
-        contain.
-        """
-        if not self.plan.shortlists:
-            return []
-        ids = [
-            [row[:length, 0] for row, length in zip(ids, mask.sum(axis=1).astype(int), strict=True)]
-            for loaded, (ids, mask) in zip(self.models, sources, strict=True)
-            if loaded.reads_words
-        ]
-        if self.plan.shared_shortlist:
-            ids = [[np.concatenate(rows)] for rows in ids]
-            wanted = [[word for words in wanted for word in words]]
-        return [
-            np.union1d(union(self.plan.shortlists, of_models), words).astype(np.int32)
-            for words, *of_models in zip(wanted, *ids, strict=True)
-        ]
-
-    def _search(
-        self,
-        batches: Iterable[SearchBatch],
-        begun: Sequence[tuple[int, Request]],
-        settings: SearchSettings,
-    ) -> Iterator[tuple[int, list[SearchResult]]]:
-        """Each line's place in `begun` (which grows with the batches) and its results."""
-        from ..search.beam import shrinking_beam
-        from ..search.nematus_tf_beam import nematus_tf_beam
-        from ..search.sampling import sample
-
-        sampling = self.plan.sampling
-        if not sampling and self.plan.search != "nematus-tf":
-            channel = self.plan.channel
-            ranking = channel.ranking(begun) if channel and channel.within_beam else None
-            yield from shrinking_beam(batches, settings, ranking=ranking)
-            return
-        done = 0
-        for batch in batches:
-            if sampling:
-                numbers = [number for number, _ in begun[done:]]
-                lists = sample(batch, settings, sampling, numbers)
-            else:
-                lists = nematus_tf_beam(batch, settings)
-            yield from enumerate(lists, done)
-            done += len(lists)
+    def __repr__(self) -> str:
+        plan, models = self._search.plan, self._search.models[: len(self._search.plan.weights)]
+        shown = ", ".join(one.described for one in models)
+        beam_size, precision = plan.settings.beam_size, plan.options.precision
+        return f"Translator({shown}; {precision}, beam_size={beam_size})"
 
 
-def nematus_tf_batches(lengths: Sequence[int], mini_batch: int) -> list[list[int]]:
-    """The mini-batches that Nematus-TF cuts a maxi-batch into, in its `read_all_lines`.
+def _translations(
+    search: LineSearch,
+    lines: Iterator[Fields],
+    progress: Progress,
+    n_best: int | None,
+    *,
+    lazy: bool,
+) -> Iterator[Any]:
+    """The results of lines, in their order; lazy: the first windows are small."""
+    plan, ready, number = search.plan, {}, 0
+    growing = lazy and not plan.batches_decide
+    window_sizes = sizes(plan.mini_batch * plan.maxi_batch, growing=growing)
+    right_left = plan.layout.right_left
+    with in_python(), counting("lines", progress) as done:
+        first = 0
+        while window := list(islice(lines, next(window_sizes))):
+            for one in search.translations(window, first, n_best=n_best is not None):
+                ready[one.number] = [h.reversed() if right_left else h for h in one.hypotheses]
+                while number in ready:
+                    found = ready.pop(number)
+                    number += 1
+                    done()
+                    yield (found or [_NOTHING])[0] if n_best is None else found[:n_best]
+            first += len(window)
+        search.requests.report()
 
-    lengths: words of every line between white space, 0 for an empty line. The batches matter: they
-    decide the tail of n-best lists (see `search.nematus_tf_beam`).
-    """
-    order = argsort(lengths)
-    return [order[i : i + mini_batch] for i in range(0, len(order), mini_batch)]
+
+def _fields(
+    lines: Iterator[Any], prefixes: Any, constraints: Any, avoid: Sequence[str]
+) -> Iterator[Fields]:
+    """Each line with the beginning of its translation and its phrases; checks their types."""
+    given = {"prefixes": prefixes, "constraints": constraints}
+    columns = {name: iterated(name, x) for name, x in given.items() if x is not None}
+    for number, line in enumerate(lines, 1):
+        fields = Fields(one_text(f"line {number}", line), avoided=avoid)
+        for name, column in columns.items():
+            try:
+                value = next(column)
+            except StopIteration:
+                raise UsageError(f"{name}: there are {number - 1}, fewer than lines") from None
+            if name == "prefixes" and isinstance(value, str):
+                fields = fields._replace(beginning=value)
+                continue
+            if not isinstance(value, list | tuple):
+                kind = type(value).__name__
+                raise UsageError(f"line {number}: {name}: a list is expected, not {kind}")
+            texts = [one_text(f"line {number}: {name}", text) for text in value]
+            place = {"prefixes": "beginning", "constraints": "required"}[name]
+            fields = fields._replace(**{place: texts})  # type: ignore[arg-type]
+        yield fields
+    for name, column in columns.items():
+        if next(column, None) is not None:
+            raise UsageError(f"{name}: there are more than lines")

@@ -21,9 +21,9 @@ from cgru_cli.system.atomic_files import atomic_write
 from cgru_cli.system.tensorflow_start import configure
 from cgru_cli.system.windows import InOrder
 from cgru_cli.translate.job import rendered
+from cgru_cli.translate.line_search import LineSearch
 from cgru_cli.translate.plan import SearchPlan
 from cgru_cli.translate.results import Translation
-from cgru_cli.translate.translator import Translator
 
 
 class Done(NamedTuple):
@@ -50,12 +50,12 @@ def plan_of(options: TranslateOptions, models: Sequence[LoadedModel]) -> SearchP
 
 
 @functools.lru_cache(maxsize=1)
-def translator_of(options: TranslateOptions) -> Translator:
-    """The translator of this process; its model is read once."""
+def search_of(options: TranslateOptions) -> LineSearch:
+    """The search of this process; its model is read once."""
     models = [load_model(path, options.vocabularies) for path in options.model]
     plan = plan_of(options, models)
     configure(options.device, options.cpu_threads)
-    return Translator(plan, models)
+    return LineSearch(plan, models)
 
 
 def take_gpus(addresses: Sequence[str]) -> None:
@@ -66,7 +66,7 @@ def take_gpus(addresses: Sequence[str]) -> None:
     if not addresses:
         return
     asked = ",".join(addresses)
-    if translator_of.cache_info().currsize and os.environ.get("CUDA_VISIBLE_DEVICES") != asked:
+    if search_of.cache_info().currsize and os.environ.get("CUDA_VISIBLE_DEVICES") != asked:
         raise CgruError(
             "Spark assigned another GPU to this worker; give each executor one GPU: "
             "--conf spark.executor.resource.gpu.amount=1"
@@ -94,11 +94,11 @@ def translate(
     start, words, error = time.monotonic(), 0, ""
     try:
         take_gpus(gpus)
-        translator = translator_of(options)
+        search = search_of(options)
         if part.is_table:
-            words = _table(translator, part, output, column, added)
+            words = _table(search, part, output, column, added)
         else:
-            words = _text(translator, part, output)
+            words = _text(search, part, output)
     except Exception as failure:
         if not last:
             raise
@@ -107,13 +107,13 @@ def translate(
     return Done(number, part.lines, words, time.monotonic() - start, error)
 
 
-def _text(translator: Translator, part: Part, output: Path) -> int:
+def _text(search: LineSearch, part: Part, output: Path) -> int:
     words = 0
     lines = (line.decode("utf-8", errors="replace") for line in parts.lines_of(part))
     in_order, written = InOrder(), 0
     with atomic_write(output) as file:
-        for one in _translations(translator, lines, part.first):
-            text, _ = rendered(translator.plan.layout, one, False)
+        for one in _translations(search, lines, part.first):
+            text, _ = rendered(search.plan.layout, one, False)
             file.write(in_order.put(one.number - part.first, text).encode("utf-8", "replace"))
             words += len(one.source)
             written += 1
@@ -122,7 +122,7 @@ def _text(translator: Translator, part: Part, output: Path) -> int:
     return words
 
 
-def _table(translator: Translator, part: Part, output: Path, column: str, added: str) -> int:
+def _table(search: LineSearch, part: Part, output: Path, column: str, added: str) -> int:
     import pyarrow
     from pyarrow import parquet
 
@@ -133,10 +133,10 @@ def _table(translator: Translator, part: Part, output: Path, column: str, added:
             raise CgruError(f"row {part.start + i + 1}: {column} is not a line of text")
     texts: list[str | None] = [None] * len(given)
     lines = (text or "" for text in given)
-    for one in _translations(translator, lines, part.first):
+    for one in _translations(search, lines, part.first):
         place = one.number - part.first
         if given[place] is not None:
-            texts[place] = rendered(translator.plan.layout, one, False)[0].removesuffix("\n")
+            texts[place] = rendered(search.plan.layout, one, False)[0].removesuffix("\n")
             words += len(one.source)
     table = rows.append_column(added, pyarrow.array(texts, pyarrow.string()))
     with atomic_write(output) as file:
@@ -144,12 +144,10 @@ def _table(translator: Translator, part: Part, output: Path, column: str, added:
     return words
 
 
-def _translations(
-    translator: Translator, lines: Iterable[str], first: int
-) -> Iterator[Translation]:
+def _translations(search: LineSearch, lines: Iterable[str], first: int) -> Iterator[Translation]:
     """Translations as they become available, numbered from `first`."""
-    plan, waiting = translator.plan, iter(lines)
+    plan, waiting = search.plan, iter(lines)
     size = plan.mini_batch * plan.maxi_batch
     while window := list(islice(waiting, size)):
-        yield from translator.translations(window, first, n_best=plan.layout.n_best)
+        yield from search.translations(window, first, n_best=plan.layout.n_best)
         first += len(window)

@@ -92,13 +92,13 @@ def test_an_ensemble_translates_as_the_command_does(model, other, tmp_path):
     models = [model, other]
     # one by one, because lines computed together may differ in the last digit
     options = {"beam_size": 4, "normalize": 0.8, "mini_batch": 1, "translation_maxlen": 9}
-    translator = Translator.of(models, weights=(0.3, 0.9), **options)
+    translator = Translator(models, weights=(0.3, 0.9), **options)
     arguments = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
     arguments += ["--n-best", "--word-scores", "--alignment=soft", "--weights=0.3", "--weights=0.9"]
     text = "".join(f"{line}\n" for line in LINES)
     expected = ran("translate", tmp_path, "-m", model, "-m", other, *arguments, text=text)
     given = []
-    for number, hypotheses in enumerate(translator.n_best(LINES)):
+    for number, hypotheses in enumerate(translator.translate(LINES, n_best=4)):
         for one in hypotheses:
             if not one.tokens and not LINES[number]:
                 given.append(f"{number} |||  ||| F0= 0 F1= 0 ||| 0")
@@ -112,7 +112,8 @@ def test_an_ensemble_translates_as_the_command_does(model, other, tmp_path):
             )
     assert given == expected
     best = translator.translate(LINES)
-    assert [one.text for one in best] == [lists[0].text for lists in translator.n_best(LINES)]
+    lists = translator.translate(LINES, n_best=4)
+    assert [one.text for one in best] == [listed[0].text for listed in lists]
 
 
 def test_scores_are_those_of_the_command(model, other, tmp_path):
@@ -122,14 +123,14 @@ def test_scores_are_those_of_the_command(model, other, tmp_path):
     for models, more in (([model], []), ([model, other], ["--ensemble"])):
         flags = [f"-m{path}" for path in models]
         expected = ran("score", tmp_path, *flags, *more, "-t", file, "-n", 0.5)
-        scored = PairScorer.of(models, normalize=0.5).score(pairs)
+        scored = PairScorer(models, normalize=0.5).score(pairs)
         assert [f"{one.total:.6f}" for one in scored] == expected
         for one, (source, target) in zip(scored, pairs, strict=True):
             assert one.text == target and one.finished
             shape = len(target.split()) + 1, len(source.split()) + 1
             assert one.word_scores.shape == shape[:1] and one.alignment.shape == shape
             assert one.score == pytest.approx(float(one.word_scores.sum()), abs=1e-5)
-    assert PairScorer.of(model, attention=False).score(pairs[:1])[0].alignment is None
+    assert PairScorer(model, attention=False).score(pairs[:1])[0].alignment is None
 
 
 def test_a_right_to_left_model_is_read_from_the_left(tmp_path):
@@ -137,13 +138,13 @@ def test_a_right_to_left_model_is_read_from_the_left(tmp_path):
     forward = load_model(path)
     backward = load_model(path)
     backward.model.settings.right_left = True
-    one, other = (Translator.of(loaded, beam_size=2).translate(["a b c"])[0]
+    one, other = (Translator(loaded, beam_size=2).translate(["a b c"])[0]
                   for loaded in (forward, backward))  # fmt: skip
     assert list(other.tokens) == list(one.tokens)[::-1] and other.text == " ".join(other.tokens)
     T = len(one.tokens)
     np.testing.assert_array_equal(other.word_scores[:T], one.word_scores[:T][::-1])
     np.testing.assert_array_equal(other.alignment[:T], one.alignment[:T][::-1])
-    scored = PairScorer.of(backward).score([("a b c", other.text)])[0]
+    scored = PairScorer(backward).score([("a b c", other.text)])[0]
     np.testing.assert_allclose(scored.word_scores[:T], other.word_scores[:T], atol=1e-5)
 
 
@@ -155,10 +156,10 @@ def test_a_source_that_is_read_from_its_end_is_shown_from_its_beginning(tmp_path
     lines, from_end = ["a b c", "d", "e e a b f"], ["c b a", "d", "f b a e e"]
     pairs = [(line, "A B") for line in lines]
     for ours, theirs in (
-        (Translator.of(backward, beam_size=2).translate(lines),
-         Translator.of(plain, beam_size=2).translate(from_end)),
-        (PairScorer.of(backward).score(pairs),
-         PairScorer.of(plain).score((line, "A B") for line in from_end)),
+        (Translator(backward, beam_size=2).translate(lines),
+         Translator(plain, beam_size=2).translate(from_end)),
+        (PairScorer(backward).score(pairs),
+         PairScorer(plain).score([(line, "A B") for line in from_end])),
     ):  # fmt: skip
         for one, other, line in zip(ours, theirs, lines, strict=True):
             assert one.text == other.text
@@ -170,16 +171,16 @@ def test_a_source_that_is_read_from_its_end_is_shown_from_its_beginning(tmp_path
     ids, _ = backward.source_batch([["a", "b"]])
     assert ids[0, :, 0].tolist() == [SOURCE.index("b"), SOURCE.index("a"), 0]
     with pytest.raises(CgruError, match="reads the source from the other end than"):
-        Translator.of([plain, backward])
+        Translator([plain, backward])
 
 
 def test_loaded_models_stay_as_they_are(model, tmp_path):
     loaded = load_model(model)
-    first = Translator.of([loaded]).translate(["a b"])
+    first = Translator([loaded]).translate(["a b"])
     assert set(loaded.model.arrays) == {row.name for row in loaded.model.parameters()}
     other = loaded.with_arrays({n: a * 0.5 for n, a in loaded.model.arrays.items()})
-    assert Translator.of(other).translate(["a b"])[0].score != first[0].score
-    assert Translator.of(loaded).translate(["a b"])[0].score == first[0].score
+    assert Translator(other).translate(["a b"])[0].score != first[0].score
+    assert Translator(loaded).translate(["a b"])[0].score == first[0].score
     write(other, tmp_path / "half.npz")
     half = read_model(tmp_path / "half.npz")
     np.testing.assert_array_equal(half.arrays["Wemb"], loaded.model.arrays["Wemb"] * 0.5)
@@ -188,16 +189,3 @@ def test_loaded_models_stay_as_they_are(model, tmp_path):
     assert ids[0, :, 0].tolist() == [SOURCE.index("a"), 1, 0]
     ids, mask = loaded.target_batch([["B"], []])
     assert ids.tolist() == [[TARGET.index("B"), 0], [0, 0]] and mask.tolist() == [[1, 1], [1, 0]]
-
-
-def test_invalid_input_raises(model, tmp_path):
-    with pytest.raises(CgruError, match=r"missing\.npz"):
-        Translator.of(tmp_path / "missing.npz")
-    with pytest.raises(TypeError, match="output"):
-        Translator.of(model, output="file")
-    with pytest.raises(TypeError, match="beam"):
-        Translator.of(model, beam=3)
-    with pytest.raises(TypeError, match="summary"):
-        PairScorer.of(model, summary="ce-sum")
-    with pytest.raises(CgruError, match="line 2: the translation has 3 words"):
-        PairScorer.of(model, max_length=2).score([("a", "A"), ("a", "A A A")])

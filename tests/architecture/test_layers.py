@@ -57,6 +57,7 @@ BETWEEN_COMMANDS = {
     ("train.texts", "prep.folder"),
     ("train.missing_vocabularies", "prep.program_vocabularies"),
     ("train.validation", "score.metrics.labels"),
+    ("score.pairs.pair_scorer", "translate.plan"),
 }
 # Packages from outside that each layer may import, besides the standard library and those of lower
 # layers; only the computation may import TensorFlow.

@@ -161,17 +161,15 @@ def test_parts_together_equal_the_output_of_the_command(
 
 def test_a_failed_part_is_missing_and_others_are_complete(recipe, model, tmp_path, monkeypatch):
     _, worker = recipe
-    translator = worker.translator_of(
-        TranslateOptions(model=(model,), translation_maxlen=8, beam_size=2)
-    )
-    read = translator.requests.read
+    search = worker.search_of(TranslateOptions(model=(model,), translation_maxlen=8, beam_size=2))
+    read = search.requests.read
 
     def picky(line, number):
         if number == 30:
             raise MemoryError("no room")
         return read(line, number)
 
-    monkeypatch.setattr(translator.requests, "read", picky)
+    monkeypatch.setattr(search.requests, "read", picky)
     text = text_of(60).encode()
     with pytest.raises(MemoryError):  # for Spark, which retries
         translate(recipe, tmp_path, text, model=(model,))
@@ -186,10 +184,10 @@ def test_a_model_stays_on_its_gpu(recipe, model, monkeypatch):
     _, worker = recipe
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     worker.take_gpus([])
-    worker.translator_of.cache_clear()
+    worker.search_of.cache_clear()
     worker.take_gpus(["3"])
     assert os.environ["CUDA_VISIBLE_DEVICES"] == "3"
-    worker.translator_of(TranslateOptions(model=(model,)))
+    worker.search_of(TranslateOptions(model=(model,)))
     worker.take_gpus(["3"])
     with pytest.raises(CgruError, match="give each executor one GPU"):
         worker.take_gpus(["1"])

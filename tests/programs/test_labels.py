@@ -251,7 +251,7 @@ def test_attention_is_shown(data, model, translate, tmp_path):
     picture = tmp_path / "h.html"
     code, _, messages = translate("-m", model, "--heatmap", picture, text="w1 w2\n")
     assert code == 0 and "w1" in picture.read_text(), messages
-    hypothesis = Translator.of(str(model)).translate(["w1 w2"])[0]
+    hypothesis = Translator(str(model)).translate(["w1 w2"])[0]
     assert hypothesis.alignment.shape == (2, 3)
     np.testing.assert_allclose(hypothesis.alignment.sum(axis=1), 1, atol=1e-6)
 
@@ -282,7 +282,7 @@ def test_validates(data, tmp_path):
     right = [
         hypothesis.tokens == [label]
         for hypothesis, label in zip(
-            Translator.of(str(model)).translate(text(data, "dev.src").splitlines()),
+            Translator(str(model)).translate(text(data, "dev.src").splitlines()),
             text(data, "dev.labels").split(),
             strict=True,
         )
@@ -512,4 +512,4 @@ def test_options_of_text(model, translate):
 def test_labels_and_text_make_no_ensemble(model, tmp_path):
     other = write_model(tmp_path / "other")
     with pytest.raises(CgruError, match="labels and text cannot form an ensemble"):
-        Translator.of([str(model), other])
+        Translator([str(model), other])

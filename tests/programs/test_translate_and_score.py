@@ -26,20 +26,15 @@ def given(shared, name):
     return str(folder / name.partition("/")[2]), vocabularies, lines
 
 
-def limited(translator, limit):
-    """Options for translations of at most `words` words."""
-    translator.plan.limit = lambda _length: limit
-    return translator
-
-
-def check(translator, scorer, lines):
+def check(translator, scorer, lines, limit, n_best):
     """Compare the scores; return the number of finished and of cut translations."""
+    lists = translator.translate(lines, n_best=n_best, translation_maxlen=limit)
     pairs = [
         (line, hypothesis)
-        for line, hypotheses in zip(lines, translator.n_best(lines), strict=True)
+        for line, hypotheses in zip(lines, lists, strict=True)
         for hypothesis in hypotheses
     ]
-    scored = scorer.score((line, " ".join(one.tokens)) for line, one in pairs)
+    scored = scorer.score([(line, " ".join(one.tokens)) for line, one in pairs])
     for (_, ours), theirs in zip(pairs, scored, strict=True):
         T = len(ours.word_scores)
         assert len(ours.tokens) + ours.finished == T
@@ -55,11 +50,11 @@ def check(translator, scorer, lines):
 @pytest.mark.parametrize("name", SCORES)
 def test_of_every_reference_model(shared, name):
     path, vocabularies, lines = given(shared, name)
-    translator = Translator.of(path, vocabularies, beam_size=3, allow_unk=True)
-    scorer = PairScorer.of(path, vocabularies)
-    finished, _ = check(limited(translator, 60), scorer, lines)
+    translator = Translator(path, vocabularies, beam_size=3, allow_unk=True)
+    scorer = PairScorer(path, vocabularies)
+    finished, _ = check(translator, scorer, lines, 60, 3)
     assert finished
-    assert check(limited(translator, 2), scorer, lines)[1]
+    assert check(translator, scorer, lines, 2, 3)[1]
 
 
 @pytest.mark.parametrize(
@@ -74,23 +69,23 @@ def test_of_every_reference_model(shared, name):
 )
 def test_by_every_search(shared, scorer, options):
     path, vocabularies, lines = given(shared, "a-shallow/model.npz")
-    translator = Translator.of(path, vocabularies, **options)
-    assert check(limited(translator, 60), scorer, lines)[0]
-    check(limited(translator, 3), scorer, lines)
+    translator = Translator(path, vocabularies, **options)
+    assert check(translator, scorer, lines, 60, options["beam_size"])[0]
+    check(translator, scorer, lines, 3, options["beam_size"])
 
 
 @pytest.fixture(scope="module")
 def scorer():
     from shared_files import fixture_path
 
-    return PairScorer.of(str(fixture_path("a-shallow/model.npz")))
+    return PairScorer(str(fixture_path("a-shallow/model.npz")))
 
 
 @pytest.mark.parametrize("weights", [(), (0.3, 0.9)])
 def test_by_ensembles(shared, weights):
     path, _, lines = given(shared, "a-shallow/model.npz")
     models = [path, str(shared("fixtures/marian-nematus/model.npz"))]
-    translator = Translator.of(models, weights=weights, beam_size=3)
-    scorer = PairScorer.of(models, weights=weights)
-    assert check(limited(translator, 60), scorer, lines)[0]
-    assert check(limited(translator, 3), scorer, lines)[1]
+    translator = Translator(models, weights=weights, beam_size=3)
+    scorer = PairScorer(models, weights=weights)
+    assert check(translator, scorer, lines, 60, 3)[0]
+    assert check(translator, scorer, lines, 3, 3)[1]

@@ -36,8 +36,8 @@ def engine():
 
 @pytest.fixture(scope="module")
 def expected(model_path):
-    translator = Translator.of(model_path, beam_size=3, translation_maxlen=8)
-    return translator.n_best(TEXTS)
+    translator = Translator(model_path, beam_size=3, translation_maxlen=8)
+    return translator.translate(TEXTS, n_best=3)
 
 
 def searching(model, forced=False, **search):
@@ -69,7 +69,7 @@ def test_outcomes_are_those_of_the_translator_for_all_clients(engine, model, exp
 def test_scores_are_those_of_the_scorer(engine, model, model_path):
     pairs = [("a b c", "A B"), ("", "C"), ("f f", ""), ("a", "D@@ E F")]
     scored = computed(engine, Kind(model, None), [Pair(*pair) for pair in pairs])
-    for one, by_command in zip(scored, PairScorer.of(model_path).score(pairs), strict=True):
+    for one, by_command in zip(scored, PairScorer(model_path).score(pairs), strict=True):
         assert one.hypothesis.score == pytest.approx(by_command.score, abs=1e-5)
 
 
@@ -122,18 +122,18 @@ def test_a_line_of_a_cancelled_request_leaves_its_search(model):
         engine.submit(who, kind, [Line("a b c d")], lambda *o: delivered.append(o)) for who in "ab"
     ]
     search = SharedSearch(kind, engine, engine.metrics)
-    begin = search._translator.begin
+    begin = search._line_search.begin
 
     def begun(lines):
         engine.cancel(tickets[0])  # just as the search begins
         return begin(lines)
 
-    search._translator.begin = begun
+    search._line_search.begin = begun
     try:
         while search.advance():
             pass
     finally:
-        del search._translator.begin
+        del search._line_search.begin
     assert len(delivered) == 1 and not search.live and not engine.queued
 
 
@@ -163,7 +163,7 @@ def test_the_engine_survives_an_internal_error(engine, model, monkeypatch, capsy
 
 
 def test_a_line_that_cannot_be_read_fails_alone(engine, model, monkeypatch):
-    requests = model.translator.requests
+    requests = model.search.requests
     read = requests.read
 
     def picky(text, number):
@@ -189,7 +189,7 @@ def test_a_shortlist_does_not_depend_on_the_other_lines_of_a_batch(engine, model
     options = {"shortlist": (str(path), "2", "1"), "mini_batch": 4}
     (short,) = loaded(model_path, beam_size=3, **options).values()
     options = {"beam_size": 3, "translation_maxlen": 8, "shortlist": options["shortlist"]}
-    best = Translator.of(model_path, **options).translate(TEXTS)
+    best = Translator(model_path, **options).translate(TEXTS)
     outcomes = computed(engine, searching(short), [Line(text) for text in TEXTS])
     assert [one.hypotheses[0].text for one in outcomes] == [one.text for one in best]
 
@@ -221,9 +221,9 @@ def test_an_ensemble_translates_and_scores(engine, model_path, tmp_path):
     other = write_model(tmp_path, seed=8)
     (both,) = loaded(model_path, other).values()
     (one,) = computed(engine, searching(both), [Line("a b c")])
-    (best,) = Translator.of([model_path, other], translation_maxlen=8).translate(["a b c"])
+    (best,) = Translator([model_path, other], translation_maxlen=8).translate(["a b c"])
     assert one.hypotheses[0].text == best.text
     given = [("a b c", " ".join(best.tokens))]
     (pair,) = computed(engine, Kind(both, None), [Pair(*given[0])])
-    (scored,) = PairScorer.of([model_path, other]).score(given)
+    (scored,) = PairScorer([model_path, other]).score(given)
     assert pair.hypothesis.score == pytest.approx(scored.score, abs=1e-5)

@@ -7,7 +7,7 @@ import pytest
 from serving import Silent, loaded
 
 from cgru_cli.errors import CgruError
-from cgru_cli.score.pairs.pair_scorer import PairScorer
+from cgru_cli.score.pairs.ensemble_scorer import EnsembleScorer
 from cgru_cli.search.ensemble import Ensemble
 from cgru_cli.search.lattice import Lattice
 from cgru_cli.serve.engine import Engine
@@ -57,7 +57,7 @@ def counted(monkeypatch):
 
     counting(Lattice, "expand", lambda sentences, *_: len(sentences))
     counting(Ensemble, "begin", lambda sources, *_: sources[0][0].shape[0] * sources[0][0].shape[1])
-    counting(PairScorer, "batch", lambda _, lines: padded([line[0] for line in lines]))
+    counting(EnsembleScorer, "batch", lambda _, lines: padded([line[0] for line in lines]))
     return count
 
 

@@ -103,8 +103,8 @@ def opened(browser, address):  # noqa: F811
 
 @pytest.fixture(scope="module")
 def expected(model_path):
-    translator = Translator.of(model_path, beam_size=3, translation_maxlen=8)
-    return translator.n_best(TEXT.split("\n"))
+    translator = Translator(model_path, beam_size=3, translation_maxlen=8)
+    return translator.translate(TEXT.split("\n"), n_best=3)
 
 
 def test_text_is_translated_and_aligned_words_are_highlighted(opened, expected):

@@ -15,7 +15,7 @@ TEXTS = ["a b c", "", "f f a d", "b unseen"]
 
 @pytest.fixture(scope="module")
 def translator(model_path):
-    return Translator.of(model_path, beam_size=3, translation_maxlen=8)
+    return Translator(model_path, beam_size=3, translation_maxlen=8)
 
 
 def posted(web, path, **fields):
@@ -37,7 +37,8 @@ def refused(web, path, content, status, *parts, **more):
 def test_translations_are_those_of_the_translator(web, translator):
     found = posted(web, "/v1/translate", texts=TEXTS, n_best=2, word_scores=True, alignment=True)
     assert found["model"] == "model"
-    for shown, listed in zip(found["translations"], translator.n_best(TEXTS), strict=True):
+    lists = translator.translate(TEXTS, n_best=3)
+    for shown, listed in zip(found["translations"], lists, strict=True):
         assert shown["text"] == listed[0].text
         for one, hypothesis in zip(shown["hypotheses"], listed[:2], strict=False):
             assert one["text"] == hypothesis.text and one["words"] == list(hypothesis.tokens)
@@ -65,7 +66,7 @@ def test_a_stream_has_an_event_for_each_line(web, translator):
 
 
 def test_options_of_a_request_mean_what_they_mean_for_the_command(web, model_path):
-    greedy = Translator.of(model_path, beam_size=1, normalize=0.5, translation_maxlen=8)
+    greedy = Translator(model_path, beam_size=1, normalize=0.5, translation_maxlen=8)
     found = posted(web, "/v1/translate", texts=TEXTS, beam_size=1, normalize=0.5)
     best = greedy.translate(TEXTS)
     assert [one["text"] for one in found["translations"]] == [one.text for one in best]
@@ -81,9 +82,11 @@ def test_prefixes_begin_translations(web):
 def test_constraints_are_those_of_the_translator(web, model_path):
     asked = {"texts": ["a b", "c"], "constraints": [["E", "D@@ C"], []], "avoid": ["F", "A A"]}
     found = posted(web, "/v1/translate", **asked, n_best=3)
-    same = Translator.of(model_path, constraints="tabs", beam_size=3, translation_maxlen=8)
-    lines = ["a b\tE\tD@@ C\t\tF\tA A", "c\t\tF\tA A"]
-    for shown, listed in zip(found["translations"], same.n_best(lines), strict=True):
+    same = Translator(model_path, beam_size=3, translation_maxlen=8)
+    lists = same.translate(
+        asked["texts"], constraints=asked["constraints"], avoid=asked["avoid"], n_best=3
+    )
+    for shown, listed in zip(found["translations"], lists, strict=True):
         own = [(one["words"], one["total"]) for one in shown["hypotheses"]]
         assert [words for words, _ in own] == [list(one.tokens) for one in listed]
         assert [total for _, total in own] == pytest.approx([one.total for one in listed], abs=1e-4)
@@ -100,7 +103,7 @@ def test_alternatives_are_next_words_with_their_translations(web, model_path):
     assert probabilities == sorted(probabilities, reverse=True) and sum(probabilities) <= 1
     words = [one["word"] for one in listed]
     assert len(set(words)) == len(words) == 4
-    scorer = PairScorer.of(model_path)
+    scorer = PairScorer(model_path)
     for one in listed:
         following = [] if one["word"] is None else [one["word"]]
         assert one["words"][: 1 + len(following)] == ["A", *following]
@@ -112,7 +115,7 @@ def test_scores_are_those_of_the_scorer(web, model_path):
     pairs = [{"source": "a b", "target": "A B"}, {"source": "", "target": ""}]
     found = posted(web, "/v1/score", pairs=pairs, word_scores=True, normalize=1)["scores"]
     given = [(pair["source"], pair["target"]) for pair in pairs]
-    for one, hypothesis in zip(found, PairScorer.of(model_path).score(given), strict=True):
+    for one, hypothesis in zip(found, PairScorer(model_path).score(given), strict=True):
         assert one["score"] == pytest.approx(hypothesis.score, abs=1e-5)
         assert one["total"] == pytest.approx(one["score"] / len(one["word_scores"]))
 

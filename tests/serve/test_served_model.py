@@ -42,6 +42,6 @@ def test_a_request_changes_the_search_of_the_command_line(models):
     assert (plain.beam_size, plain.best_only, plain.with_alignment) == (3, True, False)
     more = model.settings(SearchOptions(n_best=5, normalize=0.5, alignment=True, suppress_unk=True))
     assert (more.beam_size, more.normalize, more.with_alignment) == (5, 0.5, True)
-    assert more.unk == model.translator.models[0].target.unk_id and not more.best_only
+    assert more.unk == model.search.models[0].target.unk_id and not more.best_only
     with pytest.raises(CgruError, match="more than the beam_size, 2"):
         model.settings(SearchOptions(beam_size=2, n_best=3))

@@ -62,7 +62,7 @@ def test_an_empty_line_gets_a_label(tmp_path):
     searching = Searching(served)
     searching.submit(*texts)
     outcomes = searching.finish()
-    by_command = [best.text for best in Translator.of(str(path), **more).translate(texts)]
+    by_command = [best.text for best in Translator(str(path), **more).translate(texts)]
     assert [outcomes[text].hypotheses[0].text for text in texts] == by_command
     assert all(label in ("A", "B", "C") for label in by_command)
 
@@ -77,14 +77,14 @@ def test_lines_join_a_running_search(model, monkeypatch):
     monkeypatch.setattr(shared_search, "STEPS_BETWEEN", 1)
     searching = Searching(model)
     searching.submit("a b c d", "f f a b d")
-    begin = searching.search._translator.begin
+    begin = searching.search._line_search.begin
 
     def begun(lines):
         if not searching.outcomes and len(searching.together) == 1:
             searching.submit("c")
         return begin(lines)
 
-    monkeypatch.setattr(searching.search._translator, "begin", begun)
+    monkeypatch.setattr(searching.search._line_search, "begin", begun)
     assert set(searching.finish()) == {"a b c d", "f f a b d", "c"}
     assert searching.together[:2] == [2, 3]
 

@@ -25,8 +25,8 @@ from cgru_cli.text.vocabulary import Vocabulary
 from cgru_cli.train.dev_set import DevSet
 from cgru_cli.train.encoding import TextEncoding
 from cgru_cli.train.validation import Validator
+from cgru_cli.translate.line_search import LineSearch
 from cgru_cli.translate.plan import SearchPlan
-from cgru_cli.translate.translator import Translator
 
 SOURCE = Vocabulary({w: i for i, w in enumerate(["eos", "UNK", "a", "b", "c@@", "d", "e"])})
 TARGET = Vocabulary({w: i for i, w in enumerate(["eos", "UNK", "A", "B", "C@@", "D"])})
@@ -69,9 +69,9 @@ def translated(arrays, lines, join=True, **options):
     model = Model("m", STRUCTURE, dict(arrays), "nematus")
     settings = TranslateOptions(model=("m",), join_bpe=join, **options)
     models = [LoadedModel(model, [SOURCE], TARGET)]
-    translator = Translator(SearchPlan(settings, models), models)
-    texts = [hypothesis.text for hypothesis in translator.translate(lines)]
-    return texts
+    search = LineSearch(SearchPlan(settings, models), models)
+    texts = {one.number: one.hypotheses[0].text for one in search.translations(lines)}
+    return [texts[number] for number in range(len(lines))]
 
 
 def script(folder, body, name="script"):

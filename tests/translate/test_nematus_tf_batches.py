@@ -15,7 +15,7 @@ from cgru_cli.search.ensemble import Ensemble
 from cgru_cli.search.hypotheses import SearchBatch
 from cgru_cli.search.nematus_tf_beam import nematus_tf_beam
 from cgru_cli.search.settings import SearchSettings
-from cgru_cli.translate.translator import nematus_tf_batches
+from cgru_cli.translate.line_search import nematus_tf_batches
 
 BATCH, MAXI, BEAM = 4, 4, 5  # lines, mini-batches, hypotheses
 

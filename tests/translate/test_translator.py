@@ -10,6 +10,7 @@ from cgru_cli.formats.loaded_model import load_model
 from cgru_cli.options.translate import TranslateOptions
 from cgru_cli.parameters.structure import Type
 from cgru_cli.search.settings import Sampling, SearchSettings
+from cgru_cli.translate.line_search import LineSearch
 from cgru_cli.translate.plan import SearchPlan
 
 LINES = ["a b c", "", "f f a d", "b unseen", "c"]
@@ -22,7 +23,7 @@ def path(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def translator(path):
-    return Translator.of(path, beam_size=3, translation_maxlen=6)
+    return Translator(path, beam_size=3, translation_maxlen=6)
 
 
 def decided(path, **options):
@@ -30,8 +31,13 @@ def decided(path, **options):
     return SearchPlan(TranslateOptions(model=(path,), **options), models)
 
 
-def test_translations_carry_the_numbers_of_their_lines(translator):
-    ready = list(translator.translations(LINES, 10))
+def searching(path, **options):
+    models = [load_model(path)]
+    return LineSearch(SearchPlan(TranslateOptions(model=(path,), **options), models), models)
+
+
+def test_translations_carry_the_numbers_of_their_lines(path):
+    ready = list(searching(path, beam_size=3).translations(LINES, 10))
     assert sorted(one.number for one in ready) == [10, 11, 12, 13, 14]
     by_number = {one.number: one for one in ready}
     assert by_number[11].empty and by_number[11].hypotheses[0].text == ""
@@ -41,7 +47,7 @@ def test_translations_carry_the_numbers_of_their_lines(translator):
 
 
 def test_scores_add_up_and_cut_translations_lack_eos(translator):
-    for hypotheses in translator.n_best(LINES):
+    for hypotheses in translator.translate(LINES, n_best=3):
         totals = [one.total for one in hypotheses]
         assert totals == sorted(totals, reverse=True)
         for one in hypotheses:
@@ -54,19 +60,19 @@ def test_scores_add_up_and_cut_translations_lack_eos(translator):
             assert one.model_scores[0] == pytest.approx(one.score, abs=1e-4)
 
 
-def test_the_best_is_the_first_of_the_list_in_any_window(translator, monkeypatch):
+def test_the_best_is_the_first_of_the_list_in_any_window(translator):
     best = translator.translate(LINES)
-    assert [one.text for one in best] == [lists[0].text for lists in translator.n_best(LINES)]
-    monkeypatch.setattr(translator.plan, "mini_batch", 1)
-    monkeypatch.setattr(translator.plan, "maxi_batch", 2)
-    windows = translator.translate(LINES)
+    lists = translator.translate(LINES, n_best=3)
+    assert [one.text for one in best] == [listed[0].text for listed in lists]
+    windows = translator.translate(LINES, mini_batch=1, maxi_batch=2)
     assert [one.text for one in windows] == [one.text for one in best]
     assert translator.translate([]) == []
 
 
 def test_a_prefix_is_the_beginning(path):
-    begun = Translator.of(path, force_decode=True, beam_size=2, translation_maxlen=3)
-    one, other = begun.translate(["a b\tD@@ E", "c\tF"])
+    begun = searching(path, force_decode=True, beam_size=2, translation_maxlen=3)
+    found = {t.number: t.hypotheses[0] for t in begun.translations(["a b\tD@@ E", "c\tF"])}
+    one, other = found[0], found[1]
     assert list(one.tokens[:2]) == ["D@@", "E"] and other.tokens[0] == "F"
     assert len(one.tokens) <= 3 + 2 and len(other.tokens) <= 3 + 1
 
@@ -80,7 +86,7 @@ def test_a_language_model_writes_texts_and_translates_nothing(tmp_path):
     }
     path = write_model(tmp_path, **changes)
     vocabulary = [str(tmp_path / "trg.json")]
-    writer = Translator.of(path, vocabulary, translation_maxlen=4, beam_size=2)
+    writer = Translator(path, vocabulary, translation_maxlen=4, beam_size=2)
     (one,) = writer.translate([""])
     assert one.score < 0 and one.alignment is None  # at least EOS was written
     with pytest.raises(CgruError, match=r"line 1: .* is a language model"):
@@ -111,19 +117,19 @@ def test_views_are_the_mean_and_every_model(path, tmp_path):
     models = [load_model(path), other]
     names = tuple(str(one.model.path) for one in models)
     options = TranslateOptions(model=names, heatmap="page.html", translation_maxlen=4)
-    translator = Translator(SearchPlan(options, models), models)
-    (one,) = translator.translations(["a b"])
-    mean, *each = translator.results.views(one)
+    search = LineSearch(SearchPlan(options, models), models)
+    (one,) = search.translations(["a b"])
+    mean, *each = search.results.views(one)
     assert len(each) == 2 and mean.name == "mean"
     np.testing.assert_allclose(mean.weights, (each[0].weights + each[1].weights) / 2, atol=1e-5)
-    assert translator.results.views(next(translator.translations([""]))) == []
+    assert search.results.views(next(search.translations([""]))) == []
 
 
 def test_a_beam_beyond_the_workspace_is_refused_by_name(tmp_path):
     path = write_model(tmp_path / "m", state=200)
-    message = r"--beam-size 1000: a word takes 7 MiB in this search, --workspace is 1; give it more"
+    message = r"beam_size 1000: a word takes 7 MiB in this search, workspace is 1; give it more"
     with pytest.raises(CgruError, match=message):
-        Translator.of(path, beam_size=1000, workspace=1)
+        Translator(path, beam_size=1000, workspace=1)
 
 
 def test_char_level_makes_each_character_a_word(path):

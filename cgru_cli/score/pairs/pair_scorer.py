@@ -1,250 +1,143 @@
-"""Pairs in, scored translations out, with one model or an ensemble."""
+"""`PairScorer`: pairs in, scored translations out."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any, Unpack, overload
 
-import numpy as np
-
-from ...errors import CgruError
-from ...formats.loaded_model import (
-    LoadedModel,
-    ModelSource,
-    Reading,
-    check_ensemble,
-    loaded_models,
+from ...errors import UsageError
+from ...formats.loaded_model import ModelSource, check_ensemble, loaded_models
+from ...options.flags import shown
+from ...options.keywords import (
+    Arguments,
+    ScoringKeywords,
+    checked,
+    in_python,
+    iterated,
+    one_text,
 )
 from ...options.score import ScoreOptions
-from ...output.heatmap.view import MEAN, View
+from ...options.translate import TranslateOptions
 from ...output.hypothesis import Hypothesis
+from ...parameters.program import PROGRAMS
 from ...system import tensorflow_start
-from ...system.windows import batches
+from ...system.garbage import collect_models
+from ...system.terminal import Progress, counting
+from ...system.windows import sizes
+from ...translate.plan import ranking
 from ..plan import ScorePlan
-from .model_scorer import Line, ModelScorer
+from .ensemble_scorer import EnsembleScorer, in_batches
 
-if TYPE_CHECKING:
-    from ...network.scorer import Scores
-
-
-# Options of `cgru score` for the scores of models, not for input and output.
-SCORING = """
-    weights normalize no_preprocess no_spm_encode max_length mini_batch maxi_batch workspace
-    precision device cpu_threads
-""".split()
-
-
-class ScoredPair(NamedTuple):
-    """A translation, scored."""
-
-    source: Sequence[str]  # words as the first model with a source reads them, without factors
-    hypothesis: Hypothesis  # by all models together, in the order of writing
-    of_models: Sequence[tuple[Sequence[str], Hypothesis]] = ()  # source and scores of each model
+Pair = tuple[str, str]
 
 
 class PairScorer:
-    """Pairs in, scored translations out, by one model or an ensemble."""
+    """Scores given translations with one model or an ensemble.
+
+    Threads may share a scorer. It is pickled by the paths of its models.
+    """
 
     def __init__(
         self,
-        models: Sequence[ModelScorer],
-        weights: Sequence[float] = (),
-        normalize: float = 0.0,
-        *,
-        with_alignment: bool = False,
-        backward: bool = False,
-        options: ScoreOptions | None = None,
-    ):
-        """weights: of the models in an ensemble, () for a single model. normalize: scores are
-        divided by length ** normalize. with_alignment: the models of an ensemble must split the
-        source into the same words. backward: score the source given the translation. options: for
-        the sizes of batches, and for heat maps, which show each model's scores and attention too.
-        """
-        self._options = options or ScoreOptions()
-        self.models, self.weights = models, tuple(weights)
-        self._alpha, self._with_mean = normalize, with_alignment and bool(weights)
-        self._backward = backward
-        # the model whose source words are shown
-        self._first = next((m for m, one in enumerate(models) if one.loaded.reads_source), 0)
-        self.max_tokens = min(model.max_tokens for model in models)
-
-    @classmethod
-    def of(
-        cls,
         models: ModelSource | Sequence[ModelSource],
         vocabularies: Sequence[str] = (),
         *,
         attention: bool = True,
-        **options: Any,
-    ) -> PairScorer:
-        """A scorer with one model or an ensemble.
-
-        models, vocabularies: see `Translator.of`. attention: whether hypotheses have it, if the
-        models do. options: those of `cgru score` for the scores of models, with "_" for "-" in
-        their names, such as normalize=1.0, weights=(1.0, 0.5) or device="cpu".
-
-        Raises CgruError for models that cannot be read or form an ensemble, UsageError for options
-        that exclude each other, TypeError for unknown ones.
+        word_penalty: float | None = None,
+        **options: Unpack[ScoringKeywords],
+    ):
+        """models, vocabularies, attention: see `Translator`. word_penalty and normalize decide
+        `total`, with the same defaults as in `Translator`. options: those of `cgru score` for the
+        scores of models, with "_" for "-" in their names. Raises the errors of `Translator`.
         """
-        if refused := set(options) - set(SCORING):
-            raise TypeError(f"{min(refused)}: not an option for the scores of models")
-        loaded = loaded_models(models, vocabularies)
-        names = tuple(str(one.model.path) for one in loaded)
-        asked = ScoreOptions(model=names, ensemble=len(names) > 1, **options)
-        plan = ScorePlan(asked)
-        reading = plan.reading(loaded)
-        if plan.weights:
-            check_ensemble(loaded)
-        tensorflow_start.configure(asked.device, asked.cpu_threads)
-        attends = attention and any(one.model.structure.attends for one in loaded)
-        return cls.planned(plan, loaded, reading, with_alignment=attends)
+        given = {"attention": attention, "word_penalty": word_penalty, **options}
+        self._arguments = Arguments.of(models, vocabularies, given)
+        with in_python():
+            values = checked(ScoreOptions, options, [*ScoringKeywords.__annotations__])
+            ranked = {"normalize": values.get("normalize"), "word_penalty": word_penalty}
+            ranked = checked(TranslateOptions, ranked, [*ranked])
+            collect_models()
+            loaded = loaded_models(models, vocabularies)
+            names = tuple(str(one.model.path) for one in loaded)
+            self._plan = ScorePlan(ScoreOptions(model=names, ensemble=len(names) > 1, **values))
+            reading = self._plan.reading(loaded)
+            if self._plan.weights:
+                check_ensemble(loaded)
+            program = PROGRAMS[loaded[0].model.written_by]
+            _, alpha, penalty = ranking(TranslateOptions(**ranked), loaded, program, None)
+            tensorflow_start.configure(self._plan.options.device, self._plan.options.cpu_threads)
+            self._scorer = EnsembleScorer.planned(
+                self._plan,
+                loaded,
+                reading,
+                with_alignment=attention and any(one.model.structure.attends for one in loaded),
+                normalize=alpha,
+                word_penalty=penalty,
+            )
 
-    @classmethod
-    def planned(
-        cls,
-        plan: ScorePlan,
-        models: Sequence[LoadedModel],
-        reading: Reading,
-        *,
-        with_alignment: bool = False,
-        backward: bool = False,
-    ) -> PairScorer:
-        """A scorer with these models according to the plan; their arrays move into networks."""
-        options = plan.options
-        scorers = [
-            ModelScorer(one, reading, options.workspace, options.precision, with_alignment)
-            for one in models
-        ]
-        return cls(
-            scorers,
-            () if backward else plan.weights,
-            plan.normalize,
-            with_alignment=with_alignment,
-            backward=backward,
-            options=options,
-        )
+    @property
+    def languages(self) -> tuple[str, str] | None:
+        """The codes of source and target language; None where the model does not state them."""
+        return self._scorer.models[0].loaded.languages
 
-    def score(self, pairs: Iterable[tuple[str, str]]) -> list[Hypothesis]:
+    @overload
+    def score(
+        self, pairs: list[Pair] | tuple[Pair, ...], *, progress: Progress = False
+    ) -> list[Hypothesis]: ...
+
+    @overload
+    def score(
+        self, pairs: Iterator[Pair], *, progress: Progress = False
+    ) -> Iterator[Hypothesis]: ...
+
+    def score(self, pairs: Any, *, progress: Progress = False) -> Any:
         """The given translation of each pair (source, target), scored; words in reading order.
 
-        `total` is the score divided by length ** normalize. A source of more than max_length words
-        is cut, with a warning. Raises CgruError, naming the line, for a longer translation, and for
-        lines that cannot be read.
+        A list gives a list, and an iterator an iterator, which yields results in order as they get
+        ready. progress: see `Translator.translate`. A source of more than max_length words is cut,
+        with a warning. Raises UsageError for invalid arguments; CgruError, naming the line, for a
+        longer translation, and for lines that cannot be read.
         """
-        given = list(pairs)
-        mini_batch = self._options.mini_batch
-        window = mini_batch * self._options.maxi_batch
-        scored: dict[int, Hypothesis] = {}
-        for start in range(0, len(given), window):
-            texts = given[start : start + window]
-            for number, (pair,) in in_batches([self], texts, start, mini_batch):
-                right_left = self.models[0].loaded.right_left
-                scored[number] = pair.hypothesis.reversed() if right_left else pair.hypothesis
-        return [scored[number] for number in range(len(given))]
+        tensorflow_start.check_process()
+        lazy = isinstance(pairs, Iterator)
+        scored = self._scored(map(_pair, enumerate(iterated("pairs", pairs), 1)), progress, lazy)
+        return scored if lazy else list(scored)
 
-    def read(self, source: str, target: str, number: int) -> list[Line]:
-        """A pair (counted from 0) as each model reads it.
+    def _scored(
+        self, pairs: Iterator[Pair], progress: Progress, lazy: bool
+    ) -> Iterator[Hypothesis]:
+        mini_batch = self._plan.options.mini_batch
+        window_sizes = sizes(mini_batch * self._plan.options.maxi_batch, growing=lazy)
+        ready: dict[int, Hypothesis] = {}
+        right_left, number, first = self._scorer.models[0].loaded.right_left, 0, 0
+        with in_python(), counting("pairs", progress) as done:
+            while window := list(islice(pairs, next(window_sizes))):
+                for place, (pair,) in in_batches([self._scorer], window, first, mini_batch):
+                    ready[place] = pair.hypothesis.reversed() if right_left else pair.hypothesis
+                    while number in ready:
+                        done()
+                        yield ready.pop(number)
+                        number += 1
+                first += len(window)
+            for model in self._scorer.models:
+                model.source.report()
 
-        Raises CgruError where the models of an ensemble split the source into different words, so
-        that the mean of their attention is undefined.
-        """
-        if self._backward:
-            source, target = target, source
-        lines = [model.read(source, target, number) for model in self.models]
-        read = [
-            line.source
-            for line, model in zip(lines, self.models, strict=True)
-            if model.loaded.reads_source
-        ]
-        if self._with_mean and any(words != read[0] for words in read):
-            raise CgruError(
-                f"line {number + 1}: the models cut the source into different words, so that "
-                "their attention has no mean; score with one after another"
-            )
-        return lines
+    def __reduce__(self) -> tuple:
+        return self._arguments.reduced(PairScorer)
 
-    def batch(self, numbers: Sequence[int], lines: Sequence[Sequence[Line]]) -> list[ScoredPair]:
-        """Score pairs together; numbers: of the lines, for messages."""
-        columns = [
-            model(numbers, [line[m] for line in lines]) for m, model in enumerate(self.models)
-        ]
-        together = _together(columns, self.weights)
-        of_members = len(columns) > 1 and self._options.heatmap is not None
-        pairs = []
-        for row, line in enumerate(lines):
-            source = self._shown(self._first, line)
-            hypothesis = self._hypothesis(line[self._first], together, row)
-            of_models = [
-                (self._shown(m, line), self._hypothesis(line[m], scores, row))
-                for m, scores in enumerate(columns if of_members else ())
-            ]
-            pairs.append(ScoredPair(source, hypothesis, of_models))
-        return pairs
-
-    def views(self, pair: ScoredPair, names: Sequence[str]) -> list[View]:
-        """The heat maps of a pair: the mean, then every model, by these names."""
-        together = MEAN if len(self.models) > 1 else names[0]
-        shown = [(together, pair.source, pair.hypothesis, self.weights or (1.0,))]
-        shown += [
-            (name, source, hypothesis, (1.0,))
-            for name, (source, hypothesis) in zip(names, pair.of_models, strict=False)
-        ]
-        right_left = self.models[0].loaded.right_left
-        return [
-            View.of(name, source, hypothesis, right_left=right_left, model_weights=weights)
-            for name, source, hypothesis, weights in shown
-        ]
-
-    def _shown(self, m: int, line: Sequence[Line]) -> Sequence[str]:
-        """The source words of model m, without factors."""
-        return self.models[m].loaded.without_factors(line[m].source)
-
-    def _hypothesis(self, line: Line, scores: Scores, row: int) -> Hypothesis:
-        length = len(line.target) + 1
-        words = scores.log_probs[row, :length]
-        score = float(np.sum(words, dtype=np.float64))
-        alignment = scores.alignment
-        if alignment is not None:
-            alignment = alignment[row, :length, : len(line.source) + 1]
-        total = score / length**self._alpha
-        return Hypothesis(line.target, True, score, total, words, (score,), alignment)
+    def __repr__(self) -> str:
+        shown = ", ".join(one.loaded.described for one in self._scorer.models)
+        return f"PairScorer({shown}; {self._plan.options.precision})"
 
 
-def in_batches(
-    scorers: Sequence[PairScorer], pairs: Sequence[tuple[str, str]], first: int, mini_batch: int
-) -> Iterator[tuple[int, list[ScoredPair]]]:
-    """Pairs (source, target) scored by each scorer, with their numbers, as they get ready.
-
-    first: the number of the first pair, from 0. Pairs of similar length are scored together.
-    """
-    lines = [
-        [scorer.read(source, target, first + i) for scorer in scorers]
-        for i, (source, target) in enumerate(pairs)
-    ]
-    sizes = [
-        max(max(len(one.source), len(one.target)) for of_scorer in line for one in of_scorer) + 1
-        for line in lines
-    ]
-    together = batches(sizes, mini_batch, min(scorer.max_tokens for scorer in scorers))
-    for batch in sorted(together, key=min):  # so that output in order can start early
-        numbers = [first + i for i in batch]
-        columns = [
-            scorer.batch(numbers, [lines[i][s] for i in batch]) for s, scorer in enumerate(scorers)
-        ]
-        for number, *scored in zip(numbers, *columns, strict=True):
-            yield number, scored
-
-
-def _together(columns: Sequence[Scores], weights: Sequence[float]) -> Scores:
-    """An ensemble's scores: weighted sums of log-probabilities, the mean of the attentions."""
-    if not weights:
-        (scores,) = columns
-        return scores
-    weighted = [w * scores.log_probs for w, scores in zip(weights, columns, strict=True)]
-    log_probs: np.ndarray = functools.reduce(np.add, weighted, np.zeros_like(weighted[0]))
-    alignments = [scores.alignment for scores in columns if scores.alignment is not None]
-    alignment = None
-    if alignments:
-        alignment = np.asarray(np.mean(alignments, axis=0, dtype=np.float32))
-    return columns[0]._replace(log_probs=log_probs, alignment=alignment)
+def _pair(numbered: tuple[int, Any]) -> Pair:
+    """A numbered pair, of the right type. Raises UsageError otherwise."""
+    number, pair = numbered
+    if not isinstance(pair, list | tuple) or len(pair) != 2:
+        raise UsageError(
+            f"pair {number}: (source, translation) is expected, not {shown(pair)}; "
+            "a single pair goes into a list: [(source, translation)]"
+        )
+    source, target = (one_text(f"pair {number}", text) for text in pair)
+    return source, target

@@ -7,8 +7,8 @@ from commands import write_model
 from cgru_cli.errors import CgruError
 from cgru_cli.formats.loaded_model import LoadedModel, Reading, load_model
 from cgru_cli.options.score import ScoreOptions
+from cgru_cli.score.pairs.ensemble_scorer import EnsembleScorer, in_batches
 from cgru_cli.score.pairs.model_scorer import ModelScorer
-from cgru_cli.score.pairs.pair_scorer import PairScorer, in_batches
 
 PAIRS = [("a b c", "A B"), ("f", "C F F A"), ("", "B"), ("d d a b f", "")]
 
@@ -28,6 +28,11 @@ def model_scorer(loaded, reading=None, **more):
     return ModelScorer(copy, reading or Reading(), with_alignment=True, **more)
 
 
+def scores(scorer, pairs):
+    numbered = {number: pair.hypothesis for number, (pair,) in in_batches([scorer], pairs, 0, 64)}
+    return [numbered[number] for number in range(len(pairs))]
+
+
 def test_arrays_move_from_the_model_into_its_network(loaded):
     copy = LoadedModel(loaded.with_arrays(loaded.model.arrays).model, loaded.sources, loaded.target)
     ModelScorer(copy, Reading())
@@ -35,10 +40,10 @@ def test_arrays_move_from_the_model_into_its_network(loaded):
 
 
 def test_batched_scores_equal_single_scores(loaded):
-    scorer = PairScorer([model_scorer(loaded)])
-    together = scorer.score(PAIRS)
+    scorer = EnsembleScorer([model_scorer(loaded)])
+    together = scores(scorer, PAIRS)
     for pair, one in zip(PAIRS, together, strict=True):
-        (alone,) = scorer.score([pair])
+        (alone,) = scores(scorer, [pair])
         np.testing.assert_allclose(one.word_scores, alone.word_scores, atol=1e-5)
         np.testing.assert_allclose(one.alignment, alone.alignment, atol=1e-6)
         assert one.alignment.shape == (len(pair[1].split()) + 1, len(pair[0].split()) + 1)
@@ -46,16 +51,18 @@ def test_batched_scores_equal_single_scores(loaded):
         assert one.total == one.score
 
 
-def test_totals_are_divided_by_the_length(loaded):
-    for one in PairScorer([model_scorer(loaded)], normalize=0.5).score(PAIRS):
-        assert one.total == pytest.approx(one.score / (len(one.tokens) + 1) ** 0.5)
+def test_totals_have_the_penalty_and_are_divided_by_the_length(loaded):
+    scorer = EnsembleScorer([model_scorer(loaded)], normalize=0.5, word_penalty=0.25)
+    for one in scores(scorer, PAIRS):
+        length = len(one.tokens) + 1
+        assert one.total == pytest.approx((one.score - 0.25 * length) / length**0.5)
 
 
 def test_an_ensemble_is_the_weighted_sum_and_the_mean_of_attention(loaded, other):
     models = [model_scorer(loaded), model_scorer(other)]
-    each = [PairScorer([model]).score(PAIRS) for model in models]
+    each = [scores(EnsembleScorer([model]), PAIRS) for model in models]
     shown = ScoreOptions(heatmap="page.html")
-    ensemble = PairScorer(models, (0.25, 2.0), with_alignment=True, options=shown)
+    ensemble = EnsembleScorer(models, (0.25, 2.0), with_alignment=True, options=shown)
     for number, (pair,) in in_batches([ensemble], PAIRS, 0, 2):
         one, two = (column[number] for column in each)
         mean = (one.alignment + two.alignment) / 2
@@ -70,14 +77,14 @@ def test_an_ensemble_is_the_weighted_sum_and_the_mean_of_attention(loaded, other
 
 def test_a_backward_scorer_reads_pairs_from_the_target(loaded):
     pairs = [("A B", "a b"), ("F", "f")]
-    forward = PairScorer([model_scorer(loaded)]).score([(t, s) for s, t in pairs])
-    backward = PairScorer([model_scorer(loaded)], backward=True).score(pairs)
+    forward = scores(EnsembleScorer([model_scorer(loaded)]), [(t, s) for s, t in pairs])
+    backward = scores(EnsembleScorer([model_scorer(loaded)], backward=True), pairs)
     assert [one.tokens for one in backward] == [one.tokens for one in forward]
     assert [one.score for one in backward] == [one.score for one in forward]
 
 
 def test_pairs_keep_their_numbers_in_any_batches(loaded):
-    scorer = PairScorer([model_scorer(loaded)])
+    scorer = EnsembleScorer([model_scorer(loaded)])
     numbered = dict(in_batches([scorer], PAIRS, 10, 1))
     assert set(numbered) == {10, 11, 12, 13}
     for number, (pair,) in numbered.items():
@@ -86,12 +93,12 @@ def test_pairs_keep_their_numbers_in_any_batches(loaded):
 
 
 def test_long_sources_are_cut_and_long_translations_refused(loaded, capsys):
-    scorer = PairScorer([model_scorer(loaded, Reading(longest=2))])
-    cut, whole = scorer.score([("a b c d", "A"), ("a b", "A")])
+    scorer = EnsembleScorer([model_scorer(loaded, Reading(longest=2))])
+    cut, whole = scores(scorer, [("a b c d", "A"), ("a b", "A")])
     assert cut.score == pytest.approx(whole.score, abs=1e-6)
     assert "line 1 has 4 words; cut to --max-length 2" in capsys.readouterr().err
     with pytest.raises(CgruError, match="line 2: the translation has 3 words"):
-        scorer.score([("a", "A"), ("a", "A B C")])
+        scores(scorer, [("a", "A"), ("a", "A B C")])
 
 
 def test_the_workspace_bounds_batches(loaded):

@@ -1,0 +1,184 @@
+"""Options as keyword arguments of the Python interface: their types, checks and messages."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import functools
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypedDict
+
+from ..errors import CgruError, UsageError
+from ..system.terminal import Progress
+from .convert import ConvertOptions
+from .flags import statements
+from .prep import PrepOptions
+from .score import ScoreOptions
+from .train import TrainOptions
+from .translate import TranslateOptions
+
+
+class SearchKeywords(TypedDict, total=False):
+    """Options of `cgru translate` that may differ from call to call."""
+
+    beam_size: int | None
+    normalize: float | None
+    word_penalty: float | None
+    max_length_factor: float | None
+    translation_maxlen: int | None
+    allow_unk: bool
+    suppress_unk: bool
+    unk_replace: bool
+    output_sampling: str | None
+    seed: int
+    mini_batch: int | None
+    maxi_batch: int | None
+    maxi_batch_sort: str
+
+
+class OfLine(SearchKeywords, total=False):
+    """Arguments of `Translator.translate` for one line."""
+
+    prefixes: str | Sequence[str] | None
+    constraints: Sequence[str] | None
+    avoid: Sequence[str]
+
+
+class OfLines(SearchKeywords, total=False):
+    """Arguments of `Translator.translate` for several lines."""
+
+    prefixes: Iterable[str | Sequence[str]] | None
+    constraints: Iterable[Sequence[str]] | None
+    avoid: Sequence[str]
+    progress: Progress
+
+
+class ScoringKeywords(TypedDict, total=False):
+    """Options of `cgru score` for the scores of models."""
+
+    weights: Sequence[float | str]
+    normalize: float | None
+    max_length: int
+    no_preprocess: bool
+    no_spm_encode: bool
+    mini_batch: int
+    maxi_batch: int
+    workspace: int
+    precision: str
+    device: str | None
+    cpu_threads: int | None
+
+
+class TranslatorKeywords(SearchKeywords, total=False):
+    """Options of `cgru translate`, without those of its files and its output."""
+
+    compat: str | None
+    weights: Sequence[float | str]
+    max_length: int
+    no_preprocess: bool
+    bpe: str | None
+    join_bpe: bool
+    char_level: bool
+    no_spm_encode: bool
+    no_spm_decode: bool
+    avoid: str | None
+    shortlist: Sequence[str]
+    lexicon: str | None
+    channel_model: str | None
+    lm: str | None
+    channel_candidates: int | None
+    workspace: int
+    precision: str
+    device: str | None
+    cpu_threads: int | None
+
+
+def checked(options: type, given: Mapping[str, Any], known: Sequence[str]) -> dict:
+    """Keyword arguments as values of these options; `known` names those that are accepted.
+
+    Paths and lists are accepted where the option takes text and tuples. Raises UsageError for
+    other names, suggesting a similar one, and for values of another type.
+    """
+    values: dict[str, Any] = {}
+    for name, value in given.items():
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            meant = f"; did you mean {near[0]}?" if near else ""
+            raise UsageError(f"{name}: no such option{meant}")
+        stated, default = statements(options)[name]
+        several = value if isinstance(value, list | tuple) else (value,)
+        several = [os.fspath(one) if isinstance(one, os.PathLike) else one for one in several]
+        if value is not None or default is not None:
+            try:
+                several = [one if one == default else stated.read(one) for one in several]
+            except ValueError as error:
+                raise UsageError(f"{name}: {error}") from None
+        values[name] = stated.shaped(tuple(several) if stated.many else several[-1])
+    return values
+
+
+# Arguments of Python that have other names, or other values, than the options.
+_ARGUMENTS = {"force_decode": "prefixes", "model": "models", "n_best": "n_best"}
+_FLAG = re.compile(r"cgru [a-z]+ [^);,]*|(?<![\w-])--[a-z][\w-]*")
+
+
+@contextlib.contextmanager
+def in_python() -> Iterator[None]:
+    """Let messages of CgruError from the block name arguments of Python instead of flags."""
+    try:
+        yield
+    except CgruError as error:
+        raise type(error)(_FLAG.sub(_argument, str(error))) from error.__cause__
+
+
+def _argument(found: re.Match[str]) -> str:
+    """`beam_size` for `--beam-size`; `no_preprocess=True` for a switch. Commands stay."""
+    for options in (TranslateOptions, ScoreOptions, PrepOptions, TrainOptions, ConvertOptions):
+        for name, (stated, _) in statements(options).items():
+            if found[0] in stated.flags:
+                switch = stated.is_switch and name not in _ARGUMENTS
+                return f"{name}=True" if switch else _ARGUMENTS.get(name, name)
+    return found[0]
+
+
+def iterated(name: str, given: Any) -> Iterator[Any]:
+    """The items of an argument. Raises UsageError for text, bytes, and what has no items."""
+    if isinstance(given, str | bytes | bytearray) or not isinstance(given, Iterable):
+        kind = type(given).__name__
+        raise UsageError(f"{name}: a list or an iterator is expected, not {kind}")
+    return iter(given)
+
+
+def one_text(what: str, given: Any) -> str:
+    """An argument that is text. Raises UsageError otherwise."""
+    if not isinstance(given, str):
+        advice = "; decode it first" if isinstance(given, bytes | bytearray) else ""
+        raise UsageError(f"{what}: text is expected, not {type(given).__name__}{advice}")
+    return given
+
+
+class Arguments(NamedTuple):
+    """The arguments that a Translator or PairScorer was made with, for pickling by path."""
+
+    paths: list[str] | None  # None for models in memory
+    vocabularies: tuple[str, ...]
+    options: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, models: Any, vocabularies: Sequence[str], options: Mapping[str, Any]) -> Arguments:
+        """Remembers paths only, never models in memory."""
+        given = [models] if isinstance(models, str | os.PathLike) else models
+        named = isinstance(given, list | tuple) and all(
+            isinstance(one, str | os.PathLike) for one in given
+        )
+        return cls([*map(os.fspath, given)] if named else None, (*vocabularies,), options)
+
+    def reduced(self, kind: type) -> tuple:
+        """For `__reduce__`. Raises UsageError for models in memory."""
+        if self.paths is None:
+            raise UsageError(
+                "a model in memory cannot be pickled; write it with write_model, and give its path"
+            )
+        return functools.partial(kind, **self.options), (self.paths, self.vocabularies)

@@ -1,0 +1,208 @@
+"""Scores of pairs, by a plan; `PairScorer` and the commands use it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ...errors import CgruError
+from ...formats.loaded_model import LoadedModel, Reading
+from ...options.score import ScoreOptions
+from ...output.heatmap.view import MEAN, View
+from ...output.hypothesis import Hypothesis
+from ...system.windows import batches
+from ..plan import ScorePlan
+from .model_scorer import Line, ModelScorer
+
+if TYPE_CHECKING:
+    from ...network.scorer import Scores
+
+
+class ScoredPair(NamedTuple):
+    """A translation, scored."""
+
+    source: Sequence[str]  # words as the first model with a source reads them, without factors
+    hypothesis: Hypothesis  # by all models together, in the order of writing
+    of_models: Sequence[tuple[Sequence[str], Hypothesis]] = ()  # source and scores of each model
+
+
+class EnsembleScorer:
+    """Reads and scores pairs with one model or an ensemble."""
+
+    def __init__(
+        self,
+        models: Sequence[ModelScorer],
+        weights: Sequence[float] = (),
+        normalize: float = 0.0,
+        *,
+        word_penalty: float = 0.0,
+        with_alignment: bool = False,
+        backward: bool = False,
+        options: ScoreOptions | None = None,
+    ):
+        """weights: of the models in an ensemble, () for a single model. normalize, word_penalty:
+        make `total` of the score, see `SearchSettings.total`. with_alignment: the models of an
+        ensemble must split the source into the same words. backward: score the source given the
+        translation. options: for the sizes of batches, and for heat maps, which show each model's
+        scores and attention too.
+        """
+        self._options = options or ScoreOptions()
+        self.models, self.weights = models, tuple(weights)
+        from ...search.settings import SearchSettings
+
+        self._ranking = SearchSettings(normalize=normalize, word_penalty=word_penalty)
+        self._with_mean = with_alignment and bool(weights)
+        self._backward = backward
+        # the model whose source words are shown
+        self._first = next((m for m, one in enumerate(models) if one.loaded.reads_source), 0)
+        self.max_tokens = min(model.max_tokens for model in models)
+
+    @classmethod
+    def planned(
+        cls,
+        plan: ScorePlan,
+        models: Sequence[LoadedModel],
+        reading: Reading,
+        *,
+        with_alignment: bool = False,
+        backward: bool = False,
+        normalize: float | None = None,
+        word_penalty: float = 0.0,
+    ) -> EnsembleScorer:
+        """A scorer with these models according to the plan; their arrays move into networks.
+
+        normalize: the plan's, if not given.
+        """
+        options = plan.options
+        scorers = [
+            ModelScorer(one, reading, options.workspace, options.precision, with_alignment)
+            for one in models
+        ]
+        return cls(
+            scorers,
+            () if backward else plan.weights,
+            plan.normalize if normalize is None else normalize,
+            word_penalty=word_penalty,
+            with_alignment=with_alignment,
+            backward=backward,
+            options=options,
+        )
+
+    def read(self, source: str, target: str, number: int) -> list[Line]:
+        """A pair (counted from 0) as each model reads it.
+
+        Raises CgruError where the models of an ensemble split the source into different words, so
+        that the mean of their attention is undefined.
+        """
+        if self._backward:
+            source, target = target, source
+        lines = [model.read(source, target, number) for model in self.models]
+        read = [
+            line.source
+            for line, model in zip(lines, self.models, strict=True)
+            if model.loaded.reads_source
+        ]
+        if self._with_mean and any(words != read[0] for words in read):
+            raise CgruError(
+                f"line {number + 1}: the models cut the source into different words, so that "
+                "their attention has no mean; score with one after another"
+            )
+        return lines
+
+    def batch(self, numbers: Sequence[int], lines: Sequence[Sequence[Line]]) -> list[ScoredPair]:
+        """Score pairs together; numbers: of the lines, for messages."""
+        columns = [
+            model(numbers, [line[m] for line in lines]) for m, model in enumerate(self.models)
+        ]
+        together = _together(columns, self.weights)
+        of_members = len(columns) > 1 and self._options.heatmap is not None
+        pairs = []
+        for row, line in enumerate(lines):
+            source = self._shown(self._first, line)
+            hypothesis = self._hypothesis(self._first, line, together, row)
+            of_models = [
+                (self._shown(m, line), self._hypothesis(m, line, scores, row))
+                for m, scores in enumerate(columns if of_members else ())
+            ]
+            pairs.append(ScoredPair(source, hypothesis, of_models))
+        return pairs
+
+    def views(self, pair: ScoredPair, names: Sequence[str]) -> list[View]:
+        """The heat maps of a pair: the mean, then every model, by these names."""
+        together = MEAN if len(self.models) > 1 else names[0]
+        shown = [(together, pair.source, pair.hypothesis, self.weights or (1.0,))]
+        shown += [
+            (name, source, hypothesis, (1.0,))
+            for name, (source, hypothesis) in zip(names, pair.of_models, strict=False)
+        ]
+        right_left = self.models[0].loaded.right_left
+        return [
+            View.of(name, source, hypothesis, right_left=right_left, model_weights=weights)
+            for name, source, hypothesis, weights in shown
+        ]
+
+    def _shown(self, m: int, line: Sequence[Line]) -> Sequence[str]:
+        """The source words of model m, without factors."""
+        return self.models[m].loaded.without_factors(line[m].source)
+
+    def _hypothesis(self, m: int, lines: Sequence[Line], scores: Scores, row: int) -> Hypothesis:
+        line = lines[m]
+        length = len(line.target) + 1
+        words = scores.log_probs[row, :length]
+        score = float(np.sum(words, dtype=np.float64))
+        alignment = scores.alignment
+        if alignment is not None:
+            alignment = alignment[row, :length, : len(line.source) + 1]
+        total = self._ranking.total(score, length)
+        return Hypothesis(
+            line.target,
+            True,
+            score,
+            total,
+            words,
+            (score,),
+            alignment,
+            source=self._shown(m, lines),
+        )
+
+
+def in_batches(
+    scorers: Sequence[EnsembleScorer], pairs: Sequence[tuple[str, str]], first: int, mini_batch: int
+) -> Iterator[tuple[int, list[ScoredPair]]]:
+    """Pairs (source, target) scored by each scorer, with their numbers, as they get ready.
+
+    first: the number of the first pair, from 0. Pairs of similar length are scored together.
+    """
+    lines = [
+        [scorer.read(source, target, first + i) for scorer in scorers]
+        for i, (source, target) in enumerate(pairs)
+    ]
+    sizes = [
+        max(max(len(one.source), len(one.target)) for of_scorer in line for one in of_scorer) + 1
+        for line in lines
+    ]
+    together = batches(sizes, mini_batch, min(scorer.max_tokens for scorer in scorers))
+    for batch in sorted(together, key=min):  # so that output in order can start early
+        numbers = [first + i for i in batch]
+        columns = [
+            scorer.batch(numbers, [lines[i][s] for i in batch]) for s, scorer in enumerate(scorers)
+        ]
+        for number, *scored in zip(numbers, *columns, strict=True):
+            yield number, scored
+
+
+def _together(columns: Sequence[Scores], weights: Sequence[float]) -> Scores:
+    """An ensemble's scores: weighted sums of log-probabilities, the mean of the attentions."""
+    if not weights:
+        (scores,) = columns
+        return scores
+    weighted = [w * scores.log_probs for w, scores in zip(weights, columns, strict=True)]
+    log_probs: np.ndarray = functools.reduce(np.add, weighted, np.zeros_like(weighted[0]))
+    alignments = [scores.alignment for scores in columns if scores.alignment is not None]
+    alignment = None
+    if alignments:
+        alignment = np.asarray(np.mean(alignments, axis=0, dtype=np.float32))
+    return columns[0]._replace(log_probs=log_probs, alignment=alignment)

@@ -1,0 +1,190 @@
+"""The search for the translations of lines, by a plan; `Translator` and the commands use it."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..corpus.numpy_order import argsort
+from ..errors import CgruError
+from ..formats.loaded_model import LoadedModel
+from ..formats.shortlist import union
+from ..system.windows import batches
+from .phrases import Fields
+from .plan import SearchPlan
+from .requests import Request, RequestReader
+from .results import Results, Translation
+
+if TYPE_CHECKING:
+    from ..search.hypotheses import SearchBatch, SearchResult
+    from ..search.settings import SearchSettings
+
+
+class LineSearch:
+    """Searches the translations of lines, with one model or an ensemble."""
+
+    def __init__(self, plan: SearchPlan, models: Sequence[LoadedModel]):
+        """models: the plan's models, whose arrays move into the networks."""
+        from ..network.network import take_over
+        from ..network.scorer import Members
+        from ..search.ensemble import Ensemble
+
+        stepped = plan.channel.stepped if plan.channel else []
+        models, weights = [*models, *stepped], (*plan.weights, *(0.0 for _ in stepped))
+        self.models = models
+        self.networks = [take_over(loaded.model, plan.options.precision) for loaded in models]
+        self._ensemble = Ensemble(self.networks, weights)
+        shows_each = plan.options.heatmap and len(plan.weights) > 1
+        self._members = Members(self.networks) if shows_each else None
+        self._follow(plan)
+
+    def following(self, plan: SearchPlan) -> LineSearch:
+        """The search by the same networks with another plan, of the same models and weights."""
+        other = copy.copy(self)
+        other._follow(plan)
+        return other
+
+    def _follow(self, plan: SearchPlan) -> None:
+        from ..search.beam import max_tokens_of, mebibytes_of_word
+
+        self.plan = plan
+        source = next((loaded for loaded in self.models if loaded.reads_source), self.models[0])
+        self.requests = RequestReader(plan, self.models[0], source)
+        self.results = Results(plan, self.models, source, self._members)
+        beam_size, workspace = plan.settings.beam_size, plan.options.workspace
+        structures = [loaded.model.structure for loaded in self.models]
+        needed = mebibytes_of_word(beam_size, structures)
+        if needed > workspace:
+            raise CgruError(
+                f"--beam-size {beam_size}: a word takes {math.ceil(needed)} MiB in this "
+                f"search, --workspace is {workspace}; give it more, or make the beam smaller"
+            )
+        self.max_tokens = max_tokens_of(workspace, beam_size, structures)
+
+    def translations(
+        self, lines: Sequence[str | Fields], first: int = 0, *, n_best: bool = True
+    ) -> Iterator[Translation]:
+        """The translations of lines, as they become ready.
+
+        lines: as the options say, or split already. first: the number of the first line, which
+        seeds sampling along with the seed. n_best: find all hypotheses; without it, the search may
+        end when the best one is certain.
+        """
+        requests = [self.requests.read(line, first + i) for i, line in enumerate(lines)]
+        searched = []
+        for number, request in enumerate(requests, first):
+            # Nematus-TF searches empty lines too, which changes the n-best lists of their batch
+            if request.empty and self.plan.search != "nematus-tf":
+                yield self.results.empty(number)
+            else:
+                searched.append((number, request))
+        settings = self.plan.settings
+        if not n_best and self.plan.channel is None:
+            settings = self.plan.ending_early(settings)
+        begun: list[tuple[int, Request]] = []
+
+        def beginning() -> Iterator[SearchBatch]:
+            for batch in self._batches([len(request.source) for _, request in searched]):
+                lines = [searched[i] for i in batch]
+                begun.extend(lines)
+                yield self.begin(lines)
+
+        ended = self._search(beginning(), begun, settings)
+        yield from self.results.translations((*begun[place], found) for place, found in ended)
+
+    def _batches(self, lengths: Sequence[int]) -> list[list[int]]:
+        """Which lines are searched together; lengths: words of each line."""
+        plan = self.plan
+        if plan.search == "nematus-tf":  # its n-best lists depend on the lines of a batch
+            return nematus_tf_batches(lengths, plan.mini_batch)
+        if plan.options.maxi_batch_sort != "none":
+            return batches([length + 1 for length in lengths], plan.mini_batch, self.max_tokens)
+        every = list(range(len(lengths)))
+        return [every[i : i + plan.mini_batch] for i in range(0, len(every), plan.mini_batch)]
+
+    def begin(self, lines: Sequence[tuple[int, Request]]) -> SearchBatch:
+        """The batch of some lines, with their numbers, for a search."""
+        from ..search.hypotheses import SearchBatch
+
+        numbers, requests = zip(*lines, strict=True)
+        lengths = [len(request.source) + 1 for request in requests]
+        constraints = [request.constraints for request in requests]
+        prefixes = [request.prefix for request in requests]
+        limits = [
+            max(self.plan.limit(length), one.required.fewest_words if one else 0) + len(prefix)
+            for length, prefix, one in zip(lengths, prefixes, constraints, strict=True)
+        ]
+        texts = [request.source for request in requests]
+        sources = [loaded.source_batch(texts, numbers) for loaded in self.models]
+        wanted = [
+            [*prefix, *(one.required.words if one else ())]
+            for prefix, one in zip(prefixes, constraints, strict=True)
+        ]
+        lattice = self._ensemble.begin(sources, self._output_words(sources, wanted))
+        return SearchBatch(lattice, lengths, limits, prefixes, constraints)
+
+    def _output_words(
+        self,
+        sources: Sequence[tuple[np.ndarray, np.ndarray]],
+        wanted: Sequence[Sequence[int]],
+    ) -> list[np.ndarray]:
+        """The words allowed in the translation of each sentence, or of all; () allows every word.
+
+        sources: ids and mask of the lines for each model; wanted: words that each translation must
+        contain.
+        """
+        if not self.plan.shortlists:
+            return []
+        ids = [
+            [row[:length, 0] for row, length in zip(ids, mask.sum(axis=1).astype(int), strict=True)]
+            for loaded, (ids, mask) in zip(self.models, sources, strict=True)
+            if loaded.reads_words
+        ]
+        if self.plan.shared_shortlist:
+            ids = [[np.concatenate(rows)] for rows in ids]
+            wanted = [[word for words in wanted for word in words]]
+        return [
+            np.union1d(union(self.plan.shortlists, of_models), words).astype(np.int32)
+            for words, *of_models in zip(wanted, *ids, strict=True)
+        ]
+
+    def _search(
+        self,
+        batches: Iterable[SearchBatch],
+        begun: Sequence[tuple[int, Request]],
+        settings: SearchSettings,
+    ) -> Iterator[tuple[int, list[SearchResult]]]:
+        """Each line's place in `begun` (which grows with the batches) and its results."""
+        from ..search.beam import shrinking_beam
+        from ..search.nematus_tf_beam import nematus_tf_beam
+        from ..search.sampling import sample
+
+        sampling = self.plan.sampling
+        if not sampling and self.plan.search != "nematus-tf":
+            channel = self.plan.channel
+            ranking = channel.ranking(begun) if channel and channel.within_beam else None
+            yield from shrinking_beam(batches, settings, ranking=ranking)
+            return
+        done = 0
+        for batch in batches:
+            if sampling:
+                numbers = [number for number, _ in begun[done:]]
+                lists = sample(batch, settings, sampling, numbers)
+            else:
+                lists = nematus_tf_beam(batch, settings)
+            yield from enumerate(lists, done)
+            done += len(lists)
+
+
+def nematus_tf_batches(lengths: Sequence[int], mini_batch: int) -> list[list[int]]:
+    """The mini-batches that Nematus-TF cuts a maxi-batch into, in its `read_all_lines`.
+
+    lengths: words of every line between white space, 0 for an empty line. The batches matter: they
+    decide the tail of n-best lists (see `search.nematus_tf_beam`).
+    """
+    order = argsort(lengths)
+    return [order[i : i + mini_batch] for i in range(0, len(order), mini_batch)]

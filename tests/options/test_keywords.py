@@ -1,0 +1,82 @@
+"""Options as keyword arguments: the same names and types as in the dataclasses of the commands."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from cgru_cli.errors import CgruError, UsageError
+from cgru_cli.options.keywords import (
+    ScoringKeywords,
+    SearchKeywords,
+    TranslatorKeywords,
+    checked,
+    in_python,
+)
+from cgru_cli.options.score import ScoreOptions
+from cgru_cli.options.translate import TranslateOptions
+
+# Options of the commands' files and their output, and those that Python has as other arguments.
+OF_FILES = """
+    config dump_config interpolate_env_vars relative_paths input source target tsv output log quiet
+    model model_is vocabularies n_best n_best_size word_scores alignment alignment_format
+    output_alignment heatmap heatmap_lines force_decode constraints
+""".split()
+
+
+def annotations(keywords):
+    return {
+        name: hint.__forward_arg__.replace("Sequence[float | str]", "tuple[float | str, ...]")
+        .replace("Sequence[str]", "tuple[str, ...]")
+        for name, hint in keywords.__annotations__.items()
+    }  # fmt: skip
+
+
+def fields(options):
+    return {field.name: field.type for field in dataclasses.fields(options)}
+
+
+@pytest.mark.parametrize(
+    ("keywords", "options"),
+    [(TranslatorKeywords, TranslateOptions), (ScoringKeywords, ScoreOptions)],
+)
+def test_keywords_have_the_types_of_the_options(keywords, options):
+    stated = fields(options)
+    assert annotations(keywords) == {name: stated[name] for name in annotations(keywords)}
+
+
+def test_every_option_of_translate_is_a_keyword_or_of_files():
+    names = set(fields(TranslateOptions))
+    assert names - set(annotations(TranslatorKeywords)) == names & set(OF_FILES)
+    assert set(annotations(SearchKeywords)) < set(annotations(TranslatorKeywords))
+
+
+def test_lists_and_paths_become_what_options_hold():
+    known = ["weights", "bpe", "shortlist", "beam_size"]
+    given = {"weights": [1, 0.5], "bpe": Path("codes"), "shortlist": "lex", "beam_size": None}
+    assert checked(TranslateOptions, given, known) == {
+        "weights": (1.0, 0.5),
+        "bpe": "codes",
+        "shortlist": ("lex",),
+        "beam_size": None,
+    }
+    with pytest.raises(UsageError, match="beam_size: True: a whole number from 1"):
+        checked(TranslateOptions, {"beam_size": True}, known)
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("a; --beam-size 3 is too much", "a; beam_size 3 is too much"),
+        ("prepare it and add --no-preprocess", "prepare it and add no_preprocess=True"),
+        ("m.npz: exists; --force overwrites it", "m.npz: exists; force=True overwrites it"),
+        ("--vocabs names none, --unheard neither", "vocabularies names none, --unheard neither"),
+        ("rerank it (cgru score --n-best)", "rerank it (cgru score --n-best)"),
+        ("a--b --", "a--b --"),
+    ],
+)
+def test_messages_speak_python(message, expected):
+    for kind in (CgruError, UsageError):
+        with pytest.raises(kind) as caught, in_python():
+            raise kind(message)
+        assert str(caught.value) == expected

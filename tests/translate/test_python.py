@@ -1,0 +1,280 @@
+"""`Translator` in Python: arguments of any shape, options per call, memory, threads, pickling."""
+
+import copy
+import os
+import pickle
+import subprocess
+import sys
+import threading
+
+import pytest
+from commands import write_model
+
+from cgru_cli import CgruError, PairScorer, Translator, UsageError, load_model
+from cgru_cli.system import tensorflow_start
+
+pytestmark = pytest.mark.usefixtures("traced_once")
+LINES = ["a b c", "", "f f a d", "b unseen", "c"]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    return write_model(tmp_path_factory.mktemp("model"))
+
+
+@pytest.fixture(scope="module")
+def translator(path):
+    return Translator(path, beam_size=3, translation_maxlen=6)
+
+
+@pytest.fixture(scope="module")
+def scorer(path):
+    return PairScorer(path)
+
+
+def test_the_result_has_the_shape_of_the_lines(translator):
+    listed = translator.translate(LINES)
+    assert translator.translate(LINES[0]).text == listed[0].text
+    assert [one.text for one in translator.translate(tuple(LINES))] == [x.text for x in listed]
+    three = translator.translate(LINES[0], n_best=3)
+    assert len(three) == 3 and three[0].text == listed[0].text
+    assert three[0].total >= three[1].total >= three[2].total
+    assert [len(some) for some in translator.translate(LINES, n_best=2)] == [2, 1, 2, 2, 2]
+    assert translator.translate([]) == [] and list(translator.translate(iter([]))) == []
+
+
+def test_an_iterator_is_read_as_its_results_are_taken(translator):
+    read, told = [], []
+
+    def lines():
+        for line in LINES * 10:
+            read.append(line)
+            yield line
+
+    results = translator.translate(lines(), progress=told.append)
+    assert read == []
+    first = next(results)
+    assert len(read) == 1 and told == [1]
+    texts = [first.text, *(one.text for one in results)]
+    assert texts == [one.text for one in translator.translate(LINES)] * 10
+    assert told == [*range(1, 51)]
+
+
+def test_progress_is_counted_on_standard_error(translator, capsys, monkeypatch):
+    monkeypatch.setattr("time.monotonic", iter(range(100)).__next__)
+    translator.translate(LINES, progress=True)
+    assert "\r5 lines, " in capsys.readouterr().err
+    translator.translate(LINES)
+    assert capsys.readouterr().err == ""
+
+
+def test_options_of_a_call_are_those_of_a_translator(path, translator):
+    for options in (
+        {"beam_size": 1},
+        {"normalize": 1.0, "word_penalty": 0.3},
+        {"translation_maxlen": 2},
+        {"output_sampling": "topk 3", "seed": 7},
+        {"suppress_unk": True, "mini_batch": 1},
+    ):
+        own = Translator(path, **({"beam_size": 3, "translation_maxlen": 6} | options))
+        for one, other in zip(
+            translator.translate(LINES, **options), own.translate(LINES), strict=True
+        ):
+            assert list(one.tokens) == list(other.tokens)
+            assert one.total == pytest.approx(other.total, abs=1e-5)
+    # the next call has the options of the translator again
+    lengths = [len(one.tokens) for one in translator.translate(LINES)]
+    assert max(lengths) > 2
+
+
+def test_n_best_widens_the_beam(translator):
+    assert len(translator.translate("a b", n_best=5)) == 5
+    with pytest.raises(UsageError, match="n_best 5: more than beam_size, 2"):
+        translator.translate("a b", n_best=5, beam_size=2)
+
+
+def test_prefixes_and_phrases(translator):
+    begun = translator.translate("a b", prefixes="D@@ E")
+    assert list(begun.tokens[:2]) == ["D@@", "E"]
+    one, other = translator.translate(["a b", "c"], prefixes=[["F", "F"], ""])
+    assert list(one.tokens[:2]) == ["F", "F"] and other.text == translator.translate("c").text
+    one, other = translator.translate(["a b", "c"], constraints=[["D@@ C"], []], beam_size=8)
+    assert "D@@ C" in " ".join(one.tokens)
+    free = translator.translate("a b").tokens
+    assert free[0] not in translator.translate("a b", avoid=[free[0]]).tokens
+
+
+def test_totals_are_those_of_the_scorer(path):
+    loaded = load_model(path)
+    loaded.model.settings.normalize, loaded.model.settings.word_penalty = 0.6, 0.2
+    for options in ({}, {"normalize": 0.0}, {"word_penalty": -0.5}, {"normalize": 1.0}):
+        translator, scorer = Translator(loaded, **options), PairScorer(loaded, **options)
+        lines = ["a b c", "f f a d"]
+        for line, one in zip(lines, translator.translate(lines), strict=True):
+            if one.finished:
+                (scored,) = scorer.score([(line, one.text)])
+                assert scored.total == pytest.approx(one.total, abs=1e-4)
+                assert list(scored.source) == list(one.source) == line.split()
+
+
+def test_invalid_arguments_are_usage_errors(path, translator, scorer, tmp_path):
+    for made, message in (
+        (lambda: Translator(path, beam_sise=3), "beam_sise: no such option; did you mean beam_si"),
+        (lambda: Translator(path, output="file"), "output: no such option"),
+        (lambda: Translator(path, beam_size=0), "beam_size: 0: a whole number from 1 to 1,000"),
+        (lambda: Translator(path, beam_size="many"), "beam_size: many: a whole number"),
+        (lambda: Translator(path, precision="half"), "precision: half: one of float32"),
+        (lambda: Translator(path, allow_unk=True, suppress_unk=True), "allow_unk=True and supp"),
+        (lambda: Translator([]), "models: an empty list"),
+        (lambda: Translator(5), "models: a path, a model of load_model, or a list"),
+        (lambda: Translator([path, b"model"]), "models: a path"),
+        (lambda: Translator(path, "vocab.json"), "vocabularies: a list of files"),
+        (lambda: translator.translate(b"a b"), "lines: a list or an iterator is expected, not by"),
+        (lambda: translator.translate(5), "lines: a list or an iterator is expected, not int"),
+        (lambda: translator.translate(["a", b"b"]), "line 2: text is expected, not bytes; decode"),
+        (lambda: translator.translate(["a", 3]), "line 2: text is expected, not int"),
+        (lambda: translator.translate("a", n_best=0), "n_best: a whole number from 1"),
+        (lambda: translator.translate("a", precision="int8"), "precision: no such option"),
+        (lambda: translator.translate(["a", "b"], prefixes=["A"]), "prefixes: there are 1, fewer"),
+        (lambda: translator.translate(["a"], prefixes=["A", ""]), "prefixes: there are more"),
+        (lambda: translator.translate(["a"], constraints=["A"]), "line 1: constraints: a list is"),
+        (lambda: translator.translate("a", avoid="A"), "avoid: a list or an iterator"),
+        (lambda: translator.translate("a", constraints=["A"], output_sampling="full"),
+         "constraints and output_sampling exclude each other"),
+        (lambda: PairScorer(path, summary="ce-sum"), "summary: no such option"),
+        (lambda: PairScorer(path, word_penalty="much"), "word_penalty: much: a number"),
+        (lambda: scorer.score(("a b", "A B")), r"pair 1: \(source, translation\) is expected"),
+        (lambda: scorer.score("a b"), "pairs: a list or an iterator is expected, not str"),
+        (lambda: scorer.score([("a", 5)]), "pair 1: text is expected, not int"),
+        (lambda: list(scorer.score(iter([("a", "A"), "ab"]))), "pair 2: "),
+    ):  # fmt: skip
+        with pytest.raises(UsageError, match=message):
+            made()
+
+
+def test_messages_name_arguments_and_not_flags(path, tmp_path):
+    with pytest.raises(CgruError, match=r"missing\.npz"):
+        Translator(tmp_path / "missing.npz")
+    with pytest.raises(CgruError, match=r"line 2: the translation has 3 words; max_length 3"):
+        PairScorer(path, max_length=2).score([("a", "A"), ("a", "A A A")])
+    with pytest.raises(CgruError, match=r"^weights: 1 given for 2 models"):
+        Translator([path, path], weights=[1.0])
+    for name in ("lexicon", "lm", "channel_candidates"):
+        with pytest.raises(UsageError) as caught:
+            Translator(path, **{name: 3 if name == "channel_candidates" else "file"})
+        assert "--" not in str(caught.value) and str(caught.value).startswith(f"{name} needs ")
+
+
+def test_long_lines_are_cut_with_a_warning(path, capsys):
+    short = Translator(path, max_length=2, beam_size=1)
+    cut, same = short.translate(["a b c", "a b"])
+    assert cut.text == same.text
+    assert "cut to --max-length 2" in capsys.readouterr().err
+
+
+def test_words_and_text(translator):
+    assert translator.tokenize("a b e@@ f") == ["a", "b", "e@@", "f"]
+    assert translator.detokenize(["D@@", "E"]) == "D@@ E"
+    with pytest.raises(UsageError, match="line: text is expected, not bytes"):
+        translator.tokenize(b"a")
+    assert translator.languages is None
+
+
+def test_they_show_what_they_are(path, translator, scorer):
+    shown = f"'{path}', cgru, 8 -> 8 words, state 8"
+    assert repr(translator) == f"Translator({shown}; float32, beam_size=3)"
+    assert repr(scorer) == f"PairScorer({shown}; float32)"
+    assert repr(load_model(path)) == f"LoadedModel({shown})"
+
+
+def test_they_are_pickled_by_path(path, translator, scorer):
+    again = pickle.loads(pickle.dumps(translator))
+    assert [x.text for x in again.translate(LINES)] == [x.text for x in translator.translate(LINES)]
+    assert copy.copy(scorer).score([("a", "A")])[0].score == scorer.score([("a", "A")])[0].score
+    with pytest.raises(UsageError, match="a model in memory cannot be pickled; write it with"):
+        pickle.dumps(Translator(load_model(path)))
+
+
+def test_threads_share_a_translator(translator, scorer):
+    pairs = [(line, "A B") for line in LINES]
+    expected = [one.text for one in translator.translate(LINES)]
+    scores = [one.score for one in scorer.score(pairs)]
+    found = []
+
+    def work():
+        for _ in range(3):
+            texts = [one.text for one in translator.translate(LINES)]
+            found.append((texts, [one.score for one in scorer.score(pairs)]))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 12
+    for texts, own in found:
+        assert texts == expected and own == pytest.approx(scores, abs=1e-5)
+
+
+def test_a_forked_process_is_refused(path, translator, monkeypatch):
+    monkeypatch.setattr(tensorflow_start, "_process", os.getpid() + 1)
+    for used in (lambda: translator.translate("a"), lambda: Translator(path)):
+        with pytest.raises(CgruError, match="TensorFlow hangs in a process forked from one"):
+            used()
+
+
+def test_a_second_number_of_threads_is_refused(path):
+    with pytest.raises(CgruError, match="chosen before TensorFlow computes for the first time"):
+        Translator(path, cpu_threads=61)
+
+
+GROWTH = """
+import ctypes, gc, resource, sys
+from cgru_cli import PairScorer, Translator
+path, rounds = sys.argv[1], int(sys.argv[2])
+
+def used():
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+
+def once():
+    Translator(path, beam_size=1, translation_maxlen=2).translate("w1")
+    PairScorer(path).score([("w1", "w2")])
+
+once()
+before = used()
+for _ in range(rounds):
+    once()
+print(used() - before)
+"""
+
+
+def grown(folder, rounds):
+    """Bytes that a process grew by, and the size of the model that it loaded in each round."""
+    words = ["eos", "UNK", *(f"w{i}" for i in range(20_000))]
+    sizes = {"source_embeddings": (512,), "state": 32}
+    path = write_model(folder, source=words, target=words, **sizes)
+    done = subprocess.run(
+        [sys.executable, "-c", GROWTH, path, str(rounds)],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"MALLOC_ARENA_MAX": "1"},  # threads' heaps would blur the measurement
+    )
+    assert done.returncode == 0, done.stderr
+    assert "retracing" not in done.stderr
+    return int(done.stdout), os.path.getsize(path)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="counts memory on Linux only")
+def test_memory_comes_back(tmp_path):
+    growth, size = grown(tmp_path, 2)
+    assert growth < size
+
+
+@pytest.mark.exhaustive
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="counts memory on Linux only")
+def test_memory_comes_back_fifty_times(tmp_path):
+    growth, size = grown(tmp_path, 50)
+    assert growth < size
