@@ -48,6 +48,12 @@ class TrainingPlan:
             logical_epoch = LogicalEpoch.parse(options.logical_epoch)
         except UsageError as error:
             raise UsageError(f"--logical-epoch {error}") from None
+        batch_warmup = Frequency.parse(options.mini_batch_warmup)
+        if batch_warmup.unit == "m":
+            raise UsageError(
+                f"--mini-batch-warmup {batch_warmup}: batches that grow with minutes are not "
+                "reproducible; give updates (u), epochs (e) or target words (t)"
+            )
         limits = (*Frequency.parse_all(options.after), Frequency(options.after_epochs, "e"))
         after = tuple(logical_epoch.limit(limit) for limit in limits if limit.every)
         metrics = _metrics(options, can_validate)
@@ -75,7 +81,7 @@ class TrainingPlan:
             valid=Frequency.parse(options.valid_freq),
             save=Frequency.parse(options.save_freq),
             display=Frequency.parse(options.disp_freq),
-            batch_warmup=Frequency.parse(options.mini_batch_warmup),
+            batch_warmup=batch_warmup,
         )
 
 

@@ -143,6 +143,7 @@ def test_shares(field, value):
         ({"lr_decay": 0.5, "lr_decay_freq": 2}, "is for the strategies epoch and batches"),
         ({"lr_decay": 0.5, "valid_freq": "0", "after": "1e"}, "without validation nothing stalls"),
         ({"lr_warmup": "10m"}, "changes with minutes .* is not reproducible"),
+        ({"mini_batch_warmup": "10m"}, "^--mini-batch-warmup 10m: .* not reproducible"),
         ({"learn_rate": -1.0}, "--learn-rate -1.0: a number from 0"),
         ({"learn_rate": float("nan")}, "--learn-rate nan: a number from 0"),
         ({"lr_decay": -0.5}, "--lr-decay -0.5: a number from 0"),

@@ -93,7 +93,7 @@ class RunFolder:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Make the folder, and keep other processes from training the same model.
+        """Make the folders, and keep other processes from training the same model.
 
         Raises CgruError if another process trains it, or if the folder cannot be made.
         """
@@ -101,7 +101,8 @@ class RunFolder:
 
         lock = filelock.FileLock(self.beside(".lock"))
         with writing(self.model.parent):
-            self.model.parent.mkdir(parents=True, exist_ok=True)
+            for file in (self.model, self._kept):
+                file.parent.mkdir(parents=True, exist_ok=True)
             try:
                 lock.acquire(blocking=False)
             except filelock.Timeout:
@@ -116,10 +117,12 @@ class RunFolder:
     def remove_interrupted(self, vocabularies: Sequence[Vocabulary]) -> None:
         """Remove the temporary files that a kill may have left."""
         names, _ = model_vocabularies.plan(vocabularies, self.model.parent, "npz", True)
-        for name in (self.model.name, *names):
-            for path in self.model.parent.glob(f".{glob.escape(name)}.*.tmp"):
-                with contextlib.suppress(OSError):
-                    path.unlink()
+        patterns = [f".{glob.escape(name)}.*.tmp" for name in (self.model.name, *names)]
+        left = [path for pattern in patterns for path in self.model.parent.glob(pattern)]
+        start = glob.escape(self._kept.name.partition(UPDATE)[0])
+        for path in (*left, *self._kept.parent.glob(f".{start}[0-9]*.tmp")):
+            with contextlib.suppress(OSError):
+                path.unlink()
 
     def save(self, arrays: Mapping[str, np.ndarray], values: Mapping[str, Any]) -> None:
         """Replace the state. If that fails, raises CgruError and leaves the old one.

@@ -171,10 +171,21 @@ def test_kept_models_of_other_names(tmp_path, name, endings):
     names = set().union(*kept.values(), {"m.npz", "m.npz.json", "m-best.index"})
     for file in names:
         (tmp_path / file).write_text("")
+    left = [tmp_path / f".{name.replace('{U}', '7')}.0123456789ab.tmp", tmp_path / ".m-x.tmp"]
+    for path in left:
+        path.write_text("")
+    runs.remove_interrupted([])
+    assert [path.exists() for path in left] == [False, True]
+    left[1].unlink()
     runs.thin(3)
     assert {path.name for path in tmp_path.iterdir()} == names
     runs.thin(2)
     assert {path.name for path in tmp_path.iterdir()} == names - kept[2]
+
+
+def test_the_folder_of_kept_models_is_made_first(tmp_path):
+    with RunFolder(tmp_path / "run" / "m.npz", str(tmp_path / "kept/u{U}.npz")).locked():
+        assert (tmp_path / "kept").is_dir()
 
 
 def test_the_name_of_kept_models_has_the_update(tmp_path):
