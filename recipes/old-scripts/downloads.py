@@ -24,7 +24,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-NAMES = {"train": ("train",), "dev": ("dev", "val", "valid"), "test": ("test", "test_*", "test*")}
+NAMES = {"train": ("train",), "dev": ("dev", "val"), "test": ("test", "test_*")}
 # end of an address -> names of the texts in that archive, without their two endings
 ARCHIVES = {
     r"([a-z]{2}-[a-z]{2})\.tgz": "europarl-v7.{}",
@@ -32,7 +32,7 @@ ARCHIVES = {
     r"training-parallel-commoncrawl\.tgz": "commoncrawl.de-en",
     r"training-parallel-nc-v12\.tgz": "training/news-commentary-v12.de-en",
 }
-VALUES = {"-O", "-o", "-P", "-e", "-R", "-l", "-A"}  # options of wget and curl with a value
+VALUES = {"-P", "-e", "-R", "-l", "-A"}  # options of wget with a value
 
 
 def lines(part: str, language: str, pair: str) -> list[str]:
@@ -60,11 +60,16 @@ def made(pair: str) -> Path:
     return folder
 
 
+def own(name: str) -> Path | None:
+    """The file or folder of DATA with this name, if there is one."""
+    path = Path(os.environ["DATA"], name)
+    return path if os.environ["DATA"] and path.exists() else None
+
+
 def content(address: str) -> bytes:
     """The file at an address: an archive with texts, or a packed text."""
-    own = Path(os.environ["DATA"] or HERE, Path(address).name)
-    if os.environ["DATA"] and own.is_file():
-        return own.read_bytes()
+    if path := own(Path(address).name):
+        return path.read_bytes()
     for pattern, name in ARCHIVES.items():
         if found := re.search(f"{pattern}$", address):
             name = name.format(*found.groups())
@@ -76,7 +81,8 @@ def content(address: str) -> bytes:
             return archive(texts, packed=address.endswith(".zip"))
     if found := re.search(r"\.([a-z]{2})(?:\.shuffled)?\.gz$", address):
         pair = re.search(r"\b[a-z]{2}-[a-z]{2}\b", address)
-        text = "".join(lines("train", found[1], pair[0] if pair else f"{found[1]}-en"))
+        other = "de" if found[1] == "en" else "en"
+        text = "".join(lines("train", found[1], pair[0] if pair else f"{found[1]}-{other}"))
         return gzip.compress(text.encode())
     sys.exit(f"{address}: put a file of this name into DATA")
 
@@ -98,32 +104,35 @@ def archive(texts: dict[str, bytes], *, packed: bool) -> bytes:
 
 
 def download(arguments: list[str]) -> None:
-    """wget and curl: write each address as a file, as -O, -o and -P say."""
-    options = {}
-    addresses = []
+    """wget and curl: write each address to a file, or to standard output if they would."""
+    is_curl = Path(sys.argv[0]).name == "curl"
+    addresses, folder, output = [], ".", "-" if is_curl else ""
     rest = iter(arguments)
     for argument in rest:
-        if argument == "-O" and Path(sys.argv[0]).name == "curl":
-            continue
-        if argument in VALUES:
-            options[argument] = next(rest)
+        named = re.fullmatch("-[a-zA-Z]*o|--output" if is_curl else "-[a-z]*O(-?)", argument)
+        if named:
+            output = "-" if argument.endswith("O-") else next(rest)
+        elif is_curl and re.fullmatch("-[a-zA-Z]*O|--remote-name", argument):
+            output = ""
+        elif argument in VALUES and not is_curl:
+            value = next(rest)
+            folder = value if argument == "-P" else folder
         elif "://" in argument:
             addresses.append(argument)
     for address in addresses:
+        path = Path(folder, output or Path(address).name)
         if address.endswith("/"):
-            folder(Path(address).name)
-            continue
-        path = options.get("-O") or options.get("-o") or Path(address).name
-        path = Path(options.get("-P", "."), path)
-        if "-nc" not in arguments or not path.exists():
+            lay_down(Path(address).name)
+        elif output == "-":
+            sys.stdout.buffer.write(content(address))
+        elif "-nc" not in arguments or not path.exists():
             path.write_bytes(content(address))
 
 
-def folder(name: str) -> None:
-    """A folder of the same name in DATA, or a small model like Edinburgh's of WMT16."""
-    own = Path(os.environ["DATA"] or HERE, name)
-    if os.environ["DATA"] and own.is_dir():
-        shutil.copytree(own, name, dirs_exist_ok=True)
+def lay_down(name: str) -> None:
+    """A folder of this name in DATA, or a small model like Edinburgh's of WMT16."""
+    if path := own(name):
+        shutil.copytree(path, name, dirs_exist_ok=True)
     elif re.fullmatch("[a-z]{2}-[a-z]{2}", name):
         raw = Path(os.environ["WORK"], f"raw.{name}")
         raw.mkdir(exist_ok=True)

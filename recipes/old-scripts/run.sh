@@ -22,8 +22,13 @@ for tool in cgru python; do
   command -v "$tool" > /dev/null || { echo "$tool is not on the PATH" >&2; exit 1; }
 done
 
-mkdir -p "${OUT:-old-scripts}/${folder##*/}"
-work=$(cd "${OUT:-old-scripts}/${folder##*/}" && pwd)
+out=${OUT:-old-scripts}
+case $out in /*) ;; *) out=$PWD/$out ;; esac
+case $out/ in
+  "$folder"/*) echo "$out is inside the folder of the scripts; choose another OUT" >&2; exit 1 ;;
+esac
+mkdir -p "$out/${folder##*/}"
+work=$(cd "$out/${folder##*/}" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 copy=$work/copy
 export WORK=$work PAIRS=${PAIRS:-1000} TESTS=${TESTS:-20} DATA=${DATA:-}

@@ -102,6 +102,8 @@ def test_the_page_prints_the_substitutions():
 SCRIPT = """#!/bin/bash
 wget -q -nc http://data/europarl/v7/de-en.tgz
 curl -sSL -o own.txt https://example.org/some/own.txt
+wget -qO- http://data/news.2016.de.shuffled.gz | zcat > news.de
+curl -s https://example.org/some/own.txt | cat - news.de > both
 tar -xf de-en.tgz
 if [ ! -e europarl-v7.de-en.en ]; then
     echo "no text"
@@ -146,11 +148,12 @@ def test_stand_ins_and_the_report(tmp_path):
     assert done.returncode == 1
     *_, report = done.stdout.partition("it/run.sh: ")
     assert (
-        report == '13 of 14 lines\n  not run: echo "no text"\nrun.sh: line 18: exit code 1: false\n'
+        report == '15 of 16 lines\n  not run: echo "no text"\nrun.sh: line 20: exit code 1: false\n'
     )
     place = work / "copy/it"
     assert (place / "europarl-v7.de-en.de").read_text() == "train de is-well well\n" * 7
     assert (place / "own.txt").read_text() == "own\n"
+    assert (place / "both").read_text() == "own\n" + "train de is-well well\n" * 7
     assert (place / "data/long.en").read_text() == "".join(long.splitlines(True)[:3])
     assert (place / "codes").read_text().splitlines()[1:] == ["w e", "we l"]
     assert (place / "sizes").read_text() == "--dim_word 16, 0 arguments\n"
@@ -165,13 +168,17 @@ def test_stand_ins_and_the_report(tmp_path):
         (["here"], "usage: "),
         (["here", "no.sh"], "here/no.sh: no such script"),
         (["nowhere", "no.sh"], "nowhere: No such file"),
+        ([".", "here/it.sh"], "/old-scripts is inside the folder of the scripts"),
     ],
 )
 def test_wrong_arguments(tmp_path, arguments, message):
     (tmp_path / "here").mkdir()
+    (tmp_path / "here/it.sh").touch()
+    environment = os.environ | {"PATH": prepared.path()}
     done = subprocess.run(
-        [FOLDER / "run.sh", *arguments], cwd=tmp_path, capture_output=True, text=True
-    )
+        [FOLDER / "run.sh", *arguments],
+        cwd=tmp_path, env=environment, capture_output=True, text=True,
+    )  # fmt: skip
     assert done.returncode == (2 if message == "usage: " else 1)
     assert message in done.stderr and done.stdout == ""
     assert [path.name for path in tmp_path.iterdir()] == ["here"]
