@@ -38,8 +38,10 @@ lint: $(INSTALLED) ## run only the linter, the format check and the type checker
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-demo: $(INSTALLED) ## train a small model and translate with it; or MODEL=model.npz SRC=src.txt
+demo: $(INSTALLED) ## translate, then train a small model; or MODEL=model.npz SRC=src.txt
 ifeq ($(strip $(MODEL)),)
+	@echo 'Translating with the example model: Where is the station?'
+	@echo 'Where is the station?' | $(BIN)/cgru translate -m examples/en-de.npz
 	PATH="$(abspath $(BIN)):$$PATH" OUT=demo recipes/quickstart/run.sh
 else
 	$(BIN)/cgru convert '$(MODEL)' --info

@@ -117,7 +117,7 @@ def _instead(row: Row, typed: str, words: Sequence[str], options: type) -> str:
     if isinstance(meant, NoEffect):
         return f"it has no effect here ({meant.reason}); leave it out, or "
     if isinstance(meant, Checked):
-        described = f"{meant.name}={' '.join(given)}"
+        described = f"{meant.name}={' '.join(given) or 'true'}"
         return f"write --model-is {shlex.quote(described)}, or "
     if meant == {}:
         return "leave it out, or "

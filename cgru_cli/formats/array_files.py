@@ -22,6 +22,7 @@ from ..errors import CgruError, parsing, reading
 from ..system.atomic_files import atomic_write
 from ..system.structured_files import check_no_pipe
 
+EXAMPLES = Path(__file__).parents[2] / "examples"  # in a clone of the repository
 GIT_LFS = b"version https://git-lfs"
 MOST_ARRAYS = 10_000  # of a file; the deepest models have some hundreds
 MOST_EXPANDED = 100  # array bytes per byte of the file; trained weights give at most 1.2
@@ -257,7 +258,12 @@ def start_of(path: Path) -> bytes:
         raise CgruError(f"{path}: is a directory; name the model file in it")
     if not os.path.lexists(path):
         named = Path(f"{path}.npz")
+        example = EXAMPLES / path.name
         meant = f"; {named} is there" if named.is_file() else ""
+        if example.is_file():
+            meant = f"; {example} is there"
+        elif path.parent.name == EXAMPLES.name:
+            meant = "; the example models come with the repository of cgru, not with the package"
         raise CgruError(f"{path}: no such file{meant}")
     check_no_pipe(path)
     with reading(path), open(path, "rb") as stream:

@@ -5,7 +5,8 @@ set -euo pipefail
 fixtures=$(realpath "$1")
 cd "$(dirname "$0")"
 scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+server=
+trap 'rm -rf "$scratch"; [ -z "$server" ] || kill "$server"' EXIT
 
 split() { sacremoses -q -l "$1" tokenize | subword-nmt apply-bpe -c "$fixtures/a-shallow/codes.bpe"; }
 split en < english.txt > "$scratch/src"
@@ -23,3 +24,24 @@ cgru score -m "$nematus" "$marian" --ensemble -v $vocabularies -s "$scratch/src"
   -t "$scratch/trg" -o "$scratch/out" --heatmap ensemble.png --heatmap-lines 3
 chromium --headless --no-sandbox --hide-scrollbars --window-size=1100,860 \
   --screenshot=translated.png translated.html
+
+# The server's page, with the example model.
+cgru serve -m ../../examples/en-de.npz --port 8099 &
+server=$!
+until curl -sf localhost:8099/health/ready > /dev/null; do sleep 1; done
+python - << 'END'
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.wait import WebDriverWait
+
+options = webdriver.ChromeOptions()
+for argument in ("headless", "no-sandbox", "hide-scrollbars", "window-size=1100,940"):
+    options.add_argument(f"--{argument}")
+driver = webdriver.Chrome(options)
+text = "Where is the station? What time does the train leave tomorrow? It was raining all day."
+driver.get("http://localhost:8099/#text=" + text.replace(" ", "+").replace("?", "%3F"))
+translated = lambda _: "…" not in driver.find_element(By.ID, "outputs").text.split("Copy")[0]
+WebDriverWait(driver, 60).until(translated)
+driver.save_screenshot("page.png")
+driver.quit()
+END

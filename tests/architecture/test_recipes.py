@@ -118,6 +118,18 @@ def test_it_docs(tmp_path):
     assert _lines(tmp_path / "o/test.de") == 7
 
 
+def test_tatoeba(tmp_path):
+    """The example model: float16, with its vocabulary and the treatment of raw text beside it."""
+    data = _text(tmp_path / "data", {"train": 3000, "dev": 5, "test": 7}, packed=True, colours=6)
+    options = (*SMALL, "--after", "2u")
+    done = _run("tatoeba/run.sh", *options, OUT=tmp_path / "o", DATA=data)
+    assert _lines(tmp_path / "o/test.de") == 7 and "chrF2" in done.stdout
+    with np.load(tmp_path / "o/en-de.npz") as model:
+        assert {model[name].dtype.name for name in model if name != "decoder_c_tt"} == {"float16"}
+    for ending in ("spm", "npz.json", "npz.preprocess.json"):
+        assert (tmp_path / f"o/en-de.{ending}").exists()
+
+
 @pytest.mark.parametrize(
     "script, of_words",
     [pytest.param("languages", False, marks=pytest.mark.exhaustive), ("tags", True)],

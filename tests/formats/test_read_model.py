@@ -56,6 +56,15 @@ def test_no_model_at_all(tmp_path):
     refused(tmp_path, tmp_path / "absent.npz", "no such file")
     (tmp_path / "run.npz").touch()
     refused(tmp_path, tmp_path / "run", "run: no such file; ", "run.npz is there")
+    of_the_repository = "come with the repository of cgru"
+    refused(
+        tmp_path,
+        tmp_path / "examples/none.npz",
+        "examples/none.npz: no such file",
+        of_the_repository,
+    )
+    example = refused(tmp_path, tmp_path / "examples/en-de.npz", "examples/en-de.npz is there")
+    assert of_the_repository not in example
     refused(tmp_path, tmp_path, "is a directory")
     for name, content, word in (
         ("empty.npz", b"", "is empty"),

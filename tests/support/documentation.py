@@ -12,7 +12,7 @@ from cgru_cli.options import config_file
 from cgru_cli.options.flags import statements
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("docs", "recipes", "benchmarks")
+FOLDERS = ("docs", "examples", "recipes", "benchmarks")
 PAGES = sorted([*ROOT.glob("*.md"), *(p for f in FOLDERS for p in (ROOT / f).rglob("*.md"))])
 
 
