@@ -13,7 +13,7 @@ from click.exceptions import NoArgsIsHelpError
 from . import __version__
 from .errors import CgruError, OutputClosed, UsageError, one_line
 from .options import click_command, config_file
-from .options.click_command import HELP_OPTION, Path
+from .options.click_command import WIDTH, Path
 from .options.command_line import Settings
 from .options.config_file import ConfigFile
 from .options.convert import ConvertOptions
@@ -127,6 +127,20 @@ class Command(click_command.Command):
 
         return of_files(files, str(self.name), self.options, typed, relative=relative)
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The options, or with --compat those of the program and what each means here."""
+        program = _program(ctx.meta["arguments"]) if self._is_of_programs else None
+        if program is None:
+            super().format_options(ctx, formatter)
+            return
+        from .compat.documented import help_sections
+
+        title = f"--compat {program}: options as {program} writes them, and the option of cgru"
+        sections = help_sections(program, str(self.name), self.options)
+        for name, records in sections.items():
+            with formatter.section(title if name == "Options" else name):
+                formatter.write_dl(records)
+
     def _advised(self, error: Exception, args: Sequence[str]) -> Exception:
         """The error, with advice if the line may be another program's."""
         if not self._is_of_programs:
@@ -149,17 +163,31 @@ def _program(words: Sequence[str]) -> str | None:
     return None
 
 
-@click.group(cls=Group, context_settings=HELP_OPTION)
+@click.group(
+    cls=Group,
+    context_settings=WIDTH | {"help_option_names": ["-h", "--help"]},
+    epilog="Documentation: docs/index.md; docs/options.md lists all options.",
+)
 @click.version_option(__version__, prog_name="cgru")
 def main() -> None:
     """Recurrent neural machine translation: prepare, train, translate, score, convert, serve."""
 
 
-@main.command(cls=Command, options=ConvertOptions)
+@main.command(
+    cls=Command,
+    options=ConvertOptions,
+    usual="to store verify average vocabularies force info json arrays",
+    page="docs/convert.md",
+)
 @click.argument("model", metavar="IN", type=Path("file"))
 @click.argument("output", metavar="[OUT]", required=False, type=Path("file"))
 def convert(model: str, output: str | None, options: ConvertOptions) -> None:
     """Convert a model from one program to another, or describe it.
+
+    \b
+    cgru convert model.npz --info
+    cgru convert model.npz model.h5
+    cgru convert model.npz marian/model.npz --to marian-s2s --verify
 
     IN is a model of any program: .npz of DL4MT, Nematus, Marian or nmtpy, .h5, or a checkpoint of
     Nematus-TF (model-N). Every array is carried over bit for bit.
@@ -169,16 +197,20 @@ def convert(model: str, output: str | None, options: ConvertOptions) -> None:
     run(model, output, options)
 
 
-@main.command(cls=Command, options=PrepOptions)
+@main.command(
+    cls=Command,
+    options=PrepOptions,
+    usual="source target dev test subwords subword_vocabulary tokenize lowercase apply undo",
+    page="docs/prepare.md",
+)
 @click.argument("paths", metavar="[OUT]", nargs=-1, type=Path("dir"))
 def prep(paths: tuple[str, ...], options: PrepOptions) -> None:
     """Prepare parallel text for training, as a folder for cgru train.
 
     \b
     cgru prep OUT -s train.en -t train.de --dev dev.en dev.de --test test.en test.de
-    cgru prep --apply OUT < new.en | cgru translate ... | cgru prep --undo OUT
+    cgru prep --apply OUT < a.en | cgru translate -m m.npz | cgru prep --undo OUT
     cgru prep --vocabulary-only --compat marian < train.bpe.en > vocab.en.yml
-    cgru prep --vocabulary-only --compat nematus train.bpe.en train.bpe.de
 
     The same command again does nothing, or resumes where it was interrupted.
     """
@@ -195,13 +227,17 @@ def prep(paths: tuple[str, ...], options: PrepOptions) -> None:
 @main.command(
     cls=Command,
     options=TranslateOptions,
+    usual="model input output vocabularies beam_size normalize n_best alignment compat device",
+    page="docs/translate.md",
     stray="; to translate a file, name it with -i",
 )
 def translate(options: TranslateOptions) -> None:
     """Translate lines of text from standard input to standard output.
 
     \b
-    cat src.txt | cgru translate -m model.npz > trg.txt
+    echo "Where is the station?" | cgru translate -m examples/en-de.npz
+    cgru translate -m model.npz -i source.txt -o target.txt
+    cgru translate -m a.npz b.npz --beam-size 12 --n-best < source.txt
 
     The program that wrote the model, its configuration and its vocabularies are recognised, and
     decide the defaults. --compat PROGRAM reads the command line of an old program.
@@ -214,15 +250,17 @@ def translate(options: TranslateOptions) -> None:
 @main.command(
     cls=Command,
     options=ScoreOptions,
+    usual="model source target output normalize word_scores n_best rerank metric reference",
+    page="docs/score.md",
     stray="; name the text with -s SRC -t TRG",
 )
 def score(options: ScoreOptions) -> None:
     """Score translations with a model, rerank n-best lists, filter corpora, or compute metrics.
 
     \b
-    cgru score -m model.npz -s src.txt -t trg.txt > scores.txt
-    paste src.txt trg.txt | cgru score -m model.npz
-    cgru score -m model.npz -s src.txt --n-best list.txt > rescored.txt
+    cgru score -m model.npz -s source.txt -t target.txt > scores.txt
+    cgru score -m model.npz -s source.txt --n-best list.txt --rerank > best.txt
+    cgru score --metric bleu chrf -t translations.txt -r references.txt
 
     The program that wrote the model, its configuration and its vocabularies are recognised.
     --compat PROGRAM reads the command line of an old program.
@@ -235,6 +273,9 @@ def score(options: ScoreOptions) -> None:
 @main.command(
     cls=Command,
     options=TrainOptions,
+    usual="model train_sets vocabularies valid_sets dim_emb dim_rnn mini_batch learn_rate "
+    "early_stopping device",
+    page="docs/train.md",
     stray="; only one DATA can be given; text files are named with -t SRC TRG",
 )
 @click.argument("data", metavar="[DATA]", required=False, type=Path("dir"))
@@ -244,6 +285,7 @@ def train(data: str | None, options: TrainOptions) -> None:
     \b
     cgru prep data -s train.en -t train.de --dev dev.en dev.de
     cgru train data -m run/model.npz
+    cgru train -t train.en train.de -v en.json de.json --valid-sets dev.en dev.de -m model.npz
 
     DATA is a folder that `cgru prep` made; text and vocabularies may be named by options instead.
     """
@@ -255,14 +297,17 @@ def train(data: str | None, options: TrainOptions) -> None:
 @main.command(
     cls=Command,
     options=ServeOptions,
+    usual="model host port beam_size device cpu_threads max_lines timeout token_file quiet",
+    page="docs/server.md",
     stray="; name models with -m",
 )
 def serve(options: ServeOptions) -> None:
     """Serve models over HTTP: a page for people, JSON, and the protocols of Marian and Nematus.
 
     \b
-    cgru serve -m model.npz
-    cgru serve -m en-de=a.npz,b.npz en-fr=c.npz --port 8000 --token-file password
+    cgru serve -m examples/en-de.npz
+    cgru serve -m model.npz --host 0.0.0.0 --token-file password
+    cgru serve -m en-de=a.npz,b.npz en-fr=c.npz --port 8000
 
     The page is at http://127.0.0.1:8080/, the JSON is described at /openapi.json. Clients of
     Marian's server (WebSocket) and of Nematus' find them at /translate. Lines of all clients share
@@ -273,13 +318,20 @@ def serve(options: ServeOptions) -> None:
     run(options)
 
 
-@main.command("old-programs", cls=Command, options=OldProgramsOptions)
+@main.command(
+    "old-programs",
+    cls=Command,
+    options=OldProgramsOptions,
+    usual="force quiet",
+    page="docs/old-scripts.md",
+)
 @click.argument("folder", metavar="DIR", type=Path("dir"))
 def old_programs(folder: str, options: OldProgramsOptions) -> None:
     """Write programs named like those of Marian, amun, Nematus and DL4MT, for old scripts.
 
     \b
     cgru old-programs programs
+    programs/marian-decoder -m model.npz < source.txt
     MARIAN=$PWD/programs nematus=$PWD/programs ./an-old-script.sh
 
     Each calls cgru with its --compat: marian, marian-decoder, marian-scorer, marian-vocab and amun

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-from program_options import Documented, defaults, documented
 
 from cgru_cli import __version__
 from cgru_cli.cli import Command
 from cgru_cli.cli import main as cgru
+from cgru_cli.compat.documented import Documented, documented
 from cgru_cli.options.flags import Flag, grouped, shown_default, statements
 from cgru_cli.parameters.names import parameters
 from cgru_cli.parameters.parameter import Dialect, Parameter
@@ -263,6 +263,21 @@ def page_of_program(page: str) -> str:
         text,
         flags=re.DOTALL,
     )
+
+
+def defaults(command: str, program: str = "") -> dict[str, str]:
+    """The default of every option of a command, as a configuration file shows it.
+
+    With a program, the defaults are those in force with `--compat PROGRAM`.
+    """
+    stated = cgru.commands[command]
+    assert isinstance(stated, Command)
+    with stated.make_context(command, ["--compat", program] if program else []) as context:
+        options = stated.made(context)
+    return {
+        name: shown_default(getattr(options, name))
+        for name, _ in statements(stated.options).items()
+    }
 
 
 def _defaults_in_force(programs: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,8 +14,9 @@ from ..errors import CgruError, NotAModel, UsageError, note
 from . import config_file
 from .command_line import Settings, by_origin, interpolated, one_value_each
 from .config_file import ConfigFile
-from .flags import Flag, grouped, lacking, shown_default, statements
+from .flags import Flag, grouped, lacking, statements
 
+_HELP = ("-h, --help", "show the options that are used most (-h), or all (--help), and exit")
 SETTINGS = "cgru.settings"  # in a context: what the line and its files set
 
 
@@ -64,29 +66,54 @@ class Option(click.Option):
         super().__init__([*flag.flags, *flag.aliases, name], **settings)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
-        """Flags and value; help with bounds and default."""
-        flag = self.flag
-        notes = [str(flag.bounds)] if str(flag.bounds) else []
-        if default := shown_default(self.default):
-            notes.append(f"default: {default}")
-        text = flag.description + (f"  [{'; '.join(notes)}]" if notes else "")
-        return " ".join(filter(None, (", ".join(flag.flags), flag.value_name))), text
+        """Flags, value and default; help."""
+        return self.flag.typed(self.default), self.flag.description
 
 
-# of the group and of each command, which keeps the help option of its first context
-HELP_OPTION: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
+WIDTH: dict[str, Any] = {"max_content_width": 100}  # of the help, in columns of the terminal
+_SETTINGS = WIDTH | {"help_option_names": ["--help"]}
 
 
 class Command(click.Command):
-    """A command whose options a dataclass declares; its callback receives an instance. stray:
-    advice for an unexpected argument.
+    """A command whose options a dataclass declares; its callback receives an instance.
+
+    usual: fields of the options that -h shows; page: of the documentation; stray: advice for an
+    unexpected argument. The help has a sentence, examples, and paragraphs that -h leaves out.
     """
 
-    def __init__(self, *args: Any, options: type, stray: str = "", **kwargs: Any):
-        super().__init__(*args, **({"context_settings": HELP_OPTION} | kwargs))
-        self.options, self.stray = options, stray
+    def __init__(
+        self, *args: Any, options: type, usual: str, page: str, stray: str = "", **kwargs: Any
+    ):
+        super().__init__(*args, **({"context_settings": _SETTINGS, "epilog": page} | kwargs))
+        self.options, self.stray, self.usual = options, stray, usual.split()
         self.allow_extra_args = True  # refused below, by name
         self.params += [Option(name, *s) for name, s in statements(options).items()]
+        brief: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False}
+        self.params.append(click.Option(["-h"], callback=self._show_usual, **brief))
+
+    def _show_usual(self, ctx: click.Context, _param: click.Parameter, asked: bool) -> None:
+        """Print the short help, and exit."""
+        if not asked or ctx.resilient_parsing:
+            return
+        formatter, stated = ctx.make_formatter(), statements(self.options)
+        self.format_usage(ctx, formatter)
+        formatter.write_paragraph()
+        with formatter.indentation():
+            help = inspect.cleandoc(self.help or "")
+            formatter.write_text("\n\n".join(help.split("\n\n")[:2]))
+        with formatter.section("Options"):
+            shown = [stated[name] for name in self.usual]
+            formatter.write_dl([(flag.typed(default), flag.summary) for flag, default in shown])
+        formatter.write_paragraph()
+        formatter.write_text(f"{ctx.command_path} --help shows all {len(stated)} options.")
+        self.format_epilog(ctx, formatter)
+        click.echo(formatter.getvalue().rstrip("\n"))
+        ctx.exit()
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The page of the documentation."""
+        formatter.write_paragraph()
+        formatter.write_text(f"Documentation: {self.epilog}; docs/options.md lists all options.")
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments and read the configuration files that they name."""
@@ -195,14 +222,13 @@ class Command(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The options, a group under each heading."""
         shown = {p.flag: p.get_help_record(ctx) for p in self.params if isinstance(p, Option)}
-        help_option = self.get_help_option(ctx)
-        more = help_option and help_option.get_help_record(ctx)
-        for title, members in grouped(self.options):
-            records = [shown[flag] for flag, _ in members]
-            if more:
-                records.append(more)
-                more = None
-            with formatter.section(title or "Options"):
+        groups = {
+            title or "Options": [shown[flag] for flag, _ in members]
+            for title, members in grouped(self.options)
+        }
+        next(reversed(groups.values())).append(_HELP)
+        for title, records in groups.items():
+            with formatter.section(title):
                 formatter.write_dl(records)
 
     def get_short_help_str(self, limit: int = 45) -> str:

@@ -38,7 +38,7 @@ class ConvertOptions(ConfiguredOptions):
         excludes="--info",
     )
     vocabularies: tuple[str, ...] = output_option(
-        "-v --vocabs SRC TRG (--dictionaries): vocabulary files, source (one for each factor) "
+        "-v --vocabs SRC TRG (--dictionaries): vocabulary files: source (one for each factor), "
         "then target, where IN names none"
     )
     force: bool = output_option("-f --force: overwrite OUT", excludes="--info")

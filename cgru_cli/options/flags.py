@@ -19,12 +19,12 @@ from .kinds import Bounds, is_never, one_frequency, some_frequencies
 
 # The groups of all commands, in the order of the help and the documentation.
 _GROUPS = """
-    General, Output, Description, Model and text, Text, Training data, Model, Initialisation,
-    Normalisation and tokens, Sub-words and vocabularies, Cleaning, Scores, Search, Sampling,
-    Noisy channel, Output text, Attention, N-best lists, Corpus filtering, Metrics, Batches,
-    Objective, Minimum risk training, Optimiser, Learning rate, Dropout, Validation,
-    End of training, Saving, Log, Devices and memory, Address, Batching of requests, Limits,
-    Access, Use as a filter, Vocabularies of other programs
+    Output, Description, Model and text, Address, Text, Training data, Model,
+    Sub-words and vocabularies, Normalisation and tokens, Cleaning, Search, Output text, Scores,
+    Batches, Optimiser, Learning rate, Dropout, Validation, End of training, Saving, Log,
+    Objective, Minimum risk training, Initialisation, Sampling, Attention, N-best lists, Metrics,
+    Corpus filtering, Noisy channel, Limits, Access, Batching of requests, Use as a filter,
+    Vocabularies of other programs, Devices and memory, General, Configuration files
 """
 GROUPS = [*" ".join(_GROUPS.split()).split(", "), ""]
 _KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
@@ -82,6 +82,18 @@ class Flag:
         """The placeholder of the value in the help: `N`, `FILE...`, `a|b`, `[X]`, or nothing."""
         shown = "" if self.is_switch else self.metavar or "|".join(self.choices) or "VALUE"
         return shown if self.implied is None else f"[{shown}]"
+
+    def typed(self, default: Any) -> str:
+        """The option in the help, with its value and default: `-k, --beam-size K=5`."""
+        value = self.value_name
+        if shown := shown_default(default):
+            value = f"{value if self.metavar else f'{{{value}}}'}={shown}"
+        return " ".join(filter(None, (", ".join(self.flags), value)))
+
+    @property
+    def summary(self) -> str:
+        """The first clause of the help, for the short help."""
+        return re.split(r"[;:] | \(| if not given|, which ", self.help)[0]
 
     @property
     def description(self) -> str:

@@ -31,7 +31,7 @@ class FilterOptions(ConfiguredOptions):
         "an ensemble, score gives each a column of scores"
     )
     vocabularies: tuple[str, ...] = model_option(
-        "-v --vocabs SRC TRG (--dictionaries): vocabulary files, source (one for each factor) "
+        "-v --vocabs SRC TRG (--dictionaries): vocabulary files: source (one for each factor), "
         "then target, where the model names none"
     )
     output: str | None = model_option(

@@ -20,7 +20,7 @@ weights_option = options_of("Initialisation")
 class ModelOptions(ConfiguredOptions):
     """The first part of `TrainOptions`."""
 
-    model: str | None = general_option(
+    model: str | None = data_option(
         "-m --model MODEL.npz (--saveto): model to train; everything that belongs to the run is "
         "kept beside it",
         read_by(saved_model),

@@ -157,12 +157,12 @@ class PrepOptions(ConfiguredOptions):
     keep_duplicates: bool = removal_option("--keep-duplicates: keep repetitions of a sentence pair")
 
     apply: str | None = filter_option(
-        "--apply DIR: filter: prepare lines from standard input as the text of this folder of "
-        "cgru prep, or as a preprocess.json says",
+        "--apply DIR: prepare lines from standard input, as a filter: like the text of this "
+        "folder of cgru prep, or as a preprocess.json says",
         excludes=f"--undo, {_FOLDER}",
     )
     undo: str | None = filter_option(
-        "--undo DIR: filter: turn lines prepared by --apply back into text", excludes=_FOLDER
+        "--undo DIR: turn lines prepared by --apply back into text, as a filter", excludes=_FOLDER
     )
     side: str | None = filter_option(
         "--side: side whose preparation --apply (source if not given) or --undo (target if not "

@@ -68,7 +68,7 @@ class ScoreOptions(FilterOptions):
         text(default="Score"),
     )
     rerank: str | None = list_option(
-        "--rerank W...|FILE: print the best hypothesis of each sentence of the n-best list, by "
+        "--rerank W...|FILE: print the best hypothesis of each sentence of the n-best list: by "
         "the weighted sum of the list's features and the models' scores (divided as --normalize "
         "says); give the weights in this order, a file that --tune wrote, or equal for 1 each",
         text(implied=EQUAL, joined=True),

@@ -1,10 +1,14 @@
 """The tables of the documentation say what becomes of every option of the other programs."""
 
+import re
+
 import click
 import pytest
+from click.testing import CliRunner
 from command_lines import parsed_with_note
-from program_options import documented, other_defaults
 
+from cgru_cli.cli import main
+from cgru_cli.compat.documented import documented, help_sections
 from cgru_cli.compat.rows import Option, Takes
 from cgru_cli.compat.tables import COMMANDS, PROGRAMS, table
 from cgru_cli.errors import UsageError
@@ -46,7 +50,22 @@ def test_what_becomes_of_an_option_without_counterpart(program, command):
             parsed_with_note(command, *line)
 
 
-def test_other_defaults():
-    defaults = {row.flags[-1]: row for row in other_defaults("marian", "train", TrainOptions)}
-    assert (defaults["--mini-batch"].default, defaults["--mini-batch"].default_here) == ("64", "80")
-    assert "--dim-emb" not in defaults  # 512 in both
+@pytest.mark.parametrize(("program", "command"), TABLES)
+def test_the_help_of_a_program_has_each_option_and_its_meaning(program, command):
+    result = CliRunner().invoke(main, [command, "--compat", program, "--help"], terminal_width=500)
+    assert result.exit_code == 0 and "--dump-config [FORM]" not in result.output
+    for one in documented(program, command, OPTIONS[command]):
+        flags = re.sub(r"^--(transformer|bert|comet)-.*", r"--\1-*", ", ".join(one.flags))
+        entry = rf"^  {re.escape(flags)}(?:=.*?)?(?:  +|\n +)(\S.*)$"
+        found = re.findall(entry, result.output, re.M)
+        assert any(one.here in meant and one.remark in meant for meant in found)
+
+
+def test_the_help_of_a_program_by_its_old_name():
+    lines = CliRunner().invoke(main, ["translate", "--compat=marian", "-h"]).output.splitlines()
+    (line,) = [line for line in lines if line.startswith("  -b, --beam-size")]
+    assert line.split("  ")[1] == "-b, --beam-size=12" and line.endswith("  --beam-size: beam size")
+    assert help_sections("amun", "translate", TranslateOptions)["Refused"][1] == (
+        "--wipo",
+        "WIPO's layout of n-best lists is not known",
+    )

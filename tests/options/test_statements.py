@@ -232,7 +232,7 @@ def test_no_group_is_empty():
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_help_shows_groups_ranges_and_defaults(command):
+def test_the_help_shows_groups_values_and_defaults(command):
     result = CliRunner().invoke(main, [command, "--help"], terminal_width=2000)
     text = result.output
     for title, members in grouped(COMMANDS[command]):
@@ -240,9 +240,9 @@ def test_the_help_shows_groups_ranges_and_defaults(command):
         for flag, default in members:
             entry = rf"^  (?:-\w, )*{re.escape(flag.name)}\b(?!-)(?:.*\n(?!  -|\n))*.*$"
             (line,) = (" ".join(found.split()) for found in re.findall(entry, text, re.M))
-            assert str(flag.bounds) in line and flag.help in line
+            assert flag.help in line and "[from" not in line
             if flag.is_number and not isinstance(default, tuple) and default is not None:
-                assert f"default: {default}]" in line
+                assert f" {flag.value_name}={default} {flag.help}" in line
     assert text.count("-h, --help") == 1
 
 

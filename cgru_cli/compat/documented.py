@@ -1,15 +1,18 @@
-"""The tables of the documentation: every option of a program, its default, and both in cgru."""
+"""What every option of a program means in cgru: for its help, and for the documentation."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cgru_cli.cli import Command, main
-from cgru_cli.compat.rows import Checked, NoEffect, Refused, Row
-from cgru_cli.compat.tables import table
-from cgru_cli.compat.translation import default_of
-from cgru_cli.options.flags import flag, shown_default, statements
+from ..options.flags import flag, statements
+from .rows import Checked, NoEffect, Refused, Row
+from .tables import table
+from .translation import default_of
+
+_MANY = re.compile("^(--(?:transformer|bert|comet)-).+")  # options that are shown as one
+_COMPARED = "compared with the model, which it describes"
 
 
 class Documented(NamedTuple):
@@ -87,19 +90,18 @@ def documented(program: str, command: str, options: type) -> Iterator[Documented
         yield _documented(row, options)
 
 
-def defaults(command: str, program: str = "") -> dict[str, str]:
-    """The default of every option of a command, as a configuration file shows it.
-
-    With a program, the defaults are those in force with `--compat PROGRAM`.
-    """
-    stated = main.commands[command]
-    assert isinstance(stated, Command)
-    with stated.make_context(command, ["--compat", program] if program else []) as context:
-        options = stated.made(context)
-    return {
-        name: shown_default(getattr(options, name))
-        for name, _ in statements(stated.options).items()
-    }
+def help_sections(program: str, command: str, options: type) -> dict[str, list[tuple[str, str]]]:
+    """The help of a program's command: by title, its options and what each means in cgru."""
+    own = {stated.name: stated.summary for stated, _ in statements(options).values()}
+    titles = {"": "Options", "compared": "Options", "no effect": "Without effect"}
+    sections: dict[str, list[tuple[str, str]]] = {"Options": [], "Without effect": []}
+    for one in documented(program, command, options):
+        shown = "" if one.default in ("", "false") else f"={one.default}"
+        typed = _MANY.sub(r"\1*", ", ".join(one.flags) + shown)
+        here = ": ".join(filter(None, (one.here, own.get(one.here, ""))))
+        meant = _COMPARED if one.kind == "compared" else "; ".join(filter(None, (here, one.remark)))
+        sections.setdefault(titles.get(one.kind, "Refused"), []).append((typed, meant))
+    return {title: [*dict.fromkeys(records)] for title, records in sections.items() if records}
 
 
 def _documented(row: Row, options: type) -> Documented:
