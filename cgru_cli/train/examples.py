@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from ..optimization.step import Share
 
 
-WARMUP_WORDS = 256  # of a target that a mini-batch has at least
-ALMOST_WHOLE = 0.8  # from which share on mini-batches are whole
+WARMUP_WORDS = 256  # target words that a mini-batch of --mini-batch-warmup has at least
+ALMOST_WHOLE = 0.8  # share from which on such mini-batches are whole
 
 
 class Example(NamedTuple):

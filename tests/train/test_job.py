@@ -626,7 +626,9 @@ def iterations(model):
 def test_a_run_begins_its_text_again(data, model, tmp_path):
     trained(data, "-m", model, *PARTLY, "--after", "3u")
     other = runs.prepared(tmp_path / "other", pairs=12)
-    given = other, "-m", model, *PARTLY, "--after", "4u", "--mini-batch", "5"
+    batches = "--mini-batch", 5, "--seed", 3, "--max-length", 7, "--no-shuffle", "--maxi-batch", 2
+    batches = *batches, "--max-length-crop", "--shuffle-batches", "--maxi-batch-sort", "src"
+    given = other, "-m", model, *PARTLY, "--after", "4u", *batches
     assert "other options or data" in train(*given).error
     trained(*given, "--no-restore-corpus")
     assert iterations(model) == 4  # the optimiser is the same

@@ -21,15 +21,12 @@ if TYPE_CHECKING:
     from .marian import MarianRun
 
 # Of the names in `identity`, those that decide only the batches.
-OF_THE_TEXT = (
-    """
+_OF_THE_TEXT = """
     training text, alignments, weights, number of devices, --workspace, --seed, --mini-batch,
     --mini-batch-words, --mini-batch-fit, --maxi-batch, --maxi-batch-sort, --no-shuffle,
     --shuffle-batches, --max-length, --max-length-crop, --optimizer-delay
-""".replace("\n", " ")
-    .strip()
-    .split(", ")
-)
+"""
+OF_THE_TEXT = [name.strip() for name in _OF_THE_TEXT.split(",")]
 ADVICE = "restore the file, or remove it and the model to start again"
 
 

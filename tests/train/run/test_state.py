@@ -14,7 +14,14 @@ from cgru_cli.text.vocabulary import Vocabulary
 from cgru_cli.train.plan import fixed_options
 from cgru_cli.train.run.patience import Patience
 from cgru_cli.train.run.progress import Interval, Progress
-from cgru_cli.train.run.state import Course, SavedRun, check_same, identity, resume
+from cgru_cli.train.run.state import (
+    OF_THE_TEXT,
+    Course,
+    SavedRun,
+    check_same,
+    identity,
+    resume,
+)
 
 COURSE = Course(
     Progress(epochs=1, updates=17, batches=3, sentences=24, words=99, seconds=0.1 + 0.2),
@@ -166,3 +173,9 @@ def test_patience_resumes_except_for_what_it_resets(resets, stalled):
     assert step.jit and restored == [{"w": 1}] and course == Course()
     assert patience.records["bleu"].stalled == stalled
     assert patience.records["bleu"].best == (None if resets == "all" else 30.0)
+
+
+def test_what_decides_batches_alone_may_change_with_the_text():
+    fixed = fixed_options(TrainOptions(mini_batch_fit=True))
+    known = {*fixed, "training text", "alignments", "weights", "number of devices"}
+    assert known >= set(OF_THE_TEXT)
