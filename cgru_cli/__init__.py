@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from .network.keras_model import RecurrentModel as RecurrentModel
     from .output.hypothesis import Hypothesis as Hypothesis
     from .parameters.structure import Structure as Structure
+    from .prep.prepare import prepare as prepare
+    from .score.metrics.evaluate import evaluate as evaluate
     from .score.pairs.pair_scorer import PairScorer as PairScorer
+    from .train.train_model import train_model as train_model
     from .translate.translator import Translator as Translator
 
 # The module of each public name.
@@ -36,19 +39,15 @@ _PUBLIC = {
     "Model": "formats.model.Model",
     "LoadedModel": "formats.loaded_model.LoadedModel",
     "Hypothesis": "output.hypothesis.Hypothesis",
+    "prepare": "prep.prepare.prepare",
+    "train_model": "train.train_model.train_model",
+    "evaluate": "score.metrics.evaluate.evaluate",
     "CgruError": "errors.CgruError",
     "UsageError": "errors.UsageError",
 }
 __all__ = ["CgruError", "Hypothesis", "LoadedModel", "Model", "PairScorer", "RecurrentModel"]
-__all__ += [
-    "Structure",
-    "Translator",
-    "UsageError",
-    "__version__",
-    "load_model",
-    "read_model",
-    "write_model",
-]
+__all__ += ["Structure", "Translator", "UsageError", "__version__", "evaluate", "load_model"]
+__all__ += ["prepare", "read_model", "train_model", "write_model"]
 
 
 def __getattr__(name: str) -> Any:

@@ -7,8 +7,8 @@ import difflib
 import functools
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypedDict, TypeVar, cast
 
 from ..errors import CgruError, UsageError
 from ..system.terminal import Progress
@@ -18,6 +18,12 @@ from .prep import PrepOptions
 from .score import ScoreOptions
 from .train import TrainOptions
 from .translate import TranslateOptions
+
+Stated = ParamSpec("Stated")
+First = TypeVar("First")
+Result = TypeVar("Result")
+# Options that read other options, or print them.
+NOT_IN_PYTHON = {"config", "dump_config", "interpolate_env_vars", "relative_paths"}
 
 
 class SearchKeywords(TypedDict, total=False):
@@ -95,6 +101,15 @@ class TranslatorKeywords(SearchKeywords, total=False):
     cpu_threads: int | None
 
 
+def takes(
+    _options: Callable[Stated, Any],
+) -> Callable[
+    [Callable[Concatenate[First, ...], Result]], Callable[Concatenate[First, Stated], Result]
+]:
+    """Tells type checkers that a function takes all options of a dataclass as keywords."""
+    return lambda function: cast(Any, function)
+
+
 def checked(options: type, given: Mapping[str, Any], known: Sequence[str]) -> dict:
     """Keyword arguments as values of these options; `known` names those that are accepted.
 
@@ -120,7 +135,7 @@ def checked(options: type, given: Mapping[str, Any], known: Sequence[str]) -> di
 
 
 # Arguments of Python that have other names, or other values, than the options.
-_ARGUMENTS = {"force_decode": "prefixes", "model": "models", "n_best": "n_best"}
+_ARGUMENTS = {"force_decode": "prefixes", "model": "models", "metric": "metrics"}
 _FLAG = re.compile(r"cgru [a-z]+ [^);,]*|(?<![\w-])--[a-z][\w-]*")
 
 
@@ -138,7 +153,7 @@ def _argument(found: re.Match[str]) -> str:
     for options in (TranslateOptions, ScoreOptions, PrepOptions, TrainOptions, ConvertOptions):
         for name, (stated, _) in statements(options).items():
             if found[0] in stated.flags:
-                switch = stated.is_switch and name not in _ARGUMENTS
+                switch = stated.is_switch and name not in ("force_decode", "n_best")
                 return f"{name}=True" if switch else _ARGUMENTS.get(name, name)
     return found[0]
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from .heatmap.notebook import Heatmap
 
 
 class Hypothesis(NamedTuple):
@@ -31,6 +34,12 @@ class Hypothesis(NamedTuple):
     def text(self) -> str:
         """The translation as text."""
         return " ".join(self.tokens) if self.detokenized is None else self.detokenized
+
+    def heatmap(self) -> Heatmap:
+        """A heat map of the attention, which a notebook shows. Raises CgruError without one."""
+        from .heatmap.notebook import Heatmap
+
+        return Heatmap.of(self)
 
     def reversed(self) -> Hypothesis:
         """The hypothesis with words, and their rows, in reverse order; EOS stays last."""

@@ -11,6 +11,7 @@ from ..system import tensorflow_start, terminal
 from ..system.signals import Stopped, StopRequest
 from .builders import build_optimizer, build_training
 from .dry_run import describe
+from .loop import OnValidation
 from .setup import Setup, decide, prepare
 from .tab_separated import with_standard_input
 
@@ -18,15 +19,16 @@ if TYPE_CHECKING:
     from ..optimization.replicas import Replicas
 
 
-def run(options: TrainOptions, data: str | None) -> None:
+def run(options: TrainOptions, data: str | None, on_validation: OnValidation | None = None) -> None:
     """Train with these options, from the start or from the last save.
 
-    data: a folder that `cgru prep` made. Raises CgruError for bad text, vocabularies, models and
+    data: a folder that `cgru prep` made. on_validation: called after each validation with the
+    number of updates and the metrics. Raises CgruError for bad text, vocabularies, models and
     folders; Stopped, after saving, when a signal ends it.
     """
     with with_standard_input(options) as options:
         if not options.dry_run:
-            _train(options, data)
+            _train(options, data, on_validation)
             return
         plan, texts = decide(options, data)
         if options.optimizer_params:
@@ -35,7 +37,7 @@ def run(options: TrainOptions, data: str | None) -> None:
             describe(prepare(plan, texts, stack))
 
 
-def _train(options: TrainOptions, data: str | None) -> None:
+def _train(options: TrainOptions, data: str | None, on_validation: OnValidation | None) -> None:
     from ..optimization import cluster
 
     with contextlib.ExitStack() as stack:
@@ -50,7 +52,10 @@ def _train(options: TrainOptions, data: str | None) -> None:
             terminal.write("cgru: stopped before training began\n")
             raise
         with StopRequest() as stop, replicas.failures_named():
-            build_training(setup, stop, replicas).run()
+            training = build_training(setup, stop, replicas)
+            if on_validation:
+                training.on_validation = on_validation
+            training.run()
 
 
 def _join(options: TrainOptions) -> Replicas:

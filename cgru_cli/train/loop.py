@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .validation import Validator
 
 
+OnValidation = Callable[[int, dict[str, float]], object]
 FIRST_LINE = 40.0  # seconds after which the first line is logged, whatever --disp-freq says
 
 
@@ -49,6 +50,7 @@ class Training:
     opening: Sequence[str] = ()  # the first lines of the log
     script: Sequence[str] = ()  # a command to run after every validation
     clock: Callable[[], float] = time.perf_counter
+    on_validation: OnValidation = lambda updates, metrics: None  # after each validation
     # while it runs
     stop_asked: bool = False  # by a signal to any process
     last_batch: Sequence[Share] | None = None  # the last training batch
@@ -324,6 +326,7 @@ class Training:
             for line in filter(str.strip, output.split("\n")):
                 self.reporter.log.line(f"[script] {line.rstrip()}")
         self.reporter.draw()
+        self.on_validation(progress.updates, values)
 
     def _check_during_validation(self) -> None:
         if self.stop.asked:

@@ -1,0 +1,36 @@
+"""The heat map of one hypothesis, for a notebook."""
+
+from __future__ import annotations
+
+import html
+from typing import NamedTuple
+
+from ..hypothesis import Hypothesis
+from .page import page
+from .view import Sentence, View
+
+_CELL, _AROUND = 30, 260  # pixels of a word's row, and of all that stands around the rows
+
+
+class Heatmap(NamedTuple):
+    """A heat map as a page; a notebook shows it."""
+
+    html: str  # the whole page; it needs no network
+    height: int  # pixels
+
+    @classmethod
+    def of(cls, hypothesis: Hypothesis) -> Heatmap:
+        """The attention of a hypothesis in reading order. Raises CgruError if it has none."""
+        view = View.of("this hypothesis", hypothesis.source, hypothesis)
+        title = " ".join(hypothesis.source)
+        sentence = Sentence(1, [view], title, hypothesis.text)
+        return cls(page(title, [sentence]), _AROUND + _CELL * len(view.target))
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<iframe srcdoc="{html.escape(self.html)}" width="100%" height="{self.height}" '
+            'style="border: 0"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        return f"Heatmap({len(self.html):,} characters of HTML)"

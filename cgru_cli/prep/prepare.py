@@ -1,0 +1,27 @@
+"""`prepare`: a folder to train on, made in Python."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from ..options.flags import statements
+from ..options.keywords import NOT_IN_PYTHON, checked, in_python, takes
+from ..options.prep import PrepOptions
+from . import job
+
+
+@takes(PrepOptions)
+def prepare(folder: str | os.PathLike[str], /, **options: Any) -> Path:
+    """Prepare parallel text for training in a folder, as `cgru prep FOLDER` does; returns its path.
+
+    options: those of `cgru prep`, with "_" for "-" in their names, such as source="train.en",
+    target="train.de", dev=["dev.en", "dev.de"] and subwords="bpe". Does nothing if the folder is up
+    to date. Raises CgruError for files that cannot be read, UsageError for invalid arguments.
+    """
+    filters = {"apply", "undo", "side", "words", "vocabulary_only", "compat"}
+    with in_python():
+        known = [*statements(PrepOptions).keys() - NOT_IN_PYTHON - filters]
+        job.run(os.fspath(folder), PrepOptions(**checked(PrepOptions, options, known)))
+    return Path(folder)

@@ -1,0 +1,51 @@
+"""`evaluate`: translations against references, in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...errors import UsageError
+from ...options.keywords import checked, in_python, iterated, one_text
+from ...options.score import LABEL_METRICS, ScoreOptions
+from ...output.hypothesis import Hypothesis
+from ..plan import ScorePlan
+from .labels import check_lines
+
+
+def evaluate(
+    hypotheses: Sequence[str | Hypothesis],
+    references: Sequence[str] | Sequence[Sequence[str]],
+    metrics: Sequence[str] = ("bleu", "chrf"),
+    *,
+    tokenize: str | None = None,
+    lowercase: bool = False,
+) -> dict[str, float]:
+    """The scores of translations by these metrics, as `cgru score --metric` computes them.
+
+    references: one for each translation, or several such lists. metrics: bleu, chrf, chrf++ and ter
+    (0 to 100), or of labels accuracy, f1 and span-f1. tokenize, lowercase: of BLEU and chrF. Raises
+    UsageError for invalid arguments, CgruError for labels that do not fit their references.
+    """
+    with in_python():
+        texts = [
+            one if isinstance(one, Hypothesis) else one_text("hypotheses", one)
+            for one in iterated("hypotheses", hypotheses)
+        ]
+        lines = [one.text if isinstance(one, Hypothesis) else one for one in texts]
+        given = list(iterated("references", references))
+        columns = [given] if all(isinstance(one, str) for one in given) else [*map(list, given)]
+        for column in columns:
+            if not lines or len(column) != len(lines):
+                raise UsageError(f"{len(lines)} hypotheses for {len(column)} references")
+        names = [metrics] if isinstance(metrics, str) else list(metrics)
+        if not names:
+            raise UsageError("metrics: an empty list")
+        given_options = {"metric": names, "tokenize": tokenize, "lowercase": lowercase}
+        values = checked(ScoreOptions, given_options, [*given_options])
+        plan = ScorePlan(ScoreOptions(reference=("references",) * len(columns), **values))
+        if set(plan.metrics) & set(LABEL_METRICS):
+            check_lines("hypotheses", lines, "references", columns[0])
+        from .evaluation import metric_of  # needs sacreBLEU
+
+        made = {name: metric_of(name, plan.options, columns, [lines]) for name in plan.metrics}
+        return {name: one.corpus_score(lines, None).score for name, one in made.items()}

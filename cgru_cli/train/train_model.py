@@ -1,0 +1,53 @@
+"""`train_model`: a training run in Python."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..errors import UsageError
+from ..formats.loaded_model import LoadedModel, load_model
+from ..options.flags import statements
+from ..options.keywords import NOT_IN_PYTHON, checked, in_python, takes
+from ..options.train import TrainOptions
+from ..system.signals import Stopped
+from ..system.tensorflow_start import import_tensorflow
+from . import job
+from .loop import OnValidation
+
+if TYPE_CHECKING:
+
+    @dataclass(frozen=True)
+    class _Arguments(TrainOptions):
+        on_validation: OnValidation | None = None
+else:
+    _Arguments = TrainOptions
+
+
+@takes(_Arguments)
+def train_model(
+    data: str | os.PathLike[str] | None = None,
+    /,
+    *,
+    on_validation: OnValidation | None = None,
+    **options: Any,
+) -> LoadedModel:
+    """Train a model, as `cgru train DATA` does, and load it; the same call resumes a run.
+
+    data: a folder that `prepare` made. on_validation: called after each validation with the number
+    of updates and the metrics. options: those of `cgru train`, with "_" for "-" in their names,
+    such as model="run/model.npz" and after="10e". An interrupted run is saved first. Raises
+    CgruError for bad text, vocabularies, models and folders, UsageError for invalid arguments.
+    """
+    with in_python():
+        known = [*statements(TrainOptions).keys() - NOT_IN_PYTHON - {"dry_run"}]
+        asked = TrainOptions(**checked(TrainOptions, options, known))
+        if asked.model is None:
+            raise UsageError('model: name the file to write, such as "run/model.npz"')
+        import_tensorflow()
+        try:
+            job.run(asked, None if data is None else os.fspath(data), on_validation)
+        except Stopped:
+            raise KeyboardInterrupt from None
+        return load_model(asked.model)
