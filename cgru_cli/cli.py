@@ -143,8 +143,6 @@ class Command(click_command.Command):
 
     def _advised(self, error: Exception, args: Sequence[str]) -> Exception:
         """The error, with advice if the line may be another program's."""
-        if not self._is_of_programs:
-            return error
         from .compat.hints import advice
 
         unknown = error.option_name if isinstance(error, click.NoSuchOption) else ""

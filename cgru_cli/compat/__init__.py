@@ -7,7 +7,7 @@ of its rows and a function for options that the rows alone cannot translate: `ma
 and command. `reading` parses a command line as the program's own parser does, `configuration` reads
 configuration files; `fields` collects the options of either, and `translation` turns them into
 options of cgru. `hints` suggests what to write where a line has options of a program that it does
-not name; `documented` says what each option means here.
+not name, `toolkits` for options of others; `documented` says what each option means here.
 
 `old_programs` writes files with the names of these programs; `programs/` holds their texts.
 """

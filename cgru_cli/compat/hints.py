@@ -13,6 +13,7 @@ from ..options.flags import statements
 from .reading import parse
 from .rows import Checked, NoEffect, Option, Refused, Row, Takes
 from .tables import PROGRAMS, table
+from .toolkits import named_here
 
 OWNERS = {
     "nematus": "Nematus'",
@@ -29,6 +30,8 @@ def advice(message: str, unknown: str, command: str, words: Sequence[str], optio
     message: the error of the line as one of cgru; unknown: the option that cgru does not have, ""
     if there is none.
     """
+    if here := named_here(unknown, command, words):
+        return here
     for program in PROGRAMS:
         theirs = table(program, command)
         if theirs and theirs.positional:

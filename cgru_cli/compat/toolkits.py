@@ -1,0 +1,107 @@
+"""Options of toolkits whose command lines cgru does not read, and cgru's names for the same.
+
+The toolkits: sentencepiece (spm_train), subword-nmt, fairseq, OpenNMT-py and joeynmt.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+
+# Each line: the name here, a colon, and the toolkits' names without dashes. `OUT` is an argument.
+_NAMES = {
+    "prep": """
+        --subword-vocabulary: vocab-size num-operations bpe-operations num-merges symbols
+        --vocabulary-size: nwordssrc nwordstgt src-vocab-size tgt-vocab-size voc-limit
+        --joint-vocabulary: joined-dictionary share-vocab
+        --subwords: model-type
+        --sample: input-sentence-size
+        --source: train-src trainpref
+        --target: train-tgt trainpref
+        --dev: valid-src valid-tgt validpref
+        --test: testpref
+        --source-lang: src-lang
+        --target-lang: tgt-lang trg-lang
+        --lowercase: lower
+        --max-length: max-sent-length src-seq-length tgt-seq-length
+        --jobs: workers num-threads num-workers
+        --codes: bpe-codes
+        OUT: destdir save-data model-prefix
+    """,
+    "train": """
+        --model: save-dir save-model model-dir
+        --train-sets: train-src train-tgt
+        --valid-sets: valid-src valid-tgt
+        --vocabs: src-vocab tgt-vocab
+        --type: arch
+        --cell: rnn-type cell-type
+        --dim-emb: encoder-embed-dim decoder-embed-dim word-vec-size embedding-dim
+        --dim-rnn: encoder-hidden-size decoder-hidden-size rnn-size hidden-size
+        --enc-depth: encoder-layers enc-layers layers num-layers
+        --dec-depth: decoder-layers dec-layers layers num-layers
+        --tied-embeddings-all: share-all-embeddings share-embeddings
+        --tied-embeddings: share-decoder-input-output-embed share-decoder-embeddings tied-softmax
+        --optimizer-delay: update-freq accum-count
+        --mini-batch-words: max-tokens
+        --optimizer: optim
+        --learn-rate: lr
+        --lr-warmup: warmup-updates
+        --clip-norm: max-grad-norm clip-grad-norm
+        --after: max-update train-steps
+        --after-epochs: max-epoch epochs
+        --valid-freq: validate-interval-updates valid-steps validation-freq
+        --save-freq: save-interval-updates save-checkpoint-steps
+        --keep: keep-last-epochs keep-interval-updates keep-checkpoint
+        --disp-freq: log-interval report-every logging-freq
+        --pretrained-model: restore-file finetune-from-model train-from load-model
+        --num-devices: distributed-world-size world-size
+        --devices: gpu-ranks
+    """,
+    "translate": """
+        --model: path ckpt
+        --input: src
+        --output: output-path
+        --beam-size: beam
+        --n-best-size: nbest
+        --normalize: lenpen
+        --max-length-factor: max-len-a
+        --unk-replace: replace-unk
+        --join-bpe: remove-bpe
+        --alignment: print-alignment attn-debug return-attention
+        --output-sampling: sampling random-sampling-topk
+    """,
+    "score": """
+        --model: path ckpt
+        --source: src
+        --target: tgt hyp
+        --reference: ref refs
+        --metric: metrics
+    """,
+}
+
+
+@functools.cache
+def _by_name(command: str) -> Mapping[str, Sequence[str]]:
+    """The names in cgru of each option of the toolkits."""
+    found: dict[str, list[str]] = {}
+    for line in _NAMES.get(command, "").strip().splitlines():
+        here, _, names = line.strip().partition(": ")
+        for name in names.split():
+            found.setdefault(name, []).append(here)
+    return found
+
+
+def named_here(typed: str, command: str, words: Sequence[str]) -> str:
+    """A message with cgru's name of an option of another toolkit; "" for an unknown option.
+
+    words: the command line. Where words are not split, the size of the vocabulary is that of words.
+    """
+    here = _by_name(command).get(typed.lstrip("-").replace("_", "-"), ())
+    unsplit = "--subwords=none" in words or "--subwords none" in " ".join(words)
+    if list(here) == ["--subword-vocabulary"] and unsplit:
+        here = ["--vocabulary-size"]
+    if not here:
+        return ""
+    if "OUT" in here:
+        return f"{typed} is the argument OUT here: cgru {command} OUT"
+    return f"{typed} is called {' and '.join(here)} here"
