@@ -31,9 +31,9 @@ def read(
 ) -> Fields:
     """The options of configuration files, of which later ones override earlier ones.
 
-    program: of --compat; a file that Marian's trainer wrote makes it "marian" if there is none;
-    options: the dataclass of the command's options; relative: whether paths are relative to each
-    file's folder, whatever it says. Raises CgruError, naming file and key, for what is wrong.
+    program: the one of --compat; a file that Marian's trainer wrote makes it "marian" if there is
+    none; options: the dataclass of the command's options; relative: whether paths are relative to
+    each file's folder, whatever it says. Raises CgruError, naming file and key, for what is wrong.
     """
     files = Fields(program=program)
     for file in loaded:

@@ -13,7 +13,7 @@ from .rows import Checked, NoEffect, Option, Refused, Row, Takes, is_true
 
 
 class Given(NamedTuple):
-    """An option as it stands in a command line or a file."""
+    """An option as given in a command line or a file."""
 
     row: Row
     origin: str  # as typed, or file and key
@@ -25,8 +25,8 @@ class Given(NamedTuple):
 class Fields(Settings):
     """Settings by field, as typed; a `settle` function replaces fields that cgru does not have.
 
-    program: of --compat, or the one that wrote a configuration file; checked: descriptions of the
-    model, by Marian's names.
+    program: the one of --compat, or the writer of a configuration file; checked: descriptions of
+    the model, by Marian's names.
     """
 
     program: str | None = None

@@ -153,7 +153,7 @@ def settle_decoder(o: Fields) -> None:
         )
     inputs = o.values.get("input", ())
     prefixes = o.values.get("force_decode") and len(inputs) == 2 and not o.values.get("tsv")
-    if o.program and len(inputs) > 1 and not prefixes:  # which stand in a file of their own
+    if o.program and len(inputs) > 1 and not prefixes:  # prefixes are in a second file
         raise UsageError(
             f"--input {' '.join(inputs)}: cgru has no models that read several sources"
         )

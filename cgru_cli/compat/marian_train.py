@@ -56,7 +56,7 @@ def _inverse_sqrt(values: tuple[str, ...]) -> Values | Refused:
 
 
 def _shuffle(values: tuple[str, ...]) -> Values | Refused:
-    """What is shuffled: pairs and batches, batches alone, or nothing."""
+    """--shuffle: pairs and batches, batches only, or nothing."""
     if values[-1] not in ("data", "batches", "none"):
         return Refused(f"{values[-1]}: data, batches or none is expected")
     batches = {"shuffle_batches": True} if values[-1] == "batches" else {}
@@ -64,7 +64,7 @@ def _shuffle(values: tuple[str, ...]) -> Values | Refused:
 
 
 def _devices(values: tuple[str, ...]) -> Values | NoEffect:
-    """GPU numbers; the first alone, Marian's default, is where training runs anyway."""
+    """GPU numbers; () for the first only, Marian's default, where training runs anyway."""
     if values == ("all",):
         return NoEffect("all GPUs train together unless --device names one")
     return {"devices": values} if len(values) > 1 or values[0] != "0" else {}

@@ -53,7 +53,7 @@ def run(folder: str, options: OldProgramsOptions) -> None:
 
 
 def _text(path: str, command: list[str]) -> str:
-    """The file of a program. path: below the folder; command: of cgru, with its options."""
+    """The file of a program. path: relative to the folder; command: cgru's, with its options."""
     name = path.rpartition("/")[2]
     if name.endswith(".py"):
         template = "trainer.py.in" if name in _TRAINERS else "program.py.in"

@@ -20,12 +20,12 @@ from .tables import Table, table
 def translate(program: str, command: str, arguments: Sequence[str], options: type) -> Settings:
     """The settings of a program's command line, of its configuration files, and its defaults.
 
-    command: of this package; options: the dataclass of its options. Raises UsageError for options
-    that are refused or lack a value, CgruError for an invalid configuration file.
+    command: one of this package; options: the dataclass of its options. Raises UsageError for
+    options that are refused or lack a value, CgruError for an invalid configuration file.
     """
     theirs = table(program, command)
     if theirs is None:
-        raise UsageError(f"--compat {program}: {program} is a decoder alone")
+        raise UsageError(f"--compat {program}: {program} is only a decoder")
     parsed = parse(theirs, arguments, options)
     asked = {one.row.name for one in parsed.given if one.values != ["false"]}
     if {"-h", "--help"} & set(parsed.unknown) or {"help", "version"} & asked:

@@ -47,7 +47,7 @@ class Corpus:
     factors: F, ids of a source word; 0 without a source side, whose lengths are then 1
     skipped: lines left out as "empty" or "too long", and sentence pairs that were "cut"
     fingerprint: SHA-256 of the ids and lengths
-    alignments, weights: of the pairs, or None
+    alignments, weights: those of the pairs, or None
     """
 
     lengths: np.ndarray

@@ -16,7 +16,7 @@ def mapped(path: Path, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
     """A file as a read-only array. Raises ValueError if its size does not match the shape."""
     size = math.prod(shape) * dtype.itemsize
     if os.path.getsize(path) != size:
-        raise ValueError(f"{path} has not {size} bytes")
+        raise ValueError(f"{path} is not {size} bytes long")
     if not size:  # an empty file cannot be mapped
         return np.zeros(shape, dtype)
     with open(path, "rb") as file:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 class Reading(NamedTuple):
     """How to turn lines of text into words.
 
-    preprocessing: of raw text, done first; to_pieces: whether SentencePiece splits the text, else
+    preprocessing: for raw text, done first; to_pieces: whether SentencePiece splits the text, else
     words stand between spaces; longest: the maximum number of words read from a source line;
     split: the words of a source line that is not split into pieces.
     """
@@ -92,7 +92,7 @@ class LoadedModel:
 
     @property
     def reads_words(self) -> bool:
-        """Whether the source is a text."""
+        """Whether the source is text, not a label or a vector."""
         return self.model.structure.type.reads_source
 
     @property
@@ -188,7 +188,7 @@ class LoadedModel:
     def in_source_order(self, attention: np.ndarray, words: int) -> np.ndarray:
         """Attention (T,S) over the positions of `source_batch`, reordered to those of the line.
 
-        words: of the line, without EOS; EOS and padding stay after them.
+        words: those of the line, without EOS; EOS and padding stay after them.
         """
         if not self.source_reversed:
             return attention

@@ -102,7 +102,7 @@ def _of_hdf5(path: Path, stored: dict[str, StoredArray], attribute: str | None) 
     values = parse_json(attribute, source)
     own = Own.of(values, source)
     if own is None:
-        raise CgruError(f"{source}: no structure of a model")
+        raise CgruError(f"{source}: does not describe a model")
     settings = from_nematus(values.get("configuration"), source)
     inert = INERT[Dialect.NEMATUS]
     names = {f"inert/{inert}": inert} | {p.path: p.name for p in parameters(own.structure)}

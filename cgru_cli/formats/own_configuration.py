@@ -69,7 +69,7 @@ class Own:
         """None without values. Raises CgruError for damaged ones."""
         if values is None:
             return None
-        with parsing(source, "no structure of a model"):
+        with parsing(source, "does not describe a model"):
             Structure.from_dict(values["structure"], source)  # checks that it is complete
             read = msgspec.convert(values, cls)
             if read.program not in _PROGRAMS:

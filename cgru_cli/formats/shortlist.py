@@ -24,7 +24,7 @@ _MAGIC = struct.pack("<Q", 0xF11A48D5013417F5)
 _HEADER = struct.Struct("<6Q")  # magic, checksum, FIRST, BEST, offsets, target words
 _QUICKSAND = struct.pack("<i", 1234567890)  # a format that only Microsoft's programs write
 _KNOWN = 0.1  # warn if the vocabularies have the words of a smaller share of the entries
-_NOBODY = b"NULL"  # stands for the missing side of unaligned words
+_NOBODY = b"NULL"  # the missing side of unaligned words
 _MULTIPLE = 8  # the size of Marian's sets of words is a multiple of this
 
 

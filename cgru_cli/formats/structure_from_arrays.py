@@ -50,7 +50,7 @@ def layout_of(stored: Mapping[str, StoredArray], settings: ModelSettings, dialec
 
 
 def _unit(stored: Mapping[str, StoredArray], parts: Sequence[str], declared: Unit | None) -> Unit:
-    """The unit of the first of these parts (beginnings of names) with matrices of a state.
+    """The unit of the first part (a prefix of array names) that has recurrent matrices.
 
     A GRU has a separate matrix for the proposal. Otherwise the majority decides: an LSTM's matrices
     are (D,4D), a plain unit's (D,D).

@@ -133,7 +133,7 @@ def write_checkpoint(prefix: Path, arrays: Mapping[str, np.ndarray], updates: in
 
     Raises CgruError where the files cannot be written.
     """
-    # one file, by the first version of writers
+    # the header: one data file, format version 1
     messages = {b"": _number(1, 1) + _message(3, _number(1, 1))}
     place = 0
     with atomic_write(f"{prefix}{DATA}") as data:

@@ -103,7 +103,7 @@ def nematus_tf(model: Model, dictionaries: Sequence[str]) -> dict:
     theano, rms = s.bias is Bias.THEANO, s.normalization is Normalization.RMS
     added = {
         "model_type": "rnn",
-        "model_version": 0.2,  # version of the variables' names; 0.1 are the older ones
+        "model_version": 0.2,  # version of the variables' names; 0.1 has the older names
         "theano_compat": theano,
         "output_hidden_activation": s.readout_activation.value,
         "softmax_mixture_size": s.mixture,

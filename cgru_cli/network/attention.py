@@ -168,10 +168,10 @@ def energies(projected: tf.Tensor, query: tf.Tensor, v: tf.Tensor) -> tf.Tensor:
 def energies_in_tiles(
     projected: tf.Tensor, query: tf.Tensor, v: tf.Tensor, sentence: tf.Tensor
 ) -> tf.Tensor:
-    """The same (R,S) in a search, for rows (R,A) of the sentences (R,), some rows at a time.
+    """The energies (R,S) of a search for queries (R,A) of sentences (R,), a few rows at a time.
 
-    Their hidden layer then stays in the processor's cache, which takes half the time and gives the
-    same numbers.
+    The hidden layer of a few rows fits into the processor's cache, so this takes half the time.
+    The numbers are the same.
     """
     words, width = tf.shape(projected)[1], projected.shape[-1]
     count = tf.shape(query)[0]

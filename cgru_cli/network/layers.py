@@ -63,7 +63,7 @@ class Affine(NamedTuple):
 class Layers:
     """The arrays of one model, by path.
 
-    dtype: of the products; int8 applies to products with the model's matrices only, see
+    dtype: the type of the products; int8 applies to products with the model's matrices only, see
     `quantization`. masks: dropout of training, see `dropout.py`. packed: see `Network`.
     """
 

@@ -5,7 +5,7 @@ size: one small product and one pass over all weights per step. Here the backwar
 stacks the gradients of the pre-activations only; then each weight's gradient is one product over
 all steps, dW = sum_t x_t^T dy_t = X^T dY.
 
-No cell has a backward pass of its own. The backward loop repeats each step under a gradient tape,
+No cell has its own backward pass. The backward loop repeats each step under a gradient tape,
 where every `Product` returns its result of the forward pass, so that only element-wise operations
 are computed twice. The gradient of a product is dy W^T for its input, and dy, which is stacked.
 """

@@ -53,8 +53,8 @@ class Cluster(NamedTuple):
     def meet(self, seconds: float = 300) -> None:
         """Wait for all workers, at the address of worker 0, which is then free again.
 
-        TensorFlow would wait forever and ignore signals. Raises CgruError if some do not come
-        in time.
+        TensorFlow would wait forever and ignore signals. Raises CgruError if some do not
+        connect in time.
         """
         until = time.monotonic() + seconds
         missing = _wait_for_others(self, until) if self.index == 0 else _report(self, until)

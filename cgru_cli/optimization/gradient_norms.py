@@ -146,7 +146,7 @@ def zeros(structure: Structure, examples: Examples) -> dict[str, tf.Tensor]:
 class NudgedNetwork(Network):
     """A network over a batch that adds the nudges of `zeros` to its states.
 
-    It is not packed: each position has nudges of its own.
+    It is not packed: each position has its own nudges.
     """
 
     def __init__(

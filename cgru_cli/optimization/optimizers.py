@@ -28,7 +28,8 @@ _KERAS = {
     "rmsprop": keras.optimizers.RMSprop,
 }
 
-# Keras' lists of sums over gradients, a variable for each parameter, and Marian's names of them.
+# Each optimizer's sums over gradients: Marian's name and Keras' attribute, a list of variables with
+# one for each parameter.
 _SUMS = {
     keras.optimizers.Adam: {"adam_mt": "_momentums", "adam_vt": "_velocities"},
     keras.optimizers.Adagrad: {"adagrad_gt": "_accumulators"},

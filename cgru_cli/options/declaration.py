@@ -103,7 +103,7 @@ def same(options: type, name: str) -> Any:
 
 
 def options_of(group: str) -> Callable[..., Any]:
-    """`option`, of one group."""
+    """`option` for the options of one group."""
     return functools.partial(option, group=group)
 
 

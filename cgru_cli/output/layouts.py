@@ -30,7 +30,7 @@ class CgruLayout(Layout):
     def list_fields(self, hypothesis: Hypothesis) -> str:
         """`F0= .. F1= .. ||| TOTAL`: the score of each model, and the total that ranks.
 
-        The total of labels is a probability. A noisy channel has features of its own.
+        The total of labels is a probability. A noisy channel has its own features.
         """
         scores = hypothesis.model_scores or [hypothesis.score]
         named = hypothesis.features or [(f"F{i}", score) for i, score in enumerate(scores)]
@@ -203,7 +203,7 @@ LAYOUTS: dict[str, type[Layout]] = {
 
 
 def layout_of(program: str = Program.CGRU, **fields: Any) -> Layout:
-    """The layout of a program. fields: of `Layout`. Raises UsageError if it has none."""
+    """The layout of a program. fields: those of `Layout`. Raises UsageError if it has none."""
     if program not in LAYOUTS:
         raise UsageError(f"no output layout {program!r}; there are {', '.join(LAYOUTS)}")
     return LAYOUTS[program](**fields)

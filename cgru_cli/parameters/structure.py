@@ -274,7 +274,7 @@ class Structure:
     @classmethod
     def from_dict(cls, values: object, source: str) -> Structure:
         """Inverse of `as_dict`. Raises CgruError, naming the source, for anything else."""
-        with parsing(source, "no structure of a model"):
+        with parsing(source, "does not describe a model"):
             structure = dataclass_from_json(cls, values, source)
             structure._check()
             return structure

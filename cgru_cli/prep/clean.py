@@ -29,7 +29,7 @@ class Duplicates:
     """Finds repeated pairs by digests in 64 temporary files, which are sorted one at a time."""
 
     def __init__(self, folder: Path):
-        """folder: of the temporary files."""
+        """folder: where temporary files are written."""
         self._count = 0
         paths = [folder / f"digests.{i}" for i in range(_PARTITIONS)]
         self._files = [open(path, "w+b") for path in paths]  # noqa: SIM115 - closed by `first`

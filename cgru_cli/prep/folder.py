@@ -202,7 +202,8 @@ class Folder:
     def finish(self, lines: Mapping[str, int], more: Mapping[str, Any]) -> None:
         """Replace the files of the folder by the new ones, the manifest last.
 
-        lines: of each text among the outputs; more: further fields of the manifest.
+        lines: the number of lines of each text among the outputs; more: further fields of the
+        manifest.
         """
         outputs = {}
         steps = self._state["steps"]

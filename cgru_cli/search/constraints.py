@@ -283,7 +283,7 @@ class Tracker:
 
 
 def allocation(capacity: int, most: int, sizes: dict[int, int]) -> dict[int, int]:
-    """How many hypotheses of each bank stay; sizes: of the banks, by their numbers, 0 to `most`.
+    """How many hypotheses of each bank stay; sizes: those that it has, by its number, 0 to `most`.
 
     Each bank has the same share, and the last one also the remainder of the division. Places that a
     bank cannot fill go to the highest bank that can.

@@ -92,7 +92,7 @@ class Ensemble:
             log_probs, words = top_k(self._weighted(each), count)
             own = tf.stack([tf.gather(part, words, batch_dims=1) for part in each], axis=-1)
             return words, log_probs, own, states, alignments
-        # the maximum is known: the log-softmax needs no pass of its own
+        # the maximum is known: the log-softmax needs no separate pass
         values, words = top_k(logits[0], count)
         largest = values[:, :1]
         if self._quantized:  # oneDNN's softmax takes half the time and rounds differently

@@ -147,8 +147,9 @@ class History:
     def result(
         self, row: int, length: int, step: int | None = None, first: int = 0
     ) -> SearchResult:
-        """The hypothesis that ends in a row of a step (by default the last step). length: of its
-        source, to cut alignments; first: the step at which it began.
+        """The hypothesis that ends in a row of a step (by default the last step).
+
+        length: the length of its source, to cut alignments; first: the step at which it began.
         """
         path = []
         for t in range(self.count - 1 if step is None else step, first - 1, -1):

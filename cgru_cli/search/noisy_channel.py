@@ -42,7 +42,7 @@ class ChannelRanking:
         return self._candidates + (self._sum.settings.unk is not None)
 
     def begin(self, lengths: Sequence[int]) -> None:
-        """Add sentences to the search, each with one row; lengths: of their sources, with EOS."""
+        """Add sentences to the search, each with one row; lengths: their sources', with EOS."""
         count = len(lengths)
         self._lengths = np.append(self._lengths, lengths).astype(int)
         self._words += [()] * count

@@ -54,7 +54,7 @@ class ChannelSum(NamedTuple):
 
     channel: float  # weight
     lm: float  # weight
-    settings: SearchSettings  # a is its normalize
+    settings: SearchSettings  # its `normalize` is a
 
     def total(self, direct: Any, channel: Any, lm: Any, length: Any, source_length: Any) -> Any:
         """The weighted sum of log-probabilities: numbers, or arrays of one shape."""

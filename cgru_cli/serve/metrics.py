@@ -52,14 +52,14 @@ class Metrics:
         self._seconds.labels(path).observe(seconds)
 
     def translated(self, words: int, translation: Translation) -> None:
-        """A line was translated; words: of its source."""
+        """A line was translated; words: the number in its source."""
         self._lines.labels("translate").inc()
         self._words.labels("translate", "source").inc(words)
         best = translation.hypotheses[0].tokens if translation.hypotheses else ()
         self._words.labels("translate", "target").inc(len(best))
 
     def scored(self, words: int) -> None:
-        """A pair was scored; words: of its translation."""
+        """A pair was scored; words: the number in its translation."""
         self._lines.labels("score").inc()
         self._words.labels("score", "target").inc(words)
 

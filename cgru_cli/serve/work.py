@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 # Costs are in row-steps: a hypothesis is extended by a word, or a word of a source is encoded.
-MOST_WORK = 1500  # of a batch that joins, and of a step; a line that costs more has these alone
+MOST_WORK = 1500  # of a joining batch, and of a step; a line that costs more runs by itself
 WORDS_PER_ROW = 50  # words of a source whose attention costs as much as a row-step without them
 FIXED_WORK = 32  # row-steps that take as long as the fixed part of a step
-MOST_CHARACTERS = 20_000  # that are read as words before others have their turn
+MOST_CHARACTERS = 20_000  # split into words before other requests have their turn
 SMALL_REQUEST = 20_000  # characters times beam size of the largest request that is not large
 
 
 class Refusal(CgruError):
     """A request, or one of its lines, that cannot be answered. status: the HTTP status code;
-    headers: of the response.
+    headers: those of the response.
     """
 
     def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None):
@@ -33,7 +33,7 @@ class Refusal(CgruError):
         self.status, self.headers = status, headers
 
 
-LINE_CHARACTERS = 10  # that a line without any counts as
+LINE_CHARACTERS = 10  # the least that a line counts as
 
 
 class Line(NamedTuple):
@@ -82,9 +82,9 @@ class Pair(NamedTuple):
 class Kind(NamedTuple):
     """The properties that lines must share to be computed together.
 
-    settings: of the search; None for scoring. forced: whether translations have prefixes or
-    constraints, which make steps slower. large: of requests that cost much, so that small ones do
-    not share their long steps. alone: one line at a time, after a failure.
+    settings: the search's; None for scoring. forced: whether translations have prefixes or
+    constraints, which make steps slower. large: whether the requests cost much, so that small ones
+    do not share their long steps. alone: one line at a time, after a failure.
     """
 
     model: ServedModel
@@ -99,12 +99,12 @@ class Kind(NamedTuple):
         return self.settings.beam_size if self.settings else 1
 
     def is_large(self, lines: Sequence[Line | Pair]) -> bool:
-        """Whether a request of these lines costs much, judged before any is read as words."""
+        """Whether a request of these lines costs much, judged before its lines are split."""
         return self.beam_size * sum(line.characters for line in lines) > SMALL_REQUEST
 
 
 def work_of_row(words: int) -> float:
-    """The row-steps that one more word of a hypothesis costs; words: of the source."""
+    """The row-steps that one more word of a hypothesis costs; words: the source's."""
     return 1 + words / WORDS_PER_ROW
 
 

@@ -68,7 +68,7 @@ class ProcessPool(ProcessPoolExecutor):
 
 
 def alone(work: Callable[..., Result], *arguments: Any) -> Result:
-    """The result of `work(*arguments)`, run in a process of its own.
+    """The result of `work(*arguments)`, run in a separate process.
 
     For work during which Python handles no signals: this process handles them, and kills the other.
     Raises what the work raises.

@@ -1,4 +1,4 @@
-"""Labels, one for each line or one for each word. They have a vocabulary of their own.
+"""Labels, one for each line or one for each word. They have their own vocabulary.
 
 Its ids 0 and 1 are the end of a line and the unknown word, which are not labels.
 """

@@ -59,7 +59,7 @@ def pieces_of_words(line: str, vocabulary: Vocabulary) -> list[str]:
 def word_starts(words: Sequence[str], vocabularies: Sequence[Vocabulary]) -> list[int]:
     """1 for each piece that begins a word, 0 for others: after `@@`, or without SentencePiece's ▁.
 
-    vocabularies: of the source, one for each factor.
+    vocabularies: the source's, one for each factor.
     """
     if vocabularies[0].processor is not None:
         return [int(word.startswith(_BEGINS)) for word in words]

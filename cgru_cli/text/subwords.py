@@ -128,7 +128,7 @@ def _trained(lines: Iterable[str], kind: str, size: int, coverage: float) -> byt
 class Codes:
     """Merges of subword-nmt, versions 0.1 and 0.2; every piece but a word's last ends in `@@`.
 
-    If a word itself ends in `@@`, its last `@` is a piece of its own.
+    If a word itself ends in `@@`, its last `@` is a separate piece.
     """
 
     def __init__(self, text: str, source: str):

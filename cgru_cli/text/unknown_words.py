@@ -54,7 +54,7 @@ def read_lexicon(path: str | os.PathLike[str]) -> dict[str, str]:
         source, target, probability = entry
         if target_first:
             source, target = target, source
-            if "NULL" in (source, target):  # stands for no word
+            if "NULL" in (source, target):  # no word on this side
                 continue
         if source not in best or probability > best[source][0]:
             best[source] = probability, target

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from ..optimization.step import Share
 
 
-WARMUP_WORDS = 256  # target words that a mini-batch of --mini-batch-warmup has at least
-ALMOST_WHOLE = 0.8  # share from which on such mini-batches are whole
+WARMUP_WORDS = 256  # the least number of target words of a mini-batch
+ALMOST_WHOLE = 0.8  # of the warm-up; from then on, mini-batches have their full size
 
 
 class Example(NamedTuple):
@@ -42,7 +42,7 @@ class Example(NamedTuple):
 
 
 def what_fits(options: TrainOptions, structure: Structure, devices: int = 1) -> Fits | None:
-    """What fits into a batch that so many devices share; None: any `--mini-batch` sentences.
+    """The limits of a batch that is split over `devices`; None: only `--mini-batch` limits it.
 
     `--mini-batch-words` limits the sentences times the longest side, as Nematus'
     --token_batch_size does; in Marian it counts source words without padding.

@@ -37,7 +37,7 @@ LOGITS = 1 << 26  # largest number of logits of a batch in forced decoding: 256 
 class Validator:
     """Measures weights on a dev set.
 
-    metrics: of `patience.LOWER_IS_BETTER`. model: a packed model, to which the weights are
+    metrics: names in `patience.LOWER_IS_BETTER`. model: a packed model, to which the weights are
     assigned. Raises CgruError if the script cannot be run, UsageError for options that exclude each
     other.
     """

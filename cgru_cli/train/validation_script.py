@@ -56,7 +56,7 @@ def output_of(command: Sequence[str], check: Check) -> str:
     """
     name = command[0]
     try:
-        # a process group of its own: this process handles Ctrl-C, and kills the whole group
+        # in its own process group: this process handles Ctrl-C, and kills the whole group
         process = subprocess.Popen(  # noqa: S603 - the command of the options, without a shell
             command,
             stdin=subprocess.DEVNULL,

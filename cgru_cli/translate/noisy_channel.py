@@ -52,7 +52,7 @@ class NoisyChannel:
         settings: SearchSettings,
     ):
         """Read the two models that the options name. models: the direct ones, with their reading;
-        weights: of the channel model and the language model.
+        weights: those of the channel model and the language model.
 
         Raises CgruError for models of the wrong kind, or whose words cannot be mapped.
         """

@@ -115,7 +115,7 @@ class Phrases:
 def check_consistent(
     required: Sequence[tuple[int, ...]], avoided: Sequence[tuple[int, ...]], number: int
 ) -> None:
-    """Raises CgruError where a required phrase contains an avoided one; number: of the line."""
+    """Raises CgruError, naming line `number`, if a required phrase contains an avoided one."""
     forbidden = set(avoided)
     for phrase in required:
         parts = (phrase[i:j] for i in range(len(phrase)) for j in range(i + 1, len(phrase) + 1))

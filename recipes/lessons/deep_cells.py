@@ -123,7 +123,7 @@ class Cells:
         return self.norm(xW + b, f"{name}_ln_")
 
     def sums(self, cell, part, h, x, c):
-        """A cell's terms of the input and of the state, of gates (part "") or proposal ("x").
+        """The terms of a cell's input and state, for its gates (part "") or its proposal ("x").
 
         INPUT  LN(x W + b) + LN(c Wc) and LN(h U);   without an input: b and LN(h U)
         STATE  LN(x W)                and LN(h U + b)

@@ -29,7 +29,7 @@ DIRECTIONS = ["forward", "backward"]  # in the order of their halves of an annot
 
 
 class Forced(NamedTuple):
-    """The results for a given target; None where a type has no such thing."""
+    """The results for a given target; None for parts that a type lacks."""
 
     log_probs: np.ndarray  # (T,) log p(y_j | y_<j, x)
     distributions: np.ndarray  # (T,V) log p(. | y_<j, x)

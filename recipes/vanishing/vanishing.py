@@ -284,8 +284,9 @@ def draw(trained: Runs, clipped: Runs, unclipped: Runs, out: Path) -> None:
 
 
 def _draw_flow(axis: Axes, trained: Runs, place: int) -> None:
-    """Geometric means over the seeds; bars from the smallest to the largest, at steps of its own
-    for each model, so that they do not lie over each other.
+    """Draw geometric means over the seeds, with bars from the smallest to the largest.
+
+    Each model has its bars at other steps, so that they do not overlap.
     """
     for i, (name, of_seeds) in enumerate(trained.items()):
         flows = np.array([run.flow(place)[: FIRST + 1] for run in of_seeds])

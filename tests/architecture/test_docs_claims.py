@@ -46,13 +46,13 @@ STATED = (
     ("docs/differences.md", "are cut at {max_length:,} words unless `--max-length` says",
      "translate"),
     ("docs/server.md", "By default the server listens at {host},", "serve"),
-    ("docs/security.md", "By default the server listens at {host} ", "serve"),
+    ("docs/security.md", "By default the server listens at {host}", "serve"),
     ("docs/sizes.md", "{subword_vocabulary:,}, the default of `cgru prep`", "prep"),
     ("docs/sizes.md", "The default of `cgru train`, {learn_rate}, is that of Nematus", "train"),
     ("docs/sizes.md", "suits {dim_emb} and {dim_rnn}", "train"),
     ("docs/how-to/shortlists.md", "`--maxi-batch` (default {maxi_batch})", "translate"),
 )  # fmt: skip
-FIXED = {  # defaults that are no default of an option: tests beside the code have them
+FIXED = {  # numbers near `default` that belong to no option; other tests compare them
     "docs/how-to/noisy-channel.md": [
         "the default is 1 for each",
         "to the power ALPHA, 1 by default",

@@ -38,7 +38,7 @@ def test_fractions(tmp_path):
 
 def test_a_file_of_another_size(tmp_path):
     numbers = written(tmp_path / "n.ids", "<f4", [0.5])
-    with pytest.raises(ValueError, match="has not 8 bytes"):
+    with pytest.raises(ValueError, match="is not 8 bytes long"):
         mapped(numbers.path, numbers.dtype, (2,))
 
 

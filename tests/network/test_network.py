@@ -352,7 +352,7 @@ def loss_and_gradients(model, source, source_mask, target, mask):
 def test_gradients_are_finite_differences(feature):
     """(f(w + hd) - f(w - hd)) / 2h = d . f'(w) along a random direction of all variables.
 
-    Of the Keras model as it is; `test_scan` has the gradients of every structure.
+    This tests the Keras model itself; `test_scan` has the gradients of every structure.
     """
     structure = tiny(**FEATURES[feature])
     model = RecurrentModel(structure, random_arrays(structure, 5))

@@ -96,7 +96,7 @@ def test_only_lines_that_fit_into_the_memory_join(model, monkeypatch):
     searching.submit(*texts)
     assert set(searching.finish()) == set(texts)
     assert searching.together[0] == 2  # 8 words; with a third line, 12
-    assert 1 in searching.together  # the long one, which is over the limit alone
+    assert 1 in searching.together  # the long one, which exceeds the limit by itself
 
 
 def test_lines_of_kind_alone_are_searched_one_by_one(model):

@@ -388,7 +388,7 @@ def test_pictures(data, model):
     assert list(Path(f"{model}.tensorboard").glob("events.out.tfevents.*"))
 
 
-# -- going on --------------------------------------------------------------------------------------
+# -- resuming --------------------------------------------------------------------------------------
 
 
 class Killed(BaseException):

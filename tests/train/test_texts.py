@@ -149,7 +149,7 @@ def test_files_that_cannot_be_read(data):
         texts(data, valid_sets=(str(data / "dev.src"), str(data / "dev.none")))
 
 
-# -- what goes with the text -----------------------------------------------------------------------
+# -- alignments and weights -----------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ class View(NamedTuple):
         model_weights: Sequence[float] = (1.0,),
     ) -> Self:
         """The view of a hypothesis (in decoding order) and the words of its source, without EOS.
-        model_weights: of the models' scores in their sum. The exponential of that sum, after
+        model_weights: those of the models' scores in their sum. The exponential of that sum, after
         division by the total weight, is the geometric mean of the models' probabilities; it does
         not exist with negative weights. Raises CgruError if there is no attention.
         """

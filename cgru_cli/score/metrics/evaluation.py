@@ -72,7 +72,7 @@ def metric_of(
     force: bool = False,
 ) -> Metric:
     """The metric, with statistics of the references, if given, computed once for all systems.
-    texts: of the systems, for metrics of labels. force: do not warn of text that looks tokenised.
+    texts: the systems' outputs, for metrics of labels. force: do not warn of tokenised text.
     Raises UsageError for an unknown tokeniser, CgruError for one whose package is missing.
     """
     from sacrebleu.metrics import BLEU, CHRF, TER

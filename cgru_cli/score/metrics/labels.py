@@ -39,7 +39,7 @@ class LabelMetric(Metric):
     def __init__(
         self, name: str, texts: Sequence[Sequence[str]], references: Sequence[Sequence[str]]
     ):
-        """name: of `options.score.LABEL_METRICS`. texts: of every system that is to be scored; each
+        """name: one of `options.score.LABEL_METRICS`. texts: the output of every system; each
         of their labels is a group, if the average is "macro".
         """
         super().__init__()
@@ -129,7 +129,7 @@ _METRICS: dict[str, tuple[str, str, Callable[[Sequence[str]], Iterable[tuple]]]]
 def check_lines(name: str, lines: Sequence[str], reference: str, references: Sequence[str]) -> None:
     """Raises CgruError for the first line whose number of labels differs from its reference.
 
-    name, reference: of the files.
+    name, reference: names of the files.
     """
     for number, (line, right) in enumerate(zip(lines, references, strict=True), 1):
         ours, theirs = len(tokens(line)), len(tokens(right))

@@ -23,7 +23,7 @@ class Entry(NamedTuple):
     """A hypothesis of sentence `sentence` (from 0), and all fields of its line.
 
     length: words that the model wrote, including EOS; None where it is unknown. Raw text has fewer
-    words than the model wrote pieces. divisor: of scores, for length normalisation.
+    words than the model wrote pieces. divisor: the length by which scores are divided.
     """
 
     sentence: int

@@ -100,10 +100,10 @@ class Sentences:
 
 
 def ranker_of(plan: ScorePlan, lengths: dict[int, int] | None) -> Reranker | Tuner | None:
-    """What takes the lines of the n-best list; None where no list is ranked or tuned on.
+    """The consumer of the n-best list's lines; None if no list is reranked or tuned on.
 
-    lengths: of each line's hypothesis by a model (see `Sentences`), None without models. Raises
-    errors as `Tuner` does.
+    lengths: the number of words of each line's hypothesis, from a model (see `Sentences`); None
+    without models. Raises the errors of `Tuner`.
     """
     options, weights = plan.options, plan.ranking
     if weights is None:

@@ -113,7 +113,7 @@ class EnsembleScorer:
         return lines
 
     def batch(self, numbers: Sequence[int], lines: Sequence[Sequence[Line]]) -> list[ScoredPair]:
-        """Score pairs together; numbers: of the lines, for messages."""
+        """Score pairs together; numbers: the lines, for messages."""
         columns = [
             model(numbers, [line[m] for line in lines]) for m, model in enumerate(self.models)
         ]

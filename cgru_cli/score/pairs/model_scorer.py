@@ -50,7 +50,7 @@ class ModelScorer:
         self._scorer = Scorer(network, with_alignment=with_alignment)
 
     def read(self, source: str, target: str, number: int) -> Line:
-        """The words of a pair; number: of its line, from 0.
+        """The words of a pair; number: its line, from 0.
 
         Raises CgruError for a translation that is too long, as cutting it would change it.
         """
@@ -69,7 +69,7 @@ class ModelScorer:
         return Line(source_words, words[::-1] if self.loaded.right_left else words)
 
     def __call__(self, numbers: Sequence[int], lines: Sequence[Line]) -> Scores:
-        """Score a batch; numbers: of the lines, for messages."""
+        """Score a batch; numbers: the lines, for messages."""
         source, source_mask = self.loaded.source_batch([line.source for line in lines], numbers)
         target, mask = self.loaded.target_batch([line.target for line in lines])
         scores = self._scorer(source, source_mask, target, mask)

@@ -15,7 +15,7 @@ class Summary:
     """Costs summed over pairs, a column for each model or ensemble."""
 
     def __init__(self, kind: str, ends: Sequence[bool]):
-        """kind: of `options.score.SUMMARIES`, or cross-entropy, Marian's name for ce-mean.
+        """kind: one of `options.score.SUMMARIES`, or cross-entropy, Marian's name for ce-mean.
 
         ends: whether each column's words end with EOS, which then counts; labels do not.
         """
@@ -25,7 +25,7 @@ class Summary:
         self._pairs = 0
 
     def add(self, scored: Sequence[Hypothesis]) -> None:
-        """Count a pair: its translation as each column scores it."""
+        """Add a pair, scored by each column."""
         self._costs -= [hypothesis.score for hypothesis in scored]
         self._words += self._ends
         self._words += np.array([len(hypothesis.tokens) for hypothesis in scored])

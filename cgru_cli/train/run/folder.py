@@ -32,7 +32,7 @@ class RunFolder:
     keep_as: see --keep-as; resumes: whether a run continues an earlier one; marian: whether it may
     be one of Marian.
 
-    Raises UsageError for a name in which nothing stands for the update.
+    Raises UsageError for a name without a placeholder for the update.
     """
 
     def __init__(

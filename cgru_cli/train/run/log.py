@@ -108,7 +108,7 @@ def _finite(value: Any) -> Any:
 
 
 def _appending(path: Path) -> BinaryIO:
-    """A file to append whole lines to; a partial last line gets a line break."""
+    """A file opened for appending lines; a partial last line is ended first."""
     with writing(path):
         file = open(path, "ab+", buffering=0)  # noqa: SIM115
         if file.seek(0, os.SEEK_END):
