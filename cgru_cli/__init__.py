@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .formats.loaded_model import load_model as load_model
     from .formats.model import Model as Model
     from .formats.read_model import read as read_model
+    from .network.keras_data import PreparedData as PreparedData
     from .network.keras_model import RecurrentModel as RecurrentModel
     from .output.hypothesis import Hypothesis as Hypothesis
     from .parameters.structure import Structure as Structure
@@ -39,15 +40,16 @@ _PUBLIC = {
     "Model": "formats.model.Model",
     "LoadedModel": "formats.loaded_model.LoadedModel",
     "Hypothesis": "output.hypothesis.Hypothesis",
+    "PreparedData": "network.keras_data.PreparedData",
     "prepare": "prep.prepare.prepare",
     "train_model": "train.train_model.train_model",
     "evaluate": "score.metrics.evaluate.evaluate",
     "CgruError": "errors.CgruError",
     "UsageError": "errors.UsageError",
 }
-__all__ = ["CgruError", "Hypothesis", "LoadedModel", "Model", "PairScorer", "RecurrentModel"]
-__all__ += ["Structure", "Translator", "UsageError", "__version__", "evaluate", "load_model"]
-__all__ += ["prepare", "read_model", "train_model", "write_model"]
+__all__ = ["CgruError", "Hypothesis", "LoadedModel", "Model", "PairScorer", "PreparedData"]
+__all__ += ["RecurrentModel", "Structure", "Translator", "UsageError", "__version__", "evaluate"]
+__all__ += ["load_model", "prepare", "read_model", "train_model", "write_model"]
 
 
 def __getattr__(name: str) -> Any:
@@ -55,7 +57,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib
 
-    if name == "RecurrentModel":  # its module imports TensorFlow
+    if ".keras_" in _PUBLIC[name]:  # its module imports TensorFlow
         from .system.tensorflow_start import import_tensorflow
 
         import_tensorflow()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import keras
@@ -18,12 +19,13 @@ from .network import Network
 keras.config.set_floatx("float32")  # a user's ~/.keras/keras.json may differ
 
 
+@keras.saving.register_keras_serializable("cgru")
 class RecurrentModel(keras.Model):
     """A variable for each row of the name table; called with (source, source mask, target).
 
-    Without arrays it is initialised as in Nematus, the same every time. Keras' optimizers,
-    `summary()` and precision policies work on it: products are computed in the policy's compute
-    dtype, states and softmax in float32. packed: see `Network`.
+    Without arrays it is initialised as in Nematus, the same every time. Keras' optimizers, `save`,
+    `load_model`, `clone_model` and precision policies work on it: products are computed in the
+    policy's compute dtype, states and softmax in float32. packed: see `Network`.
     """
 
     def __init__(
@@ -62,6 +64,42 @@ class RecurrentModel(keras.Model):
     def arrays(self) -> dict[str, np.ndarray]:
         """The variables' values by their DL4MT/Nematus names."""
         return {name: array_of(variable) for name, variable in self.parameters.items()}
+
+    def get_config(self) -> dict[str, Any]:
+        """The structure, as Keras saves it; `write_model` writes a file for the commands."""
+        config = super().get_config()
+        return config | {"structure": self.structure.as_dict(), "packed": self.packed}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> RecurrentModel:
+        """A model of `get_config`, initialised. Raises CgruError for a damaged structure."""
+        structure = Structure.from_dict(config["structure"], "Keras' configuration")
+        return cls(**(config | {"structure": structure}))
+
+    def summary(
+        self,
+        line_length: int | None = None,
+        positions: Any = None,
+        print_fn: Callable[[str], object] | None = None,
+        **_more: Any,
+    ) -> None:
+        """Print each array with its place in the model, its shape and its number of parameters.
+
+        The arguments are those of Keras; only print_fn is used.
+        """
+        rows = [
+            (row.path.replace("/", "."), row.name, str(row.size(self.structure)), count)
+            for row in parameters(self.structure)
+            for count in [f"{math.prod(row.size(self.structure)):,}"]
+        ]
+        rows = [("array", "name", "shape", "parameters"), *rows]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        ]
+        title = f"{self.structure.type.value}: {self.count_params():,} parameters"
+        (print_fn or print)("\n".join([title, *lines]))
 
     def network(self) -> Network:
         """The computation on the variables' current values; it is differentiable.
