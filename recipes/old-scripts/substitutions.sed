@@ -1,6 +1,6 @@
 # Smaller models
 s/--type (s2s|amun|transformer)/--type \1 --dim-emb 16 --dim-rnn 32/
-s/--dim_word 256/--dim_word 16/; s/--dim 512/--dim 32/
+s/--dim_word [0-9]+/--dim_word 16/; s/--dim [0-9]+/--dim 32/
 s/dim_word=500/dim_word=16/; s/dim=1024/dim=32/
 s/--enc-depth 6 --dec-depth 6/--enc-depth 2 --dec-depth 2/
 s/--enc-cell-depth 4/--enc-cell-depth 2/; s/--dec-cell-base-depth 8/--dec-cell-base-depth 3/
@@ -8,7 +8,8 @@ s/--enc-cell-depth 4/--enc-cell-depth 2/; s/--dec-cell-base-depth 8/--dec-cell-b
 s/^N=4/N=2/
 s/--mini-batch-fit -w [0-9A-Z$]+/--mini-batch-fit -w 20/
 s/--early-stopping 5/--early-stopping 5 --after-batches 20/
-s/--n_words(_src)? 30000/--n_words\1 1000/g; s/--finish_after 500/--finish_after 10/; s/model\.npz-500/model.npz-10/
+s/--n_words(_src)? 30000/--n_words\1 1000/
+s/--finish_after [0-9]+/--finish_after 10/; s/model\.npz-500/model.npz-10/
 s/reload_=True/reload_=True, finish_after=20/
 s/--(valid|save)-freq [0-9]+/--\1-freq 10/g; s/--disp-freq [0-9]+/--disp-freq 5/
 s/(valid|save|sample)Freq=[0-9]+/\1Freq=10/; s/dispFreq([ =])[0-9]+/dispFreq\15/
@@ -17,7 +18,7 @@ s/bpe_operations=[0-9]+/bpe_operations=300/; s/--dim-vocabs 32000 32000/--dim-vo
 s/--type transformer/--type s2s/
 # Places of tools, which a user has to fill in
 s,(nematus|mosesdecoder|subword_nmt)=/path/to/[a-z-]+,\1=$\1,
-s,\.\./nematus/train\.py,$nematus/nematus/train.py,
+s,\.\./nematus/(train|nmt)\.py,$nematus/nematus/\1.py,
 # Python 3
 s/print (validerr|bestLine)$/print(\1)/
 # bash, which records the lines that ran
