@@ -7,6 +7,7 @@ Nematus-Theano `translate.py`, Nematus-TF `translate_utils.py`, DL4MT session 1 
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -85,6 +86,13 @@ class Layout(ABC):
     def without_hypotheses(self) -> str:
         """The output for a line without hypotheses."""
         return "" if self.n_best else "\n"
+
+    def empty_line(self, number: int, hypothesis: Hypothesis) -> str:
+        """The output for an empty source line: an empty line; in n-best lists, one hypothesis."""
+        if not self.n_best:
+            return "\n"
+        bare = dataclasses.replace(self, alignment=None, word_scores=False)
+        return bare.render(number, [], [hypothesis])
 
     def padding(self, number: int, hypotheses: int) -> Iterator[str]:
         """Lines of an n-best list after those of the hypotheses, each with its newline."""

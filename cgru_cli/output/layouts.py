@@ -56,6 +56,15 @@ class MarianLayout(CgruLayout):
             alignment = np.concatenate([alignment[:, -2::-1], alignment[:, -1:]], axis=1)
         return hypothesis._replace(tokens=read.tokens, alignment=alignment)
 
+    def empty_line(self, number: int, hypothesis: Hypothesis) -> str:
+        """All fields, as of EOS alone; in n-best lists, as many hypotheses as others have."""
+        if self.format not in (None, "marian"):
+            return super().empty_line(number, hypothesis)
+        ended = hypothesis._replace(
+            word_scores=np.zeros(1, np.float32), alignment=np.ones((1, 1), np.float32)
+        )
+        return self.render(number, [], [ended] * self.beam_size)
+
 
 @dataclass(frozen=True)
 class AmunLayout(CgruLayout):

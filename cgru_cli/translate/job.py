@@ -6,7 +6,6 @@ in the order of the input as soon as possible.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 
 from ..errors import UsageError
@@ -108,16 +107,10 @@ def _windows(reader: LineReader, plan: SearchPlan) -> Iterator[list[str]]:
 
 
 def rendered(layout: Layout, translation: Translation, apart: bool) -> tuple[str, str]:
-    """The text of a line, and its alignments if they go to a separate file (apart), else "".
-
-    An empty line gives an empty line (in n-best lists, one empty hypothesis).
-    """
+    """The text of a line, and its alignments if they go to a separate file (apart), else ""."""
     number, source, hypotheses = translation.number, translation.source, translation.hypotheses
     if translation.empty:
-        if not layout.n_best:
-            return "\n", ""
-        bare = dataclasses.replace(layout, alignment=None, word_scores=False)
-        return bare.render(number, [], hypotheses), ""
+        return layout.empty_line(number, hypotheses[0]), ""
     if apart:
         return layout.render_apart(number, source, hypotheses)
     return layout.render(number, source, hypotheses), ""
