@@ -10,7 +10,6 @@ from typing import Any
 import click
 from click.exceptions import NoArgsIsHelpError
 
-from . import __version__
 from .errors import CgruError, OutputClosed, UsageError, one_line
 from .options import click_command, config_file
 from .options.click_command import WIDTH, Path
@@ -166,7 +165,7 @@ def _program(words: Sequence[str]) -> str | None:
     context_settings=WIDTH | {"help_option_names": ["-h", "--help"]},
     epilog="Documentation: docs/index.md; docs/options.md lists all options.",
 )
-@click.version_option(__version__, prog_name="cgru")
+@click_command.version_option
 def main() -> None:
     """Recurrent neural machine translation: prepare, train, translate, score, convert, serve."""
 

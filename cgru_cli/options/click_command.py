@@ -243,6 +243,24 @@ class Command(click.Command):
         return super().shell_complete(ctx, incomplete)
 
 
+def _show_versions(ctx: click.Context, _param: click.Parameter, asked: bool) -> None:
+    if asked and not ctx.resilient_parsing:
+        from ..system import versions
+
+        click.echo(versions.described())
+        ctx.exit()
+
+
+version_option = click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_versions,
+    help="Show the versions and the processor's instructions, and exit.",
+)
+
+
 def _is_typed(ctx: click.Context, name: str) -> bool:
     return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
 

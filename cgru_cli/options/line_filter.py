@@ -54,8 +54,8 @@ class FilterOptions(ConfiguredOptions):
     quiet: bool = model_option("--quiet (--quiet-translation): show no progress on standard error")
 
     weights: tuple[float | str, ...] = score_option(
-        "--weights W...|FILE: weight of each model of an ensemble, then of --channel-model and "
-        "--lm (cgru translate), or a file that cgru score --tune wrote; equal if not given",
+        "--weights W...|FILE: weight of each model of an ensemble, or a file that cgru score "
+        "--tune wrote; equal if not given",
         read_by(weight),
     )
     normalize: float | None = score_option(

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from .configured import ConfiguredOptions
 from .declaration import number, options_of, read_by, same, text, whole
-from .line_filter import model_option
+from .line_filter import FilterOptions, model_option
 from .translate import TranslateOptions
 
 address_option = options_of("Address")
@@ -41,7 +41,7 @@ class ServeOptions(ConfiguredOptions):
     no_spm_encode: bool = same(TranslateOptions, "no_spm_encode")
     bpe: str | None = same(TranslateOptions, "bpe")
     max_length: int = same(TranslateOptions, "max_length")
-    weights: tuple[float | str, ...] = same(TranslateOptions, "weights")
+    weights: tuple[float | str, ...] = same(FilterOptions, "weights")
 
     normalize: float | None = same(TranslateOptions, "normalize")
     word_penalty: float | None = same(TranslateOptions, "word_penalty")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..parameters.program import COMPAT
 from .declaration import choice, number, options_of, read_by, whole
-from .kinds import sampling, unchanged
+from .kinds import sampling, unchanged, weight
 from .line_filter import (
     FilterOptions,
     attention_option,
@@ -53,6 +53,11 @@ class TranslateOptions(FilterOptions):
         whole(1, 1_000_000, default=1000),
     )
 
+    weights: tuple[float | str, ...] = score_option(
+        "--weights W...|FILE: weight of each model of an ensemble, then of --channel-model and "
+        "--lm, or a file that cgru score --tune wrote; equal if not given",
+        read_by(weight),
+    )
     word_penalty: float | None = score_option(
         "--word-penalty P: subtract this from a translation's score for each of its words (nats)",
         number(-1000, 1000),

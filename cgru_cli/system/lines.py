@@ -20,6 +20,7 @@ from typing import Self
 
 from ..errors import CgruError, UsageError, reading, warn
 from .number_rows import SUFFIX, count_rows, lines_of_rows
+from .terminal import tell
 
 CHUNK = 1 << 16  # bytes per read: the capacity of a pipe
 LONG = 1 << 18  # characters of a line beyond which its memory matters
@@ -70,6 +71,11 @@ def status_of(source: Source, standard: int) -> os.stat_result | None:
 def _is_regular(source: Source) -> bool:
     status = status_of(source, 0)
     return status is not None and stat.S_ISREG(status.st_mode)
+
+
+def _is_keyboard() -> bool:
+    """Whether standard input is a terminal."""
+    return status_of(None, 0) is not None and os.isatty(0)
 
 
 def _check_readable(source: Source) -> None:
@@ -166,8 +172,8 @@ class LineReader:
     A `.gz` is decompressed; the rows of a `.npy` are lines of numbers. The last line of each input
     may lack its newline. Invalid UTF-8 becomes U+FFFD; `invalid` counts the lines that held some. A
     "\\r" before the newline is a character of the line. One warning is given for each (for the
-    second, if `tell_crlf`). Raises CgruError at once if an input is missing, a directory or
-    unreadable.
+    second, if `tell_crlf`). Where lines are typed at a terminal, a message says so. Raises
+    CgruError at once if an input is missing, a directory or unreadable.
     """
 
     def __init__(self, *inputs: Source, tell_crlf: bool = True):
@@ -184,6 +190,8 @@ class LineReader:
         self._tell_crlf = tell_crlf
         for source in self._sources:
             _check_readable(source)
+        if any(path_of(source) is None for source in self._sources) and _is_keyboard():
+            tell("reading lines from the keyboard; Ctrl-D ends them")
 
     def window(self, limit: int, token_limit: int | None = None) -> list[str]:
         """Wait for one line, then also take those that are already there; [] only at the end.

@@ -76,3 +76,10 @@ def test_the_help_is_as_wide_as_the_terminal_up_to_100_columns(monkeypatch, caps
 
 def test_the_short_help_wins_over_errors_of_the_line():
     assert "Usage: cgru translate" in shown("translate", "-k", "3", "-h", "-m", "no-such")
+
+
+@pytest.mark.parametrize("command", ["score", "serve"])
+def test_only_translate_speaks_of_the_channel_model(command):
+    assert "--weights" in shown(command, "--help")
+    assert "channel-model" not in shown(command, "--help")
+    assert "then of --channel-model" in shown("translate", "--help", width=300)

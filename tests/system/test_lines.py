@@ -453,3 +453,22 @@ def test_stopped_filter_keeps_finished_lines(tmp_path, signum, name):
         assert process.wait(10) == 128 + signum
         assert process.stderr.read() == b""
     assert read_all(LineReader(path)) == ["done"]
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="terminals of Unix")
+@pytest.mark.parametrize("sources", ["", "'-'", "'/dev/null'"])
+def test_a_reader_says_that_it_reads_from_the_keyboard(sources):
+    keyboard, terminal = os.openpty()
+    script = f"from cgru_cli.system.lines import LineReader\nprint(LineReader({sources}).rest())"
+    os.write(keyboard, b"a b\nc\n\x04")
+    done = subprocess.run(
+        [sys.executable, "-c", script], stdin=terminal, capture_output=True, text=True, timeout=60
+    )
+    os.close(keyboard), os.close(terminal)
+    said = "cgru: reading lines from the keyboard; Ctrl-D ends them\n"
+    reads = "null" not in sources
+    assert (done.stdout, done.stderr) == (("['a b', 'c']\n", said) if reads else ("[]\n", ""))
+    piped = subprocess.run(
+        [sys.executable, "-c", script], input="a\n", capture_output=True, text=True
+    )
+    assert piped.stderr == ""
