@@ -137,6 +137,13 @@ def test_lines_are_cut_where_the_page_says():
     assert "amun at 500 words" in prose("docs/differences.md")
 
 
+def test_commands_and_their_python_twins_link_to_each_other():
+    python = (ROOT / "docs/api.md").read_text("utf-8")
+    for page in ("translate", "score", "convert", "prepare", "train"):
+        assert f"]({page}.md" in python, page
+        assert "](api.md" in (ROOT / f"docs/{page}.md").read_text("utf-8"), page
+
+
 # --- limits -------------------------------------------------------------------------------------
 
 
