@@ -202,8 +202,10 @@ def test_sizes_cite_the_results_of_recipes():
     """Each figure of the page that names a recipe's result is in that recipe's page."""
     sizes, multi30k = prose("docs/sizes.md"), prose("recipes/multi30k/README.md")
     it_docs, speed = prose("recipes/it-docs/README.md"), prose("benchmarks/README.md")
+    tatoeba = prose("recipes/tatoeba/README.md")
     for number, page in (("29,000", multi30k), ("22,934", it_docs), ("33.8", it_docs),
-                         ("3,600", multi30k), ("1,316", speed), ("3.5", multi30k)):  # fmt: skip
+                         ("1.35", tatoeba), ("43.9", tatoeba), ("165,609", tatoeba),
+                         ("1,316", speed), ("3.5", multi30k)):  # fmt: skip
         assert number in sizes
         assert number in page
     for rounded, exact in (("38.6", "38.58"), ("40.8", "40.82")):
