@@ -62,8 +62,13 @@ def __getattr__(name: str) -> Any:
 
         import_tensorflow()
     module, _, attribute = _PUBLIC[name].rpartition(".")
-    globals()[name] = getattr(importlib.import_module(f".{module}", __name__), attribute)
-    return globals()[name]
+    value = getattr(importlib.import_module(f".{module}", __name__), attribute)
+    if name in ("load_model", "read_model", "write_model"):  # the commands have them too
+        from .options.keywords import in_python
+
+        value = in_python()(value)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -31,7 +31,7 @@ several: list[Hypothesis] = translator.translate(["one", "two"], normalize=0.6)
 beams: list[list[Hypothesis]] = translator.translate(["one"], n_best=5, constraints=[["eins"]])
 for one in translator.translate(lines(Path("text")), progress=True):
     print(one.text, one.total, one.alignment)
-print(best[0].text, best.txt)  # mistake 3: no such member
+print(best.text, best.txt)  # mistake 3: no such member
 scorer = PairScorer(load_model("m.npz"), normalize="1.0")  # mistake 4: a number
 scored: list[Hypothesis] = scorer.score([("a", "b")], progress=len)  # mistake 5: takes a number
 try:

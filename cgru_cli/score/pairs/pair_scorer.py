@@ -114,7 +114,8 @@ class PairScorer:
         with in_python(), counting("pairs", progress) as done:
             while window := list(islice(pairs, next(window_sizes))):
                 for place, (pair,) in in_batches([self._scorer], window, first, mini_batch):
-                    ready[place] = pair.hypothesis.reversed() if right_left else pair.hypothesis
+                    found = pair.hypothesis.reversed() if right_left else pair.hypothesis
+                    ready[place] = found._replace(detokenized=window[place - first][1])
                     while number in ready:
                         done()
                         yield ready.pop(number)
