@@ -49,8 +49,9 @@ class Fields(Settings):
                     for name, value in meant.items():
                         self._set(name, value, one)
                 continue
-            if from_file and tuple(values) == row.default:
-                continue  # Marian writes every option into its files
+            is_default = bool(row.default) and tuple(values) == row.default
+            if is_default and (from_file or isinstance(meant, Refused)):
+                continue  # it asks for nothing; Marian writes every option into its files
             if isinstance(meant, Checked):
                 self.checked[meant.name] = tuple(values) or ("true",)
             elif values and row.takes is Takes.SWITCH and is_true(values) == is_true(row.default):

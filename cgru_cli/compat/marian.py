@@ -114,14 +114,9 @@ COMPARED = [dataclasses.replace(one, meaning=Checked(one.name)) for one in STRUC
 
 OTHER_MODELS = (
     row("--input-types X...", Option("input_types", _sequences)),
-    *no_effect("--ignore-model-config: a model's arrays determine its structure"),
-    *refused(
+    *no_effect(
         """
-        --input-reorder X..., --input-join-fields: an input has one sequence of words per line
-        --factors-dim-emb N = 0, --factors-combine X = sum, --lemma-dependency X,
-        --lemma-dim-emb N = 0:
-        factored vocabularies (.fsv) are not read; factors of Nematus are, as `word|factor`
-        --output-omit-bias: the output layer of these models has a bias
+        --ignore-model-config: a model's arrays determine its structure
         --transformer-heads N = 8, --transformer-dim-ffn N = 2048,
         --transformer-decoder-dim-ffn N = 0, --transformer-ffn-depth N = 2,
         --transformer-decoder-ffn-depth N = 0, --transformer-ffn-activation X = swish,
@@ -144,6 +139,15 @@ OTHER_MODELS = (
         --comet-mix-norm, --comet-mixup-reg, --comet-prepend-zero, --comet-use-separator,
         --transformer-learned-positions, --transformer-tied-layers N...,
         --comet-pooler-ffn N... = 2048 1024: a recurrent model has no transformer layers
+        """
+    ),
+    *refused(
+        """
+        --input-reorder X..., --input-join-fields: an input has one sequence of words per line
+        --factors-dim-emb N = 0, --factors-combine X = sum, --lemma-dependency X,
+        --lemma-dim-emb N = 0:
+        factored vocabularies (.fsv) are not read; factors of Nematus are, as `word|factor`
+        --output-omit-bias: the output layer of these models has a bias
         --char-stride N = 5, --char-highway N = 4,
         --char-conv-filters-num N... = 200 200 250 250 300 300 300 300,
         --char-conv-filters-widths N... = 1 2 3 4 5 6 7 8:

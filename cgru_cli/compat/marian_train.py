@@ -324,6 +324,9 @@ def _decay(o: Fields) -> None:
         if not matters and o.take(name):
             o.note(o.origins[name], "it needs --lr-decay or --lr-warmup")
     if not decays:
+        for name in ("lr_decay_strategy", "lr_decay_start", "lr_decay_freq"):
+            if o.take(name) is not None and name in o.given:
+                o.note(o.origins[name], "it needs --lr-decay")
         return
     strategy, start = str(o.values.get("lr_decay_strategy")), o.values["lr_decay_start"]
     if strategy != "batches":

@@ -68,11 +68,14 @@ def _merged(line: Fields, files: Fields, command: str, options: type) -> Fields:
     """The program's defaults, overridden by files, overridden by the line, as options of cgru."""
     program, known = files.program, statements(options)
     line.program = program
-    fields = Fields(_defaults(program, command), program=program)
+    defaults = _defaults(program, command)
+    fields = Fields(dict(defaults), program=program)
     fields.override(files)
     fields.override(line)
     fields.typed = set(line.values)
-    fields.given = {*line.values, *files.values}
+    # a whole dump of options says nothing where it repeats the defaults
+    from_files = {n for n, value in files.values.items() if defaults.get(n, value) != value}
+    fields.given = {*line.values, *from_files, *(files.values.keys() - defaults.keys())}
     if fields.checked:
         described = (f"{name}={' '.join(values)}" for name, values in fields.checked.items())
         fields.values["model_is"] = (*fields.values.get("model_is", ()), *described)
