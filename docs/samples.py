@@ -1,7 +1,8 @@
 """Write the output of the commands that pages show: `python docs/samples.py`.
 
 A shell block after `<!-- sample -->` is run, and the text block after it receives its standard
-output. The blocks of a page share a temporary folder, which has the repository's `examples/`.
+output. A block marked `bash` has mistakes on purpose, so other tests do not parse its commands.
+The blocks of a page share a temporary folder, which has the repository's `examples/`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 MODEL = ROOT / "examples/en-de.npz"
-SAMPLE = re.compile(r"(<!-- sample -->\n```sh\n(.*?)```\n\n```text\n)(.*?)(```)", re.S)
+SAMPLE = re.compile(r"(<!-- sample -->\n```(?:ba)?sh\n(.*?)```\n\n```text\n)(.*?)(```)", re.S)
 
 
 def pages() -> list[Path]:
